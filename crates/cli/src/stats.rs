@@ -41,6 +41,7 @@ impl Summary {
             ("fills".to_string(), Number::Count(stats.fills)),
             ("moves".to_string(), Number::Count(stats.moves)),
             ("weighted_cost".to_string(), Number::Real(stats.weighted_cost)),
+            ("unfused".to_string(), Number::Count(stats.unfused)),
         ]);
         rows.extend(
             self.tiles

@@ -59,7 +59,7 @@ fn first_row(stats: &str) -> Vec<&str> {
 }
 
 /// All allocators, in the order in which `all` runs them.
-const ALLOCATORS: [&str; 5] = ["ssa", "linear", "backtracking", "single_pass", "spill-all"];
+const ALLOCATORS: [&str; 6] = ["ssa", "linear", "backtracking", "single_pass", "fused", "spill-all"];
 
 #[test]
 fn usage_errors_are_2() {

@@ -8,6 +8,10 @@ pub type AllocatorFactory = Arc<dyn Fn() -> Box<dyn Allocator> + Send + Sync>;
 
 type Make = fn() -> Box<dyn Allocator>;
 
+/// The name that asks for registers to be allocated while instructions are selected. Functions with exception tables or labelled
+/// values, few instructions that no register is left for, and code that is selected already have the allocator of this name below.
+pub(crate) const FUSED: &str = "fused";
+
 /// Allocators that compile code, the default first, under the names by which settings choose them; each is a feature of this
 /// crate.
 pub const ALLOCATORS: &[(&str, Make)] = &[
@@ -19,6 +23,8 @@ pub const ALLOCATORS: &[(&str, Make)] = &[
     ("backtracking", || Box::new(kingpost_regalloc_backtracking::Backtracking::default())),
     #[cfg(feature = "single_pass")]
     ("single_pass", || Box::new(kingpost_regalloc_single_pass::SinglePass::default())),
+    #[cfg(feature = "single_pass")]
+    (FUSED, || Box::new(kingpost_regalloc_single_pass::SinglePass::default())),
     #[cfg(feature = "spill-all")]
     ("spill-all", || Box::new(kingpost_regalloc_spill_all::SpillAll::default())),
 ];

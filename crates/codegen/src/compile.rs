@@ -37,7 +37,7 @@ impl Compiler {
         cx.code = text.code;
         self.guarded(cx, &name.to_string(), module, |cx, module, stages| {
             stages.current = Stage::Lower;
-            pipeline::compile_code(self, cx, &name, text.allocation, module, stages)
+            pipeline::compile_code(self, cx, &name, text.allocation, false, module, stages)
         })
     }
 

@@ -1,10 +1,11 @@
 //! What callers use: a compiler for one target and its settings, and a context per thread.
 
-use crate::allocators::{AllocatorFactory, allocator};
+use crate::allocators::{AllocatorFactory, FUSED, allocator};
 use crate::options::Options;
 use crate::stages::Stats;
 use crate::targets::{self, CpuFlags, TargetError};
 use kingpost_checker::Checker;
+use kingpost_fused::Fused;
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
@@ -22,6 +23,8 @@ pub struct Compiler {
     settings: Settings,
     triple: Triple,
     allocator: AllocatorFactory,
+    /// Are registers allocated while instructions are selected, where that is possible?
+    is_fused: bool,
     options: Options,
     /// Contexts of batches that are done, for the next.
     spare: Mutex<Vec<Context>>,
@@ -33,6 +36,7 @@ pub struct Context {
     pub(crate) analyses: Analyses,
     pub(crate) optimizer: Optimizer,
     pub(crate) lowering: Lowering,
+    pub(crate) fused: Fused,
     pub(crate) code: Code,
     pub(crate) allocator: Box<dyn Allocator>,
     pub(crate) allocation: Allocation,
@@ -54,11 +58,13 @@ impl Compiler {
         let factory = allocator(&settings.regalloc_algorithm)
             .ok_or_else(|| TargetError::Allocator(settings.regalloc_algorithm.clone()))?;
         let isa = targets::isa(triple, &settings, flags)?;
+        let is_fused = settings.regalloc_algorithm == FUSED;
         Ok(Compiler {
             isa,
             settings,
             triple: triple.clone(),
             allocator: factory,
+            is_fused,
             options: Options::default(),
             spare: Mutex::default(),
         })
@@ -77,6 +83,7 @@ impl Compiler {
     #[must_use]
     pub fn with_allocator(mut self, factory: AllocatorFactory) -> Compiler {
         self.allocator = factory;
+        self.is_fused = false;
         self.spare = Mutex::default();
         self
     }
@@ -123,6 +130,16 @@ impl Compiler {
         (self.allocator)()
     }
 
+    /// Are registers allocated while instructions are selected, so that no allocator answers what can be served like that?
+    pub fn is_fused(&self) -> bool {
+        self.is_fused
+    }
+
+    /// Are constant parameters removed without an optimiser that does that anyway?
+    pub(crate) fn prunes_params(&self) -> bool {
+        self.is_fused && self.settings.opt_level == OptLevel::None
+    }
+
     /// What the verifier must know of the target.
     pub fn target_info(&self) -> TargetInfo {
         TargetInfo {
@@ -152,6 +169,7 @@ impl Compiler {
             optimizer: Optimizer::limited(self.options.rules).keeping_accesses(!self.settings.enable_alias_analysis),
             emitter: Emitter::with_limits(guard.limits),
             lowering: Lowering::with_guard(guard),
+            fused: Fused::default(),
             code: Code::default(),
             allocator: self.new_allocator(),
             allocation: Allocation::default(),

@@ -9,6 +9,7 @@
 //! | `batch.rs` | many functions on many threads, with the bytes of one |
 //! | `stage.rs`, `stages.rs` | the list of stages; timing, counting and dumps |
 //! | `expand/` | the stage that replaces target-neutral operations by simpler ones |
+//! | `fused.rs` | lowering and allocation in one walk |
 //! | `module/` | functions and data that are declared by name and refer to one another |
 //! | `allocators.rs` | the table of register allocators by name |
 //! | `targets.rs` | the table of instruction sets by architecture |
@@ -33,6 +34,7 @@ mod compiler;
 mod dwarf;
 mod error;
 mod expand;
+mod fused;
 pub mod module;
 mod options;
 mod pipeline;

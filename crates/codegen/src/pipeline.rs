@@ -2,9 +2,9 @@
 
 use crate::compiler::{Compiler, Context};
 use crate::error::{CompileError, rejected};
-use crate::expand;
 use crate::stage::Stage;
 use crate::stages::{Log, Stages, phases_text, solution_text};
+use crate::{expand, fused};
 use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::settings::OptLevel;
@@ -21,7 +21,7 @@ pub(crate) fn compile(
     s: &mut Stages<'_>,
 ) -> Result<(), CompileError> {
     let (isa, settings, target) = (compiler.isa(), compiler.settings(), Some(compiler.target_info()));
-    let Context { verifier, analyses, optimizer, lowering, code, .. } = cx;
+    let Context { verifier, analyses, optimizer, .. } = cx;
     analyses.invalidate();
 
     check_limit("instructions", func.dfg.num_insts() as u64, s.guard.limits.instructions)?;
@@ -50,25 +50,47 @@ pub(crate) fn compile(
         }
     }
 
-    // SSA values become virtual registers, opcodes become machine instructions.
-    s.run(Stage::Lower, || lowering.run(func, analyses, isa, settings, code))?;
+    // Parameters that always have one value are dear where each value takes the first register there is.
+    if compiler.prunes_params() {
+        optimizer.start();
+        s.run(Stage::Shape, || {
+            optimizer.remove_constant_params(func, analyses);
+            Ok::<(), CompileError>(())
+        })?;
+        s.dump(|| func.to_string());
+        s.verify(|| verifier.verify(func, target).err())?;
+    }
+
+    // SSA values become virtual registers, opcodes become machine instructions; these get their registers at once where the
+    // setting says so and the function has nothing that is beyond that.
+    let fused = compiler.is_fused() && fused::lower(compiler, cx, func, s)?;
+    let Context { analyses, lowering, code, fused: walk, .. } = cx;
+    if !fused {
+        s.run(Stage::Lower, || lowering.run(func, analyses, isa, settings, code))?;
+    }
+    let answer = if fused { walk.take_log(code, lowering, isa.env()) } else { None };
     s.dump(|| text::display(&func.name, code, None, isa.rows()).to_string());
-    compile_code(compiler, cx, &func.name, None, module, s)?;
+    match answer {
+        None if fused => fused::emit(compiler, cx, &func.name, module, s)?,
+        answer => compile_code(compiler, cx, &func.name, answer, fused, module, s)?,
+    }
     s.stats.clif_insts += func.dfg.num_insts() as u64;
     Ok(())
 }
 
-/// Compiles the machine code in `cx`, which is that of the function `name`, with an allocation or the allocator's.
+/// Compiles the machine code in `cx`, which is that of the function `name`, with an allocation or the allocator's. If it is
+/// `fused`, what is emitted are the steps made with it.
 pub(crate) fn compile_code(
     compiler: &Compiler,
     cx: &mut Context,
     name: &FuncName,
     answer: Option<Allocation>,
+    fused: bool,
     module: &mut ModuleBuffer,
     s: &mut Stages<'_>,
 ) -> Result<(), CompileError> {
     let (isa, settings) = (compiler.isa(), compiler.settings());
-    let Context { code, allocator, allocation, checker, emitter, .. } = cx;
+    let Context { code, allocator, allocation, checker, emitter, fused: walk, .. } = cx;
 
     // It keeps the rules of machine code and of allocation problems.
     s.verify(|| verify::verify(code, isa.rows(), isa.features()))?;
@@ -103,8 +125,12 @@ pub(crate) fn compile_code(
 
     // The frame is laid out and everything becomes bytes.
     let code_bytes = module.code_bytes();
-    emitter.set_listing(s.options.list || s.takes(Stage::Emit));
-    s.run(Stage::Emit, || emitter.emit(isa, code, allocation, &compiler.emit_options(), name.into(), module))?;
+    let (options, is_listed) = (compiler.emit_options(), s.options.list || s.takes(Stage::Emit));
+    emitter.set_listing(is_listed);
+    s.run(Stage::Emit, || match fused && !is_listed && !options.block_offsets {
+        true => emitter.emit_steps(isa, code, walk.steps(), &options, name.into(), module),
+        false => emitter.emit(isa, code, allocation, &options, name.into(), module),
+    })?;
     s.dump(|| emitter.listing().display(module.function(module.len() - 1)).to_string());
 
     s.count(module.code_bytes() - code_bytes, || Cost::of(&code.problem, isa.env(), allocation));

@@ -17,6 +17,8 @@ use std::ops::AddAssign;
 pub struct Stats {
     /// Functions compiled.
     pub functions: u64,
+    /// Those of them that `fused` left to `single_pass`.
+    pub unfused: u64,
     /// Their instructions before lowering.
     pub clif_insts: u64,
     /// Bytes of code made.
@@ -38,6 +40,7 @@ pub struct Stats {
 impl AddAssign<&Stats> for Stats {
     fn add_assign(&mut self, other: &Stats) {
         self.functions += other.functions;
+        self.unfused += other.unfused;
         self.clif_insts += other.clif_insts;
         self.code_bytes += other.code_bytes;
         self.spills += other.spills;

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use target_lexicon::Triple;
 
-const ALLOCATORS: &[&str] = &["ssa", "linear", "backtracking", "single_pass", "spill-all"];
+const ALLOCATORS: &[&str] = &["ssa", "linear", "backtracking", "single_pass", "fused", "spill-all"];
 
 /// A machine to compile for: its tools, and what runs its programs.
 struct Machine {

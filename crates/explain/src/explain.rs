@@ -135,12 +135,15 @@ fn solution(compiler: &Compiler, cx: &Context, names: &Names, graph: &Graph, mod
     let ranges = live_ranges(problem, allocation, &mut rows);
     let mut recorder = Recorder { names, decisions: Vec::new() };
     let mut allocator = compiler.new_allocator();
-    let mut diagnostics = Diagnostics { observer: Some(&mut recorder), ..Diagnostics::default() };
-    // The same problem again, this time observed. It was solved before, and equal problems have equal answers.
-    let mut again = Allocation::default();
-    let _solved_before = allocator.allocate_with(problem, compiler.isa().env(), &mut again, &mut diagnostics);
+    let is_fused = compiler.is_fused();
+    if !is_fused {
+        let mut diagnostics = Diagnostics { observer: Some(&mut recorder), ..Diagnostics::default() };
+        // The same problem again, this time observed. It was solved before, and equal problems have equal answers.
+        let mut again = Allocation::default();
+        let _solved_before = allocator.allocate_with(problem, compiler.isa().env(), &mut again, &mut diagnostics);
+    }
     Solution {
-        allocator: allocator.name().into(),
+        allocator: if is_fused { "fused" } else { allocator.name() }.into(),
         cost: Cost::of(problem, compiler.isa().env(), allocation),
         stats: allocation.stats,
         code_bytes: module.function(module.len() - 1).code.len(),

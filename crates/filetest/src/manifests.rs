@@ -26,12 +26,14 @@ const ARROWS: &[(&str, &str)] = &[
     // Never an allocator: independence is its worth.
     ("checker", "regalloc"),
     ("mach", "ir regalloc"),
+    // What allocates in the walk of lowering.
+    ("fused", "mach regalloc regalloc-common"),
     ("isa-x64", "ir mach regalloc"),
     ("isa-aarch64", "ir mach regalloc"),
     (
         "codegen",
-        "checker ir isa-aarch64 isa-x64 mach opt regalloc regalloc-backtracking regalloc-linear regalloc-single-pass \
-         regalloc-spill-all regalloc-ssa",
+        "checker fused ir isa-aarch64 isa-x64 mach opt regalloc regalloc-backtracking regalloc-linear \
+         regalloc-single-pass regalloc-spill-all regalloc-ssa",
     ),
     // Both are forms of the module that `codegen` describes.
     ("emit-object", "codegen ir mach"),

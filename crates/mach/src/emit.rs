@@ -16,10 +16,10 @@ use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase, ShortRows};
 use crate::limits::{Limits, check_limit};
 use crate::listing::{Listing, Origin};
 use crate::lower::LowerError;
-use crate::row::{MAX_REGS, RowKind};
+use crate::row::{MAX_REGS, RowId, RowKind};
 use crate::value_sites::{Span, ValueSites};
-use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, Loc, PReg, Slot};
+use cranelift_entity::{EntityRef, PrimaryMap};
+use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, Loc, PReg, PRegSet, Slot, SlotData};
 
 /// Settings of emission.
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,13 +40,13 @@ const MAX_FLAG_ROWS: usize = 8;
 /// Reusable scratch of emission.
 #[derive(Default, Debug)]
 pub struct Emitter {
-    limits: Limits,
-    buffer: Buffer,
-    spill_area: SpillArea,
+    pub(crate) limits: Limits,
+    pub(crate) buffer: Buffer,
+    pub(crate) spill_area: SpillArea,
     /// Per block, where a branch to it really goes.
-    thread: Vec<Block>,
+    pub(crate) thread: Vec<Block>,
     /// Blocks that begin with a landing pad, ascending.
-    pads: Vec<u32>,
+    pub(crate) pads: Vec<u32>,
     sites: ValueSites,
 }
 
@@ -82,8 +82,12 @@ impl Emitter {
         name: SymbolName,
         module: &mut ModuleBuffer,
     ) -> Result<(), LowerError> {
-        let frame = self.layout_frame(isa, code, allocation, options)?;
-        check_limit("bytes of frame", frame.size, self.limits.frame_bytes)?;
+        let written = || allocation.written(&code.problem);
+        let saved = match code.also_preserved.is_empty() {
+            true => allocation.saved,
+            false => allocation.saved.union(written().intersection(code.also_preserved)),
+        };
+        let frame = self.layout_frame(isa, code, saved, &allocation.slots, options)?;
         self.thread_jumps(isa, code, allocation);
         self.thread_tables(code);
         let (landing_pad, short_rows) = (isa.landing_pad(), isa.short_rows());
@@ -108,16 +112,18 @@ impl Emitter {
                 pad(&mut self.buffer);
             }
             let mut body = Body {
-                isa,
-                short_rows,
+                encode: Encode {
+                    isa,
+                    short_rows,
+                    rows: isa.rows(),
+                    code,
+                    frame: &frame,
+                    thread: &self.thread,
+                    buffer: &mut self.buffer,
+                    spill_area: &self.spill_area,
+                },
                 last: code.problem.terminator(block),
-                rows: isa.rows(),
-                code,
                 allocation,
-                frame: &frame,
-                thread: &self.thread,
-                buffer: &mut self.buffer,
-                spill_area: &self.spill_area,
                 sites: &mut self.sites,
             };
             body.block(block, follower);
@@ -130,6 +136,19 @@ impl Emitter {
         }
         self.buffer.listing.set_origin(Origin::Frame);
         self.place_values(code, allocation, &frame);
+        self.complete(isa, code, &frame, options, name, module)
+    }
+
+    /// Emits what stands behind the blocks, and adds the function to the module.
+    pub(crate) fn complete(
+        &mut self,
+        isa: &dyn Isa,
+        code: &Code,
+        frame: &FrameLayout,
+        options: &EmitOptions,
+        name: SymbolName,
+        module: &mut ModuleBuffer,
+    ) -> Result<(), LowerError> {
         self.buffer.place_deferred_traps(|code, buffer| isa.emit_trap(code, buffer));
         self.buffer.srcloc(u32::MAX);
         for &slot in &code.keyed_slots {
@@ -167,7 +186,7 @@ impl Emitter {
     }
 
     /// Leads everything that names blocks beside instructions to where branches to them really go.
-    fn thread_tables(&self, code: &mut Code) {
+    pub(crate) fn thread_tables(&self, code: &mut Code) {
         for target in &mut code.tables.targets {
             *target = self.thread[*target as usize].as_u32();
         }
@@ -178,7 +197,7 @@ impl Emitter {
     }
 
     /// Finds the blocks that indirect jumps may go to.
-    fn find_pads(&mut self, code: &Code, wanted: bool) {
+    pub(crate) fn find_pads(&mut self, code: &Code, wanted: bool) {
         self.pads.clear();
         if !wanted {
             return;
@@ -190,7 +209,7 @@ impl Emitter {
     }
 
     /// The next block of the layout that is emitted at all.
-    fn next_emitted(&self, code: &Code, next: &mut usize) -> Option<Block> {
+    pub(crate) fn next_emitted(&self, code: &Code, next: &mut usize) -> Option<Block> {
         loop {
             let block = *code.layout.get(*next)?;
             *next += 1;
@@ -200,18 +219,15 @@ impl Emitter {
         }
     }
 
-    fn layout_frame(
+    pub(crate) fn layout_frame(
         &mut self,
         isa: &dyn Isa,
         code: &mut Code,
-        allocation: &Allocation,
+        saved: PRegSet,
+        slots: &PrimaryMap<Slot, SlotData>,
         options: &EmitOptions,
     ) -> Result<FrameLayout, LowerError> {
-        let mut saved = allocation.saved;
-        if !code.also_preserved.is_empty() {
-            saved = saved.union(allocation.written(&code.problem).intersection(code.also_preserved));
-        }
-        self.spill_area.place(allocation, FrameLayout::saves_bytes(saved));
+        self.spill_area.place(slots, FrameLayout::saves_bytes(saved));
         let frame = isa.frame(&FrameNeeds {
             saved,
             spill_bytes: self.spill_area.bytes(),
@@ -224,6 +240,7 @@ impl Emitter {
             keep_frame_pointer: options.keep_frame_pointer,
             moves_stack_pointer: code.moves_stack_pointer,
         })?;
+        check_limit("bytes of frame", frame.size, self.limits.frame_bytes)?;
         let (has_calls, stack_limit) = (code.has_calls, code.stack_limit.take());
         Ok(FrameLayout { has_calls, probestack: code.probestack, stack_limit, ..frame })
     }
@@ -246,9 +263,12 @@ impl Emitter {
                 self.thread[block.index()] = problem.edge(problem.succs(block)[0]).to;
             }
         }
-        for block in problem.blocks() {
-            self.resolve_thread(block);
-        }
+        self.resolve_threads();
+    }
+
+    /// Follows all chains of jumps.
+    pub(crate) fn resolve_threads(&mut self) {
+        (0..self.thread.len()).for_each(|block| self.resolve_thread(Block::new(block)));
     }
 
     /// Follows `block`'s chain of jumps and shortens it. A ring is broken where it was entered.
@@ -279,19 +299,24 @@ fn edits_at(edits: &[Edit], at: Inst) -> &[Edit] {
     &edits[start..start + len]
 }
 
-/// What emission of a block's instructions needs.
+/// What encoding of instructions needs.
+pub(crate) struct Encode<'a> {
+    pub(crate) isa: &'a dyn Isa,
+    pub(crate) short_rows: Option<ShortRows>,
+    pub(crate) rows: &'static [crate::row::Row],
+    pub(crate) code: &'a Code,
+    pub(crate) frame: &'a FrameLayout,
+    pub(crate) thread: &'a [Block],
+    pub(crate) buffer: &'a mut Buffer,
+    pub(crate) spill_area: &'a SpillArea,
+}
+
+/// What emission of an allocated block needs.
 struct Body<'a> {
-    isa: &'a dyn Isa,
-    short_rows: Option<ShortRows>,
+    encode: Encode<'a>,
     /// The block's terminator.
     last: Inst,
-    rows: &'static [crate::row::Row],
-    code: &'a Code,
     allocation: &'a Allocation,
-    frame: &'a FrameLayout,
-    thread: &'a [Block],
-    buffer: &'a mut Buffer,
-    spill_area: &'a SpillArea,
     sites: &'a mut ValueSites,
 }
 
@@ -303,59 +328,49 @@ fn place(loc: Loc, frame: &FrameLayout, spill_area: &SpillArea) -> Option<Contex
 
 impl Body<'_> {
     fn block(&mut self, block: Block, next: Option<Block>) {
-        let code = self.code;
+        let code = self.encode.code;
         let first = code.problem.first_inst(block);
         let edits = &self.allocation.edits;
         let mut edit = edits.partition_point(|e| e.at < first);
         for inst in code.problem.insts(block) {
             if let Some(&srcloc) = code.srclocs.get(inst) {
-                self.buffer.srcloc(srcloc);
+                self.encode.buffer.srcloc(srcloc);
             }
-            let first_edit = self.buffer.len() as u32;
+            let first_edit = self.encode.buffer.len() as u32;
             while let Some(e) = edits.get(edit).filter(|e| e.at == inst) {
                 if self.sites.are_wanted() {
-                    self.sites.edit(e, self.buffer.len() as u32);
+                    self.sites.edit(e, self.encode.buffer.len() as u32);
                 }
-                self.buffer.listing.set_origin(Origin::Edit(edit as u32));
+                self.encode.buffer.listing.set_origin(Origin::Edit(edit as u32));
                 self.edit(e);
                 edit += 1;
             }
-            self.buffer.listing.set_origin(Origin::Inst(inst));
-            let start = self.buffer.len() as u32;
+            self.encode.buffer.listing.set_origin(Origin::Inst(inst));
+            let start = self.encode.buffer.len() as u32;
             if !self.allocation.is_dropped(inst) {
                 self.inst(inst, next);
             }
             if self.sites.are_wanted() {
-                let span = Span { edits: first_edit, start, end: self.buffer.len() as u32 };
+                let span = Span { edits: first_edit, start, end: self.encode.buffer.len() as u32 };
                 self.sites.inst(inst, span, &code.problem, self.allocation);
             }
         }
     }
 
-    fn slot(&self, slot: Slot) -> Mem {
-        self.frame.spill_slot(self.spill_area.offset(slot))
-    }
-
     fn edit(&mut self, edit: &Edit) {
-        let machine_edit = match edit.kind {
-            EditKind::Move { from, to, width } => MachineEdit::Move(from, to, width),
-            EditKind::Exchange { a, b, width } => MachineEdit::Exchange(a, b, width),
-            EditKind::Spill { from, to, width } => MachineEdit::Spill(from, self.slot(to), width),
-            EditKind::Fill { from, to, width } => MachineEdit::Fill(self.slot(from), to, width),
-            EditKind::SlotMove { .. } => unreachable!("no target has slot to slot moves, so no allocation holds one"),
+        match edit.kind {
             EditKind::Remat { inst, to } => {
-                let minst = self.code.insts[inst];
+                let minst = self.encode.code.insts[inst];
                 self.emit_short(&minst, &[to], None, None, edit.at);
-                return;
             }
-        };
-        self.isa.emit_edit(&machine_edit, self.buffer);
+            kind => self.encode.edit(kind),
+        }
     }
 
     fn inst(&mut self, inst: Inst, next: Option<Block>) {
-        let mut minst = self.code.insts[inst];
-        let row = &self.rows[minst.row.0 as usize];
-        let locs = self.allocation.operand_locs(&self.code.problem, inst);
+        let mut minst = self.encode.code.insts[inst];
+        let row = &self.encode.rows[minst.row.0 as usize];
+        let locs = self.allocation.operand_locs(&self.encode.code.problem, inst);
         // What is in a slot is not encoded as a register: the twin's operand, and the def that reuses it.
         let encoded = row.operands.len() + minst.mode.regs();
         let mut regs = [PReg::int(0); MAX_REGS];
@@ -367,36 +382,94 @@ impl Body<'_> {
             }
         }
         let regs = &regs[..count];
-        let mut mem = None;
+        let mut slot = None;
         if let Some(twin) = row.twin
-            && let Some(slot) = locs[usize::from(twin.operand)].as_slot()
+            && let Some(found) = locs[usize::from(twin.operand)].as_slot()
         {
             minst.row = twin.row;
-            mem = Some(self.slot(slot));
+            slot = Some(found);
         }
         if row.kind == RowKind::Branch {
-            minst.aux = self.threaded(minst.aux);
-            minst.extra = self.threaded(minst.extra);
+            self.encode.thread_branch(&mut minst);
         }
-        let start = self.buffer.len();
+        let start = self.encode.buffer.len();
+        let mem = slot.map(|slot| self.encode.slot(slot));
         self.emit_short(&minst, regs, mem, next, Inst::from_u32(inst.as_u32() + 1));
-        match row.kind {
-            RowKind::Call => {
-                self.buffer.call();
-                self.annotate(&minst, Some(self.buffer.len() - start));
+        self.encode.annotate(&minst, row.kind, start);
+        if row.kind == RowKind::TryCall {
+            self.exits(minst.imm as usize, &locs[encoded..], next);
+        }
+    }
+
+    /// Notes where the call emitted last goes on, and goes there. `locs` are those of the operands behind the row's own.
+    fn exits(&mut self, exits: usize, locs: &[Loc], next: Option<Block>) {
+        let Encode { code, frame, spill_area, buffer, isa, .. } = &mut self.encode;
+        let exits = &code.exits[exits];
+        let handlers = exits.handlers.start as usize..exits.handlers.end as usize;
+        for handler in &code.handlers[handlers] {
+            let context = handler.context.and_then(|operand| place(locs[operand as usize], frame, spill_area));
+            buffer.handler(handler.tag, Label::new(handler.block.index()), context);
+        }
+        Branching::new(isa.branches(), next, buffer).jump(exits.normal.as_u32());
+    }
+
+    /// As [`Encode::emit`], by a shorter row if the flags are dead before the instruction `after`.
+    #[inline]
+    fn emit_short(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>, after: Inst) {
+        let short = self.encode.short_rows.and_then(|rows| rows.of(inst, regs));
+        self.encode.emit_one_of(inst, short.filter(|_| self.flags_are_dead(after)), regs, slot, next);
+    }
+
+    /// Does nothing from the instruction `from` on read the flags before they are written? No block leaves them to another. If
+    /// that is not known after a few instructions, they may be read.
+    fn flags_are_dead(&self, from: Inst) -> bool {
+        let insts = (from.as_u32()..=self.last.as_u32()).map(Inst::from_u32);
+        for inst in insts.take(MAX_FLAG_ROWS) {
+            let row = &self.encode.rows[usize::from(self.encode.code.insts[inst].row.0)];
+            if row.flags.reads() {
+                return false;
             }
-            RowKind::TryCall => {
-                self.buffer.call();
-                self.annotate(&minst, Some(self.buffer.len() - start));
-                self.exits(minst.imm as usize, &locs[encoded..], next);
+            if row.flags.writes() || matches!(row.kind, RowKind::Call | RowKind::TryCall) {
+                return true;
             }
-            RowKind::SequencePoint => self.annotate(&minst, None),
+        }
+        self.last.as_u32() < from.as_u32() + MAX_FLAG_ROWS as u32
+    }
+}
+
+impl Encode<'_> {
+    pub(crate) fn slot(&self, slot: Slot) -> Mem {
+        self.frame.spill_slot(self.spill_area.offset(slot))
+    }
+
+    /// Emits an edit other than rematerialisation.
+    pub(crate) fn edit(&mut self, kind: EditKind) {
+        let edit = match kind {
+            EditKind::Move { from, to, width } => MachineEdit::Move(from, to, width),
+            EditKind::Exchange { a, b, width } => MachineEdit::Exchange(a, b, width),
+            EditKind::Spill { from, to, width } => MachineEdit::Spill(from, self.slot(to), width),
+            EditKind::Fill { from, to, width } => MachineEdit::Fill(self.slot(from), to, width),
+            EditKind::SlotMove { .. } => unreachable!("no target has slot to slot moves, so no allocation holds one"),
+            EditKind::Remat { .. } => unreachable!("the caller emits the instruction"),
+        };
+        self.isa.emit_edit(&edit, self.buffer);
+    }
+
+    /// Tells the tables what is known of an instruction of this kind that was emitted last, from `start` on.
+    #[inline]
+    pub(crate) fn annotate(&mut self, inst: &MInst, kind: RowKind, start: usize) {
+        match kind {
+            RowKind::Call | RowKind::TryCall => {
+                self.buffer.call();
+                self.tell(inst, Some(self.buffer.len() - start));
+            }
+            RowKind::SequencePoint => self.tell(inst, None),
             _ => {}
         }
     }
 
     /// Tells the tables what is known of a sequence point, or of a call of `call_bytes` bytes that was just emitted.
-    fn annotate(&mut self, inst: &MInst, call_bytes: Option<usize>) {
+    fn tell(&mut self, inst: &MInst, call_bytes: Option<usize>) {
         let Some(index) = inst.annotation() else { return };
         let annotation = &self.code.annotations[index as usize];
         for &(ty, offset) in &annotation.stack_map {
@@ -414,26 +487,22 @@ impl Body<'_> {
         }
     }
 
-    /// Notes where the call emitted last goes on, and goes there. `locs` are those of the operands behind the row's own.
-    fn exits(&mut self, exits: usize, locs: &[Loc], next: Option<Block>) {
-        let exits = &self.code.exits[exits];
-        let handlers = exits.handlers.start as usize..exits.handlers.end as usize;
-        for handler in &self.code.handlers[handlers] {
-            let context =
-                handler.context.and_then(|operand| place(locs[operand as usize], self.frame, self.spill_area));
-            self.buffer.handler(handler.tag, Label::new(handler.block.index()), context);
-        }
-        Branching::new(self.isa.branches(), next, self.buffer).jump(exits.normal.as_u32());
+    /// Leads a branch to where it really goes.
+    pub(crate) fn thread_branch(&self, inst: &mut MInst) {
+        let threaded = |block: u32| self.thread.get(block as usize).map_or(block, |b| b.as_u32());
+        (inst.aux, inst.extra) = (threaded(inst.aux), threaded(inst.extra));
     }
 
-    fn threaded(&self, block: u32) -> u32 {
-        self.thread.get(block as usize).map_or(block, |b| b.as_u32())
-    }
-
-    /// As [`Body::emit`], by a shorter row if the flags are dead before the instruction `after`.
+    /// Emits an instruction, or the shorter one that does the same.
     #[inline]
-    fn emit_short(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>, after: Inst) {
-        let short = self.short_rows.and_then(|rows| rows.of(inst, regs)).filter(|_| self.flags_are_dead(after));
+    pub(crate) fn emit_one_of(
+        &mut self,
+        inst: &MInst,
+        short: Option<(RowId, [PReg; 3])>,
+        regs: &[PReg],
+        slot: Option<Mem>,
+        next: Option<Block>,
+    ) {
         match short {
             Some((row, regs)) => {
                 let regs = &regs[..self.rows[usize::from(row.0)].operands.len()];
@@ -443,24 +512,8 @@ impl Body<'_> {
         }
     }
 
-    /// Does nothing from the instruction `from` on read the flags before they are written? No block leaves them to another. If
-    /// that is not known after a few instructions, they may be read.
-    fn flags_are_dead(&self, from: Inst) -> bool {
-        let insts = (from.as_u32()..=self.last.as_u32()).map(Inst::from_u32);
-        for inst in insts.take(MAX_FLAG_ROWS) {
-            let row = &self.rows[usize::from(self.code.insts[inst].row.0)];
-            if row.flags.reads() {
-                return false;
-            }
-            if row.flags.writes() || matches!(row.kind, RowKind::Call | RowKind::TryCall) {
-                return true;
-            }
-        }
-        self.last.as_u32() < from.as_u32() + MAX_FLAG_ROWS as u32
-    }
-
     /// Emits one instruction. The last registers are those of its address, unless `slot` is its memory.
-    fn emit(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>) {
+    pub(crate) fn emit(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>) {
         let (regs, addr) = regs.split_at(regs.len() - inst.mode.regs());
         let disp = i64::from(inst.aux as i32);
         let mem = slot.or_else(|| match inst.mode.kind() {

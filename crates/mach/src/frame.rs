@@ -17,9 +17,9 @@
 
 use crate::code::SymbolRef;
 use crate::isa::{Mem, MemBase};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{PrimaryMap, SecondaryMap};
 use kingpost_ir::TrapCode;
-use kingpost_regalloc::{Allocation, PReg, PRegSet, RegClass, Slot};
+use kingpost_regalloc::{PReg, PRegSet, RegClass, Slot, SlotData};
 use smallvec::SmallVec;
 
 /// What a function needs of its frame.
@@ -229,12 +229,12 @@ pub struct SpillArea {
 }
 
 impl SpillArea {
-    /// Places every slot of an allocation: in order, which an allocator chooses by hotness, each aligned relative to the
+    /// Places every slot: in order, which an allocator chooses by hotness, each aligned relative to the
     /// frame pointer, given that `above` bytes lie between that and the area.
-    pub fn place(&mut self, allocation: &Allocation, above: u64) {
+    pub fn place(&mut self, slots: &PrimaryMap<Slot, SlotData>, above: u64) {
         self.offsets.clear();
         let mut top = above;
-        for (slot, data) in allocation.slots.iter() {
+        for (slot, data) in slots.iter() {
             top = (top + u64::from(data.size)).next_multiple_of(u64::from(data.align.clamp(1, 16)));
             self.offsets[slot] = top - above;
         }

@@ -17,11 +17,14 @@
 //! | `loop_rotation.rs` | the order in which they are emitted |
 //! | `limits.rs` | what a function may use at most |
 //! | `live.rs` | which instructions and values are needed |
+//! | `loop_uses.rs` | which values from outside loops use |
 //! | `lower/` | the walk that turns instructions into machine instructions |
 //! | `edge_widths.rs` | one width for parameters and their arguments |
 //! | `verify.rs` | what machine code must keep |
 //! | `frame.rs` | the shape of a frame |
 //! | `emit.rs` | allocated code becomes bytes |
+//! | `steps.rs` | code whose operands have their places, last instruction first |
+//! | `emit_steps.rs` | such code becomes bytes |
 //! | `value_sites.rs` | where labelled values are, by bytes |
 //! | `branching.rs` | branches between blocks, and to traps |
 //! | `buffer/` | bytes, branches, constants, fixups of one function |
@@ -55,6 +58,7 @@ pub mod cpu_flags;
 pub mod data;
 mod edge_widths;
 pub mod emit;
+mod emit_steps;
 mod error;
 pub mod frame;
 pub mod inst;
@@ -64,11 +68,13 @@ mod listing;
 pub mod literal;
 mod live;
 mod loop_rotation;
+mod loop_uses;
 pub mod lower;
 pub mod operands;
 pub mod row;
 pub mod row_table;
 pub mod settings;
+pub mod steps;
 pub mod text;
 mod value_sites;
 pub mod verify;
@@ -96,3 +102,4 @@ pub use lower::{Address, Lower, Lowering, Machine};
 pub use row::{Effect, Family, FlagsEffect, ListIndex, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};
 pub use row_table::Line;
 pub use settings::{SettingError, Settings};
+pub use steps::{BlockSteps, PlacedInst, Step, Steps};

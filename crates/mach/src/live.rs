@@ -14,6 +14,8 @@ pub(crate) struct Epoch {
     pub(crate) writes: u32,
     /// Instructions that may trap seen so far.
     pub(crate) traps: u32,
+    /// Calls from here on, in the order of blocks.
+    pub(crate) calls: u32,
 }
 
 /// Needed values and instructions of one function. Cleared and used again.
@@ -29,6 +31,9 @@ pub(crate) struct Needed {
     /// Edges into each block: branch instruction and destination index, as chains.
     incoming: SecondaryMap<Block, u32>,
     edges: Vec<(Inst, u32, u32)>,
+    /// Calls from the head of each block on, and from the point that the scan has come to.
+    calls_from: SecondaryMap<Block, u32>,
+    calls: u32,
 }
 
 impl Needed {
@@ -48,10 +53,14 @@ impl Needed {
         self.incoming.resize(func.dfg.num_blocks());
         self.done.clear();
         self.done.resize(func.dfg.num_blocks());
+        self.calls_from.clear();
+        self.calls_from.resize(func.dfg.num_blocks());
+        self.calls = 0;
         // Users come before definitions, but for what is passed back to the head of a loop.
         for &block in order.rpo().iter().rev() {
             self.scan_block(func, block);
             self.done[block] = true;
+            self.calls_from[block] = self.calls;
             // The parameters are known now; edges back to here were noted before.
             if self.incoming[block] != 0 {
                 self.pass_back(func, block);
@@ -111,7 +120,7 @@ impl Needed {
             self.uses[context] += 1;
         }
         // Counted from the end; what matters is how two of one block differ.
-        let mut epoch = Epoch { writes: u32::MAX, traps: u32::MAX };
+        let mut epoch = Epoch { writes: u32::MAX, traps: u32::MAX, calls: self.calls };
         let mut next = Some(last);
         while let Some(inst) = next {
             let opcode = func.dfg.opcode(inst);
@@ -119,6 +128,7 @@ impl Needed {
             if opcode.has_side_effects() {
                 epoch.writes -= u32::from(opcode.can_store() || opcode.is_call() || opcode.other_side_effects());
                 epoch.traps -= u32::from(may_trap(func, inst));
+                epoch.calls += u32::from(opcode.is_call());
                 needed = has_effect(func, inst);
             }
             self.epochs[inst] = epoch;
@@ -130,6 +140,7 @@ impl Needed {
             }
             next = func.layout.prev_inst(inst);
         }
+        self.calls = epoch.calls;
     }
 
     fn need_inst(&mut self, func: &Function, inst: Inst) {
@@ -166,9 +177,19 @@ impl Needed {
         }
     }
 
+    /// Is the instruction needed?
+    pub(crate) fn is_needed(&self, inst: Inst) -> bool {
+        self.insts[inst]
+    }
+
     /// How many needed instructions and edges use a value.
     pub(crate) fn uses(&self, value: Value) -> u32 {
         self.uses[value]
+    }
+
+    /// How many calls come from the head of a block on.
+    pub(crate) fn calls_from(&self, block: Block) -> u32 {
+        self.calls_from[block]
     }
 
     /// What had happened in the block before the instruction.

@@ -65,6 +65,16 @@ impl Shape {
         changed
     }
 
+    /// The part of the pass that removes unreachable blocks and superfluous parameters. Returns whether blocks were removed.
+    pub(crate) fn run_on_params(&mut self, func: &mut Function) -> bool {
+        let Some(entry) = func.layout.entry_block() else { return false };
+        self.find_named_blocks(func);
+        self.cfg.compute(func);
+        let changed = self.clean(func, entry);
+        self.remove_constant_params(func, entry);
+        changed
+    }
+
     /// Removes unreachable blocks. The graph is valid before and after.
     fn clean(&mut self, func: &mut Function, entry: Block) -> bool {
         let changed = self.remove_unreachable(func, entry);

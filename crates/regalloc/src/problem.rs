@@ -126,6 +126,14 @@ pub enum Shape {
     Constrained,
 }
 
+impl Shape {
+    /// The shape of an instruction.
+    #[inline]
+    pub fn of(flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> Shape {
+        InstData { operands: 0, bits: InstData::bits(flags, clobbers, operands) }.shape()
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct InstData {
     /// Where its operands start; they end where those of the next begin.

@@ -62,8 +62,13 @@ impl Lower<'_> {
             let regs = |(start, end): (u32, u32)| &self.cx.edge_args[start as usize..end as usize];
             code.problem.add_edge(edge.from, edge.to, edge.freq, regs(edge.args), regs(edge.defs));
         }
-        self.cx.rotation.lay_out(self.func, self.analyses, &self.cx.order, &mut code.layout);
         code.problem.finish();
+        self.lay_out();
+    }
+
+    /// Puts the blocks in the order of emission.
+    pub(super) fn lay_out(&mut self) {
+        self.cx.rotation.lay_out(self.func, self.analyses, &self.cx.order, &mut self.code.layout);
     }
 }
 

@@ -19,6 +19,7 @@
 //! | `emission.rs` | what instruction sets emit |
 //! | `operands.rs` | shorthands of instruction sets |
 //! | `finish.rs` | everything turned round into the code and its problem |
+//! | `sink.rs` | instead of that: what takes over instructions as they are selected |
 //! | `value_labels.rs` | what debuggers want to know of values |
 //!
 //! Each instruction set has a table of opcodes and shapes, in the form of `table.rs`; the walk calls that table, and the table
@@ -70,6 +71,7 @@ mod finish;
 mod machine;
 pub mod memory;
 mod operands;
+pub mod sink;
 pub mod stack_switch;
 pub mod symbol;
 mod table;
@@ -91,6 +93,7 @@ pub use endian::{in_memory_order, is_arithmetic, load_word, to_memory_order};
 pub use machine::{CallRows, CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
 pub use operands::by_row;
+pub use sink::Sink;
 pub use symbol::near_symbol;
 pub use table::{SHAPES, Shape, columns, misplaced_none, none, refuse};
 pub use tile::{MAX_TILES, Tile, TileCounts, TileId, TileInfo, tile_number};
@@ -136,16 +139,21 @@ pub enum Address {
     Table(u32),
 }
 
-/// An instruction as recorded: with its operands' place in [`Lowering::operands`].
+/// An instruction as recorded.
 #[derive(Clone, Copy, Debug)]
-struct Record {
-    inst: MInst,
-    operands: (u32, u32),
-    clobbers: ClobberId,
-    flags: InstFlags,
+pub struct Record {
+    /// The instruction.
+    pub inst: MInst,
+    /// Where its operands begin and end among those recorded.
+    pub operands: (u32, u32),
+    /// What it destroys.
+    pub clobbers: ClobberId,
+    /// What else allocators must know.
+    pub flags: InstFlags,
     /// Is it a move, or does it read, modify and write? Whether it may be treated as such is known when all widths are.
     depends_on_widths: bool,
-    srcloc: u32,
+    /// Its source location.
+    pub srcloc: u32,
 }
 
 /// An edge of machine blocks with the place of its arguments, and of what its branch defines on it, in
@@ -197,6 +205,7 @@ pub struct Lowering {
     call_area: u64,
     /// How often each tile has fired, over all functions.
     tile_counts: TileCounts,
+    handed: sink::Handed,
 }
 
 /// One function being lowered.
@@ -214,8 +223,12 @@ pub struct Lower<'a> {
     rows: &'static [Row],
     zeros_from: &'static [u8],
     cx: &'a mut Lowering,
+    /// What takes over instructions, if they are not to be kept.
+    sink: Option<&'a mut dyn Sink>,
     srcloc: u32,
     block: IrBlock,
+    /// The instruction being lowered, or the branch whose edges are.
+    inst: Inst,
 }
 
 impl Lowering {
@@ -236,7 +249,26 @@ impl Lowering {
         settings: &Settings,
         code: &mut Code,
     ) -> Result<(), Refusal> {
-        let Some(entry) = func.layout.entry_block() else {
+        let mut lower = self.start(func, analyses, isa, settings, code)?;
+        lower.lower_blocks()?;
+        lower.use_params();
+        lower.unify_widths();
+        lower.finish();
+        lower.label_values();
+        Ok(())
+    }
+
+    /// Everything that comes before the walk.
+    fn start<'a>(
+        &'a mut self,
+        func: &'a Function,
+        analyses: &'a mut Analyses,
+        isa: &'a dyn Isa,
+        settings: &'a Settings,
+        code: &'a mut Code,
+    ) -> Result<Lower<'a>, Refusal> {
+        let first = func.layout.entry_block().and_then(|entry| Some((entry, func.layout.last_inst(entry)?)));
+        let Some((block, inst)) = first else {
             return Err(LowerError::Feature { what: "a function without blocks", target: isa.name() }.into());
         };
         if func.signature.variadic.is_some() {
@@ -266,16 +298,13 @@ impl Lowering {
             rows,
             zeros_from,
             cx: self,
+            sink: None,
             srcloc: u32::MAX,
-            block: entry,
+            block,
+            inst,
         };
         lower.place_slots()?;
-        lower.lower_blocks()?;
-        lower.use_params();
-        lower.unify_widths();
-        lower.finish();
-        lower.label_values();
-        Ok(())
+        Ok(lower)
     }
 
     /// What the blocks of the code made last stand for.
@@ -303,6 +332,7 @@ impl Lowering {
         self.call_abis.clear();
         self.return_area = None.into();
         self.writes_incoming = false;
+        self.handed.clear();
     }
 }
 
@@ -339,8 +369,11 @@ impl Lower<'_> {
             let start = self.cx.reversed.len() as u32;
             match self.cx.order.blocks()[index] {
                 MachineBlock::Ir(block) => self.lower_block(block, Block::from_u32(index as u32))?,
-                MachineBlock::Edge { from, edge } => self.lower_edge_block(from, edge)?,
+                MachineBlock::Edge { from, edge } => {
+                    self.lower_edge_block(from, edge, Block::from_u32(index as u32))?
+                }
             }
+            self.hand_head(Block::from_u32(index as u32));
             self.cx.block_ranges[index] = (start, self.cx.reversed.len() as u32);
             self.check_guard()?;
         }
@@ -353,7 +386,8 @@ impl Lower<'_> {
         if guard.is_cancelled() {
             return Err(LowerError::Cancelled);
         }
-        check_limit("machine instructions", self.cx.reversed.len() as u64, guard.limits.instructions)?;
+        let insts = self.cx.reversed.len() + self.cx.handed.count;
+        check_limit("machine instructions", insts as u64, guard.limits.instructions)?;
         check_limit("virtual registers", self.code.problem.vregs.len() as u64, guard.limits.vregs)
     }
 
@@ -388,6 +422,7 @@ impl Lower<'_> {
     /// What is emitted from now on is located where `inst` is.
     #[inline]
     fn locate(&mut self, inst: Inst) {
+        self.inst = inst;
         self.srcloc = self.func.srcloc(inst).0;
         self.cx.has_srclocs |= self.srcloc != u32::MAX;
     }
@@ -399,12 +434,16 @@ impl Lower<'_> {
             && !self.cx.sunk[inst]
     }
 
-    fn lower_edge_block(&mut self, from: IrBlock, edge: u32) -> Lowered {
+    fn lower_edge_block(&mut self, from: IrBlock, edge: u32, machine: Block) -> Lowered {
         self.srcloc = u32::MAX;
         let edge = edge as usize;
         let target = destinations(self.func, from)[edge].block;
         let target = self.cx.order.block_of(target).expect("a reachable block is placed");
         let branch = self.func.layout.last_inst(from).expect("a block with edges has a branch");
+        if self.sink.is_some() {
+            self.inst = branch;
+            self.hand_edges(machine);
+        }
         self.isa.lower_edge(self, branch, edge, target)?;
         self.flush();
         Ok(())
@@ -412,6 +451,9 @@ impl Lower<'_> {
 
     /// Notes the edges out of `block`, whose arguments are needed then.
     fn record_edges(&mut self, block: IrBlock, machine: Block) {
+        if self.sink.is_some() {
+            return self.hand_edges(machine);
+        }
         let func = self.func;
         let dests = destinations(func, block);
         let table = func.layout.last_inst(block).and_then(|last| func.dfg.inst_exception_table(last));
@@ -459,6 +501,9 @@ impl Lower<'_> {
 
     /// Takes the finished piece over, last instruction first.
     fn flush(&mut self) {
+        if self.sink.is_some() {
+            return self.hand_over();
+        }
         // The piece stands at the end in order; one instruction is its own reverse.
         let start = std::mem::replace(&mut self.cx.flushed, self.cx.reversed.len());
         if self.cx.flushed - start > 1 {

@@ -321,7 +321,9 @@ impl Lower<'_> {
 
     fn make_parts(&mut self, value: Value, k: usize) -> VReg {
         // All parts at once, so that the definition finds them all.
+        let first = self.code.problem.vregs.len();
         let parts = self.new_parts(self.func.dfg.value_type(value));
+        self.note_origin(first, value);
         self.cx.value_regs[value] = parts;
         parts[k].expand().expect("the value has that many parts")
     }

@@ -1,0 +1,210 @@
+//! Values, and which of them is in which register at the point that the walk has come to.
+
+use cranelift_entity::PrimaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_mach::Lower;
+use kingpost_regalloc::{Slot, VReg};
+use kingpost_regalloc_common::preference::{Masks, Reg, regs};
+
+/// So many instructions longer a value stays in its register than one met at the same time: if it is filled, if its definition
+/// would have to store it, if that is in the block at hand, if it is in its register all over a loop.
+const FILLED: u32 = 8;
+const SPILLED: u32 = 8;
+const LOCAL: u32 = 32;
+const RESIDENT: u32 = 16;
+
+/// How a value is computed again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Remat {
+    /// Nothing has asked yet.
+    Unknown,
+    /// It is not.
+    No,
+    /// By the instruction of this number.
+    By(u32),
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Value {
+    /// Its register at the point that the walk has come to.
+    pub(crate) reg: Reg,
+    /// A register that it had best be in.
+    pub(crate) hint: Reg,
+    /// Of a block parameter: its register at the head.
+    pub(crate) head_reg: Reg,
+    /// The register in which it is all over a loop around the walk's point.
+    pub(crate) resident: Reg,
+    /// While the head of a block is reconciled: where it comes from.
+    pub(crate) entry_reg: Reg,
+    /// Index of its class.
+    pub(crate) class: u8,
+    /// Bytes that moves and slots keep.
+    pub(crate) width: u8,
+    /// Has the walk met it?
+    pub(crate) is_met: bool,
+    /// Is it read from its slot somewhere below, so that the definition must store it?
+    pub(crate) is_stored: bool,
+    /// Does a call lie between its definition and its last use?
+    pub(crate) lives_over_call: bool,
+    pub(crate) slot: PackedOption<Slot>,
+    pub(crate) remat: Remat,
+    /// When the walk met it last, in instructions.
+    pub(crate) met_at: u32,
+    /// The block that defines it.
+    pub(crate) block: u32,
+}
+
+impl Default for Value {
+    fn default() -> Value {
+        Value {
+            reg: Reg::NONE,
+            hint: Reg::NONE,
+            head_reg: Reg::NONE,
+            resident: Reg::NONE,
+            entry_reg: Reg::NONE,
+            class: 0,
+            width: 0,
+            is_met: false,
+            is_stored: false,
+            lives_over_call: false,
+            slot: None.into(),
+            remat: Remat::Unknown,
+            met_at: 0,
+            block: 0,
+        }
+    }
+}
+
+impl Value {
+    /// Its class as an index.
+    #[inline]
+    pub(crate) fn class(&self) -> usize {
+        usize::from(self.class & 1)
+    }
+}
+
+/// All values, and the registers.
+#[derive(Debug)]
+pub(crate) struct State {
+    values: PrimaryMap<VReg, Value>,
+    owners: [PackedOption<VReg>; Reg::TABLE],
+    /// Registers that hold a value.
+    pub(crate) occupied: Masks,
+    /// Registers that anything was put into so far.
+    pub(crate) used: Masks,
+    /// Those of them since loops were last told.
+    pub(crate) recent: Masks,
+    /// Instructions that the walk has met.
+    pub(crate) clock: u32,
+}
+
+impl Default for State {
+    fn default() -> State {
+        State {
+            values: PrimaryMap::new(),
+            owners: [None.into(); Reg::TABLE],
+            occupied: [0; 2],
+            used: [0; 2],
+            recent: [0; 2],
+            clock: 0,
+        }
+    }
+}
+
+impl State {
+    /// Begins with a function.
+    pub(crate) fn begin(&mut self) {
+        self.clear_registers();
+        self.values.clear();
+        (self.used, self.recent, self.clock) = ([0; 2], [0; 2], 0);
+    }
+
+    /// Makes room for the registers that lowering has made so far.
+    #[inline]
+    pub(crate) fn grow(&mut self, lower: &Lower<'_>) {
+        for _ in self.values.len()..lower.code.problem.vregs.len() {
+            self.values.push(Value::default());
+        }
+    }
+
+    #[inline]
+    pub(crate) fn value(&self, vreg: VReg) -> &Value {
+        &self.values[vreg]
+    }
+
+    #[inline]
+    pub(crate) fn value_mut(&mut self, vreg: VReg) -> &mut Value {
+        &mut self.values[vreg]
+    }
+
+    /// Puts a value into a free register.
+    #[inline]
+    pub(crate) fn put(&mut self, reg: Reg, vreg: VReg) {
+        debug_assert!(self.owner(reg).is_none() && self.values[vreg].reg.is_none(), "{vreg} into {reg:?}");
+        self.owners[reg.index()] = vreg.into();
+        let value = &mut self.values[vreg];
+        (value.reg, value.hint) = (reg, reg);
+        self.occupied[reg.class()] |= reg.bit();
+        self.touch(reg);
+    }
+
+    /// Notes that something is written to the register.
+    #[inline]
+    pub(crate) fn touch(&mut self, reg: Reg) {
+        self.used[reg.class()] |= reg.bit();
+        self.recent[reg.class()] |= reg.bit();
+    }
+
+    /// Takes the value out of a register.
+    #[inline]
+    pub(crate) fn release(&mut self, reg: Reg) -> Option<VReg> {
+        let vreg = std::mem::take(&mut self.owners[reg.index()]).expand()?;
+        self.values[vreg].reg = Reg::NONE;
+        self.occupied[reg.class()] &= !reg.bit();
+        Some(vreg)
+    }
+
+    /// The value in a register.
+    #[inline]
+    pub(crate) fn owner(&self, reg: Reg) -> Option<VReg> {
+        self.owners[reg.index()].expand()
+    }
+
+    /// Is nothing in the register?
+    #[inline]
+    pub(crate) fn is_free(&self, reg: Reg) -> bool {
+        self.occupied[reg.class()] & reg.bit() == 0
+    }
+
+    /// All registers with values, class by class.
+    pub(crate) fn in_registers(&self) -> impl Iterator<Item = (Reg, VReg)> {
+        (0..2).flat_map(|class| regs(class, self.occupied[class])).filter_map(|reg| Some((reg, self.owner(reg)?)))
+    }
+
+    /// Takes all values out of all registers.
+    pub(crate) fn clear_registers(&mut self) {
+        for class in 0..2 {
+            for reg in regs(class, std::mem::take(&mut self.occupied[class])) {
+                if let Some(vreg) = std::mem::take(&mut self.owners[reg.index()]).expand() {
+                    self.values[vreg].reg = Reg::NONE;
+                }
+            }
+        }
+    }
+
+    /// Of the given registers the one whose value the walk met the longest time ago, as it may not be met soon again: unless it
+    /// costs more to bring back.
+    pub(crate) fn oldest(&self, class: usize, candidates: u64, block: u32) -> Option<Reg> {
+        let price = |reg: Reg| {
+            let Some(value) = self.owner(reg).map(|vreg| &self.values[vreg]) else { return 0 };
+            let is_filled = !matches!(value.remat, Remat::By(_));
+            value.met_at
+                + if is_filled { FILLED } else { 0 }
+                + if is_filled && !value.is_stored { SPILLED } else { 0 }
+                + if value.block == block { LOCAL } else { 0 }
+                + if value.resident.is_none() { 0 } else { RESIDENT }
+        };
+        regs(class, candidates).min_by_key(|&reg| price(reg))
+    }
+}

@@ -1,0 +1,509 @@
+//! The walk: what lowering hands over, and where it goes.
+
+use crate::edges::Heads;
+use crate::log::Log;
+use crate::loops::Loops;
+use crate::state::{Remat, State};
+use cranelift_entity::EntityRef;
+use kingpost_mach::lower::{Record, Sink};
+use kingpost_mach::{Code, Lower, Lowering, MInst, PlacedInst, RowKind, Step, Steps};
+use kingpost_regalloc::{
+    Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, ParallelMoves,
+    Problem, RegClass, Shape, Slot, VReg,
+};
+use kingpost_regalloc_common::matching::Matching;
+use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
+use smallvec::SmallVec;
+
+/// Bytes of a general-purpose register. What lowering knows of widths grows as the walk goes on, so all of it is kept.
+pub(crate) const WORD: u8 = 8;
+
+/// Locations of an instruction's operands.
+pub(crate) type Locs = SmallVec<[Loc; 16]>;
+
+/// The allocator in the walk of lowering. See the [crate documentation](crate). Memory is kept from one function to the next.
+#[derive(Default)]
+pub struct Fused {
+    pub(crate) registers: Registers,
+    /// Kinds of clobbers and register subsets that `registers` knows.
+    known: (usize, usize),
+    pub(crate) state: State,
+    pub(crate) loops: Loops,
+    pub(crate) heads: Heads,
+    pub(crate) steps: Steps,
+    /// Slots, those of parallel moves among them.
+    pub(crate) slots: Allocation,
+    pub(crate) moves: ParallelMoves,
+    pub(crate) sequence: Vec<EditKind>,
+    pub(crate) matching: Matching<Option<PReg>>,
+    /// Instructions that compute values again.
+    remats: Vec<MInst>,
+    /// Nothing but the widths of registers, for parallel moves.
+    pub(crate) widths: Problem,
+    pub(crate) log: Option<Log>,
+    pub(crate) refusal: Option<&'static str>,
+    /// Number of the block that the walk is in, and where edges from its end go, until its terminator has been served.
+    pub(crate) block: u32,
+    pub(crate) succs: Vec<Block>,
+    pub(crate) pairs: Vec<(VReg, VReg)>,
+    is_at_end: bool,
+    /// Are the flags read below before they are written?
+    flags_are_live: bool,
+    srcloc: u32,
+    has_srclocs: bool,
+}
+
+impl Fused {
+    /// Prepares for a function, with a log of problem and allocation if one is wanted.
+    pub fn begin(&mut self, is_logged: bool) {
+        if self.widths.vregs.is_empty() {
+            self.widths.add_vreg(RegClass::Int, WORD, false);
+            self.widths.add_vreg(RegClass::Float, 16, false);
+        }
+        self.known = (0, 0);
+        self.state.begin();
+        self.loops.begin();
+        self.steps.clear(0);
+        self.slots.reset(&self.widths);
+        self.moves.begin();
+        self.matching.begin(&self.widths);
+        self.remats.clear();
+        self.log = is_logged.then(Log::default);
+        self.refusal = None;
+        self.is_at_end = false;
+        self.flags_are_live = false;
+        (self.srcloc, self.has_srclocs) = (u32::MAX, false);
+    }
+
+    /// To be called when lowering is done.
+    ///
+    /// # Errors
+    /// What the function has that is beyond this walk: another allocator has to serve it.
+    pub fn finish(&mut self) -> Result<(), &'static str> {
+        self.steps.slots.clear();
+        self.steps.slots.extend(self.slots.slots.values().copied());
+        for reg in (0..2).flat_map(|class| regs(class, self.state.used[class])) {
+            self.steps.written.insert(self.registers.preg(reg));
+        }
+        self.refusal.map_or(Ok(()), Err)
+    }
+
+    /// What is to be encoded.
+    pub fn steps(&self) -> &Steps {
+        &self.steps
+    }
+
+    /// Completes `code` with the instructions and the problem that were logged, and returns the answer to that; nothing if no log
+    /// was wanted.
+    pub fn take_log(&mut self, code: &mut Code, lowering: &Lowering, env: &MachineEnv) -> Option<Allocation> {
+        let log = self.log.take()?;
+        Some(log.finish(code, lowering.order(), env, &self.slots))
+    }
+}
+
+impl Sink for Fused {
+    fn end(&mut self, lower: &mut Lower<'_>, block: Block, succs: &[Block], pairs: &[(VReg, VReg)]) {
+        if self.refusal.is_some() {
+            return;
+        }
+        if self.steps.blocks.is_empty() {
+            self.steps.clear(lower.order().blocks().len());
+            self.heads.begin(self.steps.blocks.len());
+        }
+        self.sync(lower);
+        self.block = block.as_u32();
+        self.succs.clear();
+        self.succs.extend_from_slice(succs);
+        self.pairs.clear();
+        self.pairs.extend_from_slice(pairs);
+        self.is_at_end = true;
+        let at = self.steps.list.len() as u32;
+        self.steps.blocks[block.index()].list = (at, at);
+        if let Some(log) = &mut self.log {
+            log.end(block, succs, pairs);
+        }
+        self.end_block(lower);
+    }
+
+    fn piece(&mut self, lower: &mut Lower<'_>, records: &[Record], operands: &mut [Operand]) {
+        if self.refusal.is_some() {
+            return;
+        }
+        self.sync(lower);
+        for record in records.iter().rev() {
+            let operands = &mut operands[record.operands.0 as usize..record.operands.1 as usize];
+            if self.srcloc != record.srcloc {
+                self.srcloc = record.srcloc;
+                if !self.has_srclocs {
+                    self.has_srclocs = true;
+                    self.steps.srclocs.resize(self.steps.list.len(), u32::MAX);
+                }
+            }
+            self.record(lower, &Selected::new(lower, record, operands));
+        }
+    }
+
+    fn head(&mut self, lower: &mut Lower<'_>, block: Block) {
+        if self.refusal.is_some() {
+            return;
+        }
+        self.sync(lower);
+        self.head_block(lower, block);
+        self.steps.blocks[block.index()].list.1 = self.steps.list.len() as u32;
+    }
+}
+
+/// An instruction to be placed.
+pub(crate) struct Selected<'a> {
+    pub(crate) inst: MInst,
+    pub(crate) flags: InstFlags,
+    pub(crate) clobbers: ClobberId,
+    pub(crate) operands: &'a [Operand],
+    /// Does it ask for nothing but registers, or memory where a value is there?
+    pub(crate) is_plain: bool,
+}
+
+/// A plain instruction has fewer operands than there are registers.
+const MOST_PLAIN: usize = 6;
+
+impl<'a> Selected<'a> {
+    #[inline]
+    fn new(lower: &Lower<'_>, record: &Record, operands: &'a mut [Operand]) -> Selected<'a> {
+        let Record { inst, clobbers, flags, .. } = *record;
+        let is_few = operands.len() <= MOST_PLAIN;
+        if is_few && flags == InstFlags::NONE && clobbers == ClobberId::NONE && operands.iter().all(|o| o.is_plain()) {
+            return Selected { inst, flags, clobbers, operands, is_plain: true };
+        }
+        let flags = settle(lower, record, operands);
+        let is_plain = is_few && Shape::of(flags, clobbers, operands) != Shape::Constrained;
+        Selected { inst, flags, clobbers, operands, is_plain }
+    }
+}
+
+/// No operand is read, modified and written in memory. A move whose result is used as something wider is not one: it may not be
+/// left out.
+#[inline]
+fn settle(lower: &Lower<'_>, record: &Record, operands: &mut [Operand]) -> InstFlags {
+    for def in 0..operands.len() {
+        let (Some(k), true) = (operands[def].reused(), operands[def].is_rmw()) else { continue };
+        let (written, read) = (operands[def], operands[usize::from(k)]);
+        operands[def] = Operand::new(written.vreg(), written.kind(), written.pos(), written.constraint());
+        if read.constraint() == Constraint::MemOk {
+            operands[usize::from(k)] = Operand::new(read.vreg(), read.kind(), read.pos(), Constraint::Reg);
+        }
+    }
+    let width = |operand: Operand| lower.code.problem.width(operand.vreg());
+    match operands {
+        [def, source] if record.flags == InstFlags::MOVE && width(*def) > width(*source) => InstFlags::NONE,
+        _ => record.flags,
+    }
+}
+
+impl Fused {
+    /// Catches up with what lowering has made.
+    #[inline]
+    fn sync(&mut self, lower: &Lower<'_>) {
+        self.state.grow(lower);
+        let problem = &lower.code.problem;
+        let known = (problem.all_clobbers().len(), problem.all_reg_sets().len());
+        if self.known != known {
+            self.known = known;
+            self.registers.build(problem, lower.env());
+        }
+    }
+
+    /// Says that the function has something that is beyond this walk.
+    pub(crate) fn refuse(&mut self, what: &'static str) {
+        self.refusal = Some(what);
+    }
+
+    fn record(&mut self, lower: &mut Lower<'_>, selected: &Selected<'_>) {
+        self.state.clock += 1;
+        if std::mem::take(&mut self.is_at_end) {
+            return self.terminator(lower, selected);
+        }
+        if selected.flags.has(InstFlags::REMAT) {
+            let vreg = selected.operands[0].vreg();
+            let value = self.state.value(vreg);
+            if value.reg.is_none() && !value.is_stored {
+                return self.drop_inst(selected, &[Loc::NONE]);
+            }
+        }
+        if selected.is_plain {
+            self.plain(lower, selected, true);
+        } else {
+            self.constrained(lower, selected);
+        }
+    }
+
+    /// Leaves an instruction out.
+    pub(crate) fn drop_inst(&mut self, selected: &Selected<'_>, locs: &[Loc]) {
+        if let Some(log) = &mut self.log {
+            log.inst(selected, self.srcloc, locs, true);
+        }
+    }
+
+    /// Adds an instruction, before everything added so far.
+    #[inline]
+    pub(crate) fn push_inst(&mut self, lower: &Lower<'_>, selected: &Selected<'_>, locs: &[Loc]) {
+        if let Some(log) = &mut self.log {
+            log.inst(selected, self.srcloc, locs, false);
+        }
+        let row = &lower.rows()[usize::from(selected.inst.row.0)];
+        let mut placed = PlacedInst::new(selected.inst, !self.flags_are_live);
+        let encoded = row.operands.len() + selected.inst.mode.regs();
+        for &loc in &locs[..encoded.min(locs.len())] {
+            match (loc.as_reg(), loc.as_slot(), row.twin) {
+                (Some(reg), ..) if placed.push(reg) => {}
+                (None, Some(slot), Some(twin)) => {
+                    placed.inst.row = twin.row;
+                    placed.slot = slot.into();
+                }
+                _ => self.refusal = Some("an instruction of many registers"),
+            }
+        }
+        if row.flags.reads() {
+            self.flags_are_live = true;
+        } else if row.flags.writes() || matches!(row.kind, RowKind::Call | RowKind::TryCall) {
+            self.flags_are_live = false;
+        }
+        self.push(Step::Inst(placed));
+    }
+
+    #[inline]
+    fn push(&mut self, step: Step) {
+        if self.has_srclocs {
+            self.steps.srclocs.push(self.srcloc);
+        }
+        self.steps.list.push(step);
+    }
+
+    /// Adds an edit, before everything added so far. The instruction of a rematerialised value has the number of the value.
+    pub(crate) fn push_edit(&mut self, kind: EditKind) {
+        if let Some(log) = &mut self.log {
+            log.edit(kind);
+        }
+        let step = self.step(kind, !self.flags_are_live);
+        self.push(step);
+    }
+
+    /// What an edit is to be encoded as.
+    pub(crate) fn step(&mut self, kind: EditKind, flags_are_dead: bool) -> Step {
+        let mut touch = |preg| {
+            let reg = self.registers.reg(preg);
+            if !reg.is_none() {
+                self.state.touch(reg);
+            }
+        };
+        match kind {
+            EditKind::Move { to, .. } | EditKind::Fill { to, .. } => touch(to),
+            EditKind::Exchange { a, b, .. } => {
+                touch(a);
+                touch(b);
+            }
+            EditKind::Spill { .. } | EditKind::SlotMove { .. } => {}
+            EditKind::Remat { inst, to } => {
+                touch(to);
+                if let Remat::By(number) = self.state.value(VReg::from_u32(inst.as_u32())).remat {
+                    let mut placed = PlacedInst::new(self.remats[number as usize], flags_are_dead);
+                    placed.push(to);
+                    return Step::Inst(placed);
+                }
+            }
+        }
+        Step::Edit(kind)
+    }
+
+    /// Adds what the moves gathered so far come to. Only the `needed` registers mean anything behind them.
+    pub(crate) fn resolve(&mut self, lower: &Lower<'_>, needed: &Masks) {
+        if self.sequence_moves(lower, needed) {
+            while let Some(kind) = self.sequence.pop() {
+                self.push_edit(kind);
+            }
+        }
+    }
+
+    /// Puts the moves gathered so far in order. False if there are none.
+    pub(crate) fn sequence_moves(&mut self, lower: &Lower<'_>, needed: &Masks) -> bool {
+        if self.moves.is_empty() {
+            return false;
+        }
+        if !self.moves.resolve_in_order(&mut self.sequence) {
+            let free = (0..2).flat_map(|class| regs(class, self.registers.allocatable[class] & !needed[class]));
+            let free = free.map(|reg| self.registers.preg(reg)).collect();
+            let machine = (&self.widths, lower.env());
+            if self.moves.resolve(free, machine, &mut self.slots, &mut self.sequence).is_err() {
+                self.refuse("a move that no register is left for");
+            }
+        }
+        true
+    }
+}
+
+/// Values and registers.
+impl Fused {
+    /// Notes that the walk meets a value, and finds out about it the first time.
+    #[inline]
+    pub(crate) fn meet(&mut self, lower: &Lower<'_>, vreg: VReg) {
+        let clock = self.state.clock;
+        let value = self.state.value_mut(vreg);
+        value.met_at = clock;
+        if !value.is_met {
+            self.meet_first(lower, vreg);
+        }
+    }
+
+    fn meet_first(&mut self, lower: &Lower<'_>, vreg: VReg) {
+        let data = lower.code.problem.vregs[vreg];
+        let value = self.state.value_mut(vreg);
+        value.is_met = true;
+        value.class = data.class.index() as u8;
+        value.width = if data.class == RegClass::Int { WORD } else { data.width };
+        value.block = self.block;
+        let Some(origin) = lower.origin(vreg) else { return };
+        let (block, lives_over_call) = lower.definition(origin);
+        value.block = block.map_or(self.block, |block| block.as_u32());
+        value.lives_over_call = lives_over_call;
+        if value.block == 0
+            && let Some(reg) = lower.incoming_register(origin).map(|preg| self.registers.reg(preg))
+            && !reg.is_none()
+            && reg.class() == value.class()
+        {
+            value.hint = reg;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn loc(&self, reg: Reg) -> Loc {
+        Loc::reg(self.registers.preg(reg))
+    }
+
+    /// The slot of a value, which its definition stores.
+    pub(crate) fn slot(&mut self, vreg: VReg) -> Slot {
+        let value = self.state.value_mut(vreg);
+        value.is_stored = true;
+        if let Some(slot) = value.slot.expand() {
+            return slot;
+        }
+        let slot = self.slots.add_slot(value.width);
+        value.slot = slot.into();
+        slot
+    }
+
+    /// Can a value be computed again?
+    pub(crate) fn is_remat(&mut self, lower: &mut Lower<'_>, vreg: VReg) -> bool {
+        if self.state.value(vreg).remat == Remat::Unknown {
+            let inst = match lower.origin(vreg) {
+                Some(origin) => lower.rematerialised(origin),
+                None => None,
+            };
+            self.state.value_mut(vreg).remat = match inst {
+                Some(inst) => {
+                    self.remats.push(inst);
+                    Remat::By(self.remats.len() as u32 - 1)
+                }
+                None => Remat::No,
+            };
+        }
+        self.state.value(vreg).remat != Remat::No
+    }
+
+    /// Brings a value into a register, before everything added so far: from its slot, or by computing it again.
+    pub(crate) fn reload(&mut self, lower: &mut Lower<'_>, vreg: VReg, reg: Reg) {
+        let to = self.registers.preg(reg);
+        let kind = match self.is_remat(lower, vreg) {
+            true => EditKind::Remat { inst: Inst::from_u32(vreg.as_u32()), to },
+            false => EditKind::Fill { from: self.slot(vreg), to, width: self.state.value(vreg).width },
+        };
+        self.push_edit(kind);
+    }
+
+    /// Stores a value that the instruction to be added next defines in a register, if anything reads its slot.
+    #[inline]
+    pub(crate) fn store(&mut self, vreg: VReg, reg: Reg) {
+        let value = self.state.value(vreg);
+        if value.is_stored {
+            let (width, to) = (value.width, self.slot(vreg));
+            self.push_edit(EditKind::Spill { from: self.registers.preg(reg), to, width });
+        }
+    }
+
+    /// Puts a value that was in none into a free register. It may be there all over the loops around from now on.
+    #[inline]
+    pub(crate) fn put(&mut self, reg: Reg, vreg: VReg) {
+        if self.loops.is_inside() {
+            let value = self.state.value(vreg);
+            if value.resident.is_none()
+                && self.loops.is_from_outside(value.block)
+                && self.loops.reside(reg, vreg, value.block, &self.state.recent)
+            {
+                self.state.value_mut(vreg).resident = reg;
+            }
+        }
+        self.state.put(reg, vreg);
+    }
+
+    /// Adds a move of a value from the register where it is, or from its slot or its computation.
+    pub(crate) fn add_move(&mut self, lower: &mut Lower<'_>, from: Reg, vreg: VReg, to: Loc) {
+        let value = self.state.value(vreg);
+        let (class, width) = (RegClass::ALL[value.class()], value.width);
+        if !from.is_none() {
+            self.moves.add(self.loc(from), to, class, width);
+        } else if self.is_remat(lower, vreg) {
+            self.moves.add_remat(Inst::from_u32(vreg.as_u32()), to, class, width);
+        } else {
+            let from = Loc::slot(self.slot(vreg));
+            self.moves.add(from, to, class, width);
+        }
+    }
+
+    /// A register for a value, outside of `busy`: its hint, `prefer`, or the first free one of the better kind.
+    #[inline]
+    pub(crate) fn free_register(&self, vreg: VReg, busy: &Masks, prefer: Reg) -> Option<Reg> {
+        let value = self.state.value(vreg);
+        let class = value.class();
+        let free = self.registers.allocatable[class] & !self.state.occupied[class] & !busy[class];
+        if free == 0 {
+            return None;
+        }
+        let saved = self.registers.callee_saved[class];
+        let better = if value.lives_over_call { free & saved } else { free & (!saved | self.state.used[class]) };
+        let mut choice = if better == 0 { free } else { better };
+        if self.loops.is_inside() {
+            if value.resident.is_in(&[free; 2]) && value.resident.class() == class {
+                return Some(value.resident);
+            }
+            // Values of the loop and those from outside keep out of each other's way.
+            let touched = self.loops.touched(&self.state.recent)[class];
+            let apart = if self.loops.is_from_outside(value.block) { choice & !touched } else { choice & touched };
+            choice = if apart == 0 { choice } else { apart };
+        }
+        let is_choice = |reg: Reg| !reg.is_none() && reg.class() == class && choice & reg.bit() != 0;
+        if is_choice(value.hint) {
+            return Some(value.hint);
+        }
+        Some(if is_choice(prefer) { prefer } else { Reg::new(class, choice.trailing_zeros()) })
+    }
+
+    /// A register for a value, if necessary one whose value gives way and is filled again behind the next instruction.
+    #[inline]
+    pub(crate) fn any_register(
+        &mut self,
+        lower: &mut Lower<'_>,
+        vreg: VReg,
+        busy: &Masks,
+        prefer: Reg,
+        can_evict: bool,
+    ) -> Option<Reg> {
+        if let Some(reg) = self.free_register(vreg, busy, prefer) {
+            return Some(reg);
+        }
+        let class = self.state.value(vreg).class();
+        let reg = self.state.oldest(class, self.state.occupied[class] & !busy[class], self.block)?;
+        let loser = self.state.release(reg)?;
+        if can_evict {
+            self.reload(lower, loser, reg);
+        }
+        Some(reg)
+    }
+}

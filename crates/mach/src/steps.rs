@@ -1,0 +1,92 @@
+//! A function whose operands have their places, ready to be encoded: what an allocator that works while instructions are
+//! selected makes instead of a [`Code`](crate::Code) with instructions and an allocation.
+
+use crate::inst::MInst;
+use cranelift_entity::PrimaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::{EditKind, PReg, PRegSet, Slot, SlotData};
+
+/// Registers that one instruction may name.
+pub const MAX_STEP_REGS: usize = 8;
+
+/// Something to be encoded.
+#[derive(Clone, Copy, Debug)]
+pub enum Step {
+    /// An instruction.
+    Inst(PlacedInst),
+    /// An edit; none is rematerialisation, which is an instruction here.
+    Edit(EditKind),
+}
+
+/// An instruction with its registers.
+#[derive(Clone, Copy, Debug)]
+pub struct PlacedInst {
+    /// The instruction; the row's memory twin where an operand is in a slot.
+    pub inst: MInst,
+    regs: [PReg; MAX_STEP_REGS],
+    num_regs: u8,
+    /// Does nothing behind it read the flags that are there before it?
+    pub flags_are_dead: bool,
+    /// The slot that is its memory operand.
+    pub slot: PackedOption<Slot>,
+}
+
+impl PlacedInst {
+    /// An instruction without registers.
+    pub fn new(inst: MInst, flags_are_dead: bool) -> PlacedInst {
+        PlacedInst { inst, regs: [PReg::int(0); MAX_STEP_REGS], num_regs: 0, flags_are_dead, slot: None.into() }
+    }
+
+    /// Adds a register. False if there is no room.
+    #[inline]
+    pub fn push(&mut self, reg: PReg) -> bool {
+        let place = self.regs.get_mut(usize::from(self.num_regs));
+        self.num_regs += u8::from(place.is_some());
+        place.map(|place| *place = reg).is_some()
+    }
+
+    /// Its registers, those of operands in memory left out, those of its address last.
+    #[inline]
+    pub fn regs(&self) -> &[PReg] {
+        &self.regs[..usize::from(self.num_regs)]
+    }
+}
+
+/// The function. Cleared and used again.
+#[derive(Default, Debug)]
+pub struct Steps {
+    /// What is to be encoded: blocks from the last to the first, in each from the last to the first.
+    pub list: Vec<Step>,
+    /// Source locations of the steps if the function has any, else empty.
+    pub srclocs: Vec<u32>,
+    /// What runs at the heads of blocks before anything else, in order.
+    pub heads: Vec<Step>,
+    /// By block: where its steps begin and end, and its edits in `heads`.
+    pub blocks: Vec<BlockSteps>,
+    /// Spill slots.
+    pub slots: PrimaryMap<Slot, SlotData>,
+    /// Registers that anything writes.
+    pub written: PRegSet,
+}
+
+/// What there is of one block.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct BlockSteps {
+    /// A part of [`Steps::list`].
+    pub list: (u32, u32),
+    /// A part of [`Steps::heads`].
+    pub heads: (u32, u32),
+}
+
+impl Steps {
+    /// Empties it for a function of so many blocks.
+    pub fn clear(&mut self, blocks: usize) {
+        self.list.clear();
+        self.srclocs.clear();
+        self.heads.clear();
+        self.blocks.clear();
+        self.blocks.resize(blocks, BlockSteps::default());
+        self.slots.clear();
+        self.written = PRegSet::EMPTY;
+    }
+}
