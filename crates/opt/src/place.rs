@@ -19,7 +19,7 @@
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::loops::Loop;
-use kingpost_ir::{Block, Function, Inst, Opcode, Type, Value, ValueDef};
+use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Type, Value, ValueDef};
 
 use crate::purity::{self, Purity, is_cheap, is_constant, is_movable, purity};
 use kingpost_ir::analyses::Analyses;
@@ -176,8 +176,7 @@ impl Place {
     fn best_block(&mut self, func: &Function, analyses: &Analyses, inst: Inst, late: Block) -> Block {
         let Some(result) = func.dfg.first_result(inst) else { return late };
         let opcode = func.dfg.opcode(inst);
-        // Constants of vectors are loaded wherever no operand of an instruction can be memory.
-        let is_loaded = opcode == Opcode::Vconst;
+        let is_loaded = opcode == Opcode::Vconst && !is_plain(func, inst);
         if is_constant(opcode) && !is_loaded {
             return late;
         }
@@ -237,6 +236,14 @@ impl Uses {
 /// The register class of values of a type: 0 integers, 1 floats and vectors.
 fn class_of(ty: Type) -> usize {
     usize::from(!ty.is_int())
+}
+
+/// Whether a vector constant is all zeros or all ones, which machines make in a register. Others are loaded wherever no
+/// operand of an instruction can be memory.
+fn is_plain(func: &Function, inst: Inst) -> bool {
+    let InstView::UnaryConst { constant } = func.dfg.view(inst) else { return false };
+    let bytes = func.dfg.constants.bytes(constant);
+    bytes.iter().all(|&byte| byte == 0) || bytes.iter().all(|&byte| byte == 0xff)
 }
 
 /// Whether nothing is lost with an instruction whose results are not used.
