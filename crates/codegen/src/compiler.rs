@@ -166,7 +166,9 @@ impl Compiler {
         Context {
             verifier: Verifier::default(),
             analyses: Analyses::default(),
-            optimizer: Optimizer::limited(self.options.rules).keeping_accesses(!self.settings.enable_alias_analysis),
+            optimizer: Optimizer::limited(self.options.rules)
+                .keeping_accesses(!self.settings.enable_alias_analysis)
+                .preferring_size(self.settings.opt_level == OptLevel::SpeedAndSize),
             emitter: Emitter::with_limits(guard.limits),
             lowering: Lowering::with_guard(guard),
             fused: Fused::default(),

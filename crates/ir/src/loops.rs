@@ -37,6 +37,8 @@ struct LoopData {
     /// Union-find: some loop around this one, or itself.
     link: Loop,
     depth: u32,
+    /// Number of blocks, those of inner loops included.
+    blocks: u32,
 }
 
 /// The loops of a function.
@@ -69,6 +71,7 @@ impl LoopForest {
             self.find_loop(header, cfg, tree);
         }
         self.measure_depths();
+        self.count_blocks(tree);
     }
 
     fn find_loop(&mut self, header: Block, cfg: &ControlFlowGraph, tree: &DominatorTree) {
@@ -85,7 +88,7 @@ impl LoopForest {
             return;
         }
         let link = Loop::new(self.loops.len());
-        let data = LoopData { header, parent: None.into(), link, depth: 0 };
+        let data = LoopData { header, parent: None.into(), link, depth: 0, blocks: 0 };
         let this = self.loops.push(data);
         self.innermost[header] = this.into();
         while let Some(block) = self.stack.pop() {
@@ -131,6 +134,23 @@ impl LoopForest {
         }
     }
 
+    fn count_blocks(&mut self, tree: &DominatorTree) {
+        if self.loops.is_empty() {
+            return;
+        }
+        for &block in tree.cfg_postorder() {
+            if let Some(innermost) = self.innermost[block].expand() {
+                self.loops[innermost].blocks += 1;
+            }
+        }
+        for number in (0..self.loops.len()).map(Loop::new) {
+            let LoopData { parent, blocks, .. } = self.loops[number];
+            if let Some(parent) = parent.expand() {
+                self.loops[parent].blocks += blocks;
+            }
+        }
+    }
+
     /// All loops, inner ones before those around them.
     pub fn loops(&self) -> impl DoubleEndedIterator<Item = Loop> + use<> {
         self.loops.keys()
@@ -152,6 +172,12 @@ impl LoopForest {
     #[inline]
     pub fn depth(&self, each: Loop) -> u32 {
         self.loops[each].depth
+    }
+
+    /// Number of blocks in the loop, those of inner loops included.
+    #[inline]
+    pub fn num_blocks(&self, each: Loop) -> u32 {
+        self.loops[each].blocks
     }
 
     /// The smallest loop that holds the block.
@@ -214,6 +240,7 @@ mod tests {
         let inner = forest.innermost_loop(Block::new(2)).unwrap();
         let outer = forest.parent(inner).unwrap();
         assert_eq!((inner.index(), outer.index(), forest.parent(outer)), (0, 1, None));
+        assert_eq!((forest.num_blocks(inner), forest.num_blocks(outer)), (1, 3));
         assert_eq!(forest.header(outer), Block::new(1));
         assert!(forest.contains(outer, Block::new(2)) && !forest.contains(inner, Block::new(3)));
         assert!(forest.is_header(Block::new(2)) && !forest.is_header(Block::new(3)));

@@ -9,7 +9,7 @@
 //! Part of the walk of [`crate::simplify`].
 
 use kingpost_ir::condcodes::IntCC;
-use kingpost_ir::{BlockCall, Inst, InstView, Opcode, Value};
+use kingpost_ir::{BlockCall, Inst, InstView, Value};
 
 use crate::observer::Subject;
 use crate::purity::constant;
@@ -20,24 +20,11 @@ impl Walk<'_> {
     /// A value that is zero exactly if `condition` is, and no more work to compute.
     pub(crate) fn simplify_condition(&mut self, condition: Value) -> Value {
         let mut condition = condition;
-        while let Some(simpler) = self.condition_step(condition) {
+        while let Some(simpler) = rewrite::simplify_condition(self, condition) {
             self.tell(Subject::Condition(condition), simpler);
             condition = simpler;
         }
         condition
-    }
-
-    fn condition_step(&mut self, condition: Value) -> Option<Value> {
-        let definition = *self.definition(condition)?;
-        match (definition.opcode(), definition.args()) {
-            (Opcode::Uextend | Opcode::Sextend | Opcode::Ineg | Opcode::Bmask, &[x]) => Some(x),
-            (Opcode::Icmp, &[x, y])
-                if definition.int_cond() == Some(IntCC::NotEqual) && self.constant(y) == Some(0) =>
-            {
-                Some(x)
-            }
-            _ => rewrite::simplify_condition(self, condition),
-        }
     }
 
     /// The value that is zero exactly if `condition` is not, if it exists.

@@ -77,6 +77,13 @@ impl Optimizer {
         self
     }
 
+    /// The same, which makes short code rather than fast code if requested.
+    #[must_use]
+    pub fn preferring_size(mut self, prefers: bool) -> Optimizer {
+        self.simplify.prefers_size = prefers;
+        self
+    }
+
     /// The same, which reports every simplification.
     #[must_use]
     pub fn observed_by(mut self, observer: Box<dyn Observer>) -> Optimizer {

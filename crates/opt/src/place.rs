@@ -12,9 +12,9 @@
 //! deepest that defines one of its operands, and the common dominator of its uses (Click, "Global code motion, global value
 //! numbering", 1995). It leaves its block only for one that runs less often: uses that run as often are no reason to move it
 //! it. What is cheap leaves a loop only while the loop uses few enough values from outside to keep all of them in
-//! registers, vector constants too; other constants never do. One sweep down the tree finds the upper ends and what loops
-//! use, one up decides, users before operands. Linear in instructions but for a logarithm of the tree's depth at each use in
-//! another block.
+//! registers, vector constants too; other constants never do. Nothing moves down for which two operands would have to be kept
+//! instead of one result. One sweep down the tree finds the upper ends and what loops use, one up decides, users before operands.
+//! Linear in instructions but for a logarithm of the tree's depth at each use in another block.
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -148,7 +148,9 @@ impl Place {
             Some(late) if is_movable(func, inst) => {
                 target = self.best_block(func, analyses, inst, late);
                 let frequency = |block| analyses.frequencies.block(block);
-                if analyses.dominators.dominates(block, target) && frequency(target) == frequency(block) {
+                if analyses.dominators.dominates(block, target)
+                    && (frequency(target) == frequency(block) || self.lengthens_lives(func, analyses, inst, target))
+                {
                     target = block;
                 }
                 if target != block {
@@ -203,6 +205,17 @@ impl Place {
             innermost = analyses.loops.parent(each);
         }
         best
+    }
+
+    /// Whether more than one operand of an instruction would live on if it moved down to a block: those that are no constants, and
+    /// of which no use is known in or below that block.
+    fn lengthens_lives(&self, func: &Function, analyses: &Analyses, inst: Inst, block: Block) -> bool {
+        let lives_on = |&&value: &&Value| {
+            let Some(def) = func.dfg.first_result_of(value) else { return true };
+            let is_there = |used: Block| analyses.dominators.dominates(block, used);
+            !is_constant(func.dfg.opcode(def)) && !self.uses[def].block.expand().is_some_and(is_there)
+        };
+        func.dfg.inst_args(inst).iter().filter(lives_on).count() > 1
     }
 
     /// Moves an instruction in front of its first user in a block, or to the block's end.

@@ -13,18 +13,19 @@
 //! Needs the analyses; leaves them valid unless it says that an edge has died. Blocks are visited in preorder of the
 //! dominator tree, so that every operand is final before it is used. An instruction stays where it is; one that is equal to
 //! one in a block that does not dominate it moves to the end of their common dominator, if that does not run more often
-//! than the two together. Hash-consing with rules on insertion: the scheme of LuaJIT's FOLD and of V8's reducers. Linear in instructions,
-//! with rules tried on at most [`FUEL`] requests for each.
+//! than the two together. In a large loop a cheap instruction of one operand stays in every block that has it, as its result would
+//! take a register, or a spill slot, from one to the next. Hash-consing with rules on insertion: the scheme of LuaJIT's FOLD and of
+//! V8's reducers. Linear in instructions, with rules tried on at most [`FUEL`] requests for each.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::type_class::Allowed;
-use kingpost_ir::{Block, Function, Inst, InstData, InstView, Opcode, Type, Value, ValueDef};
+use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value, ValueDef};
 
 use crate::fold::{self, Constant};
 use crate::memory::{Memory, load_of_store};
 use crate::observer::{Observer, Subject};
-use crate::purity::{Purity, constant, is_constant, is_pure_load, never_traps, purity};
+use crate::purity::{Purity, constant, is_cheap, is_constant, is_pure_load, never_traps, purity};
 use crate::rewrite::{self, Applications, Graph, Rule};
 use crate::table::Table;
 use kingpost_ir::analyses::Analyses;
@@ -42,6 +43,9 @@ pub(crate) enum Edges {
     Died,
 }
 
+/// A loop of this many blocks is large: values compete for registers all around it.
+const LARGE_LOOP: u32 = 100;
+
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Simplify {
@@ -52,6 +56,8 @@ pub(crate) struct Simplify {
     pub(crate) applications: Applications,
     /// Are accesses to memory left as they are?
     pub(crate) keeps_accesses: bool,
+    /// Whether short code is better than fast code.
+    pub(crate) prefers_size: bool,
     pub(crate) observer: Option<Box<dyn Observer>>,
     /// Of each value, how many uses there were when it was first asked.
     uses: SecondaryMap<Value, u8>,
@@ -65,7 +71,8 @@ impl Simplify {
         self.representatives.resize(func.dfg.num_values());
         self.memory.reset(func, analyses);
         let Some(entry) = func.layout.entry_block() else { return Edges::Kept };
-        let Simplify { table, memory, representatives, applications, keeps_accesses, observer, uses } = self;
+        let Simplify { table, memory, representatives, applications, keeps_accesses, prefers_size, observer, uses } =
+            self;
         let mut walk = Walk {
             func,
             analyses,
@@ -74,10 +81,12 @@ impl Simplify {
             representatives,
             applications,
             keeps_accesses: *keeps_accesses,
+            prefers_size: *prefers_size,
             observer: observer.as_deref_mut(),
             uses,
             are_uses_counted: false,
             block: entry,
+            is_in_large_loop: false,
             before: Inst::new(0),
             fuel: 0,
             edges: Edges::Kept,
@@ -98,11 +107,13 @@ pub(crate) struct Walk<'a> {
     representatives: &'a mut SecondaryMap<Value, PackedOption<Value>>,
     applications: &'a mut Applications,
     keeps_accesses: bool,
+    prefers_size: bool,
     observer: Option<&'a mut (dyn Observer + 'static)>,
     uses: &'a mut SecondaryMap<Value, u8>,
     are_uses_counted: bool,
     /// The block that is visited.
     block: Block,
+    is_in_large_loop: bool,
     /// The instruction that is visited: new ones go in front of it.
     before: Inst,
     fuel: u32,
@@ -112,6 +123,9 @@ pub(crate) struct Walk<'a> {
 impl Walk<'_> {
     fn visit_block(&mut self, block: Block) {
         self.block = block;
+        let innermost = self.analyses.loops.innermost_loop(block);
+        self.is_in_large_loop =
+            !self.prefers_size && innermost.is_some_and(|each| self.analyses.loops.num_blocks(each) >= LARGE_LOOP);
         self.memory.enter(block, self.analyses);
         let mut next = self.func.layout.first_inst(block);
         while let Some(inst) = next {
@@ -244,10 +258,11 @@ impl Walk<'_> {
     }
 
     fn visit_store(&mut self, inst: Inst) {
-        let InstView::Store { flags, value, addr, offset } = self.func.dfg.view(inst) else { return };
         if self.keeps_accesses {
             return;
         }
+        let (flags, addr, offset) = self.func.dfg.store_parts(inst);
+        let value = self.func.dfg.inline_arg(inst, 0);
         let data = *self.func.dfg.inst(inst);
         let load = load_of_store(&data, self.func.dfg.value_type(value), addr, offset);
         let is_whole = load.opcode() == Opcode::Load;
@@ -358,7 +373,7 @@ impl Walk<'_> {
         let key = ordered.key();
         let (place, entry) = self.table.find(key);
         if let Some(value) = entry.map(Value::from_u32)
-            && self.make_available(value)
+            && self.make_available(data, value)
         {
             return value;
         }
@@ -392,10 +407,23 @@ impl Walk<'_> {
 
     /// As [`Walk::is_available`], for the result of a movable instruction, which moves up if need be and if that pays.
     #[inline]
-    fn make_available(&mut self, value: Value) -> bool {
+    fn make_available(&mut self, data: &InstData, value: Value) -> bool {
         let Some(inst) = self.func.dfg.first_result_of(value) else { return false };
         let Some(block) = self.func.layout.inst_block(inst) else { return false };
-        block == self.block || self.analyses.dominators.dominates(block, self.block) || self.hoist(inst, block)
+        block == self.block
+            || !(self.is_in_large_loop && self.is_better_repeated(data))
+                && (self.analyses.dominators.dominates(block, self.block) || self.hoist(inst, block))
+    }
+
+    /// Whether an instruction costs less than a register for its result from another block to this one: a cheap one, of one operand
+    /// that is no constant.
+    fn is_better_repeated(&self, data: &InstData) -> bool {
+        is_cheap(data.opcode())
+            && match *data.args() {
+                [_] => true,
+                [_, y] => constant(self.func, y).is_some(),
+                _ => false,
+            }
     }
 
     /// Moves an instruction from a block that does not dominate that of the walk to one that dominates both, if that pays.
@@ -461,6 +489,10 @@ impl Graph for Walk<'_> {
             self.count_uses();
         }
         self.uses[value] <= 1
+    }
+
+    fn prefers_size(&self) -> bool {
+        self.prefers_size
     }
 
     fn may_apply(&mut self, rule: Rule) -> bool {

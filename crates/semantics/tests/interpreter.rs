@@ -1,4 +1,6 @@
 //! Meanings against the interpreter: every opcode that has one, at every type, on corner cases and random operands.
+//!
+//! `KINGPOST_CASES` says how many operands each opcode gets at least, at all its types and immediates together.
 
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Stop};
 use kingpost_ir::condcodes::{FloatCC, IntCC};
@@ -7,9 +9,10 @@ use kingpost_ir::type_class::{Allowed, Constraint};
 use kingpost_ir::{Format, Opcode, TrapCode, Type, types};
 use kingpost_semantics::{Immediate, Operand, Operation, outcome};
 use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Random operands for each opcode at each combination of types, besides the corner cases.
-const RANDOM_CASES: usize = 300;
+/// Operands for each opcode at each combination of types and each immediate.
+const CASES: usize = 300;
 /// More cases than this must be compared in all.
 const LEAST_CASES: usize = 1_000_000;
 
@@ -117,7 +120,7 @@ fn immediates(terms: &mut Terms, opcode: Opcode, ctrl: Type) -> Vec<(Immediate, 
 }
 
 /// Compares on many operands; the number of cases, or zero if the opcode has no meaning at these types.
-fn compare(subject: &Subject, terms: &mut Terms, random: &mut Random) -> usize {
+fn compare(subject: &Subject, terms: &mut Terms, random: &mut Random, cases: usize) -> usize {
     let operands: Vec<Operand> = subject
         .operands
         .iter()
@@ -138,18 +141,21 @@ fn compare(subject: &Subject, terms: &mut Terms, random: &mut Random) -> usize {
     let allowed = any.map(|(nan, any)| [nan.open, nan.allows(terms, any)]);
     let roots: Vec<Term> =
         outcome.results.iter().copied().chain([outcome.trap]).chain(allowed.into_iter().flatten()).collect();
-    for _ in 0..RANDOM_CASES {
-        let values: Vec<DataValue> = subject.operands.iter().map(|&ty| DataValue::new(ty, random.bits(ty))).collect();
-        let mut model = Model::default();
+    let mut evaluator = Evaluator::prepare(terms, &roots);
+    let function = environment.by_word("f").expect("the function");
+    let (mut values, mut model) = (Vec::new(), Model::default());
+    for _ in 0..cases {
+        values.clear();
+        values.extend(subject.operands.iter().map(|&ty| DataValue::new(ty, random.bits(ty))));
         for (value, operand) in values.iter().zip(&operands) {
             let bits = Bits::new(operand.ty.bits(), value.bits());
             model.set(terms.name(operand.bits).unwrap_or_default(), Value::Bits(bits));
         }
-        let theirs = interpreter.call("f", &values);
+        let theirs = interpreter.call_id(function, &values);
         if let (Some(_), Ok(theirs)) = (&allowed, &theirs) {
             model.set("any NaN", Value::Bits(Bits::new(results[0].bits(), theirs[0].bits())));
         }
-        let evaluator = Evaluator::new(terms, &roots, &model);
+        evaluator.evaluate(&model);
         if let Some([open, allowed]) = allowed
             && evaluator.value(open).is_true()
         {
@@ -165,37 +171,57 @@ fn compare(subject: &Subject, terms: &mut Terms, random: &mut Random) -> usize {
         };
         assert_eq!(ours, theirs, "{text}for {values:?}");
     }
-    RANDOM_CASES
+    cases
+}
+
+/// Compares an opcode with the same number of cases at all types and immediates, `least` in all; how many there were, or zero if
+/// the opcode has no meaning. Each opcode has its own sequence of operands.
+fn compare_opcode(opcode: Opcode, least: usize) -> usize {
+    let info = opcode.info();
+    let controlling: Vec<Type> = match info.suffix {
+        Suffix::None => vec![types::INVALID],
+        _ => info.class.set().iter().filter(|ty| !ty.is_dynamic_vector() && ty.bits() <= 128).collect(),
+    };
+    let subjects: Vec<(Type, Vec<Type>)> = controlling
+        .into_iter()
+        .flat_map(|ctrl| combinations(info.operands, ctrl).into_iter().map(move |operands| (ctrl, operands)))
+        .collect();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * opcode as u64 + 1));
+    let mut each_subject = |cases: usize| {
+        let mut compared = 0;
+        for (ctrl, operands) in &subjects {
+            for raw in [true, false] {
+                let mut terms = if raw { Terms::raw() } else { Terms::new() };
+                for (immediate, condition, trailing) in immediates(&mut terms, opcode, *ctrl) {
+                    let (ctrl, operands) = (*ctrl, operands.clone());
+                    let subject = Subject { opcode, ctrl, operands, immediate, condition, trailing };
+                    compared += compare(&subject, &mut terms, &mut random, cases);
+                }
+            }
+        }
+        compared
+    };
+    let first = each_subject(CASES);
+    let rounds = least.saturating_sub(first).div_ceil(first.max(1));
+    first + if first == 0 || rounds == 0 { 0 } else { each_subject(CASES * rounds) }
 }
 
 #[test]
 fn meanings_agree_with_the_interpreter() {
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let (mut cases, mut opcodes) = (0, 0);
-    for &opcode in Opcode::ALL {
-        let info = opcode.info();
-        if opcode.is_terminator() || opcode.is_call() {
-            continue;
-        }
-        let controlling: Vec<Type> = match info.suffix {
-            Suffix::None => vec![types::INVALID],
-            _ => info.class.set().iter().filter(|ty| !ty.is_dynamic_vector() && ty.bits() <= 128).collect(),
-        };
-        let before = cases;
-        for ctrl in controlling {
-            for operands in combinations(info.operands, ctrl) {
-                for raw in [true, false] {
-                    let mut terms = if raw { Terms::raw() } else { Terms::new() };
-                    for (immediate, condition, trailing) in immediates(&mut terms, opcode, ctrl) {
-                        let operands = operands.clone();
-                        let subject = Subject { opcode, ctrl, operands, immediate, condition, trailing };
-                        cases += compare(&subject, &mut terms, &mut random);
-                    }
-                }
-            }
-        }
-        opcodes += usize::from(cases > before);
-    }
-    println!("{opcodes} opcodes, {cases} cases");
+    let least = std::env::var("KINGPOST_CASES").map_or(0, |count| count.parse().expect("a number"));
+    let opcodes: Vec<Opcode> =
+        Opcode::ALL.iter().copied().filter(|opcode| !opcode.is_terminator() && !opcode.is_call()).collect();
+    let next = AtomicUsize::new(0);
+    let work = || -> Vec<usize> {
+        let opcodes = std::iter::from_fn(|| opcodes.get(next.fetch_add(1, Ordering::Relaxed)));
+        opcodes.map(|&opcode| compare_opcode(opcode, least)).filter(|&cases| cases > 0).collect()
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let counts: Vec<usize> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no difference")).collect()
+    });
+    let (opcodes, cases) = (counts.len(), counts.iter().sum::<usize>());
+    println!("{opcodes} opcodes, {cases} cases, at least {} of each", counts.iter().min().copied().unwrap_or_default());
     assert!(cases >= LEAST_CASES && opcodes >= 80, "{opcodes} opcodes, {cases} cases");
 }

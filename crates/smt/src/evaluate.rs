@@ -1,4 +1,4 @@
-//! The value of terms under a model: one pass over the terms in order of their numbers.
+//! The value of terms under models: one pass over the terms in order of their numbers.
 
 use crate::bits::{Bits, Sort, Value};
 use crate::float;
@@ -14,7 +14,12 @@ pub struct Model {
 impl Model {
     /// Sets the value of a variable.
     pub fn set(&mut self, name: &str, value: Value) {
-        self.values.insert(name.to_string(), value);
+        match self.values.get_mut(name) {
+            Some(known) => *known = value,
+            None => {
+                self.values.insert(name.to_string(), value);
+            }
+        }
     }
 
     /// The value of a variable, if the model names it.
@@ -23,10 +28,28 @@ impl Model {
     }
 }
 
-/// Values of the terms below some roots, under one model.
+/// What a term is made of.
+#[derive(Debug)]
+enum Step {
+    Constant(Value),
+    /// The variable of this name.
+    Variable(String),
+    /// An operation on the values at these places.
+    Operation {
+        op: Op,
+        args: [usize; 3],
+        arity: usize,
+    },
+}
+
+/// Values of the terms below some roots, under one model after the other.
 #[derive(Debug)]
 pub struct Evaluator {
-    values: HashMap<Term, Value>,
+    /// The terms in the order in which they are computed.
+    steps: Vec<(Step, Sort)>,
+    /// Where a term stands among the steps.
+    places: HashMap<Term, usize>,
+    values: Vec<Value>,
 }
 
 impl Evaluator {
@@ -35,38 +58,66 @@ impl Evaluator {
     /// # Panics
     /// If the model has for a variable a value of another sort.
     pub fn new(terms: &Terms, roots: &[Term], model: &Model) -> Evaluator {
-        let mut values = HashMap::new();
-        for term in terms.cone(roots) {
-            let value = match terms.node(term) {
-                Node::Const(value) => value,
-                Node::Var(_) => {
-                    let named = terms.name(term).and_then(|name| model.get(name));
-                    named.unwrap_or(Value::zero(terms.sort(term)))
-                }
-                Node::Unary(op, a) => apply(op, terms.sort(term), &[values[&a]]),
-                Node::Binary(op, a, b) => apply(op, terms.sort(term), &[values[&a], values[&b]]),
-                Node::Ternary(op, a, b, c) => apply(op, terms.sort(term), &[values[&a], values[&b], values[&c]]),
-            };
-            assert_eq!(value.sort(), terms.sort(term), "{:?}", terms.node(term));
-            values.insert(term, value);
-        }
-        Evaluator { values }
+        let mut evaluator = Evaluator::prepare(terms, roots);
+        evaluator.evaluate(model);
+        evaluator
     }
 
-    /// The value of a term below one of the roots.
+    /// Lists what `roots` are made of, to be evaluated under many models.
+    pub fn prepare(terms: &Terms, roots: &[Term]) -> Evaluator {
+        let (mut steps, mut places) = (Vec::new(), HashMap::new());
+        for term in terms.cone(roots) {
+            let step = match terms.node(term) {
+                Node::Const(value) => Step::Constant(value),
+                Node::Var(_) => Step::Variable(terms.name(term).unwrap_or_default().to_string()),
+                Node::Unary(op, a) => Step::Operation { op, args: [places[&a], 0, 0], arity: 1 },
+                Node::Binary(op, a, b) => Step::Operation { op, args: [places[&a], places[&b], 0], arity: 2 },
+                Node::Ternary(op, a, b, c) => {
+                    Step::Operation { op, args: [places[&a], places[&b], places[&c]], arity: 3 }
+                }
+            };
+            places.insert(term, steps.len());
+            steps.push((step, terms.sort(term)));
+        }
+        Evaluator { steps, places, values: Vec::new() }
+    }
+
+    /// Evaluates everything under a model.
     ///
     /// # Panics
-    /// If the term is not below a root.
+    /// If the model has for a variable a value of another sort.
+    pub fn evaluate(&mut self, model: &Model) {
+        let values = &mut self.values;
+        values.clear();
+        for (step, sort) in &self.steps {
+            let value = match step {
+                Step::Constant(value) => *value,
+                Step::Variable(name) => model.get(name).unwrap_or(Value::zero(*sort)),
+                Step::Operation { op, args, arity } => {
+                    let args = args.map(|place| values[place]);
+                    apply(*op, *sort, &args[..*arity])
+                }
+            };
+            assert_eq!(value.sort(), *sort, "{step:?}");
+            values.push(value);
+        }
+    }
+
+    /// The value of a term below one of the roots under the last model.
+    ///
+    /// # Panics
+    /// If the term is not below a root, or nothing has been evaluated.
     pub fn value(&self, term: Term) -> Value {
-        self.values[&term]
+        self.values[self.places[&term]]
     }
 }
 
 /// An operation on constants, with a result of sort `sort`.
 pub(crate) fn apply(op: Op, sort: Sort, args: &[Value]) -> Value {
     if let (Op::Float(op), Sort::Bits(width)) = (op, sort) {
-        let args: Vec<Bits> = args.iter().filter_map(|arg| arg.bits()).collect();
-        return Value::Bits(float::apply(op, width, &args));
+        let mut bits = [Bits::new(1, 0); 3];
+        bits.iter_mut().zip(args).for_each(|(bits, arg)| *bits = arg.bits().unwrap_or(*bits));
+        return Value::Bits(float::apply(op, width, &bits[..args.len()]));
     }
     match *args {
         [Value::Bool(a)] if op == Op::Not => Value::Bool(!a),

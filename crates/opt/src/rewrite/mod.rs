@@ -48,6 +48,11 @@ pub trait Graph {
         true
     }
 
+    /// Whether short code is better than fast code if it cannot be both.
+    fn prefers_size(&self) -> bool {
+        false
+    }
+
     /// Whether a rule that matches is to be applied; asked once for each application.
     fn may_apply(&mut self, _rule: Rule) -> bool {
         true
@@ -66,10 +71,10 @@ pub fn rewrite(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
     generated::match_request(graph, request).or_else(|| expand_division(graph, request))
 }
 
-/// What stands for a division by a constant, where no rule has it.
+/// What stands for a division by a constant, where no rule has it: faster, and longer.
 pub fn expand_division(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
     let is_division = matches!(request.opcode(), Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem);
-    if is_division { divide::expand(graph, request) } else { None }
+    if is_division && !graph.prefers_size() { divide::expand(graph, request) } else { None }
 }
 
 /// A value that is zero exactly if `condition` is, made by the rules on `cond(x)`; `None` if no rule matches.

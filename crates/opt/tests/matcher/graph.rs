@@ -6,13 +6,13 @@ use kingpost_ir::type_class::Allowed;
 use kingpost_ir::{InstData, Opcode, Type, Value};
 use kingpost_opt::rewrite::{self, Graph, Rule};
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// What applies the rules.
 #[derive(Clone)]
 pub(crate) enum Matcher {
     Generated,
-    Table(Rc<Table>),
+    Table(Arc<Table>),
 }
 
 /// What is done to a graph.

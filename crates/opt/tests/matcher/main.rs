@@ -10,11 +10,13 @@ mod random;
 mod table;
 
 use graph::{Matcher, TestGraph};
+use kingpost_opt::rewrite::Rule;
 use kingpost_rules::clif::{ClifRule, Dependency, Entry, ParsedClifRule, generate, parse};
 use random::Random;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use table::Table;
 
 const FILES: [&str; 2] = ["integers.rules", "floats.rules"];
@@ -42,27 +44,42 @@ fn the_matcher_is_the_one_of_the_rules() {
     assert!(found == expected, "the matcher is stale: make rules");
 }
 
+/// Compares both matchers on graphs with the source of a rule, and all that they make with its meaning. Returns the rules that were
+/// applied.
+fn try_graphs(table: &Arc<Table>, rule: usize, graphs: u32) -> BTreeSet<Rule> {
+    let mut random = Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * rule as u64 + 1));
+    let mut applied = BTreeSet::new();
+    for _ in 0..graphs {
+        let steps = random::steps(&mut random, table, rule);
+        let mut generated = TestGraph::new(Matcher::Generated);
+        let mut interpreted = TestGraph::new(Matcher::Table(Arc::clone(table)));
+        for step in &steps {
+            let value = generated.run(step);
+            assert_eq!(value, interpreted.run(step), "{step:?}\n{generated:?}\n{interpreted:?}");
+            assert_eq!(generated.applied, interpreted.applied, "{step:?}\n{generated:?}\n{interpreted:?}");
+            meaning::check(&mut random, &generated);
+        }
+        applied.extend(generated.applied.iter().map(|application| application.rule));
+    }
+    applied
+}
+
 #[test]
 fn the_matcher_does_what_the_rules_say() {
     let graphs = std::env::var("KINGPOST_GRAPHS").map_or(GRAPHS, |count| count.parse().expect("a number"));
     let rules: Vec<ClifRule> = rules().into_iter().map(|parsed| parsed.rule.unwrap()).collect();
-    let table = Rc::new(Table::new(rules));
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let mut applied = BTreeSet::new();
-    for index in 0..table.rules.len() {
-        for _ in 0..graphs {
-            let steps = random::steps(&mut random, &table, index);
-            let mut generated = TestGraph::new(Matcher::Generated);
-            let mut interpreted = TestGraph::new(Matcher::Table(Rc::clone(&table)));
-            for step in &steps {
-                let value = generated.run(step);
-                assert_eq!(value, interpreted.run(step), "{step:?}\n{generated:?}\n{interpreted:?}");
-                assert_eq!(generated.applied, interpreted.applied, "{step:?}\n{generated:?}\n{interpreted:?}");
-                meaning::check(&mut random, &generated);
-            }
-            applied.extend(generated.applied.iter().map(|application| application.rule));
-        }
-    }
+    let table = Arc::new(Table::new(rules));
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let rules =
+            std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)).filter(|&rule| rule < table.rules.len()));
+        rules.flat_map(|rule| try_graphs(&table, rule, graphs)).collect::<BTreeSet<Rule>>()
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let applied: BTreeSet<Rule> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no difference")).collect()
+    });
     let missing: Vec<&str> = table
         .rules
         .iter()

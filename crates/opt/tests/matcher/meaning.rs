@@ -53,8 +53,8 @@ fn compare(
     [before, made, trap]: [Term; 3],
     judge: impl Fn(Bits, Bits),
 ) {
+    let (mut evaluator, mut model) = (Evaluator::prepare(terms, &[before, made, trap]), Model::default());
     for _ in 0..TRIES {
-        let mut model = Model::default();
         for &(param, ty) in params {
             let any = u128::from(random.next()) << 64 | u128::from(random.next());
             let bits = match random.next() % 4 {
@@ -65,7 +65,7 @@ fn compare(
             };
             model.set(terms.name(param).unwrap_or_default(), Value::Bits(Bits::new(ty.bits(), bits)));
         }
-        let evaluator = Evaluator::new(terms, &[before, made, trap], &model);
+        evaluator.evaluate(&model);
         let bits = |term: Term| evaluator.value(term).bits().expect("bits");
         if bits(trap).is_zero() {
             judge(bits(before), bits(made));
