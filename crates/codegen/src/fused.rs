@@ -8,7 +8,7 @@ use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::ModuleBuffer;
 
-/// Lowers `func` into steps, with a log of problem and allocation if anything is to be told of them. False if the function has
+/// Lowers `func` into steps, with a log of problem and allocation if anything reads them. False if the function has
 /// something that is beyond this: another allocator serves it then.
 pub(crate) fn lower(
     compiler: &Compiler,

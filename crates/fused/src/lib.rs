@@ -7,7 +7,7 @@
 //!
 //! [`Fused`] is a [`Sink`] of lowering: it takes instructions over as they are selected, last ones first, and makes
 //! [`Steps`] of them, which need only be encoded. Nothing is selected twice, and no problem is built for an allocator to read. Only
-//! if a judge asks for them, the walk logs a problem and its allocation besides.
+//! if a judge needs them, the walk logs a problem and its allocation besides.
 //!
 //! A value takes a register at its last use, which the walk meets first, and keeps it up to its definition. Where another
 //! value needs the register, or a call destroys it, the value is filled from its slot behind that instruction; the definition
@@ -19,9 +19,8 @@
 //! walked and all edges back. It is *resident* from then on: each block of the loop walked later has it there at both its
 //! ends. Other values from outside are in their slots around the loop; its parameters get registers when its last block is met.
 //!
-//! After Kannan and Proebsting's demand-driven allocation and the one-pass compilers of Auslander and Hopkins's kind, the other way
-//! round; registers between blocks as in Traub, Holloway and Smith, *Quality and speed in linear-scan register allocation*
-//! (1998). Cost: linear in operands; registers where one is evicted or at the ends of blocks.
+//! After Kannan and Proebsting's *demand-driven* allocation; registers between blocks as in Traub, Holloway and Smith, *Quality
+//! and speed in linear-scan register allocation* (1998). Cost: linear in operands; registers where one is evicted or at the ends of blocks.
 //!
 //! | file | holds |
 //! |---|---|

@@ -87,7 +87,7 @@ impl Loops {
         self.chain.reverse();
     }
 
-    /// The walk has passed the head of a block; a loop with that header ends. `ended` is told of its residents.
+    /// The walk has passed the head of a block; a loop with that header ends. `ended` takes its residents.
     pub(crate) fn leave(&mut self, block: Block, recent: &mut Masks, mut ended: impl FnMut(VReg)) {
         let Some(last) = self.around.last().filter(|last| last.header == block.as_u32()) else { return };
         let first = last.residents;
@@ -118,7 +118,7 @@ impl Loops {
 
     /// Makes a value, defined in block number `block`, resident in as many loops as it can be. False if that is none.
     pub(crate) fn reside(&mut self, reg: Reg, vreg: VReg, block: u32, recent: &Masks) -> bool {
-        // Loops that the walk has left for a while would have to be told.
+        // The code of loops that the walk has left for a while is not known to spare it.
         if self.depth < self.around.len() || recent[reg.class()] & reg.bit() != 0 {
             return false;
         }

@@ -93,7 +93,7 @@ pub(crate) struct State {
     pub(crate) occupied: Masks,
     /// Registers that anything was put into so far.
     pub(crate) used: Masks,
-    /// Those of them since loops were last told.
+    /// Those of them that loops do not know of yet.
     pub(crate) recent: Masks,
     /// Instructions that the walk has met.
     pub(crate) clock: u32,

@@ -90,7 +90,7 @@ impl Lower<'_> {
     /// Hands the finished piece over.
     pub(super) fn hand_over(&mut self) {
         let Some(sink) = self.sink.take() else { return };
-        // What the sink asks for meanwhile is lowered into other memory.
+        // What is lowered for the sink meanwhile goes into other memory.
         std::mem::swap(&mut self.cx.reversed, &mut self.cx.handed.records);
         std::mem::swap(&mut self.cx.operands, &mut self.cx.handed.operands);
         let mut records = std::mem::take(&mut self.cx.handed.records);
