@@ -9,6 +9,7 @@ use crate::{output, target};
 use kingpost_ir::Function;
 use kingpost_ir::verifier::{Verifier, VerifierError};
 use kingpost_reader::{Header, Options, Parser};
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -118,11 +119,19 @@ pub(crate) fn verify_text(input: &Input, args: &TargetArgs) -> Outcome {
         Err(refused) if refused.key.is_empty() => Ok(None),
         Err(refused) => Err(refused),
     };
-    functions_of(input, prepare, |place, info, func| match verifier.verify(func, *info) {
-        Ok(()) => Ok(Verdict::Good),
-        Err(errors) => {
-            place.complain(func, errors.0);
-            Ok(Verdict::Bad)
+    let mut defined = HashMap::new();
+    functions_of(input, prepare, |place, info, func| {
+        let mut verdict = Verdict::Good;
+        let first = *defined.entry(func.name.clone()).or_insert(place.start);
+        if first != place.start {
+            let message = format!("{} is defined twice, first at {}:{}", func.name, input.name, input.position(first));
+            Diagnostic::at(input, place.start, message).complain();
+            verdict = Verdict::Bad;
         }
+        if let Err(errors) = verifier.verify(func, *info) {
+            place.complain(func, errors.0);
+            verdict = Verdict::Bad;
+        }
+        Ok(verdict)
     })
 }

@@ -3,7 +3,7 @@
 use crate::args::TargetArgs;
 use crate::lists;
 use crate::outcome::Stop;
-use kingpost_codegen::{AllocatorFactory, Compiler, CpuFlags, SettingError, Settings, TargetError};
+use kingpost_codegen::{AllocatorFactory, Compiler, CpuFlags, SettingError, Settings, TARGETS, TargetError};
 use kingpost_ir::near::near_suffix;
 use kingpost_reader::Header;
 use std::str::FromStr;
@@ -13,7 +13,11 @@ use target_lexicon::Triple;
 fn triple(text: Option<&str>) -> Result<Triple, String> {
     let Some(text) = text else { return Ok(Triple::host()) };
     let full = if text.contains('-') { text.to_string() } else { format!("{text}-unknown-linux-gnu") };
-    Triple::from_str(&full).map_err(|error| format!("target `{text}`: {error}"))
+    Triple::from_str(&full).map_err(|error| {
+        let architecture = text.split('-').next().unwrap_or(text);
+        let near = near_suffix(architecture, TARGETS.iter().map(|(name, _)| *name));
+        format!("target `{text}`: {error}{near}")
+    })
 }
 
 /// What commands that make code are set to: their objects go into programs, which Linux systems load anywhere.
@@ -95,15 +99,15 @@ impl From<TargetError> for Refused {
             TargetError::Setting(error) => error.key(),
             TargetError::Allocator(_) => "regalloc_algorithm",
         };
+        // Words that are no shared settings are whole flags.
+        let key = key.split('=').next().unwrap_or_default();
         let near = match error {
             TargetError::Setting(SettingError::Unknown(_)) => {
                 near_suffix(key, Settings::KEYS.iter().map(|(key, _)| *key))
             }
             _ => String::new(),
         };
-        let text = format!("{error}{near}");
-        // Words that are no shared settings are whole flags.
-        Refused { key: key.split('=').next().unwrap_or_default().into(), text }
+        Refused { key: key.into(), text: format!("{error}{near}") }
     }
 }
 

@@ -518,6 +518,21 @@ fn every_verb_says_where() {
     }
 }
 
+/// What only loading finds out has a place, too.
+#[test]
+fn symbols_that_cannot_be_loaded_have_a_place() {
+    let undefined = "\nfunction %f() -> i64 {\n    gv0 = symbol %gone\nblock0:\n    v0 = symbol_value.i64 gv0\n    return v0\n}\n; print: %f()\n";
+    let (code, out, _) = check(&["run", "in.clif"], undefined);
+    assert!(code == 1 && out.contains("in.clif:3:18: undefined symbol %gone"), "{out}");
+    for verb in ["verify", "run", "interpret", "compile"] {
+        let (code, _, err) = check(&[verb, "in.clif"], &RUNS.repeat(2));
+        assert!(
+            code == 1 && err.starts_with("in.clif:7:1: %add is defined twice, first at in.clif:1:1"),
+            "{verb}: {err}"
+        );
+    }
+}
+
 /// The lines in front of a file's functions count for all verbs that have a target.
 #[test]
 fn all_verbs_take_settings_from_the_file() {
@@ -532,4 +547,18 @@ fn all_verbs_take_settings_from_the_file() {
     let folds = "set opt_level=none\n\nfunction %f(i64) -> i64 {\nblock0(v0: i64):\n  v1 = iconst.i64 0\n  v2 = iadd v0, v1\n  return v2\n}\n";
     assert!(check(&["opt", "in.clif"], folds).1.contains("iadd"));
     assert!(!check(&["opt", "--set", "opt_level=speed", "in.clif"], folds).1.contains("iadd"));
+}
+
+#[test]
+fn wrong_names_are_answered_with_near_ones() {
+    let near: &[(&[&str], &str)] = &[
+        (&["compile", "in.clif", "--set", "opt_levl=speed"], "near: opt_level"),
+        (&["compile", "in.clif", "--target", "aarch46"], "near: aarch64"),
+        (&["compile", "in.clif", "--only", "%ad"], "near: %add"),
+        (&["opcodes", "iad"], "near: iadd"),
+    ];
+    for (args, expected) in near {
+        let (code, _, err) = check(args, RUNS);
+        assert!(code != 0 && err.contains(expected), "{args:?}: {err}");
+    }
 }

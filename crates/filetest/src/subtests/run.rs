@@ -3,7 +3,7 @@
 
 use kingpost_codegen::{Compiler, CpuFlags};
 use kingpost_ir::extfunc::FuncName;
-use kingpost_reader::{RunCommand, TestFunction};
+use kingpost_reader::{Position, RunCommand, TestFunction};
 
 use crate::directives::{Call, Directive, Judge, directives};
 use crate::job::Job;
@@ -46,8 +46,15 @@ fn run_on(processor: Option<CpuFlags>, job: &Job, findings: &mut Findings) {
     }
     match native::run(&built.program, &requests, job.via) {
         Ok(endings) => judge(job, &called, endings, findings),
-        Err(text) => findings.fail(text),
+        Err(text) => findings.fail(format_args!("{}:{}: {text}", job.name, place_of_symbol(job, &text))),
     }
+}
+
+/// Where the symbol is first named that a message is about; the file's beginning if it is about none.
+fn place_of_symbol(job: &Job, message: &str) -> Position {
+    let symbol = message.split([' ', '`']).find(|word| word.starts_with('%'));
+    let start = symbol.and_then(|symbol| job.file.text.find(symbol)).unwrap_or(0);
+    Position::of(job.file.text.as_bytes(), start)
 }
 
 /// Says where a directive names another function than the one it stands at, which is the one that runs.
