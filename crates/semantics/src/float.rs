@@ -166,7 +166,10 @@ pub(crate) fn to_integer(terms: &mut Terms, x: Term, width: u32, is_signed: bool
     let limit = power_of_two(terms, format, most);
     let below = compare(terms, FloatCC::LessThan, truncated, limit);
     let least = if is_signed { negated(terms, limit) } else { terms.number(format, 0) };
-    let above = compare(terms, FloatCC::GreaterThanOrEqual, truncated, least);
+    // A limit that the format does not reach is infinity, which is no integer on either side.
+    let is_reached = !is_signed || limit != terms.number(format, infinity(format));
+    let condition = if is_reached { FloatCC::GreaterThanOrEqual } else { FloatCC::GreaterThan };
+    let above = compare(terms, condition, truncated, least);
     let within = terms.and(below, above);
     let op = if is_signed { FloatOp::ToSigned } else { FloatOp::ToUnsigned };
     let integer = terms.float(op, &[x], width);

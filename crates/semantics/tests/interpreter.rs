@@ -31,11 +31,19 @@ impl Random {
     fn bits(&mut self, ty: Type) -> u128 {
         let any = u128::from(self.next()) << 64 | u128::from(self.next());
         let lane = ty.lane_bits();
-        let bits = match self.next() % 5 {
+        let exponent = match lane {
+            16 => 5,
+            32 => 8,
+            64 => 11,
+            _ => 15.min(lane - 1),
+        };
+        let bits = match self.next() % 6 {
             0 => any % 4,
             1 => (1 << (any % u128::from(lane))) - any % 3 % 2,
             2 => !(any % 4),
             3 => (1 << (lane - 1)) ^ (any % 3),
+            // Infinities, of floats.
+            4 => (any % 2 << exponent | ((1 << exponent) - 1)) << (lane - 1 - exponent),
             _ => any,
         };
         // Each lane of a vector is another kind of number only where the whole is any.
