@@ -1,0 +1,18 @@
+//! Finds the tests in the source of `rustpython-jit` that Cargo unpacked.
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+
+const MANIFEST: &str = "rustpython-jit-0.6.0/Cargo.toml";
+
+fn main() {
+    let cargo = env::var_os("CARGO").expect("Cargo sets it");
+    let metadata = Command::new(cargo).args(["metadata", "--format-version=1", "--offline"]).output();
+    let metadata = String::from_utf8(metadata.expect("Cargo runs").stdout).expect("Cargo writes UTF-8");
+    // Paths are between quotes.
+    let manifest = metadata.split('"').find(|path| path.ends_with(MANIFEST)).expect("it is a dependency");
+    let tests = Path::new(manifest).with_file_name("tests").join("lib.rs");
+    println!("cargo::rustc-env=RUSTPYTHON_JIT_TESTS={}", tests.display());
+    println!("cargo::rerun-if-changed=Cargo.lock");
+}

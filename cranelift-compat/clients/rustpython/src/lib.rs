@@ -1,0 +1,1 @@
+//! Nothing but tests of another package: see `tests/`.
