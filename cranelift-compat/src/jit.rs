@@ -139,7 +139,7 @@ struct Placed {
 }
 
 impl Placed {
-    /// Applies the relocations, and forgets them.
+    /// Applies the relocations and drops them.
     fn relocate(&mut self, addresses: &[usize]) -> ModuleResult<()> {
         if !self.relocs.is_empty() {
             let address = self.block.address();

@@ -44,7 +44,7 @@ pub trait JITMemoryProvider {
     /// No code in it is running or called again, and no data in it is used again.
     unsafe fn free_memory(&mut self);
 
-    /// Protects everything allocated since the last time as its kind asks.
+    /// Protects everything allocated since the last time as its kind requires.
     ///
     /// # Errors
     /// What the system refuses.
