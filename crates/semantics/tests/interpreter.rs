@@ -43,7 +43,7 @@ impl Random {
             2 => !(any % 4),
             3 => (1 << (lane - 1)) ^ (any % 3),
             // Infinities, of floats.
-            4 => (any % 2 << exponent | ((1 << exponent) - 1)) << (lane - 1 - exponent),
+            4 => ((any % 2) << exponent | ((1 << exponent) - 1)) << (lane - 1 - exponent),
             _ => any,
         };
         // Each lane of a vector is another kind of number only where the whole is any.
