@@ -184,10 +184,10 @@ impl<I: Interval> Congruence<I> {
             if !self.interleave(a, b) {
                 return false;
             }
-            let start = self.pool.len() as u32;
-            self.pool.extend_from_slice(&self.merged);
-            let end = self.pool.len() as u32;
-            self.lists[long as usize] = List { start, end, capacity_end: end };
+            let mut list = self.with_room(long, self.merged.len());
+            list.end = list.start + self.merged.len() as u32;
+            self.pool[list.range()].copy_from_slice(&self.merged);
+            self.lists[long as usize] = list;
         }
         self.lists[short as usize] = List::default();
         self.parents[short as usize] = long;
@@ -221,17 +221,27 @@ impl<I: Interval> Congruence<I> {
         })
     }
 
-    /// Inserts a short list into a long one: in place, or behind the pool with room to double.
+    /// Returns the list of a class with room for so many intervals: where it is, or moved behind the pool with room for twice as
+    /// many, so that all moves of a list together take a few times its final length.
+    fn with_room(&mut self, class: u32, len: usize) -> List {
+        let list = self.lists[class as usize];
+        if (list.capacity_end - list.start) as usize >= len {
+            return list;
+        }
+        let start = self.pool.len();
+        self.pool.extend_from_within(list.range());
+        let filler = self.pool[start];
+        self.pool.resize(start + 2 * len, filler);
+        let start = start as u32;
+        List { start, end: start + list.len() as u32, capacity_end: start + 2 * len as u32 }
+    }
+
+    /// Inserts a short list into a long one.
     fn insert(&mut self, long: u32, short: u32) {
-        let (mut list, added) = (self.lists[long as usize], self.lists[short as usize]);
-        if ((list.capacity_end - list.end) as usize) < added.len() {
-            let len = list.end - list.start;
-            self.budget = self.budget.saturating_sub(len as usize);
-            let start = self.pool.len() as u32;
-            self.pool.extend_from_within(list.range());
-            list = List { start, end: start + len, capacity_end: start + 2 * len + added.len() as u32 };
-            let filler = self.pool[start as usize];
-            self.pool.resize(list.capacity_end as usize, filler);
+        let (before, added) = (self.lists[long as usize], self.lists[short as usize]);
+        let mut list = self.with_room(long, before.len() + added.len());
+        if list.start != before.start {
+            self.budget = self.budget.saturating_sub(before.len());
         }
         for i in added.range() {
             let interval = self.pool[i];
