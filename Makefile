@@ -21,10 +21,10 @@ dist:
 
 # Everything CI runs.
 test: tools check unit
-	@$(MAKE) --no-print-directory filetests corpus compat
+	@$(MAKE) --no-print-directory filetests gate corpus compat
 	@$(MAKE) --no-print-directory fuzz N=10000
 	@$(MAKE) --no-print-directory demo
-	@echo "make test: all passed: formatting, lints, unit tests, filetests, corpus, compat, fuzz, demo; what was skipped is named above"
+	@echo "make test: all passed: formatting, lints, unit tests, filetests, gate, corpus, compat, fuzz, demo; what was skipped is named above"
 
 # Formatting, lints, and whether every crate could be published.
 check:
@@ -97,11 +97,12 @@ growth: build
 	$(CARGO) build --release --package kingpost-testgen --example worst_case
 	@sh .ci/growth $(KINGPOST) target/release/examples/worst_case
 
-# Compile time, code size, modules and register allocation against published peers, each in one run. FILES='compile a.clif'
-# measures files of yours, FILES='regalloc a.clif' the allocators on them; FILES=--help lists the rest.
+# Compile time, code size, run time, memory and growth against published peers, as one page with plots: target/report/report.md.
+# QUICK=1 takes few modules. FILES='compile a.clif' prints the compile time of files of yours, FILES='regalloc a.clif' the allocators
+# on them; FILES=--help lists the rest.
 bench:
 	$(CARGO) build --release --manifest-path crates/bench/Cargo.toml
-	$(CARGO) run --release --manifest-path crates/bench/Cargo.toml -- $(FILES)
+	$(CARGO) run --release --manifest-path crates/bench/Cargo.toml -- $(or $(FILES),report $(if $(QUICK),--quick))
 
 doc:
 	$(CARGO) doc --workspace --no-deps

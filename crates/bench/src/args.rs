@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Measures Kingpost against published peers: the same input, the same CPU flags, verifiers and checkers off, in one run.
 ///
-/// Without a command: compile times of the modules of ../shared/corpus/wasm-clif, if they are there, and of the shapes.
+/// Without a command: `report`.
 #[derive(Parser)]
 #[command(name = "kingpost-bench", version)]
 pub(crate) struct CommandLine {
@@ -15,6 +15,8 @@ pub(crate) struct CommandLine {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Everything that is compared, as one page with plots and tables.
+    Report(ReportArgs),
     /// Compile time and code size against Cranelift, per file and in all.
     Compile {
         /// How both sides optimise: `none`, `speed` or `speed_and_size`.
@@ -77,6 +79,26 @@ pub(crate) enum Command {
     Memory { name: String, file: PathBuf },
     /// Register allocators against both algorithms of regalloc2, on the same problems.
     Regalloc(RegallocArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct ReportArgs {
+    /// Few modules, few rounds, no sizes above 100,000: minutes fewer.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Where the page, its plots and its tables go.
+    #[arg(long, value_name = "DIR", default_value = REPORT_FOLDER)]
+    pub(crate) folder: PathBuf,
+    /// Functions in CLIF; by default the modules of ../shared/corpus/wasm-clif, if they are there.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+const REPORT_FOLDER: &str = "target/report";
+
+impl Default for ReportArgs {
+    fn default() -> ReportArgs {
+        ReportArgs { quick: false, folder: REPORT_FOLDER.into(), files: Vec::new() }
+    }
 }
 
 #[derive(Args)]

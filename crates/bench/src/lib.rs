@@ -12,12 +12,13 @@ mod module;
 mod ours;
 mod parse;
 pub mod regalloc;
+mod report;
 mod shapes;
 mod upstream;
 mod vectors;
 
 use anyhow::{Context, Result};
-use args::{Command, CommandLine};
+use args::{Command, CommandLine, ReportArgs};
 use clap::Parser;
 use measure::{Compiler, Row, measure};
 use std::path::{Path, PathBuf};
@@ -28,7 +29,8 @@ use std::path::{Path, PathBuf};
 /// Files that cannot be read.
 pub fn run() -> Result<()> {
     match CommandLine::parse().command {
-        None => everything(),
+        None => report::write(&ReportArgs::default()),
+        Some(Command::Report(args)) => report::write(&args),
         Some(Command::Compile { opt_level, target, files }) => compile(&files, &opt_level, &target),
         Some(Command::Shapes { max }) => shapes::report(max),
         Some(Command::Parse { files }) => files.iter().try_for_each(|file| parse(file)),
@@ -73,17 +75,11 @@ fn modules() -> Vec<PathBuf> {
     files
 }
 
-fn everything() -> Result<()> {
-    let files = modules();
-    if let Some(file) = files.last() {
-        compile(&files, "none", X86_64)?;
-        parse(file)?;
-        module(file)?;
-    }
-    shapes::report(100_000)
-}
-
+/// The text of a file, unpacked, or of `shape:NAME:SIZE`.
 fn read(file: &Path) -> Result<String> {
+    if let Some(shape) = file.to_str().and_then(|spec| spec.strip_prefix("shape:")) {
+        return shapes::text(shape);
+    }
     if file.extension().is_none_or(|extension| extension != "xz") {
         return std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()));
     }
@@ -153,6 +149,7 @@ fn memory(name: &str, file: &Path) -> Result<()> {
     let text = read(file)?;
     compiler.load(&text)?;
     for index in 0..compiler.len() {
+        compiler.take(index);
         let _refused = compiler.compile(index);
     }
     let status = std::fs::read_to_string("/proc/self/status")?;

@@ -13,6 +13,10 @@ pub trait Compiler {
     fn len(&self) -> usize;
     /// Makes a fresh copy of a function for the next [`Compiler::compile`]. Not timed.
     fn prepare(&mut self, index: usize);
+    /// As [`Compiler::prepare`], for the last time: the function itself, where it need not be copied.
+    fn take(&mut self, index: usize) {
+        self.prepare(index);
+    }
     /// Compiles a function and returns its code size, or `None` if it is refused.
     fn compile(&mut self, index: usize) -> Option<usize>;
 }
@@ -26,8 +30,10 @@ pub struct Row {
     pub functions: usize,
     /// Functions this one refused.
     pub refused: usize,
-    /// CPU seconds.
+    /// CPU seconds: of each block of functions, the least of all rounds.
     pub seconds: f64,
+    /// CPU seconds of each round.
+    pub rounds: Vec<f64>,
     /// Bytes of code.
     pub code_bytes: usize,
 }
@@ -38,6 +44,7 @@ impl Row {
         self.functions += other.functions;
         self.refused += other.refused;
         self.seconds += other.seconds;
+        self.rounds.iter_mut().zip(&other.rounds).for_each(|(sum, seconds)| *sum += seconds);
         self.code_bytes += other.code_bytes;
     }
 }
@@ -52,7 +59,14 @@ pub fn measure(compilers: &mut [Box<dyn Compiler>], text: &str, rounds: usize) -
     for compiler in compilers.iter_mut() {
         compiler.load(text)?;
         taken.resize(compiler.len(), true);
-        let mut row = Row { name: compiler.name().into(), functions: 0, refused: 0, seconds: 0.0, code_bytes: 0 };
+        let mut row = Row {
+            name: compiler.name().into(),
+            functions: 0,
+            refused: 0,
+            seconds: 0.0,
+            rounds: vec![0.0; rounds],
+            code_bytes: 0,
+        };
         for (index, taken) in taken.iter_mut().enumerate() {
             compiler.prepare(index);
             if compiler.compile(index).is_none() {
@@ -78,10 +92,17 @@ pub fn measure(compilers: &mut [Box<dyn Compiler>], text: &str, rounds: usize) -
                         rows[c].functions += 1;
                     }
                 }
+                rows[c].rounds[round] += seconds;
                 best[c] = best[c].min(seconds);
             }
         }
         rows.iter_mut().zip(best).for_each(|(row, seconds)| row.seconds += seconds);
     }
     Ok(rows)
+}
+
+/// Returns not a number for no ratios.
+pub(crate) fn geometric_mean(ratios: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = ratios.fold((0.0, 0.0), |(sum, count), ratio| (sum + ratio.ln(), count + 1.0));
+    f64::exp(sum / count)
 }

@@ -81,6 +81,11 @@ impl measure::Compiler for Kingpost {
         self.module.clear();
     }
 
+    fn take(&mut self, index: usize) {
+        self.next = std::mem::take(&mut self.functions[index]);
+        self.module.clear();
+    }
+
     fn compile(&mut self, _: usize) -> Option<usize> {
         self.compiler.compile(&mut self.context, &mut self.next, &mut self.module).ok()?;
         Some(self.module.code_bytes())

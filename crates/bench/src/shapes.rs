@@ -1,7 +1,7 @@
 //! Generated functions of growing size, one generator per shape, and the growth of compile time fitted to them.
 
 use crate::measure::measure;
-use anyhow::Result;
+use anyhow::{Context, Result};
 use std::fmt::Write;
 
 /// A shape: its name, and a function that writes CLIF of about so many instructions.
@@ -21,35 +21,53 @@ pub(crate) const SHAPES: &[Shape] = &[
     ("wide parameters", wide_parameters),
     ("many predecessors", many_predecessors),
     ("many constants", many_constants),
+    ("exception tables", exception_tables),
     ("tiny functions", tiny_functions),
 ];
 
+/// The text of `NAME:SIZE`.
+///
+/// # Errors
+/// There is no such shape, or no such size.
+pub(crate) fn text(spec: &str) -> Result<String> {
+    let (name, size) = spec.split_once(':').context("a shape is shape:NAME:SIZE")?;
+    let shape = SHAPES.iter().find(|(known, _)| *known == name);
+    let (_, make) = shape.with_context(|| format!("no shape is called {name}"))?;
+    Ok(make(size.parse()?))
+}
+
+/// CPU seconds of one compiler at each size, not a number where a compiler refuses.
+pub(crate) type Series = (String, Vec<f64>);
+
 /// Measures all shapes at sizes 10^3 up to `max` and prints seconds and the fitted exponent per compiler.
 pub fn report(max: usize) -> Result<()> {
-    for (name, make) in SHAPES {
-        let mut sizes = Vec::new();
-        let mut size = 1_000;
-        while size <= max {
-            sizes.push(size);
-            size *= 10;
-        }
-        let mut table: Vec<(String, Vec<f64>)> = Vec::new();
-        for &size in &sizes {
-            let mut compilers = crate::compilers("none", crate::X86_64)?;
-            for (row, slot) in measure(&mut compilers, &make(size), 3)?.iter().zip(0..) {
-                if table.len() == slot {
-                    table.push((row.name.clone(), Vec::new()));
-                }
-                table[slot].1.push(if row.functions == 0 { f64::NAN } else { row.seconds });
-            }
-        }
-        println!("{name}");
-        for (compiler, seconds) in &table {
+    let sizes: Vec<usize> = (3..9).map(|power| 10usize.pow(power)).filter(|&size| size <= max).collect();
+    for shape in SHAPES {
+        println!("{}", shape.0);
+        for (compiler, seconds) in &growth(shape, &sizes, crate::X86_64)? {
             let cells: Vec<String> = seconds.iter().map(|s| format!("{:>10.5}", s)).collect();
             println!("  {compiler:28} {}  exponent {:.2}", cells.join(" "), exponent(&sizes, seconds));
         }
     }
     Ok(())
+}
+
+/// What all compilers take for a shape at each size.
+///
+/// # Errors
+/// A target that some compiler lacks.
+pub(crate) fn growth(&(_, make): &Shape, sizes: &[usize], target: &str) -> Result<Vec<Series>> {
+    let mut table: Vec<Series> = Vec::new();
+    for &size in sizes {
+        let mut compilers = crate::compilers("none", target)?;
+        for (row, slot) in measure(&mut compilers, &make(size), 3)?.iter().zip(0..) {
+            if table.len() == slot {
+                table.push((row.name.clone(), Vec::new()));
+            }
+            table[slot].1.push(if row.functions == 0 { f64::NAN } else { row.seconds });
+        }
+    }
+    Ok(table)
 }
 
 /// Slope of the least-squares line through the logarithms.
@@ -352,6 +370,28 @@ fn many_constants(size: usize) -> String {
         x = t.def(&format!("bxor v{x}, v{k}"));
     }
     t.line(&format!("    return v{x}"));
+    t.end()
+}
+
+/// Calls with so many handlers each that their number matters, too.
+fn exception_tables(size: usize) -> String {
+    let handlers = (size / 8).max(1);
+    let mut t = Text::new("(i64) -> i64 system_v");
+    t.line("    sig0 = (i64) -> i64 tail");
+    t.line("    fn0 = %g sig0");
+    let mut last = t.block(0, 1)[0];
+    for call in 0..2 {
+        let first = 1 + call * (handlers + 1);
+        let table: Vec<String> = (1..=handlers).map(|i| format!("tag{i}: block{}(exn0)", first + i)).collect();
+        t.line(&format!("    try_call fn0(v{last}), sig0, block{first}(ret0), [ {} ]", table.join(", ")));
+        for i in 1..=handlers {
+            let q = t.block(first + i, 1);
+            let x = t.chain(q[0], q[0], 2);
+            t.line(&format!("    return v{x}"));
+        }
+        last = t.block(first, 1)[0];
+    }
+    t.line(&format!("    return v{last}"));
     t.end()
 }
 

@@ -69,6 +69,11 @@ impl measure::Compiler for Cranelift {
         self.context.func = self.functions[index].clone();
     }
 
+    fn take(&mut self, index: usize) {
+        self.context.clear();
+        self.context.func = std::mem::replace(&mut self.functions[index], Function::new());
+    }
+
     fn compile(&mut self, _: usize) -> Option<usize> {
         let code = self.context.compile(&*self.isa, &mut self.control_plane).ok()?;
         Some(code.code_buffer().len())

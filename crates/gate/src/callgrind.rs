@@ -18,6 +18,8 @@ pub(crate) const STAGES: [(&str, &str); 5] = [
     ("regalloc", "Allocator>::allocate"),
     ("emit", "kingpost_mach::emit::Emitter::emit"),
 ];
+/// The C library copies and fills memory by the same instructions whatever the processor has.
+const SAME_EVERYWHERE: &str = "glibc.cpu.hwcaps=-AVX2,-AVX_Fast_Unaligned_Load,-ERMS";
 /// What all of it is cut out by.
 const WHOLE: &str = "workload::compile_warm";
 /// The functions by which programs allocate memory.
@@ -36,6 +38,7 @@ pub(crate) fn count(case: &Case) -> Result<Row> {
     let directory = tempfile::tempdir()?;
     let profile = directory.path().join("profile");
     let output = Command::new("valgrind")
+        .env("GLIBC_TUNABLES", SAME_EVERYWHERE)
         .args(["--tool=callgrind", "--collect-atstart=no", &format!("--toggle-collect=*{WHOLE}*")])
         .arg(format!("--callgrind-out-file={}", profile.display()))
         .arg(std::env::current_exe()?)

@@ -7,7 +7,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `translate.rs`, `words.rs` | the front end |
+//! | `translate.rs`, `translate/`, `words.rs` | the front end |
 //! | `versions.rs` | the compilers: from CLIF or C to objects |
 //! | `program.rs` | the program that is linked and run |
 
@@ -16,10 +16,10 @@ mod translate;
 mod versions;
 mod words;
 
+use crate::measure::geometric_mean;
 use anyhow::{Context, Result, ensure};
 use program::Sample;
 use std::path::{Path, PathBuf};
-use versions::Version;
 
 /// Where the kernels are.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels");
@@ -98,73 +98,103 @@ pub(crate) fn translate() -> Result<()> {
     Ok(())
 }
 
-/// Compiles, runs and compares; leaves objects and program in `folder`.
+/// What one version of a kernel takes.
+pub(crate) struct Measured {
+    pub(crate) kernel: String,
+    /// The compiler, its allocator, its level.
+    pub(crate) version: String,
+    pub(crate) sample: Sample,
+    /// Bytes of code.
+    pub(crate) bytes: usize,
+}
+
+/// Compiles and runs; leaves objects and program in `folder`. The versions come one after the other, each with all kernels.
 ///
 /// # Errors
 /// A kernel that some side refuses or that returns something else than its file says.
-pub(crate) fn report(only: &[String], rounds: usize, folder: &Path) -> Result<()> {
+pub(crate) fn measure(only: &[String], rounds: usize, folder: &Path) -> Result<Vec<Measured>> {
     let kernels = kernels(only)?;
-    let mut versions = versions::all()?;
+    let versions = versions::all();
     std::fs::create_dir_all(folder)?;
     let mut bytes = Vec::new();
-    for version in &mut versions {
+    for version in &versions {
         for kernel in &kernels {
             let size = version.build(kernel, folder);
             bytes.push(size.with_context(|| format!("{} by {}", kernel.name, version.name()))?);
         }
     }
     let samples = program::run(&kernels, &versions, rounds, folder)?;
-    for (index, kernel) in kernels.iter().enumerate() {
-        println!("{}", kernel.name);
+    let pairs = versions.iter().flat_map(|version| kernels.iter().map(move |kernel| (version, kernel)));
+    let measured = pairs.zip(samples).zip(bytes).map(|(((version, kernel), sample), bytes)| Measured {
+        kernel: kernel.name.clone(),
+        version: version.name(),
+        sample,
+        bytes,
+    });
+    Ok(measured.collect())
+}
+
+/// Compares all versions of each kernel, and prints.
+///
+/// # Errors
+/// As [`measure`].
+pub(crate) fn report(only: &[String], rounds: usize, folder: &Path) -> Result<()> {
+    let measured = measure(only, rounds, folder)?;
+    let versions: Vec<&[Measured]> = measured.chunk_by(|a, b| a.version == b.version).collect();
+    for (index, first) in versions[0].iter().enumerate() {
+        println!("{}", first.kernel);
         println!("  {HEADER}");
-        for (number, version) in versions.iter().enumerate() {
-            let at = |number: usize| number * kernels.len() + index;
-            print_row(version, bytes[at(number)], samples[at(number)], bytes[at(0)], samples[at(0)]);
-        }
+        versions.iter().for_each(|version| print_row(&version[index], first));
     }
-    print_summary(&kernels, &versions, &bytes, &samples);
+    println!("all {} kernels, against {}", versions[0].len(), versions[0][0].version);
+    println!("  {:30} {:>9} {:>9} {:16} {:>9}", "compiled by", "time", "worst", "", "bytes");
+    for version in &versions {
+        let Summary { time, worst, worst_kernel, bytes, .. } = Summary::of(version, versions[0]);
+        println!("  {:30} {time:>9.3} {worst:>9.3} {worst_kernel:16} {bytes:>9.3}", version[0].version);
+    }
     Ok(())
 }
 
 const HEADER: &str = "compiled by                       time in us   spread    ratio     bytes    ratio";
 
-fn print_row(version: &Version, bytes: usize, sample: Sample, first_bytes: usize, first: Sample) {
+fn print_row(row: &Measured, first: &Measured) {
     println!(
         "  {:30} {:>13.1} {:>7.1}% {:>8.3} {:>9} {:>8.3}",
-        version.name(),
-        sample.least / 1000.0,
-        100.0 * (sample.median / sample.least - 1.0),
-        sample.least / first.least,
-        bytes,
-        bytes as f64 / first_bytes as f64
+        row.version,
+        row.sample.least / 1000.0,
+        100.0 * (row.sample.spread() - 1.0),
+        row.sample.least / first.sample.least,
+        row.bytes,
+        row.bytes as f64 / first.bytes as f64
     );
 }
 
-/// Geometric means over the kernels of the ratios to the first version, and the worst of each.
-fn print_summary(kernels: &[Kernel], versions: &[Version], bytes: &[usize], samples: &[Sample]) {
-    let count = kernels.len();
-    println!("all {count} kernels, against {}", versions[0].name());
-    println!("  {:30} {:>9} {:>9} {:16} {:>9}", "compiled by", "time", "worst", "", "bytes");
-    for (number, version) in versions.iter().enumerate() {
-        let of_version = number * count..(number + 1) * count;
-        let times: Vec<f64> =
-            samples[of_version.clone()].iter().zip(samples).map(|(sample, first)| sample.least / first.least).collect();
-        let sizes = bytes[of_version].iter().zip(bytes).map(|(&bytes, &first)| bytes as f64 / first as f64);
-        let worst = (0..count).max_by(|&a, &b| times[a].total_cmp(&times[b])).unwrap_or(0);
-        println!(
-            "  {:30} {:>9.3} {:>9.3} {:16} {:>9.3}",
-            version.name(),
-            geometric_mean(times.iter().copied()),
-            times[worst],
-            kernels[worst].name,
-            geometric_mean(sizes)
-        );
-    }
+/// A version against the first one, over all kernels.
+pub(crate) struct Summary {
+    /// Geometric mean of the ratios of times.
+    pub(crate) time: f64,
+    /// The greatest ratio of times, and where.
+    pub(crate) worst: f64,
+    pub(crate) worst_kernel: String,
+    /// Geometric mean of how much more than the least the median took.
+    pub(crate) spread: f64,
+    /// Geometric mean of the ratios of bytes.
+    pub(crate) bytes: f64,
 }
 
-fn geometric_mean(ratios: impl Iterator<Item = f64>) -> f64 {
-    let (sum, count) = ratios.fold((0.0, 0.0), |(sum, count), ratio| (sum + ratio.ln(), count + 1.0));
-    f64::exp(sum / count)
+impl Summary {
+    pub(crate) fn of(version: &[Measured], first: &[Measured]) -> Summary {
+        let pairs = || version.iter().zip(first);
+        let time = |(row, first): (&Measured, &Measured)| row.sample.least / first.sample.least;
+        let worst = pairs().max_by(|&a, &b| time(a).total_cmp(&time(b)));
+        Summary {
+            time: geometric_mean(pairs().map(time)),
+            worst: worst.map_or(f64::NAN, time),
+            worst_kernel: worst.map_or_else(String::new, |(row, _)| row.kernel.clone()),
+            spread: geometric_mean(version.iter().map(|row| row.sample.spread())),
+            bytes: geometric_mean(pairs().map(|(row, first)| row.bytes as f64 / first.bytes as f64)),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -9,9 +9,16 @@ use std::process::Command;
 
 /// What one version of a kernel took, in nanoseconds of CPU time, or in processor cycles where they can be counted.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sample {
-    pub(super) least: f64,
-    pub(super) median: f64,
+pub(crate) struct Sample {
+    pub(crate) least: f64,
+    pub(crate) median: f64,
+}
+
+impl Sample {
+    /// The median over the least.
+    pub(crate) fn spread(&self) -> f64 {
+        self.median / self.least
+    }
 }
 
 const MAIN: &str = r#"

@@ -25,7 +25,7 @@ pub(super) enum Version {
 }
 
 /// All ways, the one that the others are compared with first.
-pub(super) fn all() -> Result<Vec<Version>> {
+pub(super) fn all() -> Vec<Version> {
     let mut versions =
         vec![Version::Cranelift { opt_level: "speed" }, Version::Cranelift { opt_level: "none" }, Version::Cc];
     for &(allocator, _) in kingpost_codegen::ALLOCATORS {
@@ -33,7 +33,7 @@ pub(super) fn all() -> Result<Vec<Version>> {
             versions.extend(["speed", "none"].map(|opt_level| Version::Kingpost { allocator, opt_level }));
         }
     }
-    Ok(versions)
+    versions
 }
 
 impl Version {

@@ -1,8 +1,7 @@
 //! What is allocated: the problems of one file or of one generated shape.
 
 use crate::ours::FLAGS;
-use crate::shapes;
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow};
 use kingpost_codegen::{Compiler, Settings};
 use kingpost_mach::ModuleBuffer;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem};
@@ -29,17 +28,12 @@ impl Case {
     /// # Errors
     /// A name that stands for nothing, or a text that cannot be read.
     pub fn load(spec: &str) -> Result<Case> {
-        let Some(shape) = spec.strip_prefix("shape:") else {
-            let name = spec.rsplit('/').next().unwrap_or(spec);
-            let name = name.trim_end_matches(".xz").trim_end_matches(".clif");
-            return Case::new(name, false, &crate::read(Path::new(spec))?);
-        };
-        let (name, size) = shape.split_once(':').context("a shape is shape:NAME:SIZE")?;
-        let Some((_, make)) = shapes::SHAPES.iter().find(|(known, _)| *known == name) else {
-            bail!("no shape is called {name}");
-        };
-        let size: usize = size.parse()?;
-        Case::new(&format!("{name} {size}"), true, &make(size))
+        let text = crate::read(Path::new(spec))?;
+        if let Some(shape) = spec.strip_prefix("shape:") {
+            return Case::new(&shape.replace(':', " "), true, &text);
+        }
+        let name = spec.rsplit('/').next().unwrap_or(spec);
+        Case::new(name.trim_end_matches(".xz").trim_end_matches(".clif"), false, &text)
     }
 
     fn new(name: &str, is_shape: bool, text: &str) -> Result<Case> {

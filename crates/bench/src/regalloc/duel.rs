@@ -89,8 +89,10 @@ pub struct Row {
     pub name: &'static str,
     /// It took too long and was left out.
     pub over: bool,
-    /// CPU seconds for the problems that all took.
+    /// CPU seconds for the problems that all took: of each unit, the least of all rounds.
     pub seconds: f64,
+    /// CPU seconds of each round.
+    pub rounds: Vec<f64>,
     /// CPU seconds of the checker on its answers, for ours.
     pub check_seconds: f64,
     /// The most bytes it had at once.
@@ -232,13 +234,16 @@ fn time(
     rows: &mut [Row],
 ) {
     let mut best = vec![[f64::MAX; 2]; contestants.len()];
-    for _ in 0..rounds {
-        for (contestant, best) in contestants.iter_mut().zip(&mut best) {
+    rows.iter_mut().for_each(|row| row.rounds.resize(rounds, 0.0));
+    for round in 0..rounds {
+        for ((contestant, best), row) in contestants.iter_mut().zip(&mut best).zip(&mut *rows) {
             let start = ThreadTime::now();
             for (entry, out) in unit.iter().zip(&mut *outs) {
                 let _solved_before = contestant.run(entry, out);
             }
-            best[0] = best[0].min(start.elapsed().as_secs_f64());
+            let seconds = start.elapsed().as_secs_f64();
+            row.rounds[round] += seconds;
+            best[0] = best[0].min(seconds);
             if contestant.is_ours() {
                 let start = ThreadTime::now();
                 for (entry, out) in unit.iter().zip(&mut *outs) {

@@ -9,16 +9,17 @@
 
 mod cases;
 pub mod duel;
-mod growth;
+pub(crate) mod growth;
 pub mod probe;
 mod rival;
-mod table;
+pub(crate) mod table;
 
 use crate::args::RegallocArgs;
 use anyhow::{Context, Result};
 use cases::Case;
 use duel::{FASTALLOC, ION, Outcome};
 use probe::Probe;
+use std::path::PathBuf;
 
 /// What is asked for.
 struct Options {
@@ -56,6 +57,19 @@ pub(crate) fn main(args: &RegallocArgs) -> Result<()> {
     }
     table::summary(&outcomes);
     Ok(())
+}
+
+/// Ours against both rivals, on files and on all shapes of a size.
+///
+/// # Errors
+/// Files that cannot be read.
+pub(crate) fn compare(ours: &[&'static str], files: &[PathBuf], size: usize, rounds: usize) -> Result<Vec<Outcome>> {
+    be_quiet();
+    let names = [ION, FASTALLOC].into_iter().chain(ours.iter().copied()).collect();
+    let shapes = crate::shapes::SHAPES.iter().map(|(name, _)| format!("shape:{name}:{size}"));
+    let cases = files.iter().map(|file| file.display().to_string()).chain(shapes).collect();
+    let options = Options { names, cases, rounds, bytes: false, growth: None, shapes: Vec::new() };
+    options.cases.iter().map(|spec| measure(spec, &options)).collect()
 }
 
 fn measure(spec: &str, options: &Options) -> Result<Outcome> {

@@ -2,6 +2,7 @@
 
 use super::duel::{FASTALLOC, ION, Outcome, Row};
 use super::probe::LIMIT;
+use crate::measure::geometric_mean;
 
 /// One case.
 pub fn print(outcome: &Outcome) {
@@ -72,19 +73,14 @@ pub fn worst(outcome: &Outcome, count: usize) {
 }
 
 /// Cost of a case against another's, with a load added to each problem so that nothing is a ratio too.
-fn cost_ratio(row: &Row, rival: &Row) -> f64 {
+pub(crate) fn cost_ratio(row: &Row, rival: &Row) -> f64 {
     let add = row.costs.len() as f64;
     (row.cost.loads() + add) / (rival.cost.loads() + add)
 }
 
 /// Geometric mean over the problems of the same.
 fn each(row: &Row, rival: &Row) -> f64 {
-    geomean(row.costs.iter().zip(&rival.costs).map(|(a, b)| (a.loads() + 1.0) / (b.loads() + 1.0)))
-}
-
-fn geomean(ratios: impl Iterator<Item = f64>) -> f64 {
-    let (count, sum) = ratios.fold((0usize, 0.0), |(n, sum), ratio| (n + 1, sum + ratio.ln()));
-    if count == 0 { f64::NAN } else { (sum / count as f64).exp() }
+    geometric_mean(row.costs.iter().zip(&rival.costs).map(|(a, b)| (a.loads() + 1.0) / (b.loads() + 1.0)))
 }
 
 /// A ratio of one to a rival in one case.
@@ -148,5 +144,5 @@ fn part(title: &str, mut ratios: Vec<Ratio<'_>>, more_is_better: bool) -> String
     ratios.sort_by(|a, b| a.1.total_cmp(&b.1));
     let worst = if more_is_better { ratios.first() } else { ratios.last() };
     let Some((case, worst)) = worst else { return String::new() };
-    format!(" | {title} {:.3}, worst {worst:.2} {case}", geomean(ratios.iter().map(|r| r.1)))
+    format!(" | {title} {:.3}, worst {worst:.2} {case}", geometric_mean(ratios.iter().map(|r| r.1)))
 }

@@ -1,0 +1,66 @@
+//! The page: Markdown with tables and pictures, and a file of commas for each table's numbers.
+
+use anyhow::Result;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// A page that grows, and the folder that it goes to.
+pub(super) struct Page {
+    folder: PathBuf,
+    text: String,
+}
+
+impl Page {
+    pub(super) fn new(folder: &Path, title: &str) -> Result<Page> {
+        std::fs::create_dir_all(folder)?;
+        Ok(Page { folder: folder.into(), text: format!("# {title}\n") })
+    }
+
+    /// Where a file of the page goes.
+    pub(super) fn path(&self, file: &str) -> PathBuf {
+        self.folder.join(file)
+    }
+
+    pub(super) fn heading(&mut self, text: &str) {
+        println!("{text}");
+        self.text += &format!("\n## {text}\n");
+    }
+
+    pub(super) fn paragraph(&mut self, text: &str) {
+        self.text += &format!("\n{text}\n");
+    }
+
+    /// A table; the first column is text, the others are numbers.
+    pub(super) fn table(&mut self, heading: &[&str], rows: &[Vec<String>]) {
+        let mut line = |cells: Vec<&str>| self.text += &format!("| {} |\n", cells.join(" | "));
+        line(heading.to_vec());
+        line((0..heading.len()).map(|column| if column == 0 { "---" } else { "---:" }).collect());
+        rows.iter().for_each(|row| line(row.iter().map(String::as_str).collect()));
+    }
+
+    pub(super) fn plot(&mut self, file: &str, title: &str) {
+        self.text += &format!("\n![{title}]({file})\n");
+    }
+
+    /// Writes numbers as they were measured, and says where.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn numbers(&mut self, file: &str, heading: &[&str], rows: &[Vec<String>]) -> Result<()> {
+        let mut text = heading.join(",") + "\n";
+        rows.iter().try_for_each(|row| writeln!(text, "{}", row.join(",")))?;
+        std::fs::write(self.path(file), text)?;
+        self.paragraph(&format!("Every number: [{file}]({file})."));
+        Ok(())
+    }
+
+    /// Writes the page, and returns where.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn write(self) -> Result<PathBuf> {
+        let path = self.path("report.md");
+        std::fs::write(&path, self.text)?;
+        Ok(path)
+    }
+}
