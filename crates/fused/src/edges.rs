@@ -32,6 +32,8 @@ pub(crate) struct Heads {
     of: Vec<Option<(u32, u32)>>,
     /// By block: does an edge back fix where its parameters are?
     is_fixed: Vec<bool>,
+    /// By block: may what its head moves there change the flags?
+    has_dead_flags: Vec<bool>,
     params: Vec<VReg>,
     /// Values that a loop may have in registers, with their weights.
     candidates: Vec<(u64, VReg)>,
@@ -44,6 +46,8 @@ impl Heads {
         self.of.resize(blocks, None);
         self.is_fixed.clear();
         self.is_fixed.resize(blocks, false);
+        self.has_dead_flags.clear();
+        self.has_dead_flags.resize(blocks, false);
     }
 
     /// Indices of the entries of a block; none if the walk has not passed it.
@@ -321,7 +325,7 @@ impl Fused {
         }
         let start = self.steps.heads.len() as u32;
         for i in 0..self.sequence.len() {
-            let step = self.step(self.sequence[i], true);
+            let step = self.step(self.sequence[i], self.heads.has_dead_flags[to.index()]);
             self.steps.heads.push(step);
         }
         if let Some(log) = &mut self.log {
@@ -350,6 +354,7 @@ impl Fused {
             self.note_head(&params);
         }
         self.heads.of[block.index()] = Some((start, self.heads.entries.len() as u32));
+        self.heads.has_dead_flags[block.index()] = self.flags.are_dead();
         self.heads.params = params;
         self.state.clear_registers();
         let state = &mut self.state;

@@ -6,7 +6,7 @@ use crate::loops::Loops;
 use crate::state::{Remat, State};
 use cranelift_entity::EntityRef;
 use kingpost_mach::lower::{Record, Sink};
-use kingpost_mach::{Code, Lower, Lowering, MInst, PlacedInst, RowKind, Step, Steps};
+use kingpost_mach::{Code, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, RowKind, Step, Steps};
 use kingpost_regalloc::{
     Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, ParallelMoves,
     Problem, RegClass, Shape, Slot, VReg,
@@ -47,8 +47,7 @@ pub struct Fused {
     pub(crate) succs: Vec<Block>,
     pub(crate) pairs: Vec<(VReg, VReg)>,
     is_at_end: bool,
-    /// Are the flags read below before they are written?
-    flags_are_live: bool,
+    pub(crate) flags: Flags,
     srcloc: u32,
     has_srclocs: bool,
 }
@@ -71,7 +70,7 @@ impl Fused {
         self.log = is_logged.then(Log::default);
         self.refusal = None;
         self.is_at_end = false;
-        self.flags_are_live = false;
+        self.flags = Flags::default();
         (self.srcloc, self.has_srclocs) = (u32::MAX, false);
     }
 
@@ -117,6 +116,7 @@ impl Sink for Fused {
         self.pairs.clear();
         self.pairs.extend_from_slice(pairs);
         self.is_at_end = true;
+        self.flags = Flags::default();
         let at = self.steps.list.len() as u32;
         self.steps.blocks[block.index()].list = (at, at);
         if let Some(log) = &mut self.log {
@@ -150,6 +150,28 @@ impl Sink for Fused {
         self.sync(lower);
         self.head_block(lower, block);
         self.steps.blocks[block.index()].list.1 = self.steps.list.len() as u32;
+    }
+}
+
+/// What becomes of the flags from the walk's point on, as far as emission of allocated code finds out, too.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Flags {
+    /// They are read before they are written.
+    are_read: bool,
+    /// They are written before they are read. If neither, the block ends.
+    are_written: bool,
+    /// Instructions up to there.
+    passed: usize,
+}
+
+impl Flags {
+    fn pass(&mut self) {
+        self.passed += 1;
+    }
+
+    /// Does nothing read them, and is that seen within as many instructions as are looked at?
+    pub(crate) fn are_dead(self) -> bool {
+        !self.are_read && self.passed + usize::from(self.are_written) <= MAX_FLAG_ROWS
     }
 }
 
@@ -238,6 +260,7 @@ impl Fused {
 
     /// Leaves an instruction out.
     pub(crate) fn drop_inst(&mut self, selected: &Selected<'_>, locs: &[Loc]) {
+        self.flags.pass();
         if let Some(log) = &mut self.log {
             log.inst(selected, self.srcloc, locs, true);
         }
@@ -250,7 +273,7 @@ impl Fused {
             log.inst(selected, self.srcloc, locs, false);
         }
         let row = &lower.rows()[usize::from(selected.inst.row.0)];
-        let mut placed = PlacedInst::new(selected.inst, !self.flags_are_live);
+        let mut placed = PlacedInst::new(selected.inst, self.flags.are_dead());
         let encoded = row.operands.len() + selected.inst.mode.regs();
         for &loc in &locs[..encoded.min(locs.len())] {
             match (loc.as_reg(), loc.as_slot(), row.twin) {
@@ -263,9 +286,11 @@ impl Fused {
             }
         }
         if row.flags.reads() {
-            self.flags_are_live = true;
+            self.flags = Flags { are_read: true, ..Flags::default() };
         } else if row.flags.writes() || matches!(row.kind, RowKind::Call | RowKind::TryCall) {
-            self.flags_are_live = false;
+            self.flags = Flags { are_written: true, ..Flags::default() };
+        } else {
+            self.flags.pass();
         }
         self.push(Step::Inst(placed));
     }
@@ -283,7 +308,7 @@ impl Fused {
         if let Some(log) = &mut self.log {
             log.edit(kind);
         }
-        let step = self.step(kind, !self.flags_are_live);
+        let step = self.step(kind, self.flags.are_dead());
         self.push(step);
     }
 

@@ -35,7 +35,7 @@ pub struct EmitOptions {
 }
 
 /// So many instructions are looked at to know whether the flags are dead.
-const MAX_FLAG_ROWS: usize = 8;
+pub const MAX_FLAG_ROWS: usize = 8;
 
 /// Reusable scratch of emission.
 #[derive(Default, Debug)]

@@ -90,7 +90,7 @@ pub use compiled::{
 };
 pub use cpu_flags::{CpuFeatures, FlagError};
 pub use data::{DataObject, DataPointer};
-pub use emit::{EmitOptions, Emitter, NO_BLOCK};
+pub use emit::{EmitOptions, Emitter, MAX_FLAG_ROWS, NO_BLOCK};
 pub use error::{LowerError, Refusal};
 pub use frame::{FrameLayout, FrameNeeds, LimitStep, StackLimit};
 pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
