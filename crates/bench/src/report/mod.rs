@@ -372,7 +372,7 @@ fn growth(page: &mut Page, plan: &Plan) -> Result<()> {
     plot::lines(&page.path("growth.svg"), "ns/inst", &charts)?;
     page.plot("growth.svg", "Growth of compile time");
     page.paragraph("Exponents of CPU time from 10,000 to 100,000 instructions; 1 is linear:");
-    let others = OURS.map(|name| format!("kingpost {name}"));
+    let others: Vec<String> = OURS.into_iter().chain(["fused"]).map(|name| format!("kingpost {name}")).collect();
     let heading: Vec<&str> =
         ["shape", DEFAULT, SINGLE_PASS].into_iter().chain(others.iter().map(String::as_str)).collect();
     page.table(&heading, &rows);
