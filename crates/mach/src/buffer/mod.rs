@@ -228,6 +228,11 @@ impl Buffer {
         self.bound.push(label);
     }
 
+    /// Has the label been bound?
+    pub(crate) fn is_bound(&self, label: Label) -> bool {
+        self.labels[label.index()] != UNBOUND
+    }
+
     /// Makes a label beyond those given at the start.
     pub fn new_label(&mut self) -> Label {
         self.labels.push(UNBOUND);
