@@ -259,6 +259,7 @@ impl Lowering {
     }
 
     /// Everything that comes before the walk.
+    #[inline(always)]
     fn start<'a>(
         &'a mut self,
         func: &'a Function,
@@ -500,6 +501,7 @@ impl Lower<'_> {
     }
 
     /// Takes the finished piece over, last instruction first.
+    #[inline]
     fn flush(&mut self) {
         if self.sink.is_some() {
             return self.hand_over();

@@ -311,7 +311,7 @@ impl Lower<'_> {
         ValueRegs { regs: [0, 1].map(|k| self.use_reg_half(value, k)), len: 2 }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn use_reg_half(&mut self, value: Value, k: usize) -> VReg {
         if let Some(vreg) = self.cx.value_regs[value][k].expand() {
             return vreg;
@@ -319,6 +319,7 @@ impl Lower<'_> {
         self.make_parts(value, k)
     }
 
+    #[inline(never)]
     fn make_parts(&mut self, value: Value, k: usize) -> VReg {
         // All parts at once, so that the definition finds them all.
         let first = self.code.problem.vregs.len();
