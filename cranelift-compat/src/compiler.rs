@@ -3,9 +3,11 @@
 use crate::compiled_code::Publisher;
 use crate::{settings, translate};
 use cranelift_codegen::isa::OwnedTargetIsa;
-use cranelift_codegen::{CodegenError, CodegenResult, CompiledCode, Context, isa};
+use cranelift_codegen::{CodegenError, CodegenResult, CompiledCode, Context, ir, isa};
 use cranelift_module::{FuncId, ModuleReloc};
 use kingpost_codegen::{CompileError, DumpSink, Options, Settings, Stage};
+use kingpost_ir::extfunc::ExternalName;
+use kingpost_ir::preamble::GlobalValueData;
 use kingpost_mach::ModuleBuffer;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,12 +90,24 @@ impl Compiler {
     /// [`CodegenError::Unsupported`] with opcode, type and target for what we have no code for, and with its report if the
     /// checker rejects an allocation; limits. The compiler may be used again.
     pub fn compile<'a>(&mut self, ctx: &'a mut Context) -> CodegenResult<&'a CompiledCode> {
+        self.compile_among(ctx, |_| false)
+    }
+
+    /// As [`Compiler::compile`], where `is_preemptible` says of which symbols another module may have the definition in use.
+    fn compile_among<'a>(
+        &mut self,
+        ctx: &'a mut Context,
+        is_preemptible: impl Fn(&ir::UserExternalName) -> bool,
+    ) -> CodegenResult<&'a CompiledCode> {
         if self.isa.flags().enable_verifier() {
             ctx.compute_cfg();
             ctx.compute_domtree();
             ctx.verify(&*self.isa)?;
         }
         translate(&ctx.func, &mut self.func)?;
+        if self.isa.flags().is_pic() {
+            unlocate(&mut self.func, &ctx.func, is_preemptible);
+        }
         self.module.clear();
         self.listing.wanted.store(ctx.want_disasm, Ordering::Relaxed);
         let has_labels = ctx.func.dfg.values_labels.as_ref().is_some_and(|labels| !labels.is_empty());
@@ -107,7 +121,8 @@ impl Compiler {
         self.publisher.publish(&*self.isa, &self.module.function(0), self.listing.take(), ctx)
     }
 
-    /// Compiles `ctx.func` as a module's function `id`: its code, and its relocations as modules have them.
+    /// Compiles `ctx.func` as a module's function `id`: its code, and its relocations as modules have them. Another module may
+    /// have the definition in use of the symbols of which `is_preemptible` says so.
     ///
     /// # Errors
     /// As [`Compiler::compile`].
@@ -115,12 +130,33 @@ impl Compiler {
         &mut self,
         id: FuncId,
         ctx: &'a mut Context,
+        is_preemptible: impl Fn(&ir::UserExternalName) -> bool,
     ) -> CodegenResult<(&'a CompiledCode, Vec<ModuleReloc>)> {
-        self.compile(ctx)?;
+        self.compile_among(ctx, is_preemptible)?;
         let ctx: &'a Context = ctx;
         let code = ctx.compiled_code().expect("it was just compiled");
         let relocs = code.buffer.relocs().iter().map(|reloc| ModuleReloc::from_mach_reloc(reloc, &ctx.func, id));
         Ok((code, relocs.collect()))
+    }
+}
+
+/// Takes symbols that are preemptible for ones that are not colocated, whatever the function says: linkers of shared objects
+/// refuse code with their distance in it. Upstream loads all addresses from the global offset table.
+fn unlocate(
+    func: &mut kingpost_ir::Function,
+    from: &ir::Function,
+    is_preemptible: impl Fn(&ir::UserExternalName) -> bool,
+) {
+    let names = from.params.user_named_funcs();
+    let is_located = |name: &ExternalName| match *name {
+        ExternalName::User(name) => !is_preemptible(&names[ir::UserExternalNameRef::from_u32(name.as_u32())]),
+        _ => true,
+    };
+    func.dfg.ext_funcs.values_mut().for_each(|callee| callee.colocated &= is_located(&callee.name));
+    for global in func.global_values.values_mut() {
+        if let GlobalValueData::Symbol { name, colocated, tls: false, .. } = global {
+            *colocated &= is_located(name);
+        }
     }
 }
 

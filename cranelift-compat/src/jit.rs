@@ -408,7 +408,7 @@ impl Module for JITModule {
         _ctrl_plane: &mut ControlPlane,
     ) -> ModuleResult<()> {
         self.check_function(id)?;
-        let (code, relocs) = self.compiler.define(id, ctx)?;
+        let (code, relocs) = self.compiler.define(id, ctx, |_| false)?;
         let address = self.place_function(id, code.buffer.alignment.into(), code.code_buffer(), relocs)?;
         if let Some(frames) = &mut self.frames {
             frames.add_address(self.compiler.isa(), code, address)?;

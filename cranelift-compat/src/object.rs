@@ -265,6 +265,19 @@ fn scope(linkage: Linkage) -> (SymbolScope, bool) {
     (scope, linkage == Linkage::Preemptible)
 }
 
+/// May the definition of a symbol that is in use be that of another module?
+fn is_preemptible(declarations: &ModuleDeclarations, name: &ir::UserExternalName) -> bool {
+    let target = ModuleRelocTarget::user(name.namespace, name.index);
+    let linkage = match name.namespace {
+        0 | 1 if ModuleDeclarations::is_function(&target) => {
+            declarations.get_function_decl(FuncId::from_name(&target)).linkage
+        }
+        0 | 1 => declarations.get_data_decl(DataId::from_name(&target)).linkage,
+        _ => return false,
+    };
+    !matches!(linkage, Linkage::Local | Linkage::Hidden)
+}
+
 /// Names in ELF files end with a zero.
 fn check_name(name: &str) -> ModuleResult<()> {
     match name.contains('\0') {
@@ -401,7 +414,8 @@ impl Module for ObjectModule {
         _ctrl_plane: &mut ControlPlane,
     ) -> ModuleResult<()> {
         self.check_function(id)?;
-        let (code, relocs) = self.compiler.define(id, ctx)?;
+        let declarations = &self.declarations;
+        let (code, relocs) = self.compiler.define(id, ctx, |name| is_preemptible(declarations, name))?;
         let symbol = self.place_function(id, code.buffer.alignment.into(), code.code_buffer(), relocs)?;
         if let Some(frames) = &mut self.frames {
             frames.add_symbol(self.compiler.isa(), code, symbol)?;

@@ -247,6 +247,42 @@ fn objects_of_the_other_machine_have_upstreams_results() {
     objects_of(&Machine::other());
 }
 
+/// Others may replace what a shared object exports, so that linkers refuse code with the distance of that in it.
+#[test]
+fn objects_become_shared_objects() {
+    let folder = tempfile::tempdir().unwrap();
+    for machine in [Machine::this(), Machine::other()] {
+        for (allocator, _) in ALLOCATORS {
+            let isa = machine.isa.clone();
+            let mut builder = cranelift_compat::ObjectBuilder::new(isa, "module", default_libcall_names()).unwrap();
+            builder.regalloc(allocator).unwrap();
+            let mut module = cranelift_compat::ObjectModule::new(builder);
+            let signature = signature(&module, &[types::I64, types::I64], &[types::I64]);
+            let word = module.declare_data("word", Linkage::Export, true, false).unwrap();
+            let mut data = DataDescription::new();
+            data.define(vec![1; 8].into_boxed_slice());
+            module.define_data(word, &data).unwrap();
+            let id = module.declare_function("exported", Linkage::Export, &signature).unwrap();
+            function(&mut module, id, |module, builder, params| {
+                let callee = module.declare_func_in_func(id, builder.func);
+                let word = module.declare_data_in_func(word, builder.func);
+                let address = builder.ins().func_addr(types::I64, callee);
+                let word = builder.ins().symbol_value(types::I64, word);
+                let call = builder.ins().call(callee, &[params[0], params[1]]);
+                let result = builder.inst_results(call)[0];
+                let sum = builder.ins().iadd(address, word);
+                let sum = builder.ins().iadd(sum, result);
+                builder.ins().return_(&[sum]);
+            })
+            .unwrap();
+            std::fs::write(folder.path().join("module.o"), module.finish().emit().unwrap()).unwrap();
+            let mut link = Command::new(machine.cc);
+            link.current_dir(folder.path()).args(["-shared", "-Wl,--fatal-warnings", "module.o", "-o", "module.so"]);
+            assert!(link.status().unwrap().success(), "{allocator}");
+        }
+    }
+}
+
 fn objects_of(machine: &Machine) {
     let folder = tempfile::tempdir().unwrap();
     let builder = cranelift_object::ObjectBuilder::new(machine.isa.clone(), "module", default_libcall_names()).unwrap();

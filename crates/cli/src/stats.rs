@@ -40,8 +40,8 @@ impl Summary {
             ("spills".to_string(), Number::Count(stats.spills)),
             ("fills".to_string(), Number::Count(stats.fills)),
             ("moves".to_string(), Number::Count(stats.moves)),
-            ("weighted_cost".to_string(), Number::Real(stats.weighted_cost)),
             ("unfused".to_string(), Number::Count(stats.unfused)),
+            ("weighted_cost".to_string(), Number::Real(stats.weighted_cost)),
         ]);
         rows.extend(
             self.tiles
@@ -101,7 +101,7 @@ mod tests {
         let text = summary.render(StatsFormat::Json);
         assert!(text.starts_with("{\"functions\":2,\"clif_insts\":0,\"code_bytes\":0,\"parse_s\":0.500000,"), "{text}");
         assert!(text.ends_with("\"weighted_cost\":0.000000}\n") && text.contains("\"regalloc_s\":"), "{text}");
-        assert_eq!(summary.render(StatsFormat::Text).lines().count(), 9 + Stage::ALL.len());
+        assert_eq!(summary.render(StatsFormat::Text).lines().count(), 10 + Stage::ALL.len());
         assert_eq!(summary.times().lines().count(), 2 + Stage::ALL.len());
     }
 }
