@@ -219,8 +219,8 @@ mod tests {
         assert_eq!(to_0_else_1(rows::JCC_AND, both, Some(1)), "75027bfc");
         // jne 1; jp 1
         assert_eq!(to_0_else_1(rows::JCC_AND, both, Some(0)), "75027a00");
-        // jne 1; jp 1; jmp 0
-        assert_eq!(to_0_else_1(rows::JCC_AND, both, None), "75047a02ebfa");
+        // jne 1; jnp 0; jmp 1: block 0 is behind, as in a loop
+        assert_eq!(to_0_else_1(rows::JCC_AND, both, None), "75047bfceb00");
     }
 
     #[test]
