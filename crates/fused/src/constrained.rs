@@ -111,7 +111,7 @@ impl Fused {
         let vreg = operand.vreg();
         let value = self.state.value(vreg);
         let class = RegClass::ALL[value.class()];
-        let all = PRegSet::from_mask(class, u64::MAX).intersection(self.allocatable());
+        let all = PRegSet::from_mask(class, u64::MAX).intersection(self.allocatable);
         let choice = match operand.constraint() {
             Constraint::Fixed(reg) => all.intersection(PRegSet::EMPTY.with(reg)),
             Constraint::Within(set) => all.intersection(lower.code.problem.reg_set(set)),
@@ -132,12 +132,6 @@ impl Fused {
             hint: hint.map(|reg| self.registers.preg(reg)),
             reg: None,
         }
-    }
-
-    /// All registers of both classes.
-    fn allocatable(&self) -> PRegSet {
-        let all = (0..2).flat_map(|class| regs(class, self.registers.allocatable[class]));
-        all.map(|reg| self.registers.preg(reg)).collect()
     }
 
     /// The register of operand `k`.

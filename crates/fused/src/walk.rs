@@ -8,8 +8,8 @@ use cranelift_entity::EntityRef;
 use kingpost_mach::lower::{Record, Sink};
 use kingpost_mach::{Code, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, RowKind, Step, Steps};
 use kingpost_regalloc::{
-    Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, ParallelMoves,
-    Problem, RegClass, Shape, Slot, VReg,
+    Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, PRegSet,
+    ParallelMoves, Problem, RegClass, Shape, Slot, VReg,
 };
 use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
@@ -25,6 +25,7 @@ pub(crate) type Locs = SmallVec<[Loc; 16]>;
 #[derive(Default)]
 pub struct Fused {
     pub(crate) registers: Registers,
+    pub(crate) allocatable: PRegSet,
     /// Kinds of clobbers and register subsets that `registers` knows.
     known: (usize, usize),
     pub(crate) state: State,
@@ -231,6 +232,7 @@ impl Fused {
         if self.known != known {
             self.known = known;
             self.registers.build(problem, lower.env());
+            self.allocatable = lower.env().allocatable();
         }
     }
 
