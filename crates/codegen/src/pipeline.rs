@@ -127,7 +127,7 @@ pub(crate) fn compile_code(
     let code_bytes = module.code_bytes();
     let (options, is_listed) = (compiler.emit_options(), s.options.list || s.takes(Stage::Emit));
     emitter.set_listing(is_listed);
-    s.run(Stage::Emit, || match fused && !is_listed && !options.block_offsets {
+    s.run(Stage::Emit, || match fused && !is_listed {
         true => emitter.emit_steps(isa, code, walk.steps(), &options, name.into(), module),
         false => emitter.emit(isa, code, allocation, &options, name.into(), module),
     })?;

@@ -101,11 +101,7 @@ impl Emitter {
             let follower = if options.block_padding > 0 { None } else { self.next_emitted(code, &mut peek) };
             self.buffer.bind(Label::new(block.index()));
             if options.block_offsets {
-                self.buffer.block_start();
-                for &edge in code.problem.succs(block) {
-                    let to = self.thread[code.problem.edge(edge).to.index()];
-                    self.buffer.block_edge(Label::new(block.index()), Label::new(to.index()));
-                }
+                self.note_block(code, block);
             }
             self.buffer.listing.set_origin(Origin::Frame);
             if let (Some(pad), Ok(_)) = (landing_pad, self.pads.binary_search(&block.as_u32())) {
@@ -137,6 +133,15 @@ impl Emitter {
         self.buffer.listing.set_origin(Origin::Frame);
         self.place_values(code, allocation, &frame);
         self.complete(isa, code, &frame, options, name, module)
+    }
+
+    /// Notes where a block starts and where it goes on.
+    pub(crate) fn note_block(&mut self, code: &Code, block: Block) {
+        self.buffer.block_start();
+        for &edge in code.problem.succs(block) {
+            let to = self.thread[code.problem.edge(edge).to.index()];
+            self.buffer.block_edge(Label::new(block.index()), Label::new(to.index()));
+        }
     }
 
     /// Emits what stands behind the blocks, and adds the function to the module.

@@ -13,7 +13,7 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::Block;
 
 impl Emitter {
-    /// Emits the steps of `code` into `module` under `name`.
+    /// Emits the steps of `code` into `module` under `name`. The problem must be in `code` if offsets of blocks are wanted.
     ///
     /// # Errors
     /// As [`Emitter::emit`].
@@ -39,6 +39,9 @@ impl Emitter {
         while let Some(block) = follower {
             follower = self.next_emitted(code, &mut next);
             self.buffer.bind(Label::new(block.index()));
+            if options.block_offsets {
+                self.note_block(code, block);
+            }
             if let (Some(pad), Ok(_)) = (landing_pad, self.pads.binary_search(&block.as_u32())) {
                 pad(&mut self.buffer);
             }
