@@ -52,7 +52,7 @@ fn compilers(opt_level: &str, target: &str) -> Result<Vec<Box<dyn Compiler>>> {
     for algorithm in ["backtracking", "single_pass"] {
         compilers.push(Box::new(upstream::Cranelift::new(algorithm, opt_level, target)?));
     }
-    for allocator in kingpost_codegen::ALLOCATORS.iter().map(|&(name, _)| name).chain(["fused"]) {
+    for allocator in kingpost_codegen::ALLOCATORS.iter().map(|&(name, _)| name) {
         compilers.push(Box::new(ours::Kingpost::new(allocator, opt_level, target)?));
     }
     Ok(compilers)

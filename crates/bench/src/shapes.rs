@@ -36,7 +36,11 @@ pub(crate) fn text(spec: &str) -> Result<String> {
     Ok(make(size.parse()?))
 }
 
-/// CPU seconds of one compiler at each size, not a number where a compiler refuses.
+/// A compiler that took so many CPU seconds for a shape is not measured on larger ones: that it grows faster than they do is
+/// seen by then, and the time would go to it alone.
+const LONGEST: f64 = 0.5;
+
+/// CPU seconds of one compiler at each size, not a number where a compiler refuses or took too long for the size before.
 pub(crate) type Series = (String, Vec<f64>);
 
 /// Measures all shapes at sizes 10^3 up to `max` and prints seconds and the fitted exponent per compiler.
@@ -57,22 +61,25 @@ pub fn report(max: usize) -> Result<()> {
 /// # Errors
 /// A target that some compiler lacks.
 pub(crate) fn growth(&(_, make): &Shape, sizes: &[usize], target: &str) -> Result<Vec<Series>> {
-    let mut table: Vec<Series> = Vec::new();
+    let names: Vec<String> = crate::compilers("none", target)?.iter().map(|compiler| compiler.name().into()).collect();
+    let mut table: Vec<Series> = names.into_iter().map(|name| (name, Vec::new())).collect();
     for &size in sizes {
         let mut compilers = crate::compilers("none", target)?;
-        for (row, slot) in measure(&mut compilers, &make(size), 3)?.iter().zip(0..) {
-            if table.len() == slot {
-                table.push((row.name.clone(), Vec::new()));
-            }
-            table[slot].1.push(if row.functions == 0 { f64::NAN } else { row.seconds });
+        let mut is_measured = table.iter().map(|(_, seconds)| !seconds.iter().any(|&s| s > LONGEST));
+        compilers.retain(|_| is_measured.next().unwrap_or_default());
+        let rows = measure(&mut compilers, &make(size), 3)?;
+        for (name, seconds) in &mut table {
+            let row = rows.iter().find(|row| row.name == *name && row.functions > 0);
+            seconds.push(row.map_or(f64::NAN, |row| row.seconds));
         }
     }
     Ok(table)
 }
 
-/// Slope of the least-squares line through the logarithms.
+/// Slope of the least-squares line through the logarithms of what was measured.
 pub(crate) fn exponent(sizes: &[usize], seconds: &[f64]) -> f64 {
-    let points: Vec<(f64, f64)> = sizes.iter().zip(seconds).map(|(&n, s)| ((n as f64).ln(), s.ln())).collect();
+    let measured = sizes.iter().zip(seconds).filter(|(_, seconds)| seconds.is_finite());
+    let points: Vec<(f64, f64)> = measured.map(|(&n, s)| ((n as f64).ln(), s.ln())).collect();
     let n = points.len() as f64;
     let (mx, my) = (points.iter().map(|p| p.0).sum::<f64>() / n, points.iter().map(|p| p.1).sum::<f64>() / n);
     let cov: f64 = points.iter().map(|p| (p.0 - mx) * (p.1 - my)).sum();
