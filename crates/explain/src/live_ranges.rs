@@ -35,7 +35,7 @@ struct Contents {
     ended: Vec<LiveRange>,
 }
 
-/// The live ranges of an allocation whose listing is `rows`. Edits in it are annotated with what they move.
+/// The live ranges of `allocation`, of which `rows` is the listing. Edits in the listing are annotated with what they move.
 pub(crate) fn live_ranges(problem: &Problem, allocation: &Allocation, rows: &mut [Row]) -> Vec<LiveRange> {
     let live_in = live_in(problem, allocation);
     let mut contents = Contents::default();

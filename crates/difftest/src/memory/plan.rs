@@ -205,7 +205,7 @@ const WIDENING: &[(&str, &str)] = &[("v60 = uextend.i64 v50", "i64"), ("v60 = se
 const NARROWING: &[(&str, &str)] =
     &[("v60 = ireduce.i8 v50", "i8"), ("v61 = ireduce.i8 v50\nv60 = uextend.i32 v61", "i32")];
 
-/// As [`INT_USES`], for floats. None yields a NaN whose bits are not defined.
+/// As [`INT_USES`], for floats. No result is a NaN whose bits are undefined.
 const FLOAT_USES: &[(&str, &str)] = &[
     ("v61 = fadd v2, v50\nv60 = fcmp lt v61, v50", "i8"),
     ("v61 = fsub v2, v50\nv60 = fcmp gt v61, v50", "i8"),
