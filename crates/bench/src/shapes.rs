@@ -36,11 +36,11 @@ pub(crate) fn text(spec: &str) -> Result<String> {
     Ok(make(size.parse()?))
 }
 
-/// A compiler that took so many CPU seconds for a shape is not measured on larger ones: that it grows faster than they do is
-/// seen by then, and the time would go to it alone.
-const LONGEST: f64 = 0.5;
+/// A compiler that would take more CPU seconds for a shape than this, if it went on growing as it did, is not measured on larger
+/// ones: how it grows is seen by then, and the time would go to it alone.
+const LONGEST: f64 = 3.0;
 
-/// CPU seconds of one compiler at each size, not a number where a compiler refuses or took too long for the size before.
+/// CPU seconds of one compiler at each size, not a number where a compiler refuses or would take too long.
 pub(crate) type Series = (String, Vec<f64>);
 
 /// Measures all shapes at sizes 10^3 up to `max` and prints seconds and the fitted exponent per compiler.
@@ -65,7 +65,7 @@ pub(crate) fn growth(&(_, make): &Shape, sizes: &[usize], target: &str) -> Resul
     let mut table: Vec<Series> = names.into_iter().map(|name| (name, Vec::new())).collect();
     for &size in sizes {
         let mut compilers = crate::compilers("none", target)?;
-        let mut is_measured = table.iter().map(|(_, seconds)| !seconds.iter().any(|&s| s > LONGEST));
+        let mut is_measured = table.iter().map(|(_, seconds)| expected(seconds) <= LONGEST);
         compilers.retain(|_| is_measured.next().unwrap_or_default());
         let rows = measure(&mut compilers, &make(size), 3)?;
         for (name, seconds) in &mut table {
@@ -74,6 +74,15 @@ pub(crate) fn growth(&(_, make): &Shape, sizes: &[usize], target: &str) -> Resul
         }
     }
     Ok(table)
+}
+
+/// Seconds at the next size, if they grow by the same factor again.
+fn expected(seconds: &[f64]) -> f64 {
+    match seconds {
+        [.., before, last] if last.is_nan() && !before.is_nan() => f64::INFINITY,
+        [.., before, last] if !before.is_nan() => last * last / before,
+        _ => 0.0,
+    }
 }
 
 /// Slope of the least-squares line through the logarithms of what was measured.
