@@ -64,7 +64,6 @@ impl Collect<'_> {
             let (live, interference) = (&*self.live, &mut *self.interference);
             self.reservations.branch(self.problem, self.env, block, interference, live)?;
         }
-        self.interference.iter_mut().for_each(Interference::sum_up);
         self.reservations.finish(self.problem, self.order.num_positions());
         Ok(())
     }

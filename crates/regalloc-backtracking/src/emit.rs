@@ -218,7 +218,7 @@ impl Emit<'_> {
         };
         let operands = PointRange::new(ProgPoint::early(m.at), ProgPoint::after(m.at));
         self.free_registers(|interference| {
-            interference.taken_at(before) | interference.taken_at(other) | interference.reserved(operands)
+            interference.taken_at(before) | interference.taken_at(other) | interference.taken(operands).reserved()
         })
     }
 

@@ -2,8 +2,8 @@
 //! and a sorted list of assigned segments for each register, which names the bundles in the way.
 //!
 //! ```text
-//! level 1   [r0 r1 ....           ]   any: taken somewhere below · own: taken by one segment over the whole node
-//! level 0   [r0][r0 r1][r1][ ]...      one mask per point, 16 to a node
+//! level 1   [r0 r1 ....           ]   taken somewhere below · own: taken by one segment over the whole node
+//! level 0   [r0][r0 r1][r1][ ]...      one node per point, 32 to a node above
 //! ```
 //!
 //! A segment marks the fewest nodes that make up its points, so a query or a mark costs a few words per level. What
@@ -17,8 +17,11 @@ use kingpost_regalloc_common::preference::Reg;
 use std::ops::Range;
 
 /// Children of a node, as a power of two.
-const SHIFT: usize = 4;
+const SHIFT: usize = 5;
 const RADIX: usize = 1 << SHIFT;
+
+/// Enough for as many points as can be numbered.
+const MAX_LEVELS: usize = 17;
 
 /// Segments in one chunk of a list.
 const CHUNK: usize = 64;
@@ -30,17 +33,56 @@ struct Assigned {
     bundle: Bundle,
 }
 
+/// What is taken of the points below a node, or over a range: registers by number in the order of allocation.
+/// The lower half has all of them, the upper half those that instructions reserve for operands or destroy.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Taken(u128);
+
+impl Taken {
+    fn new(any: u64, reserved: u64) -> Taken {
+        Taken(u128::from(reserved) << 64 | u128::from(any))
+    }
+
+    /// Returns all of them.
+    #[inline]
+    pub(crate) fn any(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// Returns those that instructions reserve for operands or destroy.
+    #[inline]
+    pub(crate) fn reserved(self) -> u64 {
+        (self.0 >> 64) as u64
+    }
+
+    /// Returns what is taken in one of two ranges.
+    #[inline]
+    pub(crate) fn union(self, other: Taken) -> Taken {
+        Taken(self.0 | other.0)
+    }
+
+    #[inline]
+    fn insert(&mut self, bit: u64) {
+        self.0 |= u128::from(bit);
+    }
+
+    /// Undoes [`Taken::insert`]: what is reserved remains.
+    #[inline]
+    fn remove(&mut self, bit: u64) {
+        self.0 &= !u128::from(bit) | u128::from(self.reserved());
+    }
+}
+
 /// The registers of one class.
 #[derive(Default)]
 pub(crate) struct Interference {
-    /// All levels, points first: what is taken somewhere below, by number in the order of allocation.
-    any: Vec<u64>,
-    /// The same for what instructions reserve for operands or destroy.
-    reserved: Vec<u64>,
+    /// All levels, points first.
+    nodes: Vec<Taken>,
     /// From level 1 on: what one segment takes of the whole node.
     own: Vec<u64>,
-    /// Where each level starts in `any`.
-    starts: Vec<usize>,
+    /// Where each level starts in `nodes`.
+    starts: [usize; MAX_LEVELS],
+    levels: usize,
     /// By register: its segments.
     registers: Vec<AssignedList>,
     spare: Vec<Vec<Assigned>>,
@@ -49,20 +91,19 @@ pub(crate) struct Interference {
 impl Interference {
     /// Empties it for so many points and registers; for no points if the class is not used.
     pub(crate) fn reset(&mut self, points: usize, registers: usize) {
-        self.starts.clear();
+        self.levels = 0;
         let (mut total, mut nodes) = (0, points);
         loop {
-            self.starts.push(total);
+            self.starts[self.levels] = total;
+            self.levels += 1;
             total += nodes;
             if nodes <= RADIX {
                 break;
             }
             nodes = nodes.div_ceil(RADIX);
         }
-        self.any.clear();
-        self.any.resize(total, 0);
-        self.reserved.clear();
-        self.reserved.resize(total, 0);
+        self.nodes.clear();
+        self.nodes.resize(total, Taken::default());
         self.own.clear();
         self.own.resize(total - points, 0);
         self.registers.resize_with(registers, AssignedList::default);
@@ -77,44 +118,33 @@ impl Interference {
 
     /// Has it no points?
     pub(crate) fn is_empty(&self) -> bool {
-        self.any.is_empty()
+        self.nodes.is_empty()
     }
 
-    /// Reserves registers at a point for an instruction; [`Interference::sum_up`] must follow.
+    /// Reserves registers at a point for an instruction.
     pub(crate) fn reserve(&mut self, point: ProgPoint, registers: u64) {
-        if let Some(node) = self.reserved.get_mut(point.index()) {
-            *node |= registers;
+        if self.is_empty() {
+            return;
         }
-    }
-
-    /// Completes the upper levels after calls of [`Interference::reserve`].
-    pub(crate) fn sum_up(&mut self) {
-        for level in 1..self.starts.len() {
-            let (below, above) = self.reserved.split_at_mut(self.starts[level]);
-            for (node, children) in above.iter_mut().zip(below[self.starts[level - 1]..].chunks(RADIX)) {
-                *node = union(children);
+        let mut at = point.index();
+        for &start in &self.starts[..self.levels] {
+            let node = &mut self.nodes[start + at];
+            let with = node.union(Taken::new(registers, registers));
+            if *node == with {
+                break;
             }
-        }
-        self.any.copy_from_slice(&self.reserved);
-    }
-
-    /// Reserves a register over some points for an instruction when the search is under way.
-    pub(crate) fn reserve_later(&mut self, points: PointRange, reg: Reg) {
-        for point in indices(points) {
-            for level in 0..self.starts.len() {
-                let node = self.starts[level] + (point >> (SHIFT * level));
-                self.any[node] |= reg.bit();
-                self.reserved[node] |= reg.bit();
-            }
+            *node = with;
+            at >>= SHIFT;
         }
     }
 
-    /// Calls `f` for the fewest nodes that make up the points, with their indices in `any`.
+    /// Calls `f` for the fewest nodes that make up the points, with their indices in `nodes`.
+    #[inline]
     fn decompose(&self, points: PointRange, mut f: impl FnMut(Range<usize>)) {
         let Range { start: mut a, end: mut b } = indices(points);
-        for (level, &start) in self.starts.iter().enumerate() {
-            let is_top = level + 1 == self.starts.len();
-            if is_top || (a >> SHIFT == (b - 1) >> SHIFT && (a | b) % RADIX != 0) {
+        for (level, &start) in self.starts[..self.levels].iter().enumerate() {
+            let is_top = level + 1 == self.levels;
+            if is_top || (a >> SHIFT == (b - 1) >> SHIFT && !(a | b).is_multiple_of(RADIX)) {
                 f(start + a..start + b);
                 return;
             }
@@ -133,65 +163,70 @@ impl Interference {
     }
 
     /// Returns the registers taken at any of the points.
-    pub(crate) fn taken(&self, points: PointRange) -> u64 {
-        let mut taken = self.own_above(points.from.index(), 1);
+    pub(crate) fn taken(&self, points: PointRange) -> Taken {
+        let mut taken = Taken::new(self.own_above(points.from.index(), 1), 0);
         if is_short(points) {
-            return taken | union(&self.any[indices(points)]);
+            return taken.union(union(&self.nodes[indices(points)]));
         }
-        taken |= self.own_above(points.to.index() - 1, 1);
-        self.decompose(points, |nodes| taken |= union(&self.any[nodes]));
-        taken
-    }
-
-    /// Returns those of them that instructions have reserved.
-    pub(crate) fn reserved(&self, points: PointRange) -> u64 {
-        if is_short(points) {
-            return union(&self.reserved[indices(points)]);
-        }
-        let mut taken = 0;
-        self.decompose(points, |nodes| taken |= union(&self.reserved[nodes]));
+        taken.insert(self.own_above(points.to.index() - 1, 1));
+        self.decompose(points, |nodes| taken = taken.union(union(&self.nodes[nodes])));
         taken
     }
 
     /// Returns the registers taken at a point.
     pub(crate) fn taken_at(&self, point: ProgPoint) -> u64 {
-        self.any[point.index()] | self.own_above(point.index(), 1)
+        self.nodes[point.index()].any() | self.own_above(point.index(), 1)
+    }
+
+    /// Where a node is in `own`, from level 1 on.
+    #[inline]
+    fn own_index(&self, level: usize, node: usize) -> usize {
+        self.starts[level] - self.starts[1] + node
     }
 
     /// What segments take of whole nodes over a point, from a level on.
+    #[inline]
     fn own_above(&self, point: usize, level: usize) -> u64 {
-        let levels = level..self.starts.len();
-        levels.fold(0, |mask, level| mask | self.own[self.starts[level] - self.starts[1] + (point >> (SHIFT * level))])
+        let levels = level..self.levels;
+        levels.fold(0, |mask, level| mask | self.own[self.own_index(level, point >> (SHIFT * level))])
     }
 
     /// Removes from `candidates` what is taken at the points, as far as the point at which nothing is left, if there is one.
     pub(crate) fn remove_taken(&self, points: PointRange, candidates: &mut u64) -> Option<ProgPoint> {
-        let Range { start: mut point, end: to } = indices(points);
-        let mut level = 0;
+        let left = *candidates & !self.taken(points).any();
+        if left != 0 {
+            *candidates = left;
+            return None;
+        }
+        let Range { start: mut point, end: mut to } = indices(points);
+        let mut highest = self.levels - 1;
         while point < to {
-            while level + 1 < self.starts.len()
-                && point.is_multiple_of(RADIX << (SHIFT * level))
-                && point + (RADIX << (SHIFT * level)) <= to
-            {
+            let mut level = 0;
+            while level < highest && point.is_multiple_of(size(level + 1)) && point + size(level + 1) <= to {
                 level += 1;
             }
-            loop {
-                let node = self.any[self.starts[level] + (point >> (SHIFT * level))];
-                let left = *candidates & !node & !self.own_above(point, level + 1);
-                if left != 0 {
-                    *candidates = left;
-                    break;
-                }
-                if level == 0 {
+            let free = *candidates & !self.own_above(point, level + 1);
+            let first = point >> (SHIFT * level);
+            let end = (to >> (SHIFT * level)).min((first + 1).next_multiple_of(RADIX));
+            let nodes = &self.nodes[self.starts[level] + first..self.starts[level] + end];
+            let mut left = free;
+            let full = nodes.iter().position(|node| {
+                let rest = left & !node.any();
+                left = if rest == 0 { left } else { rest };
+                rest == 0
+            });
+            match full {
+                None => point = end << (SHIFT * level),
+                Some(node) if level == 0 || free == 0 => {
                     *candidates = 0;
-                    return Some(ProgPoint::from_index(point));
+                    return Some(ProgPoint::from_index(point + node));
                 }
-                level -= 1;
+                Some(node) => {
+                    point = (first + node) << (SHIFT * level);
+                    (to, highest) = (point + size(level), level - 1);
+                }
             }
-            point += 1 << (SHIFT * level);
-            while level > 0 && point + (1 << (SHIFT * level)) > to {
-                level -= 1;
-            }
+            *candidates = left;
         }
         None
     }
@@ -206,25 +241,27 @@ impl Interference {
     pub(crate) fn take(&mut self, reg: Reg, points: PointRange) {
         let bit = reg.bit();
         if is_short(points) {
-            self.any[indices(points)].iter_mut().for_each(|node| *node |= bit);
+            self.nodes[indices(points)].iter_mut().for_each(|node| node.insert(bit));
         } else {
-            let first = self.starts.get(1).copied().unwrap_or(usize::MAX);
-            let (mut any, mut own) = (std::mem::take(&mut self.any), std::mem::take(&mut self.own));
-            self.decompose(points, |nodes| {
-                if nodes.start >= first {
-                    own[nodes.start - first..nodes.end - first].iter_mut().for_each(|node| *node |= bit);
+            let first = self.starts[1];
+            let (mut nodes, mut own) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.own));
+            self.decompose(points, |range| {
+                if range.start >= first {
+                    own[range.start - first..range.end - first].iter_mut().for_each(|node| *node |= bit);
                 }
-                any[nodes].iter_mut().for_each(|node| *node |= bit);
+                nodes[range].iter_mut().for_each(|node| node.insert(bit));
             });
-            (self.any, self.own) = (any, own);
+            (self.nodes, self.own) = (nodes, own);
         }
         let (mut a, mut b) = (points.from.index(), points.to.index() - 1);
-        for &start in self.starts.iter().skip(1) {
+        for &start in &self.starts[1..self.levels] {
             (a, b) = (a >> SHIFT, b >> SHIFT);
-            self.any[start + a] |= bit;
-            if a != b {
-                self.any[start + b] |= bit;
+            if a == b && self.nodes[start + a].any() & bit != 0 {
+                // So it is on all levels above.
+                break;
             }
+            self.nodes[start + a].insert(bit);
+            self.nodes[start + b].insert(bit);
         }
     }
 
@@ -232,72 +269,116 @@ impl Interference {
     pub(crate) fn remove(&mut self, reg: Reg, points: PointRange) {
         self.sort(reg);
         self.registers[reg.number()].remove(points.from);
-        let (bit, first) = (reg.bit(), self.starts.get(1).copied().unwrap_or(usize::MAX));
-        let (mut any, mut own) = (std::mem::take(&mut self.any), std::mem::take(&mut self.own));
-        let mut clear = |nodes: Range<usize>| {
-            for i in nodes {
-                any[i] = any[i] & !bit | self.reserved[i] & bit;
-                if i >= first {
-                    own[i - first] &= !bit;
+        let bit = reg.bit();
+        let clear = |nodes: &mut [Taken]| nodes.iter_mut().for_each(|node| node.remove(bit));
+        if is_short(points) {
+            clear(&mut self.nodes[indices(points)]);
+        } else {
+            let first = self.starts[1];
+            let (mut nodes, mut own) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.own));
+            self.decompose(points, |range| {
+                if range.start >= first {
+                    own[range.start - first..range.end - first].iter_mut().for_each(|node| *node &= !bit);
                 }
-            }
-        };
-        match is_short(points) {
-            true => clear(indices(points)),
-            false => self.decompose(points, clear),
+                clear(&mut nodes[range]);
+            });
+            (self.nodes, self.own) = (nodes, own);
         }
-        (self.any, self.own) = (any, own);
-        for point in [points.from.index(), points.to.index() - 1] {
-            for level in 1..self.starts.len() {
-                let node = point >> (SHIFT * level);
-                let i = self.starts[level] + node;
-                let (start, end) = (self.starts[level - 1], self.starts[level]);
-                let children = start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end);
-                if (self.own[i - first] | union(&self.any[children])) & bit != 0 {
-                    // So it was before, here and on all levels above.
-                    break;
-                }
-                self.any[i] &= !bit;
+        let (mut a, mut b) = (points.from.index(), points.to.index() - 1);
+        let (mut is_left_gone, mut is_right_gone) = (true, true);
+        for level in 1..self.levels {
+            (a, b) = (a >> SHIFT, b >> SHIFT);
+            is_left_gone = is_left_gone && self.clear_if_free(level, a, bit);
+            is_right_gone = is_right_gone && if a == b { is_left_gone } else { self.clear_if_free(level, b, bit) };
+            if !is_left_gone && !is_right_gone {
+                // So it was before, here and on all levels above.
+                break;
             }
         }
+    }
+
+    /// Notes that a register is taken nowhere below a node, if so.
+    fn clear_if_free(&mut self, level: usize, node: usize, bit: u64) -> bool {
+        let (start, end) = (self.starts[level - 1], self.starts[level]);
+        let children = start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end);
+        let is_free = (self.own[self.own_index(level, node)] | union(&self.nodes[children]).any()) & bit == 0;
+        if is_free {
+            self.nodes[end + node].remove(bit);
+        }
+        is_free
     }
 
     /// Sorts the segments of a register, as [`Interference::bundles_in`] needs.
+    #[inline]
     pub(crate) fn sort(&mut self, reg: Reg) {
-        let Interference { registers, spare, .. } = self;
-        registers[reg.number()].sort(spare);
+        let list = &mut self.registers[reg.number()];
+        if !list.pending.is_empty() {
+            list.sort(&mut self.spare);
+        }
     }
 
     /// Returns the bundles that have a register at some of the points, in order; [`Interference::sort`] must come first.
-    pub(crate) fn bundles_in(&self, reg: Reg, points: PointRange) -> impl Iterator<Item = Bundle> + '_ {
+    #[inline]
+    pub(crate) fn bundles_in(&self, reg: Reg, points: PointRange) -> BundlesIn<'_> {
         let list = &self.registers[reg.number()];
         debug_assert!(list.pending.is_empty(), "the segments of {reg:?} are not sorted");
         let is_before = |assigned: &Assigned| assigned.points.to <= points.from;
-        let chunk = list.chunks.partition_point(|chunk| chunk.last().is_none_or(is_before));
-        let start = list.chunks.get(chunk).map_or(0, |chunk| chunk.partition_point(is_before));
-        let first = list.chunks.get(chunk).map_or(&[][..], |chunk| &chunk[start..]);
-        let (mut rest, mut next) = (list.chunks.get(chunk + 1..).unwrap_or(&[]).iter(), first.iter());
-        std::iter::from_fn(move || {
-            let assigned = loop {
-                match next.next() {
-                    Some(assigned) => break assigned,
-                    None => next = rest.next()?.iter(),
-                }
-            };
-            (assigned.points.from < points.to).then_some(assigned.bundle)
-        })
+        let first = match list.chunks.as_slice() {
+            [] | [_] => 0,
+            chunks => chunks.partition_point(|chunk| chunk.last().is_none_or(is_before)),
+        };
+        let Some((chunk, rest)) = list.chunks.get(first..).and_then(<[_]>::split_first) else {
+            return BundlesIn { next: [].iter(), rest: &[], to: points.to };
+        };
+        BundlesIn { next: chunk[chunk.partition_point(is_before)..].iter(), rest, to: points.to }
     }
 }
 
+/// See [`Interference::bundles_in`].
+pub(crate) struct BundlesIn<'a> {
+    next: std::slice::Iter<'a, Assigned>,
+    /// Chunks that follow.
+    rest: &'a [Vec<Assigned>],
+    to: ProgPoint,
+}
+
+impl Iterator for BundlesIn<'_> {
+    type Item = Bundle;
+
+    #[inline]
+    fn next(&mut self) -> Option<Bundle> {
+        let assigned = match self.next.next() {
+            Some(assigned) => assigned,
+            None => {
+                let (chunk, rest) = self.rest.split_first()?;
+                (self.next, self.rest) = (chunk.iter(), rest);
+                self.next.next()?
+            }
+        };
+        (assigned.points.from < self.to).then_some(assigned.bundle)
+    }
+}
+
+#[inline]
 fn indices(points: PointRange) -> Range<usize> {
     points.from.index()..points.to.index()
 }
 
-fn union(masks: &[u64]) -> u64 {
-    masks.iter().fold(0, |union, mask| union | mask)
+#[inline]
+fn union(nodes: &[Taken]) -> Taken {
+    let (fours, rest) = nodes.as_chunks::<4>();
+    let union = fours.iter().fold(0, |union, [a, b, c, d]| union | a.0 | b.0 | c.0 | d.0);
+    Taken(rest.iter().fold(union, |union, node| union | node.0))
+}
+
+/// Points below a node.
+#[inline]
+fn size(level: usize) -> usize {
+    1 << (SHIFT * level)
 }
 
 /// Are these points below one node of level 1?
+#[inline]
 fn is_short(points: PointRange) -> bool {
     points.from.index() >> SHIFT == (points.to.index() - 1) >> SHIFT
 }
@@ -311,22 +392,26 @@ struct AssignedList {
 }
 
 impl AssignedList {
+    #[inline(never)]
     fn sort(&mut self, spare: &mut Vec<Vec<Assigned>>) {
-        if self.pending.is_empty() {
-            return;
-        }
         let mut pending = std::mem::take(&mut self.pending);
         pending.sort_unstable_by_key(|assigned| assigned.points.from);
-        pending.drain(..).for_each(|assigned| self.insert(assigned, spare));
+        if self.chunks.is_empty() {
+            self.chunks.push(spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK)));
+        }
+        for &assigned in &pending {
+            self.insert(assigned, spare);
+        }
+        pending.clear();
         self.pending = pending;
     }
 
     fn insert(&mut self, assigned: Assigned, spare: &mut Vec<Vec<Assigned>>) {
         let from = assigned.points.from;
-        let chunk = self.chunks.partition_point(|chunk| chunk[0].points.from < from).saturating_sub(1);
-        if self.chunks.is_empty() {
-            self.chunks.push(spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK)));
-        }
+        let chunk = match self.chunks.as_slice() {
+            [_] => 0,
+            chunks => chunks.partition_point(|chunk| chunk[0].points.from < from).saturating_sub(1),
+        };
         let list = &mut self.chunks[chunk];
         let at = list.partition_point(|other| other.points.from < from);
         list.insert(at, assigned);
@@ -376,7 +461,7 @@ mod tests {
             let points = PointRange::new(ProgPoint::from_index(from), ProgPoint::from_index(from + length));
             let is_taken = |p: &usize, r: usize| table[*p][r].is_some();
             let taken = (0..3).filter(|&r| indices.clone().any(|p| is_taken(&p, r))).fold(0, |mask, r| mask | 1 << r);
-            assert_eq!(interference.taken(points), taken);
+            assert_eq!(interference.taken(points).any(), taken);
             let (mut candidates, mut left) = (7, 7u64);
             let gone = indices.clone().find(|p| {
                 left &= !(0..3).filter(|&r| is_taken(p, r)).fold(0, |mask, r| mask | 1 << r);

@@ -350,7 +350,8 @@ pub(crate) fn reserved_points(operand: Operand, at: Position) -> PointRange {
     )
 }
 
-fn each_point(points: PointRange, mut f: impl FnMut(ProgPoint)) {
+/// Calls `f` with each of the points.
+pub(crate) fn each_point(points: PointRange, mut f: impl FnMut(ProgPoint)) {
     let mut point = points.from;
     while point < points.to {
         f(point);

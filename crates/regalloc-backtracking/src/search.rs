@@ -13,11 +13,11 @@
 
 use crate::block_graph::BlockGraph;
 use crate::bundles::{Bundle, BundleData, Bundles, Weight};
-use crate::interference::Interference;
+use crate::interference::{Interference, Taken};
 use crate::liveness::{Liveness, Segment};
 use crate::queue::{Priority, Queue};
 use crate::region_split::RegionSplit;
-use crate::reservations::{Reservations, reserved_points};
+use crate::reservations::{Reservations, each_point, reserved_points};
 use crate::spill_weights::{Requirements, SpillCost};
 use crate::split::Window;
 use kingpost_regalloc::{AllocError, Diagnostics, Freq, MachineEnv, Problem, RegClass, Stats};
@@ -160,9 +160,10 @@ impl Search<'_, '_> {
             hints.add(self.reservations.registers.reg(reg), 1);
         }
         let class = r.class.index();
-        let mut free = self.free(bundle, class, r.allowed);
+        let taken = self.taken(bundle, class, r.allowed);
+        let mut free = r.allowed & !taken.any();
         // Its own operands do not keep a bundle from a register.
-        let blocked = r.allowed & !free & r.hints.mask();
+        let blocked = r.allowed & taken.reserved() & r.hints.mask();
         if blocked != 0 {
             let vacant = self.vacant(bundle, class, blocked);
             free |= self.own(bundle, class, vacant);
@@ -179,7 +180,7 @@ impl Search<'_, '_> {
         {
             return Ok(());
         }
-        let reg = self.take_from_others(bundle, &r, blocked, &cost);
+        let reg = self.take_from_others(bundle, &r, r.allowed & taken.reserved(), &cost);
         match reg.or_else(|| if r.is_minimal { hints.best(free) } else { None }) {
             Some(reg) => self.assign(bundle, reg),
             None if r.is_minimal => return self.match_instruction(bundle),
@@ -203,11 +204,10 @@ impl Search<'_, '_> {
         waits
     }
 
-    /// Makes a register free by moving or evicting other bundles. `blocked` has registers that its own operands may have.
-    fn take_from_others(&mut self, bundle: Bundle, r: &Requirements, blocked: u64, cost: &SpillCost) -> Option<Reg> {
+    /// Makes a register free by moving or evicting other bundles. Instructions have `reserved` some, perhaps for its operands.
+    fn take_from_others(&mut self, bundle: Bundle, r: &Requirements, reserved: u64, cost: &SpillCost) -> Option<Reg> {
         let class = r.class.index();
-        let reserved = self.reserved(bundle, class, r.allowed);
-        let own = self.own(bundle, class, reserved & blocked);
+        let own = self.own(bundle, class, reserved & r.hints.mask());
         let candidates = r.allowed & (!reserved | own) & !self.unused[class];
         // Where any register will do, the search below finds a lighter bundle as well.
         let is_restricted = r.allowed != self.reservations.registers.allocatable[class];
@@ -230,7 +230,7 @@ impl Search<'_, '_> {
         let mut free = set;
         for segment in self.bundles.segments(bundle) {
             self.stats.steps += 1;
-            free &= !interference.taken(segment.range());
+            free &= !interference.taken(segment.range()).any();
             if free == 0 {
                 break;
             }
@@ -238,18 +238,18 @@ impl Search<'_, '_> {
         free
     }
 
-    /// Returns the registers of a set that instructions have reserved where the bundle is live.
-    fn reserved(&mut self, bundle: Bundle, class: usize, set: u64) -> u64 {
+    /// Returns what is taken where the bundle is live, as far as not all registers of a set are reserved.
+    fn taken(&mut self, bundle: Bundle, class: usize, set: u64) -> Taken {
         let interference = &self.interference[class];
-        let mut reserved = 0;
+        let mut taken = Taken::default();
         for segment in self.bundles.segments(bundle) {
             self.stats.steps += 1;
-            reserved |= interference.reserved(segment.range());
-            if set & !reserved == 0 {
+            taken = taken.union(interference.taken(segment.range()));
+            if set & !taken.reserved() == 0 {
                 break;
             }
         }
-        set & reserved
+        taken
     }
 
     /// Returns the registers of a set that no other bundle has where the bundle is live.
@@ -270,7 +270,7 @@ impl Search<'_, '_> {
             let interference = &self.interference[reg.class()];
             let is_reserved = |from, to| {
                 let points = PointRange::new(from, to);
-                !points.is_empty() && interference.reserved(points) & reg.bit() != 0
+                !points.is_empty() && interference.taken(points).reserved() & reg.bit() != 0
             };
             let mut from = segment.from;
             for u in self.live.uses_at(segment.uses()) {
@@ -295,10 +295,11 @@ impl Search<'_, '_> {
         self.s.interfering.clear();
         let mut heaviest = Weight::ZERO;
         self.interference[reg.class()].sort(reg);
+        let interference = &self.interference[reg.class()];
         for i in self.bundles.bundles[bundle].range() {
             let points = self.bundles.segments[i].range();
             self.stats.steps += 1;
-            for other in self.interference[reg.class()].bundles_in(reg, points) {
+            for other in interference.bundles_in(reg, points) {
                 self.stats.steps += 1;
                 let BundleData { mut weight, crosses_calls, .. } = self.bundles.bundles[other];
                 if weight == Weight::UNKNOWN {
@@ -407,7 +408,7 @@ impl Search<'_, '_> {
         let interference = &mut *self.interference;
         let reserve = |reg: Reg, points| {
             let interference = &mut interference[reg.class()];
-            interference.reserve_later(points, reg);
+            each_point(points, |point| interference.reserve(point, reg.bit()));
             interference.sort(reg);
             evicted.extend(interference.bundles_in(reg, points));
         };
