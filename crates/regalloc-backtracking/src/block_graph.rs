@@ -18,25 +18,27 @@ pub(crate) struct Neighbor {
 #[derive(Default)]
 struct Neighbors {
     list: Vec<Neighbor>,
-    /// By block: where its own end.
-    ends: Vec<u32>,
+    /// By block: where its own begin; one more at the end.
+    starts: Vec<u32>,
 }
 
 impl Neighbors {
     fn clear(&mut self) {
         self.list.clear();
-        self.ends.clear();
+        self.starts.clear();
+        self.starts.push(0);
     }
 
     fn push(&mut self, problem: &Problem, edges: &[Edge], end: impl Fn(&EdgeData) -> BlockIndex) {
         let data = edges.iter().map(|&edge| problem.edge(edge));
         self.list.extend(data.map(|edge| Neighbor { block: end(edge), freq: edge.freq }));
-        self.ends.push(self.list.len() as u32);
+        self.starts.push(self.list.len() as u32);
     }
 
+    #[inline]
     fn of(&self, block: BlockIndex) -> &[Neighbor] {
-        let start = if block.index() == 0 { 0 } else { self.ends[block.index() - 1] };
-        &self.list[start as usize..self.ends[block.index()] as usize]
+        let bounds = &self.starts[block.index()..block.index() + 2];
+        &self.list[bounds[0] as usize..bounds[1] as usize]
     }
 }
 

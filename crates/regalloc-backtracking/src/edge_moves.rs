@@ -32,8 +32,10 @@ impl Emit<'_> {
                 }
                 for &edge in self.problem.preds(block.block) {
                     let end = ProgPoint::after(self.source(edge).terminator());
-                    let from = self.locations.at(fragment.vreg, end);
-                    self.edge_move(edge, from, ValueLoc::Reg(fragment.reg), fragment.vreg);
+                    if !fragment.points.contains(end) {
+                        let from = self.locations.at(fragment.vreg, end);
+                        self.edge_move(edge, from, ValueLoc::Reg(fragment.reg), fragment.vreg);
+                    }
                 }
             }
         }
@@ -53,6 +55,9 @@ impl Emit<'_> {
 
     /// Adds a move to those of an edge.
     pub(crate) fn edge_move(&mut self, edge: Edge, from: ValueLoc, to: ValueLoc, vreg: VReg) {
+        if from == to {
+            return;
+        }
         match edge_site(self.problem, edge) {
             EdgeSite::AtHead(block) => self.add(self.block(block).head, Phase::Edge, from, to, vreg),
             EdgeSite::BeforeTerminator(block) => self.add(self.block(block).terminator(), Phase::Jump, from, to, vreg),

@@ -181,6 +181,23 @@ impl RegionSplit {
     }
 }
 
+/// The node of a block in which the bundle is live from a point on, with so many calls before.
+fn new_node(index: BlockIndex, block: &OrderedBlock, from: ProgPoint, calls: u32) -> Node {
+    Node {
+        block: index,
+        calls: (calls, calls),
+        states: 1,
+        groups: [Group::EMPTY; 2],
+        behind: calls,
+        is_live_in: from == block.start(),
+        is_live_out: false,
+        in_register: [true; 2],
+        freq: block.freq.0,
+        from_memory: 0,
+        to_register: 0,
+    }
+}
+
 impl Search<'_, '_> {
     /// Makes parts of a bundle that is live across calls.
     pub(crate) fn split_by_regions(&mut self, bundle: Bundle) {
@@ -212,17 +229,22 @@ impl Search<'_, '_> {
             let uses = self.live.uses_at(segment.uses());
             let remat = self.live.remat(segment.vreg).is_some();
             let mut next = 0;
+            let mut calls = self.reservations.calls_before(segment.from);
             let last = self.order.index_at(segment.to.prev().position());
             for index in self.order.index_at(segment.from.position()).up_to(last.next()) {
                 let block = self.order.block(index);
                 let points = segment.range().intersection(block.points());
                 if r.nodes.last().is_none_or(|node| node.block != index) {
                     r.node_of[index.index()] = r.nodes.len() as u32;
-                    r.nodes.push(self.new_node(index, block, points.from));
+                    r.nodes.push(new_node(index, block, points.from, calls));
                 }
                 let RegionSplit { nodes, islands, .. } = r;
                 let Some(node) = nodes.last_mut() else { continue };
-                node.calls.1 = self.reservations.calls_before(points.to.prev());
+                let end = points.to.prev();
+                if self.reservations.call_point(calls) < end {
+                    calls = self.reservations.calls_before(end);
+                }
+                node.calls.1 = calls;
                 node.is_live_out = points.to > ProgPoint::before(block.terminator());
                 while let Some(u) = uses.get(next).filter(|u| u.point < points.to) {
                     next += 1;
@@ -230,7 +252,10 @@ impl Search<'_, '_> {
                         continue;
                     }
                     let used = PointRange::new(u.start(), u.end()).intersection(points);
-                    let calls = self.reservations.calls_before(if u.is_def { used.to.prev() } else { used.from });
+                    let calls = match node.calls {
+                        (first, last) if first == last => first,
+                        _ => self.reservations.calls_before(if u.is_def { used.to.prev() } else { used.from }),
+                    };
                     let half = usize::from(calls != node.calls.0);
                     if half == 1 && calls != node.behind {
                         islands.extend(node.groups[1].take());
@@ -245,23 +270,6 @@ impl Search<'_, '_> {
                 r.islands.extend(node.groups[1].take());
             }
             self.split_at_calls_within(node);
-        }
-    }
-
-    fn new_node(&self, index: BlockIndex, block: &OrderedBlock, from: ProgPoint) -> Node {
-        let calls = self.reservations.calls_before(from);
-        Node {
-            block: index,
-            calls: (calls, calls),
-            states: 1,
-            groups: [Group::EMPTY; 2],
-            behind: calls,
-            is_live_in: from == block.start(),
-            is_live_out: false,
-            in_register: [true; 2],
-            freq: block.freq.0,
-            from_memory: 0,
-            to_register: 0,
         }
     }
 

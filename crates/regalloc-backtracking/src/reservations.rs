@@ -299,7 +299,7 @@ impl Reservations {
     /// Is something that is live at these points live across a call?
     #[inline]
     pub(crate) fn crosses_call(&self, points: PointRange) -> bool {
-        !self.call_points.is_empty() && self.calls_before(points.from) != self.calls_before(points.to.prev())
+        !self.call_points.is_empty() && self.call_point(self.calls_before(points.from)) < points.to.prev()
     }
 
     /// Returns a call point, or the end of all points behind the last.

@@ -154,7 +154,10 @@ impl Search<'_, '_> {
             return Ok(());
         }
         let data = &mut self.bundles.bundles[bundle];
-        (data.weight, data.crosses_calls) = (Weight::UNKNOWN, r.crosses_calls);
+        data.crosses_calls = r.crosses_calls;
+        if self.reservations.has_matched {
+            data.weight = Weight::UNKNOWN;
+        }
         let mut hints = r.hints;
         if let Some(reg) = self.bundles.hints[data.spill_set] {
             hints.add(self.reservations.registers.reg(reg), 1);
@@ -172,15 +175,12 @@ impl Search<'_, '_> {
             self.assign(bundle, reg);
             return Ok(());
         }
-        let cost = self.spill_cost(bundle, r.crosses_calls);
-        self.stats.steps += cost.steps;
-        self.bundles.bundles[bundle].weight = cost.weight;
         if let Some(reg) = hints.best(free & self.unused[class])
-            && self.open_or_wait(bundle, reg, r.crosses_calls, &cost)
+            && self.open_or_wait(bundle, reg, r.crosses_calls)
         {
             return Ok(());
         }
-        let reg = self.take_from_others(bundle, &r, r.allowed & taken.reserved(), &cost);
+        let reg = self.take_from_others(bundle, &r, r.allowed & taken.reserved());
         match reg.or_else(|| if r.is_minimal { hints.best(free) } else { None }) {
             Some(reg) => self.assign(bundle, reg),
             None if r.is_minimal => return self.match_instruction(bundle),
@@ -191,7 +191,8 @@ impl Search<'_, '_> {
 
     /// Assigns a callee-saved register that nothing uses yet, if the benefit exceeds its cost, or lets the bundle wait for
     /// others to share it. Returns false if neither is done.
-    fn open_or_wait(&mut self, bundle: Bundle, reg: Reg, crosses_calls: bool, cost: &SpillCost) -> bool {
+    fn open_or_wait(&mut self, bundle: Bundle, reg: Reg, crosses_calls: bool) -> bool {
+        let cost = self.cost(bundle);
         let benefit = if crosses_calls { cost.across_calls } else { cost.everywhere / 2 };
         if benefit > self.save_cost() {
             self.assign(bundle, reg);
@@ -205,15 +206,31 @@ impl Search<'_, '_> {
     }
 
     /// Makes a register free by moving or evicting other bundles. Instructions have `reserved` some, perhaps for its operands.
-    fn take_from_others(&mut self, bundle: Bundle, r: &Requirements, reserved: u64, cost: &SpillCost) -> Option<Reg> {
+    fn take_from_others(&mut self, bundle: Bundle, r: &Requirements, reserved: u64) -> Option<Reg> {
         let class = r.class.index();
         let own = self.own(bundle, class, reserved & r.hints.mask());
         let candidates = r.allowed & (!reserved | own) & !self.unused[class];
         // Where any register will do, the search below finds a lighter bundle as well.
         let is_restricted = r.allowed != self.reservations.registers.allocatable[class];
-        let movable = if is_restricted { candidates } else { 0 };
-        self.relocate(bundle, class, movable, cost.everywhere)
-            .or_else(|| self.evict_lighter(bundle, class, candidates, cost.weight))
+        let reg = if is_restricted { self.relocate(bundle, class, candidates) } else { None };
+        reg.or_else(|| self.evict_lighter(bundle, class, candidates))
+    }
+
+    /// Returns what memory costs a bundle, and notes its weight.
+    fn cost(&mut self, bundle: Bundle) -> SpillCost {
+        let cost = self.spill_cost(bundle, self.bundles.bundles[bundle].crosses_calls);
+        self.stats.steps += cost.steps;
+        self.bundles.bundles[bundle].weight = cost.weight;
+        cost
+    }
+
+    /// Returns the weight of a bundle that was processed before.
+    #[inline]
+    fn weight(&mut self, bundle: Bundle) -> Weight {
+        match self.bundles.bundles[bundle].weight {
+            Weight::UNKNOWN => self.cost(bundle).weight,
+            weight => weight,
+        }
     }
 
     /// Returns the cost of one callee-saved register.
@@ -325,8 +342,9 @@ impl Search<'_, '_> {
 impl Search<'_, '_> {
     /// Moves the only interfering bundle in some register to another one that is free, if that costs it no more than memory
     /// costs the bundle. Returns the register.
-    fn relocate(&mut self, bundle: Bundle, class: usize, set: u64, cost: u64) -> Option<Reg> {
+    fn relocate(&mut self, bundle: Bundle, class: usize, set: u64) -> Option<Reg> {
         let mut tries = if self.is_exhausted() { 0 } else { MAX_RELOCATIONS };
+        let cost = self.cost(bundle).everywhere;
         for reg in regs(class, set) {
             if tries == 0 {
                 break;
@@ -349,8 +367,9 @@ impl Search<'_, '_> {
     }
 
     /// Evicts the interfering bundles from the register of a set in which the heaviest of them is lightest, if it is lighter
-    /// than `weight`. Returns the register.
-    fn evict_lighter(&mut self, bundle: Bundle, class: usize, set: u64, weight: Weight) -> Option<Reg> {
+    /// than the bundle. Returns the register.
+    fn evict_lighter(&mut self, bundle: Bundle, class: usize, set: u64) -> Option<Reg> {
+        let weight = self.weight(bundle);
         if weight == Weight::ZERO || self.is_exhausted() && weight != Weight::MINIMAL {
             return None;
         }

@@ -114,7 +114,9 @@ impl ValueLocations {
 
     /// Sorts the fragments by value and joins those of one register that follow each other.
     pub(crate) fn sort(&mut self) {
-        self.fragments.sort_unstable_by_key(|fragment| (fragment.vreg, fragment.points.from));
+        self.fragments.sort_unstable_by_key(|fragment| {
+            u64::from(fragment.vreg.as_u32()) << 32 | fragment.points.from.index() as u64
+        });
         self.fragments.dedup_by(|next, last| {
             let joins = next.vreg == last.vreg && next.reg == last.reg && next.points.from == last.points.to;
             if joins {
