@@ -56,7 +56,7 @@ impl Allocator for Backtracking {
             interference[class.index()].reset(points, env.class(class).order.len());
         }
         Collect { problem, env, order, live, reservations, bundles, interference }.run()?;
-        live.find_ranges(problem, order, graph)?;
+        live.find_ranges(problem, order)?;
         d.end("liveness", || verify::liveness(problem, live), |text| live.dump(problem, text))?;
 
         d.begin("bundles");

@@ -164,7 +164,7 @@ impl Bundles {
 
     /// Makes the bundles, from the most frequent pair on.
     pub(crate) fn build(&mut self, problem: &Problem, live: &Liveness, diagnostics: &mut Diagnostics<'_>) {
-        self.classes.begin_with(live.all_ranges(), live.range_starts());
+        self.classes.begin_with(live.all_ranges(), live.spans());
         self.classes.budget = MERGE_STEPS * (self.classes.pool.len() + 1);
         for pair in self.affinities.iter_mut().filter(|pair| pair.on_edge) {
             if fixed_hint(problem, live, pair.a).is_some_and(|reg| fixed_hint(problem, live, pair.b) == Some(reg)) {

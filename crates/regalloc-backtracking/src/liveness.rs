@@ -9,26 +9,21 @@
 //! value itself need only live until then. A result in a fixed register is copied from it after the instruction. So the
 //! value's own register is bound by neither.
 //!
-//! Live ranges are exact, found by walks backwards from the uses (Appel and Palsberg, *Modern Compiler Implementation*, 2002,
-//! section 19.6). As they may be quadratic in values and blocks, the walks share a budget; values looked at once it is used up
-//! are in memory but for single instructions, and count as live everywhere. Cost: linear in the ranges, in the budget at most.
+//! Live ranges are exact: those of values used in one block only are read off, the others found by data flow
+//! (`kingpost_regalloc_common::live_blocks`). As that may be quadratic in values and blocks, it has a budget; values looked at
+//! once it is used up are in memory but for single instructions, and count as live everywhere. Cost: linear in uses and ranges,
+//! and in the budget at most.
 
-use crate::block_graph::BlockGraph;
 use crate::collect::Code;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_regalloc::{AllocError, Constraint, Edge, Inst, InstFlags, Pos, Problem, RegSetId, VReg};
 use kingpost_regalloc_common::congruence::Interval;
+use kingpost_regalloc_common::live_blocks::{DefsAndUses, LiveBlocks, LiveUse};
 use kingpost_regalloc_common::matching::tied_def;
-use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Phase, PointRange, ProgPoint};
 use std::ops::Range;
-
-/// Blocks that walks may visit, per position of the order, before values are kept in memory instead.
-const BLOCKS_PER_POSITION: usize = 16;
-
-/// By how much walks may exceed that for references, since stack maps must be exact.
-const LAST_RESORT: usize = 64;
 
 /// What a use or def needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,16 +141,13 @@ pub(crate) struct Liveness {
     uses: Vec<Use>,
     use_starts: Vec<u32>,
     ranges: Vec<Segment>,
-    range_starts: Vec<u32>,
     values: SecondaryMap<VReg, ValueFacts>,
-    /// One bit per block: is the value at hand live in it?
-    is_member: Vec<u64>,
-    /// By block: the last value that is live out, plus one; one past the last use of that value.
-    live_out: Vec<u32>,
-    last_use: Vec<ProgPoint>,
-    /// Blocks in which the value at hand is live.
-    members: Vec<BlockIndex>,
-    work: Vec<BlockIndex>,
+    globals: Vec<Global>,
+    blocks: LiveBlocks,
+    /// Values that are looked for at once, the ranges found, and which of these each value has.
+    chunk: Vec<VReg>,
+    found: Vec<PointRange>,
+    spans: Vec<Range<u32>>,
 }
 
 /// What is known of a value.
@@ -167,6 +159,8 @@ struct ValueFacts {
     remat: PackedOption<Inst>,
     /// The edge on which it exists, as a result of a branch.
     edge: PackedOption<Edge>,
+    /// Its part of the ranges, from the first to one past the last.
+    ranges: [u32; 2],
     /// Does some use need something other than just a register?
     is_special: bool,
     /// Is it kept in memory, its range unknown?
@@ -176,7 +170,7 @@ struct ValueFacts {
 impl Default for ValueFacts {
     fn default() -> ValueFacts {
         let (remat, edge) = (None.into(), None.into());
-        ValueFacts { def: ProgPoint::OPEN, remat, edge, is_special: false, is_memory_only: false }
+        ValueFacts { def: ProgPoint::OPEN, remat, edge, ranges: [0; 2], is_special: false, is_memory_only: false }
     }
 }
 
@@ -185,7 +179,11 @@ impl Liveness {
     /// Returns the uses of a value by point, its def among them.
     #[inline]
     pub(crate) fn uses(&self, vreg: VReg) -> &[Use] {
-        &self.uses[self.use_starts[vreg.index()] as usize..self.use_starts[vreg.index() + 1] as usize]
+        &self.uses[self.use_range(vreg)]
+    }
+
+    fn use_range(&self, vreg: VReg) -> Range<usize> {
+        self.use_starts[vreg.index()] as usize..self.use_starts[vreg.index() + 1] as usize
     }
 
     /// Returns uses by index.
@@ -210,17 +208,18 @@ impl Liveness {
     /// Returns the live ranges of a value, in order.
     #[inline]
     pub(crate) fn ranges(&self, vreg: VReg) -> &[Segment] {
-        &self.ranges[self.range_starts[vreg.index()] as usize..self.range_starts[vreg.index() + 1] as usize]
+        let [start, end] = self.values[vreg].ranges;
+        &self.ranges[start as usize..end as usize]
     }
 
-    /// Returns the ranges of all values, by value.
+    /// Returns the ranges of all values.
     pub(crate) fn all_ranges(&self) -> &[Segment] {
         &self.ranges
     }
 
-    /// Returns where the ranges of each value start in [`Liveness::all_ranges`].
-    pub(crate) fn range_starts(&self) -> &[u32] {
-        &self.range_starts
+    /// Returns which of [`Liveness::all_ranges`] each value has.
+    pub(crate) fn spans(&self) -> impl Iterator<Item = Range<u32>> {
+        self.values.values().map(|value| value.ranges[0]..value.ranges[1])
     }
 
     /// Returns the range that ends first after a point; it may begin after the point.
@@ -418,52 +417,63 @@ impl Liveness {
     ///
     /// # Errors
     /// If that takes too many steps.
-    pub(crate) fn find_ranges(
-        &mut self,
-        problem: &Problem,
-        order: &LinearOrder,
-        graph: &BlockGraph,
-    ) -> Result<(), AllocError> {
-        self.is_member.clear();
-        self.is_member.resize(order.num_blocks().div_ceil(64), 0);
-        self.live_out.clear();
-        self.live_out.resize(order.num_blocks(), 0);
-        self.last_use.clear();
-        self.last_use.resize(order.num_blocks(), ProgPoint::FIRST);
+    pub(crate) fn find_ranges(&mut self, problem: &Problem, order: &LinearOrder) -> Result<(), AllocError> {
         self.ranges.clear();
-        self.range_starts.clear();
-        let budget = BLOCKS_PER_POSITION * order.num_positions();
-        let mut visited = 0;
+        self.globals.clear();
         for vreg in problem.vregs.keys() {
-            self.range_starts.push(self.ranges.len() as u32);
             let uses = self.sorted_uses(vreg);
             if let Some(range) = self.local_range(order, uses.clone()) {
+                self.values[vreg].ranges = [self.ranges.len() as u32, self.ranges.len() as u32 + 1];
                 self.ranges.push(range);
-                continue;
-            }
-            let Some(&def) = self.uses[uses.clone()].iter().find(|u| u.is_def) else { continue };
-            if uses.len() == 1 {
-                continue;
-            }
-            if visited > budget && !problem.vregs[vreg].is_ref {
-                self.values[vreg].is_memory_only = true;
-                let (uses_start, uses_end) = (uses.start as u32, uses.end as u32);
-                self.ranges.push(Segment { from: ProgPoint::FIRST, to: order.stop(), vreg, uses_start, uses_end });
-                continue;
-            }
-            self.walk(order, graph, def, uses);
-            visited += self.members.len();
-            if visited > LAST_RESORT * budget {
-                return Err(AllocError::StepBudget { steps: visited as u64 });
+            } else if uses.len() > 1 && self.values[vreg].def != ProgPoint::OPEN {
+                self.globals.push(Global::new(order, self.values[vreg].def, &self.uses[uses.end - 1]));
             }
         }
-        self.range_starts.push(self.ranges.len() as u32);
+        if self.globals.is_empty() {
+            return Ok(());
+        }
+        self.globals.sort_unstable();
+        let globals = std::mem::take(&mut self.globals);
+        self.blocks.begin(problem, order);
+        let result = globals.chunks(LiveBlocks::CHUNK).try_for_each(|chunk| self.find_global(problem, order, chunk));
+        self.globals = globals;
+        result
+    }
+
+    /// Finds where values are live that are used in several blocks.
+    fn find_global(&mut self, problem: &Problem, order: &LinearOrder, chunk: &[Global]) -> Result<(), AllocError> {
+        let Liveness { uses, use_starts, values, blocks, chunk: vregs, .. } = self;
+        vregs.clear();
+        vregs.extend(chunk.iter().map(|global| global.vreg));
+        let needs_truth = vregs.iter().any(|&vreg| problem.vregs[vreg].is_ref);
+        let is_found = blocks.find(order, &SortedUses { uses, use_starts, values }, vregs, needs_truth)?;
+        self.found.clear();
+        self.spans.clear();
+        if is_found {
+            self.blocks.append_to(&mut self.found, chunk.len(), |_, span| self.spans.push(span));
+        }
+        for (k, &Global { vreg, .. }) in chunk.iter().enumerate() {
+            let (first, uses) = (self.ranges.len(), self.use_range(vreg));
+            match self.spans.get(k) {
+                Some(span) => {
+                    let found = &self.found[span.start as usize..span.end as usize];
+                    self.ranges.extend(found.iter().map(|found| Segment::without_uses(vreg, found.from, found.to)));
+                    self.share_out(first, uses);
+                }
+                None => {
+                    self.values[vreg].is_memory_only = true;
+                    let (uses_start, uses_end) = (uses.start as u32, uses.end as u32);
+                    self.ranges.push(Segment { from: ProgPoint::FIRST, to: order.stop(), vreg, uses_start, uses_end });
+                }
+            }
+            self.values[vreg].ranges = [first as u32, self.ranges.len() as u32];
+        }
         Ok(())
     }
 
     /// Sorts the uses of a value by point, as they nearly are, and returns their indices.
     fn sorted_uses(&mut self, vreg: VReg) -> Range<usize> {
-        let range = self.use_starts[vreg.index()] as usize..self.use_starts[vreg.index() + 1] as usize;
+        let range = self.use_range(vreg);
         let uses = &mut self.uses[range.clone()];
         if !uses.is_sorted_by(|a, b| a.point <= b.point) {
             uses.sort_by_key(|u| u.point);
@@ -484,49 +494,6 @@ impl Liveness {
         Some(Segment { from: def.point, to, vreg: def.vreg, uses_start, uses_end })
     }
 
-    fn walk(&mut self, order: &LinearOrder, graph: &BlockGraph, def: Use, uses: Range<usize>) {
-        let stamp = def.vreg.as_u32() + 1;
-        let def_block = order.index_at(def.point.position());
-        let mut def_block_end = def.end();
-        self.members.clear();
-        self.enter(def_block);
-        self.work.clear();
-        for i in uses.clone() {
-            let u = self.uses[i];
-            let at = order.index_at(u.point.position());
-            if u.is_def {
-                continue;
-            } else if at == def_block {
-                def_block_end = def_block_end.max(u.point.next());
-            } else {
-                self.last_use[at.index()] = u.point.next();
-                self.enter(at);
-            }
-        }
-        while let Some(at) = self.work.pop() {
-            for pred in graph.preds(at) {
-                self.live_out[pred.block.index()] = stamp;
-                self.enter(pred.block);
-            }
-        }
-        self.sort_members();
-        let first = self.ranges.len();
-        for &at in &self.members {
-            let block = order.block(at);
-            let from = if at == def_block { def.point } else { block.start() };
-            let to = match self.live_out[at.index()] == stamp {
-                true => block.stop(),
-                false if at == def_block => def_block_end,
-                false => self.last_use[at.index()],
-            };
-            match self.ranges[first..].last_mut() {
-                Some(last) if last.to == from && at != def_block => last.to = to,
-                _ => self.ranges.push(Segment::without_uses(def.vreg, from, to)),
-            }
-        }
-        self.share_out(first, uses);
-    }
-
     /// Gives the ranges from `first` on the uses among their points.
     fn share_out(&mut self, first: usize, uses: Range<usize>) {
         let mut next = uses.start;
@@ -538,33 +505,59 @@ impl Liveness {
             segment.uses_end = next as u32;
         }
     }
+}
 
-    #[inline]
-    fn enter(&mut self, at: BlockIndex) {
-        let (word, bit) = (&mut self.is_member[at.index() / 64], 1 << (at.index() % 64));
-        if *word & bit == 0 {
-            *word |= bit;
-            self.members.push(at);
-            self.work.push(at);
+/// A value that is used in several blocks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Global {
+    /// Values that live long are looked for apart from others, so that those are looked for in few blocks.
+    size: u8,
+    def: ProgPoint,
+    vreg: VReg,
+}
+
+impl Global {
+    fn new(order: &LinearOrder, def: ProgPoint, last: &Use) -> Global {
+        let blocks = order.index_at(last.point.position()).index().abs_diff(order.index_at(def.position()).index());
+        Global { size: (blocks / LiveBlocks::CHUNK + 1).ilog2() as u8, def, vreg: last.vreg }
+    }
+}
+
+/// Uses in the order of values and points, as [`LiveBlocks`] reads them.
+struct SortedUses<'a> {
+    uses: &'a [Use],
+    use_starts: &'a [u32],
+    values: &'a SecondaryMap<VReg, ValueFacts>,
+}
+
+impl SortedUses<'_> {
+    /// Returns the index of the first use of a value from an index on that is no def.
+    fn first_from(&self, vreg: VReg, index: u32) -> u32 {
+        match self.uses.get(index as usize) {
+            Some(u) if u.vreg == vreg && u.is_def => self.first_from(vreg, index + 1),
+            Some(u) if u.vreg == vreg => index,
+            _ => u32::MAX,
         }
     }
+}
 
-    /// Brings the members in order, by their bits unless they lie far apart, and clears these.
-    fn sort_members(&mut self) {
-        let words = self.members.iter().map(|at| at.index() / 64);
-        let (low, high) = words.fold((usize::MAX, 0), |(low, high), word| (low.min(word), high.max(word)));
-        if high - low > self.members.len() {
-            self.members.sort_unstable();
-            self.members.iter().for_each(|at| self.is_member[at.index() / 64] = 0);
-            return;
-        }
-        self.members.clear();
-        for word in low..=high {
-            let mut bits = std::mem::take(&mut self.is_member[word]);
-            while bits != 0 {
-                self.members.push(BlockIndex::new(64 * word + bits.trailing_zeros() as usize));
-                bits &= bits - 1;
-            }
-        }
+impl DefsAndUses for SortedUses<'_> {
+    fn def(&self, vreg: VReg) -> ProgPoint {
+        self.values[vreg].def
+    }
+
+    fn last_use(&self, vreg: VReg) -> Option<ProgPoint> {
+        let all = self.use_starts[vreg.index()] as usize..self.use_starts[vreg.index() + 1] as usize;
+        self.uses[all].iter().rfind(|u| !u.is_def).map(|u| u.point)
+    }
+
+    fn first_use(&self, vreg: VReg) -> u32 {
+        self.first_from(vreg, self.use_starts[vreg.index()])
+    }
+
+    #[inline]
+    fn use_at(&self, cursor: u32) -> Option<LiveUse> {
+        let u = self.uses.get(cursor as usize)?;
+        Some(LiveUse { point: u.point, end: u.end(), next: self.first_from(u.vreg, cursor + 1) })
     }
 }

@@ -109,13 +109,12 @@ impl<I: Interval> Congruence<I> {
         self.pool.clear();
     }
 
-    /// Makes a class of each value; value `v` has the intervals `starts[v]..starts[v + 1]` of `intervals`.
-    pub fn begin_with(&mut self, intervals: &[I], starts: &[u32]) {
+    /// Makes a class of each value; `spans` has the indices of each value's intervals.
+    pub fn begin_with(&mut self, intervals: &[I], spans: impl Iterator<Item = Range<u32>>) {
         self.pool.clear();
         self.pool.extend_from_slice(intervals);
         self.lists.clear();
-        let pairs = starts.windows(2);
-        self.lists.extend(pairs.map(|pair| List { start: pair[0], end: pair[1], capacity_end: pair[1] }));
+        self.lists.extend(spans.map(|Range { start, end }| List { start, end, capacity_end: end }));
         self.parents.clear();
         self.parents.extend(0..self.lists.len() as u32);
     }
