@@ -230,7 +230,8 @@ fn allocation(page: &mut Page, plan: &Plan) -> Result<()> {
     let outcomes = crate::regalloc::compare(&ALONE, &plan.files, 10_000, plan.rounds)?;
     let (mut rows, mut points) = (Vec::new(), Vec::new());
     for name in ALONE.into_iter().chain([FASTALLOC]) {
-        let of = |is_file: bool| outcomes.iter().filter(move |outcome| !is_file || !outcome.is_shape);
+        let solved = || outcomes.iter().filter(|outcome| outcome.problems > 0);
+        let of = |is_file: bool| solved().filter(move |outcome| !is_file || !outcome.is_shape);
         let faster = |is_file| Ratio::faster(of(is_file).filter_map(|outcome| seconds(outcome, name)), plan.rounds);
         let cost = |is_file| {
             let ratios = of(is_file).filter_map(|outcome| Some(cost_ratio(outcome.row(name)?, outcome.row(ION)?)));
@@ -266,7 +267,7 @@ fn allocation(page: &mut Page, plan: &Plan) -> Result<()> {
 /// Seconds of one and of regalloc2's backtracking allocator, with those of the rounds.
 fn seconds<'a>(outcome: &'a Outcome, name: &str) -> Option<[(f64, &'a [f64]); 2]> {
     let of = |name: &str| outcome.row(name).map(|row| (row.seconds, row.rounds.as_slice()));
-    Some([of(name)?, of(ION)?]).filter(|_| outcome.problems > 0)
+    Some([of(name)?, of(ION)?])
 }
 
 fn run_time(page: &mut Page, plan: &Plan) -> Result<()> {
