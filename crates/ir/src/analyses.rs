@@ -14,6 +14,8 @@ enum State {
     Stale,
     /// Which blocks dominate which, and the loops.
     Reordered,
+    /// Everything but which blocks dominate which.
+    Undominated,
     /// Everything.
     Current,
 }
@@ -26,7 +28,7 @@ enum State {
 pub struct Analyses {
     /// Successors and predecessors.
     pub cfg: ControlFlowGraph,
-    /// Dominators and reverse post-order.
+    /// Dominators, after [`Analyses::update`], and reverse post-order.
     pub dominators: DominatorTree,
     /// Loops.
     pub loops: LoopForest,
@@ -38,16 +40,31 @@ pub struct Analyses {
 impl Analyses {
     /// Computes what is stale of `func`.
     pub fn update(&mut self, func: &Function) {
-        let state = std::mem::replace(&mut self.state, State::Current);
-        if state == State::Current {
-            return;
+        self.update_loops(func);
+        if std::mem::replace(&mut self.state, State::Current) == State::Undominated {
+            self.dominators.complete(func, &self.cfg);
         }
-        self.cfg.compute(func);
-        if state == State::Reordered {
-            self.dominators.reorder(func, &self.cfg);
-        } else {
-            self.dominators.compute(func, &self.cfg);
-            self.loops.compute(func, &self.cfg, &self.dominators);
+    }
+
+    /// Computes what is stale but for which blocks dominate which: the orders and loops of a depth-first search.
+    pub fn update_loops(&mut self, func: &Function) {
+        match self.state {
+            State::Current | State::Undominated => return,
+            State::Reordered => {
+                self.cfg.compute(func);
+                self.dominators.reorder(func, &self.cfg);
+                self.state = State::Current;
+            }
+            State::Stale => {
+                self.cfg.compute(func);
+                self.dominators.search(func, &self.cfg);
+                self.state = State::Undominated;
+                if !self.loops.compute_reducible(func, &self.cfg, &self.dominators) {
+                    self.dominators.complete(func, &self.cfg);
+                    self.loops.compute(func, &self.cfg, &self.dominators);
+                    self.state = State::Current;
+                }
+            }
         }
         self.frequencies.compute(func, &self.cfg, &self.dominators, &self.loops);
     }
@@ -59,8 +76,9 @@ impl Analyses {
 
     /// Says that terminators name the same destinations in another order.
     pub fn reorder(&mut self) {
-        if self.state == State::Current {
-            self.state = State::Reordered;
-        }
+        self.state = match self.state {
+            State::Current | State::Reordered => State::Reordered,
+            State::Undominated | State::Stale => State::Stale,
+        };
     }
 }

@@ -30,8 +30,6 @@ struct Node {
     pre: u32,
     /// The largest `pre` among the descendants.
     last: u32,
-    /// Position in the postorder of the graph.
-    post: u32,
     child: PackedOption<Block>,
     sibling: PackedOption<Block>,
     /// Distance from the entry.
@@ -62,12 +60,21 @@ impl DominatorTree {
 
     /// Computes the tree of a function in the memory of this one.
     pub fn compute(&mut self, func: &Function, cfg: &ControlFlowGraph) {
+        self.search(func, cfg);
+        self.complete(func, cfg);
+    }
+
+    /// Computes the depth-first search alone: which blocks are reachable, and their orders, but not the tree.
+    pub(crate) fn search(&mut self, func: &Function, cfg: &ControlFlowGraph) {
         self.nodes.clear();
-        self.postorder.clear();
         self.preorder.clear();
+        self.reorder(func, cfg);
+    }
+
+    /// Computes the tree, the search being done.
+    pub(crate) fn complete(&mut self, func: &Function, cfg: &ControlFlowGraph) {
         self.nodes.resize(func.dfg.num_blocks());
         let Some(entry) = func.layout.entry_block() else { return };
-        self.search(func, cfg, entry);
         self.dfs.immediate_dominators(cfg);
         for number in 1..self.dfs.vertices.len() {
             let vertex = &self.dfs.vertices[number];
@@ -80,17 +87,8 @@ impl DominatorTree {
     /// Computes the orders of the depth-first search again, after terminators have come to name the same destinations in another
     /// order. The tree stays as it is, and its preorder too.
     pub fn reorder(&mut self, func: &Function, cfg: &ControlFlowGraph) {
-        if let Some(entry) = func.layout.entry_block() {
-            self.search(func, cfg, entry);
-        }
-    }
-
-    fn search(&mut self, func: &Function, cfg: &ControlFlowGraph, entry: Block) {
         self.postorder.clear();
-        self.dfs.run(entry, cfg, func.dfg.num_blocks(), &mut self.postorder);
-        for (post, &block) in self.postorder.iter().enumerate() {
-            self.nodes[block].post = post as u32;
-        }
+        self.dfs.run(func.layout.entry_block(), cfg, func.dfg.num_blocks(), &mut self.postorder);
     }
 
     /// Links children so that those with a high postorder number come first.
@@ -139,7 +137,7 @@ impl DominatorTree {
     /// Whether there is a path from the entry to the block.
     #[inline]
     pub fn is_reachable(&self, block: Block) -> bool {
-        self.nodes[block].pre != 0
+        self.dfs.places.get(block.index()).is_some_and(|place| place.number != 0)
     }
 
     /// The immediate dominator; `None` for the entry and unreachable blocks.
@@ -197,7 +195,7 @@ impl DominatorTree {
     /// The position of a reachable block in [`DominatorTree::cfg_postorder`].
     #[inline]
     pub fn postorder_number(&self, block: Block) -> u32 {
-        self.nodes[block].post
+        self.dfs.places[block.index()].post
     }
 
     /// The deepest block that dominates both of two reachable blocks. Takes time in proportion to the logarithm of the
@@ -228,12 +226,11 @@ impl DominatorTree {
 
     /// Whether `a` is an ancestor of `b` in the depth-first search, or `b` itself: an edge from `b`
     /// to `a` closes a cycle of the graph.
+    #[inline]
     pub fn is_search_ancestor(&self, a: Block, b: Block) -> bool {
-        self.is_reachable(a) && self.is_reachable(b) && {
-            let (x, y) = (self.dfs.number(a), self.dfs.number(b));
-            // Discovered no later and left no earlier.
-            x <= y && self.nodes[a].post >= self.nodes[b].post
-        }
+        let (x, y) = (self.dfs.places[a.index()], self.dfs.places[b.index()]);
+        // Discovered no later and left no earlier.
+        x.number != 0 && x.number <= y.number && x.post >= y.post
     }
 }
 
@@ -256,12 +253,21 @@ struct Vertex {
 
 const NONE: u32 = u32::MAX;
 
+/// Where a block stands in the search.
+#[derive(Copy, Clone, Default, Debug)]
+struct Place {
+    /// Its vertex's number plus one; 0 if it was not reached.
+    number: u32,
+    /// Position in postorder.
+    post: u32,
+}
+
 /// Depth-first search and the algorithm of Lengauer and Tarjan, on search numbers.
 #[derive(Clone, Default, Debug)]
 struct Dfs {
     vertices: Vec<Vertex>,
-    /// Search number of a block plus one; 0 if it was not reached.
-    numbers: Vec<u32>,
+    /// By block.
+    places: Vec<Place>,
     /// Vertex and the position of its next successor.
     stack: Vec<(u32, u32)>,
     path: Vec<u32>,
@@ -269,24 +275,27 @@ struct Dfs {
 
 impl Dfs {
     fn number(&self, block: Block) -> u32 {
-        self.numbers[block.index()].wrapping_sub(1)
+        self.places[block.index()].number.wrapping_sub(1)
     }
 
-    fn run(&mut self, entry: Block, cfg: &ControlFlowGraph, blocks: usize, postorder: &mut Vec<Block>) {
+    fn run(&mut self, entry: Option<Block>, cfg: &ControlFlowGraph, blocks: usize, postorder: &mut Vec<Block>) {
         self.vertices.clear();
-        self.numbers.clear();
-        self.numbers.resize(blocks, 0);
-        self.discover(entry, 0);
+        self.places.clear();
+        self.places.resize(blocks, Place::default());
+        if let Some(entry) = entry {
+            self.discover(entry, 0);
+        }
         while let Some((number, next)) = self.stack.last_mut() {
             let (parent, block) = (*number, self.vertices[*number as usize].block);
             match cfg.succs(block).get(*next as usize) {
                 Some(&succ) => {
                     *next += 1;
-                    if self.numbers[succ.index()] == 0 {
+                    if self.places[succ.index()].number == 0 {
                         self.discover(succ, parent);
                     }
                 }
                 None => {
+                    self.places[block.index()].post = postorder.len() as u32;
                     postorder.push(block);
                     self.stack.pop();
                 }
@@ -306,7 +315,7 @@ impl Dfs {
             bucket: NONE,
             bucket_next: NONE,
         });
-        self.numbers[block.index()] = number + 1;
+        self.places[block.index()].number = number + 1;
         self.stack.push((number, 0));
     }
 
@@ -316,7 +325,7 @@ impl Dfs {
             let mut semi = w;
             for pred in cfg.preds(block) {
                 // Edges from unreachable blocks do not count.
-                if self.numbers[pred.block.index()] != 0 {
+                if self.places[pred.block.index()].number != 0 {
                     let u = self.eval(self.number(pred.block));
                     semi = semi.min(self.vertices[u as usize].semi);
                 }

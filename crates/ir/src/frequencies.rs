@@ -62,6 +62,10 @@ impl Frequencies {
     /// Distributes a block's frequency over its edges.
     fn share(&mut self, func: &Function, block: Block, cfg: &ControlFlowGraph) {
         let succs = cfg.succs(block);
+        if let [_] = succs {
+            self.edges[cfg.first_edge(block)] = self.blocks[block];
+            return;
+        }
         let handlers = func.layout.last_inst(block).map_or(0, |last| func.dfg.num_handlers(last));
         let total: u64 = succs[handlers..].iter().map(|&succ| u64::from(self.blocks[succ])).sum();
         let own = u64::from(self.blocks[block]);
@@ -86,11 +90,11 @@ impl Frequencies {
 
 fn is_rare(func: &Function, cfg: &ControlFlowGraph, block: Block) -> bool {
     let last = func.layout.last_inst(block);
-    let preds = cfg.preds(block);
     let is_exceptional = |pred: &Predecessor| (pred.edge as usize) < func.dfg.num_handlers(pred.inst);
+    let preds = || cfg.preds(block);
     func.layout.is_cold(block)
         || last.is_some_and(|last| func.dfg.opcode(last) == Opcode::Trap)
-        || (!preds.is_empty() && preds.iter().all(is_exceptional))
+        || func.dfg.has_exception_tables() && !preds().is_empty() && preds().iter().all(is_exceptional)
 }
 
 #[cfg(test)]

@@ -15,7 +15,9 @@
 //!
 //! Headers are processed from the innermost outwards (decreasing reverse postorder), and what
 //! belongs to a processed loop is skipped by a union-find over loops: near-linear in the edges.
-//! Needs the control-flow graph and the dominator tree. No step recurses.
+//! Needs the control-flow graph and the dominator tree, of which the depth-first search is enough if there are no irreducible
+//! entries: a header dominates a block from which an edge goes back to it if no path backwards from there, but for those through
+//! the header, leaves the header's descendants in the search. No step recurses.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
@@ -61,6 +63,24 @@ impl LoopForest {
 
     /// Computes the loops of a function in the memory of this forest.
     pub fn compute(&mut self, func: &Function, cfg: &ControlFlowGraph, tree: &DominatorTree) {
+        let found = self.find_loops(func, cfg, tree, |header, block| tree.dominates(header, block));
+        debug_assert!(found, "what a header dominates descends from it");
+    }
+
+    /// As [`LoopForest::compute`], of the tree's depth-first search alone. Returns whether there are no irreducible entries; if
+    /// there are, nothing is computed.
+    pub(crate) fn compute_reducible(&mut self, func: &Function, cfg: &ControlFlowGraph, tree: &DominatorTree) -> bool {
+        self.find_loops(func, cfg, tree, |_, _| true)
+    }
+
+    /// Finds the loops, given which of the blocks that go back to a header it dominates. Returns false if that is wrong.
+    fn find_loops(
+        &mut self,
+        func: &Function,
+        cfg: &ControlFlowGraph,
+        tree: &DominatorTree,
+        dominates: impl Fn(Block, Block) -> bool,
+    ) -> bool {
         self.loops.clear();
         self.innermost.clear();
         self.innermost.resize(func.dfg.num_blocks());
@@ -68,30 +88,37 @@ impl LoopForest {
         self.any_irreducible = false;
         // In postorder the inner headers come before the outer ones.
         for &header in tree.cfg_postorder() {
-            self.find_loop(header, cfg, tree);
+            self.stack.clear();
+            for pred in cfg.preds(header) {
+                if !tree.is_search_ancestor(header, pred.block) {
+                    continue;
+                }
+                if dominates(header, pred.block) {
+                    self.stack.push(pred.block);
+                } else {
+                    self.irreducible[header] = true;
+                    self.any_irreducible = true;
+                }
+            }
+            if !self.stack.is_empty() && !self.find_loop(header, cfg, tree) {
+                return false;
+            }
         }
         self.measure_depths();
         self.count_blocks(tree);
+        true
     }
 
-    fn find_loop(&mut self, header: Block, cfg: &ControlFlowGraph, tree: &DominatorTree) {
-        self.stack.clear();
-        for pred in cfg.preds(header) {
-            if tree.dominates(header, pred.block) {
-                self.stack.push(pred.block);
-            } else if tree.is_search_ancestor(header, pred.block) {
-                self.irreducible[header] = true;
-                self.any_irreducible = true;
-            }
-        }
-        if self.stack.is_empty() {
-            return;
-        }
+    /// Finds the loop of a header from the blocks on the stack, which go back to it. Returns false if it does not dominate them.
+    fn find_loop(&mut self, header: Block, cfg: &ControlFlowGraph, tree: &DominatorTree) -> bool {
         let link = Loop::new(self.loops.len());
         let data = LoopData { header, parent: None.into(), link, depth: 0, blocks: 0 };
         let this = self.loops.push(data);
         self.innermost[header] = this.into();
         while let Some(block) = self.stack.pop() {
+            if !tree.is_search_ancestor(header, block) {
+                return false;
+            }
             // The header of the outermost loop found so far stands for all blocks of that loop.
             let entered = match self.innermost[block].expand() {
                 None => {
@@ -111,6 +138,7 @@ impl LoopForest {
             let preds = cfg.preds(entered).iter().map(|pred| pred.block);
             self.stack.extend(preds.filter(|&pred| tree.is_reachable(pred)));
         }
+        true
     }
 
     /// The outermost loop around a loop, with path halving.
@@ -277,6 +305,12 @@ mod tests {
             let edges = random_edges(&mut random, 10);
             let slices: Vec<&[usize]> = edges.iter().map(Vec::as_slice).collect();
             let (forest, tree, cfg) = forest(&slices);
+            let (func, mut reducible) = (function_of_edges(&slices), LoopForest::default());
+            let is_reducible = reducible.compute_reducible(&func, &cfg, &tree);
+            assert_eq!(is_reducible, !forest.has_irreducible_cycles(), "{edges:?}");
+            for block in (0..edges.len()).map(Block::new).filter(|_| is_reducible) {
+                assert_eq!(reducible.innermost_loop(block), forest.innermost_loop(block), "{block} in {edges:?}");
+            }
             for block in 0..edges.len() {
                 let mut depth = 0;
                 for header in 0..edges.len() {

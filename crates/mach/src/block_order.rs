@@ -123,10 +123,14 @@ impl BlockOrder {
     /// Computes the order for `func`.
     pub fn compute(&mut self, func: &Function, analyses: &Analyses) {
         self.clear(func.dfg.num_blocks());
-        self.lists.order(analyses, &mut self.rpo);
-        self.unify_edges(func);
+        if analyses.loops.loops().next().is_some() {
+            self.lists.order(analyses, &mut self.rpo);
+        } else {
+            self.rpo.extend(analyses.dominators.reverse_postorder());
+        }
+        self.unify_edges(func, analyses);
         self.place_blocks(func, analyses);
-        self.resolve_targets(func);
+        self.resolve_targets(analyses);
     }
 
     /// Makes everything empty, with maps of the size that they will have: growing them block by block costs more than filling them.
@@ -148,25 +152,29 @@ impl BlockOrder {
     }
 
     /// Finds equal edges of each branch and counts the different ones into each block.
-    fn unify_edges(&mut self, func: &Function) {
+    fn unify_edges(&mut self, func: &Function, analyses: &Analyses) {
+        let throws = func.dfg.has_exception_tables();
         for i in 0..self.rpo.len() {
             let block = self.rpo[i];
-            let dests = destinations(func, block);
+            let succs = analyses.cfg.succs(block);
             let first = self.same_as.len() as u32;
             self.first_target[block] = first;
-            if let [dest] = dests {
-                self.in_edges[dest.block] += 1;
+            if let [succ] = *succs {
+                self.in_edges[succ] += 1;
                 self.same_as.push(0);
                 self.chain.push(0);
                 continue;
             }
-            let normal = num_handlers(func, block);
-            for (k, dest) in dests.iter().enumerate() {
-                let same = if k > 0 && k == normal { k as u32 } else { self.find_equal(func, dests, k, dest, first) };
+            let normal = if throws { num_handlers(func, block) } else { 0 };
+            for (k, &succ) in succs.iter().enumerate() {
+                let is_normal = k > 0 && k == normal;
+                // Entries are one above the index; those of other branches end the chain.
+                let is_new = is_normal || self.last_seen[succ] <= first;
+                let same = if is_new { k as u32 } else { self.find_equal(func, block, k, first) };
                 self.same_as.push(same);
                 if same == k as u32 {
-                    self.in_edges[dest.block] += 1;
-                    let last = &mut self.last_seen[dest.block];
+                    self.in_edges[succ] += 1;
+                    let last = &mut self.last_seen[succ];
                     self.chain.push(*last);
                     *last = first + k as u32 + 1;
                 } else {
@@ -176,15 +184,15 @@ impl BlockOrder {
         }
     }
 
-    fn find_equal(&self, func: &Function, dests: &[BlockCall], k: usize, dest: &BlockCall, first: u32) -> u32 {
-        let mut seen = self.last_seen[dest.block];
+    fn find_equal(&self, func: &Function, block: IrBlock, k: usize, first: u32) -> u32 {
+        let dests = destinations(func, block);
+        let mut seen = self.last_seen[dests[k].block];
         for _ in 0..MAX_COMPARED {
-            // Entries are one above the index; those of other branches end the chain.
             if seen <= first {
                 break;
             }
             let other = (seen - 1 - first) as usize;
-            if func.dfg.block_args(dests[other]) == func.dfg.block_args(*dest) {
+            if func.dfg.block_args(dests[other]) == func.dfg.block_args(dests[k]) {
                 return other as u32;
             }
             seen = self.chain[seen as usize - 1];
@@ -200,17 +208,17 @@ impl BlockOrder {
 
     /// Numbers machine blocks: those of the function, each followed by its edge blocks.
     fn place_blocks(&mut self, func: &Function, analyses: &Analyses) {
+        self.targets.resize(self.same_as.len(), Block::from_u32(NONE - 1));
         for i in 0..self.rpo.len() {
             let block = self.rpo[i];
             self.block_of[block] = Block::new(self.blocks.len()).into();
             self.blocks.push(MachineBlock::Ir(block));
             self.freqs.push(scale(analyses.frequencies.block(block)));
-            let dests = destinations(func, block);
-            let first = self.first_target[block] as usize;
-            self.targets.resize(first + dests.len(), Block::from_u32(NONE - 1));
-            if !self.branches(block, dests.len()) {
+            let count = analyses.cfg.succs(block).len();
+            if count < 2 || !self.branches(block, count) {
                 continue;
             }
+            let (dests, first) = (destinations(func, block), self.first_target[block] as usize);
             let throws = num_handlers(func, block) > 0;
             for (k, dest) in dests.iter().enumerate() {
                 let own = self.same_as[first + k] == k as u32;
@@ -236,18 +244,16 @@ impl BlockOrder {
     }
 
     /// Fills in targets that have no edge block, and those of equal edges.
-    fn resolve_targets(&mut self, func: &Function) {
+    fn resolve_targets(&mut self, analyses: &Analyses) {
         for &block in &self.rpo {
             let first = self.first_target[block] as usize;
-            for (k, dest) in destinations(func, block).iter().enumerate() {
+            for (k, &succ) in analyses.cfg.succs(block).iter().enumerate() {
                 let same = self.same_as[first + k] as usize;
-                self.targets[first + k] = if same != k {
-                    self.targets[first + same]
+                if same != k {
+                    self.targets[first + k] = self.targets[first + same];
                 } else if self.targets[first + k].as_u32() == NONE - 1 {
-                    self.block_of[dest.block].expect("a reachable block is placed")
-                } else {
-                    self.targets[first + k]
-                };
+                    self.targets[first + k] = self.block_of[succ].expect("a reachable block is placed");
+                }
             }
         }
     }
