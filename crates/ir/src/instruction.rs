@@ -10,7 +10,7 @@ use crate::condcodes::{FloatCC, IntCC};
 use crate::entities::{Block, Constant, DynamicStackSlot, FuncRef, GlobalValue, ShuffleMask, StackSlot, Value};
 use crate::immediates::{Ieee16, Ieee32, Ieee64};
 use crate::memflags::MemFlags;
-use crate::opcodes::{Format, Opcode};
+use crate::opcodes::{ARGS_LIST, Format, INLINE_ARGS, Opcode};
 use crate::pool::List;
 use crate::trapcode::TrapCode;
 use crate::types::{self, Type};
@@ -410,40 +410,7 @@ impl InstData {
     /// How many words are operand values, of the formats whose operands are all inline.
     #[inline]
     pub(crate) fn inline_args(&self) -> Option<usize> {
-        Some(match self.opcode.format() {
-            Format::Nullary
-            | Format::UnaryImm
-            | Format::UnaryIeee16
-            | Format::UnaryIeee32
-            | Format::UnaryIeee64
-            | Format::UnaryConst
-            | Format::Trap
-            | Format::StackAddr
-            | Format::DynamicStackAddr
-            | Format::UnaryGlobalValue
-            | Format::FuncAddr
-            | Format::ExceptionHandlerAddress
-            | Format::Jump => 0,
-            Format::Unary
-            | Format::BinaryImm8
-            | Format::CondTrap
-            | Format::Load
-            | Format::LoadNoOffset
-            | Format::Brif
-            | Format::BranchTable => 1,
-            Format::Binary
-            | Format::TernaryImm8
-            | Format::Shuffle
-            | Format::IntCompare
-            | Format::FloatCompare
-            | Format::IntAddTrap
-            | Format::Store
-            | Format::StoreNoOffset
-            | Format::AtomicRmw => 2,
-            Format::Ternary | Format::AtomicCas => 3,
-            Format::MultiAry | Format::Call | Format::CallIndirect | Format::TryCall | Format::TryCallIndirect => {
-                return None;
-            }
-        })
+        let count = INLINE_ARGS[self.opcode as usize];
+        (count != ARGS_LIST).then_some(count.into())
     }
 }

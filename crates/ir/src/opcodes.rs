@@ -167,6 +167,7 @@ macro_rules! opcodes {
 
         /// The columns that hot loops read, without the rest of the rows.
         pub(crate) static FORMATS: [Format; Opcode::ALL.len()] = [$(Format::$format),*];
+        pub(crate) static INLINE_ARGS: [u8; Opcode::ALL.len()] = [$(inline_args(Format::$format)),*];
         pub(crate) static SUFFIXES: [Suffix; Opcode::ALL.len()] = [$(suffix(
             stringify!($suffix),
             &[$(stringify!($operand)),*],
@@ -600,6 +601,46 @@ macro_rules! opcode_table {
 pub(crate) use opcode_table;
 
 opcode_table!(opcodes);
+
+/// Stands among numbers of operands for a list.
+pub(crate) const ARGS_LIST: u8 = u8::MAX;
+
+/// How many words of an instruction are operand values, of the formats whose operands are all inline.
+const fn inline_args(format: Format) -> u8 {
+    match format {
+        Format::Nullary
+        | Format::UnaryImm
+        | Format::UnaryIeee16
+        | Format::UnaryIeee32
+        | Format::UnaryIeee64
+        | Format::UnaryConst
+        | Format::Trap
+        | Format::StackAddr
+        | Format::DynamicStackAddr
+        | Format::UnaryGlobalValue
+        | Format::FuncAddr
+        | Format::ExceptionHandlerAddress
+        | Format::Jump => 0,
+        Format::Unary
+        | Format::BinaryImm8
+        | Format::CondTrap
+        | Format::Load
+        | Format::LoadNoOffset
+        | Format::Brif
+        | Format::BranchTable => 1,
+        Format::Binary
+        | Format::TernaryImm8
+        | Format::Shuffle
+        | Format::IntCompare
+        | Format::FloatCompare
+        | Format::IntAddTrap
+        | Format::Store
+        | Format::StoreNoOffset
+        | Format::AtomicRmw => 2,
+        Format::Ternary | Format::AtomicCas => 3,
+        Format::MultiAry | Format::Call | Format::CallIndirect | Format::TryCall | Format::TryCallIndirect => ARGS_LIST,
+    }
+}
 
 /// The name in the text: that of the builder's method, without the underscore that separates `return_`
 /// from the keyword.

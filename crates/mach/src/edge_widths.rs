@@ -7,7 +7,7 @@
 //! Union-find over the pairs, only when some pair differs. Cost: near-linear in pairs.
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
-use kingpost_regalloc::{VReg, VRegData};
+use kingpost_regalloc::{Problem, VReg, VRegData};
 
 /// Pairs of argument and parameter. Cleared and used again.
 #[derive(Default, Debug)]
@@ -18,22 +18,27 @@ pub(crate) struct EdgeWidths {
 }
 
 impl EdgeWidths {
-    /// Clears all pairs.
-    pub(crate) fn clear(&mut self) {
+    /// Makes all values of a problem that edges connect equally wide.
+    pub(crate) fn unify(&mut self, problem: &mut Problem) {
         self.pairs.clear();
-        self.link.clear();
-    }
-
-    /// Notes that `arg` is passed to `param`.
-    pub(crate) fn add(&mut self, arg: VReg, param: VReg) {
-        self.pairs.push((arg, param));
-    }
-
-    /// Makes all connected values equally wide.
-    pub(crate) fn unify(&mut self, vregs: &mut PrimaryMap<VReg, VRegData>) {
-        if self.pairs.iter().all(|&(arg, param)| vregs[arg].width == vregs[param].width) {
-            return;
+        let mut differ = false;
+        for edge in problem.edges() {
+            let args = problem.edge_args(edge);
+            if args.is_empty() {
+                continue;
+            }
+            for (&arg, &param) in args.iter().zip(problem.params(problem.edge(edge).to)) {
+                self.pairs.push((arg, param));
+                differ |= problem.width(arg) != problem.width(param);
+            }
         }
+        if differ {
+            self.unify_pairs(&mut problem.vregs);
+        }
+    }
+
+    fn unify_pairs(&mut self, vregs: &mut PrimaryMap<VReg, VRegData>) {
+        self.link.clear();
         for i in 0..self.pairs.len() {
             let (arg, param) = self.pairs[i];
             let (a, b) = (self.root(arg), self.root(param));
@@ -73,12 +78,9 @@ mod tests {
         let mut vregs = PrimaryMap::new();
         let v: Vec<VReg> =
             [4, 4, 8, 4, 4].map(|width| vregs.push(VRegData { class: RegClass::Int, width, is_ref: false })).into();
-        let mut widths = EdgeWidths::default();
-        widths.add(v[0], v[1]);
-        widths.add(v[1], v[0]);
-        widths.add(v[2], v[1]);
-        widths.add(v[3], v[4]);
-        widths.unify(&mut vregs);
+        let pairs = vec![(v[0], v[1]), (v[1], v[0]), (v[2], v[1]), (v[3], v[4])];
+        let mut widths = EdgeWidths { pairs, ..EdgeWidths::default() };
+        widths.unify_pairs(&mut vregs);
         assert_eq!(vregs.values().map(|d| d.width).collect::<Vec<_>>(), [8, 8, 8, 4, 4]);
     }
 }

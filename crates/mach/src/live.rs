@@ -3,7 +3,7 @@
 //! Works backwards from what has effects, through block parameters to the arguments passed to them, so that a ring of
 //! parameters that only feed each other is not needed. Cost: linear in operands and edges.
 
-use crate::block_order::{BlockOrder, destinations};
+use crate::block_order::BlockOrder;
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::{Block, BlockArgKind, Function, Inst, Value, ValueDef};
 
@@ -18,13 +18,34 @@ pub(crate) struct Epoch {
     pub(crate) calls: u32,
 }
 
+/// Why an instruction is lowered by itself, if it is.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) enum Effect {
+    /// It has no effect: only for its results.
+    #[default]
+    None,
+    /// For its effect.
+    Own,
+    /// Not at all: its user does what it does.
+    OfUser,
+}
+
+/// What is known of an instruction.
+#[derive(Clone, Copy, Default, Debug)]
+struct InstFacts {
+    epoch: Epoch,
+    is_needed: bool,
+    effect: Effect,
+}
+
 /// Needed values and instructions of one function. Cleared and used again.
 #[derive(Default, Debug)]
 pub(crate) struct Needed {
-    uses: SecondaryMap<Value, u32>,
-    insts: SecondaryMap<Inst, bool>,
+    /// By value.
+    uses: Vec<u32>,
+    /// By instruction.
+    insts: Vec<InstFacts>,
     params: SecondaryMap<Value, bool>,
-    epochs: SecondaryMap<Inst, Epoch>,
     worklist: Vec<Value>,
     /// Blocks that have been visited.
     done: SecondaryMap<Block, bool>,
@@ -42,14 +63,12 @@ impl Needed {
         self.uses.clear();
         self.insts.clear();
         self.params.clear();
-        self.epochs.clear();
         self.incoming.clear();
         self.edges.clear();
         // Sized once: growing by one element per access costs more than the access.
-        self.uses.resize(func.dfg.num_values());
+        self.uses.resize(func.dfg.num_values(), 0);
         self.params.resize(func.dfg.num_values());
-        self.insts.resize(func.dfg.num_insts());
-        self.epochs.resize(func.dfg.num_insts());
+        self.insts.resize(func.dfg.num_insts(), InstFacts::default());
         self.incoming.resize(func.dfg.num_blocks());
         self.done.clear();
         self.done.resize(func.dfg.num_blocks());
@@ -58,7 +77,10 @@ impl Needed {
         self.calls = 0;
         // Users come before definitions, but for what is passed back to the head of a loop.
         for &block in order.rpo().iter().rev() {
-            self.scan_block(func, block);
+            if let Some(last) = func.layout.last_inst(block) {
+                self.scan_edges(func, last);
+                self.calls = scan_insts(func, last, self.calls, &mut self.uses, &mut self.insts);
+            }
             self.done[block] = true;
             self.calls_from[block] = self.calls;
             // The parameters are known now; edges back to here were noted before.
@@ -72,7 +94,7 @@ impl Needed {
     fn pass_back(&mut self, func: &Function, block: Block) {
         for index in 0..func.dfg.block_params(block).len() {
             let param = func.dfg.block_params(block)[index];
-            if self.uses[param] > 0 && !self.params[param] {
+            if self.uses(param) > 0 && !self.params[param] {
                 self.need_param(func, param, block, index);
                 self.drain_worklist(func);
             }
@@ -99,55 +121,36 @@ impl Needed {
         }
     }
 
-    fn scan_block(&mut self, func: &Function, block: Block) {
-        let Some(last) = func.layout.last_inst(block) else { return };
-        for (k, dest) in destinations(func, block).iter().enumerate() {
+    /// Notes the edges out of the branch at the end of a block, and what they pass to needed parameters.
+    fn scan_edges(&mut self, func: &Function, last: Inst) {
+        if !func.dfg.opcode(last).is_branch() {
+            return;
+        }
+        for (k, dest) in func.dfg.branch_destinations(last).iter().enumerate() {
             let head = &mut self.incoming[dest.block];
             self.edges.push((last, k as u32, *head));
             *head = self.edges.len() as u32;
             if self.done[dest.block] {
                 let params = func.dfg.block_params(dest.block);
                 for (&param, arg) in params.iter().zip(func.dfg.block_args(*dest)) {
-                    if self.uses[param] > 0
+                    if self.uses(param) > 0
                         && let BlockArgKind::Value(arg) = arg.kind()
                     {
-                        self.uses[arg] += 1;
+                        self.uses[arg.as_u32() as usize] += 1;
                     }
                 }
             }
         }
         for context in contexts(func, last) {
-            self.uses[context] += 1;
+            self.uses[context.as_u32() as usize] += 1;
         }
-        // Counted from the end; what matters is how two of one block differ.
-        let mut epoch = Epoch { writes: u32::MAX, traps: u32::MAX, calls: self.calls };
-        let mut next = Some(last);
-        while let Some(inst) = next {
-            let opcode = func.dfg.opcode(inst);
-            let mut needed = false;
-            if opcode.has_side_effects() {
-                epoch.writes -= u32::from(opcode.can_store() || opcode.is_call() || opcode.other_side_effects());
-                epoch.traps -= u32::from(may_trap(func, inst));
-                epoch.calls += u32::from(opcode.is_call());
-                needed = has_effect(func, inst);
-            }
-            self.epochs[inst] = epoch;
-            if needed || func.dfg.inst_results(inst).iter().any(|&result| self.uses[result] > 0) {
-                self.insts[inst] = true;
-                for &arg in func.dfg.inst_args(inst) {
-                    self.uses[arg] += 1;
-                }
-            }
-            next = func.layout.prev_inst(inst);
-        }
-        self.calls = epoch.calls;
     }
 
     fn need_inst(&mut self, func: &Function, inst: Inst) {
-        if self.insts[inst] {
+        let facts = &mut self.insts[inst.as_u32() as usize];
+        if std::mem::replace(&mut facts.is_needed, true) {
             return;
         }
-        self.insts[inst] = true;
         for &arg in func.dfg.inst_args(inst) {
             self.use_value(arg);
         }
@@ -170,7 +173,7 @@ impl Needed {
     }
 
     fn use_value(&mut self, value: Value) {
-        let uses = &mut self.uses[value];
+        let uses = &mut self.uses[value.as_u32() as usize];
         *uses += 1;
         if *uses == 1 {
             self.worklist.push(value);
@@ -179,12 +182,24 @@ impl Needed {
 
     /// Is the instruction needed?
     pub(crate) fn is_needed(&self, inst: Inst) -> bool {
-        self.insts[inst]
+        self.insts[inst.as_u32() as usize].is_needed
+    }
+
+    /// Is it lowered even if no result has a use, or not although one has?
+    #[inline]
+    pub(crate) fn effect(&self, inst: Inst) -> Effect {
+        self.insts[inst.as_u32() as usize].effect
+    }
+
+    /// Notes that its user does what an instruction does.
+    pub(crate) fn mark_sunk(&mut self, inst: Inst) {
+        self.insts[inst.as_u32() as usize].effect = Effect::OfUser;
     }
 
     /// How many needed instructions and edges use a value.
+    #[inline]
     pub(crate) fn uses(&self, value: Value) -> u32 {
-        self.uses[value]
+        self.uses[value.as_u32() as usize]
     }
 
     /// How many calls come from the head of a block on.
@@ -194,8 +209,38 @@ impl Needed {
 
     /// What had happened in the block before the instruction.
     pub(crate) fn epoch(&self, inst: Inst) -> Epoch {
-        self.epochs[inst]
+        self.insts[inst.as_u32() as usize].epoch
     }
+}
+
+/// Counts what the instructions of a block use, from the `last` one on backwards, in whose successors there are so many calls.
+/// Returns how many there are from the head of the block on.
+fn scan_insts(func: &Function, last: Inst, calls: u32, uses: &mut [u32], insts: &mut [InstFacts]) -> u32 {
+    // Counted from the end; what matters is how two of one block differ.
+    let mut epoch = Epoch { writes: u32::MAX, traps: u32::MAX, calls };
+    let mut next = Some(last);
+    while let Some(inst) = next {
+        let opcode = func.dfg.opcode(inst);
+        let mut effect = Effect::None;
+        if opcode.has_side_effects() {
+            epoch.writes -= u32::from(opcode.can_store() || opcode.is_call() || opcode.other_side_effects());
+            epoch.traps -= u32::from(may_trap(func, inst));
+            epoch.calls += u32::from(opcode.is_call());
+            if has_effect(func, inst) {
+                effect = Effect::Own;
+            }
+        }
+        let is_used = |result: &Value| uses[result.as_u32() as usize] > 0;
+        let is_needed = effect == Effect::Own || func.dfg.inst_results(inst).iter().any(is_used);
+        insts[inst.as_u32() as usize] = InstFacts { epoch, is_needed, effect };
+        if is_needed {
+            for arg in func.dfg.inst_args(inst) {
+                uses[arg.as_u32() as usize] += 1;
+            }
+        }
+        next = func.layout.prev_inst(inst);
+    }
+    epoch.calls
 }
 
 /// The values that a branch's exception table hands to the runtime.
@@ -214,7 +259,7 @@ pub(crate) fn may_trap(func: &Function, inst: Inst) -> bool {
 }
 
 /// Must the instruction be kept even if its results have no use?
-pub(crate) fn has_effect(func: &Function, inst: Inst) -> bool {
+fn has_effect(func: &Function, inst: Inst) -> bool {
     let opcode = func.dfg.opcode(inst);
     if opcode.has_memory_flags() {
         return opcode.can_store() || opcode.other_side_effects() || may_trap(func, inst);

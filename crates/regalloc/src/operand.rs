@@ -62,11 +62,16 @@ impl Demands {
     pub(crate) const TIE: Demands = Demands(2);
     /// A def.
     pub(crate) const DEF: Demands = Demands(4);
-    /// A certain register, slot, or time.
+    /// A certain register, slot, or time, or a second tie.
     pub(crate) const MORE: Demands = Demands(8);
+    /// A slot that is read, modified and written, if it may be one.
+    pub(crate) const RMW: Demands = Demands(16);
 
+    /// Both demands.
+    #[inline]
     pub(crate) fn and(self, other: Demands) -> Demands {
-        Demands(self.0 | other.0)
+        let second_tie = self.0 & other.0 & Demands::TIE.0;
+        Demands(self.0 | other.0 | second_tie << 2)
     }
 
     pub(crate) fn has(self, other: Demands) -> bool {
@@ -79,7 +84,7 @@ const DEMANDS: [Demands; 128] = {
     let mut demands = [Demands::MORE; 128];
     let mut tags = 0;
     while tags < demands.len() {
-        let (is_def, is_late, tag) = (tags & 1 != 0, tags & 2 != 0, tags >> 3);
+        let (is_def, is_late, is_rmw, tag) = (tags & 1 != 0, tags & 2 != 0, tags & 4 != 0, tags >> 3);
         demands[tags] = match (is_def, is_late, tag) {
             (false, false, 0) => Demands::NOTHING,
             (true, true, 0) => Demands::DEF,
@@ -88,6 +93,9 @@ const DEMANDS: [Demands; 128] = {
             (true, _, _) => Demands(Demands::DEF.0 | Demands::MORE.0),
             (false, _, _) => Demands::MORE,
         };
+        if is_rmw {
+            demands[tags].0 |= Demands::RMW.0;
+        }
         tags += 1;
     }
     demands

@@ -130,7 +130,7 @@ impl Shape {
     /// The shape of an instruction.
     #[inline]
     pub fn of(flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> Shape {
-        InstData { operands: 0, bits: InstData::bits(flags, clobbers, operands) }.shape()
+        InstData { operands: 0, bits: InstData::bits(flags, clobbers, demands(operands)) }.shape()
     }
 }
 
@@ -152,17 +152,11 @@ impl InstData {
     }
 
     #[inline]
-    fn bits(flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> u32 {
-        let (mut demands, mut ties) = (Demands::NOTHING, 0);
-        for operand in operands {
-            demands = demands.and(operand.demands());
-            ties += u32::from(operand.demands().has(Demands::TIE));
-        }
+    fn bits(flags: InstFlags, clobbers: ClobberId, demands: Demands) -> u32 {
         let is_constrained = clobbers != ClobberId::NONE
             || flags.has(InstFlags::SAFEPOINT)
             || flags.has(InstFlags::BRANCH) && demands.has(Demands::DEF)
-            || demands.has(Demands::MORE)
-            || ties > 1;
+            || demands.has(Demands::MORE);
         let tied = if demands.has(Demands::TIE) || demands.has(Demands::MEMORY) { TIED } else { 0 };
         let shape = if is_constrained { CONSTRAINED } else { tied };
         clobbers.as_u32() << 8 | shape | u32::from(flags.0)
@@ -183,6 +177,12 @@ impl InstData {
     fn clobbers(self) -> ClobberId {
         ClobberId::from_u32(self.bits >> 8)
     }
+}
+
+/// What all operands of an instruction demand.
+#[inline]
+fn demands(operands: &[Operand]) -> Demands {
+    operands.iter().fold(Demands::NOTHING, |demands, operand| demands.and(operand.demands()))
 }
 
 /// An instruction as [`Problem::walk`] visits it.
@@ -251,7 +251,9 @@ pub struct LabelUse {
 /// An allocation problem. See the module documentation for its shape and [`Problem::verify`] for its rules.
 ///
 /// A problem is built forwards: values, then per block its parameters and instructions between
-/// [`Problem::begin_block`] and the next, then edges, then [`Problem::finish`]. It is cleared and used again.
+/// [`Problem::begin_block`] and the next, then edges, then [`Problem::finish`]. What meets instructions last ones first adds them
+/// all by [`Problem::prepend_inst`], then [turns them round](Problem::turn_round), then adds the blocks by [`Problem::add_block`].
+/// It is cleared and used again.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// The function's name, for messages and the text form.
@@ -338,10 +340,8 @@ impl Problem {
 
     /// Starts the next block. Instructions that follow belong to it. The first block is the entry.
     pub fn begin_block(&mut self, freq: Freq, params: &[VReg]) -> Block {
-        let params = self.pool_vregs(params);
         let at = self.num_insts() as u32;
-        let insts = Span { start: at, end: at };
-        self.blocks.push(BlockData { insts, params, succs: Span::default(), preds: Span::default(), freq })
+        self.add_block(freq, params, at..at)
     }
 
     /// Adds an operand to the instruction that the next [`Problem::push_inst`] completes.
@@ -357,12 +357,6 @@ impl Problem {
         operands.iter().for_each(|&operand| self.operands.push(operand));
     }
 
-    /// Makes room for so many instructions and operands.
-    pub fn reserve(&mut self, insts: usize, operands: usize) {
-        self.insts.reserve(insts);
-        self.operands.reserve(operands);
-    }
-
     /// Completes an instruction of the current block from the operands pushed since the last one.
     ///
     /// # Panics
@@ -371,11 +365,54 @@ impl Problem {
     pub fn push_inst(&mut self, flags: InstFlags, clobbers: ClobberId) -> Inst {
         let inst = self.num_insts();
         let data = &mut self.insts[inst];
-        data.bits = InstData::bits(flags, clobbers, &self.operands[data.operands as usize..]);
+        data.bits = InstData::bits(flags, clobbers, demands(&self.operands[data.operands as usize..]));
         self.insts.push(InstData::end(self.operands.len() as u32));
         let block = self.blocks.last_mut().expect("an instruction needs a block").1;
         block.insts.end = inst as u32 + 1;
         Inst::new(inst)
+    }
+
+    /// Adds an instruction in front of those added so far. Returns whether it may read, modify and write a slot.
+    #[inline]
+    pub fn prepend_inst(&mut self, flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> bool {
+        let mut demands = Demands::NOTHING;
+        self.operands.extend(operands.iter().rev().map(|&operand| {
+            demands = demands.and(operand.demands());
+            operand
+        }));
+        // Until they are turned round, instructions stand with the end of their operands, not the start.
+        let bits = InstData::bits(flags, clobbers, demands);
+        self.insts.push(InstData { operands: self.operands.len() as u32, bits });
+        demands.has(Demands::RMW)
+    }
+
+    /// Puts the instructions added by [`Problem::prepend_inst`] into the order of the code.
+    pub fn turn_round(&mut self) {
+        let all = self.operands.len() as u32;
+        self.operands.reverse();
+        self.insts.reverse();
+        for inst in &mut self.insts {
+            inst.operands = all - inst.operands;
+        }
+    }
+
+    /// Adds a block of instructions that are there already. Blocks come in order.
+    pub fn add_block(&mut self, freq: Freq, params: &[VReg], insts: Range<u32>) -> Block {
+        let params = self.pool_vregs(params);
+        let insts = Span { start: insts.start, end: insts.end };
+        self.blocks.push(BlockData { insts, params, succs: Span::default(), preds: Span::default(), freq })
+    }
+
+    /// Changes the constraints of an instruction's operands, and its flags to what `change` returns.
+    pub fn change_inst(
+        &mut self,
+        inst: Inst,
+        change: impl FnOnce(&PrimaryMap<VReg, VRegData>, &mut [Operand], InstFlags) -> InstFlags,
+    ) {
+        let range = self.operand_range(inst);
+        let (data, operands) = (&mut self.insts[inst.index()], &mut self.operands[range]);
+        let flags = change(&self.vregs, operands, data.flags());
+        data.bits = InstData::bits(flags, data.clobbers(), demands(operands));
     }
 
     /// Adds an edge. `args` are passed to the parameters of `to`; `defs` are the terminator's results that exist only
@@ -398,7 +435,8 @@ impl Problem {
 
     fn pool_vregs(&mut self, vregs: &[VReg]) -> Span {
         let start = self.vreg_pool.len() as u32;
-        self.vreg_pool.extend_from_slice(vregs);
+        // Nearly always none to three: fewer than a call of `memcpy` pays for.
+        vregs.iter().for_each(|&vreg| self.vreg_pool.push(vreg));
         Span { start, end: self.vreg_pool.len() as u32 }
     }
 }

@@ -118,6 +118,14 @@ impl DataFlowGraph {
         match data.opcode.format() {
             Format::Jump => Edges { start: data.words[0].0, len: 1 },
             Format::Brif => Edges { start: data.words[1].0, len: 2 },
+            _ => self.listed_edges(data),
+        }
+    }
+
+    /// The edges of an instruction that has a table of them; none of the others.
+    #[inline(never)]
+    fn listed_edges(&self, data: &InstData) -> Edges {
+        match data.opcode.format() {
             Format::BranchTable => self.jump_tables[JumpTable(data.words[1].0)],
             Format::TryCall => self.exception_tables[self.try_call_table(data)].edges,
             Format::TryCallIndirect => self.exception_tables[ExceptionTable(data.words[0].0)].edges,

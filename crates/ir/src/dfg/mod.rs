@@ -23,7 +23,7 @@ use crate::exception_table::{ExceptionItem, ExceptionTableData};
 use crate::extfunc::ExtFuncData;
 use crate::instruction::{BlockArg, BlockArgKind, BlockCall, Edges, InstData};
 use crate::memflags::{Endianness, MemFlags};
-use crate::opcodes::{Format, Opcode, Suffix};
+use crate::opcodes::{Format, INLINE_ARGS, Opcode, Suffix};
 use crate::pool::{List, Pool};
 use crate::signature::Signature;
 use crate::type_class::{Allowed, Constraint};
@@ -218,8 +218,9 @@ impl DataFlowGraph {
     #[inline]
     pub fn inst_args(&self, inst: Inst) -> &[Value] {
         let data = &self.insts[inst];
-        match data.inline_args() {
-            Some(count) => &data.words[..count],
+        // More than there are words stands for a list.
+        match data.words.get(..INLINE_ARGS[data.opcode as usize].into()) {
+            Some(args) => args,
             None => self.value_lists.get(args_list(data)),
         }
     }

@@ -85,10 +85,8 @@ impl Lower<'_> {
             flags = flags.and(InstFlags::REMAT);
         }
         let operands = (start, self.cx.operands.len() as u32);
-        let depends_on_widths = row.twin.is_some() || row.kind == RowKind::Move;
-        let srcloc = self.srcloc;
-        self.cx.reversed.push(Record { inst, operands, clobbers, flags, depends_on_widths, srcloc });
-        &mut self.cx.reversed.last_mut().expect("just pushed").inst
+        self.cx.records.push(Record { inst, operands, clobbers, flags, srcloc: self.srcloc });
+        &mut self.cx.records.last_mut().expect("just pushed").inst
     }
 
     /// The operand of a row with a constraint beyond any register.

@@ -8,7 +8,8 @@
 //! take a value's definition into the user instead (a constant, an address, a single-use load, a comparison), and
 //! what has no use is never lowered.
 //!
-//! Emitted instructions are kept in reverse and turned round at the end, when they become the [`Code`] and its problem.
+//! What one instruction becomes is a piece: it is appended to the [`Code`] and its problem last instruction first, and all is
+//! turned round at the end.
 //! Values narrower than their register have undefined upper bits. Cost: linear in instructions and edges; the
 //! contexts are reused, nothing is allocated per instruction once they are warm.
 //!
@@ -48,7 +49,7 @@ use crate::error::Refusal;
 use crate::inst::{IndexExtend, MInst};
 use crate::isa::Isa;
 use crate::limits::{Guard, check_limit};
-use crate::live::{Needed, has_effect};
+use crate::live::{Effect, Needed};
 use crate::loop_rotation::LoopRotation;
 use crate::row::Row;
 use crate::settings::Settings;
@@ -56,7 +57,7 @@ use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, SigRef, Value};
-use kingpost_regalloc::{Block, ClobberId, Freq, InstFlags, Operand, VReg};
+use kingpost_regalloc::{Block, ClobberId, InstFlags, Operand, VReg};
 use std::sync::Arc;
 
 mod annotations;
@@ -139,32 +140,19 @@ pub enum Address {
     Table(u32),
 }
 
-/// An instruction as recorded.
+/// A machine instruction of the piece at hand.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
     /// The instruction.
     pub inst: MInst,
-    /// Where its operands begin and end among those recorded.
+    /// Where its operands begin and end among those of the piece.
     pub operands: (u32, u32),
     /// What it destroys.
     pub clobbers: ClobberId,
     /// What else allocators must know.
     pub flags: InstFlags,
-    /// Is it a move, or does it read, modify and write? Whether it may be treated as such is known when all widths are.
-    depends_on_widths: bool,
     /// Its source location.
     pub srcloc: u32,
-}
-
-/// An edge of machine blocks with the place of its arguments, and of what its branch defines on it, in
-/// [`Lowering::edge_args`].
-#[derive(Clone, Copy, Debug)]
-struct EdgeRecord {
-    from: Block,
-    to: Block,
-    freq: Freq,
-    args: (u32, u32),
-    defs: (u32, u32),
 }
 
 /// Virtual registers of a value's parts, low part first.
@@ -179,16 +167,14 @@ pub struct Lowering {
     needed: Needed,
     value_regs: SecondaryMap<Value, Parts>,
     edge_results: try_call::EdgeResults,
-    /// Instructions that a user has taken in, so that they are not lowered themselves.
-    sunk: SecondaryMap<Inst, bool>,
+    /// The piece being lowered, in order, and the operands of its instructions.
+    records: Vec<Record>,
     operands: Vec<Operand>,
-    /// Instructions of all finished pieces, in reverse, then those of the piece being lowered, in order.
-    reversed: Vec<Record>,
-    /// Number of instructions of finished pieces.
-    flushed: usize,
-    /// Range of each machine block in `reversed`.
-    block_ranges: Vec<(u32, u32)>,
-    edges: Vec<EdgeRecord>,
+    /// For each machine block, how many instructions come behind it.
+    behind_block: Vec<u32>,
+    /// Moves, and instructions that may read, modify and write: what they may be treated as is known when all widths are.
+    /// Counted from the end of the code.
+    depend_on_widths: Vec<u32>,
     edge_args: Vec<VReg>,
     edge_widths: EdgeWidths,
     /// Does an instruction that was lowered have a source location?
@@ -251,8 +237,6 @@ impl Lowering {
     ) -> Result<(), Refusal> {
         let mut lower = self.start(func, analyses, isa, settings, code)?;
         lower.lower_blocks()?;
-        lower.use_params();
-        lower.unify_widths();
         lower.finish();
         lower.label_values();
         Ok(())
@@ -279,12 +263,11 @@ impl Lowering {
         }
         self.clear();
         code.clear();
-        analyses.update(func);
+        analyses.update_loops(func);
         self.order.compute(func, analyses);
         self.needed.compute(func, &self.order);
-        self.block_ranges.resize(self.order.blocks().len(), (0, 0));
+        self.behind_block.resize(self.order.blocks().len(), 0);
         self.value_regs.resize(func.dfg.num_values());
-        self.sunk.resize(func.dfg.num_insts());
         let abi = self.abi_cache.assign(isa, &func.signature)?;
         let env = isa.env();
         code.also_preserved = abi.callee_saved.intersection(isa.registers()).difference(env.callee_saved());
@@ -321,13 +304,10 @@ impl Lowering {
     fn clear(&mut self) {
         self.value_regs.clear();
         self.edge_results.clear();
-        self.sunk.clear();
+        self.records.clear();
         self.operands.clear();
-        self.reversed.clear();
-        self.flushed = 0;
-        self.block_ranges.clear();
-        self.edges.clear();
-        self.edge_args.clear();
+        self.behind_block.clear();
+        self.depend_on_widths.clear();
         self.has_srclocs = false;
         self.slot_offsets.clear();
         self.call_abis.clear();
@@ -367,7 +347,7 @@ impl Lower<'_> {
 
     fn lower_blocks(&mut self) -> Result<(), Refusal> {
         for index in (0..self.cx.order.blocks().len()).rev() {
-            let start = self.cx.reversed.len() as u32;
+            self.cx.behind_block[index] = self.code.insts.len() as u32;
             match self.cx.order.blocks()[index] {
                 MachineBlock::Ir(block) => self.lower_block(block, Block::from_u32(index as u32))?,
                 MachineBlock::Edge { from, edge } => {
@@ -375,7 +355,6 @@ impl Lower<'_> {
                 }
             }
             self.hand_head(Block::from_u32(index as u32));
-            self.cx.block_ranges[index] = (start, self.cx.reversed.len() as u32);
             self.check_guard()?;
         }
         Ok(())
@@ -387,7 +366,7 @@ impl Lower<'_> {
         if guard.is_cancelled() {
             return Err(LowerError::Cancelled);
         }
-        let insts = self.cx.reversed.len() + self.cx.handed.count;
+        let insts = self.code.insts.len() + self.cx.handed.count;
         check_limit("machine instructions", insts as u64, guard.limits.instructions)?;
         check_limit("virtual registers", self.code.problem.vregs.len() as u64, guard.limits.vregs)
     }
@@ -430,9 +409,12 @@ impl Lower<'_> {
 
     #[inline]
     fn wanted(&self, inst: Inst) -> bool {
-        let results = self.func.dfg.inst_results(inst);
-        (results.iter().any(|&r| self.cx.value_regs[r][0].is_some()) || has_effect(self.func, inst))
-            && !self.cx.sunk[inst]
+        let has_reg = |&result: &Value| self.cx.value_regs[result][0].is_some();
+        match self.cx.needed.effect(inst) {
+            Effect::None => self.func.dfg.inst_results(inst).iter().any(has_reg),
+            Effect::Own => true,
+            Effect::OfUser => false,
+        }
     }
 
     fn lower_edge_block(&mut self, from: IrBlock, edge: u32, machine: Block) -> Lowered {
@@ -460,68 +442,65 @@ impl Lower<'_> {
         let table = func.layout.last_inst(block).and_then(|last| func.dfg.inst_exception_table(last));
         let table = table.map(|table| func.dfg.exception_table(table));
         let throws = table.is_some_and(|table| !table.handlers.is_empty());
+        let mut args = std::mem::take(&mut self.cx.edge_args);
         for (k, dest) in dests.iter().enumerate() {
             if self.cx.order.same_as(block, dests.len())[k] != k as u32 {
                 continue;
             }
             let to = self.cx.order.targets(block, dests.len())[k];
             let direct = self.cx.order.block_of(dest.block).expect("a reachable block is placed");
-            let start = self.cx.edge_args.len() as u32;
+            args.clear();
             for (&param, arg) in func.dfg.block_params(dest.block).iter().zip(func.dfg.block_args(*dest)) {
                 if !self.is_needed(param) {
                     continue;
                 }
                 match (arg.kind(), table) {
                     (BlockArgKind::Value(arg), _) => {
-                        let parts = self.use_regs(arg);
-                        self.cx.edge_args.extend_from_slice(&parts);
+                        self.use_regs(arg).iter().for_each(|&part| args.push(part));
                     }
                     (kind, Some(table)) => {
                         let parts = self.edge_result(table, k, kind);
-                        self.cx.edge_args.extend(parts.into_iter().filter_map(PackedOption::expand));
+                        args.extend(parts.into_iter().filter_map(PackedOption::expand));
                     }
                     _ => {}
                 }
             }
-            let args = (start, self.cx.edge_args.len() as u32);
-            let defs = (start, start);
             if to == direct {
                 // No critical edge is direct: it is the only one out of its source, or the only one into its target.
                 let freq = self.cx.order.freq(machine).min(self.cx.order.freq(to));
-                self.cx.edges.push(EdgeRecord { from: machine, to, freq, args, defs });
+                self.code.problem.add_edge(machine, to, freq, &args, &[]);
             } else {
                 let freq = self.cx.order.freq(to);
-                self.cx.edges.push(EdgeRecord { from: to, to: direct, freq, args, defs });
+                self.code.problem.add_edge(to, direct, freq, &args, &[]);
                 // A call with handlers adds this one itself, with what it defines on it.
                 if !throws {
-                    self.cx.edges.push(EdgeRecord { from: machine, to, freq, args: (start, start), defs });
+                    self.code.problem.add_edge(machine, to, freq, &[], &[]);
                 }
             }
         }
+        self.cx.edge_args = args;
     }
 
     /// Takes the finished piece over, last instruction first.
-    #[inline]
     fn flush(&mut self) {
         if self.sink.is_some() {
             return self.hand_over();
         }
-        // The piece stands at the end in order; one instruction is its own reverse.
-        let start = std::mem::replace(&mut self.cx.flushed, self.cx.reversed.len());
-        if self.cx.flushed - start > 1 {
-            self.cx.reversed[start..].reverse();
-        }
+        prepend(self.code, &mut self.cx.depend_on_widths, &self.cx.records, &self.cx.operands);
+        self.cx.records.clear();
+        self.cx.operands.clear();
     }
+}
 
-    /// Gives a register to every needed block parameter, as the edges pass an argument for each.
-    fn use_params(&mut self) {
-        let func = self.func;
-        for i in 1..self.cx.order.rpo().len() {
-            for &param in func.dfg.block_params(self.cx.order.rpo()[i]) {
-                if self.is_needed(param) {
-                    self.use_reg_half(param, 0);
-                }
-            }
+/// Adds a piece in front of what the code has.
+#[inline]
+fn prepend(code: &mut Code, depend_on_widths: &mut Vec<u32>, records: &[Record], operands: &[Operand]) {
+    for &Record { inst, operands: (start, end), clobbers, flags, srcloc } in records.iter().rev() {
+        let is_rmw = code.problem.prepend_inst(flags, clobbers, &operands[start as usize..end as usize]);
+        if is_rmw || flags == InstFlags::MOVE {
+            depend_on_widths.push(code.insts.len() as u32);
         }
+        code.insts.push(inst);
+        code.srclocs.push(srcloc);
     }
 }

@@ -91,7 +91,7 @@ impl Lower<'_> {
     pub(super) fn hand_over(&mut self) {
         let Some(sink) = self.sink.take() else { return };
         // What is lowered for the sink meanwhile goes into other memory.
-        std::mem::swap(&mut self.cx.reversed, &mut self.cx.handed.records);
+        std::mem::swap(&mut self.cx.records, &mut self.cx.handed.records);
         std::mem::swap(&mut self.cx.operands, &mut self.cx.handed.operands);
         let mut records = std::mem::take(&mut self.cx.handed.records);
         let mut operands = std::mem::take(&mut self.cx.handed.operands);
@@ -292,11 +292,11 @@ impl Lower<'_> {
         }
         let isa = self.isa;
         let is_lowered = isa.lower(self, inst).is_ok();
-        let minst = match *self.cx.reversed {
+        let minst = match *self.cx.records {
             [Record { inst, flags, .. }] if is_lowered && flags == InstFlags::REMAT => Some(inst),
             _ => None,
         };
-        self.cx.reversed.clear();
+        self.cx.records.clear();
         self.cx.operands.clear();
         minst
     }

@@ -19,7 +19,7 @@ use super::call::{
     Callee, Operands, Results, after_call, annotate_call, define_results, direct, emit_call, indirect, pass_arguments,
 };
 use super::machine::Machine;
-use super::{EdgeRecord, Lower, Lowered, Parts};
+use super::{Lower, Lowered, Parts};
 use crate::abi::AbiSignature;
 use crate::block_order::destinations;
 use crate::code::{CallExits, Handler};
@@ -30,6 +30,7 @@ use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{BlockArgKind, ExceptionTable, Inst, InstView, SigRef, Value};
 use kingpost_regalloc::{Block, Clobbers, Constraint, Kind, Operand, Pos, VReg};
+use smallvec::SmallVec;
 
 /// What the call being lowered defines on its edges, as far as it has uses. Empty between calls.
 #[derive(Default, Debug)]
@@ -240,10 +241,7 @@ impl Lower<'_> {
         }
         let from = self.cx.order.block_of(block).expect("a block being lowered is placed");
         let to = self.cx.order.targets(block, dests)[edge];
-        let start = self.cx.edge_args.len() as u32;
-        self.cx.edge_args.extend(defs);
-        let defs = (start, self.cx.edge_args.len() as u32);
-        let freq = self.cx.order.freq(to);
-        self.cx.edges.push(EdgeRecord { from, to, freq, args: (start, start), defs });
+        let defs: SmallVec<[VReg; 4]> = defs.collect();
+        self.code.problem.add_edge(from, to, self.cx.order.freq(to), &[], &defs);
     }
 }

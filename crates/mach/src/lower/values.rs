@@ -2,7 +2,6 @@
 
 use super::{Lower, Parts, Shape, is_little};
 use crate::abi::{AbiSignature, first_part};
-use crate::block_order::destinations;
 use crate::error::LowerError;
 use crate::limits::check_limit;
 use kingpost_ir::types::I16;
@@ -36,7 +35,7 @@ impl Deref for ValueRegs {
 impl Lower<'_> {
     /// The machine blocks that the terminator being lowered goes to, in the order of the text; equal edges may share one.
     pub fn targets(&self) -> &[Block] {
-        self.cx.order.targets(self.block, destinations(self.func, self.block).len())
+        self.cx.order.targets(self.block, self.analyses.cfg.succs(self.block).len())
     }
 
     /// The shape of an instruction's controlling type.
@@ -209,7 +208,7 @@ impl Lower<'_> {
 
     /// Marks `inst` as lowered by its user.
     pub fn mark_sunk(&mut self, inst: Inst) {
-        self.cx.sunk[inst] = true;
+        self.cx.needed.mark_sunk(inst);
     }
 
     /// Bytes by which the stack is aligned.
@@ -282,7 +281,17 @@ impl Lower<'_> {
 impl Lower<'_> {
     /// The register of a value of one register, whose definition is needed from now on. Truncations to a narrower integer
     /// cost nothing, since upper bits are undefined, nor do extensions with zeros of registers that have those zeros.
+    #[inline]
     pub fn use_reg(&mut self, value: Value) -> VReg {
+        // What costs nothing has no register of its own.
+        match self.cx.value_regs[value][0].expand() {
+            Some(vreg) => vreg,
+            None => self.use_source(value),
+        }
+    }
+
+    #[inline(never)]
+    fn use_source(&mut self, value: Value) -> VReg {
         let source = self.look_through(value);
         let vreg = self.use_reg_half(source, 0);
         if source != value {
