@@ -21,16 +21,16 @@ const SHIFT: usize = 5;
 const RADIX: usize = 1 << SHIFT;
 
 /// Enough for as many points as can be numbered.
-const MAX_LEVELS: usize = 17;
+const MAX_LEVELS: usize = 7;
 
 /// Segments in one chunk of a list.
 const CHUNK: usize = 64;
 
 /// Points over which a register is assigned to a bundle.
 #[derive(Clone, Copy, Debug)]
-struct Assigned {
-    points: PointRange,
-    bundle: Bundle,
+pub(crate) struct Assigned {
+    pub(crate) points: PointRange,
+    pub(crate) bundle: Bundle,
 }
 
 /// What is taken of the points below a node, or over a range: registers by number in the order of allocation.
@@ -308,7 +308,7 @@ impl Interference {
         is_free
     }
 
-    /// Sorts the segments of a register, as [`Interference::bundles_in`] needs.
+    /// Sorts the segments of a register, as [`Interference::assigned_in`] needs.
     #[inline]
     pub(crate) fn sort(&mut self, reg: Reg) {
         let list = &mut self.registers[reg.number()];
@@ -317,9 +317,9 @@ impl Interference {
         }
     }
 
-    /// Returns the bundles that have a register at some of the points, in order; [`Interference::sort`] must come first.
+    /// Returns the segments that have a register at some of the points, in order; [`Interference::sort`] must come first.
     #[inline]
-    pub(crate) fn bundles_in(&self, reg: Reg, points: PointRange) -> BundlesIn<'_> {
+    pub(crate) fn assigned_in(&self, reg: Reg, points: PointRange) -> AssignedIn<'_> {
         let list = &self.registers[reg.number()];
         debug_assert!(list.pending.is_empty(), "the segments of {reg:?} are not sorted");
         let is_before = |assigned: &Assigned| assigned.points.to <= points.from;
@@ -328,25 +328,25 @@ impl Interference {
             chunks => chunks.partition_point(|chunk| chunk.last().is_none_or(is_before)),
         };
         let Some((chunk, rest)) = list.chunks.get(first..).and_then(<[_]>::split_first) else {
-            return BundlesIn { next: [].iter(), rest: &[], to: points.to };
+            return AssignedIn { next: [].iter(), rest: &[], to: points.to };
         };
-        BundlesIn { next: chunk[chunk.partition_point(is_before)..].iter(), rest, to: points.to }
+        AssignedIn { next: chunk[chunk.partition_point(is_before)..].iter(), rest, to: points.to }
     }
 }
 
-/// See [`Interference::bundles_in`].
-pub(crate) struct BundlesIn<'a> {
+/// See [`Interference::assigned_in`].
+pub(crate) struct AssignedIn<'a> {
     next: std::slice::Iter<'a, Assigned>,
     /// Chunks that follow.
     rest: &'a [Vec<Assigned>],
     to: ProgPoint,
 }
 
-impl Iterator for BundlesIn<'_> {
-    type Item = Bundle;
+impl<'a> Iterator for AssignedIn<'a> {
+    type Item = &'a Assigned;
 
     #[inline]
-    fn next(&mut self) -> Option<Bundle> {
+    fn next(&mut self) -> Option<&'a Assigned> {
         let assigned = match self.next.next() {
             Some(assigned) => assigned,
             None => {
@@ -355,7 +355,7 @@ impl Iterator for BundlesIn<'_> {
                 self.next.next()?
             }
         };
-        (assigned.points.from < self.to).then_some(assigned.bundle)
+        (assigned.points.from < self.to).then_some(assigned)
     }
 }
 
@@ -472,7 +472,7 @@ mod tests {
             let mut expected: Vec<Bundle> = indices.clone().filter_map(|p| table[p][register]).collect();
             expected.dedup();
             interference.sort(reg);
-            assert_eq!(interference.bundles_in(reg, points).collect::<Vec<_>>(), expected);
+            assert_eq!(interference.assigned_in(reg, points).map(|assigned| assigned.bundle).collect::<Vec<_>>(), expected);
             if taken >> register & 1 == 0 {
                 interference.insert(reg, points, bundle);
                 indices.for_each(|p| table[p][register] = Some(bundle));

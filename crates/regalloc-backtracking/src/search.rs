@@ -13,14 +13,14 @@
 
 use crate::block_graph::BlockGraph;
 use crate::bundles::{Bundle, BundleData, Bundles, Weight};
-use crate::interference::{Interference, Taken};
+use crate::interference::{Assigned, Interference, Taken};
 use crate::liveness::{Liveness, Segment};
 use crate::queue::{Priority, Queue};
 use crate::region_split::RegionSplit;
 use crate::reservations::{Reservations, each_point, reserved_points};
 use crate::spill_weights::{Requirements, SpillCost};
 use crate::split::Window;
-use kingpost_regalloc::{AllocError, Diagnostics, Freq, MachineEnv, Problem, RegClass, Stats};
+use kingpost_regalloc::{AllocError, Diagnostics, Freq, MachineEnv, PReg, Problem, RegClass, Stats};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::PointRange;
 use kingpost_regalloc_common::preference::{Reg, regs};
@@ -42,6 +42,8 @@ const MAX_WAITING: usize = 4096;
 pub(crate) struct Scratch {
     queue: Queue,
     interfering: Vec<Bundle>,
+    /// By register: the segment that was in the way of a bundle last.
+    blockers: Vec<Option<Assigned>>,
     best: Vec<Bundle>,
     /// Segments of the next part of a bundle.
     pub(crate) part: Vec<Segment>,
@@ -84,6 +86,8 @@ impl Search<'_, '_> {
         self.limit = STEPS.0 + STEPS.1 * size as u64;
         self.s.queue.clear();
         self.s.waiting.clear();
+        self.s.blockers.clear();
+        self.s.blockers.resize(PReg::COUNT, None);
         let first = (0..self.bundles.bundles.len() as u32).map(Bundle::from_u32);
         for bundle in first.clone() {
             if !self.is_memory_only(bundle) {
@@ -306,9 +310,25 @@ impl Search<'_, '_> {
         true
     }
 
+    /// Is the bundle that was in the way in `reg` last in the way again?
+    #[inline]
+    fn is_blocked(&self, bundle: Bundle, reg: Reg, limit: Weight) -> bool {
+        let Some(Assigned { points, bundle: other }) = self.s.blockers[reg.index()] else { return false };
+        let BundleData { weight, reg: assigned, .. } = self.bundles.bundles[other];
+        let segments = self.bundles.segments(bundle);
+        let next = if segments.len() == 1 { 0 } else { segments.partition_point(|segment| segment.to <= points.from) };
+        weight >= limit
+            && weight != Weight::UNKNOWN
+            && assigned == Some(self.reservations.registers.preg(reg))
+            && segments.get(next).is_some_and(|segment| segment.range().overlaps(points))
+    }
+
     /// Lists the bundles that interfere in `reg`, and returns the weight of the heaviest, if that is below `limit` and
     /// they are not more than `most`.
     fn interfering(&mut self, bundle: Bundle, reg: Reg, limit: Weight, most: usize) -> Option<Weight> {
+        if self.is_blocked(bundle, reg, limit) {
+            return None;
+        }
         self.s.interfering.clear();
         let mut heaviest = Weight::ZERO;
         self.interference[reg.class()].sort(reg);
@@ -316,7 +336,8 @@ impl Search<'_, '_> {
         for i in self.bundles.bundles[bundle].range() {
             let points = self.bundles.segments[i].range();
             self.stats.steps += 1;
-            for other in interference.bundles_in(reg, points) {
+            for &assigned in interference.assigned_in(reg, points) {
+                let other = assigned.bundle;
                 self.stats.steps += 1;
                 let BundleData { mut weight, crosses_calls, .. } = self.bundles.bundles[other];
                 if weight == Weight::UNKNOWN {
@@ -328,6 +349,9 @@ impl Search<'_, '_> {
                 heaviest = weight.max(heaviest);
                 if !self.s.interfering.contains(&other) {
                     self.s.interfering.push(other);
+                }
+                if heaviest >= limit {
+                    self.s.blockers[reg.index()] = Some(assigned);
                 }
                 if heaviest >= limit || self.s.interfering.len() > most {
                     return None;
@@ -429,7 +453,7 @@ impl Search<'_, '_> {
             let interference = &mut interference[reg.class()];
             each_point(points, |point| interference.reserve(point, reg.bit()));
             interference.sort(reg);
-            evicted.extend(interference.bundles_in(reg, points));
+            evicted.extend(interference.assigned_in(reg, points).map(|assigned| assigned.bundle));
         };
         let result = self.reservations.match_operands(self.problem, self.env, inst, at, self.live, reserve);
         self.stats.steps += self.problem.operands(inst).len() as u64;
