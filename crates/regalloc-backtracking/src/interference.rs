@@ -472,7 +472,10 @@ mod tests {
             let mut expected: Vec<Bundle> = indices.clone().filter_map(|p| table[p][register]).collect();
             expected.dedup();
             interference.sort(reg);
-            assert_eq!(interference.assigned_in(reg, points).map(|assigned| assigned.bundle).collect::<Vec<_>>(), expected);
+            assert_eq!(
+                interference.assigned_in(reg, points).map(|assigned| assigned.bundle).collect::<Vec<_>>(),
+                expected
+            );
             if taken >> register & 1 == 0 {
                 interference.insert(reg, points, bundle);
                 indices.for_each(|p| table[p][register] = Some(bundle));
