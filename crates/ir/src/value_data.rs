@@ -83,6 +83,12 @@ impl ValueData {
         (tags == RESULT << KIND_SHIFT).then(|| Inst::from_u32(self.0 as u32))
     }
 
+    /// The instruction one of whose results the value is.
+    #[inline]
+    pub(crate) fn defining_inst(self) -> Option<Inst> {
+        (self.0 >> KIND_SHIFT == RESULT).then(|| Inst::from_u32(self.0 as u32))
+    }
+
     /// Where the value comes from; an alias counts as not defined.
     #[inline]
     pub(crate) fn def(self) -> ValueDef {

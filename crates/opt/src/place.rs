@@ -19,7 +19,7 @@
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::loops::Loop;
-use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Type, Value, ValueDef};
+use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Type, Value};
 
 use crate::purity::{self, Purity, is_cheap, is_constant, is_movable, purity};
 use kingpost_ir::analyses::Analyses;
@@ -98,42 +98,36 @@ impl Place {
                 self.origins[param] = Origin { earliest: here, defined: here, counted: None.into() };
             }
             let innermost = analyses.loops.innermost_loop(block);
+            let header = innermost.map_or(0, |each| analyses.dominators.preorder_number(analyses.loops.header(each)));
             for inst in func.layout.block_insts(block) {
-                if let Some(innermost) = innermost {
-                    self.count_from_outside(func, analyses, inst, innermost);
+                let is_movable = is_movable(func, inst);
+                if let Some(innermost) = innermost.filter(|_| !is_movable && func.dfg.opcode(inst).is_call()) {
+                    let counts = &mut self.from_outside[innermost];
+                    (0..2).for_each(|class| counts[class] = counts[class].max(CALL[class]));
                 }
-                let results = func.dfg.inst_results(inst);
-                if results.is_empty() {
-                    continue;
+                let mut earliest = 1;
+                for &operand in func.dfg.inst_args(inst) {
+                    let origin = self.origins[operand];
+                    earliest = earliest.max(origin.earliest);
+                    // What can be computed above the header and is not is what may move there, and is counted then.
+                    if origin.defined < header && origin.counted != innermost.into() {
+                        self.count_from_outside(func, operand, innermost);
+                    }
                 }
-                let earliest = if is_movable(func, inst) {
-                    let operands = func.dfg.inst_args(inst).iter();
-                    operands.map(|&operand| self.origins[operand].earliest).max().unwrap_or(1)
-                } else {
-                    here
-                };
-                for &result in results {
+                let earliest = if is_movable { earliest } else { here };
+                for &result in func.dfg.inst_results(inst) {
                     self.origins[result] = Origin { earliest, defined: here, counted: None.into() };
                 }
             }
         }
     }
 
-    /// Counts the values that an instruction uses from outside its innermost loop.
-    fn count_from_outside(&mut self, func: &Function, analyses: &Analyses, inst: Inst, innermost: Loop) {
-        let header = analyses.dominators.preorder_number(analyses.loops.header(innermost));
-        let count = &mut self.from_outside[innermost];
-        if func.dfg.opcode(inst).is_call() {
-            (0..2).for_each(|class| count[class] = count[class].max(CALL[class]));
-        }
-        for &value in func.dfg.inst_args(inst) {
-            // What can be computed above the header and is not is what may move there, and is counted then.
-            let origin = &mut self.origins[value];
-            if origin.defined < header && origin.counted.expand() != Some(innermost) {
-                origin.counted = innermost.into();
-                let is_constant = func.dfg.first_result_of(value).is_some_and(|def| is_constant(func.dfg.opcode(def)));
-                count[class_of(func.dfg.value_type(value))] += u32::from(!is_constant);
-            }
+    /// Counts a value that the loop `innermost` uses from outside.
+    fn count_from_outside(&mut self, func: &Function, value: Value, innermost: Option<Loop>) {
+        self.origins[value].counted = innermost.into();
+        let is_constant = func.dfg.first_result_of(value).is_some_and(|def| is_constant(func.dfg.opcode(def)));
+        if let Some(innermost) = innermost.filter(|_| !is_constant) {
+            self.from_outside[innermost][class_of(func.dfg.value_type(value))] += 1;
         }
     }
 
@@ -162,7 +156,7 @@ impl Place {
         let uses = &mut self.uses;
         let dfg = &func.dfg;
         dfg.for_each_use(inst, |value| {
-            if let ValueDef::Result(def, _) = dfg.value_def(value) {
+            if let Some(def) = dfg.defining_inst(value) {
                 let seen = &mut uses[def];
                 *seen = seen.with(inst, target, func, analyses);
             }

@@ -88,6 +88,29 @@ fn jump(func: &Function, block: Block) -> Option<BlockCall> {
     Some(func.dfg.branch_destinations(first)[0])
 }
 
+/// Where an edge with these arguments goes from a block that does nothing but go on, with which arguments, and whether
+/// they decide that.
+fn step(func: &Function, block: Block, args: &[BlockArg]) -> Option<(Block, Args, bool)> {
+    let (dest, decided) = match jump(func, block) {
+        Some(dest) => (dest, false),
+        None => {
+            let test = Test::of(func, block)?;
+            (test.destination(func, args.get(test.param)?.value()?)?, true)
+        }
+    };
+    let passed = func.dfg.block_args(dest);
+    if passed.len() > MAX_ARGS {
+        return None;
+    }
+    let substitute = |arg: &BlockArg| match func.dfg.value_def(arg.value()?) {
+        ValueDef::Param(of, number) if of == block => Some(args[number as usize]),
+        ValueDef::Result(inst, _) if func.layout.inst_block(inst) == Some(block) => None,
+        _ => Some(*arg),
+    };
+    let args: Option<Args> = passed.iter().map(substitute).collect();
+    Some((dest.block, args?, decided))
+}
+
 impl Shape {
     /// Leads edges past branches that they decide. Returns whether there were any.
     pub(crate) fn thread_jumps(&mut self, func: &mut Function) -> bool {
@@ -119,37 +142,20 @@ impl Shape {
         }
         let (mut at, mut args) = (block, SmallVec::from_slice(func.dfg.block_args(old)));
         let mut past = None;
+        let mut skipped = SmallVec::<[Block; MAX_CHAIN]>::new();
         for _ in 0..MAX_CHAIN {
-            let Some((next, next_args, decided)) = self.step(func, at, &args) else { break };
+            let Some((next, next_args, decided)) = step(func, at, &args) else { break };
+            skipped.push(at);
             (at, args) = (next, next_args);
+            // Few edges decide anything: only then are uses looked for.
             if decided {
+                if !skipped.drain(..).all(|block| self.is_private(func, block)) {
+                    break;
+                }
                 past = Some((at, args.clone()));
             }
         }
         past.map(|(block, args)| func.dfg.block_call(block, &args))
-    }
-
-    /// Where an edge with these arguments goes from a block that does nothing but go on, with which arguments, and whether
-    /// they decide that.
-    fn step(&mut self, func: &Function, block: Block, args: &[BlockArg]) -> Option<(Block, Args, bool)> {
-        let (dest, decided) = match jump(func, block) {
-            Some(dest) => (dest, false),
-            None => {
-                let test = Test::of(func, block)?;
-                (test.destination(func, args.get(test.param)?.value()?)?, true)
-            }
-        };
-        let passed = func.dfg.block_args(dest);
-        if passed.len() > MAX_ARGS || !self.is_private(func, block) {
-            return None;
-        }
-        let substitute = |arg: &BlockArg| match func.dfg.value_def(arg.value()?) {
-            ValueDef::Param(of, number) if of == block => Some(args[number as usize]),
-            ValueDef::Result(inst, _) if func.layout.inst_block(inst) == Some(block) => None,
-            _ => Some(*arg),
-        };
-        let args: Option<Args> = passed.iter().map(substitute).collect();
-        Some((dest.block, args?, decided))
     }
 
     /// Whether only a block itself uses what it defines.

@@ -249,7 +249,8 @@ impl DataFlowGraph {
     /// The first result, if there is any.
     #[inline]
     pub fn first_result(&self, inst: Inst) -> Option<Value> {
-        self.inst_results(inst).first().copied()
+        let results = &self.results[inst];
+        if results.len == 1 { Some(results.first) } else { self.inst_results(inst).first().copied() }
     }
 
     /// Appends a result to an instruction.

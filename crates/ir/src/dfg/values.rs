@@ -49,6 +49,12 @@ impl DataFlowGraph {
         self.values[value].first_result_of()
     }
 
+    /// The instruction one of whose results the value is. Aliases are not looked through.
+    #[inline]
+    pub fn defining_inst(&self, value: Value) -> Option<Inst> {
+        self.values[value].defining_inst()
+    }
+
     /// Where a value comes from, through aliases.
     #[inline]
     pub fn value_def(&self, value: Value) -> ValueDef {
