@@ -77,7 +77,7 @@ bless: build matrix
 	KINGPOST_BLESS=1 $(KINGPOST) test --regalloc all filetests
 
 # Proves the rules that are new or changed, and writes the optimiser's matcher from them.
-RULES = rules/integers.rules rules/floats.rules
+RULES = rules/integers.rules rules/floats.rules rules/effects.rules
 rules:
 	KINGPOST_STALE_RULES=1 $(CARGO) build --bin kingpost
 	target/debug/kingpost rules prove $(RULES)

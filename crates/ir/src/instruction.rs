@@ -399,6 +399,15 @@ impl InstData {
         }
     }
 
+    /// The offset of a load or store in bytes; zero of other formats.
+    pub fn offset(&self) -> i32 {
+        match self.opcode.format() {
+            Format::Load => self.words[1].0 as i32,
+            Format::Store => self.words[2].0 as i32,
+            _ => 0,
+        }
+    }
+
     /// The trap code that is an operand, of `trap`, `trapz`, `trapnz` and `uadd_overflow_trap`.
     pub fn trap_code(&self) -> Option<TrapCode> {
         match self.opcode.format() {

@@ -8,12 +8,11 @@
 //!
 //! Part of the walk of [`crate::simplify`].
 
-use kingpost_ir::condcodes::IntCC;
-use kingpost_ir::{BlockCall, Inst, InstView, Value};
+use kingpost_ir::{BlockCall, Inst, InstData, InstView, Opcode, Value};
 
 use crate::observer::Subject;
 use crate::purity::constant;
-use crate::rewrite::{self, Graph};
+use crate::rewrite::{self, Effect};
 use crate::simplify::{Edges, Walk};
 
 impl Walk<'_> {
@@ -27,20 +26,16 @@ impl Walk<'_> {
         condition
     }
 
-    /// The value that is zero exactly if `condition` is not, if it exists.
-    fn inverse(&self, condition: Value) -> Option<Value> {
-        let definition = self.definition(condition)?;
-        match definition.args() {
-            &[x, y] if definition.int_cond() == Some(IntCC::Equal) && self.constant(y) == Some(0) => Some(x),
-            _ => None,
-        }
-    }
-
     pub(crate) fn visit_branch(&mut self, inst: Inst) {
-        match self.func.dfg.view(inst) {
-            InstView::Brif { cond, then_dest, else_dest } => self.visit_brif(inst, cond, then_dest, else_dest),
-            InstView::BranchTable { index, table } => {
-                if let Some(index) = constant(self.func, index) {
+        match self.func.dfg.opcode(inst) {
+            Opcode::Brif => {
+                self.visit_condition(inst);
+            }
+            // The one rewrite of a branch that no rule can say, as there are as many destinations as one likes.
+            Opcode::BrTable => {
+                if let InstView::BranchTable { index, table } = self.func.dfg.view(inst)
+                    && let Some(index) = constant(self.func, index)
+                {
                     let (default, entries) = self.func.dfg.jump_table(table);
                     let dest = entries.get(index as usize).copied().unwrap_or(default);
                     self.become_jump(inst, dest);
@@ -50,25 +45,48 @@ impl Walk<'_> {
         }
     }
 
-    fn visit_brif(&mut self, inst: Inst, condition: Value, then_dest: BlockCall, else_dest: BlockCall) {
-        let (mut then_dest, mut else_dest) = (then_dest, else_dest);
-        let mut simple = self.simplify_condition(condition);
-        while let Some(inverse) = self.inverse(simple) {
-            simple = self.simplify_condition(inverse);
-            std::mem::swap(&mut then_dest, &mut else_dest);
-            self.edges = self.edges.max(Edges::Reordered);
-        }
-        let is_same = then_dest.block == else_dest.block
-            && self.func.dfg.block_args(then_dest) == self.func.dfg.block_args(else_dest);
-        match constant(self.func, simple) {
-            _ if is_same => self.become_jump(inst, then_dest),
-            Some(0) => self.become_jump(inst, else_dest),
-            Some(_) => self.become_jump(inst, then_dest),
-            None if simple != condition => {
-                let data = self.func.dfg.brif_data(simple, then_dest, else_dest);
-                self.func.dfg.replace_inst(inst, data);
+    /// Simplifies the condition of a branch or trap, and applies the rules on it. Returns whether it still is one.
+    pub(crate) fn visit_condition(&mut self, inst: Inst) -> bool {
+        loop {
+            let condition = self.func.dfg.inline_arg(inst, 0);
+            self.func.dfg.inst_args_mut(inst)[0] = self.simplify_condition(condition);
+            match self.effect_of_rules(inst) {
+                None => return true,
+                Some(Effect::Inst(data)) if data.opcode() == Opcode::Trap => {
+                    self.traps.push(inst);
+                    return true;
+                }
+                Some(Effect::Inst(data)) => self.func.dfg.replace_inst(inst, data),
+                Some(Effect::Nothing) => {
+                    self.func.layout.remove_inst(inst);
+                    return false;
+                }
+                Some(Effect::Jump(edge)) => {
+                    self.become_jump(inst, self.func.dfg.branch_destinations(inst)[edge]);
+                    return false;
+                }
+                Some(Effect::Branch(value, edges)) => {
+                    let old = self.func.dfg.branch_destinations(inst);
+                    let [then_dest, else_dest] = edges.map(|edge| old[edge]);
+                    let data = self.func.dfg.brif_data(value, then_dest, else_dest);
+                    self.func.dfg.replace_inst(inst, data);
+                    self.edges = self.edges.max(Edges::Reordered);
+                }
             }
-            None => {}
+        }
+    }
+
+    /// Ends blocks at traps that always occur.
+    pub(crate) fn end_at_traps(&mut self) {
+        while let Some(inst) = self.traps.pop() {
+            let code = self.func.dfg.inst(inst).trap_code();
+            // An equal one before it may have made it superfluous.
+            let Some(code) = code.filter(|_| self.func.layout.inst_block(inst).is_some()) else { continue };
+            while let Some(next) = self.func.layout.next_inst(inst) {
+                self.func.layout.remove_inst(next);
+            }
+            self.func.dfg.replace_inst(inst, InstData::trap(code));
+            self.edges = Edges::Died;
         }
     }
 

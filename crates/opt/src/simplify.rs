@@ -20,13 +20,14 @@
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::type_class::Allowed;
+use kingpost_ir::types::I128;
 use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value, ValueDef};
 
 use crate::fold::{self, Constant};
 use crate::memory::{Memory, load_of_store};
 use crate::observer::{Observer, Subject};
 use crate::purity::{Purity, constant, is_cheap, is_constant, is_pure_load, never_traps, purity};
-use crate::rewrite::{self, Applications, Graph, Rule};
+use crate::rewrite::{self, Applications, Effect, Graph, Rule};
 use crate::table::Table;
 use kingpost_ir::analyses::Analyses;
 
@@ -89,11 +90,13 @@ impl Simplify {
             is_in_large_loop: false,
             before: Inst::new(0),
             fuel: 0,
+            traps: Vec::new(),
             edges: Edges::Kept,
         };
         for &block in analyses.dominators.preorder() {
             walk.visit_block(block);
         }
+        walk.end_at_traps();
         walk.edges
     }
 }
@@ -117,6 +120,8 @@ pub(crate) struct Walk<'a> {
     /// The instruction that is visited: new ones go in front of it.
     before: Inst,
     fuel: u32,
+    /// Conditional traps that always occur.
+    pub(crate) traps: Vec<Inst>,
     pub(crate) edges: Edges,
 }
 
@@ -165,20 +170,45 @@ impl Walk<'_> {
     fn number_only(&mut self, inst: Inst) {
         let data = *self.func.dfg.inst(inst);
         if let Some(result) = self.func.dfg.first_result(inst) {
-            let value = self.number(&data, Some(result));
+            let value = self.number_by(data.key(), &data, Some(result));
             self.replace(inst, result, value);
         }
     }
 
     fn visit_pure(&mut self, inst: Inst) {
         let mut data = *self.func.dfg.inst(inst);
-        if self.order_operands(&mut data) {
-            self.func.dfg.replace_inst(inst, data);
-        }
-        if let Some(result) = self.func.dfg.first_result(inst) {
-            let value = self.simplified(&data).unwrap_or_else(|| self.number(&data, Some(result)));
-            self.replace(inst, result, value);
-        }
+        let Some(result) = self.func.dfg.first_result(inst) else { return };
+        let simplified = if self.may_be_simplified(&data) {
+            if self.order_operands(&mut data) {
+                self.func.dfg.replace_inst(inst, data);
+            }
+            self.simplified(&data)
+        } else {
+            None
+        };
+        let value = simplified.unwrap_or_else(|| self.number(&data, Some(result)));
+        self.replace(inst, result, value);
+    }
+
+    /// Whether constants or rules may make something of an instruction: of most there is nothing to be made, which their operands
+    /// tell at once.
+    #[inline]
+    fn may_be_simplified(&self, data: &InstData) -> bool {
+        let sources = rewrite::sources(data.opcode());
+        let is_looked_for = |value: Value| {
+            let Some(inst) = self.func.dfg.first_result_of(value) else { return false };
+            let opcode = self.func.dfg.opcode(inst);
+            // Extended constants are the constants of 128 bits.
+            opcode == Opcode::Iconst
+                || sources.look_for(opcode)
+                || matches!(opcode, Opcode::Uextend | Opcode::Sextend) && self.func.dfg.value_type(value) == I128
+        };
+        sources.look_at_any()
+            || match *data.args() {
+                [x] => is_looked_for(x),
+                [x, y] => x == y || is_looked_for(x) || is_looked_for(y),
+                _ => true,
+            }
     }
 
     fn visit_pure_many(&mut self, inst: Inst) {
@@ -194,7 +224,10 @@ impl Walk<'_> {
     /// Something that traps, or does nothing if an equal one has not trapped.
     fn visit_trap(&mut self, inst: Inst) {
         if matches!(self.func.dfg.opcode(inst), Opcode::Trapz | Opcode::Trapnz) {
-            return self.visit_conditional_trap(inst);
+            if self.visit_condition(inst) {
+                self.number_trap(inst);
+            }
+            return;
         }
         let data = *self.func.dfg.inst(inst);
         if never_traps(self.func, &data) {
@@ -208,15 +241,30 @@ impl Walk<'_> {
         self.number_trap(inst);
     }
 
-    fn visit_conditional_trap(&mut self, inst: Inst) {
-        let [condition] = *self.func.dfg.inst_args(inst) else { return };
-        let condition = self.simplify_condition(condition);
-        self.func.dfg.inst_args_mut(inst)[0] = condition;
-        let traps_if_zero = self.func.dfg.opcode(inst) == Opcode::Trapz;
-        match constant(self.func, condition) {
-            Some(bits) if (bits == 0) != traps_if_zero => self.func.layout.remove_inst(inst),
-            _ => self.number_trap(inst),
+    /// What the rules make of an instruction that is executed for its effect.
+    pub(crate) fn effect_of_rules(&mut self, inst: Inst) -> Option<Effect> {
+        let data = *self.func.dfg.inst(inst);
+        if !self.may_be_simplified(&data) {
+            return None;
         }
+        if self.fuel == 0 {
+            self.applications.exhaust();
+            return None;
+        }
+        self.fuel -= 1;
+        let effect = rewrite::replace_effect(self, &data)?;
+        if let Some(observer) = &mut self.observer {
+            observer.replaced(self.func, &data, effect);
+        }
+        Some(effect)
+    }
+
+    /// Applies the rules on an access to memory, and returns what it is then.
+    fn rewritten_access(&mut self, inst: Inst) -> InstData {
+        while let Some(Effect::Inst(data)) = self.effect_of_rules(inst) {
+            self.func.dfg.replace_inst(inst, data);
+        }
+        *self.func.dfg.inst(inst)
     }
 
     /// Removes a trap that an equal one dominates.
@@ -238,7 +286,7 @@ impl Walk<'_> {
     }
 
     fn visit_load(&mut self, inst: Inst) {
-        let data = *self.func.dfg.inst(inst);
+        let data = if self.keeps_accesses { *self.func.dfg.inst(inst) } else { self.rewritten_access(inst) };
         if is_pure_load(&data) {
             return self.number_only(inst);
         }
@@ -261,9 +309,12 @@ impl Walk<'_> {
         if self.keeps_accesses {
             return;
         }
+        let written = *self.func.dfg.inst(inst);
+        let rewritten = self.rewritten_access(inst);
+        // What was written as a whole is known as a whole, though it may now be part of a wider value.
+        let data = if written.opcode() == Opcode::Store { written } else { rewritten };
+        let [value, _] = *data.args() else { return };
         let (flags, addr, offset) = self.func.dfg.store_parts(inst);
-        let value = self.func.dfg.inline_arg(inst, 0);
-        let data = *self.func.dfg.inst(inst);
         let load = load_of_store(&data, self.func.dfg.value_type(value), addr, offset);
         let is_whole = load.opcode() == Opcode::Load;
         let known = self.table.find(self.memory.load_key(&load)).1;
@@ -370,7 +421,10 @@ impl Walk<'_> {
         {
             std::mem::swap(x, y);
         }
-        let key = ordered.key();
+        self.number_by(ordered.key(), data, existing)
+    }
+
+    fn number_by(&mut self, key: [u64; 2], data: &InstData, existing: Option<Value>) -> Value {
         let (place, entry) = self.table.find(key);
         if let Some(value) = entry.map(Value::from_u32)
             && self.make_available(data, value)
@@ -493,6 +547,11 @@ impl Graph for Walk<'_> {
 
     fn prefers_size(&self) -> bool {
         self.prefers_size
+    }
+
+    fn has_one_destination(&self, _: &InstData) -> bool {
+        let [a, b] = *self.func.dfg.branch_destinations(self.before) else { return false };
+        a.block == b.block && self.func.dfg.block_args(a) == self.func.dfg.block_args(b)
     }
 
     fn may_apply(&mut self, rule: Rule) -> bool {

@@ -7,8 +7,9 @@
 use cranelift_entity::EntityRef;
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::{Function, InstData, Opcode, Type, Value as IrValue, ValueDef};
+use kingpost_opt::rewrite::Effect;
 use kingpost_opt::{Observer, Optimizer, Subject};
-use kingpost_semantics::{Immediate, Operand, Operation, outcome};
+use kingpost_semantics::{Immediate, Operand, Operation, outcome, stored};
 use kingpost_smt::{Answer, Backend, Bits, Evaluator, Model, Query, Solver, Sort, Term, Terms, Value};
 use kingpost_testgen::{ir, worst_cases};
 use std::collections::{HashMap, HashSet};
@@ -123,6 +124,24 @@ impl Observer for Judge {
         counts.judged += 1;
         counts.wrong.push(format!("{subject:?} became {value} in\n{func}"));
     }
+
+    fn replaced(&mut self, func: &Function, before: &InstData, effect: Effect) {
+        for depth in DEPTHS {
+            let mut terms = Terms::raw();
+            let meanings = Meanings::new(func, &mut terms, self.is_faulty);
+            let Some(formula) = meanings.keeps_effect(before, effect, depth) else {
+                self.counts.lock().unwrap().unknown += 1;
+                return;
+            };
+            if self.holds(&terms, formula) {
+                self.counts.lock().unwrap().judged += 1;
+                return;
+            }
+        }
+        let mut counts = self.counts.lock().unwrap();
+        counts.judged += 1;
+        counts.wrong.push(format!("{before:?} became {effect:?} in\n{func}"));
+    }
 }
 
 /// Values of a function as terms.
@@ -169,6 +188,83 @@ impl<'a> Meanings<'a> {
                     self.terms.eq(side, zero)
                 });
                 Some(self.terms.eq(before, after))
+            }
+        }
+    }
+
+    /// Whether an effect is that of the instruction before: it traps where that traps, takes the edge that it takes, or moves the same
+    /// bits to or from the same address. None if there is no meaning.
+    fn keeps_effect(mut self, before: &InstData, effect: Effect, depth: u32) -> Option<Term> {
+        let mut roots = before.args().to_vec();
+        match effect {
+            Effect::Inst(after) => roots.extend(after.args()),
+            Effect::Branch(value, _) => roots.push(value),
+            Effect::Nothing | Effect::Jump(_) => {}
+        }
+        self.open(roots, depth);
+        let faulty = u128::from(self.is_faulty);
+        // Branches to one destination may take either edge.
+        let equal = match effect {
+            Effect::Inst(after) => {
+                let (before, after) = (self.effect(before)?, self.effect(&after)?);
+                let same_place = self.terms.eq(before[0], after[0]);
+                let width = self.terms.width(before[1]);
+                if width != self.terms.width(after[1]) {
+                    return None;
+                }
+                let fault = self.terms.number(width, faulty);
+                let moved = self.terms.bit_xor(after[1], fault);
+                let same_bits = self.terms.eq(before[1], moved);
+                self.terms.and(same_place, same_bits)
+            }
+            Effect::Nothing => {
+                let [_, trap] = self.effect(before)?;
+                let none = self.terms.number(8, faulty);
+                self.terms.eq(trap, none)
+            }
+            Effect::Jump(edge) => {
+                let taken = self.edge(before.args()[0], [0, 1]);
+                let only = self.terms.number(8, edge as u128 ^ faulty);
+                let is_constant = self.terms.eq(taken, only);
+                if self.terms.value(taken).is_none() { return None } else { is_constant }
+            }
+            Effect::Branch(value, edges) => {
+                let taken = self.edge(before.args()[0], [0, 1]);
+                let now = self.edge(value, edges.map(|edge| edge as u128 ^ faulty));
+                self.terms.eq(taken, now)
+            }
+        };
+        Some(equal)
+    }
+
+    fn edge(&mut self, condition: IrValue, [then, otherwise]: [u128; 2]) -> Term {
+        let condition = self.values[&condition];
+        let zero = self.terms.number(self.terms.width(condition), 0);
+        let is_zero = self.terms.eq(condition, zero);
+        let (then, otherwise) = (self.terms.number(8, then), self.terms.number(8, otherwise));
+        self.terms.ite(is_zero, otherwise, then)
+    }
+
+    /// The address and the bits of an access, or zero and whether it traps.
+    fn effect(&mut self, inst: &InstData) -> Option<[Term; 2]> {
+        let zero = self.terms.number(8, 0);
+        match (inst.opcode(), inst.args()) {
+            (Opcode::Trap, _) => Some([zero, self.terms.number(8, 1)]),
+            (Opcode::Trapz, &[x]) => Some([zero, self.edge(x, [0, 1])]),
+            (Opcode::Trapnz, &[x]) => Some([zero, self.edge(x, [1, 0])]),
+            (opcode, args) => {
+                let base = self.values[args.last()?];
+                let offset = Bits::new(self.terms.width(base), i128::from(inst.offset()) as u128);
+                let offset = self.terms.constant(offset);
+                let place = self.terms.add(base, offset);
+                let moved = match *args {
+                    [x, _] => {
+                        let (ty, bits) = (self.func.dfg.value_type(x), self.values[&x]);
+                        stored(self.terms, opcode, Operand { ty, bits })?
+                    }
+                    _ => self.terms.number(8, opcode as u128),
+                };
+                Some([place, moved])
             }
         }
     }

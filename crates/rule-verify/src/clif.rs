@@ -3,6 +3,9 @@
 //! An outcome is a value or a trap with its code. Instructions below the root of the source are executed whether the rule is
 //! applied or not, so they are assumed not to trap; the root's trap is part of what is compared.
 //!
+//! What is executed for its effect comes to the edge that a branch takes, and to the address of an access to memory with the bits that it
+//! moves: flags and trap codes are those of the source.
+//!
 //! A rule of opcodes that work lane by lane holds of vectors if it holds of one lane.
 
 use crate::check::Verdict;
@@ -12,11 +15,14 @@ use crate::counterexample::Counterexample;
 use crate::encoder::Encoder;
 use crate::prover::{Decision, Options, Prover};
 use crate::reduce::reduce;
-use kingpost_ir::{Opcode, Type};
-use kingpost_rules::clif::{ClifRule, ClifTyping, Condition, Node, NodeKind, typings};
+use kingpost_ir::types::I8;
+use kingpost_ir::{Format, Opcode, TrapCode, Type};
+use kingpost_rules::clif::{ClifRule, ClifTyping, Condition, Node, NodeKind, is_effect, typings};
 use kingpost_rules::types::Typings;
-use kingpost_rules::{ErrorKind, RuleError};
-use kingpost_semantics::{Immediate, NanChoice, Operand, Operation, canonical_nan, outcome};
+use kingpost_rules::{ErrorKind, Expr, ExprKind, RuleError};
+use kingpost_semantics::{
+    Immediate, NanChoice, Operand, Operation, access_bits, address, canonical_nan, loaded, outcome, stored,
+};
 use kingpost_smt::{Bits, Model, Query, Sort, Substitution, Term, Terms};
 use std::collections::HashMap;
 
@@ -29,6 +35,13 @@ pub struct Obligations {
     pub hash: u64,
 }
 
+/// What stands for a destination.
+pub(crate) const EDGE: Type = I8;
+/// The code of all traps that have one as an operand: no rule looks at it.
+pub(crate) const TRAP_CODE: TrapCode = TrapCode::HEAP_OUT_OF_BOUNDS;
+/// The bits of an offset.
+const OFFSET_BITS: u32 = 32;
+
 /// The conditions that names stand for.
 pub(crate) type Conditions<'r> = HashMap<&'r str, Condition>;
 
@@ -37,6 +50,8 @@ pub(crate) struct Sides {
     /// What may be assumed.
     pub(crate) assumed: Term,
     pub(crate) values: [Term; 2],
+    /// Where accesses to memory are.
+    addresses: Option<[Term; 2]>,
     /// The NaNs that operations choose, the source's first, and how many those are.
     open: Vec<OpenNan>,
     open_in_source: usize,
@@ -204,6 +219,13 @@ fn checks(terms: &mut Terms, sides: &Sides) -> [(WrongKind, Term); 2] {
     let zero = terms.number(8, 0);
     let no_trap = terms.eq(traps[0], zero);
     let equal = explained(terms, sides);
+    let equal = match sides.addresses {
+        Some([source, target]) => {
+            let same_place = terms.eq(source, target);
+            terms.and(same_place, equal)
+        }
+        None => equal,
+    };
     let value_differs = terms.not(equal);
     let trap = terms.and(assumed, trap_differs);
     let value = terms.all([assumed, no_trap, value_differs]);
@@ -221,7 +243,9 @@ pub(crate) fn sides(
     let of_widths = widths.iter().next().expect("there is one combination");
     let encoder = Encoder::new(terms, of_widths, false);
     let (names, insts, constants, open) = Default::default();
-    let mut builder = Builder { encoder, typing, conditions, names, insts, constants, is_target: false, open };
+    let addresses = Vec::new();
+    let mut builder =
+        Builder { encoder, typing, conditions, names, insts, constants, is_target: false, open, addresses };
     let (source, inner) = builder.node(&rule.source)?;
     let open_in_source = builder.open.len();
     builder.is_target = true;
@@ -236,7 +260,10 @@ pub(crate) fn sides(
     for fact in std::mem::take(&mut builder.encoder.facts) {
         assumed = builder.encoder.terms.and(assumed, fact);
     }
-    let Builder { names, constants, open, .. } = builder;
+    let Builder { names, constants, open, addresses, .. } = builder;
+    if rule.effect().is_some() && terms.sort(source) != terms.sort(target) {
+        return Err(RuleError::new(ErrorKind::Type, rule.target.at, "accesses of different sizes"));
+    }
     for choice in &open {
         let fits = choice.fits(terms);
         assumed = terms.and(assumed, fits);
@@ -262,7 +289,8 @@ pub(crate) fn sides(
         }
     }
     let traps = [root_trap, target_trap];
-    Ok(Sides { assumed, values, open, open_in_source, traps, inputs: names, constants })
+    let addresses = <[Term; 2]>::try_from(addresses).ok();
+    Ok(Sides { assumed, values, addresses, open, open_in_source, traps, inputs: names, constants })
 }
 
 /// A NaN that an operation may choose. Operations that are written alike choose alike.
@@ -333,6 +361,8 @@ struct Builder<'e, 't> {
     is_target: bool,
     /// The source's first.
     open: Vec<OpenNan>,
+    /// Where accesses to memory are, the source's first.
+    addresses: Vec<Term>,
 }
 
 impl Builder<'_, '_> {
@@ -352,6 +382,9 @@ impl Builder<'_, '_> {
                 self.constants.insert(node.id, copies);
                 Ok((copies, Vec::new()))
             }
+            NodeKind::Edge(name) => Ok((self.named(name, EDGE, EDGE.bits()), Vec::new())),
+            NodeKind::Offset(expr) => Ok((self.offset(node, expr, ty)?, Vec::new())),
+            NodeKind::Inst { opcode, operands, .. } if is_effect(*opcode) => self.effect(node, *opcode, operands),
             NodeKind::Inst { opcode, condition, operands } => {
                 let (mut all, mut traps) = (Vec::new(), Vec::new());
                 for operand in operands {
@@ -384,6 +417,73 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// What a root that is executed for its effect comes to: an edge, the bits that an access moves, or nothing.
+    fn effect(&mut self, node: &Node, opcode: Opcode, operands: &[Node]) -> Result<(Term, Vec<Term>), RuleError> {
+        let (mut all, mut traps) = (Vec::new(), Vec::new());
+        for operand in operands {
+            let (bits, inner) = self.node(operand)?;
+            traps.extend(inner);
+            all.push(Operand { ty: self.typing.of(operand), bits });
+        }
+        let ty = self.typing.control(node);
+        let unsupported =
+            || RuleError::new(ErrorKind::Unsupported, node.at, format!("{opcode}.{ty} has no meaning yet"));
+        let terms = &mut *self.encoder.terms;
+        let zero = terms.number(8, 0);
+        let (mut value, mut trap) = (zero, zero);
+        match (opcode.format(), all.as_slice()) {
+            (Format::CondTrap | Format::Trap, operands) => {
+                let code = terms.number(8, TRAP_CODE.byte().into());
+                let operation = Operation { opcode, ty, immediate: Immediate::Code(code) };
+                trap = outcome(terms, &operation, operands).ok_or_else(unsupported)?.trap;
+            }
+            (Format::Jump, [edge]) => value = edge.bits,
+            (Format::Brif, [condition, then, otherwise]) => {
+                let none = terms.number(condition.ty.bits(), 0);
+                let is_zero = terms.eq(condition.bits, none);
+                value = terms.ite(is_zero, otherwise.bits, then.bits);
+            }
+            (Format::Store, [stored_value, place @ ..]) => {
+                value = stored(terms, opcode, *stored_value).ok_or_else(unsupported)?;
+                self.access(place);
+            }
+            (Format::Load, place) => {
+                let result = self.typing.of(node);
+                let width = access_bits(opcode, result).ok_or_else(unsupported)?;
+                // Memory holds whatever it holds, the same on both sides where addresses are the same.
+                let contents = terms.var(&format!("memory.{width}"), Sort::Bits(width));
+                value = loaded(terms, opcode, result, contents).ok_or_else(unsupported)?;
+                self.access(place);
+            }
+            _ => {}
+        }
+        traps.push(trap);
+        Ok((value, traps))
+    }
+
+    /// Notes the address of an access: an operand, with an offset if one is written.
+    fn access(&mut self, place: &[Operand]) {
+        let bases = place.iter().map(|operand| operand.bits);
+        let sum = bases.reduce(|base, offset| address(self.encoder.terms, base, offset));
+        self.addresses.extend(sum);
+    }
+
+    /// An offset, of which 32 bits tell all: so it is found in the source, and tested before the target is made.
+    fn offset(&mut self, node: &Node, expr: &Expr, ty: Type) -> Result<Term, RuleError> {
+        if let ExprKind::Constant(name) = &expr.kind {
+            self.named(name, ty, ty.bits());
+        }
+        let known: HashMap<String, Term> = self.names.iter().map(|(name, _, term)| (name.clone(), *term)).collect();
+        let offset = self.encoder.constant(expr, &|name| known.get(name).copied())?;
+        let terms = &mut *self.encoder.terms;
+        let low = terms.extract(offset, 0, OFFSET_BITS);
+        let extended = terms.sign_extend(low, ty.bits());
+        let fits = terms.eq(extended, offset);
+        self.encoder.facts.push(fits);
+        self.constants.insert(node.id, offset);
+        Ok(offset)
+    }
+
     /// The result of an operation, where that is no number any NaN that it may choose.
     fn any_nan(&mut self, node: &Node, result: Term, nan: NanChoice) -> Term {
         let name = format!("NaN of {}", self.text(node));
@@ -401,8 +501,8 @@ impl Builder<'_, '_> {
     fn text(&self, node: &Node) -> String {
         let ty = self.typing.of(node);
         match &node.kind {
-            NodeKind::Value(name) => name.clone(),
-            NodeKind::Constant(expr) => format!("{expr}: {ty}"),
+            NodeKind::Value(name) | NodeKind::Edge(name) => name.clone(),
+            NodeKind::Constant(expr) | NodeKind::Offset(expr) => format!("{expr}: {ty}"),
             NodeKind::Inst { opcode, condition, operands } => {
                 let operands: Vec<String> = operands.iter().map(|operand| self.text(operand)).collect();
                 format!("{opcode}.{ty} {condition:?} ({})", operands.join(", "))
@@ -437,7 +537,8 @@ fn confirmed(
     for (name, condition) in conditions {
         shown.push((name.to_string(), condition.to_string(), kingpost_smt::Bits::new(1, 1)));
     }
-    let (subject, ty) = (rule.name.clone(), Some(typing.of(&rule.source).to_string()));
+    let ty = rule.effect().is_none().then(|| typing.of(&rule.source).to_string());
+    let subject = rule.name.clone();
     Ok(Verdict::Wrong(Box::new(Counterexample { kind, subject, ty, shown, values: None, replies: Some(replies) })))
 }
 

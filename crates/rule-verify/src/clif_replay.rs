@@ -1,10 +1,12 @@
-//! Counterexamples of rules on CLIF, run: each side becomes a function of the rule's values.
+//! Counterexamples of rules on CLIF, run: each side becomes a function of the rule's values. A branch returns the number of the edge it
+//! takes; an access to memory is done in a stack slot, and returns its address and what it moved.
 
-use crate::clif::{Conditions, Sides};
+use crate::clif::{Conditions, EDGE, Sides, TRAP_CODE};
 use kingpost_interpreter::{DataValue, Environment, Interpreter};
 use kingpost_ir::opcodes::Suffix;
-use kingpost_ir::{Opcode, Type};
-use kingpost_rules::clif::{ClifRule, ClifTyping, Node, NodeKind};
+use kingpost_ir::types::{I8, I64};
+use kingpost_ir::{Format, Opcode, Type};
+use kingpost_rules::clif::{ClifRule, ClifTyping, Node, NodeKind, is_effect};
 use kingpost_smt::{Bits, Evaluator, Model, Term, Terms};
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -66,19 +68,28 @@ impl Text<'_> {
     /// Runs a side and describes what it comes to.
     fn run(&mut self, root: &Node, is_condition: bool) -> String {
         self.next = self.values.len();
-        let mut ty = self.typing.of(root);
-        let mut result = self.node(root);
-        if is_condition {
-            let zero = self.constant(ty, 0);
-            result = self.define(&format!("icmp ne {result}, {zero}"));
-            ty = kingpost_ir::types::I8;
-        }
+        let returned = match root.kind {
+            NodeKind::Inst { opcode, .. } if is_effect(opcode) => self.effect(root, opcode),
+            _ => {
+                let (mut ty, mut result) = (self.typing.of(root), self.node(root));
+                if is_condition {
+                    let zero = self.constant(ty, 0);
+                    (ty, result) = (I8, self.define(&format!("icmp ne {result}, {zero}")));
+                }
+                let _ = writeln!(self.lines, "    return {result}");
+                vec![ty]
+            }
+        };
+        let returned: Vec<String> = returned.iter().map(Type::to_string).collect();
+        let slot = if self.lines.contains("ss0") { "    ss0 = explicit_slot 16\n" } else { "" };
         let params: Vec<String> =
             (0..).zip(self.values).map(|(i, (_, value))| format!("v{i}: {}", value.ty())).collect();
         let types: Vec<String> = self.values.iter().map(|(_, value)| value.ty().to_string()).collect();
         let text = format!(
-            "function %f({}) -> {ty} {{\nblock0({}):\n{}    return {result}\n}}\n",
+            "function %f({}){}{} {{\n{slot}block0({}):\n{}}}\n",
             types.join(", "),
+            if returned.is_empty() { "" } else { " -> " },
+            returned.join(", "),
             params.join(", "),
             self.lines
         );
@@ -89,9 +100,70 @@ impl Text<'_> {
         let environment = Environment::new(&functions);
         let arguments: Vec<DataValue> = self.values.iter().map(|(_, value)| *value).collect();
         match Interpreter::new(&environment).call("f", &arguments) {
-            Ok(results) => results.first().map(DataValue::to_string).unwrap_or_default(),
+            Ok(results) => results.iter().map(DataValue::to_string).collect::<Vec<_>>().join(", "),
             Err(stop) => stop.to_string(),
         }
+    }
+
+    /// Executes a root for its effect. Returns the types of what is returned.
+    fn effect(&mut self, root: &Node, opcode: Opcode) -> Vec<Type> {
+        let names: Vec<String> = root.operands().iter().map(|operand| self.node(operand)).collect();
+        let name = Opcode::name(opcode);
+        let (text, types) = match (opcode.format(), names.as_slice()) {
+            (Format::CondTrap, [value]) => (format!("{name} {value}, {TRAP_CODE}\n    return"), Vec::new()),
+            (Format::Trap, _) => (format!("trap {TRAP_CODE}"), Vec::new()),
+            (Format::Jump, [edge]) => (format!("return {edge}"), vec![EDGE]),
+            (Format::Brif, [value, then, otherwise]) => {
+                let text = format!(
+                    "brif {value}, block1, block2\nblock1:\n    return {then}\nblock2:\n    return {otherwise}"
+                );
+                (text, vec![EDGE])
+            }
+            (Format::Store, [value, base, offset @ ..]) => {
+                let slot = self.slot(0);
+                let _ = writeln!(self.lines, "    {name} {value}, {slot}");
+                let [low, high] = [0, 8].map(|offset| self.define(&format!("load.i64 {slot}+{offset}")));
+                let address = self.address(base, offset);
+                (format!("return {address}, {low}, {high}"), vec![self.address_type(root), I64, I64])
+            }
+            (Format::Load, [base, offset @ ..]) => {
+                // Bytes that differ, of which each has its sign set.
+                let slot = self.slot(0x8f9e_adbc_cbda_e9f8);
+                let suffix = match opcode.info().suffix {
+                    Suffix::Required => format!(".{}", self.typing.control(root)),
+                    _ => String::new(),
+                };
+                let result = self.define(&format!("{name}{suffix} {slot}"));
+                let address = self.address(base, offset);
+                (format!("return {address}, {result}"), vec![self.address_type(root), self.typing.of(root)])
+            }
+            _ => ("return".to_string(), Vec::new()),
+        };
+        let _ = writeln!(self.lines, "    {text}");
+        types
+    }
+
+    /// The address of a stack slot of sixteen bytes, both halves of which hold `bits`.
+    fn slot(&mut self, bits: u64) -> String {
+        let slot = self.define("stack_addr.i64 ss0");
+        let bits = self.constant(I64, bits.into());
+        for offset in [0, 8] {
+            let _ = writeln!(self.lines, "    store {bits}, {slot}+{offset}");
+        }
+        slot
+    }
+
+    /// The address of an access.
+    fn address(&mut self, base: &str, offset: &[String]) -> String {
+        match offset {
+            [offset] => self.define(&format!("iadd {base}, {offset}")),
+            _ => base.to_string(),
+        }
+    }
+
+    fn address_type(&self, root: &Node) -> Type {
+        let last = root.operands().iter().rfind(|operand| !matches!(operand.kind, NodeKind::Offset(_)));
+        last.map_or(I64, |address| self.typing.of(address))
     }
 
     fn define(&mut self, inst: &str) -> String {
@@ -105,11 +177,11 @@ impl Text<'_> {
     /// The name of a node's value.
     fn node(&mut self, node: &Node) -> String {
         match &node.kind {
-            NodeKind::Value(name) => {
+            NodeKind::Value(name) | NodeKind::Edge(name) => {
                 let index = self.values.iter().position(|(known, _)| known == name);
                 format!("v{}", index.unwrap_or(0))
             }
-            NodeKind::Constant(_) => {
+            NodeKind::Constant(_) | NodeKind::Offset(_) => {
                 self.constant(self.typing.of(node), self.constants.get(&node.id).copied().unwrap_or(0))
             }
             NodeKind::Inst { opcode, condition, operands } => {

@@ -13,7 +13,8 @@ const MUTANTS: usize = 40;
 
 fn rules() -> Vec<ClifRule> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rules");
-    let texts = ["integers.rules", "floats.rules"].map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
+    let texts = ["integers.rules", "floats.rules", "effects.rules"];
+    let texts = texts.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
     texts.iter().flat_map(|text| parse(text)).map(|parsed| parsed.rule.unwrap()).collect()
 }
 
@@ -45,6 +46,14 @@ fn mistaken(opcode: Opcode) -> Option<Opcode> {
         Opcode::Bnot => Opcode::Ineg,
         Opcode::Fneg => Opcode::Fabs,
         Opcode::Fabs => Opcode::Fneg,
+        Opcode::Trapz => Opcode::Trapnz,
+        Opcode::Trapnz => Opcode::Trapz,
+        Opcode::Istore8 => Opcode::Istore16,
+        Opcode::Istore16 => Opcode::Istore32,
+        Opcode::Istore32 => Opcode::Store,
+        Opcode::Uload8 => Opcode::Sload8,
+        Opcode::Uload16 => Opcode::Sload16,
+        Opcode::Uload32 => Opcode::Sload32,
         _ => return None,
     })
 }
@@ -75,13 +84,19 @@ fn mutants_of_node(node: &Node, values: &[String]) -> Vec<Node> {
         NodeKind::Constant(expr) => {
             mutants_of_expr(expr).into_iter().map(|expr| with(NodeKind::Constant(expr))).collect()
         }
+        NodeKind::Edge(_) => Vec::new(),
+        NodeKind::Offset(expr) => mutants_of_expr(expr).into_iter().map(|expr| with(NodeKind::Offset(expr))).collect(),
         NodeKind::Inst { opcode, condition, operands } => {
             let mut all = Vec::new();
             let inst = |opcode, condition: &Option<ConditionName>, operands: &[Node]| {
                 with(NodeKind::Inst { opcode, condition: condition.clone(), operands: operands.to_vec() })
             };
             all.extend(mistaken(*opcode).map(|other| inst(other, condition, operands)));
-            if operands.len() > 1 {
+            if let [value, then, otherwise] = operands.as_slice()
+                && opcode.is_branch()
+            {
+                all.push(inst(*opcode, condition, &[value.clone(), otherwise.clone(), then.clone()]));
+            } else if operands.len() > 1 && operands.iter().all(|node| !matches!(node.kind, NodeKind::Offset(_))) {
                 let mut exchanged = operands.clone();
                 exchanged.reverse();
                 all.push(inst(*opcode, condition, &exchanged));

@@ -16,11 +16,12 @@
 //! | `bits.rs` | shifts, rotations, counts and orders of bits |
 //! | `overflow.rs` | sums, differences and products that say or trap if they do not fit |
 //! | `float.rs` | floating point on one lane, and what a result may be that is no number |
+//! | `memory.rs` | what accesses to memory move, and where |
 //! | `lanes.rs` | from one lane to all |
 //! | `vector.rs` | what moves lanes or depends on several |
 //!
 //! Vectors have their first lane in the lowest bits. There is no meaning yet of floating-point arithmetic on vectors and of
-//! 128 bits, of memory, and of values of more than 128 bits.
+//! 128 bits, of atomic accesses, and of values of more than 128 bits.
 //!
 //! ```
 //! use kingpost_ir::Opcode;
@@ -41,6 +42,7 @@ mod float;
 mod int;
 mod lanes;
 mod meaning;
+mod memory;
 mod outcome;
 mod overflow;
 mod vector;
@@ -48,4 +50,5 @@ mod vector;
 pub use float::canonical_nan;
 pub use lanes::{each_lane, lanes_of};
 pub use meaning::outcome;
+pub use memory::{access_bits, address, loaded, stored};
 pub use outcome::{Immediate, NanChoice, Operand, Operation, Outcome};

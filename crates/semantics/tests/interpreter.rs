@@ -7,7 +7,7 @@ use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::opcodes::Suffix;
 use kingpost_ir::type_class::{Allowed, Constraint};
 use kingpost_ir::{Format, Opcode, TrapCode, Type, types};
-use kingpost_semantics::{Immediate, Operand, Operation, outcome};
+use kingpost_semantics::{Immediate, Operand, Operation, access_bits, loaded, outcome, stored};
 use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -212,6 +212,72 @@ fn compare_opcode(opcode: Opcode, least: usize) -> usize {
     let first = each_subject(CASES);
     let rounds = least.saturating_sub(first).div_ceil(first.max(1));
     first + if first == 0 || rounds == 0 { 0 } else { each_subject(CASES * rounds) }
+}
+
+/// What a store leaves in a stack slot of ones, and what a load finds in one of known bits.
+#[test]
+fn accesses_agree_with_the_interpreter() {
+    let (mut random, mut compared) = (Random(0x9e37_79b9_7f4a_7c15), 0);
+    for &opcode in Opcode::ALL {
+        let info = opcode.info();
+        let types = info.class.set().iter().filter(|ty| !ty.is_dynamic_vector() && ty.bits() <= 128);
+        for ty in types {
+            let is_load = opcode.format() == Format::Load;
+            let value_type = if is_load { choices(info.results[0], ty)[0] } else { ty };
+            if access_bits(opcode, value_type).is_none()
+                || matches!(info.suffix, Suffix::From(_)) && is_load && ty != types::I64
+            {
+                continue;
+            }
+            let suffix = if info.suffix == Suffix::Required { format!(".{ty}") } else { String::new() };
+            let (params, access, returned) = match is_load {
+                true => (
+                    "v0: i64, v1: i64".to_string(),
+                    format!("store v0, v9\n    store v1, v9+8\n    v2 = {opcode}{suffix} v9"),
+                    ty,
+                ),
+                false => (
+                    format!("v0: {ty}"),
+                    format!(
+                        "v1 = iconst.i64 -1\n    store v1, v9\n    store v1, v9+8\n    {opcode} v0, v9\n    v3 = load.i64 v9\n    v4 = load.i64 v9+8\n    v2 = iconcat v3, v4"
+                    ),
+                    types::I128,
+                ),
+            };
+            let returned = if is_load { value_type } else { returned };
+            let kinds = if is_load { "i64, i64".to_string() } else { ty.to_string() };
+            let text = format!(
+                "function %f({kinds}) -> {returned} {{\n    ss0 = explicit_slot 16\nblock0({params}):\n    v9 = stack_addr.i64 ss0\n    {access}\n    return v2\n}}\n"
+            );
+            let functions =
+                kingpost_reader::parse_functions(text.as_bytes()).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+            let environment = Environment::new(&functions);
+            for _ in 0..CASES {
+                let arguments: Vec<DataValue> = if is_load {
+                    [types::I64; 2].map(|ty| DataValue::new(ty, random.bits(ty))).to_vec()
+                } else {
+                    vec![DataValue::new(ty, random.bits(ty))]
+                };
+                let theirs = Interpreter::new(&environment).call("f", &arguments).expect("no trap")[0].bits();
+                let mut terms = Terms::raw();
+                let width = access_bits(opcode, value_type).expect("an access");
+                let ours = if is_load {
+                    let all = arguments[0].bits() | arguments[1].bits() << 64;
+                    let contents = terms.constant(Bits::new(width, all));
+                    loaded(&mut terms, opcode, value_type, contents).expect("a load")
+                } else {
+                    let bits = terms.constant(Bits::new(ty.bits(), arguments[0].bits()));
+                    stored(&mut terms, opcode, Operand { ty, bits }).expect("a store")
+                };
+                let ours =
+                    Evaluator::new(&terms, &[ours], &Model::default()).value(ours).bits().expect("bits").unsigned();
+                let ours = if is_load || width == 128 { ours } else { ours | u128::MAX << width };
+                assert_eq!(ours, theirs, "{text}for {arguments:?}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 20 * CASES, "{compared}");
 }
 
 #[test]

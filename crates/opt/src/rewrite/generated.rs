@@ -1,15 +1,17 @@
 //! The matcher of the proved rules. Written by `kingpost rules generate`: do not edit.
 
 use super::bits::Bits;
-use super::support::{fits, condition, constant, definition, float_condition, is_int_or_lanes, make_constant};
-use super::Graph;
+use super::sources::Sources;
+use super::support::{fits, cond_trap, condition, constant, definition, float_condition, is_int_or_lanes, is_offset, load, make_constant, offset, store, trap};
+use super::{Effect, Graph};
 use crate::facts::{ones, zeros};
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::{InstData, MemFlags, Opcode, Type, Value, types};
 
 const _: () = assert!(fits(include_bytes!("../../../../rules/integers.rules"), 0x6b6d7d66c725fc79), "the matcher is stale: make rules");
 const _: () = assert!(fits(include_bytes!("../../../../rules/floats.rules"), 0x461f41de08da95fc), "the matcher is stale: make rules");
-const _: () = assert!(fits(include_bytes!("../../../../rules/ledger.tsv"), 0x58839c90f9a57b3b), "the matcher is stale: make rules");
+const _: () = assert!(fits(include_bytes!("../../../../rules/effects.rules"), 0xd4df5797c8d359a8), "the matcher is stale: make rules");
+const _: () = assert!(fits(include_bytes!("../../../../rules/ledger.tsv"), 0xeddbfd46ff2ca9ad), "the matcher is stale: make rules");
 
 /// A proved rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -582,6 +584,88 @@ pub enum Rule {
     FsubFneg,
     /// `fmul_fneg`
     FmulFneg,
+    /// `brif_same`
+    BrifSame,
+    /// `brif_const`
+    BrifConst,
+    /// `brif_zero`
+    BrifZero,
+    /// `brif_eq_zero`
+    BrifEqZero,
+    /// `trapz_const`
+    TrapzConst,
+    /// `trapnz_zero`
+    TrapnzZero,
+    /// `trapz_zero`
+    TrapzZero,
+    /// `trapnz_const`
+    TrapnzConst,
+    /// `trapz_eq_zero`
+    TrapzEqZero,
+    /// `trapnz_eq_zero`
+    TrapnzEqZero,
+    /// `trapz_known`
+    TrapzKnown,
+    /// `store8_uext`
+    Store8Uext,
+    /// `store8_sext`
+    Store8Sext,
+    /// `store8_uext_low`
+    Store8UextLow,
+    /// `store8_sext_low`
+    Store8SextLow,
+    /// `store8_reduce`
+    Store8Reduce,
+    /// `store8_mask`
+    Store8Mask,
+    /// `store16_uext`
+    Store16Uext,
+    /// `store16_sext`
+    Store16Sext,
+    /// `store16_uext_low`
+    Store16UextLow,
+    /// `store16_sext_low`
+    Store16SextLow,
+    /// `store16_reduce`
+    Store16Reduce,
+    /// `store16_mask`
+    Store16Mask,
+    /// `store32_uext`
+    Store32Uext,
+    /// `store32_sext`
+    Store32Sext,
+    /// `store32_mask`
+    Store32Mask,
+    /// `store_reduce8`
+    StoreReduce8,
+    /// `store_reduce16`
+    StoreReduce16,
+    /// `store_reduce32`
+    StoreReduce32,
+    /// `store_bitcast`
+    StoreBitcast,
+    /// `load_offset`
+    LoadOffset,
+    /// `uload8_offset`
+    Uload8Offset,
+    /// `sload8_offset`
+    Sload8Offset,
+    /// `uload16_offset`
+    Uload16Offset,
+    /// `sload16_offset`
+    Sload16Offset,
+    /// `uload32_offset`
+    Uload32Offset,
+    /// `sload32_offset`
+    Sload32Offset,
+    /// `store_offset`
+    StoreOffset,
+    /// `store8_offset`
+    Store8Offset,
+    /// `store16_offset`
+    Store16Offset,
+    /// `store32_offset`
+    Store32Offset,
 }
 
 impl Rule {
@@ -871,6 +955,47 @@ impl Rule {
         Rule::FaddFneg,
         Rule::FsubFneg,
         Rule::FmulFneg,
+        Rule::BrifSame,
+        Rule::BrifConst,
+        Rule::BrifZero,
+        Rule::BrifEqZero,
+        Rule::TrapzConst,
+        Rule::TrapnzZero,
+        Rule::TrapzZero,
+        Rule::TrapnzConst,
+        Rule::TrapzEqZero,
+        Rule::TrapnzEqZero,
+        Rule::TrapzKnown,
+        Rule::Store8Uext,
+        Rule::Store8Sext,
+        Rule::Store8UextLow,
+        Rule::Store8SextLow,
+        Rule::Store8Reduce,
+        Rule::Store8Mask,
+        Rule::Store16Uext,
+        Rule::Store16Sext,
+        Rule::Store16UextLow,
+        Rule::Store16SextLow,
+        Rule::Store16Reduce,
+        Rule::Store16Mask,
+        Rule::Store32Uext,
+        Rule::Store32Sext,
+        Rule::Store32Mask,
+        Rule::StoreReduce8,
+        Rule::StoreReduce16,
+        Rule::StoreReduce32,
+        Rule::StoreBitcast,
+        Rule::LoadOffset,
+        Rule::Uload8Offset,
+        Rule::Sload8Offset,
+        Rule::Uload16Offset,
+        Rule::Sload16Offset,
+        Rule::Uload32Offset,
+        Rule::Sload32Offset,
+        Rule::StoreOffset,
+        Rule::Store8Offset,
+        Rule::Store16Offset,
+        Rule::Store32Offset,
     ];
 
     /// The name in the text.
@@ -1160,8 +1285,112 @@ impl Rule {
             Rule::FaddFneg => "fadd_fneg",
             Rule::FsubFneg => "fsub_fneg",
             Rule::FmulFneg => "fmul_fneg",
+            Rule::BrifSame => "brif_same",
+            Rule::BrifConst => "brif_const",
+            Rule::BrifZero => "brif_zero",
+            Rule::BrifEqZero => "brif_eq_zero",
+            Rule::TrapzConst => "trapz_const",
+            Rule::TrapnzZero => "trapnz_zero",
+            Rule::TrapzZero => "trapz_zero",
+            Rule::TrapnzConst => "trapnz_const",
+            Rule::TrapzEqZero => "trapz_eq_zero",
+            Rule::TrapnzEqZero => "trapnz_eq_zero",
+            Rule::TrapzKnown => "trapz_known",
+            Rule::Store8Uext => "store8_uext",
+            Rule::Store8Sext => "store8_sext",
+            Rule::Store8UextLow => "store8_uext_low",
+            Rule::Store8SextLow => "store8_sext_low",
+            Rule::Store8Reduce => "store8_reduce",
+            Rule::Store8Mask => "store8_mask",
+            Rule::Store16Uext => "store16_uext",
+            Rule::Store16Sext => "store16_sext",
+            Rule::Store16UextLow => "store16_uext_low",
+            Rule::Store16SextLow => "store16_sext_low",
+            Rule::Store16Reduce => "store16_reduce",
+            Rule::Store16Mask => "store16_mask",
+            Rule::Store32Uext => "store32_uext",
+            Rule::Store32Sext => "store32_sext",
+            Rule::Store32Mask => "store32_mask",
+            Rule::StoreReduce8 => "store_reduce8",
+            Rule::StoreReduce16 => "store_reduce16",
+            Rule::StoreReduce32 => "store_reduce32",
+            Rule::StoreBitcast => "store_bitcast",
+            Rule::LoadOffset => "load_offset",
+            Rule::Uload8Offset => "uload8_offset",
+            Rule::Sload8Offset => "sload8_offset",
+            Rule::Uload16Offset => "uload16_offset",
+            Rule::Sload16Offset => "sload16_offset",
+            Rule::Uload32Offset => "uload32_offset",
+            Rule::Sload32Offset => "sload32_offset",
+            Rule::StoreOffset => "store_offset",
+            Rule::Store8Offset => "store8_offset",
+            Rule::Store16Offset => "store16_offset",
+            Rule::Store32Offset => "store32_offset",
         }
     }
+}
+
+/// What the sources of a root look for.
+#[inline]
+pub(crate) fn sources(root: Opcode) -> &'static Sources {
+    static SOURCES: [Sources; Opcode::ALL.len()] = {
+        let mut all = [Sources::NONE; Opcode::ALL.len()];
+        all[Opcode::Brif as usize] = Sources::ANY;
+        all[Opcode::Trapz as usize] = Sources::ANY;
+        all[Opcode::Trapnz as usize] = Sources::of(&[Opcode::Icmp, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Load as usize] = Sources::of(&[Opcode::Iadd]);
+        all[Opcode::Store as usize] = Sources::of(&[Opcode::Iadd, Opcode::Ireduce, Opcode::Bitcast]);
+        all[Opcode::Uload8 as usize] = Sources::of(&[Opcode::Iadd]);
+        all[Opcode::Sload8 as usize] = Sources::of(&[Opcode::Iadd]);
+        all[Opcode::Istore8 as usize] = Sources::of(&[Opcode::Iadd, Opcode::Band, Opcode::Ireduce, Opcode::Uextend, Opcode::Sextend]);
+        all[Opcode::Uload16 as usize] = Sources::of(&[Opcode::Iadd]);
+        all[Opcode::Sload16 as usize] = Sources::of(&[Opcode::Iadd]);
+        all[Opcode::Istore16 as usize] = Sources::of(&[Opcode::Iadd, Opcode::Band, Opcode::Ireduce, Opcode::Uextend, Opcode::Sextend]);
+        all[Opcode::Uload32 as usize] = Sources::of(&[Opcode::Iadd]);
+        all[Opcode::Sload32 as usize] = Sources::of(&[Opcode::Iadd]);
+        all[Opcode::Istore32 as usize] = Sources::of(&[Opcode::Iadd, Opcode::Band, Opcode::Uextend, Opcode::Sextend]);
+        all[Opcode::Select as usize] = Sources::of(&[Opcode::Select, Opcode::Icmp, Opcode::Uextend, Opcode::Sextend, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Bitselect as usize] = Sources::of(&[Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Bmask as usize] = Sources::of(&[Opcode::Icmp, Opcode::Uextend]);
+        all[Opcode::Icmp as usize] = Sources::of(&[Opcode::Iadd, Opcode::Isub, Opcode::Band, Opcode::Bnot, Opcode::Uextend, Opcode::Sextend, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Iadd as usize] = Sources::of(&[Opcode::Isub, Opcode::Ineg, Opcode::Band, Opcode::Bnot, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Isub as usize] = Sources::of(&[Opcode::Iadd, Opcode::Isub, Opcode::Ineg, Opcode::Bor, Opcode::Bxor, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Ineg as usize] = Sources::of(&[Opcode::Iadd, Opcode::Isub, Opcode::Ineg, Opcode::Bnot]);
+        all[Opcode::Iabs as usize] = Sources::of(&[Opcode::Ineg, Opcode::Iabs]);
+        all[Opcode::Imul as usize] = Sources::of(&[Opcode::Ineg, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Smin as usize] = Sources::of(&[Opcode::Smin]);
+        all[Opcode::Smax as usize] = Sources::of(&[Opcode::Ineg, Opcode::Smax]);
+        all[Opcode::Umin as usize] = Sources::of(&[Opcode::Umin, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Umax as usize] = Sources::of(&[Opcode::Umax, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Udiv as usize] = Sources::of(&[Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Sdiv as usize] = Sources::of(&[Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Urem as usize] = Sources::of(&[Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Srem as usize] = Sources::of(&[Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Band as usize] = Sources::of(&[Opcode::Icmp, Opcode::Bor, Opcode::Bnot, Opcode::Uextend, Opcode::Sextend, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Bor as usize] = Sources::of(&[Opcode::Band, Opcode::Bxor, Opcode::Bnot, Opcode::Ishl, Opcode::Ushr, Opcode::Uextend, Opcode::Sextend, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Bxor as usize] = Sources::of(&[Opcode::Bxor, Opcode::Bnot, Opcode::Uextend, Opcode::Sextend, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Bnot as usize] = Sources::of(&[Opcode::Iadd, Opcode::Bnot]);
+        all[Opcode::Rotl as usize] = Sources::of(&[Opcode::Ineg, Opcode::Band, Opcode::Uextend, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Rotr as usize] = Sources::of(&[Opcode::Ineg, Opcode::Band, Opcode::Uextend, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Ishl as usize] = Sources::of(&[Opcode::Band, Opcode::Ireduce, Opcode::Uextend, Opcode::Sextend, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Ushr as usize] = Sources::of(&[Opcode::Band, Opcode::Ireduce, Opcode::Uextend, Opcode::Sextend, Opcode::Iconcat, Opcode::Splat]);
+        all[Opcode::Sshr as usize] = Sources::ANY;
+        all[Opcode::Bitrev as usize] = Sources::of(&[Opcode::Bitrev]);
+        all[Opcode::Bswap as usize] = Sources::of(&[Opcode::Bswap]);
+        all[Opcode::Ireduce as usize] = Sources::of(&[Opcode::Iadd, Opcode::Isub, Opcode::Ineg, Opcode::Imul, Opcode::Band, Opcode::Bor, Opcode::Bxor, Opcode::Bnot, Opcode::Ishl, Opcode::Ushr, Opcode::Sshr, Opcode::Ireduce, Opcode::Uextend, Opcode::Sextend]);
+        all[Opcode::Uextend as usize] = Sources::of(&[Opcode::Ireduce, Opcode::Uextend]);
+        all[Opcode::Sextend as usize] = Sources::ANY;
+        all[Opcode::Bitcast as usize] = Sources::of(&[Opcode::Bitcast]);
+        all[Opcode::Fcmp as usize] = Sources::of(&[Opcode::Fneg]);
+        all[Opcode::Fadd as usize] = Sources::of(&[Opcode::Fneg]);
+        all[Opcode::Fsub as usize] = Sources::of(&[Opcode::Fneg]);
+        all[Opcode::Fmul as usize] = Sources::of(&[Opcode::Fneg]);
+        all[Opcode::Fneg as usize] = Sources::of(&[Opcode::Fneg]);
+        all[Opcode::Fabs as usize] = Sources::of(&[Opcode::Fneg, Opcode::Fabs, Opcode::Fcopysign]);
+        all[Opcode::Fcopysign as usize] = Sources::of(&[Opcode::Fneg, Opcode::Fabs, Opcode::Fcopysign]);
+        all
+    };
+    &SOURCES[root as usize]
 }
 
 /// The value that the first matching rule makes of the request.
@@ -1206,6 +1435,27 @@ pub(super) fn match_request(g: &mut impl Graph, request: &InstData) -> Option<Va
         Opcode::Fneg => match_fneg(g, request),
         Opcode::Fabs => match_fabs(g, request),
         Opcode::Fcopysign => match_fcopysign(g, request),
+        _ => None,
+    }
+}
+
+/// What the first matching rule puts in the place of an instruction that is executed for its effect.
+pub(super) fn match_effect(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    match request.opcode() {
+        Opcode::Brif => match_brif(g, request),
+        Opcode::Trapz => match_trapz(g, request),
+        Opcode::Trapnz => match_trapnz(g, request),
+        Opcode::Load => match_load(g, request),
+        Opcode::Store => match_store(g, request),
+        Opcode::Uload8 => match_uload8(g, request),
+        Opcode::Sload8 => match_sload8(g, request),
+        Opcode::Istore8 => match_istore8(g, request),
+        Opcode::Uload16 => match_uload16(g, request),
+        Opcode::Sload16 => match_sload16(g, request),
+        Opcode::Istore16 => match_istore16(g, request),
+        Opcode::Uload32 => match_uload32(g, request),
+        Opcode::Sload32 => match_sload32(g, request),
+        Opcode::Istore32 => match_istore32(g, request),
         _ => None,
     }
 }
@@ -3660,6 +3910,344 @@ fn match_fcopysign(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     if d1.opcode() == Opcode::Fcopysign {
         let &[_, a1_1] = d1.args() else { return None };
         if let Some(value) = copysign_sign(g, ty, a0, a1_1) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_brif(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0] = request.args() else { return None };
+    if g.has_one_destination(request) && let Some(value) = brif_same(g) {
+        return Some(value);
+    }
+    if let Some(c0) = constant(g, a0) {
+        if let Some(value) = brif_const(g, ty, c0) {
+            return Some(value);
+        }
+        if c0.is(0) && let Some(value) = brif_zero(g) {
+            return Some(value);
+        }
+    }
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Icmp {
+        let &[a0_0, a0_1] = d0.args() else { return None };
+        if let Some(c0_1) = constant(g, a0_1) && condition(&d0) == IntCC::Equal && c0_1.is(0) && let Some(value) = brif_eq_zero(g, a0_0) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_trapz(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0] = request.args() else { return None };
+    if let Some(c0) = constant(g, a0) {
+        if let Some(value) = trapz_const(g, ty, c0) {
+            return Some(value);
+        }
+        if c0.is(0) && let Some(value) = trapz_zero(g, request) {
+            return Some(value);
+        }
+    }
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Icmp {
+        let &[a0_0, a0_1] = d0.args() else { return None };
+        if let Some(c0_1) = constant(g, a0_1) && condition(&d0) == IntCC::Equal && c0_1.is(0) && let Some(value) = trapz_eq_zero(g, request, a0_0) {
+            return Some(value);
+        }
+    }
+    if let Some(value) = trapz_known(g, ty, a0) {
+        return Some(value);
+    }
+    None
+}
+
+#[inline(never)]
+fn match_trapnz(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0] = request.args() else { return None };
+    if let Some(c0) = constant(g, a0) {
+        if c0.is(0) && let Some(value) = trapnz_zero(g) {
+            return Some(value);
+        }
+        if let Some(value) = trapnz_const(g, request, ty, c0) {
+            return Some(value);
+        }
+    }
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Icmp {
+        let &[a0_0, a0_1] = d0.args() else { return None };
+        if let Some(c0_1) = constant(g, a0_1) && condition(&d0) == IntCC::Equal && c0_1.is(0) && let Some(value) = trapnz_eq_zero(g, request, a0_0) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_load(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = request.controlling_type();
+    let &[a0] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Iadd {
+        let &[a0_0, a0_1] = d0.args() else { return None };
+        if let Some(c0_1) = constant(g, a0_1) && let Some(value) = load_offset(g, request, ty, a0_0, c0_1, offset(g, request)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_store(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0, a1] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    match d0.opcode() {
+        Opcode::Ireduce => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = store_reduce8(g, request, ty, a1, a0_0) {
+                return Some(value);
+            }
+            if let Some(value) = store_reduce16(g, request, ty, a1, a0_0) {
+                return Some(value);
+            }
+            if let Some(value) = store_reduce32(g, request, ty, a1, a0_0) {
+                return Some(value);
+            }
+        }
+        Opcode::Bitcast => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = store_bitcast(g, request, ty, a1, a0_0) {
+                return Some(value);
+            }
+        }
+        _ => {}
+    }
+    let d1 = definition(g, a1);
+    if d1.opcode() == Opcode::Iadd {
+        let &[a1_0, a1_1] = d1.args() else { return None };
+        if let Some(c1_1) = constant(g, a1_1) && let Some(value) = store_offset(g, request, a1_0, a0, c1_1, offset(g, request)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_uload8(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = request.controlling_type();
+    let &[a0] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Iadd {
+        let &[a0_0, a0_1] = d0.args() else { return None };
+        if let Some(c0_1) = constant(g, a0_1) && let Some(value) = uload8_offset(g, request, ty, a0_0, c0_1, offset(g, request)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_sload8(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = request.controlling_type();
+    let &[a0] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Iadd {
+        let &[a0_0, a0_1] = d0.args() else { return None };
+        if let Some(c0_1) = constant(g, a0_1) && let Some(value) = sload8_offset(g, request, ty, a0_0, c0_1, offset(g, request)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_istore8(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0, a1] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    match d0.opcode() {
+        Opcode::Uextend => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = store8_uext(g, request, a1, a0_0) {
+                return Some(value);
+            }
+            if let Some(value) = store8_uext_low(g, request, a1, a0_0) {
+                return Some(value);
+            }
+        }
+        Opcode::Sextend => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = store8_sext(g, request, a1, a0_0) {
+                return Some(value);
+            }
+            if let Some(value) = store8_sext_low(g, request, a1, a0_0) {
+                return Some(value);
+            }
+        }
+        Opcode::Ireduce => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = store8_reduce(g, request, a1, a0_0) {
+                return Some(value);
+            }
+        }
+        Opcode::Band => {
+            let &[a0_0, a0_1] = d0.args() else { return None };
+            if let Some(c0_1) = constant(g, a0_1) && let Some(value) = store8_mask(g, request, ty, a1, a0_0, c0_1) {
+                return Some(value);
+            }
+        }
+        _ => {}
+    }
+    let d1 = definition(g, a1);
+    if d1.opcode() == Opcode::Iadd {
+        let &[a1_0, a1_1] = d1.args() else { return None };
+        if let Some(c1_1) = constant(g, a1_1) && let Some(value) = store8_offset(g, request, a1_0, a0, c1_1, offset(g, request)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_uload16(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = request.controlling_type();
+    let &[a0] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Iadd {
+        let &[a0_0, a0_1] = d0.args() else { return None };
+        if let Some(c0_1) = constant(g, a0_1) && let Some(value) = uload16_offset(g, request, ty, a0_0, c0_1, offset(g, request)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_sload16(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = request.controlling_type();
+    let &[a0] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Iadd {
+        let &[a0_0, a0_1] = d0.args() else { return None };
+        if let Some(c0_1) = constant(g, a0_1) && let Some(value) = sload16_offset(g, request, ty, a0_0, c0_1, offset(g, request)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_istore16(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0, a1] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    match d0.opcode() {
+        Opcode::Uextend => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = store16_uext(g, request, a1, a0_0) {
+                return Some(value);
+            }
+            if let Some(value) = store16_uext_low(g, request, a1, a0_0) {
+                return Some(value);
+            }
+        }
+        Opcode::Sextend => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = store16_sext(g, request, a1, a0_0) {
+                return Some(value);
+            }
+            if let Some(value) = store16_sext_low(g, request, a1, a0_0) {
+                return Some(value);
+            }
+        }
+        Opcode::Ireduce => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = store16_reduce(g, request, a1, a0_0) {
+                return Some(value);
+            }
+        }
+        Opcode::Band => {
+            let &[a0_0, a0_1] = d0.args() else { return None };
+            if let Some(c0_1) = constant(g, a0_1) && let Some(value) = store16_mask(g, request, ty, a1, a0_0, c0_1) {
+                return Some(value);
+            }
+        }
+        _ => {}
+    }
+    let d1 = definition(g, a1);
+    if d1.opcode() == Opcode::Iadd {
+        let &[a1_0, a1_1] = d1.args() else { return None };
+        if let Some(c1_1) = constant(g, a1_1) && let Some(value) = store16_offset(g, request, a1_0, a0, c1_1, offset(g, request)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_uload32(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Iadd {
+        let &[a0_0, a0_1] = d0.args() else { return None };
+        if let Some(c0_1) = constant(g, a0_1) && let Some(value) = uload32_offset(g, request, ty, a0_0, c0_1, offset(g, request)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_sload32(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    if d0.opcode() == Opcode::Iadd {
+        let &[a0_0, a0_1] = d0.args() else { return None };
+        if let Some(c0_1) = constant(g, a0_1) && let Some(value) = sload32_offset(g, request, ty, a0_0, c0_1, offset(g, request)) {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[inline(never)]
+fn match_istore32(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    let ty = g.ty(request.args()[0]);
+    let &[a0, a1] = request.args() else { return None };
+    let d0 = definition(g, a0);
+    match d0.opcode() {
+        Opcode::Uextend => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = store32_uext(g, request, a1, a0_0) {
+                return Some(value);
+            }
+        }
+        Opcode::Sextend => {
+            let &[a0_0] = d0.args() else { return None };
+            if let Some(value) = store32_sext(g, request, a1, a0_0) {
+                return Some(value);
+            }
+        }
+        Opcode::Band => {
+            let &[a0_0, a0_1] = d0.args() else { return None };
+            if let Some(c0_1) = constant(g, a0_1) && let Some(value) = store32_mask(g, request, ty, a1, a0_0, c0_1) {
+                return Some(value);
+            }
+        }
+        _ => {}
+    }
+    let d1 = definition(g, a1);
+    if d1.opcode() == Opcode::Iadd {
+        let &[a1_0, a1_1] = d1.args() else { return None };
+        if let Some(c1_1) = constant(g, a1_1) && let Some(value) = store32_offset(g, request, a1_0, a0, c1_1, offset(g, request)) {
             return Some(value);
         }
     }
@@ -6381,6 +6969,375 @@ fn fsub_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> 
 fn fmul_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if matches!(ty, types::F32 | types::F64 | types::F64X2 | types::F32X4) && g.may_apply(Rule::FmulFneg) {
         Some(g.make(InstData::binary(Opcode::Fmul, ty, [x, y])))
+    } else {
+        None
+    }
+}
+
+/// `brif(c, a, a) => jump(a)`
+fn brif_same(g: &mut impl Graph) -> Option<Effect> {
+    if g.may_apply(Rule::BrifSame) {
+        Some(Effect::Jump(0))
+    } else {
+        None
+    }
+}
+
+/// `brif(C, a, b) => jump(a) where C != 0`
+fn brif_const(g: &mut impl Graph, ty: Type, c: Bits) -> Option<Effect> {
+    if c != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::BrifConst) {
+        Some(Effect::Jump(0))
+    } else {
+        None
+    }
+}
+
+/// `brif(0, a, b) => jump(b)`
+fn brif_zero(g: &mut impl Graph) -> Option<Effect> {
+    if g.may_apply(Rule::BrifZero) {
+        Some(Effect::Jump(1))
+    } else {
+        None
+    }
+}
+
+/// `brif(icmp eq (x, 0), a, b) => brif(x, b, a)`
+fn brif_eq_zero(g: &mut impl Graph, x: Value) -> Option<Effect> {
+    if g.may_apply(Rule::BrifEqZero) {
+        Some(Effect::Branch(x, [1, 0]))
+    } else {
+        None
+    }
+}
+
+/// `trapz(C) => nop where C != 0`
+fn trapz_const(g: &mut impl Graph, ty: Type, c: Bits) -> Option<Effect> {
+    if c != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::TrapzConst) {
+        Some(Effect::Nothing)
+    } else {
+        None
+    }
+}
+
+/// `trapnz(0) => nop`
+fn trapnz_zero(g: &mut impl Graph) -> Option<Effect> {
+    if g.may_apply(Rule::TrapnzZero) {
+        Some(Effect::Nothing)
+    } else {
+        None
+    }
+}
+
+/// `trapz(0) => trap`
+fn trapz_zero(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    if g.may_apply(Rule::TrapzZero) {
+        Some(Effect::Inst(trap(request)))
+    } else {
+        None
+    }
+}
+
+/// `trapnz(C) => trap where C != 0`
+fn trapnz_const(g: &mut impl Graph, request: &InstData, ty: Type, c: Bits) -> Option<Effect> {
+    if c != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::TrapnzConst) {
+        Some(Effect::Inst(trap(request)))
+    } else {
+        None
+    }
+}
+
+/// `trapz(icmp eq (x, 0)) => trapnz(x)`
+fn trapz_eq_zero(g: &mut impl Graph, request: &InstData, x: Value) -> Option<Effect> {
+    if g.may_apply(Rule::TrapzEqZero) {
+        Some(Effect::Inst(cond_trap(g, request, Opcode::Trapnz, x)))
+    } else {
+        None
+    }
+}
+
+/// `trapnz(icmp eq (x, 0)) => trapz(x)`
+fn trapnz_eq_zero(g: &mut impl Graph, request: &InstData, x: Value) -> Option<Effect> {
+    if g.may_apply(Rule::TrapnzEqZero) {
+        Some(Effect::Inst(cond_trap(g, request, Opcode::Trapz, x)))
+    } else {
+        None
+    }
+}
+
+/// `trapz(x) => nop where ones(x) != 0`
+fn trapz_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Effect> {
+    if ones(g, x) != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::TrapzKnown) {
+        Some(Effect::Nothing)
+    } else {
+        None
+    }
+}
+
+/// `istore8(uextend(x: i8), p) => store(x, p)`
+fn store8_uext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if g.ty(x) == types::I8 && g.may_apply(Rule::Store8Uext) {
+        Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore8(sextend(x: i8), p) => store(x, p)`
+fn store8_sext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if g.ty(x) == types::I8 && g.may_apply(Rule::Store8Sext) {
+        Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore8(uextend.W(x: N), p) => istore8(x, p)`
+fn store8_uext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if matches!(g.ty(x), types::I16 | types::I32) && g.may_apply(Rule::Store8UextLow) {
+        Some(Effect::Inst(store(request, Opcode::Istore8, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore8(sextend.W(x: N), p) => istore8(x, p)`
+fn store8_sext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if matches!(g.ty(x), types::I16 | types::I32) && g.may_apply(Rule::Store8SextLow) {
+        Some(Effect::Inst(store(request, Opcode::Istore8, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore8(ireduce.N(x: W), p) => istore8(x, p)`
+fn store8_reduce(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if matches!(g.ty(x), types::I32 | types::I64) && g.may_apply(Rule::Store8Reduce) {
+        Some(Effect::Inst(store(request, Opcode::Istore8, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore8(band(x, C), p) => istore8(x, p) where C & 255 == 255`
+fn store8_mask(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value, c: Bits) -> Option<Effect> {
+    if (c & Bits::new(ty.lane_bits(), 255)) == Bits::new(ty.lane_bits(), 255) && g.may_apply(Rule::Store8Mask) {
+        Some(Effect::Inst(store(request, Opcode::Istore8, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore16(uextend(x: i16), p) => store(x, p)`
+fn store16_uext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if g.ty(x) == types::I16 && g.may_apply(Rule::Store16Uext) {
+        Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore16(sextend(x: i16), p) => store(x, p)`
+fn store16_sext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if g.ty(x) == types::I16 && g.may_apply(Rule::Store16Sext) {
+        Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore16(uextend.W(x: N), p) => istore16(x, p)`
+fn store16_uext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if g.ty(x) == types::I32 && g.may_apply(Rule::Store16UextLow) {
+        Some(Effect::Inst(store(request, Opcode::Istore16, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore16(sextend.W(x: N), p) => istore16(x, p)`
+fn store16_sext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if g.ty(x) == types::I32 && g.may_apply(Rule::Store16SextLow) {
+        Some(Effect::Inst(store(request, Opcode::Istore16, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore16(ireduce.N(x: W), p) => istore16(x, p)`
+fn store16_reduce(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if g.ty(x) == types::I64 && g.may_apply(Rule::Store16Reduce) {
+        Some(Effect::Inst(store(request, Opcode::Istore16, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore16(band(x, C), p) => istore16(x, p) where C & 65535 == 65535`
+fn store16_mask(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value, c: Bits) -> Option<Effect> {
+    if (c & Bits::new(ty.lane_bits(), 65535)) == Bits::new(ty.lane_bits(), 65535) && g.may_apply(Rule::Store16Mask) {
+        Some(Effect::Inst(store(request, Opcode::Istore16, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore32(uextend(x: i32), p) => store(x, p)`
+fn store32_uext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if g.ty(x) == types::I32 && g.may_apply(Rule::Store32Uext) {
+        Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore32(sextend(x: i32), p) => store(x, p)`
+fn store32_sext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
+    if g.ty(x) == types::I32 && g.may_apply(Rule::Store32Sext) {
+        Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `istore32(band(x, C), p) => istore32(x, p) where C & 4294967295 == 4294967295`
+fn store32_mask(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value, c: Bits) -> Option<Effect> {
+    if (c & Bits::new(ty.lane_bits(), 4294967295)) == Bits::new(ty.lane_bits(), 4294967295) && g.may_apply(Rule::Store32Mask) {
+        Some(Effect::Inst(store(request, Opcode::Istore32, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `store(ireduce.i8(x), p) => istore8(x, p)`
+fn store_reduce8(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value) -> Option<Effect> {
+    if ty == types::I8 && matches!(g.ty(x), types::I16 | types::I32 | types::I64) && g.may_apply(Rule::StoreReduce8) {
+        Some(Effect::Inst(store(request, Opcode::Istore8, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `store(ireduce.i16(x), p) => istore16(x, p)`
+fn store_reduce16(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value) -> Option<Effect> {
+    if ty == types::I16 && matches!(g.ty(x), types::I32 | types::I64) && g.may_apply(Rule::StoreReduce16) {
+        Some(Effect::Inst(store(request, Opcode::Istore16, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `store(ireduce.i32(x), p) => istore32(x, p)`
+fn store_reduce32(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value) -> Option<Effect> {
+    if ty == types::I32 && g.ty(x) == types::I64 && g.may_apply(Rule::StoreReduce32) {
+        Some(Effect::Inst(store(request, Opcode::Istore32, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `store(bitcast.T(x: U), p) => store(x, p) at any, T = f32 | f64 | i32 | i64, U = f32 | f64 | i32 | i64`
+fn store_bitcast(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value) -> Option<Effect> {
+    if matches!(ty, types::I32 | types::I64 | types::F32 | types::F64) && ty.lane_count() == g.ty(x).lane_count() && g.may_apply(Rule::StoreBitcast) {
+        Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
+    } else {
+        None
+    }
+}
+
+/// `load(iadd(p, C), O) => load(p, O + C) at any`
+fn load_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
+    if is_offset(o + c) && g.may_apply(Rule::LoadOffset) {
+        Some(Effect::Inst(load(request, Opcode::Load, ty, p, (o + c).signed() as i32)))
+    } else {
+        None
+    }
+}
+
+/// `uload8(iadd(p, C), O) => uload8(p, O + C)`
+fn uload8_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
+    if is_offset(o + c) && g.may_apply(Rule::Uload8Offset) {
+        Some(Effect::Inst(load(request, Opcode::Uload8, ty, p, (o + c).signed() as i32)))
+    } else {
+        None
+    }
+}
+
+/// `sload8(iadd(p, C), O) => sload8(p, O + C)`
+fn sload8_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
+    if is_offset(o + c) && g.may_apply(Rule::Sload8Offset) {
+        Some(Effect::Inst(load(request, Opcode::Sload8, ty, p, (o + c).signed() as i32)))
+    } else {
+        None
+    }
+}
+
+/// `uload16(iadd(p, C), O) => uload16(p, O + C)`
+fn uload16_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
+    if is_offset(o + c) && g.may_apply(Rule::Uload16Offset) {
+        Some(Effect::Inst(load(request, Opcode::Uload16, ty, p, (o + c).signed() as i32)))
+    } else {
+        None
+    }
+}
+
+/// `sload16(iadd(p, C), O) => sload16(p, O + C)`
+fn sload16_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
+    if is_offset(o + c) && g.may_apply(Rule::Sload16Offset) {
+        Some(Effect::Inst(load(request, Opcode::Sload16, ty, p, (o + c).signed() as i32)))
+    } else {
+        None
+    }
+}
+
+/// `uload32(iadd(p, C), O) => uload32(p, O + C)`
+fn uload32_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
+    if is_offset(o + c) && g.may_apply(Rule::Uload32Offset) {
+        Some(Effect::Inst(load(request, Opcode::Uload32, ty, p, (o + c).signed() as i32)))
+    } else {
+        None
+    }
+}
+
+/// `sload32(iadd(p, C), O) => sload32(p, O + C)`
+fn sload32_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
+    if is_offset(o + c) && g.may_apply(Rule::Sload32Offset) {
+        Some(Effect::Inst(load(request, Opcode::Sload32, ty, p, (o + c).signed() as i32)))
+    } else {
+        None
+    }
+}
+
+/// `store(x, iadd(p, C), O) => store(x, p, O + C) at any`
+fn store_offset(g: &mut impl Graph, request: &InstData, p: Value, x: Value, c: Bits, o: Bits) -> Option<Effect> {
+    if is_offset(o + c) && g.may_apply(Rule::StoreOffset) {
+        Some(Effect::Inst(store(request, Opcode::Store, x, p, (o + c).signed() as i32)))
+    } else {
+        None
+    }
+}
+
+/// `istore8(x, iadd(p, C), O) => istore8(x, p, O + C)`
+fn store8_offset(g: &mut impl Graph, request: &InstData, p: Value, x: Value, c: Bits, o: Bits) -> Option<Effect> {
+    if is_offset(o + c) && g.may_apply(Rule::Store8Offset) {
+        Some(Effect::Inst(store(request, Opcode::Istore8, x, p, (o + c).signed() as i32)))
+    } else {
+        None
+    }
+}
+
+/// `istore16(x, iadd(p, C), O) => istore16(x, p, O + C)`
+fn store16_offset(g: &mut impl Graph, request: &InstData, p: Value, x: Value, c: Bits, o: Bits) -> Option<Effect> {
+    if is_offset(o + c) && g.may_apply(Rule::Store16Offset) {
+        Some(Effect::Inst(store(request, Opcode::Istore16, x, p, (o + c).signed() as i32)))
+    } else {
+        None
+    }
+}
+
+/// `istore32(x, iadd(p, C), O) => istore32(x, p, O + C)`
+fn store32_offset(g: &mut impl Graph, request: &InstData, p: Value, x: Value, c: Bits, o: Bits) -> Option<Effect> {
+    if is_offset(o + c) && g.may_apply(Rule::Store32Offset) {
+        Some(Effect::Inst(store(request, Opcode::Istore32, x, p, (o + c).signed() as i32)))
     } else {
         None
     }

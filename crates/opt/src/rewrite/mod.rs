@@ -3,6 +3,7 @@
 //! A *request* is an instruction that does not exist yet: an [`InstData`] with finished operands. Every request goes
 //! through [`Graph::make`], the one constructor: constants are folded, operands put in order, the rules of the root are
 //! tried, equal instructions looked up, and only then a new one is made. The right-hand side of a rule is again a request.
+//! What is executed for its effect stays where it is: a rule on it puts an [`Effect`] in its place.
 //!
 //! Constants stand on the right of commutative opcodes and of comparisons; the rules rely on that.
 //!
@@ -11,6 +12,7 @@
 //! | `generated.rs` | the matcher of the proved rules, written by `kingpost rules generate` |
 //! | `support.rs` | what it calls |
 //! | `applications.rs` | which rules may be applied, and how often each was |
+//! | `sources.rs` | which operands the rules of a root look for |
 //! | `bits.rs` | constants of rules |
 //! | `divide.rs` | divisions by constants |
 
@@ -19,11 +21,13 @@ mod bits;
 mod divide;
 #[rustfmt::skip]
 mod generated;
+mod sources;
 mod support;
 
 pub use applications::{Applications, RuleLimits};
 pub use bits::Bits;
 pub use generated::Rule;
+pub(crate) use generated::sources;
 use kingpost_ir::{InstData, Opcode, Type, Value};
 
 /// The graph of pure instructions, as rules see it.
@@ -53,10 +57,28 @@ pub trait Graph {
         false
     }
 
+    /// Whether both edges of the branch that is rewritten lead to one block with the same arguments.
+    fn has_one_destination(&self, _branch: &InstData) -> bool {
+        false
+    }
+
     /// Whether a rule that matches is to be applied; asked once for each application.
     fn may_apply(&mut self, _rule: Rule) -> bool {
         true
     }
+}
+
+/// What takes the place of an instruction that is executed for its effect: an access to memory, a trap, a branch.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Effect {
+    /// Nothing.
+    Nothing,
+    /// Another access, or another trap.
+    Inst(InstData),
+    /// A branch on this value to two of the edges of the old one, by their numbers: if it is not zero, and if it is.
+    Branch(Value, [usize; 2]),
+    /// A jump along one of the edges.
+    Jump(usize),
 }
 
 impl Rule {
@@ -69,6 +91,11 @@ impl Rule {
 /// The value that the first matching rule makes of the request, or a product of a division; `None` if there is neither.
 pub fn rewrite(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
     generated::match_request(graph, request).or_else(|| expand_division(graph, request))
+}
+
+/// What the first matching rule puts in the place of an instruction that is executed for its effect.
+pub fn replace_effect(graph: &mut impl Graph, request: &InstData) -> Option<Effect> {
+    generated::match_effect(graph, request)
 }
 
 /// What stands for a division by a constant, where no rule has it: faster, and longer.

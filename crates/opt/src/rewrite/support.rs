@@ -4,7 +4,7 @@ use super::Graph;
 use super::bits::Bits;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{I64, I128, INVALID};
-use kingpost_ir::{InstData, Opcode, Type, Value};
+use kingpost_ir::{InstData, Opcode, TrapCode, Type, Value};
 
 /// The pure instruction that defines a value; `nop` if there is none.
 #[inline]
@@ -58,6 +58,43 @@ pub(super) fn make_constant(g: &mut impl Graph, ty: Type, bits: Bits) -> Value {
     }
     let high = g.iconst(I64, (bits.unsigned() >> I64.bits()) as u64);
     g.make(InstData::binary(Opcode::Iconcat, I64, [low, high]))
+}
+
+/// The offset of an access, as wide as its address, which is the last operand.
+#[inline]
+pub(super) fn offset(g: &impl Graph, request: &InstData) -> Bits {
+    let width = request.args().last().map_or(I64.bits(), |&address| g.ty(address).bits());
+    Bits::new(width, request.offset().into())
+}
+
+/// Whether an instruction can have this offset.
+#[inline]
+pub(super) fn is_offset(offset: Bits) -> bool {
+    i32::try_from(offset.signed()).is_ok()
+}
+
+/// A load with the flags of another one.
+pub(super) fn load(request: &InstData, opcode: Opcode, ty: Type, address: Value, offset: i32) -> InstData {
+    InstData::load(opcode, ty, request.memflags().unwrap_or_default(), address, offset)
+}
+
+/// A store with the flags of another one.
+pub(super) fn store(request: &InstData, opcode: Opcode, value: Value, address: Value, offset: i32) -> InstData {
+    InstData::store(opcode, request.memflags().unwrap_or_default(), value, address, offset)
+}
+
+/// A trap on a condition with the code of another one.
+pub(super) fn cond_trap(g: &impl Graph, request: &InstData, opcode: Opcode, condition: Value) -> InstData {
+    InstData::cond_trap(opcode, g.ty(condition), condition, code(request))
+}
+
+/// A trap with the code of one on a condition.
+pub(super) fn trap(request: &InstData) -> InstData {
+    InstData::trap(code(request))
+}
+
+fn code(request: &InstData) -> TrapCode {
+    request.trap_code().unwrap_or(TrapCode::HEAP_OUT_OF_BOUNDS)
 }
 
 /// The condition of a comparison.

@@ -4,7 +4,7 @@ use crate::table::Table;
 use cranelift_entity::EntityRef;
 use kingpost_ir::type_class::Allowed;
 use kingpost_ir::{InstData, Opcode, Type, Value};
-use kingpost_opt::rewrite::{self, Graph, Rule};
+use kingpost_opt::rewrite::{self, Effect, Graph, Rule};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -26,6 +26,8 @@ pub(crate) enum Step {
     Make(InstData),
     /// A value of which only matters whether it is zero.
     Condition(Value),
+    /// An instruction that is executed for its effect, and whether its edges lead to one destination.
+    Effect(InstData, bool),
 }
 
 /// A rule that was applied, to a request or to a value as a condition, and what it made.
@@ -44,6 +46,9 @@ pub(crate) struct TestGraph {
     numbers: HashMap<InstData, Value>,
     pub(crate) applied: Vec<Application>,
     subjects: Vec<(Option<InstData>, Option<Value>)>,
+    has_one_destination: bool,
+    /// What rules made of the last such instruction.
+    pub(crate) effect: Option<Effect>,
     /// The applications that are not checked yet.
     pub(crate) unchecked: usize,
 }
@@ -71,7 +76,16 @@ impl std::fmt::Debug for TestGraph {
 impl TestGraph {
     pub(crate) fn new(matcher: Matcher) -> TestGraph {
         let (values, numbers, applied, subjects) = Default::default();
-        TestGraph { matcher, values, numbers, applied, subjects, unchecked: 0 }
+        TestGraph {
+            matcher,
+            values,
+            numbers,
+            applied,
+            subjects,
+            has_one_destination: false,
+            effect: None,
+            unchecked: 0,
+        }
     }
 
     pub(crate) fn run(&mut self, step: &Step) -> Value {
@@ -80,6 +94,14 @@ impl TestGraph {
             Step::Param(ty) => self.push(None, ty),
             Step::Keep(inst) => self.number(inst),
             Step::Make(inst) => self.make(inst),
+            Step::Effect(inst, has_one_destination) => {
+                self.has_one_destination = has_one_destination;
+                self.effect = match self.matcher.clone() {
+                    Matcher::Generated => rewrite::replace_effect(self, &inst),
+                    Matcher::Table(table) => table.replace_effect(self, &inst),
+                };
+                Value::new(0)
+            }
             Step::Condition(value) => {
                 self.subjects.push((None, Some(value)));
                 let made = match self.matcher.clone() {
@@ -153,6 +175,10 @@ impl Graph for TestGraph {
 
     fn iconst(&mut self, ty: Type, bits: u64) -> Value {
         self.number(InstData::iconst(ty, bits as i64))
+    }
+
+    fn has_one_destination(&self, _: &InstData) -> bool {
+        self.has_one_destination
     }
 
     fn may_apply(&mut self, rule: Rule) -> bool {

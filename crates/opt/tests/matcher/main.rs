@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use table::Table;
 
-const FILES: [&str; 2] = ["integers.rules", "floats.rules"];
+const FILES: [&str; 3] = ["integers.rules", "floats.rules", "effects.rules"];
 const GRAPHS: u32 = 150;
 
 fn read(name: &str) -> Vec<u8> {
@@ -57,7 +57,8 @@ fn try_graphs(table: &Arc<Table>, rule: usize, graphs: u32) -> BTreeSet<Rule> {
             let value = generated.run(step);
             assert_eq!(value, interpreted.run(step), "{step:?}\n{generated:?}\n{interpreted:?}");
             assert_eq!(generated.applied, interpreted.applied, "{step:?}\n{generated:?}\n{interpreted:?}");
-            meaning::check(&mut random, &generated);
+            assert_eq!(generated.effect, interpreted.effect, "{step:?}\n{generated:?}\n{interpreted:?}");
+            meaning::check(&mut random, &generated, step);
         }
         applied.extend(generated.applied.iter().map(|application| application.rule));
     }

@@ -1,19 +1,24 @@
 //! What a rule made has the value of what it was applied to, by the meanings of opcodes.
 
-use crate::graph::{Application, TestGraph};
+use crate::graph::{Application, Step, TestGraph};
 use crate::random::Random;
 use cranelift_entity::EntityRef;
 use kingpost_ir::{InstData, Opcode, Type, Value as IrValue};
-use kingpost_opt::rewrite::Graph;
-use kingpost_semantics::{Immediate, Operand, Operation, outcome};
+use kingpost_opt::rewrite::{Effect, Graph};
+use kingpost_semantics::{Immediate, Operand, Operation, outcome, stored};
 use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
 
 /// Operands that are tried for each application.
 const TRIES: usize = 6;
 
 /// Checks the applications of the last step.
-pub(crate) fn check(random: &mut Random, graph: &TestGraph) {
-    for application in &graph.applied[graph.unchecked..] {
+pub(crate) fn check(random: &mut Random, graph: &TestGraph, step: &Step) {
+    if let (Step::Effect(before, has_one_destination), Some(effect)) = (step, graph.effect) {
+        check_effect(random, graph, before, *has_one_destination, effect);
+    }
+    // The application that made an effect has no value.
+    let made = graph.applied[graph.unchecked..].iter().filter(|application| application.made.is_some());
+    for application in made {
         check_one(random, graph, application);
     }
 }
@@ -26,6 +31,31 @@ pub(crate) fn check_request(random: &mut Random, graph: &TestGraph, request: &In
     let params = meanings.params();
     compare(random, &terms, &params, [before, made, trap], |before, made| {
         assert!(before == made, "{request:?}: {before:?} became {made:?}\n{graph:?}");
+    });
+}
+
+/// Checks that an effect comes to what the instruction comes to: the same trap, the same edge, or the same bits at the same address.
+fn check_effect(random: &mut Random, graph: &TestGraph, before: &InstData, has_one_destination: bool, effect: Effect) {
+    let mut terms = Terms::raw();
+    let mut meanings = Meanings::new(graph, &mut terms);
+    let zero = meanings.terms.number(8, 0);
+    let edges = [0, u128::from(!has_one_destination)];
+    let sides = match effect {
+        Effect::Branch(value, order) => {
+            meanings.edge(before.args()[0], edges).zip(meanings.edge(value, order.map(|edge| edges[edge])))
+        }
+        Effect::Jump(edge) => {
+            let taken = meanings.terms.number(8, edges[edge]);
+            meanings.edge(before.args()[0], edges).map(|before| (before, taken))
+        }
+        Effect::Nothing => meanings.trap(before).map(|before| (before, zero)),
+        Effect::Inst(after) if before.trap_code().is_some() => meanings.trap(before).zip(meanings.trap(&after)),
+        Effect::Inst(after) => meanings.access(before).zip(meanings.access(&after)),
+    };
+    let Some((before_term, after_term)) = sides else { return };
+    let params = meanings.params();
+    compare(random, &terms, &params, [before_term, after_term, zero], |a, b| {
+        assert!(a == b, "{before:?} became {effect:?}\n{graph:?}");
     });
 }
 
@@ -115,6 +145,46 @@ impl<'a> Meanings<'a> {
         let operation = Operation { opcode: inst.opcode(), ty: inst.controlling_type(), immediate };
         let outcome = outcome(self.terms, &operation, &operands?)?;
         Some((outcome.results[0], outcome.trap))
+    }
+
+    /// The edge that a branch on a value takes: the first if it is not zero.
+    fn edge(&mut self, condition: IrValue, [then, otherwise]: [u128; 2]) -> Option<Term> {
+        let condition = self.value(condition)?;
+        let zero = self.terms.number(self.terms.width(condition), 0);
+        let is_zero = self.terms.eq(condition, zero);
+        let (then, otherwise) = (self.terms.number(8, then), self.terms.number(8, otherwise));
+        Some(self.terms.ite(is_zero, otherwise, then))
+    }
+
+    /// Whether a trap occurs.
+    fn trap(&mut self, inst: &InstData) -> Option<Term> {
+        match (inst.opcode(), inst.args()) {
+            (Opcode::Trapz, &[x]) => self.edge(x, [0, 1]),
+            (Opcode::Trapnz, &[x]) => self.edge(x, [1, 0]),
+            _ => Some(self.terms.number(8, 1)),
+        }
+    }
+
+    /// The address of an access, mixed with what a store leaves there or with how a load extends what it finds.
+    fn access(&mut self, inst: &InstData) -> Option<Term> {
+        let &address = inst.args().last()?;
+        let base = self.value(address)?;
+        let offset = Bits::new(self.terms.width(base), i128::from(inst.offset()) as u128);
+        let offset = self.terms.constant(offset);
+        let place = self.terms.add(base, offset);
+        let moved = match *inst.args() {
+            [x, _] => {
+                let (ty, bits) = (self.graph.ty(x), self.value(x)?);
+                let low = stored(self.terms, inst.opcode(), Operand { ty, bits })?;
+                if self.terms.width(low) > 64 {
+                    return Some(place);
+                }
+                self.terms.zero_extend(low, 64)
+            }
+            _ => self.terms.number(64, inst.opcode() as u128),
+        };
+        let place = self.terms.zero_extend(place, 64);
+        Some(self.terms.concat(place, moved))
     }
 
     fn params(&self) -> Vec<(Term, Type)> {

@@ -4,7 +4,7 @@ use crate::graph::{Step, result_type};
 use crate::table::Table;
 use cranelift_entity::EntityRef;
 use kingpost_ir::types::{I64, I128};
-use kingpost_ir::{Format, InstData, MemFlags, Opcode, Type, Value};
+use kingpost_ir::{DataFlowGraph, Format, InstData, MemFlags, Opcode, TrapCode, Type, Value};
 use kingpost_rules::ExprKind;
 use kingpost_rules::clif::{ClifRule, ClifTyping, Condition, ConditionName, Node, NodeKind};
 use std::collections::HashMap;
@@ -77,7 +77,10 @@ pub(crate) fn steps(random: &mut Random, table: &Table, index: usize) -> Vec<Ste
         builder.steps.push(Step::Condition(value));
         return builder.steps;
     }
-    if let Some(inst) = builder.inst(&rule.source) {
+    if let Some(opcode) = rule.effect() {
+        let (inst, has_one_destination) = builder.effect(opcode);
+        builder.steps.push(Step::Effect(inst, has_one_destination));
+    } else if let Some(inst) = builder.inst(&rule.source) {
         builder.steps.push(Step::Make(inst));
     }
     builder.steps
@@ -97,7 +100,7 @@ impl<'a> Builder<'a> {
             match step {
                 Step::Keep(known) if *known == inst => return Value::new(values),
                 Step::Param(_) | Step::Keep(_) => values += 1,
-                Step::Make(_) | Step::Condition(_) => {}
+                Step::Make(_) | Step::Condition(_) | Step::Effect(..) => {}
             }
         }
         self.push(Step::Keep(inst), result_type(&inst))
@@ -154,6 +157,7 @@ impl<'a> Builder<'a> {
                 };
                 self.constant(ty, bits)
             }
+            NodeKind::Edge(_) | NodeKind::Offset(_) => panic!("{node:?} is no operand"),
             NodeKind::Inst { .. } => match self.inst(node) {
                 Some(inst) => self.keep(inst),
                 None => self.push(Step::Param(ty), ty),
@@ -182,6 +186,36 @@ impl<'a> Builder<'a> {
             },
             _ => return None,
         })
+    }
+
+    /// The root of the source, executed for its effect, and whether its edges lead to one destination.
+    fn effect(&mut self, opcode: Opcode) -> (InstData, bool) {
+        let rule = self.rule;
+        let is_value = |node: &&Node| !matches!(node.kind, NodeKind::Edge(_) | NodeKind::Offset(_));
+        let args: Vec<Value> =
+            rule.source.operands().iter().filter(is_value).map(|operand| self.node(operand)).collect();
+        let offset = match self.random.below(4) {
+            0 => 0,
+            1 => self.random.next() as i32,
+            2 => i32::MAX - self.random.below(8) as i32,
+            _ => self.random.below(64) as i32,
+        };
+        let (flags, control) = (MemFlags::new(), self.typing.control(&rule.source));
+        let inst = match (opcode.format(), args.as_slice()) {
+            (Format::Load, &[p]) => InstData::load(opcode, control, flags, p, offset),
+            (Format::Store, &[x, p]) => InstData::store(opcode, flags, x, p, offset),
+            (Format::CondTrap, &[x]) => {
+                InstData::cond_trap(opcode, self.types[x.index()], x, TrapCode::HEAP_OUT_OF_BOUNDS)
+            }
+            (Format::Brif, &[x]) => {
+                let mut dfg = DataFlowGraph::default();
+                let dest = dfg.make_block();
+                let dest = dfg.block_call(dest, &[]);
+                dfg.brif_data(x, dest, dest)
+            }
+            _ => panic!("{opcode} with {args:?}"),
+        };
+        (inst, self.random.one_in(2))
     }
 
     fn condition(&mut self, opcode: Opcode, written: Option<&'a ConditionName>) -> Option<Condition> {

@@ -3,7 +3,7 @@
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Format, InstData, MemFlags, Opcode, Type, Value};
 use kingpost_opt::facts;
-use kingpost_opt::rewrite::{Graph, Rule};
+use kingpost_opt::rewrite::{Effect, Graph, Rule};
 use kingpost_rules::clif::{ClifRule, ClifTyping, Condition, ConditionName, Node, NodeKind, typings};
 use kingpost_rules::{BinaryOp, Expr, ExprKind, Function, Precondition, Predicate, Relation, UnaryOp};
 use std::collections::HashMap;
@@ -29,46 +29,72 @@ impl Table {
     }
 
     pub(crate) fn rewrite(&self, g: &mut impl Graph, request: &InstData) -> Option<Value> {
-        self.first(g, false, |rule, g| {
-            let mut found = Vec::new();
-            let ty = crate::graph::result_type(request);
-            inst(rule, g, &rule.source, ty, request, &Bound::default(), &mut found);
-            found
-        })
+        self.first(
+            g,
+            |rule| !rule.is_condition && rule.effect().is_none(),
+            |rule, g| match_request(rule, g, crate::graph::result_type(request), request),
+            |g, rule, bound, typing| build(g, &rule.target, bound, typing),
+        )
+    }
+
+    pub(crate) fn replace_effect(&self, g: &mut impl Graph, request: &InstData) -> Option<Effect> {
+        // What has no result counts as this type in a typing.
+        let has_result = !request.opcode().info().results.is_empty();
+        let ty = if has_result { crate::graph::result_type(request) } else { I64 };
+        self.first(
+            g,
+            |rule| rule.effect().is_some(),
+            |rule, g| match_request(rule, g, ty, request),
+            |g, rule, bound, typing| build_effect(g, rule, request, bound, typing),
+        )
     }
 
     pub(crate) fn simplify_condition(&self, g: &mut impl Graph, value: Value) -> Option<Value> {
-        self.first(g, true, |rule, g| {
-            let mut found = Vec::new();
-            node(rule, g, &rule.source, value, &Bound::default(), &mut found);
-            found
-        })
+        self.first(
+            g,
+            |rule| rule.is_condition,
+            |rule, g| match_value(rule, g, value),
+            |g, rule, bound, typing| build(g, &rule.target, bound, typing),
+        )
     }
 
-    fn first<G: Graph>(
+    fn first<G: Graph, T>(
         &self,
         g: &mut G,
-        is_condition: bool,
+        is_tried: impl Fn(&ClifRule) -> bool,
         matches: impl for<'r> Fn(&'r ClifRule, &G) -> Vec<Bound<'r>>,
-    ) -> Option<Value> {
-        for (rule, typings) in
-            self.rules.iter().zip(&self.typings).filter(|(rule, _)| rule.is_condition == is_condition)
-        {
+        make: impl Fn(&mut G, &ClifRule, &Bound<'_>, &ClifTyping) -> T,
+    ) -> Option<T> {
+        for (rule, typings) in self.rules.iter().zip(&self.typings).filter(|(rule, _)| is_tried(rule)) {
             for bound in matches(rule, g) {
                 let fits = |typing: &&ClifTyping| bound.types.iter().all(|(node, ty)| typing.of(node) == *ty);
                 let Some(typing) = typings.iter().filter(fits).max_by_key(|typing| alike(rule, typing)) else {
                     continue;
                 };
                 let numbers = Numbers { g, bound: &bound, widths: typing.expr_widths() };
-                if !numbers.holds(&rule.precondition) {
+                if !numbers.holds(&rule.precondition)
+                    || rule.target.offset().is_some_and(|o| numbers.offset(o).is_none())
+                {
                     continue;
                 }
                 let id = Rule::named(&rule.name).expect("a rule of the matcher");
-                return g.may_apply(id).then(|| build(g, &rule.target, &bound, typing));
+                return g.may_apply(id).then(|| make(g, rule, &bound, typing));
             }
         }
         None
     }
+}
+
+fn match_request<'r>(rule: &'r ClifRule, g: &impl Graph, ty: Type, request: &InstData) -> Vec<Bound<'r>> {
+    let mut found = Vec::new();
+    inst(rule, g, &rule.source, ty, request, &Bound::default(), &mut found);
+    found
+}
+
+fn match_value<'r>(rule: &'r ClifRule, g: &impl Graph, value: Value) -> Vec<Bound<'r>> {
+    let mut found = Vec::new();
+    node(rule, g, &rule.source, value, &Bound::default(), &mut found);
+    found
 }
 
 /// Types that the source leaves open, as those of amounts of shifts, are that of the result.
@@ -107,6 +133,7 @@ fn node<'r>(
                 found.push(with);
             }
         }
+        NodeKind::Edge(_) | NodeKind::Offset(_) => panic!("{pattern:?} is no operand"),
         NodeKind::Inst { .. } => {
             if let Some(data) = g.definition(value) {
                 inst(rule, g, pattern, g.ty(value), &data.clone(), &with, found);
@@ -150,8 +177,26 @@ fn inst<'r>(
             }
             ways = next;
         }
+        ways.retain_mut(|way| fits_effect(g, operands, data, way));
         found.extend(ways);
     }
+}
+
+/// Destinations of one name are one, and an offset is that of the access.
+fn fits_effect<'r>(g: &impl Graph, operands: &'r [Node], data: &InstData, bound: &mut Bound<'r>) -> bool {
+    let mut edges: Vec<&str> = Vec::new();
+    for operand in operands {
+        match &operand.kind {
+            NodeKind::Edge(name) if edges.contains(&name.as_str()) => return g.has_one_destination(data),
+            NodeKind::Edge(name) => edges.push(name),
+            NodeKind::Offset(Expr { kind: ExprKind::Constant(name), .. }) => {
+                let mask = u128::MAX >> (128 - g.ty(*data.args().last().unwrap()).bits());
+                bound.constants.insert(name, i128::from(data.offset()) as u128 & mask);
+            }
+            _ => {}
+        }
+    }
+    true
 }
 
 fn is_condition<'r>(
@@ -201,6 +246,49 @@ fn build(g: &mut impl Graph, target: &Node, bound: &Bound<'_>, typing: &ClifTypi
     made[&target.id]
 }
 
+fn build_effect(
+    g: &mut impl Graph,
+    rule: &ClifRule,
+    request: &InstData,
+    bound: &Bound<'_>,
+    typing: &ClifTyping,
+) -> Effect {
+    let NodeKind::Inst { opcode, operands, .. } = &rule.target.kind else { panic!("{rule:?}") };
+    let edges_of = |node: &Node| -> Vec<String> {
+        let names = node.operands().iter().filter_map(|operand| match &operand.kind {
+            NodeKind::Edge(name) => Some(name.clone()),
+            _ => None,
+        });
+        names.collect()
+    };
+    let known = edges_of(&rule.source);
+    let edges: Vec<usize> =
+        edges_of(&rule.target).iter().map(|name| known.iter().position(|other| other == name).unwrap()).collect();
+    let mut values = Vec::new();
+    for operand in operands.iter().filter(|node| !matches!(node.kind, NodeKind::Edge(_) | NodeKind::Offset(_))) {
+        values.push(build(g, operand, bound, typing));
+    }
+    let offset = match rule.target.offset() {
+        Some(expr) => Numbers { g, bound, widths: typing.expr_widths() }.offset(expr).unwrap(),
+        None => request.offset(),
+    };
+    let flags = request.memflags().unwrap_or_default();
+    match (opcode.format(), values.as_slice(), edges.as_slice()) {
+        (Format::Load, &[p], _) => {
+            Effect::Inst(InstData::load(*opcode, typing.control(&rule.target), flags, p, offset))
+        }
+        (Format::Store, &[x, p], _) => Effect::Inst(InstData::store(*opcode, flags, x, p, offset)),
+        (Format::CondTrap, &[x], _) => {
+            Effect::Inst(InstData::cond_trap(*opcode, g.ty(x), x, request.trap_code().unwrap()))
+        }
+        (Format::Trap, ..) => Effect::Inst(InstData::trap(request.trap_code().unwrap())),
+        (Format::Brif, &[x], &[then, otherwise]) => Effect::Branch(x, [then, otherwise]),
+        (Format::Jump, _, &[edge]) => Effect::Jump(edge),
+        (Format::Nullary, ..) => Effect::Nothing,
+        _ => panic!("{opcode} with {values:?}"),
+    }
+}
+
 fn build_node(
     g: &mut impl Graph,
     target: &Node,
@@ -211,6 +299,7 @@ fn build_node(
     let ty = typing.of(target);
     match &target.kind {
         NodeKind::Value(name) => bound.values[name.as_str()],
+        NodeKind::Edge(_) | NodeKind::Offset(_) => panic!("{target:?} is no operand"),
         NodeKind::Constant(expr) => {
             let bits = Numbers { g, bound, widths: typing.expr_widths() }.value(expr);
             if ty == I128 {
@@ -301,6 +390,11 @@ impl<G: Graph> Numbers<'_, G> {
             other => panic!("{other:?}"),
         };
         bits & u128::MAX >> (128 - width)
+    }
+
+    /// The offset of an access, if it can have that.
+    fn offset(&self, expr: &Expr) -> Option<i32> {
+        i32::try_from(sign_extended(self.value(expr), self.width(expr)) as i128).ok()
     }
 
     fn holds(&self, condition: &Precondition) -> bool {

@@ -2,7 +2,7 @@
 
 use super::condition::Condition;
 use crate::ast::{Expr, Position, Precondition};
-use kingpost_ir::{Opcode, Type};
+use kingpost_ir::{Format, Opcode, Type};
 
 /// A rewrite of an instruction.
 #[derive(Clone, PartialEq, Debug)]
@@ -79,9 +79,21 @@ pub enum NodeKind {
         opcode: Opcode,
         /// The condition of a comparison.
         condition: Option<ConditionName>,
-        /// The operands.
+        /// The operands; those of a branch with its destinations, those of an access to memory with an offset if one is written.
         operands: Vec<Node>,
     },
+    /// A destination of a branch with its arguments, the same wherever the name stands.
+    Edge(String),
+    /// The offset of an access to memory, a constant as wide as the address, of which 32 bits tell all.
+    Offset(Expr),
+}
+
+/// Whether instructions of an opcode are executed for their effect, so that rules have them as roots only.
+pub fn is_effect(opcode: Opcode) -> bool {
+    matches!(
+        opcode.format(),
+        Format::Load | Format::Store | Format::CondTrap | Format::Trap | Format::Brif | Format::Jump
+    ) || opcode == Opcode::Nop
 }
 
 /// The condition of a comparison as written.
@@ -101,6 +113,30 @@ pub enum ConditionName {
 }
 
 impl Node {
+    /// The operands of an instruction.
+    pub fn operands(&self) -> &[Node] {
+        match &self.kind {
+            NodeKind::Inst { operands, .. } => operands,
+            _ => &[],
+        }
+    }
+
+    /// The offset of an access to memory, if one is written.
+    pub fn offset(&self) -> Option<&Expr> {
+        self.operands().iter().find_map(|operand| match &operand.kind {
+            NodeKind::Offset(expr) => Some(expr),
+            _ => None,
+        })
+    }
+
+    /// The name of a value.
+    pub(super) fn value(&self) -> Option<&String> {
+        match &self.kind {
+            NodeKind::Value(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// The node and all below it, operands first.
     pub fn post_order(&self) -> Vec<&Node> {
         let mut order = vec![self];
@@ -120,6 +156,14 @@ impl ClifRule {
     /// All nodes, those of the source first.
     pub fn all_nodes(&self) -> impl Iterator<Item = &Node> {
         self.source.post_order().into_iter().chain(self.target.post_order())
+    }
+
+    /// The opcode at the root of the source if it is executed for its effect: a load, a store, a trap, a branch.
+    pub fn effect(&self) -> Option<Opcode> {
+        match self.source.kind {
+            NodeKind::Inst { opcode, .. } if is_effect(opcode) => Some(opcode),
+            _ => None,
+        }
     }
 
     /// The names of conditions, in order of their first use, with the conditions that each may be.

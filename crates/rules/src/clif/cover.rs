@@ -79,7 +79,8 @@ impl<'n> Cover<'n> {
     fn node(&mut self, a: &'n Node, b: &'n Node) -> bool {
         self.nodes.push((a, b));
         match (&a.kind, &b.kind) {
-            (NodeKind::Value(name), _) => self.same(name, b),
+            (NodeKind::Value(name) | NodeKind::Edge(name), _) => self.same(name, b),
+            (NodeKind::Offset(_), NodeKind::Offset(_)) => true,
             (NodeKind::Constant(x), NodeKind::Constant(y)) => match &x.kind {
                 ExprKind::Constant(name) => self.same(name, b),
                 kind => *kind == y.kind,
@@ -127,7 +128,7 @@ fn choices(rule: &ClifRule, condition: &ConditionName) -> Vec<Condition> {
 /// Whether two nodes of one rule are the same value.
 fn same_shape(a: &Node, b: &Node) -> bool {
     match (&a.kind, &b.kind) {
-        (NodeKind::Value(a), NodeKind::Value(b)) => a == b,
+        (NodeKind::Value(a), NodeKind::Value(b)) | (NodeKind::Edge(a), NodeKind::Edge(b)) => a == b,
         (NodeKind::Constant(x), NodeKind::Constant(y)) => x.kind == y.kind && a.ty == b.ty,
         (
             NodeKind::Inst { opcode, condition, operands },

@@ -32,7 +32,7 @@ mod parse;
 mod types;
 mod variants;
 
-pub use ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName};
+pub use ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName, is_effect};
 pub use condition::Condition;
 pub use generate::{Dependency, Entry, GenerateError, generate};
 pub use parse::{ParsedClifRule, parse};

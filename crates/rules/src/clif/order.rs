@@ -111,11 +111,11 @@ impl<'n> Measure<'n> {
     fn add(&mut self, node: &'n Node, depth: usize) {
         self.depth = self.depth.max(depth);
         match &node.kind {
-            NodeKind::Value(name) => {
+            NodeKind::Value(name) | NodeKind::Edge(name) => {
                 self.weight += 1;
                 *self.names.entry(name).or_default() += 1;
             }
-            NodeKind::Constant(expr) => {
+            NodeKind::Constant(expr) | NodeKind::Offset(expr) => {
                 self.weight += 1;
                 debug_assert!(!matches!(expr.kind, ExprKind::Register(_)));
             }

@@ -1,7 +1,7 @@
 //! A file into rules. Each begins with the word `rule` at the start of a line, so that an error in one does not hide the next.
 
 use super::Condition;
-use super::ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName};
+use super::ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName, is_effect};
 use crate::ast::{ExprKind, Position, Precondition};
 use crate::error::{ErrorKind, RuleError};
 use crate::scanner::Scanner;
@@ -106,7 +106,7 @@ impl Reader<'_, '_> {
         let is_function = Function::of_clif(word).is_some()
             && (Opcode::from_name(word.as_bytes()).is_none()
                 || argument.is_some_and(|argument| !argument.starts_with(|c: char| c.is_ascii_lowercase())));
-        let is_inst = word.contains('.') || argument.is_some() || matches!(word, "icmp" | "fcmp");
+        let is_inst = word.contains('.') || argument.is_some() || matches!(word, "icmp" | "fcmp" | "nop" | "trap");
         let (mut ty, kind) = if is_name && is_inst && !is_function {
             self.inst(at)?
         } else if is_name && !is_function {
@@ -148,22 +148,57 @@ impl Reader<'_, '_> {
         let format = opcode.format();
         let compares = matches!(format, Format::IntCompare | Format::FloatCompare);
         let formats = matches!(format, Format::Unary | Format::Binary | Format::Ternary);
-        let supported = (compares || formats || opcode == Opcode::Bitcast) && opcode.info().results.len() == 1;
-        if !supported || opcode.is_terminator() || opcode.is_call() {
+        let is_pure = (compares || formats || opcode == Opcode::Bitcast) && opcode.info().results.len() == 1;
+        if !is_pure && !is_effect(opcode) {
             return Err(RuleError::new(ErrorKind::Unsupported, at, format!("{opcode} in a rule")));
         }
         let condition = if compares { Some(self.condition(opcode)?) } else { None };
-        self.scanner.expect("(")?;
+        let edges = match format {
+            Format::Jump => 1,
+            Format::Brif => 2,
+            _ => 0,
+        };
+        let values = opcode.info().operands.len();
         let mut operands = Vec::new();
-        for index in 0..opcode.info().operands.len() {
-            if index > 0 {
-                self.scanner.expect(",")?;
+        if values + edges > 0 {
+            self.scanner.expect("(")?;
+            for index in 0..values + edges {
+                if index > 0 {
+                    self.scanner.expect(",")?;
+                }
+                let operand = if index < values { self.nested()? } else { self.edge()? };
+                operands.push(operand);
             }
-            let operand = self.nested()?;
-            operands.push(operand);
+            if matches!(format, Format::Load | Format::Store) && self.scanner.symbol(",") {
+                operands.push(self.offset()?);
+            }
+            self.scanner.expect(")")?;
         }
-        self.scanner.expect(")")?;
         Ok((ty, NodeKind::Inst { opcode, condition, operands }))
+    }
+
+    /// A destination of a branch.
+    fn edge(&mut self) -> Result<Node, RuleError> {
+        self.scanner.blanks();
+        let at = self.scanner.position();
+        let name = self.scanner.word().to_string();
+        if !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+            return Err(self.scanner.expected("the name of a destination"));
+        }
+        Ok(self.leaf(at, NodeKind::Edge(name)))
+    }
+
+    /// The offset of an access to memory.
+    fn offset(&mut self) -> Result<Node, RuleError> {
+        self.scanner.blanks();
+        let at = self.scanner.position();
+        let expr = self.scanner.expression()?;
+        Ok(self.leaf(at, NodeKind::Offset(expr)))
+    }
+
+    fn leaf(&mut self, at: Position, kind: NodeKind) -> Node {
+        self.nodes += 1;
+        Node { id: self.nodes - 1, at, name: None, ty: None, kind }
     }
 
     /// A node one level deeper.
@@ -291,15 +326,16 @@ fn alternatives<T>(
 
 /// The source declares what the target and the conditions use; in the source constants stand alone.
 fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
-    let (mut values, mut constants) = (Vec::new(), Vec::new());
+    let (mut values, mut constants, mut edges) = (Vec::new(), Vec::new(), Vec::new());
     let mut named = Vec::new();
     for node in rule.source.post_order() {
         named.extend(node.name.as_deref());
         match &node.kind {
             NodeKind::Value(name) => values.push(name.as_str()),
-            NodeKind::Constant(expr) => match &expr.kind {
+            NodeKind::Edge(name) => edges.push(name.as_str()),
+            NodeKind::Constant(expr) | NodeKind::Offset(expr) => match &expr.kind {
                 ExprKind::Constant(name) => constants.push(name.as_str()),
-                ExprKind::Literal(_) => {}
+                ExprKind::Literal(_) if matches!(node.kind, NodeKind::Constant(_)) => {}
                 _ => return Err(RuleError::new(ErrorKind::Scope, node.at, "an expression in the source")),
             },
             NodeKind::Inst { .. } => {}
@@ -318,6 +354,7 @@ fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
     if !rule.is_condition && !matches!(rule.source.kind, NodeKind::Inst { .. }) {
         return Err(RuleError::new(ErrorKind::Scope, rule.source.at, "the source is no instruction"));
     }
+    check_effects(rule)?;
     let conditions = rule.conditions();
     let may_be = |opcode: Opcode, name: &str| {
         let all = Condition::all_of(opcode);
@@ -329,7 +366,10 @@ fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
             NodeKind::Value(name) if !values.contains(&name.as_str()) => {
                 return Err(RuleError::new(ErrorKind::Scope, node.at, format!("{name} is not in the source")));
             }
-            NodeKind::Constant(expr) => expressions.push(expr),
+            NodeKind::Edge(name) if !edges.contains(&name.as_str()) => {
+                return Err(RuleError::new(ErrorKind::Scope, node.at, format!("{name} is not in the source")));
+            }
+            NodeKind::Constant(expr) | NodeKind::Offset(expr) => expressions.push(expr),
             NodeKind::Inst { opcode, condition: Some(ConditionName::Named { name, .. }), .. }
                 if !may_be(*opcode, name) =>
             {
@@ -357,10 +397,54 @@ fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
     Ok(())
 }
 
+/// What is executed for its effect is the root, and becomes another such: an access to memory another one of its kind, with an offset
+/// on both sides or on none.
+fn check_effects(rule: &ClifRule) -> Result<(), RuleError> {
+    let error = |node: &Node, message: &str| Err(RuleError::new(ErrorKind::Unsupported, node.at, message));
+    let effect_of = |node: &Node| match node.kind {
+        NodeKind::Inst { opcode, .. } if is_effect(opcode) => Some(opcode),
+        _ => None,
+    };
+    let is_root = |node: &Node| !rule.is_condition && [rule.source.id, rule.target.id].contains(&node.id);
+    if let Some(node) = rule.all_nodes().find(|node| effect_of(node).is_some() && !is_root(node)) {
+        return error(node, "what is executed for its effect is no operand");
+    }
+    let becomes: &[Format] = match effect_of(&rule.source).map(Opcode::format) {
+        None => &[],
+        Some(Format::Load) => &[Format::Load],
+        Some(Format::Store) => &[Format::Store],
+        Some(Format::CondTrap) => &[Format::CondTrap, Format::Trap, Format::Nullary],
+        Some(Format::Brif) => &[Format::Brif, Format::Jump],
+        Some(_) => return error(&rule.source, "no rule has this root"),
+    };
+    let fits = match effect_of(&rule.target) {
+        None => becomes.is_empty(),
+        Some(opcode) => becomes.contains(&opcode.format()),
+    };
+    if !fits || rule.source.offset().is_none() != rule.target.offset().is_none() {
+        return error(&rule.target, "this cannot take the place of the source");
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use kingpost_ir::condcodes::IntCC;
+
+    #[test]
+    fn effects() {
+        let complaint = |text: &str| parse(text).remove(0).rule.err().map_or(String::new(), |error| error.message);
+        assert_eq!(complaint("rule r : brif(icmp eq (x, 0), a, b) => brif(x, b, a)"), "");
+        assert_eq!(complaint("rule r : trapz(C) => nop where C != 0"), "");
+        assert_eq!(complaint("rule r : store(x, iadd(p, C), O) => store(x, p, O + C)"), "");
+        assert_eq!(complaint("rule r : brif(x, a, b) => jump(c)"), "c is not in the source");
+        assert_eq!(complaint("rule r : trapz(x) => x"), "this cannot take the place of the source");
+        assert_eq!(complaint("rule r : store(x, p) => store(x, p, 8)"), "this cannot take the place of the source");
+        let operand = "what is executed for its effect is no operand";
+        assert_eq!(complaint("rule r : uextend(uload8(p)) => uload8(p)"), operand);
+        assert_eq!(complaint("rule r : jump(a) => jump(a)"), "no rule has this root");
+    }
 
     #[test]
     fn errors_have_places_and_hide_nothing() {

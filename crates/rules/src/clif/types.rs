@@ -69,7 +69,8 @@ pub fn typings(rule: &ClifRule) -> Result<Vec<ClifTyping>, RuleError> {
         all.node(node);
     }
     let (source, target) = (all.nodes[rule.source.id as usize], all.nodes[rule.target.id as usize]);
-    if !rule.is_condition {
+    let has_result = rule.effect().is_none_or(|opcode| !opcode.info().results.is_empty());
+    if !rule.is_condition && has_result {
         all.unify(source, target);
     }
     all.precondition(&rule.precondition);
@@ -147,25 +148,43 @@ impl Constraints {
 
     fn node(&mut self, node: &Node) {
         let var = self.nodes[node.id as usize];
-        self.free.push(var);
         let mut stated = var;
         match &node.kind {
+            NodeKind::Edge(_) => {}
+            NodeKind::Offset(expr) => {
+                let expr = self.expr(expr);
+                self.unify(var, expr);
+            }
             NodeKind::Value(name) => {
+                self.free.push(var);
                 let named = self.named(format!("value {name}"));
                 self.unify(named, var);
             }
             NodeKind::Constant(expr) => {
+                self.free.push(var);
                 let expr = self.expr(expr);
                 self.unify(var, expr);
             }
             NodeKind::Inst { opcode, operands, .. } => {
                 let info = opcode.info();
                 let control = self.controls[node.id as usize];
-                stated = control;
-                self.free.push(control);
-                self.allowed.push((control, info.class.set().iter().filter(|ty| ty.bits() <= 128).collect()));
+                if opcode.is_polymorphic() {
+                    stated = control;
+                    self.free.push(control);
+                    self.allowed.push((control, info.class.set().iter().filter(|ty| ty.bits() <= 128).collect()));
+                }
+                if !info.results.is_empty() {
+                    self.free.push(var);
+                }
                 let places = operands.iter().map(|operand| self.nodes[operand.id as usize]).zip(info.operands);
-                let places: Vec<(Var, &Constraint)> = places.chain([(var, &info.results[0])]).collect();
+                let places: Vec<(Var, &Constraint)> =
+                    places.chain(info.results.first().map(|result| (var, result))).collect();
+                // An offset is as wide as the address, which is the last operand.
+                if let Some(offset) = operands.iter().find(|operand| matches!(operand.kind, NodeKind::Offset(_)))
+                    && let Some(&(address, _)) = places.get(info.operands.len() - 1)
+                {
+                    self.unify(self.nodes[offset.id as usize], address);
+                }
                 if *opcode == Opcode::Bitcast {
                     self.casts.push((places[0].0, var));
                 }

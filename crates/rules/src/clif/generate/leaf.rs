@@ -1,7 +1,7 @@
 //! The function of one rule: it is called where the opcodes of the source stand, tests the rest and makes the target.
 
 use super::super::Condition;
-use super::super::ast::{ClifRule, ConditionName, Node, NodeKind};
+use super::super::ast::{ClifRule, ConditionName, Node, NodeKind, is_effect};
 use super::types::{Known, Test, Types};
 use super::{camel_case, condition_code, opcode_name, type_name};
 use crate::ast::{Expr, ExprKind};
@@ -13,6 +13,8 @@ use std::fmt::Write;
 /// What a leaf is called with, in the order of its parameters.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) enum Param {
+    /// The instruction that is executed for its effect.
+    Request,
     /// The controlling type of the request.
     Control,
     /// The value of this name.
@@ -31,8 +33,10 @@ pub(super) struct Leaf<'r> {
     types: Types,
     used: BTreeSet<Param>,
     lines: String,
-    /// What stands for instructions and constants of the target.
+    /// What stands for instructions, constants and destinations of the target.
     made: HashMap<u32, String>,
+    /// Offsets of the target, which must be offsets.
+    offsets: Vec<String>,
 }
 
 /// A leaf as Rust.
@@ -47,16 +51,25 @@ impl<'r> Leaf<'r> {
     /// # Errors
     /// If the rule says what the matcher cannot do.
     pub(super) fn build(rule: &'r ClifRule, types: Types, doc: &str) -> Result<LeafText, RuleError> {
-        let mut leaf = Leaf { rule, types, used: BTreeSet::new(), lines: String::new(), made: HashMap::new() };
+        let mut leaf = Leaf {
+            rule,
+            types,
+            used: BTreeSet::new(),
+            lines: String::new(),
+            made: HashMap::new(),
+            offsets: Vec::new(),
+        };
         let result = leaf.target()?;
         let tests: Vec<Test> = leaf.types.tests.clone();
         let mut tests: Vec<String> = tests.iter().map(|test| leaf.test(test)).collect();
         tests.extend(leaf.conditions(&rule.precondition)?);
+        tests.extend(leaf.offsets.iter().map(|offset| format!("is_offset({offset})")));
         tests.push(format!("g.may_apply(Rule::{})", camel_case(&rule.name)));
         let params: Vec<Param> = leaf.used.iter().cloned().collect();
         let declared: Vec<String> = params.iter().map(|param| leaf.declaration(param)).collect();
         let mut text = format!("/// `{doc}`\n");
-        let head = format!("fn {}(g: &mut impl Graph, {}) -> Option<Value> {{\n", rule.name, declared.join(", "));
+        let made = if rule.effect().is_some() { "Effect" } else { "Value" };
+        let head = format!("fn {}(g: &mut impl Graph, {}) -> Option<{made}> {{\n", rule.name, declared.join(", "));
         text.push_str(&head.replace(", )", ")"));
         let tests = tests.join(" && ");
         let _ = writeln!(
@@ -69,6 +82,7 @@ impl<'r> Leaf<'r> {
 
     fn declaration(&self, param: &Param) -> String {
         match param {
+            Param::Request => "request: &InstData".to_string(),
             Param::Control => "ty: Type".to_string(),
             Param::Value(name) => format!("{name}: Value"),
             Param::Node(id) => format!("n{id}: Value"),
@@ -164,6 +178,20 @@ impl<'r> Leaf<'r> {
                     self.made.insert(node.id, name.clone());
                     continue;
                 }
+                NodeKind::Edge(name) => {
+                    let edge = self.edge(name).to_string();
+                    self.made.insert(node.id, edge);
+                    continue;
+                }
+                NodeKind::Offset(expr) => {
+                    let offset = self.expression(expr)?;
+                    self.offsets.push(offset.clone());
+                    self.made.insert(node.id, format!("({offset}).signed() as i32"));
+                    continue;
+                }
+                NodeKind::Inst { opcode, operands, .. } if is_effect(*opcode) => {
+                    return self.effect(node, *opcode, operands);
+                }
                 NodeKind::Constant(expr) => {
                     let known = self.types.node(node)?;
                     let ty = self.known(known);
@@ -192,6 +220,43 @@ impl<'r> Leaf<'r> {
             self.made.insert(node.id, name);
         }
         Ok(self.made[&self.rule.target.id].clone())
+    }
+
+    /// The number of a destination among those of the source.
+    fn edge(&self, name: &str) -> usize {
+        let order = self.rule.source.operands().iter().filter_map(|operand| match &operand.kind {
+            NodeKind::Edge(name) => Some(name),
+            _ => None,
+        });
+        order.into_iter().position(|known| known == name).unwrap_or(0)
+    }
+
+    /// A root that is executed for its effect.
+    fn effect(&mut self, node: &Node, opcode: Opcode, operands: &[Node]) -> Result<String, RuleError> {
+        let name = opcode_name(opcode);
+        let mut made: Vec<String> = operands.iter().map(|operand| self.made[&operand.id].clone()).collect();
+        if matches!(opcode.format(), Format::Load | Format::Store) && node.offset().is_none() {
+            made.push("request.offset()".to_string());
+        }
+        if matches!(opcode.format(), Format::Load | Format::Store | Format::CondTrap | Format::Trap) {
+            self.used.insert(Param::Request);
+        }
+        Ok(match (opcode.format(), made.as_slice()) {
+            (Format::Load, [address, offset]) => {
+                let known = self.types.control(node)?;
+                let ty = self.known(known);
+                format!("Effect::Inst(load(request, {name}, {ty}, {address}, {offset}))")
+            }
+            (Format::Store, [value, address, offset]) => {
+                format!("Effect::Inst(store(request, {name}, {value}, {address}, {offset}))")
+            }
+            (Format::CondTrap, [value]) => format!("Effect::Inst(cond_trap(g, request, {name}, {value}))"),
+            (Format::Trap, []) => "Effect::Inst(trap(request))".to_string(),
+            (Format::Brif, [value, then, otherwise]) => format!("Effect::Branch({value}, [{then}, {otherwise}])"),
+            (Format::Jump, [edge]) => format!("Effect::Jump({edge})"),
+            (Format::Nullary, []) => "Effect::Nothing".to_string(),
+            _ => return Err(RuleError::new(ErrorKind::Unsupported, node.at, format!("{opcode} in a target"))),
+        })
     }
 }
 

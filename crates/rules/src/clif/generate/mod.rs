@@ -19,14 +19,14 @@ mod tree;
 mod types;
 
 use super::Condition;
-use super::ast::ClifRule;
+use super::ast::{ClifRule, Node, NodeKind};
 use super::cover::{self, Typed};
 use super::order;
 use crate::error::RuleError;
 use kingpost_ir::opcodes::Suffix;
 use kingpost_ir::{Opcode, Type};
 use leaf::{Leaf, LeafText};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use tree::{Candidate, Statement, contains_word, print, tree, with_operands};
 use types::Types;
@@ -78,21 +78,32 @@ pub fn generate(entries: &[Entry<'_>], files: &[Dependency]) -> Result<String, G
     check_order(&rules)?;
     let leaves = entries.iter().map(|entry| leaf(entry).map_err(of(entry.rule)));
     let leaves = leaves.collect::<Result<Vec<LeafText>, GenerateError>>()?;
-    let (mut roots, mut conditions): (BTreeMap<Opcode, Vec<Candidate<'_>>>, Vec<Candidate<'_>>) = Default::default();
+    let (mut roots, mut effects): (Roots<'_>, Roots<'_>) = Default::default();
+    let mut conditions: Vec<Candidate<'_>> = Vec::new();
     for (rule, leaf) in rules.iter().zip(&leaves) {
         for variant in super::variants::variants(rule) {
             let mut candidate = Candidate::new(rule, &variant, &leaf.params);
             if rule.is_condition {
                 conditions.push(candidate);
             } else if let Some(root) = candidate.take_root() {
+                let roots = if rule.effect().is_some() { &mut effects } else { &mut roots };
                 roots.entry(root).or_default().push(candidate);
             }
         }
     }
     let mut text = String::new();
-    dispatch(&mut text, &roots);
-    for (&opcode, candidates) in &roots {
-        match_root(&mut text, opcode, candidates);
+    sources(&mut text, &rules);
+    let _ = writeln!(text, "/// The value that the first matching rule makes of the request.");
+    dispatch(&mut text, "match_request", "Value", &roots);
+    let _ = writeln!(
+        text,
+        "/// What the first matching rule puts in the place of an instruction that is executed for its effect."
+    );
+    dispatch(&mut text, "match_effect", "Effect", &effects);
+    for (made, roots) in [("Value", &roots), ("Effect", &effects)] {
+        for (&opcode, candidates) in roots {
+            match_root(&mut text, opcode, made, candidates);
+        }
     }
     let _ = writeln!(text, "/// The value that the first matching rule on `cond(value)` makes.");
     let _ = writeln!(text, "pub(super) fn match_condition(g: &mut impl Graph, value: Value) -> Option<Value> {{");
@@ -116,14 +127,26 @@ fn head(rules: &[&ClifRule], files: &[Dependency], body: &str) -> String {
         let names: Vec<&str> = names.iter().copied().filter(|name| contains_word(body, name)).collect();
         names.join(", ")
     };
-    let support =
-        named(&["condition", "constant", "definition", "float_condition", "is_int_or_lanes", "make_constant"]);
+    let support = named(&[
+        "cond_trap",
+        "condition",
+        "constant",
+        "definition",
+        "float_condition",
+        "is_int_or_lanes",
+        "is_offset",
+        "load",
+        "make_constant",
+        "offset",
+        "store",
+        "trap",
+    ]);
     let facts = named(&["ones", "zeros"]);
     let codes = named(&["FloatCC", "IntCC"]);
     let ir = named(&["InstData", "MemFlags", "Opcode", "Type", "Value", "types"]);
     let mut text = format!(
         "//! The matcher of the proved rules. Written by `kingpost rules generate`: do not edit.\n\n\
-         use super::bits::Bits;\nuse super::support::{{fits, {support}}};\nuse super::Graph;\nuse crate::facts::{{{facts}}};\n\
+         use super::bits::Bits;\nuse super::sources::Sources;\nuse super::support::{{fits, {support}}};\nuse super::{{Effect, Graph}};\nuse crate::facts::{{{facts}}};\n\
          use kingpost_ir::condcodes::{{{codes}}};\nuse kingpost_ir::{{{ir}}};\n\n"
     );
     for Dependency { path, bytes } in files {
@@ -158,9 +181,46 @@ fn head(rules: &[&ClifRule], files: &[Dependency], body: &str) -> String {
     text
 }
 
-fn dispatch(text: &mut String, roots: &BTreeMap<Opcode, Vec<Candidate<'_>>>) {
-    let _ = writeln!(text, "/// The value that the first matching rule makes of the request.");
-    let _ = writeln!(text, "pub(super) fn match_request(g: &mut impl Graph, request: &InstData) -> Option<Value> {{");
+/// By root, the opcodes of operands of which each rule has one, unless it has a constant or equal operands.
+fn sources(text: &mut String, rules: &[&ClifRule]) {
+    let mut roots: BTreeMap<Opcode, Option<BTreeSet<Opcode>>> = BTreeMap::new();
+    for rule in rules.iter().filter(|rule| !rule.is_condition) {
+        let NodeKind::Inst { opcode, operands, .. } = &rule.source.kind else { continue };
+        let known = roots.entry(*opcode).or_insert_with(|| Some(BTreeSet::new()));
+        let inner = operands.iter().find_map(|operand| match operand.kind {
+            NodeKind::Inst { opcode, .. } => Some(opcode),
+            _ => None,
+        });
+        let names: Vec<&String> = operands.iter().filter_map(Node::value).collect();
+        let has_equal = (1..names.len()).any(|index| names[..index].contains(&names[index]));
+        if operands.iter().any(|operand| matches!(operand.kind, NodeKind::Constant(_))) {
+            // Constants that no `iconst` makes; extended ones are recognised by their type.
+            known.iter_mut().for_each(|set| set.extend([Opcode::Splat, Opcode::Iconcat]));
+        } else if let Some(inner) = inner {
+            known.iter_mut().for_each(|set| set.extend([inner]));
+        } else if !has_equal {
+            *known = None;
+        }
+    }
+    let _ = writeln!(text, "/// What the sources of a root look for.\n#[inline]");
+    let _ = writeln!(text, "pub(crate) fn sources(root: Opcode) -> &'static Sources {{");
+    let _ = writeln!(text, "    static SOURCES: [Sources; Opcode::ALL.len()] = {{");
+    let _ = writeln!(text, "        let mut all = [Sources::NONE; Opcode::ALL.len()];");
+    for (root, opcodes) in roots {
+        let sources = opcodes.map_or("ANY".to_string(), |opcodes| {
+            let opcodes: Vec<String> = opcodes.into_iter().map(opcode_name).collect();
+            format!("of(&[{}])", opcodes.join(", "))
+        });
+        let _ = writeln!(text, "        all[{} as usize] = Sources::{sources};", opcode_name(root));
+    }
+    let _ = writeln!(text, "        all\n    }};\n    &SOURCES[root as usize]\n}}\n");
+}
+
+/// The sources by the opcodes of their roots.
+type Roots<'r> = BTreeMap<Opcode, Vec<Candidate<'r>>>;
+
+fn dispatch(text: &mut String, name: &str, made: &str, roots: &Roots<'_>) {
+    let _ = writeln!(text, "pub(super) fn {name}(g: &mut impl Graph, request: &InstData) -> Option<{made}> {{");
     let _ = writeln!(text, "    match request.opcode() {{");
     for opcode in roots.keys() {
         let _ = writeln!(text, "        {} => match_{}(g, request),", opcode_name(*opcode), opcode.name());
@@ -168,7 +228,7 @@ fn dispatch(text: &mut String, roots: &BTreeMap<Opcode, Vec<Candidate<'_>>>) {
     let _ = writeln!(text, "        _ => None,\n    }}\n}}\n");
 }
 
-fn match_root(text: &mut String, opcode: Opcode, candidates: &[Candidate<'_>]) {
+fn match_root(text: &mut String, opcode: Opcode, made: &str, candidates: &[Candidate<'_>]) {
     let code = tree(candidates, &[]);
     let printed = print(&code, 0);
     let mut lines = Vec::new();
@@ -184,7 +244,7 @@ fn match_root(text: &mut String, opcode: Opcode, candidates: &[Candidate<'_>]) {
     lines.extend(with_operands("request", &Vec::new(), opcode, code));
     // Inlined into the dispatch, the largest would make every request save all registers.
     let _ = writeln!(text, "#[inline(never)]");
-    let _ = writeln!(text, "fn match_{}(g: &mut impl Graph, request: &InstData) -> Option<Value> {{", opcode.name());
+    let _ = writeln!(text, "fn match_{}(g: &mut impl Graph, request: &InstData) -> Option<{made}> {{", opcode.name());
     let _ = writeln!(text, "{}    None\n}}\n", print(&lines, 1));
 }
 

@@ -32,14 +32,23 @@ pub(super) struct Candidate<'r> {
     tests: Vec<String>,
     /// What stands for the parameters of the leaf.
     bound: HashMap<Param, String>,
+    /// The destinations so far.
+    edges: Vec<String>,
     params: &'r [Param],
 }
 
 impl<'r> Candidate<'r> {
     /// A source in one of its orders.
     pub(super) fn new(rule: &'r ClifRule, source: &Node, params: &'r [Param]) -> Candidate<'r> {
-        let mut candidate =
-            Candidate { name: &rule.name, needs: Vec::new(), tests: Vec::new(), bound: HashMap::new(), params };
+        let mut candidate = Candidate {
+            name: &rule.name,
+            needs: Vec::new(),
+            tests: Vec::new(),
+            bound: HashMap::new(),
+            edges: Vec::new(),
+            params,
+        };
+        candidate.bound.insert(Param::Request, "request".to_string());
         candidate.bound.insert(Param::Control, "ty".to_string());
         candidate.add(rule, source, &mut Vec::new());
         candidate
@@ -65,6 +74,17 @@ impl<'r> Candidate<'r> {
         let value = value_at(path);
         match &node.kind {
             NodeKind::Value(name) => self.bind(Param::Value(name.clone()), value),
+            NodeKind::Edge(name) => {
+                if self.edges.contains(name) {
+                    self.tests.push("g.has_one_destination(request)".to_string());
+                }
+                self.edges.push(name.clone());
+            }
+            NodeKind::Offset(expr) => {
+                if let ExprKind::Constant(name) = &expr.kind {
+                    self.bind(Param::Constant(name.clone()), "offset(g, request)".to_string());
+                }
+            }
             NodeKind::Constant(expr) => {
                 self.needs.push((path.clone(), Need::Constant));
                 self.bind(Param::Node(node.id), value);

@@ -10,6 +10,7 @@ use crate::ast::ExprId;
 use crate::error::{ErrorKind, RuleError};
 use kingpost_ir::opcodes::Suffix;
 use kingpost_ir::type_class::Allowed;
+use kingpost_ir::types::I64;
 use kingpost_ir::{Opcode, Type};
 use std::collections::HashMap;
 
@@ -76,7 +77,8 @@ impl Types {
         let mut sources: Vec<Known> = if rule.is_condition { Vec::new() } else { vec![Known::Control] };
         let is_value = |node: &&&Node| matches!(node.kind, NodeKind::Value(_));
         let is_other = |node: &&&Node| {
-            !matches!(node.kind, NodeKind::Value(_)) && (rule.is_condition || node.id != rule.source.id)
+            matches!(node.kind, NodeKind::Constant(_) | NodeKind::Inst { .. })
+                && (rule.is_condition || node.id != rule.source.id)
         };
         sources.extend(order.iter().filter(is_value).map(|node| Known::Node(node.id)));
         sources.extend(order.iter().filter(is_other).map(|node| Known::Node(node.id)));
@@ -208,8 +210,9 @@ struct Assignment {
 impl Assignment {
     fn of(typing: &ClifTyping, order: &[&Node]) -> Assignment {
         let insts = order.iter().filter(|node| matches!(node.kind, NodeKind::Inst { .. }));
+        let values = order.iter().filter(|node| !matches!(node.kind, NodeKind::Edge(_) | NodeKind::Offset(_)));
         Assignment {
-            nodes: order.iter().map(|node| (node.id, typing.of(node))).collect(),
+            nodes: values.map(|node| (node.id, typing.of(node))).collect(),
             controls: insts.map(|node| (node.id, typing.control(node))).collect(),
         }
     }
@@ -242,6 +245,7 @@ fn assignments<'n>(node: &'n Node, allowed: &dyn Fn(Type) -> bool, partial: Vec<
                     (with(ty), names)
                 })),
             },
+            NodeKind::Edge(_) | NodeKind::Offset(_) => found.push((assignment, names)),
             NodeKind::Constant(_) => {
                 let types = ALL.into_iter().filter(|&ty| ty.lane_type().is_int() && allowed(ty));
                 found.extend(types.map(|ty| (with(ty), names.clone())));
@@ -254,8 +258,12 @@ fn assignments<'n>(node: &'n Node, allowed: &dyn Fn(Type) -> bool, partial: Vec<
                     _ => info.class.set().contains(ty),
                 });
                 for control in controls {
-                    let result = info.results[0].resolve(control);
-                    for ty in ALL.into_iter().filter(|&ty| result.contains(ty) && allowed(ty)) {
+                    // What has no result counts as this type in a typing.
+                    let results = info.results.first().map_or(vec![I64], |result| {
+                        let result = result.resolve(control);
+                        ALL.into_iter().filter(|&ty| result.contains(ty) && allowed(ty)).collect()
+                    });
+                    for ty in results {
                         let mut assignment = with(ty);
                         assignment.controls.insert(node.id, control);
                         let mut partial = vec![(assignment, names.clone())];

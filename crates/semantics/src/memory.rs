@@ -1,0 +1,41 @@
+//! Accesses to memory: where they are, how many bits they move, and how those are the value.
+//!
+//! An access is equal to another one of the same flags if it has the same address and moves the same bits: it then traps as the other,
+//! reads what that would read, or leaves in memory what that would leave. So neither memory nor the order of bytes appears in a term.
+
+use kingpost_ir::{Opcode, Type};
+use kingpost_smt::{Term, Terms};
+
+use crate::outcome::Operand;
+
+/// How many bits in memory a load or store with an offset accesses; `ty` is the type of the value. None of other opcodes.
+pub fn access_bits(opcode: Opcode, ty: Type) -> Option<u32> {
+    Some(match opcode {
+        Opcode::Load | Opcode::Store => ty.bits(),
+        Opcode::Uload8 | Opcode::Sload8 | Opcode::Istore8 => 8,
+        Opcode::Uload16 | Opcode::Sload16 | Opcode::Istore16 => 16,
+        Opcode::Uload32 | Opcode::Sload32 | Opcode::Istore32 => 32,
+        _ => return None,
+    })
+}
+
+/// The address that an offset leads to.
+pub fn address(terms: &mut Terms, base: Term, offset: Term) -> Term {
+    terms.add(base, offset)
+}
+
+/// The bits that a store leaves in memory.
+pub fn stored(terms: &mut Terms, opcode: Opcode, value: Operand) -> Option<Term> {
+    let bits = access_bits(opcode, value.ty)?;
+    Some(terms.extract(value.bits, 0, bits))
+}
+
+/// The result of a load, of type `ty`, where memory holds these bits.
+pub fn loaded(terms: &mut Terms, opcode: Opcode, ty: Type, bits: Term) -> Option<Term> {
+    Some(match opcode {
+        Opcode::Load => bits,
+        Opcode::Uload8 | Opcode::Uload16 | Opcode::Uload32 => terms.zero_extend(bits, ty.bits()),
+        Opcode::Sload8 | Opcode::Sload16 | Opcode::Sload32 => terms.sign_extend(bits, ty.bits()),
+        _ => return None,
+    })
+}
