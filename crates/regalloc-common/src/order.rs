@@ -70,6 +70,12 @@ pub struct OrderedBlock {
 }
 
 impl OrderedBlock {
+    /// Does the block, which has this index, go on where the one before it in the order ended?
+    #[inline]
+    pub fn goes_on(&self, index: BlockIndex) -> bool {
+        self.inherits.is_some_and(|(_, from)| from.next() == index)
+    }
+
     /// The first point.
     #[inline]
     pub fn start(&self) -> ProgPoint {

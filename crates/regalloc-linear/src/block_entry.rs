@@ -13,13 +13,14 @@
 //! clobber points near ahead.
 
 use crate::linear_scan::Scan;
+use crate::split_intervals::SplitInterval;
 use crate::values::fact;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Edge, Event, RegClass, VReg};
 use kingpost_regalloc_common::edge_sites::Majority;
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 use kingpost_regalloc_common::point::ProgPoint;
-use kingpost_regalloc_common::preference::{Reg, regs};
+use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 
 /// Edges whose arguments' registers are compared, at most.
 const MAX_PREDS: usize = 64;
@@ -28,7 +29,16 @@ const MAX_PARAMS_IN_MEMORY: usize = 2;
 
 impl Scan<'_, '_> {
     pub(crate) fn start_block(&mut self, at: BlockIndex) {
-        let block = *self.order.block(at);
+        let block = self.order.block(at);
+        if block.goes_on(at)
+            && let Some((edge, _)) = block.inherits
+            && self.problem.edge_defs(edge).is_empty()
+        {
+            self.close_dead(block.start());
+            self.scan.unchanged_edge[at.index()] = edge.into();
+            return;
+        }
+        let block = *block;
         let preds = self.problem.preds(block.block);
         let best_pred = block.inherits.or_else(|| self.best_pred(preds, at));
         match best_pred {
@@ -90,20 +100,17 @@ impl Scan<'_, '_> {
         let start = self.order.block(at).start();
         let has_args = !self.problem.edge_args(edge).is_empty();
         if pred.next() == at {
-            for class in 0..2 {
-                for reg in regs(class, self.scan.occupancy.held[class]) {
-                    if has_args {
+            if has_args {
+                for class in 0..2 {
+                    for reg in regs(class, self.scan.occupancy.held[class]) {
                         self.note_edge_reg(self.scan.occupancy.vreg_in(reg), reg);
-                    }
-                    if self.scan.occupancy.range_end_in(reg) <= start {
-                        self.close(reg, start);
                     }
                 }
             }
-            return;
+            return self.close_dead(start);
         }
-        self.close_all(start);
         let last = self.order.block(pred).stop().prev();
+        let kept = self.close_others(pred, at);
         for i in self.scan.at_end[pred.index()].clone() {
             let interval = self.scan.occupancy.intervals[self.scan.maps[i as usize]];
             if !interval.covers(last) {
@@ -112,10 +119,56 @@ impl Scan<'_, '_> {
             if has_args {
                 self.note_edge_reg(interval.vreg, interval.reg);
             }
-            if self.is_live_in(interval.vreg, start) {
+            if !interval.reg.is_in(&kept) && self.is_live_in(interval.vreg, start) {
                 self.open(interval.vreg, interval.reg, start, interval.since_def);
             }
         }
+    }
+
+    /// Closes the split intervals of values that are not live at the block head `start`.
+    fn close_dead(&mut self, start: ProgPoint) {
+        for class in 0..2 {
+            for reg in regs(class, self.scan.occupancy.held[class]) {
+                if self.scan.occupancy.range_end_in(reg) <= start {
+                    self.close(reg, start);
+                }
+            }
+        }
+    }
+
+    /// Closes the split intervals of values that are not live at the block's head, or not in the same registers at the end of
+    /// the predecessor as at that of the block before this one in the order. Returns the registers of the others.
+    fn close_others(&mut self, pred: BlockIndex, at: BlockIndex) -> Masks {
+        let (start, last) = (self.order.block(at).start(), self.order.block(pred).stop().prev());
+        let mut kept = [0; 2];
+        // Where an edge enters a loop, the two ends are split apart if the value is evicted in it.
+        let is_within_loop = self.order.loops_around(at).next().is_none_or(|l| l.header <= pred);
+        if is_within_loop && self.order.is_forward() {
+            for i in self.scan.at_end[pred.index()].clone() {
+                let interval = self.scan.occupancy.intervals[self.scan.maps[i as usize]];
+                if interval.covers(last) && self.is_same_in_register(&interval) {
+                    let until = self.values.live_until(interval.vreg, start);
+                    if until > start {
+                        self.scan.occupancy.extend_range(interval.reg, until);
+                        kept[interval.reg.class()] |= interval.reg.bit();
+                    }
+                }
+            }
+        }
+        for (class, kept) in kept.iter().enumerate() {
+            for reg in regs(class, self.scan.occupancy.held[class] & !kept) {
+                self.close(reg, start);
+            }
+        }
+        kept
+    }
+
+    /// Is the value of the split interval in its register now, and rematerializable as it was then?
+    fn is_same_in_register(&self, interval: &SplitInterval) -> bool {
+        let occupancy = &self.scan.occupancy;
+        interval.reg.is_in(&occupancy.held)
+            && occupancy.vreg_in(interval.reg) == interval.vreg
+            && occupancy.intervals[occupancy.interval_in(interval.reg)].since_def == interval.since_def
     }
 
     /// Is the value live-in at the block that begins at `start`, and not defined by it?

@@ -10,7 +10,8 @@
 //!
 //! Definitions and uses come backwards, so that the list of the uses of each value begins with the first, and the hint
 //! nearest to a value's definition wins. Hints travel through moves, tied operands and forward edges. A value used only in
-//! the block that defines it has one live range; the others are found by data flow over blocks.
+//! the block that defines it, and in blocks that go on from there one after the other in the order, has one live range; the
+//! others are found by data flow over blocks.
 //!
 //! Linear's own rather than shared: facts of a value are written to its one cache line as they are met, and clobber points
 //! have masks in the allocator's register numbers. Cost: linear in operands and edge arguments, besides the data flow.
@@ -36,8 +37,13 @@ pub(crate) fn run(
     live.begin();
     constraints.begin();
     let mut collector = Collector { problem, order, registers, values, live, constraints };
-    for block in order.blocks().values().rev() {
-        collector.block(block);
+    // Where the run of blocks that go on from each other ends: no path leads into its middle.
+    let mut stop = order.stop();
+    for (index, block) in order.blocks().iter().rev() {
+        collector.block(block, stop);
+        if !block.goes_on(index) {
+            stop = block.start();
+        }
     }
     constraints.finish(order, values);
 }
@@ -52,8 +58,9 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    fn block(&mut self, block: &OrderedBlock) {
-        let (start, stop) = (block.start(), block.stop());
+    /// A block of a run that ends at `stop`.
+    fn block(&mut self, block: &OrderedBlock, stop: ProgPoint) {
+        let start = block.start();
         self.edges(block);
         let mut position = block.end;
         for step in self.problem.walk(block.block).rev() {
@@ -84,9 +91,28 @@ impl Collector<'_> {
         }
     }
 
+    #[inline]
     fn instruction(&mut self, step: &Step, position: Position, stop: ProgPoint) {
-        let &Step { flags, clobbers, .. } = step;
         let operands = &self.problem.all_operands()[step.operands.clone()];
+        if step.shape > Shape::Plain {
+            self.demanding(step, operands, position, stop);
+        } else {
+            for operand in operands {
+                match operand.is_def() {
+                    true => self.live.note_def(self.values, operand.vreg(), ProgPoint::late(position), stop),
+                    false => self.live.note_use(self.values, operand.vreg(), ProgPoint::early(position)),
+                }
+            }
+        }
+        if step.flags.has(InstFlags::MOVE) || step.flags.has(InstFlags::REMAT) {
+            self.flagged(step, operands);
+        }
+    }
+
+    /// An instruction that is not [plain](Shape::Plain).
+    #[inline(never)]
+    fn demanding(&mut self, step: &Step, operands: &[Operand], position: Position, stop: ProgPoint) {
+        let &Step { flags, clobbers, .. } = step;
         let safepoint = flags.has(InstFlags::SAFEPOINT);
         if safepoint || clobbers != ClobberId::NONE {
             self.constraints.clobber_point(position, clobbers, safepoint);
@@ -101,12 +127,9 @@ impl Collector<'_> {
             } else {
                 self.live.note_late_use(self.values, vreg, point);
             }
-            if step.shape > Shape::Plain && !operand.is_reg() {
+            if !operand.is_reg() {
                 self.constraint(step, position, operands, operand);
             }
-        }
-        if flags != InstFlags::NONE {
-            self.flagged(step, operands);
         }
     }
 
@@ -150,7 +173,7 @@ impl Collector<'_> {
 /// The search for live ranges, and its memory.
 #[derive(Default)]
 pub(crate) struct Liveness {
-    /// Values used outside the blocks that define them, the last one defined first.
+    /// Values used outside the runs of blocks that define them, the last one defined first.
     globals: Vec<VReg>,
     blocks: LiveBlocks,
 }
@@ -193,7 +216,7 @@ impl Liveness {
         }
     }
 
-    /// `vreg` is defined at `def`, in a block that ends at `stop`. Results of edges have been noted before.
+    /// `vreg` is defined at `def`, in a run of blocks that ends at `stop`. Results of edges have been noted before.
     #[inline]
     pub(crate) fn note_def(&mut self, values: &mut Values, vreg: VReg, def: ProgPoint, stop: ProgPoint) {
         let Values { list, uses, ranges, .. } = values;
@@ -212,7 +235,7 @@ impl Liveness {
         value.add_range(PointRange { from: def, to: defined.max(value.last.end_of_use()) }, ranges);
     }
 
-    /// `vreg` begins with the block between the two points.
+    /// `vreg` begins with the blocks between the two points.
     pub(crate) fn note_param(&mut self, values: &mut Values, vreg: VReg, start: ProgPoint, stop: ProgPoint) {
         self.note_def(values, vreg, start, stop);
         values.set(vreg, fact::AT_HEAD);
@@ -244,7 +267,7 @@ impl Liveness {
 
 /// Live ranges from definitions and uses.
 impl Liveness {
-    /// Those of values used in the block of their definition only are known already.
+    /// Those of values used in the run of blocks of their definition only are known already.
     ///
     /// # Errors
     /// If the search for live blocks exceeds its budget and the order is too unusual for anything simpler.

@@ -76,7 +76,9 @@ impl Emit<'_> {
         let problem = self.input.problem;
         let block = &self.input.order.block(at);
         let terminator = problem.terminator(block.block);
-        self.block_head(block, at)?;
+        if self.scan.resolve[at.index()] {
+            self.block_head(block, at)?;
+        }
         let mut gaps = self.scan.gaps_of[at.index()].clone();
         while next.store <= terminator || !gaps.is_empty() {
             let gap = gaps.clone().next().map(|gap| self.scan.gaps[gap as usize].inst);
@@ -113,7 +115,8 @@ impl Emit<'_> {
         next.store = def_store.unwrap_or(none).min(spill_point.unwrap_or(none));
     }
 
-    /// Edits of the edge into a block with one predecessor, and stores of values that begin with the block.
+    /// Edits of the edge into a block with one predecessor, and stores of values that begin with the block, if edges into it
+    /// may need moves at all.
     fn block_head(&mut self, block: &OrderedBlock, at: BlockIndex) -> Result<(), AllocError> {
         let problem = self.input.problem;
         let inst = problem.first_inst(block.block);

@@ -126,6 +126,9 @@ impl Resolved {
 
     /// References that live across a safepoint are in memory there.
     fn find_references(&mut self, input: &Input<'_>, values: &mut Values) {
+        if !values.has_refs {
+            return;
+        }
         self.safepoints.clear();
         let safepoints = input.constraints.clobber_points.iter().filter(|o| o.safepoint);
         self.safepoints.extend(safepoints.map(|o| o.position));
@@ -234,14 +237,16 @@ impl EdgeMoves {
     pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult, spill_freq: &mut [u64]) {
         self.moves.clear();
         self.ends.clear();
+        self.held = [0; 2];
         self.block = None;
+        let mut resolution = Resolution { input, values, scan, spill_freq, s: self };
         for edge in input.problem.edges() {
             let data = input.problem.edge(edge);
             let to = input.order.index(data.to).index();
             if scan.resolve[to] && scan.unchanged_edge[to] != edge.into() {
-                Resolution { input, values, scan, spill_freq, s: self }.edge(edge, data);
+                resolution.edge(edge, data);
             }
-            self.ends.push(self.moves.len() as u32);
+            resolution.s.ends.push(resolution.s.moves.len() as u32);
         }
     }
 
@@ -346,6 +351,11 @@ impl Resolution<'_> {
         if self.s.block.replace(block) == Some(block) {
             return;
         }
+        for (class, held) in self.s.held.into_iter().enumerate() {
+            for reg in regs(class, held) {
+                self.values[self.s.owners[reg.index()]].edge_reg = Reg::NONE;
+            }
+        }
         let at = self.input.order.index(block);
         let last = self.input.order.block(at).stop().prev();
         self.s.held = [0; 2];
@@ -355,6 +365,7 @@ impl Resolution<'_> {
             if interval.covers(last) {
                 self.s.held[interval.reg.class()] |= interval.reg.bit();
                 self.s.owners[interval.reg.index()] = interval.vreg;
+                self.values[interval.vreg].edge_reg = interval.reg;
                 if interval.since_def {
                     self.s.since_def[interval.reg.class()] |= interval.reg.bit();
                 }
@@ -364,8 +375,7 @@ impl Resolution<'_> {
 
     /// The register of a value at the end of the predecessor.
     fn find(&self, vreg: VReg) -> Reg {
-        let class = self.values[vreg].class();
-        regs(class, self.s.held[class]).find(|reg| self.s.owners[reg.index()] == vreg).unwrap_or(Reg::NONE)
+        self.values[vreg].edge_reg
     }
 
     /// The value is read from `reg` at the end of the predecessor.

@@ -107,8 +107,12 @@ impl SlotCoalescing {
     fn find_passed(&mut self, input: &Input<'_>, values: &Values) {
         let problem = input.problem;
         for edge in problem.edges() {
+            let args = problem.edge_args(edge);
+            if args.is_empty() {
+                continue;
+            }
             let data = problem.edge(edge);
-            for (&from, &to) in problem.edge_args(edge).iter().zip(problem.params(data.to)) {
+            for (&from, &to) in args.iter().zip(problem.params(data.to)) {
                 if values.has(from, fact::IN_SLOT) && values.has(to, fact::IN_SLOT) {
                     self.pairs.add(data.freq.0, from, to);
                 }

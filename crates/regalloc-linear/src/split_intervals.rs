@@ -108,6 +108,11 @@ impl Occupancy {
         self.occupants[reg.index()].until
     }
 
+    /// The value in a held register is in another live range now, which ends at `until`.
+    pub(crate) fn extend_range(&mut self, reg: Reg, until: ProgPoint) {
+        self.occupants[reg.index()].until = until;
+    }
+
     /// Opens a split interval in `reg`, which must be free.
     #[inline(always)]
     pub(crate) fn open(

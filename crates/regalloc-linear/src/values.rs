@@ -29,7 +29,7 @@ pub(crate) mod fact {
     pub(crate) const AT_HEAD: u32 = 1 << 1;
     /// Its live range is a superset of the truth.
     pub(crate) const HULL: u32 = 1 << 2;
-    /// It is used outside its block.
+    /// It is used outside the run of blocks that defines it.
     pub(crate) const GLOBAL: u32 = 1 << 3;
     /// It is a reference.
     pub(crate) const REF: u32 = 1 << 4;
@@ -94,7 +94,7 @@ pub(crate) struct Value {
     pub(crate) current_reg: Reg,
     /// Register hint: that of the fixed operand that it flows into.
     pub(crate) hint: Reg,
-    /// The register it was in at the end of the predecessor, while a block's entry is processed.
+    /// The register it was in at the end of the predecessor, while a block's entry or an edge is processed.
     pub(crate) edge_reg: Reg,
     /// The register it was in last; before its definition, that of the first value that flows into it.
     pub(crate) last_reg: Reg,
@@ -196,6 +196,8 @@ pub(crate) struct Values {
     pub(crate) ranges: Vec<PointRange>,
     /// Slots of values in memory, by [`Value::cursor`].
     pub(crate) slots: Vec<Slot>,
+    /// Is any of them a reference?
+    pub(crate) has_refs: bool,
 }
 
 impl Index<VReg> for Values {
@@ -219,10 +221,12 @@ impl Values {
     pub(crate) fn begin(&mut self, problem: &Problem) {
         self.uses.clear();
         self.ranges.clear();
+        self.has_refs = false;
         self.list.clear();
         self.list.extend(problem.vregs.values().map(|data| {
             let float = if data.class == RegClass::Float { fact::FLOAT } else { 0 };
             let is_ref = if data.is_ref { fact::REF } else { 0 };
+            self.has_refs |= data.is_ref;
             Value { facts: float | is_ref | data.width.trailing_zeros() << WIDTH_SHIFT, ..unknown() }
         }));
     }
