@@ -17,6 +17,7 @@ use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 use kingpost_regalloc::{Diagnostics, EdgeData, Event, Freq, PReg, Problem, VReg};
 use kingpost_regalloc_common::congruence::Congruence;
 use kingpost_regalloc_common::point::ProgPoint;
+use kingpost_regalloc_common::release;
 use std::cmp::Reverse;
 use std::ops::Range;
 
@@ -25,6 +26,9 @@ const MERGE_STEPS: usize = 64;
 
 /// Edges into a block beyond which the arguments of each parameter are offered together.
 const MANY_PREDS: usize = 16;
+
+/// Gaps between segments that are not worth closing.
+const MIN_RETIRED: usize = 1 << 12;
 
 /// Uses looked at for a fixed register.
 const MAX_HINTS: usize = 4;
@@ -63,6 +67,8 @@ pub(crate) struct BundleData {
     pub(crate) spill_set: SpillSet,
     /// How many splits it comes from.
     pub(crate) splits: u32,
+    /// Are there parts of it, so that nothing reads its segments again?
+    is_split: bool,
     pub(crate) weight: Weight,
     /// Is it live across a call?
     pub(crate) crosses_calls: bool,
@@ -100,7 +106,10 @@ struct Argument {
 /// All bundles.
 #[derive(Default)]
 pub(crate) struct Bundles {
+    /// By bundle.
     pub(crate) segments: Vec<Segment>,
+    /// How many of them belong to bundles that are split.
+    retired: usize,
     pub(crate) bundles: PrimaryMap<Bundle, BundleData>,
     /// By spill set: the register that one of its bundles had last.
     pub(crate) hints: PrimaryMap<SpillSet, Option<PReg>>,
@@ -139,7 +148,36 @@ impl Bundles {
 
     fn push(&mut self, segments: Range<u32>, spill_set: SpillSet, splits: u32) -> Bundle {
         let (start, end, weight) = (segments.start, segments.end, Weight::UNKNOWN);
-        self.bundles.push(BundleData { start, end, spill_set, splits, weight, crosses_calls: false, reg: None })
+        self.bundles.push(BundleData {
+            start,
+            end,
+            spill_set,
+            splits,
+            weight,
+            crosses_calls: false,
+            reg: None,
+            is_split: false,
+        })
+    }
+
+    /// Notes that there are parts of a bundle, and closes the gaps of such bundles once they take most of the memory.
+    pub(crate) fn retire(&mut self, bundle: Bundle) {
+        let data = &mut self.bundles[bundle];
+        data.is_split = true;
+        self.retired += data.range().len();
+        if self.retired < MIN_RETIRED || self.retired < self.segments.len() / 2 {
+            return;
+        }
+        self.retired = 0;
+        let mut next = 0;
+        for data in self.bundles.values_mut() {
+            let range = if data.is_split { 0..0 } else { data.range() };
+            let end = next + range.len();
+            self.segments.copy_within(range, next);
+            (data.start, data.end) = (next as u32, end as u32);
+            next = end;
+        }
+        self.segments.truncate(next);
     }
 
     /// Clears all pairs of values.
@@ -196,12 +234,15 @@ impl Bundles {
         self.hints.clear();
         self.spill_sets.clear();
         self.spill_sets.resize(problem.vregs.len());
+        self.segments.clear();
+        self.retired = 0;
         for v in 0..problem.vregs.len() as u32 {
             if self.classes.is_representative(v) && self.classes.len(v) > 0 {
                 let spill_set = self.hints.push(None);
                 self.spill_sets[VReg::from_u32(v)] = spill_set.into();
-                let Range { start, end } = self.classes.range(v);
-                self.push(start as u32..end as u32, spill_set, 0);
+                let start = self.segments.len() as u32;
+                self.segments.extend_from_slice(self.classes.intervals(v));
+                self.push(start..self.segments.len() as u32, spill_set, 0);
             }
         }
         for v in 0..problem.vregs.len() as u32 {
@@ -210,7 +251,8 @@ impl Bundles {
                 self.spill_sets[VReg::from_u32(v)] = self.spill_sets[VReg::from_u32(root)];
             }
         }
-        std::mem::swap(&mut self.segments, &mut self.classes.pool);
+        self.classes.release();
+        release(&mut self.affinities);
     }
 
     /// Gives arguments the least frequency that would keep others from their parameter that are more frequent together.

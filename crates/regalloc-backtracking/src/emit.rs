@@ -15,7 +15,7 @@ use crate::reservations::Reservations;
 use crate::sink_stores::Exit;
 use crate::value_locations::{ValueLoc, ValueLocations};
 use kingpost_regalloc::{
-    AllocError, Allocation, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand, PRegSet,
+    AllocError, Allocation, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand, PReg, PRegSet,
     ParallelMoves, Problem, StackMapEntry, VReg,
 };
 use kingpost_regalloc_common::answer;
@@ -43,11 +43,32 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Move {
     inst: Inst,
-    at: Position,
-    phase: Phase,
-    from: ValueLoc,
-    to: ValueLoc,
+    from: PackedLoc,
+    to: PackedLoc,
     vreg: VReg,
+    phase: Phase,
+}
+
+/// A [`ValueLoc`] as one word: the register with the highest bit set, or the value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct PackedLoc(u32);
+
+impl PackedLoc {
+    const REG: u32 = 1 << 31;
+
+    fn new(loc: ValueLoc) -> PackedLoc {
+        match loc {
+            ValueLoc::Reg(reg) => PackedLoc(PackedLoc::REG | reg.index() as u32),
+            ValueLoc::Memory(vreg) => PackedLoc(vreg.as_u32()),
+        }
+    }
+
+    fn get(self) -> ValueLoc {
+        match self.0 & PackedLoc::REG {
+            0 => ValueLoc::Memory(VReg::from_u32(self.0)),
+            _ => ValueLoc::Reg(PReg::from_index((self.0 & !PackedLoc::REG) as usize)),
+        }
+    }
 }
 
 /// Scratch memory of the writer.
@@ -123,7 +144,8 @@ impl Emit<'_> {
     /// Adds a move whose slots are noted.
     pub(crate) fn push(&mut self, at: Position, phase: Phase, from: ValueLoc, to: ValueLoc, vreg: VReg) {
         let inst = self.order.inst_at(at);
-        self.s.moves.push(Move { inst, at, phase, from, to, vreg });
+        let (from, to) = (PackedLoc::new(from), PackedLoc::new(to));
+        self.s.moves.push(Move { inst, from, to, vreg, phase });
     }
 
     fn split_moves(&mut self) {
@@ -185,8 +207,8 @@ impl Emit<'_> {
     fn write_group(&mut self, group: &[Move]) -> Result<(), AllocError> {
         for m in group {
             let data = self.problem.vregs[m.vreg];
-            let (from, to) = (self.locations.loc(m.from), self.locations.loc(m.to));
-            match (m.from, self.live.remat(m.vreg)) {
+            let (from, to) = (self.locations.loc(m.from.get()), self.locations.loc(m.to.get()));
+            match (m.from.get(), self.live.remat(m.vreg)) {
                 (ValueLoc::Memory(_), Some(inst)) => self.s.parallel.add_remat(inst, to, data.class, data.width),
                 _ => self.s.parallel.add(from, to, data.class, data.width),
             }
@@ -207,8 +229,9 @@ impl Emit<'_> {
 
     /// Returns registers that hold nothing where the group of a move runs, but for what it reads.
     fn free(&self, m: &Move) -> PRegSet {
-        let block = self.order.block_at(m.at).block;
-        let before = ProgPoint::before(m.at);
+        let block = self.problem.block_of(m.inst);
+        let at = self.block(block).position(m.inst);
+        let before = ProgPoint::before(at);
         let other = match m.phase {
             Phase::Edge | Phase::Params => return self.free_at_head(block),
             Phase::Jump => return self.free_at_head(self.problem.edge(self.problem.succs(block)[0]).to),
@@ -216,7 +239,7 @@ impl Emit<'_> {
             Phase::Split => before,
             Phase::Operands => before.next(),
         };
-        let operands = PointRange::new(ProgPoint::early(m.at), ProgPoint::after(m.at));
+        let operands = PointRange::new(ProgPoint::early(at), ProgPoint::after(at));
         self.free_registers(|interference| {
             interference.taken_at(before) | interference.taken_at(other) | interference.taken(operands).reserved()
         })

@@ -99,6 +99,7 @@ impl Search<'_, '_> {
         for bundle in first {
             if self.is_memory_only(bundle) {
                 self.split_to_minimal(bundle);
+                self.bundles.retire(bundle);
             }
         }
         loop {
@@ -188,7 +189,10 @@ impl Search<'_, '_> {
         match reg.or_else(|| if r.is_minimal { hints.best(free) } else { None }) {
             Some(reg) => self.assign(bundle, reg),
             None if r.is_minimal => return self.match_instruction(bundle),
-            None => self.split(bundle, &r),
+            None => {
+                self.split(bundle, &r);
+                self.bundles.retire(bundle);
+            }
         }
         Ok(())
     }

@@ -8,6 +8,7 @@
 
 use crate::bundles::Bundles;
 use crate::liveness::{Liveness, Segment};
+use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_regalloc::{AllocError, Allocation, Loc, PReg, Problem, Slot, VReg};
 use kingpost_regalloc_common::congruence::Interval;
@@ -48,7 +49,7 @@ struct InMemory {
     needs_slot: bool,
     /// Is the slot written where the value leaves its register, not where it is defined?
     is_sunk: bool,
-    slot: Option<Slot>,
+    slot: PackedOption<Slot>,
 }
 
 /// The slot that the values of a spill set share.
@@ -188,7 +189,7 @@ impl ValueLocations {
     pub(crate) fn loc(&self, loc: ValueLoc) -> Loc {
         match loc {
             ValueLoc::Reg(reg) => Loc::reg(reg),
-            ValueLoc::Memory(vreg) => self.memory[vreg].slot.map_or(Loc::NONE, Loc::slot),
+            ValueLoc::Memory(vreg) => self.memory[vreg].slot.expand().map_or(Loc::NONE, Loc::slot),
         }
     }
 
@@ -213,7 +214,7 @@ impl ValueLocations {
                     let end = live.ranges(vreg).last().map_or(first.to, Segment::end);
                     self.shared[spill_set.index()].add(PointRange::new(first.reserved_from(), end), width);
                 }
-                _ => self.memory[vreg].slot = Some(out.add_slot(width)),
+                _ => self.memory[vreg].slot = out.add_slot(width).into(),
             }
         }
         for (set, shared) in self.shared.iter().enumerate().filter(|(_, shared)| shared.width > 0) {
@@ -223,7 +224,7 @@ impl ValueLocations {
         self.packing.pack(out, |set, slot| shared[set as usize].slot = Some(slot))?;
         for &vreg in &self.slotted {
             if let Some(set) = bundles.spill_set(vreg) {
-                self.memory[vreg].slot = self.shared[set.index()].slot;
+                self.memory[vreg].slot = self.shared[set.index()].slot.into();
             }
         }
         Ok(())
@@ -251,7 +252,7 @@ impl ValueLocations {
     /// Writes a line per value that has a slot.
     pub(crate) fn dump_slots(&self, problem: &Problem, out: &mut String) -> std::fmt::Result {
         use std::fmt::Write;
-        let mut slots = problem.vregs.keys().filter_map(|vreg| Some((vreg, self.memory[vreg].slot?)));
+        let mut slots = problem.vregs.keys().filter_map(|vreg| Some((vreg, self.memory[vreg].slot.expand()?)));
         slots.try_for_each(|(vreg, slot)| writeln!(out, "{vreg} in {slot}"))
     }
 }

@@ -12,6 +12,7 @@
 //! binary search, in place while that has room. All merges share a budget of steps, so that the whole is linear in it.
 
 use crate::point::{PointRange, ProgPoint};
+use crate::release;
 use std::ops::Range;
 
 /// A list as short as this is inserted into a longer one without looking at all of that.
@@ -117,6 +118,14 @@ impl<I: Interval> Congruence<I> {
         self.lists.extend(spans.map(|Range { start, end }| List { start, end, capacity_end: end }));
         self.parents.clear();
         self.parents.extend(0..self.lists.len() as u32);
+    }
+
+    /// Frees the memory of a problem that was larger than most, once its classes have been read.
+    pub fn release(&mut self) {
+        release(&mut self.pool);
+        release(&mut self.merged);
+        release(&mut self.lists);
+        release(&mut self.parents);
     }
 
     /// Gives a value, which is in no class with others, its intervals in order.

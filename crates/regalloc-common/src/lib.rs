@@ -43,3 +43,14 @@ pub mod order;
 pub mod point;
 pub mod preference;
 pub mod slot_packing;
+
+/// Bytes that a list may keep for the next problem.
+const KEPT: usize = 1 << 20;
+
+/// Frees the memory of a list that is larger than most problems need, when a stage is done with it: the peak of a large problem
+/// is in a later stage.
+pub fn release<T>(list: &mut Vec<T>) {
+    if list.capacity() * size_of::<T>() > KEPT {
+        *list = Vec::new();
+    }
+}
