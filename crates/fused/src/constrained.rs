@@ -5,89 +5,155 @@
 //!                                                      and r1 is filled from the slot of v2; before it v0 is in r0
 //! ```
 //!
-//! The operands are matched with registers, those that values have below preferred. Then what is below is made true behind the
-//! instruction, by a parallel move: results go where they are expected, and values whose register the instruction takes
-//! or destroys come from another one, if one is free, or from their slot. Before it, operands get copies of values that keep
-//! other registers.
+//! The operands choose registers one by one, those that values have below preferred; where one finds none left, all of them are
+//! matched. Then what is below is made true behind the instruction, by a parallel move: results go where they are expected, and
+//! values in registers that an operand occupies or the instruction clobbers come from another one, if one is free, or
+//! from their slot. Before it, operands get copies of values that keep other registers.
 
 use crate::walk::{Fused, Locs, Selected};
 use kingpost_mach::Lower;
+use kingpost_mach::lower::Record;
 use kingpost_regalloc::{
-    AllocError, Clobbers, Constraint, EditKind, Inst, Loc, Operand, PReg, PRegSet, Pos, RegClass, VReg,
+    AllocError, Clobbers, Constraint, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, RegClass, VReg,
 };
 use kingpost_regalloc_common::matching::{Points, Request, needs_register, tied_def};
-use kingpost_regalloc_common::preference::{Reg, regs};
+use kingpost_regalloc_common::preference::{Clobbered, Masks, Reg, regs};
 use smallvec::SmallVec;
 
 /// What an instruction does to registers that values below may be in.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Touched {
-    /// Taken by operands.
-    pub(crate) taken: PRegSet,
-    pub(crate) clobbers: Clobbers,
+    /// Registers of operands.
+    taken: Masks,
+    clobbered: Clobbered,
 }
 
 impl Touched {
-    /// May a value of `width` bytes be in `reg` behind the instruction, and before it?
+    /// The registers of a class in which a value of `width` bytes may be both behind the instruction and before it.
     #[inline]
-    pub(crate) fn spares(&self, reg: PReg, width: u8) -> bool {
-        !self.clobbers.kills(reg, width) && !self.taken.contains(reg)
+    pub(crate) fn spared(&self, class: usize, width: u8) -> u64 {
+        !(self.clobbered.of(class, width) | self.taken[class])
+    }
+
+    /// The registers of a class in which some values may not.
+    #[inline]
+    pub(crate) fn any(&self, class: usize) -> u64 {
+        self.clobbered.any(class) | self.taken[class]
     }
 }
 
-/// By operand: its request, if it has one.
-pub(crate) type Requests = SmallVec<[Option<u32>; 16]>;
+/// The registers of an instruction's operands, of those that have one, and what it does to them.
+#[derive(Debug)]
+pub(crate) struct Placement {
+    regs: SmallVec<[Reg; 16]>,
+    pub(crate) touched: Touched,
+}
+
+/// Is the value of an operand needed in a register? One that may be in memory is left there.
+#[inline]
+fn is_in_register(operand: Operand, tied: Option<Operand>, is_in_memory: bool) -> bool {
+    needs_register(operand, tied) || operand.constraint() == Constraint::MemOk && !is_in_memory
+}
 
 impl Fused {
     /// Serves any instruction but a terminator with successors.
-    pub(crate) fn constrained(&mut self, lower: &mut Lower<'_>, selected: &Selected<'_>) {
-        let Some((requests, touched)) = self.match_operands(lower, selected) else { return };
-        self.restore(lower, selected, &requests, &touched);
-        self.place(lower, selected, &requests, &touched);
+    pub(crate) fn constrained(&mut self, lower: &mut Lower<'_>, record: &Record) {
+        if record.flags.has(InstFlags::REMAT) {
+            let value = self.state.value(lower.operands()[record.operands.0 as usize].vreg());
+            if value.reg.is_none() && !value.is_stored {
+                return self.drop_inst(lower, record, &[Reg::NONE]);
+            }
+        }
+        let selected = Selected::new(lower, record);
+        let Some(placement) = self.find_registers(lower, &selected) else { return };
+        self.restore(lower, &selected, &placement);
+        self.place(lower, &selected, &placement);
     }
 
     /// Finds registers for all operands that need one.
-    pub(crate) fn match_operands(
-        &mut self,
-        lower: &mut Lower<'_>,
-        selected: &Selected<'_>,
-    ) -> Option<(Requests, Touched)> {
-        let clobbers = lower.code.problem.all_clobbers()[selected.clobbers];
-        let matched = self.find_match(lower, selected, &clobbers);
-        let Ok(requests) = matched else {
+    pub(crate) fn find_registers(&mut self, lower: &mut Lower<'_>, selected: &Selected) -> Option<Placement> {
+        self.sync(lower);
+        for operand in &selected.operands {
+            self.meet(lower, operand.vreg());
+        }
+        let mut regs: SmallVec<[Reg; 16]> = SmallVec::from_elem(Reg::NONE, selected.operands.len());
+        if !self.choose(selected, &mut regs) && self.find_match(lower, selected, &mut regs).is_err() {
             self.refuse("an instruction whose operands find no registers");
             return None;
-        };
-        let taken = self.matching.taken(Points::BOTH);
-        for reg in taken.iter().map(|preg| self.registers.reg(preg)).filter(|reg| !reg.is_none()) {
-            self.state.touch(reg);
+        }
+        let mut taken = Masks::default();
+        for (k, operand) in selected.operands.iter().enumerate() {
+            if let Some(tied) = operand.reused() {
+                regs[k] = regs[usize::from(tied)];
+            }
+            if !regs[k].is_none() {
+                taken[regs[k].class()] |= regs[k].bit();
+                self.state.touch(regs[k]);
+            }
         }
         let clobbered = *self.registers.clobbered(selected.clobbers);
         for class in 0..2 {
             self.state.used[class] |= clobbered.lost[class];
             self.state.recent[class] |= clobbered.any(class);
         }
-        Some((requests, Touched { taken, clobbers }))
+        Some(Placement { regs, touched: Touched { taken, clobbered } })
     }
 
-    fn find_match(
-        &mut self,
-        lower: &mut Lower<'_>,
-        selected: &Selected<'_>,
-        clobbers: &Clobbers,
-    ) -> Result<Requests, AllocError> {
-        let operands = selected.operands;
+    /// Each operand takes the best register left, those without a choice first. False if none is left for one of them.
+    fn choose(&self, selected: &Selected, regs: &mut [Reg]) -> bool {
+        let operands = &selected.operands;
+        let clobbered = self.registers.clobbered(selected.clobbers);
+        let has_ties = operands.iter().any(|operand| operand.reused().is_some());
+        // By point of the instruction.
+        let mut taken = [Masks::default(); 2];
+        for is_fixed in [true, false] {
+            for (k, &operand) in operands.iter().enumerate() {
+                if operand.fixed_reg().is_some() != is_fixed || operand.reused().is_some() {
+                    continue;
+                }
+                let tied = if has_ties { tied_def(operands, k) } else { None };
+                let value = self.state.value(operand.vreg());
+                if !is_in_register(operand, tied, value.reg.is_none() && value.is_stored) {
+                    continue;
+                }
+                let (class, points) = (value.class(), Points::of(operand, tied.is_some()));
+                let mut left = self.registers.allowed(operand, class);
+                if points.early() {
+                    left &= !taken[0][class];
+                }
+                if points.late() {
+                    left &= !taken[1][class] & !clobbered.of(class, value.width);
+                }
+                let below = tied.map_or(value.reg, |def| self.state.value(def.vreg()).reg);
+                let free = left & !self.state.occupied[class];
+                let is_left = |reg: &Reg, set: u64| !reg.is_none() && reg.class() == class && reg.bit() & set != 0;
+                let known = [below, value.reg].into_iter().find(|reg| is_left(reg, left));
+                let reg = match known.or(Some(value.hint).filter(|hint| is_left(hint, free))) {
+                    Some(reg) => reg,
+                    None if free != 0 => Reg::new(class, free.trailing_zeros()),
+                    None if is_fixed && left != 0 => Reg::new(class, left.trailing_zeros()),
+                    None => return false,
+                };
+                for (point, is_needed) in [points.early(), points.late()].into_iter().enumerate() {
+                    taken[point][class] |= if is_needed { reg.bit() } else { 0 };
+                }
+                regs[k] = reg;
+            }
+        }
+        true
+    }
+
+    fn find_match(&mut self, lower: &Lower<'_>, selected: &Selected, regs: &mut [Reg]) -> Result<(), AllocError> {
+        let operands = &selected.operands;
+        let clobbers = lower.code.problem.all_clobbers()[selected.clobbers];
         self.matching.clear();
-        let mut requests = Requests::new();
+        let mut requests = SmallVec::<[Option<u32>; 16]>::new();
         let inst = Inst::from_u32(0);
         for (k, &operand) in operands.iter().enumerate() {
-            self.meet(lower, operand.vreg());
             let tied = tied_def(operands, k);
             let value = self.state.value(operand.vreg());
-            let is_in_memory = value.reg.is_none() && value.is_stored;
-            let is_any = operand.constraint() == Constraint::MemOk && !is_in_memory;
-            let request = match needs_register(operand, tied) || is_any {
-                true => Some(self.matching.add(inst, self.request(lower, operand, tied, clobbers))?),
+            let request = match is_in_register(operand, tied, value.reg.is_none() && value.is_stored) {
+                true => Some(self.matching.add(inst, self.request(lower, operand, tied, &clobbers))?),
                 false => None,
             };
             requests.push(request);
@@ -98,7 +164,11 @@ impl Fused {
             _ if occupied.contains(reg) => 2,
             _ => 0,
         })?;
-        Ok(requests)
+        for (reg, request) in regs.iter_mut().zip(requests) {
+            let found = request.and_then(|request| self.matching.reg(request));
+            *reg = found.map_or(Reg::NONE, |preg| self.registers.reg(preg));
+        }
+        Ok(())
     }
 
     fn request(
@@ -134,104 +204,86 @@ impl Fused {
         }
     }
 
-    /// The register of operand `k`.
-    pub(crate) fn matched(&self, requests: &Requests, operands: &[Operand], k: usize) -> Option<PReg> {
-        self.matching.reg(requests[operands[k].reused().map_or(k, usize::from)]?)
-    }
-
     /// Makes true behind the instruction what is expected below.
-    fn restore(&mut self, lower: &mut Lower<'_>, selected: &Selected<'_>, requests: &Requests, touched: &Touched) {
+    fn restore(&mut self, lower: &mut Lower<'_>, selected: &Selected, placement: &Placement) {
         let needed = self.state.occupied;
         for (k, operand) in selected.operands.iter().enumerate().filter(|(_, operand)| operand.is_def()) {
-            let Some(from) = self.matched(requests, selected.operands, k).map(Loc::reg) else {
+            let reg = placement.regs[k];
+            if reg.is_none() {
                 return self.refuse("a result in memory");
-            };
-            let vreg = operand.vreg();
+            }
+            let (vreg, from) = (operand.vreg(), self.loc(reg));
             let value = self.state.value(vreg);
-            let (below, class, width) = (value.reg, RegClass::ALL[value.class()], value.width);
+            let (below, class, width, is_stored) =
+                (value.reg, RegClass::ALL[value.class()], value.width, value.is_stored);
             if !below.is_none() {
                 self.state.release(below);
                 self.moves.add(from, self.loc(below), class, width);
             }
-            if self.state.value(vreg).is_stored {
+            if is_stored {
                 let to = Loc::slot(self.slot(vreg));
                 self.moves.add(from, to, class, width);
             }
         }
         for class in 0..2 {
-            for reg in regs(class, self.state.occupied[class]) {
-                self.relocate(lower, reg, touched);
+            for reg in regs(class, self.state.occupied[class] & placement.touched.any(class)) {
+                self.relocate(lower, reg, selected, placement);
             }
         }
         self.resolve(lower, &needed);
     }
 
-    /// A value whose register the instruction does not spare is in another one before it, or in its slot.
-    fn relocate(&mut self, lower: &mut Lower<'_>, reg: Reg, touched: &Touched) {
+    /// A value in a register that an operand occupies or the instruction clobbers is in another one before it, or in its slot.
+    fn relocate(&mut self, lower: &mut Lower<'_>, reg: Reg, selected: &Selected, placement: &Placement) {
         let Some(vreg) = self.state.owner(reg) else { return };
-        let (preg, value) = (self.registers.preg(reg), self.state.value(vreg));
-        if touched.spares(preg, value.width) || self.is_only_read(preg, vreg, touched) {
+        let value = self.state.value(vreg);
+        let (class, width, is_resident) = (value.class(), value.width, !value.resident.is_none());
+        let spared = placement.touched.spared(class, width);
+        if spared & reg.bit() != 0 || is_only_read(reg, vreg, width, selected, placement) {
             return;
         }
-        let (class, width, is_resident) = (value.class(), value.width, !value.resident.is_none());
         self.state.release(reg);
+        let to = self.loc(reg);
         let is_remat = self.is_remat(lower, vreg);
         if !is_remat && !is_resident {
-            let free = self.registers.allocatable[class] & !self.state.occupied[class];
-            let unsaved = self.registers.unsaved(class, &self.state.used);
-            let spared = |reg: &Reg| touched.spares(self.registers.preg(*reg), width);
-            let other = regs(class, free & !unsaved).find(spared).or_else(|| regs(class, free & unsaved).find(spared));
-            if let Some(other) = other {
+            let free = self.registers.allocatable[class] & !self.state.occupied[class] & spared;
+            let saved = free & !self.registers.unsaved(class, &self.state.used);
+            if free != 0 {
+                let best = if saved == 0 { free } else { saved };
+                let other = Reg::new(class, best.trailing_zeros());
                 self.put(other, vreg);
-                self.moves.add(self.loc(other), Loc::reg(preg), RegClass::ALL[class], width);
+                self.moves.add(self.loc(other), to, RegClass::ALL[class], width);
                 return;
             }
         }
-        self.add_move(lower, Reg::NONE, vreg, Loc::reg(preg));
-    }
-
-    /// Is the register taken by uses of this very value, which leave it as it is?
-    fn is_only_read(&self, reg: PReg, vreg: VReg, touched: &Touched) -> bool {
-        let mut requests = self.matching.requests().iter().filter(|request| request.reg == Some(reg)).peekable();
-        requests.peek().is_some()
-            && requests.all(|request| request.vreg == vreg && request.is_use && !request.is_written)
-            && !touched.clobbers.kills(reg, self.state.value(vreg).width)
+        self.add_move(lower, Reg::NONE, vreg, to);
     }
 
     /// Adds the instruction with the locations of its operands, and brings uses where they are expected.
-    pub(crate) fn place(
-        &mut self,
-        lower: &mut Lower<'_>,
-        selected: &Selected<'_>,
-        requests: &Requests,
-        touched: &Touched,
-    ) {
-        let operands = selected.operands;
+    pub(crate) fn place(&mut self, lower: &mut Lower<'_>, selected: &Selected, placement: &Placement) {
         let (mut locs, mut copies) = (Locs::new(), SmallVec::<[EditKind; 8]>::new());
-        for (k, &operand) in operands.iter().enumerate() {
-            let vreg = operand.vreg();
-            locs.push(match self.matched(requests, operands, k) {
-                Some(preg) => {
-                    if operand.is_use() {
-                        copies.extend(self.bring(vreg, preg));
-                    }
-                    Loc::reg(preg)
-                }
-                None => self.anywhere(operand, touched),
-            });
+        for (&operand, &reg) in selected.operands.iter().zip(&placement.regs) {
+            if reg.is_none() {
+                locs.push(self.anywhere(operand, &placement.touched));
+                continue;
+            }
+            if operand.is_use() {
+                copies.extend(self.bring(operand.vreg(), reg));
+            }
+            locs.push(self.loc(reg));
         }
-        self.push_inst(lower, selected, &locs);
+        self.push_selected(lower, selected, &locs);
         copies.into_iter().for_each(|copy| self.push_edit(copy));
     }
 
     /// Has a value in a register before the instruction.
-    fn bring(&mut self, vreg: VReg, to: PReg) -> Option<EditKind> {
+    fn bring(&mut self, vreg: VReg, reg: Reg) -> Option<EditKind> {
         let value = self.state.value(vreg);
-        let reg = self.registers.reg(to);
         if value.reg.is_none() {
             self.put(reg, vreg);
         } else if value.reg != reg {
-            return Some(EditKind::Move { from: self.registers.preg(value.reg), to, width: value.width });
+            let (from, to) = (self.registers.preg(value.reg), self.registers.preg(reg));
+            return Some(EditKind::Move { from, to, width: value.width });
         }
         None
     }
@@ -239,10 +291,17 @@ impl Fused {
     /// Where a use is that any location will do for.
     fn anywhere(&mut self, operand: Operand, touched: &Touched) -> Loc {
         let reg = self.state.value(operand.vreg()).reg;
-        let is_kept = |preg| operand.pos() == Pos::Early || !touched.taken.contains(preg);
-        if operand.constraint() != Constraint::Stack && !reg.is_none() && is_kept(self.registers.preg(reg)) {
+        let is_kept = operand.pos() == Pos::Early || !reg.is_in(&touched.taken);
+        if operand.constraint() != Constraint::Stack && !reg.is_none() && is_kept {
             return self.loc(reg);
         }
         Loc::slot(self.slot(operand.vreg()))
     }
+}
+
+/// Is the register that of uses of this very value, which leave it as it is?
+fn is_only_read(reg: Reg, vreg: VReg, width: u8, selected: &Selected, placement: &Placement) -> bool {
+    let is_kept = placement.touched.clobbered.of(reg.class(), width) & reg.bit() == 0;
+    let mut with = selected.operands.iter().zip(&placement.regs).filter(|&(_, &of)| of == reg);
+    is_kept && with.all(|(operand, _)| operand.is_use() && operand.vreg() == vreg)
 }

@@ -9,13 +9,15 @@
 //! are at the head of every block of a loop, and at its end, whether its code has a use for them or not. At the header of a loop
 //! there are its parameters besides, and nothing else: what else its code expects is filled there.
 
-use crate::constrained::{Requests, Touched};
-use crate::walk::{Fused, Selected};
+use crate::constrained::Touched;
+use crate::walk::{Fused, Selected, range};
 use cranelift_entity::EntityRef;
-use kingpost_mach::Lower;
-use kingpost_regalloc::{Block, Loc, Operand, RegClass, VReg};
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_mach::block_order::MachineBlock;
+use kingpost_mach::lower::Record;
+use kingpost_mach::{Lower, PlainOperands};
+use kingpost_regalloc::{Block, Loc, RegClass, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
-use std::cmp::Reverse;
 use std::ops::Range;
 
 /// Registers of each class that the head of a loop leaves free.
@@ -28,31 +30,41 @@ const RARE: u64 = 8;
 #[derive(Default, Debug)]
 pub(crate) struct Heads {
     entries: Vec<(Reg, VReg)>,
-    /// By block: its entries, once the walk has passed it.
-    of: Vec<Option<(u32, u32)>>,
-    /// By block: does an edge back fix where its parameters are?
-    is_fixed: Vec<bool>,
-    /// By block: may what its head moves there change the flags?
-    has_dead_flags: Vec<bool>,
+    /// By block.
+    of: Vec<Head>,
     params: Vec<VReg>,
-    /// Values that a loop may have in registers, with their weights.
-    candidates: Vec<(u64, VReg)>,
+    /// The block whose head is what the registers hold, parameters apart, and the header of the loop around it.
+    kept: PackedOption<Block>,
+    kept_in: u32,
+    /// Where the edge leads whose block is at hand, if that has a jump and nothing else.
+    passed: PackedOption<Block>,
+}
+
+/// The head of one block.
+#[derive(Clone, Copy, Default, Debug)]
+struct Head {
+    /// Indices of its entries; none if the walk has not passed it.
+    start: u32,
+    end: u32,
+    /// Does an edge back fix where its parameters are?
+    is_fixed: bool,
+    /// May what the head moves there change the flags?
+    has_dead_flags: bool,
 }
 
 impl Heads {
     pub(crate) fn begin(&mut self, blocks: usize) {
         self.entries.clear();
         self.of.clear();
-        self.of.resize(blocks, None);
-        self.is_fixed.clear();
-        self.is_fixed.resize(blocks, false);
-        self.has_dead_flags.clear();
-        self.has_dead_flags.resize(blocks, false);
+        self.of.resize(blocks, Head::default());
+        (self.kept, self.passed) = (None.into(), None.into());
     }
 
     /// Indices of the entries of a block; none if the walk has not passed it.
+    #[inline]
     fn range(&self, block: Block) -> Range<usize> {
-        self.of[block.index()].map_or(0..0, |(start, end)| start as usize..end as usize)
+        let head = &self.of[block.index()];
+        head.start as usize..head.end as usize
     }
 }
 
@@ -61,48 +73,103 @@ impl Fused {
     /// The walk has come to the end of a block.
     pub(crate) fn end_block(&mut self, lower: &mut Lower<'_>) {
         let block = Block::from_u32(self.block);
-        for ago in (1..=self.loops.enter(lower, block, &mut self.state.recent)).rev() {
+        let begun = self.loops.enter(lower, block, &mut self.state.recent);
+        if begun == 0 && self.passes(lower) {
+            return;
+        }
+        let is_kept = self.heads.kept.take().is_some_and(|kept| self.hottest(lower) == Some(kept));
+        if is_kept && self.heads.kept_in == self.loops.header() {
+            self.keep();
+        } else {
+            self.state.clear_registers();
+        }
+        for ago in (1..=begun).rev() {
             let header = self.loops.begun(ago);
             self.fix_head(lower, header);
         }
-        for i in 0..self.succs.len() {
-            let to = self.succs[i];
+        for i in 0..self.edges.succs.len() {
+            let to = self.edges.succs[i];
             if to.index() == 0 {
                 self.refuse("a branch to the entry");
-            } else if to <= block && !self.heads.is_fixed[to.index()] {
+            } else if to <= block && !self.heads.of[to.index()].is_fixed {
                 self.fix_head(lower, to);
             }
         }
         for (reg, vreg) in self.loops.residents() {
-            self.state.put(reg, vreg);
+            if self.state.is_free(reg) {
+                self.state.put(reg, vreg);
+            }
+        }
+    }
+
+    /// Is the block at hand that of an edge which only leads on? Then it has at its head what its successor has there, and the
+    /// registers still hold what they did.
+    fn passes(&mut self, lower: &Lower<'_>) -> bool {
+        let [to] = *self.edges.succs else { return false };
+        let is_edge = matches!(lower.order().blocks()[self.block as usize], MachineBlock::Edge { .. });
+        if !is_edge || to.as_u32() <= self.block || !self.edges.pairs.is_empty() {
+            return false;
+        }
+        let entries = &self.heads.entries[self.heads.range(to)];
+        if !self.loops.residents().all(|resident| entries.contains(&resident)) {
+            return false;
+        }
+        for (reg, _) in entries {
+            self.state.recent[reg.class()] |= reg.bit();
+        }
+        self.heads.passed = to.into();
+        true
+    }
+
+    /// The successor that runs most often, the first one of several.
+    fn hottest(&self, lower: &Lower<'_>) -> Option<Block> {
+        match *self.edges.succs {
+            [to] => Some(to),
+            ref succs => succs.iter().rev().copied().max_by_key(|&to| lower.order().freq(to)),
+        }
+    }
+
+    /// Leaves registers as they are at the head of the only successor, or the hottest one: but for values that the loop has in
+    /// memory, which it fills then.
+    fn keep(&mut self) {
+        let occupied = self.state.occupied;
+        for (class, mask) in occupied.into_iter().enumerate() {
+            self.state.recent[class] |= mask;
+        }
+        if !self.loops.is_inside() || self.edges.succs.len() == 1 {
+            return;
+        }
+        for reg in (0..2).flat_map(|class| regs(class, occupied[class])) {
+            let Some(value) = self.state.owner(reg).map(|vreg| self.state.value(vreg)) else { continue };
+            if self.loops.is_from_outside(value.block) && value.resident.is_none() {
+                self.state.release(reg);
+            }
         }
     }
 
     /// Serves the instruction that ends a block.
-    pub(crate) fn terminator(&mut self, lower: &mut Lower<'_>, selected: &Selected<'_>) {
-        match *self.succs {
-            [] if selected.is_plain => self.plain(lower, selected, false),
-            [] => self.constrained(lower, selected),
-            [to] if selected.operands.is_empty() => {
-                self.push_inst(lower, selected, &[]);
-                self.pass(lower, to);
+    pub(crate) fn terminator(&mut self, lower: &mut Lower<'_>, record: &Record, plain: Option<PlainOperands>) {
+        match (&*self.edges.succs, plain) {
+            ([], Some(shape)) => self.plain(lower, record, shape, false),
+            ([], None) => self.constrained(lower, record),
+            (&[to], _) if range(record).is_empty() => {
+                self.push_inst(lower, record, &[], None);
+                if self.heads.passed.is_none() {
+                    self.pass(lower, to);
+                }
             }
-            _ if self.pairs.is_empty() => self.fork(lower, selected),
+            _ if self.edges.pairs.is_empty() => self.fork(lower, record, plain),
             _ => self.refuse("a branch that passes arguments"),
         }
     }
 
-    /// Chooses what has registers at the header of a loop: of its parameters, and of the values from outside that it uses, those
-    /// with the most uses.
+    /// Chooses which parameters have registers at the header of a loop.
     fn fix_head(&mut self, lower: &mut Lower<'_>, header: Block) {
-        self.heads.is_fixed[header.index()] = true;
+        self.heads.of[header.index()].is_fixed = true;
         let mut params = std::mem::take(&mut self.heads.params);
-        let mut candidates = std::mem::take(&mut self.heads.candidates);
         params.clear();
-        candidates.clear();
         lower.parameters(header, true, &mut params);
-        lower.loop_uses(header, &mut candidates);
-        self.state.grow(lower);
+        self.state.grow(lower.code.problem.vregs.len());
         if let Some(log) = &mut self.log {
             log.params(header, &params);
         }
@@ -112,47 +179,31 @@ impl Fused {
         }
         let mut left = free.map(|free| free.count_ones().saturating_sub(RESERVE));
         let has_calls = lower.has_calls_since(header);
-        candidates.extend(params.iter().map(|&param| (0, param)));
-        candidates.sort_unstable_by_key(|&(weight, vreg)| (Reverse(weight), vreg));
-        for &(_, vreg) in &candidates {
-            self.meet(lower, vreg);
-            let value = self.state.value(vreg);
-            let is_param = value.block == header.as_u32();
+        for &param in &params {
+            self.meet(lower, param);
+            let value = self.state.value(param);
             let class = value.class();
-            if !value.resident.is_none() || !value.head_reg.is_none() || left[class] == 0 {
+            if left[class] == 0 {
+                self.state.value_mut(param).is_stored = true;
                 continue;
             }
             let saved = self.registers.callee_saved[class];
             let better = free[class] & if has_calls { saved } else { !saved | self.state.used[class] };
-            let choice = if better == 0 && (is_param || !has_calls) { free[class] } else { better };
-            if choice == 0 {
-                continue;
-            }
+            let choice = if better == 0 { free[class] } else { better };
             let hint = Some(value.hint).filter(|hint| hint.class() == class && choice & hint.bit() != 0);
             let reg = hint.unwrap_or(Reg::new(class, choice.trailing_zeros()));
-            if is_param {
-                self.state.touch(reg);
-                self.state.value_mut(vreg).head_reg = reg;
-            } else if self.loops.reside(reg, vreg, value.block, &self.state.recent) {
-                self.state.touch(reg);
-                self.state.value_mut(vreg).resident = reg;
-            } else {
-                continue;
-            }
-            self.state.value_mut(vreg).hint = reg;
+            self.state.touch(reg);
+            let value = self.state.value_mut(param);
+            (value.head_reg, value.hint) = (reg, reg);
             left[class] -= 1;
             free[class] &= !reg.bit();
         }
-        for &param in &params {
-            let value = self.state.value_mut(param);
-            value.is_stored |= value.head_reg.is_none();
-        }
-        (self.heads.params, self.heads.candidates) = (params, candidates);
+        self.heads.params = params;
     }
 
     /// The only edge out of a block: its moves stand before the jump.
     fn pass(&mut self, lower: &mut Lower<'_>, to: Block) {
-        let pairs = std::mem::take(&mut self.pairs);
+        let pairs = std::mem::take(&mut self.edges.pairs);
         let mut needed = Masks::default();
         let mut need = |reg: Reg| needed[reg.class()] |= reg.bit();
         if to.as_u32() <= self.block {
@@ -174,7 +225,9 @@ impl Fused {
         }
         for i in self.heads.range(to) {
             let (reg, vreg) = self.heads.entries[i];
-            self.carry(lower, vreg, reg, &needed);
+            if self.state.value(vreg).reg != reg {
+                self.carry(lower, vreg, reg, &needed);
+            }
         }
         for &(arg, param) in &pairs {
             let value = self.state.value(param);
@@ -187,11 +240,10 @@ impl Fused {
             }
         }
         self.resolve(lower, &needed);
-        self.pairs = pairs;
+        self.edges.pairs = pairs;
     }
 
     /// Has the edge bring a value into a register.
-    #[inline]
     fn carry(&mut self, lower: &mut Lower<'_>, vreg: VReg, to: Reg, needed: &Masks) {
         if self.state.value(vreg).reg == to {
             return;
@@ -217,38 +269,36 @@ impl Fused {
     }
 
     /// Several edges: moves stand at the heads of the successors.
-    fn fork(&mut self, lower: &mut Lower<'_>, selected: &Selected<'_>) {
-        let is_plain = selected.is_plain;
-        let (requests, touched) = match is_plain {
-            true => (Requests::new(), Touched::default()),
-            false => match self.match_operands(lower, selected) {
-                Some(matched) => matched,
-                None => return,
-            },
-        };
-        let succs = std::mem::take(&mut self.succs);
-        let hottest = succs.iter().copied().rev().max_by_key(|&to| lower.order().freq(to));
+    fn fork(&mut self, lower: &mut Lower<'_>, record: &Record, plain: Option<PlainOperands>) {
+        let mut placed = None;
+        if plain.is_none() {
+            let selected = Selected::new(lower, record);
+            let Some(placement) = self.find_registers(lower, &selected) else { return };
+            placed = Some((selected, placement));
+        }
+        let touched = placed.as_ref().map_or(Touched::default(), |(_, placement)| placement.touched);
+        let hottest = self.hottest(lower);
+        let succs = std::mem::take(&mut self.edges.succs);
         let others = succs.iter().copied().filter(|&to| Some(to) != hottest);
         hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, &touched));
-        match is_plain {
-            true => self.leave_room(lower, selected.operands),
-            false => self.give_way(&touched),
+        match placed {
+            None => self.leave_room(lower, record),
+            Some(_) => self.give_way(&touched),
         }
         for &to in &succs {
             self.enter(lower, to);
         }
-        self.succs = succs;
-        match is_plain {
-            true => self.plain(lower, selected, false),
-            false => self.place(lower, selected, &requests, &touched),
+        self.edges.succs = succs;
+        match (plain, placed) {
+            (Some(shape), _) => self.plain(lower, record, shape, false),
+            (None, Some((selected, placement))) => self.place(lower, &selected, &placement),
+            (None, None) => {}
         }
     }
 
     /// Has at the end of the block in registers what a successor expects there, as far as registers are free. What is in memory
     /// in the loop around the block is filled on colder paths, and behind the loop.
     fn adopt(&mut self, lower: &mut Lower<'_>, to: Block, touched: &Touched) {
-        let freq = |block| lower.order().freq(block).0;
-        let is_rare = freq(to).saturating_mul(RARE) < freq(Block::from_u32(self.block));
         for i in self.heads.range(to) {
             let (reg, vreg) = self.heads.entries[i];
             let value = self.state.value(vreg);
@@ -263,27 +313,30 @@ impl Fused {
                     continue;
                 }
             }
-            let spared = |reg: &Reg| touched.spares(self.registers.preg(*reg), width);
-            if self.state.is_free(reg) && spared(&reg) {
+            let spared = touched.spared(class, width);
+            if self.state.is_free(reg) && spared & reg.bit() != 0 {
                 self.put(reg, vreg);
-            } else if !(is_rare && value.is_stored || self.is_remat(lower, vreg)) {
-                let free = self.registers.allocatable[class] & !self.state.occupied[class];
-                let spared = |reg: &Reg| touched.spares(self.registers.preg(*reg), width);
-                if let Some(other) = regs(class, free).find(spared) {
-                    self.put(other, vreg);
+            } else if !(value.is_stored && self.is_rare(lower, to) || self.is_remat(lower, vreg)) {
+                let free = self.registers.allocatable[class] & !self.state.occupied[class] & spared;
+                if free != 0 {
+                    self.put(Reg::new(class, free.trailing_zeros()), vreg);
                 }
             }
         }
     }
 
+    /// Does a successor run far less often than the block?
+    fn is_rare(&self, lower: &Lower<'_>, to: Block) -> bool {
+        let freq = |block| lower.order().freq(block).0;
+        freq(to).saturating_mul(RARE) < freq(Block::from_u32(self.block))
+    }
+
     /// Sees to it that the uses of a plain branch find registers.
-    fn leave_room(&mut self, lower: &Lower<'_>, operands: &[Operand]) {
+    fn leave_room(&mut self, lower: &Lower<'_>, record: &Record) {
         let (mut busy, mut missing) = (Masks::default(), [0; 2]);
-        for operand in operands {
-            self.meet(lower, operand.vreg());
-            let value = self.state.value(operand.vreg());
-            match value.reg {
-                reg if reg.is_none() => missing[value.class()] += 1,
+        for operand in &lower.operands()[range(record)] {
+            match self.meet(lower, operand.vreg()) {
+                reg if reg.is_none() => missing[self.state.value(operand.vreg()).class()] += 1,
                 reg => busy[reg.class()] |= reg.bit(),
             }
         }
@@ -297,12 +350,12 @@ impl Fused {
         }
     }
 
-    /// Takes what a branch does not spare out of registers.
+    /// Takes values out of registers that operands of a branch occupy or it clobbers.
     fn give_way(&mut self, touched: &Touched) {
         let occupied = self.state.occupied;
-        for reg in (0..2).flat_map(|class| regs(class, occupied[class])) {
+        for reg in (0..2).flat_map(|class| regs(class, occupied[class] & touched.any(class))) {
             let Some(vreg) = self.state.owner(reg) else { continue };
-            if !touched.spares(self.registers.preg(reg), self.state.value(vreg).width) {
+            if touched.spared(reg.class(), self.state.value(vreg).width) & reg.bit() == 0 {
                 self.state.release(reg);
             }
         }
@@ -325,7 +378,7 @@ impl Fused {
         }
         let start = self.steps.heads.len() as u32;
         for i in 0..self.sequence.len() {
-            let step = self.step(self.sequence[i], self.heads.has_dead_flags[to.index()]);
+            let step = self.step(self.sequence[i], self.heads.of[to.index()].has_dead_flags);
             self.steps.heads.push(step);
         }
         if let Some(log) = &mut self.log {
@@ -340,23 +393,29 @@ impl Fused {
 impl Fused {
     /// The walk has come to the head of a block.
     pub(crate) fn head_block(&mut self, lower: &mut Lower<'_>, block: Block) {
+        if let Some(to) = self.heads.passed.take() {
+            self.heads.of[block.index()] = Head { has_dead_flags: true, is_fixed: false, ..self.heads.of[to.index()] };
+            return;
+        }
         let mut params = std::mem::take(&mut self.heads.params);
         params.clear();
         lower.parameters(block, false, &mut params);
-        let is_fixed = self.heads.is_fixed[block.index()];
+        let is_fixed = self.heads.of[block.index()].is_fixed;
         if let (Some(log), false) = (&mut self.log, is_fixed) {
             log.params(block, &params);
         }
         let start = self.heads.entries.len() as u32;
         if is_fixed || self.loops.residents().any(|(reg, vreg)| !self.is_in_place(reg, vreg)) {
             self.reconcile(lower, &params, is_fixed);
+            self.state.clear_registers();
+            self.heads.kept = None.into();
         } else {
             self.note_head(&params);
+            (self.heads.kept, self.heads.kept_in) = (block.into(), self.loops.header());
         }
-        self.heads.of[block.index()] = Some((start, self.heads.entries.len() as u32));
-        self.heads.has_dead_flags[block.index()] = self.flags.are_dead();
+        let end = self.heads.entries.len() as u32;
+        self.heads.of[block.index()] = Head { start, end, is_fixed, has_dead_flags: self.flags.are_dead() };
         self.heads.params = params;
-        self.state.clear_registers();
         let state = &mut self.state;
         let mut recent = state.recent;
         self.loops.leave(block, &mut recent, |vreg| state.value_mut(vreg).resident = Reg::NONE);
@@ -379,8 +438,16 @@ impl Fused {
                 self.state.release(reg);
             }
         }
-        let absent = self.loops.residents().filter(|&(reg, _)| self.state.is_free(reg));
-        self.heads.entries.extend(absent.chain(self.state.in_registers()));
+        for (reg, vreg) in self.loops.residents() {
+            if self.state.is_free(reg) {
+                self.heads.entries.push((reg, vreg));
+            }
+        }
+        for class in 0..2 {
+            for reg in regs(class, self.state.occupied[class]) {
+                self.heads.entries.extend(self.state.owner(reg).map(|vreg| (reg, vreg)));
+            }
+        }
     }
 
     /// Decides where everything is at the head, and moves it from there to where the block's code expects it.

@@ -19,6 +19,9 @@
 //! walked and all edges back. It is *resident* from then on: each block of the loop walked later has it there at both its
 //! ends. Other values from outside are in their slots around the loop; its parameters get registers when its last block is met.
 //!
+//! What the registers hold at the head of a block is still there at the end of the block walked next if that mostly leads to it; an
+//! edge's block that has a jump and nothing else is passed with the registers of its successor.
+//!
 //! After Kannan and Proebsting's *demand-driven* allocation; registers between blocks as in Traub, Holloway and Smith, *Quality
 //! and speed in linear-scan register allocation* (1998). Cost: linear in operands; registers where one is evicted or at the ends of blocks.
 //!
@@ -26,7 +29,7 @@
 //! |---|---|
 //! | `walk.rs` | the walk: what lowering hands over, and where it goes |
 //! | `state.rs` | values, and which of them is in which register |
-//! | `plain.rs` | instructions whose operands may be in any register |
+//! | `plain.rs` | instructions that take any registers for their operands |
 //! | `constrained.rs` | all others |
 //! | `edges.rs` | heads and ends of blocks |
 //! | `loops.rs` | what is resident in loops |

@@ -3,6 +3,7 @@
 use crate::walk::{Selected, WORD};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_mach::block_order::BlockOrder;
+use kingpost_mach::lower::Edges;
 use kingpost_mach::{Code, MInst};
 use kingpost_regalloc::{
     Allocation, Block, ClobberId, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, RegClass, VReg,
@@ -42,11 +43,11 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn end(&mut self, block: Block, succs: &[Block], pairs: &[(VReg, VReg)]) {
+    pub(crate) fn end(&mut self, block: Block, edges: &Edges) {
         let data = &mut self.blocks[block];
         data.end = self.insts.len();
-        data.succs = succs.into();
-        data.args = pairs.iter().map(|&(arg, _)| arg).collect();
+        data.succs.clone_from(&edges.succs);
+        data.args = edges.pairs.iter().map(|&(arg, _)| arg).collect();
     }
 
     pub(crate) fn params(&mut self, block: Block, params: &[VReg]) {
@@ -57,9 +58,9 @@ impl Log {
         self.blocks[block].head_edits = edits.into();
     }
 
-    pub(crate) fn inst(&mut self, selected: &Selected<'_>, srcloc: u32, locs: &[Loc], is_dropped: bool) {
+    pub(crate) fn inst(&mut self, selected: &Selected, srcloc: u32, locs: &[Loc], is_dropped: bool) {
         let start = self.operands.len();
-        self.operands.extend_from_slice(selected.operands);
+        self.operands.extend_from_slice(&selected.operands);
         self.locs.extend_from_slice(locs);
         let Selected { inst, flags, clobbers, .. } = *selected;
         self.insts.push(Logged { inst, flags, clobbers, operands: (start, self.operands.len()), srcloc, is_dropped });

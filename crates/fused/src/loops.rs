@@ -4,9 +4,7 @@
 //! in it. A value defined before the loop that takes such a register is there in all of these blocks without a change to
 //! them. So it is as if it had been in the register at the header, and at all edges back.
 
-use cranelift_entity::EntityRef;
 use kingpost_mach::Lower;
-use kingpost_mach::block_order::MachineBlock;
 use kingpost_regalloc::{Block, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg};
 
@@ -17,7 +15,7 @@ struct Around {
     header: u32,
     /// How many residents there were when it began.
     residents: usize,
-    /// Registers that its blocks walked so far touch.
+    /// Registers that its blocks walked so far touch, but for those in inner loops whose header the walk has not passed.
     touched: Masks,
 }
 
@@ -27,29 +25,39 @@ pub(crate) struct Loops {
     around: Vec<Around>,
     /// How many of them, the outer ones, hold the block that the walk is in. The others are left by it.
     depth: usize,
+    /// The number of the header of the last of those; 0 if there is none.
+    header: u32,
     /// By loop, then as they came.
     residents: Vec<(Reg, VReg)>,
-    chain: Vec<u32>,
 }
 
 impl Loops {
     pub(crate) fn begin(&mut self) {
         self.around.clear();
         self.residents.clear();
-        self.depth = 0;
+        self.set_depth(0);
+    }
+
+    fn set_depth(&mut self, depth: usize) {
+        self.depth = depth;
+        self.header = self.around[..depth].last().map_or(0, |each| each.header);
     }
 
     /// The walk comes to the end of a block, with what the blocks before wrote. Returns how many loops begin.
     pub(crate) fn enter(&mut self, lower: &Lower<'_>, block: Block, recent: &mut Masks) -> usize {
         self.note(recent);
-        self.find_chain(lower, block);
-        self.depth = self.chain.len();
-        let known = self.around.len().min(self.depth);
-        for &header in &self.chain[known..] {
-            let residents = self.residents.len();
+        let loops = lower.loops();
+        let innermost = lower.innermost_loop(block);
+        let depth = innermost.map_or(0, |each| loops.depth(each) as usize);
+        let (known, residents) = (self.around.len(), self.residents.len());
+        let begun = depth.saturating_sub(known);
+        for each in std::iter::successors(innermost, |&each| loops.parent(each)).take(begun) {
+            let header = lower.order().block_of(loops.header(each)).map_or(0, |header| header.as_u32());
             self.around.push(Around { header, residents, touched: [0; 2] });
         }
-        self.depth - known
+        self.around[known..].reverse();
+        self.set_depth(depth);
+        begun
     }
 
     /// The header of the loop that began so many loops ago, the last one 1.
@@ -57,44 +65,26 @@ impl Loops {
         Block::from_u32(self.around[self.around.len() - ago].header)
     }
 
-    /// Adds what was written to what the loops around the block touch.
+    /// Adds what was written to what the loop around the block touches.
     fn note(&mut self, recent: &mut Masks) {
-        for each in &mut self.around[..self.depth] {
-            each.touched.iter_mut().zip(&*recent).for_each(|(touched, recent)| *touched |= recent);
+        if let Some(each) = self.around[..self.depth].last_mut() {
+            each.touch(recent);
         }
         *recent = [0; 2];
     }
 
-    /// The numbers of the headers of all loops around a block, outer ones first.
-    fn find_chain(&mut self, lower: &Lower<'_>, block: Block) {
-        self.chain.clear();
-        let loops = lower.loops();
-        let mut around = match lower.order().blocks()[block.index()] {
-            MachineBlock::Ir(block) => loops.innermost_loop(block),
-            MachineBlock::Edge { from, edge } => {
-                let to = lower.destination(from, edge);
-                let mut around = loops.innermost_loop(from);
-                while let Some(each) = around.filter(|&each| !loops.contains(each, to)) {
-                    around = loops.parent(each);
-                }
-                around
-            }
-        };
-        while let Some(each) = around {
-            self.chain.extend(lower.order().block_of(loops.header(each)).map(|block| block.as_u32()));
-            around = loops.parent(each);
-        }
-        self.chain.reverse();
-    }
-
     /// The walk has passed the head of a block; a loop with that header ends. `ended` takes its residents.
     pub(crate) fn leave(&mut self, block: Block, recent: &mut Masks, mut ended: impl FnMut(VReg)) {
-        let Some(last) = self.around.last().filter(|last| last.header == block.as_u32()) else { return };
-        let first = last.residents;
+        if self.around.last().is_none_or(|last| last.header != block.as_u32()) {
+            return;
+        }
         self.note(recent);
-        self.around.pop();
-        self.depth = self.depth.min(self.around.len());
-        self.residents.drain(first..).for_each(|(_, vreg)| ended(vreg));
+        let Some(last) = self.around.pop() else { return };
+        if let Some(outer) = self.around.last_mut() {
+            outer.touch(&last.touched);
+        }
+        self.set_depth(self.depth.min(self.around.len()));
+        self.residents.drain(last.residents..).for_each(|(_, vreg)| ended(vreg));
     }
 
     /// Is the walk in a loop?
@@ -103,17 +93,27 @@ impl Loops {
         self.depth > 0
     }
 
+    /// The number of the innermost loop's header; 0 outside of loops.
+    #[inline]
+    pub(crate) fn header(&self) -> u32 {
+        self.header
+    }
+
     /// Is a value that is defined in block number `block` from outside of the innermost loop?
     #[inline]
     pub(crate) fn is_from_outside(&self, block: u32) -> bool {
-        self.around[..self.depth].last().is_some_and(|each| block < each.header)
+        block < self.header
     }
 
     /// Registers that the innermost loop touches.
     #[inline]
     pub(crate) fn touched(&self, recent: &Masks) -> Masks {
-        let touched = self.around[..self.depth].last().map_or([0; 2], |each| each.touched);
-        [touched[0] | recent[0], touched[1] | recent[1]]
+        let mut all = *recent;
+        for each in &self.around[self.depth.saturating_sub(1)..] {
+            all[0] |= each.touched[0];
+            all[1] |= each.touched[1];
+        }
+        all
     }
 
     /// Makes a value, defined in block number `block`, resident in as many loops as it can be. False if that is none.
@@ -139,5 +139,12 @@ impl Loops {
     pub(crate) fn residents(&self) -> impl Iterator<Item = (Reg, VReg)> {
         let end = self.around.get(self.depth).map_or(self.residents.len(), |left| left.residents);
         self.residents[..end].iter().copied()
+    }
+}
+
+impl Around {
+    fn touch(&mut self, more: &Masks) {
+        self.touched[0] |= more[0];
+        self.touched[1] |= more[1];
     }
 }

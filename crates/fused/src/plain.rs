@@ -1,110 +1,99 @@
-//! Instructions whose operands may be in any register: no clobbers, uses before defs, each use in a register or, if it is
-//! there anyway, in memory.
+//! Plain instructions: a def, if there is one, then uses, all in any registers; one use may be in memory if its value is
+//! there. No clobbers.
 //!
 //! ```text
 //! s = add v0, v1; s reuse 0; s in r2 below, v1 in r1 below      v0 is met first: r2, the register of s
 //! ```
 //!
-//! Uses keep the registers that they have below; defs leave theirs; then the uses met first take registers, those just left
+//! Uses keep the registers that they have below; the def leaves its own; then the uses met first take registers, that of the def
 //! among them. Where none is free a value from further up is filled behind the instruction.
 
-use crate::walk::{Fused, Selected};
-use kingpost_mach::Lower;
-use kingpost_regalloc::{EditKind, InstFlags, Loc};
+use crate::walk::{Fused, is_copy, range};
+use kingpost_mach::lower::Record;
+use kingpost_mach::{Lower, PlainOperands};
+use kingpost_regalloc::{EditKind, InstFlags, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg};
+
+const TOO_MANY: &str = "an instruction that needs more registers than there are";
+
+/// The registers as sets.
+#[inline]
+fn masks(regs: &[Reg]) -> Masks {
+    let mut masks = [0; 2];
+    for reg in regs.iter().filter(|reg| !reg.is_none()) {
+        masks[reg.class()] |= reg.bit();
+    }
+    masks
+}
 
 impl Fused {
     /// Serves a plain instruction. Without `can_evict` there are registers enough.
-    #[inline]
-    pub(crate) fn plain(&mut self, lower: &mut Lower<'_>, selected: &Selected<'_>, can_evict: bool) {
-        let operands = selected.operands;
-        let mut locs = [Loc::NONE; 8];
-        let (mut busy, mut missing) = (Masks::default(), 0u32);
-        let mut has_def = false;
-        for (k, operand) in operands.iter().enumerate() {
-            self.meet(lower, operand.vreg());
-            let reg = self.state.value(operand.vreg()).reg;
-            if operand.is_def() {
-                has_def = true;
-            } else if reg.is_none() {
-                missing |= 1 << k;
+    pub(crate) fn plain(&mut self, lower: &mut Lower<'_>, record: &Record, shape: PlainOperands, can_evict: bool) {
+        let (mut vregs, mut regs) = ([VReg::from_u32(0); PlainOperands::MOST], [Reg::NONE; PlainOperands::MOST]);
+        let operands = &lower.operands()[range(record)];
+        let count = operands.len().min(PlainOperands::MOST);
+        vregs.iter_mut().zip(operands).for_each(|(vreg, operand)| *vreg = operand.vreg());
+        let (uses, tied) = (usize::from(shape.has_def), usize::from(shape.tied));
+        let mut missing = 0u32;
+        for k in uses..count {
+            regs[k] = self.meet(lower, vregs[k]);
+            missing |= u32::from(regs[k].is_none()) << k;
+        }
+        let mut copy = None;
+        if shape.has_def {
+            let mut def = self.meet(lower, vregs[0]);
+            if !def.is_none() {
+                self.state.release(def);
+            } else if record.flags.has(InstFlags::REMAT) && !self.state.value(vregs[0]).is_stored {
+                return self.drop_inst(lower, record, &regs[..count]);
             } else {
-                busy[reg.class()] |= reg.bit();
-                locs[k] = self.loc(reg);
+                // Nothing below has it in a register: it takes one for the moment.
+                let found = self.any_register(lower, vregs[0], &masks(&regs), Reg::NONE, can_evict);
+                let Some(reg) = found else { return self.refuse(TOO_MANY) };
+                self.state.touch(reg);
+                def = reg;
+            }
+            regs[0] = def;
+            self.store(vregs[0], def);
+            if tied != 0 {
+                // The use whose register the def takes over is in it, or copied into it.
+                let read = self.state.value(vregs[tied]);
+                if read.reg.is_none() {
+                    self.put(def, vregs[tied]);
+                } else if read.reg != def {
+                    let (from, to) = (self.registers.preg(read.reg), self.registers.preg(def));
+                    copy = Some(EditKind::Move { from, to, width: read.width });
+                }
+                regs[tied] = def;
+                missing &= !(1 << tied);
             }
         }
-        let (mut prefer, mut taken, mut copy) = (Reg::NONE, busy, None);
-        for k in (0..operands.len()).filter(|&k| has_def && operands[k].is_def()) {
-            let vreg = operands[k].vreg();
-            let Some(reg) = self.plain_def(lower, selected, k, &taken, can_evict) else { return };
-            (prefer, locs[k]) = (reg, self.loc(reg));
-            taken[reg.class()] |= reg.bit();
-            self.store(vreg, reg);
-            let Some(tied) = operands[k].reused().map(usize::from) else { continue };
-            // The use whose register the def takes over is in it, or copied into it.
-            let use_reg = self.state.value(operands[tied].vreg()).reg;
-            if use_reg.is_none() {
-                self.put(reg, operands[tied].vreg());
-            } else if use_reg != reg {
-                let width = self.state.value(operands[tied].vreg()).width;
-                copy = Some(EditKind::Move { from: self.registers.preg(use_reg), to: self.registers.preg(reg), width });
-            }
-            locs[tied] = locs[k];
-            busy[reg.class()] |= reg.bit();
-            missing &= !(1 << tied);
-        }
+        let mut slot = None;
         while missing != 0 {
             let k = missing.trailing_zeros() as usize;
             missing &= missing - 1;
-            let vreg = operands[k].vreg();
-            let value = self.state.value(vreg);
-            let mut reg = value.reg;
-            if reg.is_none() {
-                if value.is_stored && !operands[k].is_reg() {
-                    locs[k] = Loc::slot(self.slot(vreg));
-                    continue;
-                }
-                let Some(found) = self.any_register(lower, vreg, &busy, prefer, can_evict) else {
-                    return self.refuse("an instruction that needs more registers than there are");
-                };
-                reg = found;
-                self.put(reg, vreg);
+            let value = self.state.value(vregs[k]);
+            regs[k] = value.reg;
+            if !value.reg.is_none() {
+                continue;
             }
-            busy[reg.class()] |= reg.bit();
-            locs[k] = self.loc(reg);
+            if value.is_stored && !lower.operands()[range(record)][k].is_reg() {
+                slot = Some(self.slot(vregs[k]));
+                continue;
+            }
+            let found = self.any_register(lower, vregs[k], &masks(&regs[uses..]), regs[0], can_evict);
+            let Some(reg) = found else { return self.refuse(TOO_MANY) };
+            self.put(reg, vregs[k]);
+            regs[k] = reg;
         }
-        let locs = &locs[..operands.len()];
-        if selected.flags.has(InstFlags::MOVE) && locs[0] == locs[1] {
-            self.drop_inst(selected, locs);
+        let regs = &regs[..count];
+        if record.flags.has(InstFlags::MOVE) && regs[0] == regs[1] && is_copy(lower, &lower.operands()[range(record)]) {
+            self.drop_inst(lower, record, regs);
         } else {
-            self.push_inst(lower, selected, locs);
+            self.push_inst(lower, record, regs, slot);
         }
         if let Some(copy) = copy {
             self.push_edit(copy);
         }
-    }
-
-    /// A def leaves its register, or takes one for the moment if nothing below has it in one.
-    #[inline]
-    fn plain_def(
-        &mut self,
-        lower: &mut Lower<'_>,
-        selected: &Selected<'_>,
-        k: usize,
-        taken: &Masks,
-        can_evict: bool,
-    ) -> Option<Reg> {
-        let vreg = selected.operands[k].vreg();
-        let reg = self.state.value(vreg).reg;
-        if !reg.is_none() {
-            self.state.release(reg);
-            return Some(reg);
-        }
-        let found = self.any_register(lower, vreg, taken, Reg::NONE, can_evict);
-        match found {
-            Some(reg) => self.state.touch(reg),
-            None => self.refuse("an instruction that needs more registers than there are"),
-        }
-        found
     }
 }

@@ -1,8 +1,7 @@
 //! Values, and which of them is in which register at the point that the walk has come to.
 
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_mach::Lower;
 use kingpost_regalloc::{Slot, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 
@@ -41,15 +40,13 @@ pub(crate) struct Value {
     pub(crate) class: u8,
     /// Bytes that moves and slots keep.
     pub(crate) width: u8,
-    /// Has the walk met it?
-    pub(crate) is_met: bool,
     /// Is it read from its slot somewhere below, so that the definition must store it?
     pub(crate) is_stored: bool,
     /// Does a call lie between its definition and its last use?
     pub(crate) lives_over_call: bool,
     pub(crate) slot: PackedOption<Slot>,
     pub(crate) remat: Remat,
-    /// When the walk met it last, in instructions.
+    /// When the walk met it last, in instructions; 0 if it has not.
     pub(crate) met_at: u32,
     /// The block that defines it.
     pub(crate) block: u32,
@@ -65,7 +62,6 @@ impl Default for Value {
             entry_reg: Reg::NONE,
             class: 0,
             width: 0,
-            is_met: false,
             is_stored: false,
             lives_over_call: false,
             slot: None.into(),
@@ -87,7 +83,8 @@ impl Value {
 /// All values, and the registers.
 #[derive(Debug)]
 pub(crate) struct State {
-    values: PrimaryMap<VReg, Value>,
+    /// By register of lowering; some room is ahead.
+    values: Vec<Value>,
     owners: [PackedOption<VReg>; Reg::TABLE],
     /// Registers that hold a value.
     pub(crate) occupied: Masks,
@@ -95,19 +92,22 @@ pub(crate) struct State {
     pub(crate) used: Masks,
     /// Those of them that loops do not know of yet.
     pub(crate) recent: Masks,
-    /// Instructions that the walk has met.
+    /// One more than the instructions that the walk has met.
     pub(crate) clock: u32,
 }
+
+/// Values are added so many at once.
+const ROOM: usize = 64;
 
 impl Default for State {
     fn default() -> State {
         State {
-            values: PrimaryMap::new(),
+            values: Vec::new(),
             owners: [None.into(); Reg::TABLE],
             occupied: [0; 2],
             used: [0; 2],
             recent: [0; 2],
-            clock: 0,
+            clock: 1,
         }
     }
 }
@@ -117,33 +117,33 @@ impl State {
     pub(crate) fn begin(&mut self) {
         self.clear_registers();
         self.values.clear();
-        (self.used, self.recent, self.clock) = ([0; 2], [0; 2], 0);
+        (self.used, self.recent, self.clock) = ([0; 2], [0; 2], 1);
     }
 
-    /// Makes room for the registers that lowering has made so far.
+    /// Makes room for so many values.
     #[inline]
-    pub(crate) fn grow(&mut self, lower: &Lower<'_>) {
-        for _ in self.values.len()..lower.code.problem.vregs.len() {
-            self.values.push(Value::default());
+    pub(crate) fn grow(&mut self, len: usize) {
+        if self.values.len() < len {
+            self.values.resize(len + len / 2 + ROOM, Value::default());
         }
     }
 
     #[inline]
     pub(crate) fn value(&self, vreg: VReg) -> &Value {
-        &self.values[vreg]
+        &self.values[vreg.index()]
     }
 
     #[inline]
     pub(crate) fn value_mut(&mut self, vreg: VReg) -> &mut Value {
-        &mut self.values[vreg]
+        &mut self.values[vreg.index()]
     }
 
     /// Puts a value into a free register.
     #[inline]
     pub(crate) fn put(&mut self, reg: Reg, vreg: VReg) {
-        debug_assert!(self.owner(reg).is_none() && self.values[vreg].reg.is_none(), "{vreg} into {reg:?}");
+        debug_assert!(self.owner(reg).is_none() && self.value(vreg).reg.is_none(), "{vreg} into {reg:?}");
         self.owners[reg.index()] = vreg.into();
-        let value = &mut self.values[vreg];
+        let value = &mut self.values[vreg.index()];
         (value.reg, value.hint) = (reg, reg);
         self.occupied[reg.class()] |= reg.bit();
         self.touch(reg);
@@ -160,7 +160,7 @@ impl State {
     #[inline]
     pub(crate) fn release(&mut self, reg: Reg) -> Option<VReg> {
         let vreg = std::mem::take(&mut self.owners[reg.index()]).expand()?;
-        self.values[vreg].reg = Reg::NONE;
+        self.values[vreg.index()].reg = Reg::NONE;
         self.occupied[reg.class()] &= !reg.bit();
         Some(vreg)
     }
@@ -187,7 +187,7 @@ impl State {
         for class in 0..2 {
             for reg in regs(class, std::mem::take(&mut self.occupied[class])) {
                 if let Some(vreg) = std::mem::take(&mut self.owners[reg.index()]).expand() {
-                    self.values[vreg].reg = Reg::NONE;
+                    self.values[vreg.index()].reg = Reg::NONE;
                 }
             }
         }
@@ -197,7 +197,7 @@ impl State {
     /// costs more to bring back.
     pub(crate) fn oldest(&self, class: usize, candidates: u64, block: u32) -> Option<Reg> {
         let price = |reg: Reg| {
-            let Some(value) = self.owner(reg).map(|vreg| &self.values[vreg]) else { return 0 };
+            let Some(value) = self.owner(reg).map(|vreg| self.value(vreg)) else { return 0 };
             let is_filled = !matches!(value.remat, Remat::By(_));
             value.met_at
                 + if is_filled { FILLED } else { 0 }

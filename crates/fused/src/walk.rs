@@ -5,11 +5,13 @@ use crate::log::Log;
 use crate::loops::Loops;
 use crate::state::{Remat, State};
 use cranelift_entity::EntityRef;
-use kingpost_mach::lower::{Record, Sink};
-use kingpost_mach::{Code, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, RowKind, Step, Steps};
+use kingpost_mach::lower::{Edges, Record, Sink};
+use kingpost_mach::{
+    Code, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, PlainOperands, Row, RowKind, Step, Steps,
+};
 use kingpost_regalloc::{
     Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, PRegSet,
-    ParallelMoves, Problem, RegClass, Shape, Slot, VReg,
+    ParallelMoves, Problem, RegClass, Slot, VReg,
 };
 use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
@@ -45,8 +47,7 @@ pub struct Fused {
     pub(crate) refusal: Option<&'static str>,
     /// Number of the block that the walk is in, and where edges from its end go, until its terminator has been served.
     pub(crate) block: u32,
-    pub(crate) succs: Vec<Block>,
-    pub(crate) pairs: Vec<(VReg, VReg)>,
+    pub(crate) edges: Edges,
     is_at_end: bool,
     pub(crate) flags: Flags,
     srcloc: u32,
@@ -102,7 +103,7 @@ impl Fused {
 }
 
 impl Sink for Fused {
-    fn end(&mut self, lower: &mut Lower<'_>, block: Block, succs: &[Block], pairs: &[(VReg, VReg)]) {
+    fn end(&mut self, lower: &mut Lower<'_>, block: Block, edges: &mut Edges) {
         if self.refusal.is_some() {
             return;
         }
@@ -112,27 +113,24 @@ impl Sink for Fused {
         }
         self.sync(lower);
         self.block = block.as_u32();
-        self.succs.clear();
-        self.succs.extend_from_slice(succs);
-        self.pairs.clear();
-        self.pairs.extend_from_slice(pairs);
+        std::mem::swap(&mut self.edges, edges);
         self.is_at_end = true;
         self.flags = Flags::default();
         let at = self.steps.list.len() as u32;
         self.steps.blocks[block.index()].list = (at, at);
         if let Some(log) = &mut self.log {
-            log.end(block, succs, pairs);
+            log.end(block, &self.edges);
         }
         self.end_block(lower);
     }
 
-    fn piece(&mut self, lower: &mut Lower<'_>, records: &[Record], operands: &mut [Operand]) {
+    fn piece(&mut self, lower: &mut Lower<'_>) {
         if self.refusal.is_some() {
             return;
         }
-        self.sync(lower);
-        for record in records.iter().rev() {
-            let operands = &mut operands[record.operands.0 as usize..record.operands.1 as usize];
+        self.state.grow(lower.code.problem.vregs.len());
+        for at in (0..lower.piece().len()).rev() {
+            let record = lower.piece()[at];
             if self.srcloc != record.srcloc {
                 self.srcloc = record.srcloc;
                 if !self.has_srclocs {
@@ -140,7 +138,7 @@ impl Sink for Fused {
                     self.steps.srclocs.resize(self.steps.list.len(), u32::MAX);
                 }
             }
-            self.record(lower, &Selected::new(lower, record, operands));
+            self.record(lower, &record);
         }
     }
 
@@ -148,7 +146,7 @@ impl Sink for Fused {
         if self.refusal.is_some() {
             return;
         }
-        self.sync(lower);
+        self.state.grow(lower.code.problem.vregs.len());
         self.head_block(lower, block);
         self.steps.blocks[block.index()].list.1 = self.steps.list.len() as u32;
     }
@@ -176,57 +174,58 @@ impl Flags {
     }
 }
 
-/// An instruction to be placed.
-pub(crate) struct Selected<'a> {
+/// An instruction with its operands.
+pub(crate) struct Selected {
     pub(crate) inst: MInst,
     pub(crate) flags: InstFlags,
     pub(crate) clobbers: ClobberId,
-    pub(crate) operands: &'a [Operand],
-    /// Does it ask for nothing but registers, or memory where a value is there?
-    pub(crate) is_plain: bool,
+    pub(crate) operands: SmallVec<[Operand; 16]>,
 }
 
-/// A plain instruction has fewer operands than there are registers.
-const MOST_PLAIN: usize = 6;
-
-impl<'a> Selected<'a> {
-    #[inline]
-    fn new(lower: &Lower<'_>, record: &Record, operands: &'a mut [Operand]) -> Selected<'a> {
-        let Record { inst, clobbers, flags, .. } = *record;
-        let is_few = operands.len() <= MOST_PLAIN;
-        if is_few && flags == InstFlags::NONE && clobbers == ClobberId::NONE && operands.iter().all(|o| o.is_plain()) {
-            return Selected { inst, flags, clobbers, operands, is_plain: true };
+impl Selected {
+    /// No operand is read, modified and written in memory.
+    pub(crate) fn new(lower: &Lower<'_>, record: &Record) -> Selected {
+        let Record { inst, clobbers, .. } = *record;
+        let mut operands: SmallVec<[Operand; 16]> = SmallVec::from_slice(&lower.operands()[range(record)]);
+        for def in 0..operands.len() {
+            let written = operands[def];
+            let (Some(k), true) = (written.reused(), written.is_rmw()) else { continue };
+            let read = operands[usize::from(k)];
+            operands[def] = Operand::new(written.vreg(), written.kind(), written.pos(), written.constraint());
+            if read.constraint() == Constraint::MemOk {
+                operands[usize::from(k)] = Operand::new(read.vreg(), read.kind(), read.pos(), Constraint::Reg);
+            }
         }
-        let flags = settle(lower, record, operands);
-        let is_plain = is_few && Shape::of(flags, clobbers, operands) != Shape::Constrained;
-        Selected { inst, flags, clobbers, operands, is_plain }
+        let is_widened = record.flags == InstFlags::MOVE && !is_copy(lower, &operands);
+        let flags = if is_widened { InstFlags::NONE } else { record.flags };
+        Selected { inst, flags, clobbers, operands }
     }
 }
 
-/// No operand is read, modified and written in memory. A move whose result is used as something wider is not one: it may not be
-/// left out.
+/// Where the operands of an instruction are.
 #[inline]
-fn settle(lower: &Lower<'_>, record: &Record, operands: &mut [Operand]) -> InstFlags {
-    for def in 0..operands.len() {
-        let (Some(k), true) = (operands[def].reused(), operands[def].is_rmw()) else { continue };
-        let (written, read) = (operands[def], operands[usize::from(k)]);
-        operands[def] = Operand::new(written.vreg(), written.kind(), written.pos(), written.constraint());
-        if read.constraint() == Constraint::MemOk {
-            operands[usize::from(k)] = Operand::new(read.vreg(), read.kind(), read.pos(), Constraint::Reg);
-        }
-    }
-    let width = |operand: Operand| lower.code.problem.width(operand.vreg());
-    match operands {
-        [def, source] if record.flags == InstFlags::MOVE && width(*def) > width(*source) => InstFlags::NONE,
-        _ => record.flags,
-    }
+pub(crate) fn range(record: &Record) -> std::ops::Range<usize> {
+    record.operands.0 as usize..record.operands.1 as usize
+}
+
+/// May a move with these operands be left out? Not if its result is used as something wider.
+pub(crate) fn is_copy(lower: &Lower<'_>, operands: &[Operand]) -> bool {
+    let width = |k: usize| lower.code.problem.width(operands[k].vreg());
+    width(0) <= width(1)
+}
+
+/// What is known of an instruction whose operands may be in any registers: no clobbers, none beyond its row's and its address's.
+#[inline]
+fn plain_operands(lower: &Lower<'_>, record: &Record) -> Option<PlainOperands> {
+    let row = &lower.rows()[usize::from(record.inst.row.0)];
+    let has_more = range(record).len() != row.operands.len() + record.inst.mode.regs();
+    row.plain.filter(|_| record.clobbers == ClobberId::NONE && !has_more)
 }
 
 impl Fused {
     /// Catches up with what lowering has made.
-    #[inline]
-    fn sync(&mut self, lower: &Lower<'_>) {
-        self.state.grow(lower);
+    pub(crate) fn sync(&mut self, lower: &Lower<'_>) {
+        self.state.grow(lower.code.problem.vregs.len());
         let problem = &lower.code.problem;
         let known = (problem.all_clobbers().len(), problem.all_reg_sets().len());
         if self.known != known {
@@ -241,36 +240,58 @@ impl Fused {
         self.refusal = Some(what);
     }
 
-    fn record(&mut self, lower: &mut Lower<'_>, selected: &Selected<'_>) {
+    #[inline]
+    fn record(&mut self, lower: &mut Lower<'_>, record: &Record) {
         self.state.clock += 1;
+        let plain = plain_operands(lower, record);
         if std::mem::take(&mut self.is_at_end) {
-            return self.terminator(lower, selected);
+            return self.terminator(lower, record, plain);
         }
-        if selected.flags.has(InstFlags::REMAT) {
-            let vreg = selected.operands[0].vreg();
-            let value = self.state.value(vreg);
-            if value.reg.is_none() && !value.is_stored {
-                return self.drop_inst(selected, &[Loc::NONE]);
-            }
-        }
-        if selected.is_plain {
-            self.plain(lower, selected, true);
-        } else {
-            self.constrained(lower, selected);
+        match plain {
+            Some(shape) => self.plain(lower, record, shape, true),
+            None => self.constrained(lower, record),
         }
     }
 
     /// Leaves an instruction out.
-    pub(crate) fn drop_inst(&mut self, selected: &Selected<'_>, locs: &[Loc]) {
+    pub(crate) fn drop_inst(&mut self, lower: &Lower<'_>, record: &Record, regs: &[Reg]) {
         self.flags.pass();
-        if let Some(log) = &mut self.log {
-            log.inst(selected, self.srcloc, locs, true);
+        if self.log.is_some() {
+            self.log_regs(lower, record, regs, None, true);
         }
     }
 
-    /// Adds an instruction, before everything added so far.
+    /// Adds an instruction whose operands are in these registers, but for one in memory, before everything added so far.
     #[inline]
-    pub(crate) fn push_inst(&mut self, lower: &Lower<'_>, selected: &Selected<'_>, locs: &[Loc]) {
+    pub(crate) fn push_inst(&mut self, lower: &Lower<'_>, record: &Record, regs: &[Reg], slot: Option<Slot>) {
+        if self.log.is_some() {
+            self.log_regs(lower, record, regs, slot, false);
+        }
+        let row = &lower.rows()[usize::from(record.inst.row.0)];
+        let mut placed = PlacedInst::new(record.inst, self.flags.are_dead());
+        if let (Some(slot), Some(twin)) = (slot, row.twin) {
+            placed.inst.row = twin.row;
+            placed.slot = slot.into();
+        }
+        for &reg in regs {
+            if !reg.is_none() {
+                placed.push(self.registers.preg(reg));
+            }
+        }
+        self.push_placed(row, placed);
+    }
+
+    #[cold]
+    fn log_regs(&mut self, lower: &Lower<'_>, record: &Record, regs: &[Reg], slot: Option<Slot>, is_dropped: bool) {
+        let in_memory = slot.map_or(Loc::NONE, Loc::slot);
+        let locs: Locs = regs.iter().map(|&reg| if reg.is_none() { in_memory } else { self.loc(reg) }).collect();
+        if let Some(log) = &mut self.log {
+            log.inst(&Selected::new(lower, record), self.srcloc, &locs, is_dropped);
+        }
+    }
+
+    /// Adds an instruction with the locations of its operands, before everything added so far.
+    pub(crate) fn push_selected(&mut self, lower: &Lower<'_>, selected: &Selected, locs: &[Loc]) {
         if let Some(log) = &mut self.log {
             log.inst(selected, self.srcloc, locs, false);
         }
@@ -287,6 +308,11 @@ impl Fused {
                 _ => self.refusal = Some("an instruction of many registers"),
             }
         }
+        self.push_placed(row, placed);
+    }
+
+    #[inline]
+    fn push_placed(&mut self, row: &Row, placed: PlacedInst) {
         if row.flags.reads() {
             self.flags = Flags { are_read: true, ..Flags::default() };
         } else if row.flags.writes() || matches!(row.kind, RowKind::Call | RowKind::TryCall) {
@@ -369,21 +395,22 @@ impl Fused {
 
 /// Values and registers.
 impl Fused {
-    /// Notes that the walk meets a value, and finds out about it the first time.
+    /// Notes that the walk meets a value, and finds out about it the first time. Returns its register.
     #[inline]
-    pub(crate) fn meet(&mut self, lower: &Lower<'_>, vreg: VReg) {
+    pub(crate) fn meet(&mut self, lower: &Lower<'_>, vreg: VReg) -> Reg {
         let clock = self.state.clock;
         let value = self.state.value_mut(vreg);
-        value.met_at = clock;
-        if !value.is_met {
+        if std::mem::replace(&mut value.met_at, clock) == 0 {
             self.meet_first(lower, vreg);
+            return Reg::NONE;
         }
+        value.reg
     }
 
+    #[inline(never)]
     fn meet_first(&mut self, lower: &Lower<'_>, vreg: VReg) {
         let data = lower.code.problem.vregs[vreg];
         let value = self.state.value_mut(vreg);
-        value.is_met = true;
         value.class = data.class.index() as u8;
         value.width = if data.class == RegClass::Int { WORD } else { data.width };
         value.block = self.block;
@@ -458,14 +485,12 @@ impl Fused {
     /// Puts a value that was in none into a free register. It may be there all over the loops around from now on.
     #[inline]
     pub(crate) fn put(&mut self, reg: Reg, vreg: VReg) {
-        if self.loops.is_inside() {
-            let value = self.state.value(vreg);
-            if value.resident.is_none()
-                && self.loops.is_from_outside(value.block)
-                && self.loops.reside(reg, vreg, value.block, &self.state.recent)
-            {
-                self.state.value_mut(vreg).resident = reg;
-            }
+        let value = self.state.value(vreg);
+        if self.loops.is_from_outside(value.block)
+            && value.resident.is_none()
+            && self.loops.reside(reg, vreg, value.block, &self.state.recent)
+        {
+            self.state.value_mut(vreg).resident = reg;
         }
         self.state.put(reg, vreg);
     }
@@ -502,8 +527,8 @@ impl Fused {
             }
             // Values of the loop and those from outside keep out of each other's way.
             let touched = self.loops.touched(&self.state.recent)[class];
-            let apart = if self.loops.is_from_outside(value.block) { choice & !touched } else { choice & touched };
-            choice = if apart == 0 { choice } else { apart };
+            let apart = if self.loops.is_from_outside(value.block) { free & !touched } else { choice & touched };
+            choice = [apart & choice, apart, choice].into_iter().find(|&set| set != 0).unwrap_or(choice);
         }
         let is_choice = |reg: Reg| !reg.is_none() && reg.class() == class && choice & reg.bit() != 0;
         if is_choice(value.hint) {

@@ -17,7 +17,6 @@
 //! | `loop_rotation.rs` | the order in which they are emitted |
 //! | `limits.rs` | what a function may use at most |
 //! | `live.rs` | which instructions and values are needed |
-//! | `loop_uses.rs` | which values from outside loops use |
 //! | `lower/` | the walk that turns instructions into machine instructions |
 //! | `edge_widths.rs` | one width for parameters and their arguments |
 //! | `verify.rs` | what machine code must keep |
@@ -68,7 +67,6 @@ mod listing;
 pub mod literal;
 mod live;
 mod loop_rotation;
-mod loop_uses;
 pub mod lower;
 pub mod operands;
 pub mod row;
@@ -99,7 +97,9 @@ pub use limits::{Guard, Limits, check_limit};
 pub use listing::{ListedInst, ListedLabel, Listing, Mention, Origin};
 pub use literal::Literal;
 pub use lower::{Address, Lower, Lowering, Machine};
-pub use row::{Effect, Family, FlagsEffect, ListIndex, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};
+pub use row::{
+    Effect, Family, FlagsEffect, ListIndex, OperandSpec, PlainOperands, Row, RowConstraint, RowId, RowKind, Twin,
+};
 pub use row_table::Line;
 pub use settings::{SettingError, Settings};
 pub use steps::{BlockSteps, PlacedInst, Step, Steps};

@@ -180,11 +180,6 @@ impl Needed {
         }
     }
 
-    /// Is the instruction needed?
-    pub(crate) fn is_needed(&self, inst: Inst) -> bool {
-        self.insts[inst.as_u32() as usize].is_needed
-    }
-
     /// Is it lowered even if no result has a use, or not although one has?
     #[inline]
     pub(crate) fn effect(&self, inst: Inst) -> Effect {

@@ -204,6 +204,46 @@ pub struct Twin {
     pub row: RowId,
 }
 
+/// What is known of the operands of a row that may all be in any registers: a late def first, if there is one, then early uses,
+/// those of the address last. One use at most may be in memory instead.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PlainOperands {
+    /// Is there a def?
+    pub has_def: bool,
+    /// Index of the use whose register the def takes over; 0 if there is none.
+    pub tied: u8,
+}
+
+impl PlainOperands {
+    /// Most operands of such a row, those of the address among them.
+    pub const MOST: usize = 6;
+
+    /// Those of a row, if it is one.
+    pub(crate) const fn of(row: &Row) -> Option<PlainOperands> {
+        let mut plain = PlainOperands { has_def: false, tied: 0 };
+        if row.operands.len() + 2 > Self::MOST
+            || matches!(row.addr_pos, Pos::Late)
+            || matches!(row.kind, RowKind::Call | RowKind::TryCall)
+        {
+            return None;
+        }
+        let mut k = 0;
+        while k < row.operands.len() {
+            let OperandSpec { kind, pos, constraint, .. } = row.operands[k];
+            match (kind, pos, constraint) {
+                (Kind::Use, Pos::Early, RowConstraint::Reg | RowConstraint::MemOk) => {}
+                (Kind::Def, Pos::Late, RowConstraint::Reg) if k == 0 => plain.has_def = true,
+                (Kind::Def, Pos::Late, RowConstraint::Reuse(of)) if k == 0 => {
+                    plain = PlainOperands { has_def: true, tied: of };
+                }
+                _ => return None,
+            }
+            k += 1;
+        }
+        if plain.has_def && matches!(row.kind, RowKind::Branch | RowKind::Exit) { None } else { Some(plain) }
+    }
+}
+
 /// What kind of instruction a row is, where the compiler must know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowKind {
@@ -271,6 +311,8 @@ pub struct Row {
     pub upgrade: Option<RowId>,
     /// Of which list the immediate is an index.
     pub index: ListIndex,
+    /// What is known of its operands if they are all plain. The table finds it.
+    pub plain: Option<PlainOperands>,
 }
 
 impl fmt::Display for Row {

@@ -12,7 +12,9 @@
 //! 6. An upgrade needs a feature, and has the same operands but for ties to other operands.
 
 use crate::cpu_flags::CpuFeatures;
-use crate::row::{Effect, FlagsEffect, ListIndex, MAX_REGS, OperandSpec, Row, RowConstraint, RowId, RowKind, Twin};
+use crate::row::{
+    Effect, FlagsEffect, ListIndex, MAX_REGS, OperandSpec, PlainOperands, Row, RowConstraint, RowId, RowKind, Twin,
+};
 use kingpost_regalloc::{Kind, Pos};
 use std::collections::HashSet;
 
@@ -51,6 +53,7 @@ impl<E: Copy> Line<E> {
             twin: None,
             upgrade: None,
             index: ListIndex::None,
+            plain: None,
         };
         Line { row, encoding }
     }
@@ -252,6 +255,7 @@ pub const fn rows<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [Row; N] 
     let mut i = 0;
     while i < N {
         rows[i] = lines[i].row;
+        rows[i].plain = PlainOperands::of(&rows[i]);
         i += 1;
     }
     rows

@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The operands are matched with registers, those that values have below preferred. Then what is below is made true behind the
-//! instruction, by a parallel move: results go where they are expected, and values whose register the instruction takes
-//! or destroys come from another one, if one is free, or from their slot. Before it, operands get copies of values that keep
-//! other registers. Cost: the matching; registers.
+//! instruction, by a parallel move: results go where they are expected, and values in registers that an operand occupies or the
+//! instruction clobbers come from another one, if one is free, or from their slot. Before it, operands get copies of values
+//! that keep other registers. Cost: the matching; registers.
 
 use crate::allocator::Walk;
 use kingpost_regalloc::{
@@ -148,7 +148,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A value whose register the instruction does not spare is in another one before it, or in its slot.
+    /// A value in a register that an operand occupies or the instruction clobbers is in another one before it, or in its slot.
     fn relocate(&mut self, reg: Reg, touched: &Touched) {
         let Some(vreg) = self.state.owner(reg) else { return };
         let preg = self.registers.preg(reg);

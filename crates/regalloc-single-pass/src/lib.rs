@@ -27,7 +27,7 @@
 //! | `survey.rs` | what is known before: rematerialisable values, calls, uses in loops |
 //! | `state.rs` | values, and which of them is in which register |
 //! | `edits.rs` | edits, collected backwards |
-//! | `plain.rs` | instructions whose operands may be in any register |
+//! | `plain.rs` | instructions that take any registers for their operands |
 //! | `constrained.rs` | all others |
 //! | `edges.rs` | heads and ends of blocks |
 //! | `slot_coalescing.rs` | slots that parameters share with arguments |

@@ -1,4 +1,4 @@
-//! Instructions whose operands may be in any register: no clobbers, uses before defs, each use in a register or, if it is
+//! Instructions that take any registers for their operands: no clobbers, uses before defs, each use in a register or, if it is
 //! there anyway, in memory.
 //!
 //! ```text

@@ -94,7 +94,7 @@ pub use endian::{in_memory_order, is_arithmetic, load_word, to_memory_order};
 pub use machine::{CallRows, CommonRows, Machine};
 pub use memory::{is_little, load_into, slot_place};
 pub use operands::by_row;
-pub use sink::Sink;
+pub use sink::{Edges, Sink};
 pub use symbol::near_symbol;
 pub use table::{SHAPES, Shape, columns, misplaced_none, none, refuse};
 pub use tile::{MAX_TILES, Tile, TileCounts, TileId, TileInfo, tile_number};

@@ -8,50 +8,59 @@
 //! A sink keeps no [`Code`](crate::Code) of instructions; symbols, tables and registers are in it all the same.
 
 use super::{Lower, Lowering, Record};
-use crate::abi::{AbiArg, AbiPlace, first_part};
+use crate::abi::{AbiArg, AbiPlace};
 use crate::block_order::{BlockOrder, MachineBlock, destinations};
 use crate::code::Code;
 use crate::error::Refusal;
 use crate::inst::MInst;
 use crate::isa::Isa;
-use crate::loop_uses::LoopUses;
 use crate::row::Row;
 use crate::settings::Settings;
+use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::analyses::Analyses;
-use kingpost_ir::loops::LoopForest;
-use kingpost_ir::{Block as IrBlock, BlockArgKind, BlockCall, Function, Opcode, Value, ValueDef};
+use kingpost_ir::loops::{Loop, LoopForest};
+use kingpost_ir::{BlockArgKind, BlockCall, Function, Opcode, Value, ValueDef};
 use kingpost_regalloc::{Block, InstFlags, MachineEnv, Operand, PReg, VReg};
 
 /// What takes over machine code as it is selected.
 pub trait Sink {
-    /// The walk has come to the end of `block`. `pairs` are the arguments passed to its only successor with their parameters.
-    fn end(&mut self, lower: &mut Lower<'_>, block: Block, succs: &[Block], pairs: &[(VReg, VReg)]);
+    /// The walk has come to the end of `block`. The sink may keep `edges` and leave others to be used again.
+    fn end(&mut self, lower: &mut Lower<'_>, block: Block, edges: &mut Edges);
 
-    /// The instructions, in order, that one instruction of the function became. Operands of all of them are in `operands`.
-    fn piece(&mut self, lower: &mut Lower<'_>, records: &[Record], operands: &mut [Operand]);
+    /// One instruction of the function has become those of [`Lower::piece`].
+    fn piece(&mut self, lower: &mut Lower<'_>);
 
     /// The walk has come to the head of `block`.
     fn head(&mut self, lower: &mut Lower<'_>, block: Block);
 }
 
+/// The edges out of a block.
+#[derive(Default, Debug)]
+pub struct Edges {
+    /// Where they lead.
+    pub succs: Vec<Block>,
+    /// The arguments passed to the only successor, with their parameters.
+    pub pairs: Vec<(VReg, VReg)>,
+}
+
 /// Memory of lowering into a sink.
 #[derive(Default, Debug)]
 pub(super) struct Handed {
-    /// Those of the piece at hand, while the sink reads it.
-    records: Vec<Record>,
-    operands: Vec<Operand>,
-    succs: Vec<Block>,
-    pairs: Vec<(VReg, VReg)>,
-    /// By register: the value that it is a part of.
-    origins: Vec<Option<Value>>,
-    loop_uses: LoopUses,
+    edges: Edges,
+    /// By register: the value that it is a part of, if lowering into a sink; some room is ahead.
+    origins: Vec<PackedOption<Value>>,
+    has_origins: bool,
     /// Instructions handed over so far.
     pub(super) count: usize,
 }
 
+/// So many entries are added to the origins at once.
+const ROOM: usize = 32;
+
 impl Handed {
     pub(super) fn clear(&mut self) {
         self.origins.clear();
+        self.has_origins = false;
         self.count = 0;
     }
 }
@@ -76,8 +85,7 @@ impl Lowering {
         sink: &'a mut dyn Sink,
     ) -> Result<(), Refusal> {
         let mut lower = self.start(func, analyses, isa, settings, code)?;
-        let Lowering { handed, order, needed, .. } = &mut *lower.cx;
-        handed.loop_uses.compute(func, order, &lower.analyses.loops, needed);
+        lower.cx.handed.has_origins = true;
         lower.sink = Some(sink);
         lower.lower_blocks()?;
         lower.lay_out();
@@ -88,28 +96,22 @@ impl Lowering {
 /// What the walk hands over.
 impl Lower<'_> {
     /// Hands the finished piece over.
+    #[inline]
     pub(super) fn hand_over(&mut self) {
         let Some(sink) = self.sink.take() else { return };
-        // What is lowered for the sink meanwhile goes into other memory.
-        std::mem::swap(&mut self.cx.records, &mut self.cx.handed.records);
-        std::mem::swap(&mut self.cx.operands, &mut self.cx.handed.operands);
-        let mut records = std::mem::take(&mut self.cx.handed.records);
-        let mut operands = std::mem::take(&mut self.cx.handed.operands);
-        self.cx.handed.count += records.len();
-        sink.piece(self, &records, &mut operands);
-        records.clear();
-        operands.clear();
-        (self.cx.handed.records, self.cx.handed.operands) = (records, operands);
+        self.cx.handed.count += self.cx.records.len();
+        sink.piece(self);
         self.sink = Some(sink);
+        self.cx.records.clear();
+        self.cx.operands.clear();
     }
 
     /// Tells the sink of the end of a block: of the function, with all its destinations, or of an edge, with one.
     pub(super) fn hand_edges(&mut self, machine: Block) {
         let func = self.func;
-        let mut succs = std::mem::take(&mut self.cx.handed.succs);
-        let mut pairs = std::mem::take(&mut self.cx.handed.pairs);
-        succs.clear();
-        pairs.clear();
+        let mut edges = std::mem::take(&mut self.cx.handed.edges);
+        edges.succs.clear();
+        edges.pairs.clear();
         match self.cx.order.blocks()[machine.as_u32() as usize] {
             MachineBlock::Ir(block) => {
                 let dests = destinations(func, block);
@@ -118,24 +120,24 @@ impl Lower<'_> {
                         continue;
                     }
                     let to = self.cx.order.targets(block, dests.len())[k];
-                    succs.push(to);
+                    edges.succs.push(to);
                     if self.cx.order.block_of(dest.block) == Some(to) {
-                        self.pair_arguments(machine, to, dest, &mut pairs);
+                        self.pair_arguments(machine, to, dest, &mut edges.pairs);
                     }
                 }
             }
             MachineBlock::Edge { from, edge } => {
                 let dest = &destinations(func, from)[edge as usize];
                 let to = self.cx.order.block_of(dest.block).expect("a reachable block is placed");
-                succs.push(to);
-                self.pair_arguments(machine, to, dest, &mut pairs);
+                edges.succs.push(to);
+                self.pair_arguments(machine, to, dest, &mut edges.pairs);
             }
         }
         if let Some(sink) = self.sink.take() {
-            sink.end(self, machine, &succs, &pairs);
+            sink.end(self, machine, &mut edges);
             self.sink = Some(sink);
         }
-        (self.cx.handed.succs, self.cx.handed.pairs) = (succs, pairs);
+        self.cx.handed.edges = edges;
     }
 
     /// Needed parameters of `to` with what the edge passes to them. Those that the code of `to`, known already, does not use are
@@ -167,20 +169,38 @@ impl Lower<'_> {
     }
 
     /// Notes which value the registers from `first` on are parts of.
+    #[inline]
     pub(super) fn note_origin(&mut self, first: usize, value: Value) {
-        if self.sink.is_some() {
-            self.cx.handed.origins.resize(first, None);
-            self.cx.handed.origins.resize(self.code.problem.vregs.len(), Some(value));
+        let (handed, end) = (&mut self.cx.handed, self.code.problem.vregs.len());
+        if !handed.has_origins {
+            return;
         }
+        if handed.origins.len() < end {
+            handed.origins.resize(end + end / 2 + ROOM, None.into());
+        }
+        handed.origins[first..end].fill(value.into());
     }
 }
 
 /// What a sink may ask.
 impl Lower<'_> {
+    /// The instructions, in order, that one instruction of the function became. Their operands are ranges of
+    /// [`Lower::operands`].
+    #[inline]
+    pub fn piece(&self) -> &[Record] {
+        &self.cx.records
+    }
+
+    /// The operands of the piece.
+    #[inline]
+    pub fn operands(&self) -> &[Operand] {
+        &self.cx.operands
+    }
+
     /// The value that a register is a part of; none of those for intermediate results.
     #[inline]
     pub fn origin(&self, vreg: VReg) -> Option<Value> {
-        self.cx.handed.origins.get(vreg.as_u32() as usize).copied().flatten()
+        self.cx.handed.origins.get(vreg.as_u32() as usize)?.expand()
     }
 
     /// The instruction table.
@@ -199,14 +219,22 @@ impl Lower<'_> {
         &self.cx.order
     }
 
-    /// The block of the function to which destination number `edge` of the branch at the end of `from` leads.
-    pub fn destination(&self, from: IrBlock, edge: u32) -> IrBlock {
-        destinations(self.func, from)[edge as usize].block
-    }
-
     /// Loops of the function's blocks.
     pub fn loops(&self) -> &LoopForest {
         &self.analyses.loops
+    }
+
+    /// The innermost loop around a block; around that of an edge, the innermost one with both its ends.
+    pub fn innermost_loop(&self, block: Block) -> Option<Loop> {
+        let loops = &self.analyses.loops;
+        match self.cx.order.blocks()[block.as_u32() as usize] {
+            MachineBlock::Ir(block) => loops.innermost_loop(block),
+            MachineBlock::Edge { from, edge } => {
+                let to = destinations(self.func, from)[edge as usize].block;
+                std::iter::successors(loops.innermost_loop(from), |&each| loops.parent(each))
+                    .find(|&each| loops.contains(each, to))
+            }
+        }
     }
 
     /// The block that defines a value, and whether a call lies between there and the instruction being lowered, in the order of
@@ -253,20 +281,6 @@ impl Lower<'_> {
         }
     }
 
-    /// What the loop of a header uses of values defined before the header or as its parameters: their registers, with the
-    /// frequencies of uses added up. Values of two registers are left out.
-    pub fn loop_uses(&mut self, header: Block, out: &mut Vec<(u64, VReg)>) {
-        let MachineBlock::Ir(block) = self.cx.order.blocks()[header.as_u32() as usize] else { return };
-        let Some(id) = self.analyses.loops.innermost_loop(block) else { return };
-        let uses = std::mem::take(&mut self.cx.handed.loop_uses);
-        for (value, weight) in uses.of(id) {
-            if !first_part(self.ty(value)).2 {
-                out.push((weight, self.use_reg_half(value, 0)));
-            }
-        }
-        self.cx.handed.loop_uses = uses;
-    }
-
     /// Do calls lie between the head of a block and the instruction being lowered, in the order of blocks?
     pub fn has_calls_since(&self, block: Block) -> bool {
         let MachineBlock::Ir(block) = self.cx.order.blocks()[block.as_u32() as usize] else { return false };
@@ -290,14 +304,15 @@ impl Lower<'_> {
         if !is_constant {
             return None;
         }
-        let isa = self.isa;
+        // It is lowered behind the piece at hand, and taken away.
+        let (isa, records, operands) = (self.isa, self.cx.records.len(), self.cx.operands.len());
         let is_lowered = isa.lower(self, inst).is_ok();
-        let minst = match *self.cx.records {
+        let minst = match self.cx.records[records..] {
             [Record { inst, flags, .. }] if is_lowered && flags == InstFlags::REMAT => Some(inst),
             _ => None,
         };
-        self.cx.records.clear();
-        self.cx.operands.clear();
+        self.cx.records.truncate(records);
+        self.cx.operands.truncate(operands);
         minst
     }
 }
