@@ -16,7 +16,7 @@ use crate::encoding::LoopOp;
 use crate::immediates::{Extend, extended};
 use crate::regs::{CC_NE, X17};
 use crate::rows::*;
-use kingpost_mach::{Args, Buffer, Label, Mem, MemBase, RowId};
+use kingpost_mach::{Args, Buffer, Label, Mem, MemBase, Regs, RowId};
 use kingpost_regalloc::PReg;
 
 /// The rows of one width in bytes.
@@ -115,7 +115,7 @@ pub(crate) fn emit(operation: LoopOp, bytes: u8, args: &Args<'_>, buffer: &mut B
 /// Goes back if the store did not happen.
 pub(crate) fn repeat(again: Label, buffer: &mut Buffer) {
     let cbnz = &ENCODINGS[usize::from(CBNZ_R.of(32).0)];
-    jump_test(word(cbnz, &Args::regs(&[X17])), again, buffer);
+    jump_test(word(cbnz, Regs::of(&[X17]), 0), again, buffer);
 }
 
 /// Emits what stands between load and store, and returns the register to store.

@@ -1,22 +1,62 @@
 //! Emission of instructions whose bytes depend on where blocks lie or on the frame, and of the allocator's edits.
 
 use crate::branches::{A64Branches, ADR, form};
-use crate::encode::{encode, word};
-use crate::encoding::Special;
+use crate::encode::{at_base, at_index, encode, put, single_word, word};
+use crate::encoding::{MemField, Special};
 use crate::regs::{CC_EQ, CC_LO, CC_LS, X16};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, atomic_pair_loop, frame, pairs, stack_switch, tls};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Args, Branching, Buffer, EmitContext, Label, MInst, MachineEdit, Mem, MemBase, RowId};
+use kingpost_mach::{
+    AddrKind, Args, Branching, Buffer, EmitContext, FrameLayout, Label, MInst, MachineEdit, Mem, MemBase, Regs, RowId,
+};
 use kingpost_regalloc::{PReg, RegClass};
 
 /// The immediate of the instruction that traps.
 const TRAP_IMM: i64 = 0xc11f;
 
+/// Emits an instruction that is one word and refers to no symbol. False if it is not one, or a listing is made.
+#[inline(always)]
+pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool {
+    let encoding = &ENCODINGS[usize::from(inst.row.0)];
+    if !encoding.is_single() || buffer.is_listed() {
+        return false;
+    }
+    let word = word(encoding, regs, encoding.imm_of(inst));
+    let disp = i64::from(inst.aux as i32);
+    let word = match (encoding.mem, inst.mode.kind()) {
+        (MemField::None, AddrKind::None) => Some(word),
+        (MemField::Single, AddrKind::Base) => at_base(word, encoding.bytes, regs.from_end(0), disp),
+        (MemField::Single, AddrKind::Index) if disp == 0 => {
+            let index = (regs.from_end(0), inst.mode.shift(), inst.mode.extend());
+            at_index(word, encoding.bytes, regs.from_end(1), index)
+        }
+        _ => return in_frame_direct(inst, word, frame, buffer),
+    };
+    let Some(word) = word else { return false };
+    put(word, inst.trap(), buffer);
+    true
+}
+
+/// As [`emit_direct`], of a load from the frame or a store to it. `word` is its form with a scaled offset.
+fn in_frame_direct(inst: &MInst, word: u32, frame: &FrameLayout, buffer: &mut Buffer) -> bool {
+    let encoding = &ENCODINGS[usize::from(inst.row.0)];
+    let mem = match (encoding.mem, inst.mode.kind()) {
+        (MemField::Single, AddrKind::Slot) => frame.user_slot(inst.aux),
+        (MemField::Single, AddrKind::Incoming) => frame.incoming(inst.aux as i32),
+        (MemField::Single, AddrKind::Outgoing) => frame.outgoing(inst.aux),
+        _ => return false,
+    };
+    let Some(word) = single_word(word, encoding.bytes, &mem) else { return false };
+    put(word, inst.trap(), buffer);
+    pairs::join(buffer);
+    true
+}
+
 /// Emits one instruction.
 pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     let encoding = &ENCODINGS[usize::from(inst.row.0)];
-    let imm = if encoding.wide { inst.imm64() as i64 } else { i64::from(inst.imm) };
+    let imm = encoding.imm_of(inst);
     let args = Args { regs: cx.regs, mem: cx.mem, imm, symbols: cx.symbols, trap: inst.trap() };
     match encoding.special {
         Special::No | Special::Constant(_) | Special::Got | Special::Absolute => {
@@ -30,7 +70,7 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::JumpIfOr => branching(cx, buffer).branch_if_either(inst, forms(inst)),
         Special::JumpIfAnd => branching(cx, buffer).branch_if_both(inst, forms(inst)),
         Special::JumpChain(count) => jump_chain(inst, count, cx, buffer),
-        Special::JumpTest => branching(cx, buffer).branch(inst, word(encoding, &args)),
+        Special::JumpTest => branching(cx, buffer).branch(inst, word(encoding, Regs::of(cx.regs), imm)),
         Special::BlockAddress => {
             let block = Label::new(cx.targets[inst.imm as usize] as usize);
             buffer.branch(block, ADR | u32::from(cx.regs[0].enc()), &A64Branches);
@@ -38,7 +78,7 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         Special::TrapIf => branching(cx, buffer).trap_if(inst, form(inst.imm)),
         Special::TrapIfOr => branching(cx, buffer).trap_if_either(inst, forms(inst)),
         Special::TrapIfAnd => branching(cx, buffer).trap_if_both(inst, forms(inst)),
-        Special::TrapTest => branching(cx, buffer).trap_if(inst, word(encoding, &args)),
+        Special::TrapTest => branching(cx, buffer).trap_if(inst, word(encoding, Regs::of(cx.regs), imm)),
         Special::Nothing => {}
         Special::TlsAddress => tls::address(inst.row, &args, buffer),
         Special::StackSwitch => stack_switch::emit(inst.row, &args, buffer),
@@ -97,17 +137,16 @@ fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buf
 
 /// Emits one edit. None of these instructions touches the flags.
 pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
-    match *edit {
-        MachineEdit::Move(from, to, width) => encode(move_row(from, width), &Args::regs(&[to, from]), buffer),
+    // Of a load or store only the first register counts.
+    let (row, regs, mem) = match *edit {
+        MachineEdit::Move(from, to, width) => (move_row(from, width), [to, from], None),
         MachineEdit::Exchange(..) => unreachable!("this target has no exchange, so no allocation holds one"),
-        MachineEdit::Spill(from, to, width) => {
-            encode(spill_row(from.class(), width), &Args::mem(&[from], to), buffer);
-            pairs::join(buffer);
-        }
-        MachineEdit::Fill(from, to, width) => {
-            encode(fill_row(to.class(), width), &Args::mem(&[to], from), buffer);
-            pairs::join(buffer);
-        }
+        MachineEdit::Spill(from, to, width) => (spill_row(from.class(), width), [from; 2], Some(to)),
+        MachineEdit::Fill(from, to, width) => (fill_row(to.class(), width), [to; 2], Some(from)),
+    };
+    encode(row, &Args { mem, ..Args::regs(&regs) }, buffer);
+    if mem.is_some() {
+        pairs::join(buffer);
     }
 }
 
@@ -153,8 +192,7 @@ mod tests {
     use super::*;
     use crate::regs::{CC_HI, CC_VC, FP, LR, v, x};
     use kingpost_mach::{
-        FrameInfo, FrameLayout, FunctionHead, JumpTables, Label, ModuleBuffer, NO_BLOCK, SymbolName, UnwindOp,
-        UnwindSite,
+        FrameInfo, FunctionHead, JumpTables, Label, ModuleBuffer, NO_BLOCK, SymbolName, UnwindOp, UnwindSite,
     };
     use kingpost_regalloc::Block;
 

@@ -9,13 +9,28 @@ use crate::encoding::{Encoding, ImmField, MemField, Special};
 use crate::immediates::{Step, constant, paired, scaled, unscaled};
 use crate::regs::X16;
 use crate::rows::{self, ENCODINGS};
-use kingpost_mach::{Args, Buffer, Mem, MemBase, RelocKind, RowId, SymbolRef};
+use kingpost_ir::TrapCode;
+use kingpost_mach::{Args, Buffer, IndexExtend, Mem, MemBase, Regs, RelocKind, RowId, SymbolRef};
 use kingpost_regalloc::PReg;
 
 /// Appends the instruction `row` with `args`.
 pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     let encoding = &ENCODINGS[usize::from(row.0)];
-    let word = word(encoding, args);
+    let word = word(encoding, Regs::of(args.regs), args.imm);
+    let direct = match (encoding.is_single(), encoding.mem, &args.mem) {
+        (true, MemField::None, _) => Some(word),
+        (true, MemField::Single, Some(mem)) => single_word(word, encoding.bytes, mem),
+        _ => None,
+    };
+    let Some(direct) = direct else { return general(row, word, args, buffer) };
+    buffer.list(|| asm::text(row, args));
+    put(direct, args.trap, buffer);
+}
+
+/// Appends an instruction that needs help of others, or of a linker. `word` has its registers and immediate.
+#[inline(never)]
+fn general(row: RowId, word: u32, args: &Args<'_>, buffer: &mut Buffer) {
+    let encoding = &ENCODINGS[usize::from(row.0)];
     match (encoding.mem, args.mem) {
         (MemField::None, _) => plain(row, encoding, word, args, buffer),
         (MemField::Single, Some(mem)) => single(row, word, encoding.bytes, mem, args, buffer),
@@ -39,10 +54,13 @@ fn symbol(args: &Args<'_>) -> SymbolRef {
 }
 
 /// The word with registers and immediate filled in: all but the memory operand.
-pub(crate) fn word(encoding: &Encoding, args: &Args<'_>) -> u32 {
-    let mut word = encoding.word | place(encoding.imm, args.imm);
-    for (reg, field) in args.regs.iter().zip(encoding.fields) {
-        word |= u32::from(reg.enc()) * field;
+#[inline(always)]
+pub(crate) fn word(encoding: &Encoding, regs: Regs, imm: i64) -> u32 {
+    let mut word = encoding.word | place(encoding.imm, imm);
+    let mut rest = regs.word();
+    for field in encoding.fields {
+        word |= (rest as u32 & 63) * field;
+        rest >>= 8;
     }
     word
 }
@@ -77,12 +95,13 @@ fn at_rn(reg: PReg) -> u32 {
 fn access(row: RowId, word: u32, base: PReg, disp: i64, args: &Args<'_>, buffer: &mut Buffer) {
     let mem = Some(Mem::base(MemBase::Reg(base), disp));
     buffer.list(|| asm::text(row, &Args { mem, ..*args }));
-    put(word | at_rn(base), args, buffer);
+    put(word | at_rn(base), args.trap, buffer);
 }
 
 /// Appends a word that may trap.
-fn put(word: u32, args: &Args<'_>, buffer: &mut Buffer) {
-    if let Some(code) = args.trap {
+#[inline]
+pub(crate) fn put(word: u32, trap: Option<TrapCode>, buffer: &mut Buffer) {
+    if let Some(code) = trap {
         buffer.trap(code);
     }
     buffer.put4(word);
@@ -136,7 +155,7 @@ fn plain(row: RowId, encoding: &Encoding, word: u32, args: &Args<'_>, buffer: &m
                 let symbol = symbol(args);
                 buffer.reloc(kind, symbol.name, symbol.offset);
             }
-            put(word, args, buffer);
+            put(word, args.trap, buffer);
         }
     }
 }
@@ -160,25 +179,49 @@ fn make_constant(bits: u8, args: &Args<'_>, buffer: &mut Buffer) {
     }
 }
 
-/// A load or store of one register. `word` is the form with a scaled offset.
-fn single(row: RowId, word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
-    // The forms differ in these bits (Arm ARM, C4.1, "Loads and Stores").
-    const SCALED: u32 = 1 << 24;
+/// The form of a scaled offset (Arm ARM, C4.1, "Loads and Stores").
+const SCALED: u32 = 1 << 24;
+
+/// A load or store of `bytes` bytes. None if it cannot say the place itself. `word` is its form with a scaled offset, as below.
+pub(crate) fn single_word(word: u32, bytes: u8, mem: &Mem) -> Option<u32> {
+    let base = address::register(mem.base)?;
+    match mem.index {
+        None => at_base(word, bytes, base, mem.disp),
+        Some(index) if mem.disp == 0 => at_index(word, bytes, base, index),
+        Some(_) => None,
+    }
+}
+
+/// The same at a base and an offset.
+#[inline]
+pub(crate) fn at_base(word: u32, bytes: u8, base: PReg, disp: i64) -> Option<u32> {
+    let word = word | at_rn(base);
+    scaled(disp, bytes)
+        .map(|field| word | field << 10)
+        .or_else(|| unscaled(disp).map(|field| word & !SCALED | field << 12))
+}
+
+/// The same at a base and an index, with its shift and extension.
+#[inline]
+pub(crate) fn at_index(word: u32, bytes: u8, base: PReg, (index, shift, extend): Index) -> Option<u32> {
     const REGISTER: u32 = 1 << 21 | 2 << 10;
+    if shift != 0 && 1 << shift != bytes {
+        return None;
+    }
+    let scale = u32::from(shift != 0) << 12;
+    let option = (address::extension(extend) as u32) << 13;
+    Some(word & !SCALED | at_rn(base) | REGISTER | u32::from(index.enc()) << 16 | option | scale)
+}
+
+/// The index of a [`Mem`].
+type Index = (PReg, u8, IndexExtend);
+
+/// A load or store of one register, of which an address is computed first.
+fn single(row: RowId, word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
     let mem = address::within_reach(mem, bytes, args, buffer);
     buffer.list(|| asm::text(row, &Args { mem: Some(mem), ..*args }));
-    let word = match (mem.index, scaled(mem.disp, bytes), unscaled(mem.disp)) {
-        (Some((index, shift, extend)), ..) => {
-            let scale = u32::from(shift != 0) << 12;
-            let option = (address::extension(extend) as u32) << 13;
-            word & !SCALED | REGISTER | u32::from(index.enc()) << 16 | option | scale
-        }
-        (None, Some(field), _) => word | field << 10,
-        (None, None, Some(field)) => word & !SCALED | field << 12,
-        (None, None, None) => unreachable!("the offset was brought within reach"),
-    };
-    let base = address::register(mem.base).expect("a symbol's address was computed");
-    put(word | at_rn(base), args, buffer);
+    let word = single_word(word, bytes, &mem).expect("the place was brought within reach");
+    put(word, args.trap, buffer);
 }
 
 /// A load or store of two registers of `bytes` bytes each.

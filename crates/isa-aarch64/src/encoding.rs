@@ -4,7 +4,7 @@
 //! to 20. A register that is part of the form, such as the zero register of a comparison, is part of the word. Source:
 //! Arm Architecture Reference Manual for A-profile, chapter C6 (base instructions) and C7 (floating point and vectors).
 
-use kingpost_mach::RelocKind;
+use kingpost_mach::{MInst, RelocKind};
 
 /// Operands of the row with the most.
 pub const MAX_OPERANDS: usize = 6;
@@ -252,6 +252,20 @@ pub struct Encoding {
     pub lanes: Option<Arrangement>,
     /// Is it arithmetic in half precision?
     pub is_half: bool,
+}
+
+impl Encoding {
+    /// Is it one word with its operands in it, if they need no help?
+    #[inline(always)]
+    pub(crate) fn is_single(&self) -> bool {
+        self.special == Special::No && self.reloc.is_none()
+    }
+
+    /// The immediate of an instruction.
+    #[inline(always)]
+    pub(crate) fn imm_of(&self, inst: &MInst) -> i64 {
+        if self.wide { inst.imm64() as i64 } else { i64::from(inst.imm) }
+    }
 }
 
 /// An instruction word.

@@ -202,12 +202,9 @@ pub const fn reaches(offset: i64, bytes: u8) -> bool {
 
 /// The field of a scaled offset: 12 bits in units of `bytes`.
 pub(crate) const fn scaled(offset: i64, bytes: u8) -> Option<u32> {
-    let bytes = bytes as i64;
-    if offset >= 0 && offset & (bytes - 1) == 0 && offset / bytes <= 0xfff {
-        Some((offset / bytes) as u32)
-    } else {
-        None
-    }
+    let log = bytes.trailing_zeros();
+    let units = offset >> log;
+    if 0 <= units && units <= 0xfff && units << log == offset { Some(units as u32) } else { None }
 }
 
 /// The field of an unscaled offset: 9 bits signed.

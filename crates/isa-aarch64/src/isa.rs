@@ -11,8 +11,8 @@ use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered, TileInfo};
 use kingpost_mach::settings::{AllocatedRegisters, ProbestackStrategy};
 use kingpost_mach::{
-    BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower, LowerError,
-    MInst, MachineEdit, Row, SettingError, Settings,
+    Blocks, BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower,
+    LowerError, MInst, MachineEdit, Regs, Row, SettingError, Settings,
 };
 use kingpost_regalloc::{Block, MachineEnv, PReg, PRegSet};
 
@@ -145,10 +145,20 @@ impl Isa for A64 {
         frame::prologue(frame, guard, self.flags.use_bti, buffer);
     }
 
+    fn emit_blocks(&self, blocks: Blocks<'_>) -> Result<(), LowerError> {
+        blocks.emit(self)
+    }
+
+    #[inline(always)]
+    fn emit_direct(&self, inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool {
+        emit::emit_direct(inst, regs, frame, buffer)
+    }
+
     fn emit(&self, inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
         emit::emit(inst, cx, buffer);
     }
 
+    #[inline(always)]
     fn emit_edit(&self, edit: &MachineEdit, buffer: &mut Buffer) {
         emit::emit_edit(edit, buffer);
     }

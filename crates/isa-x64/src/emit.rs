@@ -1,20 +1,48 @@
 //! Emission of instructions whose bytes depend on where blocks lie or on the frame, and of the allocator's edits.
 
 use crate::branches::{X64Branches, address_form, form, jump_if};
-use crate::encode::encode;
+use crate::encode::{Place, assemble, encode};
 use crate::encoding::Special;
+use crate::recipe::{RECIPES, Rm};
 use crate::regs::{CC_B, CC_BE, CC_E};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, atomic_pair_loop, frame, stack_switch, tls};
 use kingpost_ir::TrapCode;
 use kingpost_mach::lower::invert;
-use kingpost_mach::{Args, Branching, Buffer, EmitContext, Label, MInst, MachineEdit, RowId};
+use kingpost_mach::{
+    AddrKind, Args, Branching, Buffer, EmitContext, FrameLayout, Label, MInst, MachineEdit, Regs, RowId,
+};
 use kingpost_regalloc::{PReg, RegClass};
+
+/// Emits a single instruction that refers to no symbol. False if it is not one, or a listing is made.
+#[inline(always)]
+pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool {
+    let recipe = &RECIPES[usize::from(inst.row.0)];
+    if !recipe.is_single || buffer.is_listed() {
+        return false;
+    }
+    let place = match (recipe.rm_is, inst.mode.kind()) {
+        (Rm::Reg | Rm::Opcode, AddrKind::None) => Place::default(),
+        (Rm::Mem, AddrKind::Base) => Place::base(regs.from_end(0).enc(), inst.aux as i32),
+        (Rm::Mem, AddrKind::Index) => {
+            Place::index(regs.from_end(1).enc(), regs.from_end(0).enc(), inst.mode.shift(), inst.aux as i32)
+        }
+        (Rm::Mem, AddrKind::Slot) => Place::in_frame(frame.user_slot(inst.aux)),
+        (Rm::Mem, AddrKind::Incoming) => Place::in_frame(frame.incoming(inst.aux as i32)),
+        (Rm::Mem, AddrKind::Outgoing) => Place::in_frame(frame.outgoing(inst.aux)),
+        _ => return false,
+    };
+    if let Some(code) = inst.trap() {
+        buffer.trap(code);
+    }
+    assemble(inst.row, regs, place, recipe.imm_of(inst), buffer);
+    true
+}
 
 /// Emits one instruction.
 pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     let encoding = &ENCODINGS[usize::from(inst.row.0)];
-    let imm = if encoding.imm == 8 { inst.imm64() as i64 } else { i64::from(inst.imm) };
+    let imm = RECIPES[usize::from(inst.row.0)].imm_of(inst);
     let args = Args { regs: cx.regs, mem: cx.mem, imm, symbols: cx.symbols, trap: None };
     match encoding.special {
         Special::No => single(inst, &args, buffer),
@@ -103,16 +131,22 @@ fn select(inst: &MInst, regs: &[PReg], buffer: &mut Buffer) {
 }
 
 /// Emits one edit. None of these instructions touches the flags.
+#[inline]
 pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
-    match *edit {
-        MachineEdit::Move(from, to, width) => encode(move_row(from, width), &Args::regs(&[to, from]), buffer),
+    let (row, regs, mem) = match *edit {
+        MachineEdit::Move(from, to, width) => (move_row(from, width), Regs::of(&[to, from]), None),
         MachineEdit::Exchange(a, b, width) => {
             debug_assert_eq!(a.class(), RegClass::Int, "only general-purpose registers can be exchanged");
             let row = if width <= 4 { rows::XCHG_RR.of(32) } else { rows::XCHG_RR.of(64) };
-            encode(row, &Args::regs(&[a, b]), buffer);
+            (row, Regs::of(&[a, b]), None)
         }
-        MachineEdit::Spill(from, to, width) => encode(spill_row(from.class(), width), &Args::mem(&[from], to), buffer),
-        MachineEdit::Fill(from, to, width) => encode(fill_row(to.class(), width), &Args::mem(&[to], from), buffer),
+        MachineEdit::Spill(from, to, width) => (spill_row(from.class(), width), Regs::of(&[from]), Some(to)),
+        MachineEdit::Fill(from, to, width) => (fill_row(to.class(), width), Regs::of(&[to]), Some(from)),
+    };
+    match mem {
+        _ if buffer.is_listed() => encode(row, &Args { mem, ..Args::regs(&regs.to_array()[..regs.len()]) }, buffer),
+        None => assemble(row, regs, Place::default(), 0, buffer),
+        Some(mem) => assemble(row, regs, Place::in_frame(mem), 0, buffer),
     }
 }
 
@@ -155,8 +189,8 @@ mod tests {
     use super::*;
     use crate::regs::{CC_A, CC_NP, R9, RAX, RBX, RCX, RDI, xmm};
     use kingpost_mach::{
-        FrameInfo, FrameLayout, FunctionHead, JumpTables, Label, Mem, MemBase, ModuleBuffer, NO_BLOCK, SymbolName,
-        UnwindOp, UnwindSite,
+        FrameInfo, FunctionHead, JumpTables, Label, Mem, MemBase, ModuleBuffer, NO_BLOCK, SymbolName, UnwindOp,
+        UnwindSite,
     };
     use kingpost_regalloc::Block;
 

@@ -1,301 +1,174 @@
-//! Bytes of one instruction, from its row's encoding, its registers, memory operand and immediate.
+//! Bytes of one instruction, from its row's recipe, its registers, memory operand and immediate.
 //!
 //! Takes neither code nor allocation problem, so any emitter can use it. Layout of an instruction (SDM volume 2, 2.1):
 //! prefixes, REX or VEX, opcode, ModRM, SIB, displacement, immediate. Of equal forms the one GNU `as` chooses is chosen.
+//! All of it but a reference to a symbol is joined in registers and stored at once.
 
 use crate::asm;
-use crate::encoding::{Encoding, OpcodeMap, RegField, RmField, Scheme};
-use crate::recipe::{RECIPES, Recipe};
+use crate::encoding::OpcodeMap;
+use crate::recipe::{Prefix, RECIPES, Recipe, Rm};
 use crate::regs::{RAX, RBP, RSP};
 use crate::rows::ENCODINGS;
-use kingpost_mach::{Args, Buffer, Mem, MemBase, RelocKind, RowId};
+use kingpost_mach::{Args, Buffer, Mem, MemBase, Regs, RelocKind, RowId};
 
 /// Appends the instruction `row` with `args`.
 pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
+    let is_memory = RECIPES[usize::from(row.0)].rm_is == Rm::Mem;
+    let place = match &args.mem {
+        Some(mem) if is_memory => Place::of(mem),
+        Some(_) => None,
+        None => Some(Place::default()),
+    };
     buffer.list(|| asm::text(row, args));
-    if !direct(row, args, buffer) {
-        general(row, args, buffer);
+    match place {
+        Some(place) => assemble(row, Regs::of(args.regs), place, args.imm, buffer),
+        None => refer(row, is_memory, args, buffer),
     }
 }
 
-/// Most instructions: REX, opcode, registers, perhaps a displacement, of which nothing is to be chosen. False if this is none.
-#[inline]
-fn direct(row: RowId, args: &Args<'_>, buffer: &mut Buffer) -> bool {
-    let recipe = &RECIPES[usize::from(row.0)];
-    let Some(direct) = &recipe.direct else { return false };
-    let number = |k: u8| args.regs[usize::from(k)].enc();
-    let reg = number(direct.reg);
-    let mut head = Head::default();
-    match (direct.rm, &args.mem) {
-        (Some(k), _) => {
-            let rm = number(k);
-            recipe.open((reg >> 3) << 2 | rm >> 3, false, &mut head);
-            head.put(direct.opcode);
-            head.put(0xc0 | (reg & 7) << 3 | rm & 7);
-        }
-        (None, Some(mem)) => {
-            let Some(base) = base_number(mem) else { return false };
-            let index = mem.index.map_or(0, |(index, _, _)| index.enc());
-            recipe.open((reg >> 3) << 2 | (index >> 3) << 1 | base >> 3, false, &mut head);
-            head.put(direct.opcode);
-            memory((reg & 7) << 3, base & 7, mem, &mut head);
-        }
-        (None, None) => return false,
-    }
-    head.finish(buffer);
-    true
+/// Appends an instruction that refers to nothing. `place` is its memory operand, if it has one. Registers beyond those that the row
+/// encodes may follow.
+#[inline(always)]
+pub(crate) fn assemble(row: RowId, regs: Regs, place: Place, imm: i64, buffer: &mut Buffer) {
+    let form = Form::choose(row, regs, place, imm);
+    let tail = u64::from(form.place.disp) | (imm as u64) << (8 * form.place.disp_bytes);
+    let bytes = u128::from(form.head.bytes) | u128::from(tail) << (8 * form.head.len);
+    buffer.put_up_to_16(bytes, form.head.len + form.place.disp_bytes + form.imm_bytes);
 }
 
-/// Any instruction.
-fn general(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
-    let form = Form::choose(row, args);
-    let mut head = Head::default();
-    form.prefixes(&mut head);
-    form.opcode(&mut head);
-    form.modrm(args, &mut head);
-    head.finish(buffer);
-    if head.is_relative {
-        form.rip_displacement(args, buffer);
-    }
-    if form.imm_bytes != 0 {
-        form.immediate(args, buffer);
-    }
-}
-
-/// The bytes before a displacement that needs a relocation, or before the immediate.
-#[derive(Default)]
-pub(crate) struct Head {
-    /// Prefixes, REX, opcode, ModRM and SIB: eight at most, the first one lowest.
-    bytes: u64,
-    len: usize,
-    disp: u32,
-    disp_bytes: usize,
-    /// Does a displacement follow that depends on where something is?
-    is_relative: bool,
-}
-
-impl Head {
-    #[inline(always)]
-    pub(crate) fn put(&mut self, byte: u8) {
-        self.bytes |= u64::from(byte) << (8 * self.len);
-        self.len += 1;
-    }
-
-    /// Appends the low `len` bytes of `bytes`; those above are zero.
-    #[inline(always)]
-    pub(crate) fn append(&mut self, bytes: u16, len: u8) {
-        self.bytes |= u64::from(bytes) << (8 * self.len);
-        self.len += usize::from(len);
-    }
-
-    /// Appends everything to `buffer`.
-    #[inline(always)]
-    fn finish(&self, buffer: &mut Buffer) {
-        let len = self.len + self.disp_bytes;
-        if len <= 8 && self.len < 8 {
-            buffer.put_low(self.bytes | u64::from(self.disp) << (8 * self.len), len);
-        } else {
-            buffer.put_low(self.bytes, self.len);
-            buffer.put_low(u64::from(self.disp), self.disp_bytes);
+/// Appends an instruction of which the displacement, if `is_relative`, or else the immediate refers to a symbol or a jump table.
+/// The displacement counts from the instruction's end.
+#[inline(never)]
+fn refer(row: RowId, is_relative: bool, args: &Args<'_>, buffer: &mut Buffer) {
+    let kind = RECIPES[usize::from(row.0)].reloc;
+    let form = Form::choose(row, Regs::of(args.regs), Place::RELATIVE, args.imm);
+    buffer.put_low(form.head.bytes, form.head.len.into());
+    let Some(mem) = args.mem.filter(|_| is_relative || form.imm_bytes != 0) else { return };
+    let behind = if is_relative { mem.disp - 4 - i64::from(form.imm_bytes) } else { 0 };
+    match mem.base {
+        MemBase::Symbol(index) => {
+            let symbol = args.symbols[index as usize];
+            let from_end = if is_relative || kind == RelocKind::Abs8 { behind } else { -4 };
+            buffer.reloc(kind, symbol.name, symbol.offset + from_end);
         }
+        MemBase::Table(table) => buffer.fixup(table, behind as i32),
+        MemBase::Reg(_) | MemBase::StackPointer | MemBase::FramePointer => {}
     }
-}
-
-/// What the ModRM.rm field refers to.
-#[derive(Clone, Copy)]
-enum Rm {
-    /// No ModRM byte; this number is added to the opcode.
-    Opcode(u8),
-    /// A register.
-    Reg(u8),
-    /// Memory.
-    Mem(Mem),
-    /// The whole byte is given.
-    Byte(u8),
-}
-
-/// An encoding with the choices made: numbers of registers, size of the immediate.
-struct Form<'a> {
-    encoding: &'a Encoding,
-    recipe: &'a Recipe,
-    opcode: u8,
-    reg: u8,
-    rm: Rm,
-    /// VEX.vvvv.
-    second: u8,
-    imm: i64,
-    imm_bytes: u8,
-    /// Is there a byte register that only REX can name?
-    byte_rex: bool,
-}
-
-impl<'a> Form<'a> {
-    #[inline]
-    fn choose(row: RowId, args: &Args<'_>) -> Form<'a> {
-        let encoding = &ENCODINGS[usize::from(row.0)];
-        let recipe = &RECIPES[usize::from(row.0)];
-        let number = |k: u8| args.regs[usize::from(k)].enc();
-        let needs_rex = |k: u8| recipe.byte_regs >> k & 1 != 0 && (4..8).contains(&number(k));
-        let mut byte_rex = false;
-        let reg = match encoding.reg {
-            RegField::None => 0,
-            RegField::Digit(n) => n,
-            RegField::Operand(k) => {
-                byte_rex |= needs_rex(k);
-                number(k)
-            }
-        };
-        let rm = match encoding.rm {
-            RmField::None => Rm::Opcode(0),
-            RmField::Opcode(k) => Rm::Opcode(number(k)),
-            RmField::Register(n) => Rm::Reg(n),
-            RmField::Byte(byte) => Rm::Byte(byte),
-            RmField::Mem => Rm::Mem(args.mem.expect("the row has a memory operand")),
-            RmField::Operand(k) => {
-                byte_rex |= needs_rex(k);
-                Rm::Reg(number(k))
-            }
-        };
-        let second = match encoding.scheme {
-            Scheme::Vex(Some(k), _) => number(k),
-            _ => 0,
-        };
-        let imm = if encoding.imm == 0 { args.imm } else { sign_extend(args.imm, encoding.imm) };
-        let opcode = encoding.opcode + if encoding.condition { args.imm as u8 & 15 } else { 0 };
-        let mut form = Form { encoding, recipe, opcode, reg, rm, second, imm, imm_bytes: encoding.imm, byte_rex };
-        if recipe.shortens {
-            form.shorten();
-        }
-        form
-    }
-
-    /// Takes a shorter form if the row has one that fits.
-    fn shorten(&mut self) {
-        let e = self.encoding;
-        if e.one != 0 && self.imm == 1 {
-            self.opcode = e.one;
-            self.imm_bytes = 0;
-        } else if e.short != 0 && i8::try_from(self.imm).is_ok() {
-            self.opcode = e.short;
-            self.imm_bytes = 1;
-        } else if e.acc != 0
-            && let Rm::Reg(rm) = self.rm
-        {
-            let accumulator = RAX.enc();
-            if e.imm != 0 {
-                if rm == accumulator {
-                    (self.opcode, self.reg, self.rm) = (e.acc, 0, Rm::Opcode(0));
-                }
-            } else if (rm == accumulator) != (self.reg == accumulator) {
-                // Exchange with the accumulator. With itself it would be `nop` and not clear the upper half.
-                (self.opcode, self.reg, self.rm) = (e.acc, 0, Rm::Opcode(rm | self.reg));
-            }
-        }
-    }
-
-    /// Numbers of the base (or rm register) and index.
-    #[inline]
-    fn base_and_index(&self) -> (u8, u8) {
-        match self.rm {
-            Rm::Opcode(n) | Rm::Reg(n) => (n, 0),
-            Rm::Byte(_) => (0, 0),
-            Rm::Mem(mem) => (base_number(&mem).unwrap_or(0), mem.index.map_or(0, |(reg, _, _)| reg.enc())),
-        }
-    }
-
-    #[inline]
-    fn prefixes(&self, head: &mut Head) {
-        let e = self.encoding;
-        let (base, index) = self.base_and_index();
-        let (r, x, b) = (self.reg >> 3 & 1, index >> 3 & 1, base >> 3 & 1);
-        match e.scheme {
-            Scheme::Rex => {
-                self.recipe.open(r << 2 | x << 1 | b, self.byte_rex, head);
-            }
-            Scheme::Vex(_, long) => {
-                // All register bits are stored inverted (SDM volume 2, 2.3.5).
-                let prefix = match e.prefix {
-                    0x66 => 1,
-                    0xf3 => 2,
-                    0xf2 => 3,
-                    _ => 0,
-                };
-                let tail = (self.second ^ 15) << 3 | u8::from(long) << 2 | prefix;
-                if e.map == OpcodeMap::M0f && !e.w && x == 0 && b == 0 {
-                    head.put(0xc5);
-                    head.put((r ^ 1) << 7 | tail);
-                } else {
-                    head.put(0xc4);
-                    head.put((r ^ 1) << 7 | (x ^ 1) << 6 | (b ^ 1) << 5 | e.map as u8);
-                    head.put(u8::from(e.w) << 7 | tail);
-                }
-            }
-        }
-    }
-
-    #[inline]
-    fn opcode(&self, head: &mut Head) {
-        match self.rm {
-            Rm::Opcode(n) => head.put(self.opcode + (n & 7)),
-            _ => head.put(self.opcode),
-        }
-    }
-
-    /// ModRM, SIB and a displacement that is known now.
-    #[inline]
-    fn modrm(&self, args: &Args<'_>, head: &mut Head) {
-        let reg = (self.reg & 7) << 3;
-        match self.rm {
-            Rm::Opcode(_) => {}
-            Rm::Byte(byte) => head.put(byte),
-            Rm::Reg(n) => head.put(0xc0 | reg | n & 7),
-            Rm::Mem(mem) => match base_number(&mem) {
-                Some(base) => memory(reg, base & 7, &mem, head),
-                None => {
-                    debug_assert!(mem.index.is_none() && args.mem.is_some());
-                    head.put(reg | 5);
-                    head.is_relative = true;
-                }
-            },
-        }
-    }
-
-    /// The displacement from the instruction's end to a symbol or jump table.
-    #[inline]
-    fn rip_displacement(&self, args: &Args<'_>, buffer: &mut Buffer) {
-        let Rm::Mem(mem) = self.rm else { return };
-        let from_end = mem.disp - 4 - i64::from(self.imm_bytes);
-        match mem.base {
-            MemBase::Symbol(index) => {
-                let symbol = args.symbols[index as usize];
-                buffer.reloc(self.encoding.reloc, symbol.name, symbol.offset + from_end);
-            }
-            MemBase::Table(table) => buffer.fixup(table, from_end as i32),
-            _ => return,
-        }
+    if is_relative {
         buffer.put4(0);
     }
+    buffer.put_low(if is_relative { args.imm as u64 } else { 0 }, form.imm_bytes.into());
+}
 
-    #[inline]
-    fn immediate(&self, args: &Args<'_>, buffer: &mut Buffer) {
-        let mut value = self.imm;
-        if let Some(Mem { base: MemBase::Symbol(index), .. }) = args.mem
-            && !matches!(self.rm, Rm::Mem(_))
-        {
-            let symbol = args.symbols[index as usize];
-            let kind = self.encoding.reloc;
-            let from_end = if kind == RelocKind::Abs8 { 0 } else { 4 };
-            buffer.reloc(kind, symbol.name, symbol.offset - from_end);
-            value = 0;
+/// Up to eight bytes, the first one lowest.
+#[derive(Default)]
+struct Bytes {
+    bytes: u64,
+    len: u8,
+}
+
+impl Bytes {
+    /// Appends the low `len` bytes of `bytes`; those above are zero.
+    #[inline(always)]
+    fn put(&mut self, bytes: u64, len: u8) {
+        self.bytes |= bytes << (8 * self.len);
+        self.len += len;
+    }
+
+    /// Appends VEX, the short form if that says it all. Bits for registers are stored inverted (SDM volume 2, 2.3.5).
+    fn vex(&mut self, map: OpcodeMap, rex: u8, extensions: u8, tail: u8) {
+        let (w, inverted) = ((rex & 8) << 4, u64::from(!extensions & 7) << 5);
+        if map == OpcodeMap::M0f && w == 0 && extensions & 3 == 0 {
+            self.put(0xc5 | (inverted & 0x80 | u64::from(tail)) << 8, 2);
+        } else {
+            self.put(0xc4 | (inverted | map as u64) << 8 | u64::from(w | tail) << 16, 3);
         }
-        buffer.put_low(value as u64, usize::from(self.imm_bytes));
     }
 }
 
+/// What ModRM.rm, SIB and the displacement say.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Place {
+    /// Bits `X` and `B` of REX.
+    extension: u8,
+    /// ModRM without the register, and SIB.
+    bytes: u16,
+    len: u8,
+    disp_bytes: u8,
+    disp: u32,
+}
+
+impl Place {
+    /// Relative to the instruction, without the displacement.
+    const RELATIVE: Place = Place { extension: 0, bytes: 5, len: 1, disp_bytes: 0, disp: 0 };
+
+    /// A register, by its number.
+    #[inline(always)]
+    fn register(number: u8) -> Place {
+        Place { extension: number >> 3, bytes: 0xc0 | u16::from(number & 7), len: 1, disp_bytes: 0, disp: 0 }
+    }
+
+    /// Memory. None if the address is relative to the instruction.
+    fn of(mem: &Mem) -> Option<Place> {
+        debug_assert!(i32::try_from(mem.disp).is_ok(), "frames and lowering keep displacements within 32 bits");
+        let (base, disp) = (base_number(mem.base)?, mem.disp as i32);
+        Some(match mem.index {
+            Some((index, shift, _)) => Place::index(base, index.enc(), shift, disp),
+            None => Place::base(base, disp),
+        })
+    }
+
+    /// Memory in the frame.
+    pub(crate) fn in_frame(mem: Mem) -> Place {
+        Place::of(&mem).expect("frames are addressed by registers")
+    }
+
+    /// Memory at the register `base` plus `disp`.
+    #[inline(always)]
+    pub(crate) fn base(base: u8, disp: i32) -> Place {
+        let needs_sib = base & 7 == SIB;
+        // Without an index, the SIB byte repeats the base.
+        let sib = if needs_sib { u16::from(SIB << 3 | base & 7) << 8 } else { 0 };
+        let place = Place::displaced(base, disp);
+        Place {
+            extension: base >> 3,
+            bytes: place.bytes | u16::from(base & 7) | sib,
+            len: 1 + u8::from(needs_sib),
+            ..place
+        }
+    }
+
+    /// Memory at the register `base` plus the register `index` shifted left, plus `disp`.
+    #[inline(always)]
+    pub(crate) fn index(base: u8, index: u8, shift: u8, disp: i32) -> Place {
+        debug_assert!(index != RSP.enc() && shift < 4);
+        let sib = u16::from(shift << 6 | (index & 7) << 3 | base & 7) << 8;
+        let place = Place::displaced(base, disp);
+        Place { extension: (index >> 3) << 1 | base >> 3, bytes: place.bytes | u16::from(SIB) | sib, len: 2, ..place }
+    }
+
+    /// The mode of ModRM, and the displacement.
+    #[inline(always)]
+    fn displaced(base: u8, disp: i32) -> Place {
+        // A missing base takes this bit pattern: such bases take the longer way (SDM volume 2, table 2-5).
+        const NO_BASE: u8 = 5;
+        let (mode, disp_bytes, disp) = if disp == 0 && base & 7 != NO_BASE {
+            (0, 0, 0)
+        } else if i8::try_from(disp).is_ok() {
+            (1 << 6, 1, u32::from(disp as u8))
+        } else {
+            (2 << 6, 4, disp as u32)
+        };
+        Place { bytes: mode, disp_bytes, disp, ..Place::default() }
+    }
+}
+
+/// ModRM.rm where a SIB byte follows (SDM volume 2, table 2-2).
+const SIB: u8 = 4;
+
 /// The number of the base register; none if the address is relative to the instruction.
-#[inline]
-fn base_number(mem: &Mem) -> Option<u8> {
-    match mem.base {
+fn base_number(base: MemBase) -> Option<u8> {
+    match base {
         MemBase::Reg(reg) => Some(reg.enc()),
         MemBase::StackPointer => Some(RSP.enc()),
         MemBase::FramePointer => Some(RBP.enc()),
@@ -303,42 +176,96 @@ fn base_number(mem: &Mem) -> Option<u8> {
     }
 }
 
-/// ModRM, SIB and displacement for a base register, whose number modulo 8 is `base`.
-#[inline]
-fn memory(reg: u8, base: u8, mem: &Mem, head: &mut Head) {
-    debug_assert!(i32::try_from(mem.disp).is_ok(), "frames and lowering keep displacements within 32 bits");
-    // The bit patterns of a SIB byte and of a missing base: such bases take the longer way (SDM volume 2, table 2-5).
-    const SIB: u8 = 4;
-    const NO_BASE: u8 = 5;
-    let (mode, disp_bytes) = if mem.disp == 0 && base != NO_BASE {
-        (0, 0)
-    } else if i8::try_from(mem.disp).is_ok() {
-        (1 << 6, 1)
-    } else {
-        (2 << 6, 4)
-    };
-    match mem.index {
-        Some((index, shift, _)) => {
-            debug_assert!(index != RSP && shift < 4);
-            head.put(mode | reg | SIB);
-            head.put(shift << 6 | (index.enc() & 7) << 3 | base);
+/// An encoding with the choices made: all but displacement and immediate.
+struct Form {
+    head: Bytes,
+    place: Place,
+    imm_bytes: u8,
+}
+
+impl Form {
+    /// `place` is the memory operand, if the row has one.
+    #[inline(always)]
+    fn choose(row: RowId, regs: Regs, place: Place, imm: i64) -> Form {
+        let recipe = &RECIPES[usize::from(row.0)];
+        let mut fields = Fields {
+            op: recipe.op + (u32::from(imm as u8 & recipe.condition) << recipe.opcode_at),
+            reg: recipe.reg.number(regs),
+            rm: recipe.rm.number(regs),
+            rm_is: recipe.rm_is,
+            imm_bytes: recipe.imm,
+        };
+        let byte_rex = fields.reg >> 2 & recipe.byte_reg == 1 || fields.rm >> 2 & recipe.byte_rm == 1;
+        if recipe.shortens {
+            fields.shorten(row, recipe, imm);
         }
-        None if base == SIB => {
-            head.put(mode | reg | SIB);
-            head.put(SIB << 3 | base);
+        let place = match fields.rm_is {
+            Rm::Mem => place,
+            Rm::Reg => Place::register(fields.rm),
+            Rm::Opcode => {
+                fields.op += u32::from(fields.rm & 7) << recipe.opcode_at;
+                Place { extension: fields.rm >> 3, ..Place::default() }
+            }
+        };
+        let mut head = Bytes::default();
+        let extensions = (fields.reg >> 3) << 2 | place.extension;
+        match recipe.prefix {
+            Prefix::Rex => {
+                head.put(recipe.prefixes.into(), recipe.prefix_len);
+                let rex = recipe.rex | extensions;
+                let is_needed = rex != 0x40 || byte_rex;
+                head.put(if is_needed { rex.into() } else { 0 }, is_needed.into());
+            }
+            Prefix::Vex(map, second, rest) => {
+                head.vex(map, recipe.rex, extensions, (second.number(regs) ^ 15) << 3 | rest);
+            }
         }
-        None => head.put(mode | reg | base),
+        head.put(fields.op.into(), recipe.op_len);
+        // Without ModRM there is no register for it, so that nothing is added to what follows.
+        head.put(u64::from(place.bytes) | u64::from(fields.reg & 7) << 3, place.len);
+        Form { head, place, imm_bytes: fields.imm_bytes }
     }
-    head.disp = mem.disp as u32;
-    head.disp_bytes = disp_bytes;
+}
+
+/// What a row and its operands say, before it is known where each stands.
+struct Fields {
+    op: u32,
+    reg: u8,
+    rm: u8,
+    rm_is: Rm,
+    imm_bytes: u8,
+}
+
+impl Fields {
+    /// Takes a shorter form if the row has one that fits.
+    #[inline]
+    fn shorten(&mut self, row: RowId, recipe: &Recipe, imm: i64) {
+        let e = &ENCODINGS[usize::from(row.0)];
+        let imm = sign_extend(imm, recipe.imm);
+        let opcode = |opcode: u8| recipe.op & !(0xff << recipe.opcode_at) | u32::from(opcode) << recipe.opcode_at;
+        if e.one != 0 && imm == 1 {
+            self.op = opcode(e.one);
+            self.imm_bytes = 0;
+        } else if e.short != 0 && i8::try_from(imm).is_ok() {
+            self.op = opcode(e.short);
+            self.imm_bytes = 1;
+        } else if e.acc != 0 && self.rm_is == Rm::Reg {
+            let accumulator = RAX.enc();
+            if recipe.imm != 0 {
+                if self.rm == accumulator {
+                    *self = Fields { op: opcode(e.acc), reg: 0, rm: 0, rm_is: Rm::Opcode, ..*self };
+                }
+            } else if (self.rm == accumulator) != (self.reg == accumulator) {
+                // Exchange with the accumulator. With itself it would be `nop` and not clear the upper half.
+                *self = Fields { op: opcode(e.acc), reg: 0, rm: self.rm | self.reg, rm_is: Rm::Opcode, ..*self };
+            }
+        }
+    }
 }
 
 /// The low `bytes` bytes of `value` as a signed number; all of it if there are none.
+#[inline]
 fn sign_extend(value: i64, bytes: u8) -> i64 {
-    match bytes {
-        1 => i64::from(value as i8),
-        2 => i64::from(value as i16),
-        4 => i64::from(value as i32),
-        _ => value,
-    }
+    let above = (64 - 8 * u32::from(bytes)) % 64;
+    value << above >> above
 }

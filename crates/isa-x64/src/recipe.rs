@@ -1,42 +1,95 @@
 //! What of an encoding is the same for all instructions of its row, in the pieces that the encoder joins.
 //!
 //! Derived from the table when the compiler is built: `F3 0F 10` is a prefix byte, one byte of escape and the opcode, with
-//! REX in between. So the encoder neither goes through maps and prefixes nor looks at the descriptions of operands.
+//! REX in between. So the encoder neither goes through maps and prefixes nor looks at the descriptions of operands, and
+//! half a cache line is all that it reads of a row.
 
-use crate::encode::Head;
-use crate::encoding::{Encoding, OpcodeMap, RegField, RmField, Scheme};
+use crate::encoding::{Encoding, OpcodeMap, RegField, RmField, Scheme, Special};
 use crate::rows::{ENCODINGS, ROWS};
-use kingpost_mach::OperandSpec;
+use kingpost_mach::{MInst, OperandSpec, Regs, RelocKind};
 use kingpost_regalloc::RegClass;
+
+/// The number of a register: that of an operand, or always the same one.
+#[derive(Clone, Copy)]
+pub(crate) struct Field {
+    /// Where the operand is in [`Regs::word`], in bits.
+    shift: u8,
+    fixed: u8,
+}
+
+impl Field {
+    const ZERO: Field = Field::fixed(0);
+
+    /// Bits of the word that are zero: no instruction that is encoded has as many registers.
+    const fn fixed(number: u8) -> Field {
+        Field { shift: 8 * (Regs::MAX as u8 - 1), fixed: number }
+    }
+
+    const fn operand(k: u8) -> Field {
+        Field { shift: 8 * k, fixed: 0 }
+    }
+
+    #[inline(always)]
+    pub(crate) fn number(self, regs: Regs) -> u8 {
+        (regs.word() >> self.shift) as u8 & 15 | self.fixed
+    }
+}
+
+/// What ModRM.rm refers to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rm {
+    /// There is no ModRM byte, or it is part of the opcode: [`Recipe::rm`] is added to that.
+    Opcode,
+    /// The register [`Recipe::rm`].
+    Reg,
+    /// Memory.
+    Mem,
+}
+
+/// The prefix that holds the upper bits of register numbers.
+#[derive(Clone, Copy)]
+pub(crate) enum Prefix {
+    /// REX, if it says anything.
+    Rex,
+    /// VEX: the map of the opcode, the register in `vvvv`, and the bits `L` and `pp`.
+    Vex(OpcodeMap, Field, u8),
+}
 
 /// The pieces of one row's encoding. Bytes are little-endian: the first one is the lowest.
 #[derive(Clone, Copy)]
+#[repr(align(32))]
 pub(crate) struct Recipe {
+    /// What stands behind REX or VEX: escape, opcode, and ModRM if it is the same always.
+    pub(crate) op: u32,
+    pub(crate) op_len: u8,
+    /// Where in these bytes the opcode is, in bits.
+    pub(crate) opcode_at: u8,
     /// Prefixes in front of REX.
     pub(crate) prefixes: u16,
     pub(crate) prefix_len: u8,
-    /// REX without what the registers add.
+    /// REX without bits for registers, or VEX.W where that has W.
     pub(crate) rex: u8,
-    /// What stands between REX and the opcode.
-    pub(crate) escape: u16,
-    pub(crate) escape_len: u8,
-    /// By bit, the operands of one byte in integer registers: some of those only REX can name.
-    pub(crate) byte_regs: u8,
+    pub(crate) prefix: Prefix,
+    pub(crate) reg: Field,
+    pub(crate) rm: Field,
+    pub(crate) rm_is: Rm,
+    /// 3 where the register in ModRM.reg is one of a byte, else 0.
+    pub(crate) byte_reg: u8,
+    /// The same of ModRM.rm.
+    pub(crate) byte_rm: u8,
+    /// Bits of the immediate that are added to the opcode.
+    pub(crate) condition: u8,
+    /// Bytes of the immediate.
+    pub(crate) imm: u8,
     /// Is there a shorter form for some operands?
     pub(crate) shortens: bool,
-    /// If the registers and the memory operand decide everything.
-    pub(crate) direct: Option<Direct>,
+    /// Is it one instruction that depends on nothing but its operands, and do they leave room for those of an address and
+    /// [`Field::fixed`]?
+    pub(crate) is_single: bool,
+    pub(crate) reloc: RelocKind,
 }
 
-/// An instruction without VEX, immediate, condition, or registers of one byte.
-#[derive(Clone, Copy)]
-pub(crate) struct Direct {
-    pub(crate) opcode: u8,
-    /// The operand in ModRM.reg.
-    pub(crate) reg: u8,
-    /// The operand in ModRM.rm; none if that is the memory operand.
-    pub(crate) rm: Option<u8>,
-}
+const _: () = assert!(size_of::<Recipe>() == 32);
 
 impl Recipe {
     const fn of(e: &Encoding, operands: &[OperandSpec]) -> Recipe {
@@ -46,49 +99,82 @@ impl Recipe {
             (prefix, false) => (prefix as u16, 1),
             (prefix, true) => (0xf000 | prefix as u16, 2),
         };
-        let (escape, escape_len) = match e.map {
-            OpcodeMap::One => (0, 0),
-            OpcodeMap::M0f => (0x0f, 1),
-            OpcodeMap::M0f38 => (0x380f, 2),
-            OpcodeMap::M0f3a => (0x3a0f, 2),
+        let (escape, escape_len) = match (e.scheme, e.map) {
+            (Scheme::Vex(..), _) | (_, OpcodeMap::One) => (0, 0),
+            (_, OpcodeMap::M0f) => (0x0f, 1),
+            (_, OpcodeMap::M0f38) => (0x380f, 2),
+            (_, OpcodeMap::M0f3a) => (0x3a0f, 2),
         };
-        let (mut byte_regs, mut k) = (0, 0);
-        while k < operands.len() {
-            if operands[k].width == 1 && matches!(operands[k].class, RegClass::Int) {
-                byte_regs |= 1 << k;
+        let opcode_at = 8 * escape_len;
+        let (mut op, mut op_len) = (escape | (e.opcode as u32) << opcode_at, escape_len + 1);
+        let (rm, rm_is) = match e.rm {
+            RmField::None => (Field::ZERO, Rm::Opcode),
+            RmField::Opcode(k) => (Field::operand(k), Rm::Opcode),
+            RmField::Byte(byte) => {
+                op |= (byte as u32) << (8 * op_len);
+                op_len += 1;
+                (Field::ZERO, Rm::Opcode)
             }
-            k += 1;
+            RmField::Register(number) => (Field::fixed(number), Rm::Reg),
+            RmField::Operand(k) => (Field::operand(k), Rm::Reg),
+            RmField::Mem => (Field::ZERO, Rm::Mem),
+        };
+        let reg = match e.reg {
+            RegField::None => Field::ZERO,
+            RegField::Digit(number) => Field::fixed(number),
+            RegField::Operand(k) => Field::operand(k),
+        };
+        let has_modrm = !matches!(rm_is, Rm::Opcode);
+        assert!(has_modrm || matches!(e.reg, RegField::None), "there is no ModRM byte for a register");
+        let byte_reg = matches!(e.reg, RegField::Operand(k) if is_byte(operands, k));
+        let byte_rm = matches!(e.rm, RmField::Operand(k) if is_byte(operands, k));
+        Recipe {
+            op,
+            op_len,
+            opcode_at,
+            prefixes,
+            prefix_len,
+            rex: 0x40 | (e.w as u8) << 3,
+            prefix: prefix(e),
+            reg,
+            rm,
+            rm_is,
+            byte_reg: byte_reg as u8 * 3,
+            byte_rm: byte_rm as u8 * 3,
+            condition: e.condition as u8 * 15,
+            imm: e.imm,
+            shortens: e.one != 0 || e.short != 0 || e.acc != 0,
+            is_single: matches!(e.special, Special::No) && operands.len() + 2 < Regs::MAX,
+            reloc: e.reloc,
         }
-        let shortens = e.one != 0 || e.short != 0 || e.acc != 0;
-        let direct = if shortens || byte_regs != 0 { None } else { Direct::of(e) };
-        Recipe { prefixes, prefix_len, rex: 0x40 | (e.w as u8) << 3, escape, escape_len, byte_regs, shortens, direct }
     }
 
-    /// Appends what stands before the opcode. `bits` are those of REX that the registers add.
+    /// The immediate of an instruction.
     #[inline(always)]
-    pub(crate) fn open(&self, bits: u8, needs_rex: bool, head: &mut Head) {
-        head.append(self.prefixes, self.prefix_len);
-        let rex = self.rex | bits;
-        if rex != 0x40 || needs_rex {
-            head.put(rex);
-        }
-        head.append(self.escape, self.escape_len);
+    pub(crate) fn imm_of(&self, inst: &MInst) -> i64 {
+        if self.imm == 8 { inst.imm64() as i64 } else { i64::from(inst.imm) }
     }
 }
 
-impl Direct {
-    const fn of(e: &Encoding) -> Option<Direct> {
-        if !matches!(e.scheme, Scheme::Rex) || e.imm != 0 || e.condition {
-            return None;
-        }
-        let RegField::Operand(reg) = e.reg else { return None };
-        let rm = match e.rm {
-            RmField::Operand(k) => Some(k),
-            RmField::Mem => None,
-            _ => return None,
-        };
-        Some(Direct { opcode: e.opcode, reg, rm })
-    }
+/// Is operand `k` a byte of a general-purpose register?
+const fn is_byte(operands: &[OperandSpec], k: u8) -> bool {
+    let operand = &operands[k as usize];
+    operand.width == 1 && matches!(operand.class, RegClass::Int)
+}
+
+const fn prefix(e: &Encoding) -> Prefix {
+    let Scheme::Vex(second, long) = e.scheme else { return Prefix::Rex };
+    let pp = match e.prefix {
+        0x66 => 1,
+        0xf3 => 2,
+        0xf2 => 3,
+        _ => 0,
+    };
+    let second = match second {
+        Some(k) => Field::operand(k),
+        None => Field::ZERO,
+    };
+    Prefix::Vex(e.map, second, (long as u8) << 2 | pp)
 }
 
 /// The recipes, indexed as the rows.

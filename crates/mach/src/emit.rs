@@ -4,22 +4,19 @@
 //! operand that landed in a slot selects its row's memory twin. Blocks that hold nothing but a jump are not emitted:
 //! branches to them go where they go.
 
-use crate::branching::Branching;
-use crate::buffer::{Buffer, Label, TooLong};
+use crate::buffer::{Buffer, TooLong};
 use crate::code::Code;
-use crate::compiled::{
-    ContextPlace, DebugTag, FrameInfo, FunctionHead, KeyedSlot, ModuleBuffer, SymbolName, ValueSite,
-};
+use crate::compiled::{ContextPlace, FrameInfo, FunctionHead, KeyedSlot, ModuleBuffer, SymbolName, ValueSite};
+use crate::emit_blocks::{Blocks, Body};
 use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
-use crate::inst::{AddrKind, MInst};
-use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase, ShortRows};
+use crate::isa::Isa;
 use crate::limits::{Limits, check_limit};
 use crate::listing::{Listing, Origin};
 use crate::lower::LowerError;
-use crate::row::{MAX_REGS, RowId, RowKind};
-use crate::value_sites::{Span, ValueSites};
+use crate::row::RowKind;
+use crate::value_sites::ValueSites;
 use cranelift_entity::{EntityRef, PrimaryMap};
-use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, Loc, PReg, PRegSet, Slot, SlotData};
+use kingpost_regalloc::{Allocation, Block, Edit, Inst, Loc, PRegSet, Slot, SlotData};
 
 /// Settings of emission.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,19 +31,16 @@ pub struct EmitOptions {
     pub keep_frame_pointer: bool,
 }
 
-/// So many instructions are looked at to know whether the flags are dead.
-pub const MAX_FLAG_ROWS: usize = 8;
-
 /// Reusable scratch of emission.
 #[derive(Default, Debug)]
 pub struct Emitter {
-    pub(crate) limits: Limits,
-    pub(crate) buffer: Buffer,
-    pub(crate) spill_area: SpillArea,
+    limits: Limits,
+    buffer: Buffer,
+    spill_area: SpillArea,
     /// Per block, where a branch to it really goes.
     pub(crate) thread: Vec<Block>,
     /// Blocks that begin with a landing pad, ascending.
-    pub(crate) pads: Vec<u32>,
+    pads: Vec<u32>,
     sites: ValueSites,
 }
 
@@ -89,59 +83,38 @@ impl Emitter {
         };
         let frame = self.layout_frame(isa, code, saved, &allocation.slots, options)?;
         self.thread_jumps(isa, code, allocation);
-        self.thread_tables(code);
-        let (landing_pad, short_rows) = (isa.landing_pad(), isa.short_rows());
-        self.find_pads(code, landing_pad.is_some());
         self.sites.start(code);
-        self.buffer.start(code.problem.num_blocks());
-        isa.prologue(&frame, &mut self.buffer);
-        let mut next = 0;
-        while let Some(block) = self.next_emitted(code, &mut next) {
-            let mut peek = next;
-            let follower = if options.block_padding > 0 { None } else { self.next_emitted(code, &mut peek) };
-            self.buffer.bind(Label::new(block.index()));
-            if options.block_offsets {
-                self.note_block(code, block);
-            }
-            self.buffer.listing.set_origin(Origin::Frame);
-            if let (Some(pad), Ok(_)) = (landing_pad, self.pads.binary_search(&block.as_u32())) {
-                pad(&mut self.buffer);
-            }
-            let mut body = Body {
-                encode: Encode {
-                    isa,
-                    short_rows,
-                    rows: isa.rows(),
-                    code,
-                    frame: &frame,
-                    thread: &self.thread,
-                    buffer: &mut self.buffer,
-                    spill_area: &self.spill_area,
-                },
-                last: code.problem.terminator(block),
-                allocation,
-                sites: &mut self.sites,
-            };
-            body.block(block, follower);
-            if options.block_padding > 0 {
-                let branches = isa.branches();
-                self.buffer.list(|| "nop".into());
-                branches.nops(options.block_padding.next_multiple_of(branches.grid()), self.buffer.bytes_mut());
-            }
-            check_limit("bytes of code", self.buffer.len() as u64, self.limits.code_bytes)?;
-        }
+        self.blocks(isa, code, Body::Allocated(allocation), &frame, options)?;
         self.buffer.listing.set_origin(Origin::Frame);
         self.place_values(code, allocation, &frame);
         self.complete(isa, code, &frame, options, name, module)
     }
 
-    /// Notes where a block starts and where it goes on.
-    pub(crate) fn note_block(&mut self, code: &Code, block: Block) {
-        self.buffer.block_start();
-        for &edge in code.problem.succs(block) {
-            let to = self.thread[code.problem.edge(edge).to.index()];
-            self.buffer.block_edge(Label::new(block.index()), Label::new(to.index()));
-        }
+    /// Emits the prologue and the blocks, through which [`Emitter::thread`] leads.
+    pub(crate) fn blocks(
+        &mut self,
+        isa: &dyn Isa,
+        code: &mut Code,
+        body: Body<'_>,
+        frame: &FrameLayout,
+        options: &EmitOptions,
+    ) -> Result<(), LowerError> {
+        self.thread_tables(code);
+        self.find_pads(code, isa.landing_pad().is_some());
+        self.buffer.start(self.thread.len());
+        isa.prologue(frame, &mut self.buffer);
+        isa.emit_blocks(Blocks {
+            code,
+            body,
+            frame,
+            options,
+            thread: &self.thread,
+            pads: &self.pads,
+            spill_area: &self.spill_area,
+            buffer: &mut self.buffer,
+            sites: &mut self.sites,
+            max_bytes: self.limits.code_bytes,
+        })
     }
 
     /// Emits what stands behind the blocks, and adds the function to the module.
@@ -191,7 +164,7 @@ impl Emitter {
     }
 
     /// Leads everything that names blocks beside instructions to where branches to them really go.
-    pub(crate) fn thread_tables(&self, code: &mut Code) {
+    fn thread_tables(&self, code: &mut Code) {
         for target in &mut code.tables.targets {
             *target = self.thread[*target as usize].as_u32();
         }
@@ -202,7 +175,7 @@ impl Emitter {
     }
 
     /// Finds the blocks that indirect jumps may go to.
-    pub(crate) fn find_pads(&mut self, code: &Code, wanted: bool) {
+    fn find_pads(&mut self, code: &Code, wanted: bool) {
         self.pads.clear();
         if !wanted {
             return;
@@ -211,17 +184,6 @@ impl Emitter {
         self.pads.extend(code.handlers.iter().map(|handler| handler.block.as_u32()));
         self.pads.sort_unstable();
         self.pads.dedup();
-    }
-
-    /// The next block of the layout that is emitted at all.
-    pub(crate) fn next_emitted(&self, code: &Code, next: &mut usize) -> Option<Block> {
-        loop {
-            let block = *code.layout.get(*next)?;
-            *next += 1;
-            if self.thread[block.index()] == block {
-                return Some(block);
-            }
-        }
     }
 
     pub(crate) fn layout_frame(
@@ -304,238 +266,8 @@ fn edits_at(edits: &[Edit], at: Inst) -> &[Edit] {
     &edits[start..start + len]
 }
 
-/// What encoding of instructions needs.
-pub(crate) struct Encode<'a> {
-    pub(crate) isa: &'a dyn Isa,
-    pub(crate) short_rows: Option<ShortRows>,
-    pub(crate) rows: &'static [crate::row::Row],
-    pub(crate) code: &'a Code,
-    pub(crate) frame: &'a FrameLayout,
-    pub(crate) thread: &'a [Block],
-    pub(crate) buffer: &'a mut Buffer,
-    pub(crate) spill_area: &'a SpillArea,
-}
-
-/// What emission of an allocated block needs.
-struct Body<'a> {
-    encode: Encode<'a>,
-    /// The block's terminator.
-    last: Inst,
-    allocation: &'a Allocation,
-    sites: &'a mut ValueSites,
-}
-
 /// Where a runtime or a debugger finds what is in `loc`.
-fn place(loc: Loc, frame: &FrameLayout, spill_area: &SpillArea) -> Option<ContextPlace> {
+pub(crate) fn place(loc: Loc, frame: &FrameLayout, spill_area: &SpillArea) -> Option<ContextPlace> {
     let slot = |slot| ContextPlace::Stack(frame.above_stack_pointer(spill_area.offset(slot)) as u32);
     loc.as_reg().map(ContextPlace::Reg).or(loc.as_slot().map(slot))
-}
-
-impl Body<'_> {
-    fn block(&mut self, block: Block, next: Option<Block>) {
-        let code = self.encode.code;
-        let first = code.problem.first_inst(block);
-        let edits = &self.allocation.edits;
-        let mut edit = edits.partition_point(|e| e.at < first);
-        for inst in code.problem.insts(block) {
-            if let Some(&srcloc) = code.srclocs.get(inst) {
-                self.encode.buffer.srcloc(srcloc);
-            }
-            let first_edit = self.encode.buffer.len() as u32;
-            while let Some(e) = edits.get(edit).filter(|e| e.at == inst) {
-                if self.sites.are_wanted() {
-                    self.sites.edit(e, self.encode.buffer.len() as u32);
-                }
-                self.encode.buffer.listing.set_origin(Origin::Edit(edit as u32));
-                self.edit(e);
-                edit += 1;
-            }
-            self.encode.buffer.listing.set_origin(Origin::Inst(inst));
-            let start = self.encode.buffer.len() as u32;
-            if !self.allocation.is_dropped(inst) {
-                self.inst(inst, next);
-            }
-            if self.sites.are_wanted() {
-                let span = Span { edits: first_edit, start, end: self.encode.buffer.len() as u32 };
-                self.sites.inst(inst, span, &code.problem, self.allocation);
-            }
-        }
-    }
-
-    fn edit(&mut self, edit: &Edit) {
-        match edit.kind {
-            EditKind::Remat { inst, to } => {
-                let minst = self.encode.code.insts[inst];
-                self.emit_short(&minst, &[to], None, None, edit.at);
-            }
-            kind => self.encode.edit(kind),
-        }
-    }
-
-    fn inst(&mut self, inst: Inst, next: Option<Block>) {
-        let mut minst = self.encode.code.insts[inst];
-        let row = &self.encode.rows[minst.row.0 as usize];
-        let locs = self.allocation.operand_locs(&self.encode.code.problem, inst);
-        // What is in a slot is not encoded as a register: the twin's operand, and the def that reuses it.
-        let encoded = row.operands.len() + minst.mode.regs();
-        let mut regs = [PReg::int(0); MAX_REGS];
-        let mut count = 0;
-        for loc in &locs[..encoded.min(locs.len())] {
-            if let Some(reg) = loc.as_reg() {
-                regs[count] = reg;
-                count += 1;
-            }
-        }
-        let regs = &regs[..count];
-        let mut slot = None;
-        if let Some(twin) = row.twin
-            && let Some(found) = locs[usize::from(twin.operand)].as_slot()
-        {
-            minst.row = twin.row;
-            slot = Some(found);
-        }
-        if row.kind == RowKind::Branch {
-            self.encode.thread_branch(&mut minst);
-        }
-        let start = self.encode.buffer.len();
-        let mem = slot.map(|slot| self.encode.slot(slot));
-        self.emit_short(&minst, regs, mem, next, Inst::from_u32(inst.as_u32() + 1));
-        self.encode.annotate(&minst, row.kind, start);
-        if row.kind == RowKind::TryCall {
-            self.exits(minst.imm as usize, &locs[encoded..], next);
-        }
-    }
-
-    /// Notes where the call emitted last goes on, and goes there. `locs` are those of the operands behind the row's own.
-    fn exits(&mut self, exits: usize, locs: &[Loc], next: Option<Block>) {
-        let Encode { code, frame, spill_area, buffer, isa, .. } = &mut self.encode;
-        let exits = &code.exits[exits];
-        let handlers = exits.handlers.start as usize..exits.handlers.end as usize;
-        for handler in &code.handlers[handlers] {
-            let context = handler.context.and_then(|operand| place(locs[operand as usize], frame, spill_area));
-            buffer.handler(handler.tag, Label::new(handler.block.index()), context);
-        }
-        Branching::new(isa.branches(), next, buffer).jump(exits.normal.as_u32());
-    }
-
-    /// As [`Encode::emit`], by a shorter row if the flags are dead before the instruction `after`.
-    #[inline]
-    fn emit_short(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>, after: Inst) {
-        let short = self.encode.short_rows.and_then(|rows| rows.of(inst, regs));
-        self.encode.emit_one_of(inst, short.filter(|_| self.flags_are_dead(after)), regs, slot, next);
-    }
-
-    /// Does nothing from the instruction `from` on read the flags before they are written? No block leaves them to another. If
-    /// that is not known after a few instructions, they may be read.
-    fn flags_are_dead(&self, from: Inst) -> bool {
-        let insts = (from.as_u32()..=self.last.as_u32()).map(Inst::from_u32);
-        for inst in insts.take(MAX_FLAG_ROWS) {
-            let row = &self.encode.rows[usize::from(self.encode.code.insts[inst].row.0)];
-            if row.flags.reads() {
-                return false;
-            }
-            if row.flags.writes() || matches!(row.kind, RowKind::Call | RowKind::TryCall) {
-                return true;
-            }
-        }
-        self.last.as_u32() < from.as_u32() + MAX_FLAG_ROWS as u32
-    }
-}
-
-impl Encode<'_> {
-    pub(crate) fn slot(&self, slot: Slot) -> Mem {
-        self.frame.spill_slot(self.spill_area.offset(slot))
-    }
-
-    /// Emits an edit other than rematerialisation.
-    pub(crate) fn edit(&mut self, kind: EditKind) {
-        let edit = match kind {
-            EditKind::Move { from, to, width } => MachineEdit::Move(from, to, width),
-            EditKind::Exchange { a, b, width } => MachineEdit::Exchange(a, b, width),
-            EditKind::Spill { from, to, width } => MachineEdit::Spill(from, self.slot(to), width),
-            EditKind::Fill { from, to, width } => MachineEdit::Fill(self.slot(from), to, width),
-            EditKind::SlotMove { .. } => unreachable!("no target has slot to slot moves, so no allocation holds one"),
-            EditKind::Remat { .. } => unreachable!("the caller emits the instruction"),
-        };
-        self.isa.emit_edit(&edit, self.buffer);
-    }
-
-    /// Tells the tables what is known of an instruction of this kind that was emitted last, from `start` on.
-    #[inline]
-    pub(crate) fn annotate(&mut self, inst: &MInst, kind: RowKind, start: usize) {
-        match kind {
-            RowKind::Call | RowKind::TryCall => {
-                self.buffer.call();
-                self.tell(inst, Some(self.buffer.len() - start));
-            }
-            RowKind::SequencePoint => self.tell(inst, None),
-            _ => {}
-        }
-    }
-
-    /// Tells the tables what is known of a sequence point, or of a call of `call_bytes` bytes that was just emitted.
-    fn tell(&mut self, inst: &MInst, call_bytes: Option<usize>) {
-        let Some(index) = inst.annotation() else { return };
-        let annotation = &self.code.annotations[index as usize];
-        for &(ty, offset) in &annotation.stack_map {
-            self.buffer.stack_map_entry(ty, self.frame.user_slot_offset(offset));
-        }
-        for &tag in &annotation.tags {
-            let tag = match tag {
-                DebugTag::User(number) => DebugTag::User(number),
-                DebugTag::StackSlot(offset) => DebugTag::StackSlot(self.frame.user_slot_offset(offset)),
-            };
-            self.buffer.debug_tag(tag, call_bytes.is_some());
-        }
-        if let Some(bytes) = call_bytes.filter(|_| annotation.patchable) {
-            self.buffer.patchable_call(bytes);
-        }
-    }
-
-    /// Leads a branch to where it really goes.
-    pub(crate) fn thread_branch(&self, inst: &mut MInst) {
-        let threaded = |block: u32| self.thread.get(block as usize).map_or(block, |b| b.as_u32());
-        (inst.aux, inst.extra) = (threaded(inst.aux), threaded(inst.extra));
-    }
-
-    /// Emits an instruction, or the shorter one that does the same.
-    #[inline]
-    pub(crate) fn emit_one_of(
-        &mut self,
-        inst: &MInst,
-        short: Option<(RowId, [PReg; 3])>,
-        regs: &[PReg],
-        slot: Option<Mem>,
-        next: Option<Block>,
-    ) {
-        match short {
-            Some((row, regs)) => {
-                let regs = &regs[..self.rows[usize::from(row.0)].operands.len()];
-                self.emit(&MInst::new(row), regs, None, next);
-            }
-            None => self.emit(inst, regs, slot, next),
-        }
-    }
-
-    /// Emits one instruction. The last registers are those of its address, unless `slot` is its memory.
-    pub(crate) fn emit(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>) {
-        let (regs, addr) = regs.split_at(regs.len() - inst.mode.regs());
-        let disp = i64::from(inst.aux as i32);
-        let mem = slot.or_else(|| match inst.mode.kind() {
-            AddrKind::None => None,
-            AddrKind::Base => Some(Mem::base(MemBase::Reg(addr[0]), disp)),
-            AddrKind::Index => {
-                let index = (addr[1], inst.mode.shift(), inst.mode.extend());
-                Some(Mem { base: MemBase::Reg(addr[0]), index: Some(index), disp })
-            }
-            AddrKind::Symbol => Some(Mem::base(MemBase::Symbol(inst.aux), 0)),
-            AddrKind::Table => Some(Mem::base(MemBase::Table(inst.aux), 0)),
-            AddrKind::Slot => Some(self.frame.user_slot(inst.aux)),
-            AddrKind::Incoming => Some(self.frame.incoming(inst.aux as i32)),
-            AddrKind::Outgoing => Some(self.frame.outgoing(inst.aux)),
-        });
-        let (symbols, targets) = (&self.code.symbols, &self.code.tables.targets);
-        let cx = EmitContext { regs, mem, frame: self.frame, symbols, targets, next };
-        self.isa.emit(inst, &cx, self.buffer);
-    }
 }

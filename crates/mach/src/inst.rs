@@ -87,11 +87,9 @@ impl AddrMode {
 
     /// Number of address registers.
     pub const fn regs(self) -> usize {
-        match self.kind() {
-            AddrKind::Base => 1,
-            AddrKind::Index => 2,
-            _ => 0,
-        }
+        // The numbers of the first three kinds.
+        let kind = self.0 & 7;
+        if kind <= AddrKind::Index as u8 { kind as usize } else { 0 }
     }
 }
 

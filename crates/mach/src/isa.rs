@@ -3,9 +3,11 @@
 use crate::abi::AbiSignature;
 use crate::buffer::{BranchForms, Buffer};
 use crate::cpu_flags::CpuFeatures;
+use crate::emit_blocks::Blocks;
 use crate::frame::FrameLayout;
 use crate::inst::{AddrMode, IndexExtend, MInst};
 use crate::lower::{Lower, LowerError, TileInfo};
+use crate::regs::Regs;
 use crate::row::{Row, RowId};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
@@ -86,16 +88,16 @@ pub struct ShortRows {
 impl ShortRows {
     /// The row to use in place of an instruction's own, with its registers. `regs` are those of the instruction.
     #[inline]
-    pub(crate) fn of(&self, inst: &MInst, regs: &[PReg]) -> Option<(RowId, [PReg; 3])> {
+    pub(crate) fn of(&self, inst: &MInst, regs: Regs) -> Option<(RowId, Regs)> {
         if inst.row == self.zero.0 {
-            return (inst.imm == 0).then(|| (self.zero.1, [regs[0]; 3]));
+            return (inst.imm == 0).then_some((self.zero.1, regs));
         }
         let (_, sum) = self.sums.iter().find(|(address, _)| *address == inst.row)?;
         if inst.mode != AddrMode::index(0, IndexExtend::None) || inst.aux != 0 {
             return None;
         }
-        match *regs {
-            [to, base, other] | [to, other, base] if to == base => Some((*sum, [to, to, other])),
+        match [regs.get(0), regs.get(1), regs.get(2)] {
+            [to, base, other] | [to, other, base] if to == base => Some((*sum, Regs::of(&[to, to, other]))),
             _ => None,
         }
     }
@@ -184,6 +186,16 @@ pub trait Isa: Send + Sync {
 
     /// Emits the prologue.
     fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer);
+
+    /// Emits the blocks of a function: `blocks.emit(self)`, in which no call for an instruction is virtual.
+    ///
+    /// # Errors
+    /// If the code is too large.
+    fn emit_blocks(&self, blocks: Blocks<'_>) -> Result<(), LowerError>;
+
+    /// Emits an instruction if its row, its registers and the frame say all of it, and no listing is made. The registers are those
+    /// of its operands and then those of its address. False if [`Isa::emit`] must do it.
+    fn emit_direct(&self, inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool;
 
     /// Emits one instruction.
     fn emit(&self, inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer);

@@ -7,6 +7,7 @@
 //! | `args.rs` | what goes into an instruction besides its row |
 //! | `row_table.rs` | how an instruction set writes its rows |
 //! | `inst.rs` | one machine instruction in 16 bytes |
+//! | `regs.rs` | the registers of one instruction |
 //! | `code.rs` | a function in machine instructions over virtual registers |
 //! | `settings.rs` | the settings all targets share |
 //! | `cpu_flags.rs` | what a CPU can do, by name |
@@ -22,6 +23,7 @@
 //! | `verify.rs` | what machine code must keep |
 //! | `frame.rs` | the shape of a frame |
 //! | `emit.rs` | allocated code becomes bytes |
+//! | `emit_blocks.rs` | the walk over its blocks, one instance per instruction set |
 //! | `steps.rs` | code whose operands have their places, last instruction first |
 //! | `emit_steps.rs` | such code becomes bytes |
 //! | `value_sites.rs` | where labelled values are, by bytes |
@@ -57,6 +59,7 @@ pub mod cpu_flags;
 pub mod data;
 mod edge_widths;
 pub mod emit;
+pub mod emit_blocks;
 mod emit_steps;
 mod error;
 pub mod frame;
@@ -69,6 +72,7 @@ mod live;
 mod loop_rotation;
 pub mod lower;
 pub mod operands;
+mod regs;
 pub mod row;
 pub mod row_table;
 pub mod settings;
@@ -88,7 +92,8 @@ pub use compiled::{
 };
 pub use cpu_flags::{CpuFeatures, FlagError};
 pub use data::{DataObject, DataPointer};
-pub use emit::{EmitOptions, Emitter, MAX_FLAG_ROWS, NO_BLOCK};
+pub use emit::{EmitOptions, Emitter, NO_BLOCK};
+pub use emit_blocks::{Blocks, MAX_FLAG_ROWS};
 pub use error::{LowerError, Refusal};
 pub use frame::{FrameLayout, FrameNeeds, LimitStep, StackLimit};
 pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
@@ -97,6 +102,7 @@ pub use limits::{Guard, Limits, check_limit};
 pub use listing::{ListedInst, ListedLabel, Listing, Mention, Origin};
 pub use literal::Literal;
 pub use lower::{Address, Lower, Lowering, Machine};
+pub use regs::Regs;
 pub use row::{
     Effect, Family, FlagsEffect, ListIndex, OperandSpec, PlainOperands, Row, RowConstraint, RowId, RowKind, Twin,
 };

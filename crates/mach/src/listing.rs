@@ -115,6 +115,12 @@ pub struct Listing {
 
 /// What instruction sets say.
 impl Buffer {
+    /// Is a listing made?
+    #[inline]
+    pub fn is_listed(&self) -> bool {
+        self.listing.wanted
+    }
+
     /// Notes what is emitted next.
     #[inline]
     pub fn list(&mut self, text: impl FnOnce() -> String) {

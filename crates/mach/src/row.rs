@@ -265,6 +265,14 @@ pub enum RowKind {
     Exit,
 }
 
+impl RowKind {
+    /// Is there more to emitting it than its bytes?
+    #[inline]
+    pub(crate) fn is_control(self) -> bool {
+        matches!(self, RowKind::Call | RowKind::SequencePoint | RowKind::TryCall | RowKind::Branch)
+    }
+}
+
 /// The list of [`Code`](crate::Code) into which the immediate of a row is an index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListIndex {

@@ -2,12 +2,10 @@
 //! selected makes instead of a [`Code`](crate::Code) with instructions and an allocation.
 
 use crate::inst::MInst;
+use crate::regs::Regs;
 use cranelift_entity::PrimaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{EditKind, PReg, PRegSet, Slot, SlotData};
-
-/// Registers that one instruction may name.
-pub const MAX_STEP_REGS: usize = 8;
 
 /// Something to be encoded.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +21,8 @@ pub enum Step {
 pub struct PlacedInst {
     /// The instruction; the row's memory twin where an operand is in a slot.
     pub inst: MInst,
-    regs: [PReg; MAX_STEP_REGS],
-    num_regs: u8,
+    /// Its registers, those of operands in memory left out, those of its address last.
+    pub regs: Regs,
     /// Does nothing behind it read the flags that are there before it?
     pub flags_are_dead: bool,
     /// The slot that is its memory operand.
@@ -34,21 +32,13 @@ pub struct PlacedInst {
 impl PlacedInst {
     /// An instruction without registers.
     pub fn new(inst: MInst, flags_are_dead: bool) -> PlacedInst {
-        PlacedInst { inst, regs: [PReg::int(0); MAX_STEP_REGS], num_regs: 0, flags_are_dead, slot: None.into() }
+        PlacedInst { inst, regs: Regs::default(), flags_are_dead, slot: None.into() }
     }
 
     /// Adds a register. False if there is no room.
     #[inline]
     pub fn push(&mut self, reg: PReg) -> bool {
-        let place = self.regs.get_mut(usize::from(self.num_regs));
-        self.num_regs += u8::from(place.is_some());
-        place.map(|place| *place = reg).is_some()
-    }
-
-    /// Its registers, those of operands in memory left out, those of its address last.
-    #[inline]
-    pub fn regs(&self) -> &[PReg] {
-        &self.regs[..usize::from(self.num_regs)]
+        self.regs.push(reg)
     }
 }
 

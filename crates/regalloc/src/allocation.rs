@@ -41,6 +41,13 @@ impl Loc {
         (self.0 & SLOT == 0).then(|| PReg::from_index(self.0 as usize))
     }
 
+    /// [`PReg::index`] of the register, which it is.
+    #[inline]
+    pub fn reg_index(self) -> u8 {
+        debug_assert!(self.as_reg().is_some(), "{self} is no register");
+        self.0 as u8
+    }
+
     /// The slot, if it is one.
     #[inline]
     pub fn as_slot(self) -> Option<Slot> {

@@ -177,6 +177,14 @@ impl Buffer {
         self.bytes.truncate(end);
     }
 
+    /// Appends the low `len` bytes of `value`, at most 16, lowest first.
+    #[inline(always)]
+    pub fn put_up_to_16(&mut self, value: u128, len: u8) {
+        let end = self.bytes.len() + usize::from(len);
+        self.bytes.extend_from_slice(&value.to_le_bytes());
+        self.bytes.truncate(end);
+    }
+
     /// Appends four bytes, lowest first.
     #[inline]
     pub fn put4(&mut self, value: u32) {

@@ -1,0 +1,360 @@
+//! The blocks of a function become bytes: the walk over instructions and edits, one instance per instruction set.
+//!
+//! Needs a frame and a threading of jumps; leaves the bytes of all blocks in the buffer, in layout order. [`Isa::emit_blocks`] is
+//! the one virtual call. Behind it the walk knows the instruction set, so that its encoder is inlined where an
+//! instruction is emitted, and none of what the two exchange goes through memory.
+
+use crate::branching::Branching;
+use crate::buffer::{Buffer, Label};
+use crate::code::Code;
+use crate::compiled::DebugTag;
+use crate::emit::{EmitOptions, place};
+use crate::frame::{FrameLayout, SpillArea};
+use crate::inst::{AddrKind, MInst};
+use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase, ShortRows};
+use crate::limits::check_limit;
+use crate::listing::Origin;
+use crate::lower::LowerError;
+use crate::regs::Regs;
+use crate::row::{MAX_REGS, Row, RowKind};
+use crate::steps::Steps;
+use crate::value_sites::{Span, ValueSites};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, PReg, Slot};
+
+/// So many instructions are looked at to know whether the flags are dead.
+pub const MAX_FLAG_ROWS: usize = 8;
+
+/// The blocks of a function, ready to be emitted.
+#[derive(Debug)]
+pub struct Blocks<'a> {
+    pub(crate) code: &'a Code,
+    pub(crate) body: Body<'a>,
+    pub(crate) frame: &'a FrameLayout,
+    pub(crate) options: &'a EmitOptions,
+    /// Per block, where a branch to it really goes.
+    pub(crate) thread: &'a [Block],
+    /// Blocks that begin with a landing pad, ascending.
+    pub(crate) pads: &'a [u32],
+    pub(crate) spill_area: &'a SpillArea,
+    pub(crate) buffer: &'a mut Buffer,
+    pub(crate) sites: &'a mut ValueSites,
+    /// Bytes of code that a function may have.
+    pub(crate) max_bytes: u64,
+}
+
+/// Where the instructions of the blocks are, and their registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Body<'a> {
+    /// Instructions of the code, in the places of an allocation.
+    Allocated(&'a Allocation),
+    /// Steps.
+    Steps(&'a Steps),
+}
+
+impl Blocks<'_> {
+    /// Emits them.
+    ///
+    /// # Errors
+    /// If the code is too large.
+    pub fn emit<I: Isa>(self, isa: &I) -> Result<(), LowerError> {
+        let Blocks { code, body, options, thread, pads, sites, max_bytes, .. } = self;
+        let (landing_pad, branches) = (isa.landing_pad(), isa.branches());
+        let mut encode = Encode {
+            isa,
+            short_rows: isa.short_rows(),
+            rows: isa.rows(),
+            code,
+            frame: self.frame,
+            thread,
+            buffer: self.buffer,
+            spill_area: self.spill_area,
+        };
+        let mut layout = code.layout.iter().copied().filter(|block| thread[block.index()] == *block);
+        let mut follower = layout.next();
+        let mut next_edit = 0;
+        while let Some(block) = follower {
+            follower = layout.next();
+            encode.buffer.bind(Label::new(block.index()));
+            if options.block_offsets {
+                encode.block_offsets(block);
+            }
+            encode.buffer.listing.set_origin(Origin::Frame);
+            if let (Some(pad), Ok(_)) = (landing_pad, pads.binary_search(&block.as_u32())) {
+                pad(encode.buffer);
+            }
+            let next = follower.filter(|_| options.block_padding == 0);
+            match body {
+                Body::Allocated(allocation) => {
+                    Allocated { encode: &mut encode, allocation, sites, next_edit: &mut next_edit }.block(block, next);
+                }
+                Body::Steps(steps) => encode.steps(steps, steps.blocks[block.index()], next),
+            }
+            if options.block_padding > 0 {
+                encode.buffer.list(|| "nop".into());
+                branches.nops(options.block_padding.next_multiple_of(branches.grid()), encode.buffer.bytes_mut());
+            }
+            check_limit("bytes of code", encode.buffer.len() as u64, max_bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// What emission of instructions needs.
+pub(crate) struct Encode<'a, I> {
+    pub(crate) isa: &'a I,
+    pub(crate) short_rows: Option<ShortRows>,
+    pub(crate) rows: &'static [Row],
+    pub(crate) code: &'a Code,
+    pub(crate) frame: &'a FrameLayout,
+    pub(crate) thread: &'a [Block],
+    pub(crate) buffer: &'a mut Buffer,
+    pub(crate) spill_area: &'a SpillArea,
+}
+
+/// What emission of an allocated block needs.
+struct Allocated<'a, 'b, I> {
+    encode: &'a mut Encode<'b, I>,
+    allocation: &'a Allocation,
+    sites: &'a mut ValueSites,
+    /// The first edit behind the block emitted last.
+    next_edit: &'a mut usize,
+}
+
+impl<I: Isa> Allocated<'_, '_, I> {
+    fn block(&mut self, block: Block, next: Option<Block>) {
+        let (code, allocation) = (self.encode.code, self.allocation);
+        let edits = allocation.edits.as_slice();
+        let are_labelled = self.sites.are_wanted();
+        let last = code.problem.terminator(block);
+        let mut edit = self.first_edit(code.problem.first_inst(block));
+        for step in code.problem.walk(block) {
+            let inst = step.inst;
+            if let Some(&srcloc) = code.srclocs.get(inst) {
+                self.encode.buffer.srcloc(srcloc);
+            }
+            let first_edit = self.encode.buffer.len() as u32;
+            while let Some(e) = edits.get(edit).filter(|e| e.at == inst) {
+                if are_labelled {
+                    self.sites.edit(e, self.encode.buffer.len() as u32);
+                }
+                self.encode.buffer.listing.set_origin(Origin::Edit(edit as u32));
+                self.edit(e, last);
+                edit += 1;
+            }
+            self.encode.buffer.listing.set_origin(Origin::Inst(inst));
+            let start = self.encode.buffer.len() as u32;
+            if step.flags == InstFlags::NONE || !allocation.is_dropped(inst) {
+                self.inst(inst, &allocation.locs[step.operands], last, next);
+            }
+            if are_labelled {
+                let span = Span { edits: first_edit, start, end: self.encode.buffer.len() as u32 };
+                self.sites.inst(inst, span, &code.problem, allocation);
+            }
+        }
+        *self.next_edit = edit;
+    }
+
+    /// The first edit that stands at `inst` or behind it: most often the one behind the block emitted before.
+    fn first_edit(&self, inst: Inst) -> usize {
+        let (edits, guess) = (&self.allocation.edits, *self.next_edit);
+        let is_before = guess == 0 || edits[guess - 1].at < inst;
+        if is_before && edits.get(guess).is_none_or(|edit| edit.at >= inst) {
+            return guess;
+        }
+        edits.partition_point(|edit| edit.at < inst)
+    }
+
+    fn edit(&mut self, edit: &Edit, last: Inst) {
+        match edit.kind {
+            EditKind::Remat { inst, to } => {
+                let (code, rows) = (self.encode.code, self.encode.rows);
+                let is_dead = || flags_are_dead(code, rows, edit.at, last);
+                self.encode.plain(&code.insts[inst], Regs::of(&[to]), is_dead);
+            }
+            kind => self.encode.edit(kind),
+        }
+    }
+
+    /// Emits an instruction with its operands in `locs`, in a block with the terminator `last`.
+    #[inline(always)]
+    fn inst(&mut self, inst: Inst, locs: &[Loc], last: Inst, next: Option<Block>) {
+        let (code, rows) = (self.encode.code, self.encode.rows);
+        let minst = &code.insts[inst];
+        let row = &rows[usize::from(minst.row.0)];
+        let encoded = row.operands.len() + minst.mode.regs();
+        let is_in_slot = row.twin.is_some_and(|twin| locs[usize::from(twin.operand)].as_slot().is_some());
+        if is_in_slot || row.kind.is_control() || encoded > Regs::MAX {
+            return self.unusual(minst, row, locs, next);
+        }
+        let after = Inst::from_u32(inst.as_u32() + 1);
+        self.encode.plain(minst, Regs::of_locs(&locs[..encoded]), || flags_are_dead(code, rows, after, last));
+    }
+
+    /// Emits an instruction that transfers control, has an operand in a slot, or has many.
+    fn unusual(&mut self, inst: &MInst, row: &Row, locs: &[Loc], next: Option<Block>) {
+        let mut inst = *inst;
+        // What is in a slot is not encoded as a register: the twin's operand, and the def that reuses it.
+        let encoded = row.operands.len() + inst.mode.regs();
+        let mut regs = [PReg::int(0); MAX_REGS];
+        let mut count = 0;
+        for reg in locs.iter().take(encoded).filter_map(|loc| loc.as_reg()) {
+            regs[count] = reg;
+            count += 1;
+        }
+        let mut slot = None;
+        if let Some(twin) = row.twin
+            && let Some(found) = locs[usize::from(twin.operand)].as_slot()
+        {
+            inst.row = twin.row;
+            slot = Some(self.encode.slot(found));
+        }
+        self.encode.control(&inst, &regs[..count], slot, next);
+        if row.kind == RowKind::TryCall {
+            self.exits(inst.imm as usize, &locs[encoded..], next);
+        }
+    }
+
+    /// Notes where the call emitted last goes on, and goes there. `locs` are those of the operands behind the row's own.
+    fn exits(&mut self, exits: usize, locs: &[Loc], next: Option<Block>) {
+        let Encode { code, frame, spill_area, buffer, isa, .. } = &mut *self.encode;
+        let exits = &code.exits[exits];
+        let handlers = exits.handlers.start as usize..exits.handlers.end as usize;
+        for handler in &code.handlers[handlers] {
+            let context = handler.context.and_then(|operand| place(locs[operand as usize], frame, spill_area));
+            buffer.handler(handler.tag, Label::new(handler.block.index()), context);
+        }
+        Branching::new(isa.branches(), next, buffer).jump(exits.normal.as_u32());
+    }
+}
+
+/// Does nothing from the instruction `from` to the block's `last` one read the flags before they are written? No block leaves
+/// them to another. If that is not known after a few instructions, they may be read.
+fn flags_are_dead(code: &Code, rows: &[Row], from: Inst, last: Inst) -> bool {
+    let insts = (from.as_u32()..=last.as_u32()).map(Inst::from_u32);
+    for inst in insts.take(MAX_FLAG_ROWS) {
+        let row = &rows[usize::from(code.insts[inst].row.0)];
+        if row.flags.reads() {
+            return false;
+        }
+        if row.flags.writes() || matches!(row.kind, RowKind::Call | RowKind::TryCall) {
+            return true;
+        }
+    }
+    last.as_u32() < from.as_u32() + MAX_FLAG_ROWS as u32
+}
+
+impl<I: Isa> Encode<'_, I> {
+    /// Notes where a block begins, and its edges.
+    fn block_offsets(&mut self, block: Block) {
+        self.buffer.block_start();
+        for &edge in self.code.problem.succs(block) {
+            let to = self.thread[self.code.problem.edge(edge).to.index()];
+            self.buffer.block_edge(Label::new(block.index()), Label::new(to.index()));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn slot(&self, slot: Slot) -> Mem {
+        self.frame.spill_slot(self.spill_area.offset(slot))
+    }
+
+    /// Emits an edit other than rematerialisation.
+    #[inline(never)]
+    pub(crate) fn edit(&mut self, kind: EditKind) {
+        let edit = match kind {
+            EditKind::Move { from, to, width } => MachineEdit::Move(from, to, width),
+            EditKind::Exchange { a, b, width } => MachineEdit::Exchange(a, b, width),
+            EditKind::Spill { from, to, width } => MachineEdit::Spill(from, self.slot(to), width),
+            EditKind::Fill { from, to, width } => MachineEdit::Fill(self.slot(from), to, width),
+            EditKind::SlotMove { .. } => unreachable!("no target has slot to slot moves, so no allocation holds one"),
+            EditKind::Remat { .. } => unreachable!("the caller emits the instruction"),
+        };
+        self.isa.emit_edit(&edit, self.buffer);
+    }
+
+    /// Emits an instruction that does not transfer control, of which no operand is in a slot; or the shorter one that does the
+    /// same if the flags behind it are dead.
+    #[inline(always)]
+    pub(crate) fn plain(&mut self, inst: &MInst, regs: Regs, flags_are_dead: impl FnOnce() -> bool) {
+        let short = self.short_rows.as_ref().and_then(|rows| rows.of(inst, regs));
+        match short.filter(|_| flags_are_dead()) {
+            Some((row, regs)) => self.emit_packed(&MInst::new(row), regs),
+            None => self.emit_packed(inst, regs),
+        }
+    }
+
+    #[inline(never)]
+    fn emit_packed(&mut self, inst: &MInst, regs: Regs) {
+        if !self.isa.emit_direct(inst, regs, self.frame, self.buffer) {
+            self.emit(inst, &regs.to_array()[..regs.len()], None, None);
+        }
+    }
+
+    /// Emits any instruction, and tells the tables what is known of it.
+    pub(crate) fn control(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>) {
+        let start = self.buffer.len();
+        match self.rows[usize::from(inst.row.0)].kind {
+            RowKind::Branch => self.emit(&self.threaded(inst), regs, slot, next),
+            RowKind::SequencePoint => {
+                self.emit(inst, regs, slot, next);
+                self.tell(inst, None);
+            }
+            RowKind::Call | RowKind::TryCall => {
+                self.emit(inst, regs, slot, next);
+                self.buffer.call();
+                self.tell(inst, Some(self.buffer.len() - start));
+            }
+            RowKind::Plain | RowKind::Move | RowKind::Remat | RowKind::Exit => self.emit(inst, regs, slot, next),
+        }
+    }
+
+    /// Tells the tables what is known of a sequence point, or of a call of `call_bytes` bytes that was just emitted.
+    fn tell(&mut self, inst: &MInst, call_bytes: Option<usize>) {
+        let Some(index) = inst.annotation() else { return };
+        let annotation = &self.code.annotations[index as usize];
+        for &(ty, offset) in &annotation.stack_map {
+            self.buffer.stack_map_entry(ty, self.frame.user_slot_offset(offset));
+        }
+        for &tag in &annotation.tags {
+            let tag = match tag {
+                DebugTag::User(number) => DebugTag::User(number),
+                DebugTag::StackSlot(offset) => DebugTag::StackSlot(self.frame.user_slot_offset(offset)),
+            };
+            self.buffer.debug_tag(tag, call_bytes.is_some());
+        }
+        if let Some(bytes) = call_bytes.filter(|_| annotation.patchable) {
+            self.buffer.patchable_call(bytes);
+        }
+    }
+
+    /// The branch that goes where this one really leads.
+    fn threaded(&self, inst: &MInst) -> MInst {
+        let threaded = |block: u32| self.thread.get(block as usize).map_or(block, |b| b.as_u32());
+        let mut inst = *inst;
+        (inst.aux, inst.extra) = (threaded(inst.aux), threaded(inst.extra));
+        inst
+    }
+
+    /// Emits one instruction. The last registers are those of its address, unless `slot` is its memory.
+    fn emit(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>) {
+        let (regs, addr) = regs.split_at(regs.len() - inst.mode.regs());
+        let disp = i64::from(inst.aux as i32);
+        let mem = slot.or_else(|| match inst.mode.kind() {
+            AddrKind::None => None,
+            AddrKind::Base => Some(Mem::base(MemBase::Reg(addr[0]), disp)),
+            AddrKind::Index => {
+                let index = (addr[1], inst.mode.shift(), inst.mode.extend());
+                Some(Mem { base: MemBase::Reg(addr[0]), index: Some(index), disp })
+            }
+            AddrKind::Symbol => Some(Mem::base(MemBase::Symbol(inst.aux), 0)),
+            AddrKind::Table => Some(Mem::base(MemBase::Table(inst.aux), 0)),
+            AddrKind::Slot => Some(self.frame.user_slot(inst.aux)),
+            AddrKind::Incoming => Some(self.frame.incoming(inst.aux as i32)),
+            AddrKind::Outgoing => Some(self.frame.outgoing(inst.aux)),
+        });
+        let (symbols, targets) = (&self.code.symbols, &self.code.tables.targets);
+        let cx = EmitContext { regs, mem, frame: self.frame, symbols, targets, next };
+        self.isa.emit(inst, &cx, self.buffer);
+    }
+}
