@@ -14,6 +14,9 @@ use crate::verify;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem, RegClass};
 use kingpost_regalloc_common::order::LinearOrder;
 
+/// Instructions of a problem beyond which its memory is freed: what comes after allocation needs it more than the next problem.
+const MAX_KEPT: usize = 1 << 15;
+
 /// The allocator by backtracking. See the [crate documentation](crate).
 #[derive(Default)]
 pub struct Backtracking {
@@ -86,12 +89,18 @@ impl Allocator for Backtracking {
 
         d.begin("locations");
         locations.build(problem, bundles);
+        bundles.release();
+        interference.iter_mut().for_each(Interference::release);
         FillGaps { problem, order, live, reservations, interference, unused }.run(locations, d);
         d.end("locations", || verify::locations(problem, locations), |text| locations.dump(problem, text))?;
 
         d.begin("emit");
         Emit { problem, env, order, live, reservations, bundles, interference, locations, s: output, out }.run()?;
-        d.end("emit", || Ok(()), |text| locations.dump_slots(problem, text))
+        d.end("emit", || Ok(()), |text| locations.dump_slots(problem, text))?;
+        if problem.num_insts() > MAX_KEPT {
+            *self = Backtracking::default();
+        }
+        Ok(())
     }
 }
 

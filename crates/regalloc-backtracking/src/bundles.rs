@@ -30,6 +30,9 @@ const MANY_PREDS: usize = 16;
 /// Gaps between segments that are not worth closing.
 const MIN_RETIRED: usize = 1 << 12;
 
+/// Bundles that may be kept for the next problem.
+const MAX_KEPT: usize = 1 << 15;
+
 /// Uses looked at for a fixed register.
 const MAX_HINTS: usize = 4;
 
@@ -192,6 +195,14 @@ impl Bundles {
             // What goes to one such parameter comes together, so that its list stays at the end of all.
             let group = if has_many { param.as_u32() + 1 } else { 0 };
             self.affinities.push(Affinity { freq: edge.freq, group, a: arg, b: param, on_edge: true });
+        }
+    }
+
+    /// Frees the memory of a large problem, once all registers have been read: only the spill sets are kept.
+    pub(crate) fn release(&mut self) {
+        release(&mut self.segments);
+        if self.bundles.len() > MAX_KEPT {
+            self.bundles = PrimaryMap::new();
         }
     }
 

@@ -23,6 +23,9 @@ const RADIX: usize = 1 << SHIFT;
 /// Enough for as many points as can be numbered.
 const MAX_LEVELS: usize = 7;
 
+/// Nodes beyond which a problem is so large that its segments are not kept for the next.
+const MAX_KEPT: usize = 1 << 18;
+
 /// Segments in one chunk of a list.
 const CHUNK: usize = 64;
 
@@ -113,6 +116,14 @@ impl Interference {
                 chunk.clear();
                 chunk
             }));
+        }
+    }
+
+    /// Frees the memory of a large problem that tells which bundles have the registers.
+    pub(crate) fn release(&mut self) {
+        if self.nodes.len() > MAX_KEPT {
+            self.registers.clear();
+            self.spare.clear();
         }
     }
 
