@@ -61,8 +61,11 @@ impl Memory {
     fn find_written(&mut self, func: &Function, analyses: &Analyses) {
         for &block in analyses.dominators.preorder() {
             if let Some(innermost) = analyses.loops.innermost_loop(block) {
-                let insts = func.layout.block_insts(block);
-                let written = insts.fold(0, |set, inst| set | writes(func.dfg.inst(inst)));
+                let (mut written, mut next) = (0, func.layout.first_inst(block));
+                while let Some(inst) = next {
+                    next = func.layout.next_inst(inst);
+                    written |= writes(func.dfg.inst(inst));
+                }
                 self.written[innermost] |= written;
             }
         }
@@ -93,8 +96,10 @@ impl Memory {
             }
             let exit = self.exits[pred.block];
             let versions = *first.get_or_insert(exit);
-            for region in 0..REGIONS {
-                changed |= Regions::from(versions[region] != exit[region]) << region;
+            if versions != exit {
+                for region in 0..REGIONS {
+                    changed |= Regions::from(versions[region] != exit[region]) << region;
+                }
             }
         }
         self.current = first.unwrap_or_default();
@@ -109,11 +114,11 @@ impl Memory {
 
     /// Whatever these regions hold is not known any more.
     pub(crate) fn clobber(&mut self, regions: Regions) {
-        for region in 0..REGIONS {
-            if regions & 1 << region != 0 {
-                self.next_version += 1;
-                self.current[region] = self.next_version;
-            }
+        let mut left = regions;
+        while left != 0 {
+            self.next_version += 1;
+            self.current[left.trailing_zeros() as usize] = self.next_version;
+            left &= left - 1;
         }
     }
 

@@ -90,18 +90,19 @@ impl Place {
         }
     }
 
-    /// Finds where values come from, and what loops use.
+    /// Finds where values come from, and what loops use. Only blocks of loops are looked at: whatever another block defines is there
+    /// before every loop that uses it, so that its origin may count as 0.
     fn find_origins(&mut self, func: &Function, analyses: &Analyses) {
         for &block in analyses.dominators.preorder() {
+            let Some(innermost) = analyses.loops.innermost_loop(block) else { continue };
+            let header = analyses.dominators.preorder_number(analyses.loops.header(innermost));
             let here = analyses.dominators.preorder_number(block);
             for &param in func.dfg.block_params(block) {
                 self.origins[param] = Origin { earliest: here, defined: here, counted: None.into() };
             }
-            let innermost = analyses.loops.innermost_loop(block);
-            let header = innermost.map_or(0, |each| analyses.dominators.preorder_number(analyses.loops.header(each)));
             for inst in func.layout.block_insts(block) {
                 let is_movable = is_movable(func, inst);
-                if let Some(innermost) = innermost.filter(|_| !is_movable && func.dfg.opcode(inst).is_call()) {
+                if !is_movable && func.dfg.opcode(inst).is_call() {
                     let counts = &mut self.from_outside[innermost];
                     (0..2).for_each(|class| counts[class] = counts[class].max(CALL[class]));
                 }
@@ -110,7 +111,7 @@ impl Place {
                     let origin = self.origins[operand];
                     earliest = earliest.max(origin.earliest);
                     // What can be computed above the header and is not is what may move there, and is counted then.
-                    if origin.defined < header && origin.counted != innermost.into() {
+                    if origin.defined < header && origin.counted.expand() != Some(innermost) {
                         self.count_from_outside(func, operand, innermost);
                     }
                 }
@@ -122,11 +123,11 @@ impl Place {
         }
     }
 
-    /// Counts a value that the loop `innermost` uses from outside.
-    fn count_from_outside(&mut self, func: &Function, value: Value, innermost: Option<Loop>) {
+    /// Counts a value that a loop uses from outside.
+    fn count_from_outside(&mut self, func: &Function, value: Value, innermost: Loop) {
         self.origins[value].counted = innermost.into();
-        let is_constant = func.dfg.first_result_of(value).is_some_and(|def| is_constant(func.dfg.opcode(def)));
-        if let Some(innermost) = innermost.filter(|_| !is_constant) {
+        let def = func.dfg.first_result_of(value);
+        if def.is_none_or(|def| !is_constant(func.dfg.opcode(def))) {
             self.from_outside[innermost][class_of(func.dfg.value_type(value))] += 1;
         }
     }

@@ -199,8 +199,7 @@ impl Walk<'_> {
             let Some(inst) = self.func.dfg.first_result_of(value) else { return false };
             let opcode = self.func.dfg.opcode(inst);
             // Extended constants are the constants of 128 bits.
-            opcode == Opcode::Iconst
-                || sources.look_for(opcode)
+            sources.look_for(opcode)
                 || matches!(opcode, Opcode::Uextend | Opcode::Sextend) && self.func.dfg.value_type(value) == I128
         };
         sources.look_at_any()
@@ -414,14 +413,15 @@ impl Walk<'_> {
 
     /// The first result of the instruction that is numbered equal. If there is none, that is `existing`, or that of a new instruction.
     fn number(&mut self, data: &InstData, existing: Option<Value>) -> Value {
-        let mut ordered = *data;
-        if data.opcode().is_commutative()
-            && let [x, y] = ordered.args_mut()
-            && x > y
-        {
-            std::mem::swap(x, y);
-        }
-        self.number_by(ordered.key(), data, existing)
+        let key = match *data.args() {
+            [x, y] if x > y && data.opcode().is_commutative() => {
+                let mut ordered = *data;
+                ordered.args_mut().swap(0, 1);
+                ordered.key()
+            }
+            _ => data.key(),
+        };
+        self.number_by(key, data, existing)
     }
 
     fn number_by(&mut self, key: [u64; 2], data: &InstData, existing: Option<Value>) -> Value {

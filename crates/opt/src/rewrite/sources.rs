@@ -1,8 +1,9 @@
-//! Which operands the rules of a root look for, so that a request with none of them is not tried on any.
+//! Which operands the rules of a root look for, so that a request with none of them is not tried on any. Constants are always looked for, as
+//! they may be folded.
 
 use kingpost_ir::Opcode;
 
-/// What the sources of a root's rules look for among its operands, constants and equal operands aside.
+/// What the sources of a root's rules look for among its operands, equal operands aside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources {
     /// A bit for each opcode.
@@ -12,20 +13,24 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// Of a root without rules.
-    pub(super) const NONE: Sources = Sources { opcodes: [0; 4], look_at_any: false };
+    pub(super) const NONE: Sources = Sources::of(&[]);
     /// Of a root one of whose rules matches any operands.
     pub(super) const ANY: Sources = Sources { opcodes: [0; 4], look_at_any: true };
 
     /// Of a root each of whose rules has one of these opcodes, a constant or equal operands in its source.
     pub(super) const fn of(opcodes: &[Opcode]) -> Sources {
-        let mut sources = Sources::NONE;
+        let mut sources = Sources { opcodes: [0; 4], look_at_any: false }.with(Opcode::Iconst);
         let mut index = 0;
         while index < opcodes.len() {
-            let number = opcodes[index] as usize;
-            sources.opcodes[number / 64] |= 1 << (number % 64);
+            sources = sources.with(opcodes[index]);
             index += 1;
         }
         sources
+    }
+
+    const fn with(mut self, opcode: Opcode) -> Sources {
+        self.opcodes[opcode as usize / 64] |= 1 << (opcode as usize % 64);
+        self
     }
 
     /// Whether there is something to be made of any operands.
