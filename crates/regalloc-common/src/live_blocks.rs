@@ -26,6 +26,9 @@ use std::ops::Range;
 /// Blocks that sweeps may visit, per position of the order.
 const BLOCKS_PER_POSITION: usize = 8;
 
+/// Marks a block of more than two successors.
+const MORE: u32 = 1 << 31;
+
 /// By how much sweeps may exceed their budget where a superset will not do.
 const LAST_RESORT: usize = 64;
 
@@ -66,12 +69,12 @@ struct Words {
 /// The search, and its memory.
 #[derive(Default)]
 pub struct LiveBlocks {
-    /// By [`BlockIndex`].
+    /// By [`BlockIndex`]; one more, at which nothing is live.
     words: Vec<Words>,
-    /// The successors of all blocks.
-    succs: Vec<BlockIndex>,
-    /// By [`BlockIndex`]: where its successors begin; one more at the end.
-    succs_start: Vec<u32>,
+    /// By [`BlockIndex`]: its two successors, those that it has not being the block at which nothing is live; if there are more
+    /// of them, [`MORE`] plus the start of their part of `more_succs`, and its end.
+    succs: Vec<[u32; 2]>,
+    more_succs: Vec<u32>,
     /// Ranges in the order of their ends, with the number of the value in its chunk.
     found: Vec<(u8, PointRange)>,
     visited: usize,
@@ -85,15 +88,24 @@ impl LiveBlocks {
 
     /// Prepares for a problem.
     pub fn begin(&mut self, problem: &Problem, order: &LinearOrder) {
+        let none = order.num_blocks() as u32;
+        let target = |edge| order.index(problem.edge(edge).to).as_u32();
         self.succs.clear();
-        self.succs_start.clear();
+        self.more_succs.clear();
         for block in order.blocks().values() {
-            self.succs_start.push(self.succs.len() as u32);
-            self.succs.extend(problem.succs(block.block).iter().map(|&edge| order.index(problem.edge(edge).to)));
+            self.succs.push(match *problem.succs(block.block) {
+                [] => [none; 2],
+                [edge] => [target(edge), none],
+                [a, b] => [target(a), target(b)],
+                ref edges => {
+                    let start = self.more_succs.len() as u32;
+                    self.more_succs.extend(edges.iter().map(|&edge| target(edge)));
+                    [MORE | start, self.more_succs.len() as u32]
+                }
+            });
         }
-        self.succs_start.push(self.succs.len() as u32);
         self.words.clear();
-        self.words.resize(order.num_blocks(), Words::default());
+        self.words.resize(order.num_blocks() + 1, Words::default());
         self.back_from.clear();
         self.visited = 0;
     }
@@ -199,8 +211,12 @@ impl LiveBlocks {
                 return false;
             }
             for at in (low..=from).rev() {
-                let succs = self.succs_start[at] as usize..self.succs_start[at + 1] as usize;
-                let live_out = self.succs[succs].iter().fold(0, |all, to| all | self.words[to.index()].live_in);
+                let [a, b] = self.succs[at];
+                let live_in = |to: u32| self.words[to as usize].live_in;
+                let live_out = match a & MORE {
+                    0 => live_in(a) | live_in(b),
+                    _ => self.more_succs[(a & !MORE) as usize..b as usize].iter().fold(0, |all, &to| all | live_in(to)),
+                };
                 let words = &mut self.words[at];
                 words.live_out = live_out;
                 let live_in = words.used | (live_out & !words.defined);

@@ -67,6 +67,10 @@ pub struct OrderedBlock {
     /// The only edge into it, and the block that this comes from, if that is before it and nothing is passed: such a block
     /// goes on where the other ended.
     pub inherits: Option<(Edge, BlockIndex)>,
+    /// Do edges out of it pass values, as arguments or as results of its terminator?
+    pub passes: bool,
+    /// Do values begin with it, as parameters or as results of a terminator?
+    pub receives: bool,
 }
 
 impl OrderedBlock {
@@ -213,16 +217,23 @@ impl LinearOrder {
         for &block in sequence {
             let end = Position::new(head.as_u32() + 1 + problem.insts(block).len() as u32);
             let (first_inst, freq) = (problem.first_inst(block), problem.freq(block));
-            let (innermost, inherits) = (None.into(), None);
-            let index = self.blocks.push(OrderedBlock { block, head, end, first_inst, freq, innermost, inherits });
+            let index = self.blocks.push(OrderedBlock {
+                block,
+                head,
+                end,
+                first_inst,
+                freq,
+                innermost: None.into(),
+                inherits: None,
+                passes: false,
+                receives: !problem.params(block).is_empty(),
+            });
             self.indices[block] = index.into();
             self.block_at.resize(end.index(), index);
             head = end;
         }
         for (index, block) in self.blocks.iter_mut().skip(1) {
-            if let &[edge] = problem.preds(block.block)
-                && problem.params(block.block).is_empty()
-            {
+            if let (false, &[edge]) = (block.receives, problem.preds(block.block)) {
                 let from = self.indices[problem.edge(edge).from].expand().filter(|&from| from < index);
                 block.inherits = from.map(|from| (edge, from));
             }
@@ -241,6 +252,10 @@ impl LinearOrder {
             let (Some(from), Some(to)) = (self.indices[data.from].expand(), self.indices[data.to].expand()) else {
                 continue;
             };
+            if data.passes_values() {
+                self.blocks[from].passes = true;
+                self.blocks[to].receives = true;
+            }
             let last = &mut self.last_back[to.index()];
             if from < to {
                 self.has_forward_pred[to.index()] = true;

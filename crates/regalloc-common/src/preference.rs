@@ -61,6 +61,13 @@ impl Reg {
         1 << (self.0 & 63)
     }
 
+    /// Is it in a set of registers of one class?
+    #[inline]
+    pub fn is_one_of(self, class: usize, mask: u64) -> bool {
+        let number = usize::from(self.0) ^ (class * 64);
+        number < 64 && mask >> number & 1 != 0
+    }
+
     /// Index in tables of length [`Reg::TABLE`].
     #[inline]
     pub fn index(self) -> usize {
@@ -126,6 +133,8 @@ pub struct Registers {
     pub callee_saved: Masks,
     clobbered: Vec<Clobbered>,
     sets: Vec<Masks>,
+    /// What the problem's sets were then.
+    reg_sets: Vec<PRegSet>,
 }
 
 impl Default for Registers {
@@ -139,6 +148,7 @@ impl Default for Registers {
             callee_saved: [0; 2],
             clobbered: Vec::new(),
             sets: Vec::new(),
+            reg_sets: Vec::new(),
         }
     }
 }
@@ -161,10 +171,15 @@ impl Registers {
                 self.clobbered.push(Clobbered { lost, partial, kept_bytes: clobbers.kept_bytes });
             }
         }
-        self.sets.clear();
-        for set in problem.all_reg_sets().values() {
-            let masks = self.masks(*set);
-            self.sets.push(masks);
+        let reg_sets = problem.all_reg_sets().as_values_slice();
+        if is_new || self.reg_sets != reg_sets {
+            self.reg_sets.clear();
+            self.reg_sets.extend_from_slice(reg_sets);
+            self.sets.clear();
+            for &set in reg_sets {
+                let masks = self.masks(set);
+                self.sets.push(masks);
+            }
         }
     }
 

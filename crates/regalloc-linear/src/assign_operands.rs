@@ -14,7 +14,9 @@
 
 use crate::linear_scan::Scan;
 use crate::operand_assignment::{BOTH, EARLY, LATE, UNTIED};
-use kingpost_regalloc::{AllocError, Constraint, Edge, Event, Inst, InstFlags, Operand, Pos, Shape, Step, VReg};
+use kingpost_regalloc::{
+    AllocError, ClobberId, Constraint, Edge, Event, Inst, InstFlags, Operand, Pos, Shape, Step, VReg,
+};
 use kingpost_regalloc_common::matching::{Matching, Request};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::Reg;
@@ -28,8 +30,13 @@ pub(crate) struct OutOfRegisters;
 impl Scan<'_, '_> {
     pub(crate) fn instruction(&mut self, step: Step, position: Position) -> Result<(), AllocError> {
         let operands = &self.problem.all_operands()[step.operands.clone()];
-        let is_served = step.shape < Shape::Constrained
-            && (operands.is_empty() || self.fast_path(step.inst, position, step.operands, operands));
+        let is_served = match step.shape {
+            Shape::Constrained => {
+                let takes_more = step.clobbers != ClobberId::NONE || step.flags.has(InstFlags::SAFEPOINT);
+                !takes_more && self.fixed_path(position, step.operands.start, operands)
+            }
+            _ => operands.is_empty() || self.fast_path(step.inst, position, step.operands, operands),
+        };
         if is_served { Ok(()) } else { self.general_path(step.inst, position, operands) }
     }
 
@@ -380,7 +387,7 @@ impl Scan<'_, '_> {
             },
             false => self.pick(operand, operand.vreg(), points, prefer)?,
         };
-        let fresh = self.registers.callee_saved[reg.class()] & !self.scan.occupancy.used[reg.class()];
+        let fresh = self.fresh(reg.class());
         if is_remat && fresh & reg.bit() != 0 {
             return Ok(());
         }

@@ -20,7 +20,7 @@ use kingpost_regalloc::{Edge, Event, RegClass, VReg};
 use kingpost_regalloc_common::edge_sites::Majority;
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 use kingpost_regalloc_common::point::ProgPoint;
-use kingpost_regalloc_common::preference::{Masks, Reg, regs};
+use kingpost_regalloc_common::preference::{Reg, regs};
 
 /// Edges whose arguments' registers are compared, at most.
 const MAX_PREDS: usize = 64;
@@ -31,11 +31,10 @@ impl Scan<'_, '_> {
     pub(crate) fn start_block(&mut self, at: BlockIndex) {
         let block = self.order.block(at);
         if block.goes_on(at)
-            && let Some((edge, _)) = block.inherits
-            && self.problem.edge_defs(edge).is_empty()
+            && let (Some((edge, _)), false) = (block.inherits, block.receives)
         {
             self.close_dead(block.start());
-            self.scan.unchanged_edge[at.index()] = edge.into();
+            self.scan.blocks[at.index()].unchanged_edge = edge.into();
             return;
         }
         let block = *block;
@@ -45,12 +44,12 @@ impl Scan<'_, '_> {
             Some((edge, pred)) => self.inherit_state(edge, pred, at),
             None => self.close_all(block.start()),
         }
-        let begins = self.begin_values(&block, best_pred.map(|(edge, _)| edge));
-        self.scan.unchanged_edge[at.index()] = match best_pred {
+        let begins = block.receives && self.begin_values(&block, best_pred.map(|(edge, _)| edge));
+        self.scan.blocks[at.index()].unchanged_edge = match best_pred {
             Some((edge, _)) if !begins => edge.into(),
             _ => None.into(),
         };
-        self.scan.resolve[at.index()] = begins || preds.len() >= 2 || best_pred.is_none();
+        self.scan.blocks[at.index()].resolve = begins || preds.len() >= 2 || best_pred.is_none();
         if let (Some((edge, _)), true) = (best_pred, preds.len() >= 2) {
             self.reload_at_head(at);
             self.split_at_loop_header(at, self.problem.edge(edge).freq.0);
@@ -58,8 +57,8 @@ impl Scan<'_, '_> {
         for vreg in self.s.edge_values.drain(..) {
             self.values[vreg].edge_reg = Reg::NONE;
         }
-        if self.scan.resolve[at.index()] {
-            self.scan.at_head[at.index()] = self.save_map();
+        if self.scan.blocks[at.index()].resolve {
+            self.scan.blocks[at.index()].at_head = self.save_map();
         }
     }
 
@@ -74,7 +73,7 @@ impl Scan<'_, '_> {
             _ => false,
         };
         if !is_live_in {
-            self.scan.at_end[at.index()] = self.save_map();
+            self.scan.blocks[at.index()].at_end = self.save_map();
         }
     }
 
@@ -95,7 +94,8 @@ impl Scan<'_, '_> {
         visited.filter(|&(_, pred)| pred < at).max_by_key(|&(edge, pred)| (self.problem.edge(edge).freq, pred))
     }
 
-    /// Values in registers at the end of the predecessor that are live-in here keep their registers.
+    /// Values in registers at the end of the predecessor that are live-in here keep their registers. Those that are in the same
+    /// registers at the end of the block before this one in the order keep their split intervals.
     fn inherit_state(&mut self, edge: Edge, pred: BlockIndex, at: BlockIndex) {
         let start = self.order.block(at).start();
         let has_args = !self.problem.edge_args(edge).is_empty();
@@ -110,19 +110,41 @@ impl Scan<'_, '_> {
             return self.close_dead(start);
         }
         let last = self.order.block(pred).stop().prev();
-        let kept = self.close_others(pred, at);
-        for i in self.scan.at_end[pred.index()].clone() {
-            let interval = self.scan.occupancy.intervals[self.scan.maps[i as usize]];
-            if !interval.covers(last) {
+        // Where an edge enters a loop, the states at its two ends differ if the value is evicted in the loop.
+        let is_within_loop = self.order.loops_around(at).next().is_none_or(|l| l.header <= pred);
+        let keeps = is_within_loop && self.order.is_forward();
+        let mut kept = [0; 2];
+        for i in self.scan.blocks[pred.index()].at_end.clone() {
+            let id = self.scan.maps[i as usize];
+            let &SplitInterval { vreg, reg, since_def, .. } = match &self.scan.occupancy.intervals[id] {
+                interval if interval.covers(last) => interval,
+                _ => continue,
+            };
+            if has_args {
+                self.note_edge_reg(vreg, reg);
+            }
+            let (until, value) = self.values.live_until_mut(vreg, start);
+            if until <= start || value.def == start {
                 continue;
             }
-            if has_args {
-                self.note_edge_reg(interval.vreg, interval.reg);
-            }
-            if !interval.reg.is_in(&kept) && self.is_live_in(interval.vreg, start) {
-                self.open(interval.vreg, interval.reg, start, interval.since_def);
+            if keeps && value.current_reg == reg && value.has(fact::SINCE_DEF) == since_def {
+                self.scan.occupancy.extend_range(reg, until);
+                kept[reg.class()] |= reg.bit();
+            } else {
+                self.s.reopened.push(id);
             }
         }
+        for (class, kept) in kept.into_iter().enumerate() {
+            for reg in regs(class, self.scan.occupancy.held[class] & !kept) {
+                self.close(reg, start);
+            }
+        }
+        let mut reopened = std::mem::take(&mut self.s.reopened);
+        for id in reopened.drain(..) {
+            let SplitInterval { vreg, reg, since_def, .. } = self.scan.occupancy.intervals[id];
+            self.open(vreg, reg, start, since_def);
+        }
+        self.s.reopened = reopened;
     }
 
     /// Closes the split intervals of values that are not live at the block head `start`.
@@ -134,46 +156,6 @@ impl Scan<'_, '_> {
                 }
             }
         }
-    }
-
-    /// Closes the split intervals of values that are not live at the block's head, or not in the same registers at the end of
-    /// the predecessor as at that of the block before this one in the order. Returns the registers of the others.
-    fn close_others(&mut self, pred: BlockIndex, at: BlockIndex) -> Masks {
-        let (start, last) = (self.order.block(at).start(), self.order.block(pred).stop().prev());
-        let mut kept = [0; 2];
-        // Where an edge enters a loop, the two ends are split apart if the value is evicted in it.
-        let is_within_loop = self.order.loops_around(at).next().is_none_or(|l| l.header <= pred);
-        if is_within_loop && self.order.is_forward() {
-            for i in self.scan.at_end[pred.index()].clone() {
-                let interval = self.scan.occupancy.intervals[self.scan.maps[i as usize]];
-                if interval.covers(last) && self.is_same_in_register(&interval) {
-                    let until = self.values.live_until(interval.vreg, start);
-                    if until > start {
-                        self.scan.occupancy.extend_range(interval.reg, until);
-                        kept[interval.reg.class()] |= interval.reg.bit();
-                    }
-                }
-            }
-        }
-        for (class, kept) in kept.iter().enumerate() {
-            for reg in regs(class, self.scan.occupancy.held[class] & !kept) {
-                self.close(reg, start);
-            }
-        }
-        kept
-    }
-
-    /// Is the value of the split interval in its register now, and rematerializable as it was then?
-    fn is_same_in_register(&self, interval: &SplitInterval) -> bool {
-        let occupancy = &self.scan.occupancy;
-        interval.reg.is_in(&occupancy.held)
-            && occupancy.vreg_in(interval.reg) == interval.vreg
-            && occupancy.intervals[occupancy.interval_in(interval.reg)].since_def == interval.since_def
-    }
-
-    /// Is the value live-in at the block that begins at `start`, and not defined by it?
-    fn is_live_in(&mut self, vreg: VReg, start: ProgPoint) -> bool {
-        self.values.def(vreg) != start && self.values.is_live(vreg, start)
     }
 
     fn note_edge_reg(&mut self, vreg: VReg, reg: Reg) {
@@ -314,7 +296,7 @@ impl Scan<'_, '_> {
         }
         let until = self.values.live_until(param, start);
         let blocked = self.blocked(param, until);
-        let fresh = self.registers.callee_saved[class] & !self.scan.occupancy.used[class];
+        let fresh = self.fresh(class);
         let others = self.registers.allocatable[class] & !self.scan.occupancy.held[class] & !fresh & !blocked;
         let (hint, hint_at) = self.values.hint(param);
         let is_hint = reg == hint && self.is_kept_until(param, hint, hint_at);
@@ -389,7 +371,7 @@ impl Scan<'_, '_> {
         let since_def = self.last_interval(vreg).is_some_and(|interval| interval.since_def);
         self.close(reg, start);
         self.open(vreg, to, start, since_def);
-        self.scan.unchanged_edge[at.index()] = None.into();
+        self.scan.blocks[at.index()].unchanged_edge = None.into();
     }
 
     /// A register in which no clobber point evicts the value: a free one, or one whose value the loop does not use.

@@ -60,29 +60,29 @@ struct Collector<'a> {
 impl Collector<'_> {
     /// A block of a run that ends at `stop`.
     fn block(&mut self, block: &OrderedBlock, stop: ProgPoint) {
-        let start = block.start();
-        self.edges(block);
+        if block.passes {
+            self.edges(block);
+        }
         let mut position = block.end;
         for step in self.problem.walk(block.block).rev() {
             position = position.prev();
-            self.instruction(&step, position, stop);
+            self.instruction(step, position, stop);
         }
-        for &param in self.problem.params(block.block) {
-            self.live.note_param(self.values, param, start, stop);
+        if block.receives {
+            for &param in self.problem.params(block.block) {
+                self.live.note_param(self.values, param, block.start(), stop);
+            }
         }
     }
 
-    /// Edges out of a block: their arguments are used, and their results begin where they lead to.
+    /// Edges out of a block that pass values: their arguments are used, and their results begin where they lead to.
     #[inline(never)]
     fn edges(&mut self, block: &OrderedBlock) {
         let (problem, stop) = (self.problem, block.stop());
         for &edge in problem.succs(block.block) {
-            let args = problem.edge_args(edge);
-            if !args.is_empty() {
-                for (&arg, &param) in args.iter().zip(problem.params(problem.edge(edge).to)) {
-                    self.live.note_use(self.values, arg, stop.prev());
-                    self.constraints.passes(self.values, arg, param);
-                }
+            for (&arg, &param) in problem.edge_args(edge).iter().zip(problem.params(problem.edge(edge).to)) {
+                self.live.note_use(self.values, arg, stop.prev());
+                self.constraints.passes(self.values, arg, param);
             }
             for &def in problem.edge_defs(edge) {
                 let target = self.order.block(self.order.index(problem.edge(edge).to));
@@ -92,28 +92,34 @@ impl Collector<'_> {
     }
 
     #[inline]
-    fn instruction(&mut self, step: &Step, position: Position, stop: ProgPoint) {
-        let operands = &self.problem.all_operands()[step.operands.clone()];
-        if step.shape > Shape::Plain {
-            self.demanding(step, operands, position, stop);
+    fn instruction(&mut self, step: Step, position: Position, stop: ProgPoint) {
+        let operands = &self.problem.all_operands()[step.operands];
+        if step.shape == Shape::Constrained {
+            self.constrained(step.inst, operands, position, stop);
         } else {
-            for operand in operands {
-                match operand.is_def() {
-                    true => self.live.note_def(self.values, operand.vreg(), ProgPoint::late(position), stop),
-                    false => self.live.note_use(self.values, operand.vreg(), ProgPoint::early(position)),
+            for &operand in operands {
+                if operand.is_def() {
+                    self.live.note_def(self.values, operand.vreg(), ProgPoint::late(position), stop);
+                    if let Some(k) = operand.reused() {
+                        self.tied(operands, k, operand);
+                    }
+                } else {
+                    self.live.note_use(self.values, operand.vreg(), ProgPoint::early(position));
+                    if !operand.is_reg() && operand.constraint() == Constraint::Any {
+                        self.constraints.needs_slots.push(operand.vreg());
+                    }
                 }
             }
         }
         if step.flags.has(InstFlags::MOVE) || step.flags.has(InstFlags::REMAT) {
-            self.flagged(step, operands);
+            self.flagged(step.inst, step.flags, operands);
         }
     }
 
-    /// An instruction that is not [plain](Shape::Plain).
+    /// A [constrained](Shape::Constrained) instruction.
     #[inline(never)]
-    fn demanding(&mut self, step: &Step, operands: &[Operand], position: Position, stop: ProgPoint) {
-        let &Step { flags, clobbers, .. } = step;
-        let safepoint = flags.has(InstFlags::SAFEPOINT);
+    fn constrained(&mut self, inst: Inst, operands: &[Operand], position: Position, stop: ProgPoint) {
+        let (clobbers, safepoint) = (self.problem.clobber_id(inst), self.problem.flags(inst).has(InstFlags::SAFEPOINT));
         if safepoint || clobbers != ClobberId::NONE {
             self.constraints.clobber_point(position, clobbers, safepoint);
         }
@@ -127,43 +133,40 @@ impl Collector<'_> {
             } else {
                 self.live.note_late_use(self.values, vreg, point);
             }
-            if !operand.is_reg() {
-                self.constraint(step, position, operands, operand);
+            match operand.constraint() {
+                Constraint::Reg | Constraint::MemOk | Constraint::Within(_) => {}
+                Constraint::Fixed(preg) => {
+                    let at = (position, clobbers, safepoint);
+                    self.constraints.fixed(self.values, operand, self.registers.reg(preg), at);
+                }
+                Constraint::Reuse(k) => self.tied(operands, k, operand),
+                Constraint::Stack | Constraint::Any => self.constraints.needs_slots.push(operand.vreg()),
             }
         }
     }
 
+    /// A result in the location of use `k`.
     #[inline]
-    fn constraint(&mut self, step: &Step, position: Position, operands: &[Operand], operand: Operand) {
-        match operand.constraint() {
-            Constraint::Reg | Constraint::MemOk | Constraint::Within(_) => {}
-            Constraint::Fixed(preg) => {
-                let at = (position, step.clobbers, step.flags.has(InstFlags::SAFEPOINT));
-                self.constraints.fixed(self.values, operand, self.registers.reg(preg), at);
-            }
-            Constraint::Reuse(k) => {
-                if let Some(source) = operands.get(usize::from(k)) {
-                    self.constraints.flows(self.values, source.vreg(), operand.vreg());
-                }
-            }
-            Constraint::Stack | Constraint::Any => self.constraints.needs_slots.push(operand.vreg()),
+    fn tied(&mut self, operands: &[Operand], k: u8, def: Operand) {
+        if let Some(source) = operands.get(usize::from(k)) {
+            self.constraints.flows(self.values, source.vreg(), def.vreg());
         }
     }
 
     /// Moves, and rematerializable definitions.
     #[inline(never)]
-    fn flagged(&mut self, step: &Step, operands: &[Operand]) {
+    fn flagged(&mut self, inst: Inst, flags: InstFlags, operands: &[Operand]) {
         match operands {
-            [a, b] if step.flags.has(InstFlags::MOVE) => {
-                self.constraints.moves.push(step.inst);
+            [a, b] if flags.has(InstFlags::MOVE) => {
+                self.constraints.moves.push(inst);
                 let (def, source) = if a.is_def() { (a, b) } else { (b, a) };
                 if source.fixed_reg().is_none() {
                     self.constraints.flows(self.values, source.vreg(), def.vreg());
                 }
             }
-            [def] if step.flags.has(InstFlags::REMAT) && def.constraint() == Constraint::Reg => {
+            [def] if flags.has(InstFlags::REMAT) && def.constraint() == Constraint::Reg => {
                 self.constraints.remats.push(def.vreg());
-                self.values[def.vreg()].remat = step.inst.into();
+                self.values[def.vreg()].remat = inst.into();
             }
             _ => {}
         }

@@ -76,10 +76,10 @@ impl Emit<'_> {
         let problem = self.input.problem;
         let block = &self.input.order.block(at);
         let terminator = problem.terminator(block.block);
-        if self.scan.resolve[at.index()] {
+        if self.scan.blocks[at.index()].resolve {
             self.block_head(block, at)?;
         }
-        let mut gaps = self.scan.gaps_of[at.index()].clone();
+        let mut gaps = self.scan.blocks[at.index()].gaps.clone();
         while next.store <= terminator || !gaps.is_empty() {
             let gap = gaps.clone().next().map(|gap| self.scan.gaps[gap as usize].inst);
             if gap.is_none_or(|gap| next.store <= gap) {
@@ -132,7 +132,7 @@ impl Emit<'_> {
             return Ok(());
         }
         let start = block.start();
-        for &id in self.scan.map(&self.scan.at_head[at.index()]) {
+        for &id in self.scan.map(&self.scan.blocks[at.index()].at_head) {
             let interval = self.scan.occupancy.intervals[id];
             let begins = interval.from == start && !interval.is_void() && self.values.def(interval.vreg) == start;
             if begins && self.values.has(interval.vreg, fact::STORED_AT_DEF) {
@@ -227,7 +227,7 @@ impl Emit<'_> {
         let head = self.input.order.index(self.input.problem.edge(edge).to);
         let start = self.input.order.block(head).start();
         let mut free = self.input.registers.allocatable;
-        for &id in self.scan.map(&self.scan.at_head[head.index()]) {
+        for &id in self.scan.map(&self.scan.blocks[head.index()].at_head) {
             let interval = self.scan.occupancy.intervals[id];
             if interval.covers(start) {
                 free[interval.reg.class()] &= !interval.reg.bit();

@@ -144,7 +144,7 @@ impl Scan<'_, '_> {
         if points == BOTH {
             self.values.find_use(vreg, point);
             let next = self.first_use_from(vreg, ProgPoint::before(point.position().next()));
-            let fresh = self.registers.callee_saved[class] & !self.scan.occupancy.used[class];
+            let fresh = self.fresh(class);
             free &= !self.blocked(vreg, next);
             if free & !fresh != 0 || !self.saving_pays_here(vreg, point.position()) {
                 free &= !fresh;
@@ -326,13 +326,13 @@ impl Scan<'_, '_> {
             }
             let class = self.values[vreg].class();
             let until = self.values.next_use(vreg, point);
-            let fresh = self.registers.callee_saved[class] & !self.scan.occupancy.used[class];
+            let fresh = self.fresh(class);
             let free = self.registers.allocatable[class] & !self.scan.occupancy.held[class] & !fresh;
             let good = free & !self.blocked(vreg, until);
             if good != 0 {
                 let reg = self.pick_register(vreg, good, point, Reg::NONE);
                 self.open(vreg, reg, point, false);
-                self.scan.unchanged_edge[at.index()] = None.into();
+                self.scan.blocks[at.index()].unchanged_edge = None.into();
             }
         }
     }

@@ -27,7 +27,7 @@ use crate::assign_operands::OperandAssignment;
 use crate::collect::Constraints;
 use crate::split_intervals::{IntervalId, Occupancy};
 use crate::values::{NONE, Value, Values};
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{AllocError, Allocation, Diagnostics, Edge, Event, Inst, Loc, MachineEnv, Problem, VReg};
 use kingpost_regalloc_common::matching::Matching;
@@ -65,23 +65,30 @@ pub(crate) struct ScanResult {
     pub(crate) occupancy: Occupancy,
     pub(crate) gaps: Vec<Gap>,
     pub(crate) gap_moves: Vec<GapMove>,
-    /// By block index: its gaps.
-    pub(crate) gaps_of: Vec<Range<u32>>,
     /// Registers written by definitions that are not rematerializable.
     pub(crate) written: Masks,
     /// Instructions with operands in memory.
     pub(crate) in_memory: Vec<Inst>,
     /// The registers that terminators write results to that exist on one edge.
     pub(crate) edge_def_regs: SecondaryMap<VReg, Reg>,
-    /// Split intervals that are open at heads and ends of blocks: lists, which the ranges below select.
+    /// Split intervals that are open at heads and ends of blocks: lists, which the ranges in `blocks` select.
     pub(crate) maps: Vec<IntervalId>,
-    /// By block index: its list at the head, and at the end; empty where no edge needs it.
-    pub(crate) at_head: Vec<Range<u32>>,
-    pub(crate) at_end: Vec<Range<u32>>,
-    /// By block index: may edges into the block need moves?
-    pub(crate) resolve: Vec<bool>,
-    /// By block index: the edge into the block that needs no moves, since it leaves all registers as they are.
-    pub(crate) unchanged_edge: Vec<PackedOption<Edge>>,
+    /// By block index.
+    pub(crate) blocks: Vec<BlockState>,
+}
+
+/// What the scan leaves of one block.
+#[derive(Clone, Default)]
+pub(crate) struct BlockState {
+    /// Its gaps.
+    pub(crate) gaps: Range<u32>,
+    /// The list of split intervals at its head, and at its end; empty where no edge needs it.
+    pub(crate) at_head: Range<u32>,
+    pub(crate) at_end: Range<u32>,
+    /// The edge into it that needs no moves, since it leaves all registers as they are.
+    pub(crate) unchanged_edge: PackedOption<Edge>,
+    /// May edges into it need moves?
+    pub(crate) resolve: bool,
 }
 
 impl ScanResult {
@@ -90,18 +97,11 @@ impl ScanResult {
         self.written = [0; 2];
         self.gaps.clear();
         self.gap_moves.clear();
-        self.gaps_of.clear();
         self.in_memory.clear();
         self.edge_def_regs.clear();
         self.maps.clear();
-        self.at_head.clear();
-        self.at_head.resize(blocks, 0..0);
-        self.at_end.clear();
-        self.at_end.resize(blocks, 0..0);
-        self.resolve.clear();
-        self.resolve.resize(blocks, false);
-        self.unchanged_edge.clear();
-        self.unchanged_edge.resize(blocks, None.into());
+        self.blocks.clear();
+        self.blocks.resize(blocks, BlockState::default());
     }
 
     /// A definition of `value` writes `reg`.
@@ -130,6 +130,8 @@ pub(crate) struct Scratch {
     /// By block index: values to be reloaded at the head, as a list through `reloads`.
     pub(crate) reload_heads: Vec<u32>,
     pub(crate) reloads: Vec<(VReg, u32)>,
+    /// Split intervals whose values a block inherits, other than those that stay open.
+    pub(crate) reopened: Vec<IntervalId>,
     /// Values whose `edge_reg` is set.
     pub(crate) edge_values: Vec<VReg>,
     /// Index of the first clobber point after the current position.
@@ -180,7 +182,7 @@ impl Scan<'_, '_> {
                 self.pass_clobber_points(position);
                 self.instruction(step, position)?;
             }
-            self.scan.gaps_of.push(gaps..self.scan.gaps.len() as u32);
+            self.scan.blocks[at.index()].gaps = gaps..self.scan.gaps.len() as u32;
             self.end_block(at);
         }
         self.close_all(self.order.stop());

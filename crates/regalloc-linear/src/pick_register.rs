@@ -24,25 +24,50 @@ const MUCH_LATER_CALLS: u64 = 16;
 impl Scan<'_, '_> {
     /// The best register for a value from `point` on, out of `free`, which must not be empty: a hinted one, one that no clobber
     /// point takes before the value's live range ends, or the one taken last.
+    #[inline]
     pub(crate) fn pick_register(&mut self, vreg: VReg, free: u64, point: ProgPoint, prefer: Reg) -> Reg {
+        let (until, value) = self.values.live_until_mut(vreg, point);
+        if ProgPoint::early(self.s.clobber_at) < until {
+            return self.pick_before_clobbers(vreg, free, point, prefer);
+        }
+        let (class, hint) = (value.class(), value.hint);
+        for reg in [hint, prefer, self.related_register(vreg)] {
+            if reg.is_one_of(class, free) {
+                return reg;
+            }
+        }
+        match free & !self.fresh(class) {
+            0 => self.pick_before_clobbers(vreg, free, point, prefer),
+            open => Reg::new(class, open.trailing_zeros()),
+        }
+    }
+
+    /// Callee-saved registers of a class that nothing was put into yet.
+    #[inline]
+    pub(crate) fn fresh(&self, class: usize) -> u64 {
+        self.registers.unsaved(class, &self.scan.occupancy.used)
+    }
+
+    /// As [`Scan::pick_register`], where there may be clobber points before the value's live range ends.
+    #[inline(never)]
+    fn pick_before_clobbers(&mut self, vreg: VReg, free: u64, point: ProgPoint, prefer: Reg) -> Reg {
         let until = self.values.live_until(vreg, point);
         let blocked = self.blocked(vreg, until);
         let value = &self.values[vreg];
         let class = value.class();
-        let is_free = |reg: Reg| !reg.is_none() && reg.class() == class && free & reg.bit() != 0;
         let (hint, hint_at) = (value.hint, value.hint_at);
-        if is_free(hint) && (blocked & hint.bit() == 0 || self.first_taken(vreg, hint) >= hint_at) {
+        if hint.is_one_of(class, free) && (!hint.is_one_of(class, blocked) || self.first_taken(vreg, hint) >= hint_at) {
             return hint;
         }
         let good = free & !blocked;
-        if is_free(prefer) && (good == 0 || good & prefer.bit() != 0) {
+        if prefer.is_one_of(class, if good == 0 { free } else { good }) {
             return prefer;
         }
         let related_reg = self.related_register(vreg);
-        if is_free(related_reg) && good & related_reg.bit() != 0 {
+        if related_reg.is_one_of(class, good) {
             return related_reg;
         }
-        let fresh = self.registers.callee_saved[class] & !self.scan.occupancy.used[class];
+        let fresh = self.fresh(class);
         if good & !fresh != 0 {
             return Reg::new(class, (good & !fresh).trailing_zeros());
         }

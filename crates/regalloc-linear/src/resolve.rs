@@ -21,9 +21,10 @@ use crate::split_intervals::{IntervalId, SplitInterval};
 use crate::values::{Values, fact};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{Block, Edge, EdgeData, Inst, Problem, VReg};
-use kingpost_regalloc_common::order::LinearOrder;
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
+use std::ops::Range;
 
 /// A point inside a block where a value is spilled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -214,8 +215,10 @@ pub(crate) struct EdgeMove {
 /// The moves of all edges.
 pub(crate) struct EdgeMoves {
     moves: Vec<EdgeMove>,
-    /// By edge: where its moves end, and those of the next one begin.
-    ends: Vec<u32>,
+    /// By edge: its moves.
+    ranges: Vec<Range<u32>>,
+    /// The values, other than those that begin there, that are in registers at the head of the block.
+    expected: Vec<(VReg, Reg)>,
     /// The registers held at the end of `block`, and by register the value in it.
     held: Masks,
     /// Those of them with values that can be rematerialized and have been in registers since their definitions.
@@ -227,7 +230,8 @@ pub(crate) struct EdgeMoves {
 impl Default for EdgeMoves {
     fn default() -> EdgeMoves {
         let owners = [VReg::from_u32(0); Reg::TABLE];
-        EdgeMoves { moves: Vec::new(), ends: Vec::new(), held: [0; 2], since_def: [0; 2], owners, block: None }
+        let (moves, ranges, expected) = (Vec::new(), Vec::new(), Vec::new());
+        EdgeMoves { moves, ranges, expected, held: [0; 2], since_def: [0; 2], owners, block: None }
     }
 }
 
@@ -236,29 +240,27 @@ impl EdgeMoves {
     /// to `spill_freq`.
     pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult, spill_freq: &mut [u64]) {
         self.moves.clear();
-        self.ends.clear();
+        self.ranges.clear();
+        self.ranges.resize(input.problem.num_edges(), 0..0);
         self.held = [0; 2];
         self.block = None;
         let mut resolution = Resolution { input, values, scan, spill_freq, s: self };
-        for edge in input.problem.edges() {
-            let data = input.problem.edge(edge);
-            let to = input.order.index(data.to).index();
-            if scan.resolve[to] && scan.unchanged_edge[to] != edge.into() {
-                resolution.edge(edge, data);
+        for (at, block) in input.order.blocks().iter() {
+            if scan.blocks[at.index()].resolve {
+                resolution.block(at, block);
             }
-            resolution.s.ends.push(resolution.s.moves.len() as u32);
         }
     }
 
     /// Plants a fault: no edge has moves.
     #[cfg(test)]
     pub(crate) fn forget(&mut self) {
-        self.ends.fill(0);
+        self.ranges.fill(0..0);
     }
 
     pub(crate) fn of(&self, edge: Edge) -> &[EdgeMove] {
-        let start = edge.index().checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.moves[start as usize..self.ends[edge.index()] as usize]
+        let Range { start, end } = self.ranges[edge.index()];
+        &self.moves[start as usize..end as usize]
     }
 }
 
@@ -271,26 +273,43 @@ struct Resolution<'a> {
 }
 
 impl Resolution<'_> {
-    fn edge(&mut self, edge: Edge, data: &EdgeData) {
+    /// The edges into a block.
+    fn block(&mut self, at: BlockIndex, block: &OrderedBlock) {
+        let start = block.start();
+        let scan = self.scan;
+        self.s.expected.clear();
+        for &id in scan.map(&scan.blocks[at.index()].at_head) {
+            let interval = &scan.occupancy.intervals[id];
+            let (vreg, reg) = (interval.vreg, interval.reg);
+            if interval.from == start && self.values.def(vreg) == start {
+                self.values[vreg].current_reg = if interval.is_void() { Reg::NONE } else { reg };
+            } else if interval.covers(start) {
+                self.s.expected.push((vreg, reg));
+            }
+        }
+        for &edge in self.input.problem.preds(block.block) {
+            if scan.blocks[at.index()].unchanged_edge != edge.into() {
+                let first = self.s.moves.len() as u32;
+                self.edge(edge, start);
+                self.s.ranges[edge.index()] = first..self.s.moves.len() as u32;
+            }
+        }
+        for &id in scan.map(&scan.blocks[at.index()].at_head) {
+            self.values[scan.occupancy.intervals[id].vreg].current_reg = Reg::NONE;
+        }
+    }
+
+    fn edge(&mut self, edge: Edge, start: ProgPoint) {
         let (problem, order) = (self.input.problem, self.input.order);
-        self.read_end(data.from);
-        let head = order.index(data.to);
-        let start = order.block(head).start();
+        let data = problem.edge(edge);
         let (args, defs) = (problem.edge_args(edge), problem.edge_defs(edge));
         let params = problem.params(data.to);
         let last = order.block(order.index(data.from)).stop().prev();
+        self.read_end(data.from);
         // Registers whose values have none at the head of the successor.
         let mut left = self.s.held;
-        for &id in self.scan.map(&self.scan.at_head[head.index()]) {
-            let interval = self.scan.occupancy.intervals[id];
-            if !interval.covers(start) {
-                continue;
-            }
-            let (vreg, to) = (interval.vreg, interval.reg);
-            if interval.from == start && self.values.def(vreg) == start {
-                self.values[vreg].current_reg = to;
-                continue;
-            }
+        for i in 0..self.s.expected.len() {
+            let (vreg, to) = self.s.expected[i];
             if to.is_in(&left) && self.s.owners[to.index()] == vreg {
                 left[to.class()] &= !to.bit();
                 self.note_def_read(vreg, to);
@@ -323,9 +342,6 @@ impl Resolution<'_> {
             for reg in regs(class, left) {
                 self.leave(self.s.owners[reg.index()], reg, start, data.freq.0);
             }
-        }
-        for &vreg in params.iter().chain(defs) {
-            self.values[vreg].current_reg = Reg::NONE;
         }
     }
 
@@ -360,7 +376,7 @@ impl Resolution<'_> {
         let last = self.input.order.block(at).stop().prev();
         self.s.held = [0; 2];
         self.s.since_def = [0; 2];
-        for &id in self.scan.map(&self.scan.at_end[at.index()]) {
+        for &id in self.scan.map(&self.scan.blocks[at.index()].at_end) {
             let interval = self.scan.occupancy.intervals[id];
             if interval.covers(last) {
                 self.s.held[interval.reg.class()] |= interval.reg.bit();

@@ -45,6 +45,10 @@ impl SlotCoalescing {
         in_slots: &[VReg],
         out: &mut Allocation,
     ) -> Result<(), AllocError> {
+        values.slots.clear();
+        if in_slots.is_empty() {
+            return Ok(());
+        }
         self.begin(values, in_slots);
         if in_slots.len() >= 2 {
             self.find_tied(input.problem, values, in_slots);
@@ -62,7 +66,6 @@ impl SlotCoalescing {
             }
         }
         let slots = &mut values.slots;
-        slots.clear();
         slots.resize(in_slots.len(), Slot::from_u32(0));
         self.packing.pack(out, |class, slot| slots[class as usize] = slot)?;
         for class in 0..in_slots.len() as u32 {

@@ -228,6 +228,6 @@ impl Scan<'_, '_> {
 
     /// If `point` is at the head of a block, no edge into it leaves all registers as they are.
     fn forget_unchanged_edge(&mut self, point: ProgPoint) {
-        self.scan.unchanged_edge[self.order.index_at(point.position()).index()] = None.into();
+        self.scan.blocks[self.order.index_at(point.position()).index()].unchanged_edge = None.into();
     }
 }

@@ -58,11 +58,11 @@ pub(crate) fn resolve(
     for edge in input.problem.edges() {
         let (from, to) = (input.problem.edge(edge).from, input.problem.edge(edge).to);
         let head = input.order.index(to);
-        if !scan.resolve[head.index()] || scan.unchanged_edge[head.index()] == edge.into() {
+        if !scan.blocks[head.index()].resolve || scan.blocks[head.index()].unchanged_edge == edge.into() {
             continue;
         }
         let start = input.order.block(head).start();
-        for interval in scan.map(&scan.at_head[head.index()]).iter().map(|&id| scan.occupancy.intervals[id]) {
+        for interval in scan.map(&scan.blocks[head.index()].at_head).iter().map(|&id| scan.occupancy.intervals[id]) {
             let (vreg, reg) = (interval.vreg, interval.reg);
             let is_expected = interval.covers(start) && values.is_used(vreg) && values.is_exact(vreg);
             if is_expected && !arrives(input, scan, resolved, edge, vreg, reg) {
@@ -80,7 +80,7 @@ fn arrives(input: &Input<'_>, scan: &ScanResult, resolved: &Resolved, edge: Edge
     let data = problem.edge(edge);
     let params = problem.params(data.to).iter().zip(problem.edge_args(edge));
     let source = params.clone().find(|pair| *pair.0 == vreg).map_or(vreg, |pair| *pair.1);
-    let at_end = scan.map(&scan.at_end[input.order.index(data.from).index()]);
+    let at_end = scan.map(&scan.blocks[input.order.index(data.from).index()].at_end);
     let last = input.order.block(input.order.index(data.from)).stop().prev();
     let mut held = at_end.iter().map(|&id| scan.occupancy.intervals[id]).filter(|interval| interval.covers(last));
     resolved.edges.of(edge).iter().any(|m| m.to_vreg == vreg && m.to == reg)

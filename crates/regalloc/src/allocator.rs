@@ -56,6 +56,7 @@ impl Diagnostics<'_> {
     }
 
     /// A phase begins.
+    #[inline]
     pub fn begin(&mut self, phase: &'static str) {
         self.event(Event::Stage(phase));
     }
@@ -64,7 +65,22 @@ impl Diagnostics<'_> {
     ///
     /// # Errors
     /// [`AllocError::Phase`] if the result is verified and breaks a rule.
+    #[inline]
     pub fn end(
+        &mut self,
+        phase: &'static str,
+        verify: impl FnOnce() -> Result<(), String>,
+        dump: impl FnOnce(&mut String) -> fmt::Result,
+    ) -> Result<(), AllocError> {
+        match self.verifies || self.texts.is_some() {
+            true => self.inspect(phase, verify, dump),
+            false => Ok(()),
+        }
+    }
+
+    /// Does what is asked for with the result of a phase.
+    #[cold]
+    fn inspect(
         &mut self,
         phase: &'static str,
         verify: impl FnOnce() -> Result<(), String>,

@@ -235,6 +235,14 @@ pub struct EdgeData {
     defs: Span,
 }
 
+impl EdgeData {
+    /// Does the edge pass arguments, or results of the terminator?
+    #[inline]
+    pub fn passes_values(&self) -> bool {
+        self.args.start != self.args.end || self.defs.start != self.defs.end
+    }
+}
+
 /// A request of debug information: over instructions `from..to`, label `label` is the value of `vreg`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LabelUse {
