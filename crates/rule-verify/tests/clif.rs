@@ -36,6 +36,14 @@ fn wrong_rules_are_refused() {
         ("wrong: value", "rule r : select(icmp slt (x, y), x, y) => select(icmp sle (y, x), x, y)"),
         ("error: type", "rule r : iadd(x, uextend(x)) => x"),
         ("error: unsupported", "rule r : fadd(x, y) => fadd(y, x)"),
+        // What is executed for its effect: the edge, the trap, the address and the bits.
+        ("wrong: value", "rule r : brif(icmp eq (x, 0), a, b) => brif(x, a, b)"),
+        ("wrong: trap", "rule r : trapz(icmp ne (x, 0)) => trapnz(x)"),
+        ("wrong: value", "rule r : istore8(band(x, C), p) => istore8(x, p) where C & 127 == 127"),
+        ("error: type", "rule r : istore8(uextend(x: i16), p) => store(x, p)"),
+        ("wrong: value", "rule r : uload8(p) => sload8(p)"),
+        ("wrong: value", "rule r : store(x, iadd(p, C), O) => store(x, p, O - C)"),
+        ("wrong: value", "rule r : store(x, p) => store(p, x)"),
         // What is no number may have either sign, but no payload that no operand has, and is never signalling.
         ("correct", "rule r : fmul(x: T, fneg(y)) => fneg(fmul(x, y)) at T = f16"),
         ("correct", "rule r : fmin(fneg(x), fneg(y)) => fneg(fmax(x, y))"),
