@@ -21,7 +21,7 @@ use kingpost_rules::clif::{ClifRule, ClifTyping, Condition, Node, NodeKind, is_e
 use kingpost_rules::types::Typings;
 use kingpost_rules::{ErrorKind, Expr, ExprKind, RuleError};
 use kingpost_semantics::{
-    Immediate, NanChoice, Operand, Operation, access_bits, address, canonical_nan, loaded, outcome, stored,
+    Immediate, NanChoice, Operand, Operation, access_bits, address, canonical_nan, lane_bits, loaded, outcome, stored,
 };
 use kingpost_smt::{Bits, Model, Query, Sort, Substitution, Term, Terms};
 use std::collections::HashMap;
@@ -243,9 +243,9 @@ pub(crate) fn sides(
     let of_widths = widths.iter().next().expect("there is one combination");
     let encoder = Encoder::new(terms, of_widths, false);
     let (names, insts, constants, open) = Default::default();
-    let addresses = Vec::new();
+    let accesses = Vec::new();
     let mut builder =
-        Builder { encoder, typing, conditions, names, insts, constants, is_target: false, open, addresses };
+        Builder { encoder, typing, conditions, names, insts, constants, is_target: false, open, accesses };
     let (source, inner) = builder.node(&rule.source)?;
     let open_in_source = builder.open.len();
     builder.is_target = true;
@@ -260,9 +260,14 @@ pub(crate) fn sides(
     for fact in std::mem::take(&mut builder.encoder.facts) {
         assumed = builder.encoder.terms.and(assumed, fact);
     }
-    let Builder { names, constants, open, addresses, .. } = builder;
+    let Builder { names, constants, open, accesses, .. } = builder;
     if rule.effect().is_some() && terms.sort(source) != terms.sort(target) {
         return Err(RuleError::new(ErrorKind::Type, rule.target.at, "accesses of different sizes"));
+    }
+    if let [(_, source), (_, target)] = accesses[..]
+        && source != target
+    {
+        return Err(RuleError::new(ErrorKind::Type, rule.target.at, "accesses of lanes of different sizes"));
     }
     for choice in &open {
         let fits = choice.fits(terms);
@@ -289,6 +294,7 @@ pub(crate) fn sides(
         }
     }
     let traps = [root_trap, target_trap];
+    let addresses: Vec<Term> = accesses.into_iter().map(|(address, _)| address).collect();
     let addresses = <[Term; 2]>::try_from(addresses).ok();
     Ok(Sides { assumed, values, addresses, open, open_in_source, traps, inputs: names, constants })
 }
@@ -361,8 +367,8 @@ struct Builder<'e, 't> {
     is_target: bool,
     /// The source's first.
     open: Vec<OpenNan>,
-    /// Where accesses to memory are, the source's first.
-    addresses: Vec<Term>,
+    /// Where accesses to memory are, and how wide their lanes are there; the source's first.
+    accesses: Vec<(Term, u32)>,
 }
 
 impl Builder<'_, '_> {
@@ -445,7 +451,7 @@ impl Builder<'_, '_> {
             }
             (Format::Store, [stored_value, place @ ..]) => {
                 value = stored(terms, opcode, *stored_value).ok_or_else(unsupported)?;
-                self.access(place);
+                self.access(place, lane_bits(opcode, stored_value.ty));
             }
             (Format::Load, place) => {
                 let result = self.typing.of(node);
@@ -453,7 +459,7 @@ impl Builder<'_, '_> {
                 // Memory holds whatever it holds, the same on both sides where addresses are the same.
                 let contents = terms.var(&format!("memory.{width}"), Sort::Bits(width));
                 value = loaded(terms, opcode, result, contents).ok_or_else(unsupported)?;
-                self.access(place);
+                self.access(place, lane_bits(opcode, result));
             }
             _ => {}
         }
@@ -462,10 +468,10 @@ impl Builder<'_, '_> {
     }
 
     /// Notes the address of an access: an operand, with an offset if one is written.
-    fn access(&mut self, place: &[Operand]) {
+    fn access(&mut self, place: &[Operand], lane_bits: Option<u32>) {
         let bases = place.iter().map(|operand| operand.bits);
         let sum = bases.reduce(|base, offset| address(self.encoder.terms, base, offset));
-        self.addresses.extend(sum);
+        self.accesses.extend(sum.zip(lane_bits));
     }
 
     /// An offset, of which 32 bits tell all: so it is found in the source, and tested before the target is made.

@@ -44,6 +44,15 @@ fn wrong_rules_are_refused() {
         ("wrong: value", "rule r : uload8(p) => sload8(p)"),
         ("wrong: value", "rule r : store(x, iadd(p, C), O) => store(x, p, O - C)"),
         ("wrong: value", "rule r : store(x, p) => store(p, x)"),
+        ("correct", "rule r : brif(icmp ne (x, 0), a, b) => brif(x, a, b)"),
+        ("correct", "rule r : brif(x, a, a) => jump(a)"),
+        ("wrong: value", "rule r : brif(x, a, b) => brif(x, a, a)"),
+        ("wrong: value", "rule r : brif(C, a, b) => jump(b) where C != 0"),
+        ("wrong: trap", "rule r : trapnz(x) => trap"),
+        ("wrong: value", "rule r : store(x: i32, p) => store(bswap(x), p)"),
+        ("correct", "rule r : uload32(iadd(p, C), C) => uload32(p, C + C)"),
+        // In big-endian order lanes are turned around one by one.
+        ("error: type", "rule r : store(scalar_to_vector.i32x4(x: i32), p) => store(uextend.i128(x), p) at any"),
         // What is no number may have either sign, but no payload that no operand has, and is never signalling.
         ("correct", "rule r : fmul(x: T, fneg(y)) => fneg(fmul(x, y)) at T = f16"),
         ("correct", "rule r : fmin(fneg(x), fneg(y)) => fneg(fmax(x, y))"),

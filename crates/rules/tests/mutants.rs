@@ -12,6 +12,8 @@ const LLVM: &[&str] = &[
 const CLIF: &[&str] = &[
     "rule a : iadd(iadd(x, C1), C2) => iadd(x, C1 + C2) at lanes\n",
     "rule b : icmp !cc (uextend.W(x: N), -1) => icmp swap(cc) (0, x)\n  where C u<= ~(C1 * 2) && isPowerOf2(C) at N < M < W, cc = eq | ne, T = i8 | i64\n",
+    "rule d : brif(icmp eq (x, 0), a, b) => brif(x, b, a)\nrule e : trapz(C) => nop where C != 0\n",
+    "rule f : store(x, iadd(p: i64, C), O) => store(x, p, O + C) where O != 8 at any\n",
     "rule c : cond(select(icmp slt (x, y), x, y)) => cond(smin(x, y)) ; last\n",
 ];
 

@@ -50,5 +50,5 @@ mod vector;
 pub use float::canonical_nan;
 pub use lanes::{each_lane, lanes_of};
 pub use meaning::outcome;
-pub use memory::{access_bits, address, loaded, stored};
+pub use memory::{access_bits, address, lane_bits, loaded, stored};
 pub use outcome::{Immediate, NanChoice, Operand, Operation, Outcome};

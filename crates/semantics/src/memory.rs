@@ -1,7 +1,8 @@
 //! Accesses to memory: where they are, how many bits they move, and how those are the value.
 //!
-//! An access is equal to another one of the same flags if it has the same address and moves the same bits: it then traps as the other,
-//! reads what that would read, or leaves in memory what that would leave. So neither memory nor the order of bytes appears in a term.
+//! An access is equal to another one of the same flags if it has the same address and moves the same bits, in lanes of the same size: it
+//! then traps as the other, reads what that would read, or leaves in memory what that would leave, in either order of the bytes of
+//! each lane. So neither memory nor that order appears in a term.
 
 use kingpost_ir::{Opcode, Type};
 use kingpost_smt::{Term, Terms};
@@ -17,6 +18,14 @@ pub fn access_bits(opcode: Opcode, ty: Type) -> Option<u32> {
         Opcode::Uload32 | Opcode::Sload32 | Opcode::Istore32 => 32,
         _ => return None,
     })
+}
+
+/// How wide the lanes are in memory, of which the order of bytes turns each around; `ty` is the type of the value.
+pub fn lane_bits(opcode: Opcode, ty: Type) -> Option<u32> {
+    match opcode {
+        Opcode::Load | Opcode::Store => Some(ty.lane_bits()),
+        _ => access_bits(opcode, ty),
+    }
 }
 
 /// The address that an offset leads to.

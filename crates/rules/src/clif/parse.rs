@@ -355,6 +355,10 @@ fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
         return Err(RuleError::new(ErrorKind::Scope, rule.source.at, "the source is no instruction"));
     }
     check_effects(rule)?;
+    if let Some(name) = edges.iter().find(|name| values.contains(name) || named.contains(name)) {
+        let message = format!("{name} is a destination and a value");
+        return Err(RuleError::new(ErrorKind::Scope, rule.source.at, message));
+    }
     let conditions = rule.conditions();
     let may_be = |opcode: Opcode, name: &str| {
         let all = Condition::all_of(opcode);
@@ -439,6 +443,8 @@ mod tests {
         assert_eq!(complaint("rule r : trapz(C) => nop where C != 0"), "");
         assert_eq!(complaint("rule r : store(x, iadd(p, C), O) => store(x, p, O + C)"), "");
         assert_eq!(complaint("rule r : brif(x, a, b) => jump(c)"), "c is not in the source");
+        assert_eq!(complaint("rule r : brif(a, a, a) => jump(a)"), "a is a destination and a value");
+        assert_eq!(complaint("rule r : brif(a = ineg(x), a, b) => jump(b)"), "a is a destination and a value");
         assert_eq!(complaint("rule r : trapz(x) => x"), "this cannot take the place of the source");
         assert_eq!(complaint("rule r : store(x, p) => store(x, p, 8)"), "this cannot take the place of the source");
         let operand = "what is executed for its effect is no operand";
