@@ -111,7 +111,13 @@ impl Optimizer {
     /// Removes unreachable blocks and parameters that always have one value: the part of [`Pass::Shape`] that leaves less to
     /// compile and takes next to no time. The function may use aliases before, and has none in use after.
     pub fn remove_constant_params(&mut self, func: &mut Function, analyses: &mut Analyses) {
-        if self.shape.run_on_params(func) {
+        analyses.update_loops(func);
+        let has_unreachable = analyses.dominators.cfg_postorder().len() < func.layout.blocks().count();
+        // Removing parameters leaves the graph as it is.
+        std::mem::swap(&mut self.shape.cfg, &mut analyses.cfg);
+        let removed = self.shape.run_on_params(func, has_unreachable);
+        std::mem::swap(&mut self.shape.cfg, &mut analyses.cfg);
+        if removed {
             analyses.invalidate();
         }
     }

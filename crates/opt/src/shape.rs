@@ -13,7 +13,7 @@
 //! in irreducible control flow stay. Linear in blocks, edges and their arguments.
 
 use kingpost_ir::cfg::ControlFlowGraph;
-use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Value};
+use kingpost_ir::{Block, BlockCall, Function, Inst, InstView, Opcode, Value};
 
 /// How often all is done. Each round but the first follows one that converted branches, and finds those around them.
 const ROUNDS: usize = 4;
@@ -32,6 +32,8 @@ pub(crate) struct Shape {
     named: Vec<bool>,
     stack: Vec<Block>,
     pub(crate) blocks: Vec<Block>,
+    /// How the predecessors of the block at hand name it.
+    calls: Vec<BlockCall>,
     /// Those but the entry that have parameters, or had some.
     pub(crate) joins: Vec<Block>,
     /// By parameter of a block: whether it stays.
@@ -65,12 +67,17 @@ impl Shape {
         changed
     }
 
-    /// The part of the pass that removes unreachable blocks and superfluous parameters. Returns whether blocks were removed.
-    pub(crate) fn run_on_params(&mut self, func: &mut Function) -> bool {
+    /// The part of the pass that removes unreachable blocks, if there are any, and superfluous parameters. The graph is valid before
+    /// and after. Returns whether blocks were removed.
+    pub(crate) fn run_on_params(&mut self, func: &mut Function, has_unreachable: bool) -> bool {
         let Some(entry) = func.layout.entry_block() else { return false };
-        self.find_named_blocks(func);
-        self.cfg.compute(func);
-        let changed = self.clean(func, entry);
+        self.blocks.clear();
+        self.blocks.extend(func.layout.blocks());
+        let mut changed = false;
+        if has_unreachable {
+            self.find_named_blocks(func);
+            changed = self.clean(func, entry);
+        }
         self.remove_constant_params(func, entry);
         changed
     }
@@ -160,31 +167,24 @@ impl Shape {
     }
 
     /// Makes the superfluous parameters of a block aliases, and returns their number.
-    fn alias_constant_params(&self, func: &mut Function, block: Block) -> usize {
+    fn alias_constant_params(&mut self, func: &mut Function, block: Block) -> usize {
+        let mut calls = std::mem::take(&mut self.calls);
+        calls.clear();
+        calls.extend(
+            self.cfg.preds(block).iter().map(|pred| func.dfg.branch_destinations(pred.inst)[pred.edge as usize]),
+        );
         let mut found = 0;
         for number in 0..func.dfg.block_params(block).len() {
             let param = func.dfg.block_params(block)[number];
-            if func.dfg.value_alias(param).is_none()
-                && let Some(value) = self.only_value(func, block, number, param)
+            if let Some(value) = only_value(func, &calls, number, param)
+                && func.dfg.value_alias(param).is_none()
                 && func.dfg.change_to_alias(param, value).is_ok()
             {
                 found += 1;
             }
         }
+        self.calls = calls;
         found
-    }
-
-    /// The one value besides itself that a parameter has, if it is one.
-    fn only_value(&self, func: &Function, block: Block, number: usize, param: Value) -> Option<Value> {
-        let mut only = None;
-        for pred in self.cfg.preds(block) {
-            let call = func.dfg.branch_destinations(pred.inst)[pred.edge as usize];
-            let value = func.dfg.resolve_aliases(func.dfg.block_args(call)[number].value()?);
-            if value != param && *only.get_or_insert(value) != value {
-                return None;
-            }
-        }
-        only
     }
 
     /// Appends each block to its only predecessor where that ends in a jump.
@@ -244,4 +244,16 @@ impl Shape {
             }
         }
     }
+}
+
+/// The one value besides itself that a parameter has, if it is one. `calls` are those that name its block.
+fn only_value(func: &Function, calls: &[BlockCall], number: usize, param: Value) -> Option<Value> {
+    let mut only = None;
+    for &call in calls {
+        let value = func.dfg.resolve_aliases(func.dfg.block_args(call)[number].value()?);
+        if value != param && *only.get_or_insert(value) != value {
+            return None;
+        }
+    }
+    only
 }
