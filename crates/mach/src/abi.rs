@@ -6,6 +6,7 @@
 use crate::error::LowerError;
 use kingpost_ir::Type;
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
+use kingpost_ir::types::{I8, I16, I32, I64, I128};
 use kingpost_regalloc::{Clobbers, PReg, PRegSet, RegClass};
 use smallvec::SmallVec;
 
@@ -185,14 +186,11 @@ impl AbiSignature {
 /// The same facts as [`reg_parts`] without a list, for the types that need one register.
 #[inline]
 pub fn first_part(ty: Type) -> (RegClass, u8, bool) {
-    if ty.is_int() {
-        match ty.bytes() {
-            0..=4 => (RegClass::Int, 4, false),
-            8 => (RegClass::Int, 8, false),
-            _ => (RegClass::Int, 8, true),
-        }
-    } else {
-        (RegClass::Float, ty.bytes().next_power_of_two().clamp(4, 64) as u8, false)
+    match ty {
+        I64 => (RegClass::Int, 8, false),
+        I8 | I16 | I32 => (RegClass::Int, 4, false),
+        I128 => (RegClass::Int, 8, true),
+        _ => (RegClass::Float, ty.bytes().next_power_of_two().clamp(4, 64) as u8, false),
     }
 }
 

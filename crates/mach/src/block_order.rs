@@ -8,8 +8,8 @@
 //!
 //! Order: reverse post-order, each loop contiguous; an edge block follows its predecessor. Cost: linear in blocks and edges.
 
+use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::frequencies::Frequencies;
 use kingpost_ir::loops::Loop;
@@ -40,21 +40,29 @@ pub enum MachineBlock {
     },
 }
 
+/// What is known of a block of the function.
+#[derive(Clone, Copy, Default, Debug)]
+struct Placement {
+    block: PackedOption<Block>,
+    /// Where its destinations begin in [`BlockOrder::targets`] and `same_as`.
+    first_target: u32,
+    in_edges: u32,
+    /// One more than the index of the last destination that names it.
+    last_seen: u32,
+}
+
 /// Machine blocks in order, and where each branch goes. Cleared and used again.
 #[derive(Default, Debug)]
 pub struct BlockOrder {
     blocks: Vec<MachineBlock>,
     freqs: Vec<Freq>,
     rpo: Vec<IrBlock>,
-    block_of: SecondaryMap<IrBlock, PackedOption<Block>>,
+    /// By block of the function.
+    placements: Vec<Placement>,
     /// Machine block per destination of every branch, block after block.
     targets: Vec<Block>,
-    /// Where each function block's destinations begin in `targets` and `same_as`.
-    first_target: SecondaryMap<IrBlock, u32>,
     /// For each destination, the first equal one of the same branch.
     same_as: Vec<u32>,
-    in_edges: SecondaryMap<IrBlock, u32>,
-    last_seen: SecondaryMap<IrBlock, u32>,
     chain: Vec<u32>,
     lists: LoopLists,
 }
@@ -133,22 +141,16 @@ impl BlockOrder {
         self.resolve_targets(analyses);
     }
 
-    /// Makes everything empty, with maps of the size that they will have: growing them block by block costs more than filling them.
+    /// Makes everything empty.
     fn clear(&mut self, num_blocks: usize) {
         self.blocks.clear();
         self.freqs.clear();
         self.rpo.clear();
-        self.block_of.clear();
         self.targets.clear();
-        self.first_target.clear();
         self.same_as.clear();
-        self.in_edges.clear();
-        self.last_seen.clear();
         self.chain.clear();
-        self.block_of.resize(num_blocks);
-        self.first_target.resize(num_blocks);
-        self.in_edges.resize(num_blocks);
-        self.last_seen.resize(num_blocks);
+        self.placements.clear();
+        self.placements.resize(num_blocks, Placement::default());
     }
 
     /// Finds equal edges of each branch and counts the different ones into each block.
@@ -158,9 +160,9 @@ impl BlockOrder {
             let block = self.rpo[i];
             let succs = analyses.cfg.succs(block);
             let first = self.same_as.len() as u32;
-            self.first_target[block] = first;
+            self.placements[block.index()].first_target = first;
             if let [succ] = *succs {
-                self.in_edges[succ] += 1;
+                self.placements[succ.index()].in_edges += 1;
                 self.same_as.push(0);
                 self.chain.push(0);
                 continue;
@@ -169,12 +171,12 @@ impl BlockOrder {
             for (k, &succ) in succs.iter().enumerate() {
                 let is_normal = k > 0 && k == normal;
                 // Entries are one above the index; those of other branches end the chain.
-                let is_new = is_normal || self.last_seen[succ] <= first;
+                let is_new = is_normal || self.placements[succ.index()].last_seen <= first;
                 let same = if is_new { k as u32 } else { self.find_equal(func, block, k, first) };
                 self.same_as.push(same);
                 if same == k as u32 {
-                    self.in_edges[succ] += 1;
-                    let last = &mut self.last_seen[succ];
+                    self.placements[succ.index()].in_edges += 1;
+                    let last = &mut self.placements[succ.index()].last_seen;
                     self.chain.push(*last);
                     *last = first + k as u32 + 1;
                 } else {
@@ -186,7 +188,7 @@ impl BlockOrder {
 
     fn find_equal(&self, func: &Function, block: IrBlock, k: usize, first: u32) -> u32 {
         let dests = destinations(func, block);
-        let mut seen = self.last_seen[dests[k].block];
+        let mut seen = self.placements[dests[k].block.index()].last_seen;
         for _ in 0..MAX_COMPARED {
             if seen <= first {
                 break;
@@ -202,7 +204,7 @@ impl BlockOrder {
 
     /// Does the branch of `block` have edges that differ?
     fn branches(&self, block: IrBlock, dests: usize) -> bool {
-        let first = self.first_target[block] as usize;
+        let first = self.placements[block.index()].first_target as usize;
         self.same_as[first..first + dests].iter().any(|&same| same != 0)
     }
 
@@ -211,18 +213,22 @@ impl BlockOrder {
         self.targets.resize(self.same_as.len(), Block::from_u32(NONE - 1));
         for i in 0..self.rpo.len() {
             let block = self.rpo[i];
-            self.block_of[block] = Block::new(self.blocks.len()).into();
+            self.placements[block.index()].block = Block::new(self.blocks.len()).into();
             self.blocks.push(MachineBlock::Ir(block));
             self.freqs.push(scale(analyses.frequencies.block(block)));
             let count = analyses.cfg.succs(block).len();
             if count < 2 || !self.branches(block, count) {
                 continue;
             }
-            let (dests, first) = (destinations(func, block), self.first_target[block] as usize);
+            let (dests, first) = (destinations(func, block), self.placements[block.index()].first_target as usize);
             let throws = num_handlers(func, block) > 0;
             for (k, dest) in dests.iter().enumerate() {
                 let own = self.same_as[first + k] == k as u32;
-                if own && (throws || self.in_edges[dest.block] > 1 || !func.dfg.block_args(*dest).is_empty()) {
+                if own
+                    && (throws
+                        || self.placements[dest.block.index()].in_edges > 1
+                        || !func.dfg.block_args(*dest).is_empty())
+                {
                     self.targets[first + k] = Block::new(self.blocks.len());
                     self.blocks.push(MachineBlock::Edge { from: block, edge: k as u32 });
                     self.freqs.push(Freq(0));
@@ -234,7 +240,7 @@ impl BlockOrder {
 
     /// An edge block runs as often as all the equal edges it stands for.
     fn add_edge_freqs(&mut self, block: IrBlock, dests: usize, analyses: &Analyses) {
-        let first = self.first_target[block] as usize;
+        let first = self.placements[block.index()].first_target as usize;
         for k in 0..dests {
             let target = self.targets[first + self.same_as[first + k] as usize];
             if let Some(freq) = self.freqs.get_mut(target.index()).filter(|_| target.as_u32() != NONE - 1) {
@@ -246,13 +252,13 @@ impl BlockOrder {
     /// Fills in targets that have no edge block, and those of equal edges.
     fn resolve_targets(&mut self, analyses: &Analyses) {
         for &block in &self.rpo {
-            let first = self.first_target[block] as usize;
+            let first = self.placements[block.index()].first_target as usize;
             for (k, &succ) in analyses.cfg.succs(block).iter().enumerate() {
                 let same = self.same_as[first + k] as usize;
                 if same != k {
                     self.targets[first + k] = self.targets[first + same];
                 } else if self.targets[first + k].as_u32() == NONE - 1 {
-                    self.targets[first + k] = self.block_of[succ].expect("a reachable block is placed");
+                    self.targets[first + k] = self.placements[succ.index()].block.expect("a reachable block is placed");
                 }
             }
         }
@@ -280,18 +286,25 @@ impl BlockOrder {
 
     /// The machine block of a reachable block.
     pub fn block_of(&self, block: IrBlock) -> Option<Block> {
-        self.block_of[block].expand()
+        self.placements[block.index()].block.expand()
     }
 
     /// The machine blocks to which the branch of `block` goes, one per destination in the order of the text.
     pub fn targets(&self, block: IrBlock, dests: usize) -> &[Block] {
-        let first = self.first_target[block] as usize;
+        let first = self.placements[block.index()].first_target as usize;
         &self.targets[first..first + dests]
+    }
+
+    /// The machine block to which destination number `k` of the branch of `block` goes, unless an earlier one is equal.
+    #[inline]
+    pub fn own_target(&self, block: IrBlock, k: usize) -> Option<Block> {
+        let index = self.placements[block.index()].first_target as usize + k;
+        (self.same_as[index] == k as u32).then(|| self.targets[index])
     }
 
     /// For each destination of the branch of `block`, the index of the first equal one.
     pub fn same_as(&self, block: IrBlock, dests: usize) -> &[u32] {
-        let first = self.first_target[block] as usize;
+        let first = self.placements[block.index()].first_target as usize;
         &self.same_as[first..first + dests]
     }
 }

@@ -4,8 +4,8 @@
 //! parameters that only feed each other is not needed. Cost: linear in operands and edges.
 
 use crate::block_order::BlockOrder;
-use cranelift_entity::SecondaryMap;
-use kingpost_ir::{Block, BlockArgKind, Function, Inst, Value, ValueDef};
+use cranelift_entity::EntityRef;
+use kingpost_ir::{Block, BlockArgKind, Function, Inst, Opcode, Value, ValueDef};
 
 /// When, in one block, memory may have changed or a trap may have happened.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -38,53 +38,62 @@ struct InstFacts {
     effect: Effect,
 }
 
+/// What is known of a value.
+#[derive(Clone, Copy, Default, Debug)]
+struct ValueFacts {
+    uses: u32,
+    /// The opcode of the instruction whose first result it is.
+    opcode: Option<Opcode>,
+    /// Is it a parameter whose arguments on edges back to its block are marked?
+    is_passed: bool,
+}
+
+/// What is known of a block.
+#[derive(Clone, Copy, Default, Debug)]
+struct BlockFacts {
+    /// Has it been visited?
+    is_done: bool,
+    /// One more than the index of the edge into it that was met last.
+    incoming: u32,
+    /// Calls from its head on.
+    calls: u32,
+}
+
 /// Needed values and instructions of one function. Cleared and used again.
 #[derive(Default, Debug)]
 pub(crate) struct Needed {
     /// By value.
-    uses: Vec<u32>,
+    values: Vec<ValueFacts>,
     /// By instruction.
     insts: Vec<InstFacts>,
-    params: SecondaryMap<Value, bool>,
+    /// By block.
+    blocks: Vec<BlockFacts>,
     worklist: Vec<Value>,
-    /// Blocks that have been visited.
-    done: SecondaryMap<Block, bool>,
-    /// Edges into each block: branch instruction and destination index, as chains.
-    incoming: SecondaryMap<Block, u32>,
+    /// Edges into blocks: branch instruction and destination index, as chains.
     edges: Vec<(Inst, u32, u32)>,
-    /// Calls from the head of each block on, and from the point that the scan has come to.
-    calls_from: SecondaryMap<Block, u32>,
-    calls: u32,
 }
 
 impl Needed {
     /// Computes everything for the reachable blocks of `func`.
     pub(crate) fn compute(&mut self, func: &Function, order: &BlockOrder) {
-        self.uses.clear();
+        self.values.clear();
         self.insts.clear();
-        self.params.clear();
-        self.incoming.clear();
+        self.blocks.clear();
         self.edges.clear();
-        // Sized once: growing by one element per access costs more than the access.
-        self.uses.resize(func.dfg.num_values(), 0);
-        self.params.resize(func.dfg.num_values());
+        self.values.resize(func.dfg.num_values(), ValueFacts::default());
         self.insts.resize(func.dfg.num_insts(), InstFacts::default());
-        self.incoming.resize(func.dfg.num_blocks());
-        self.done.clear();
-        self.done.resize(func.dfg.num_blocks());
-        self.calls_from.clear();
-        self.calls_from.resize(func.dfg.num_blocks());
-        self.calls = 0;
+        self.blocks.resize(func.dfg.num_blocks(), BlockFacts::default());
+        let mut calls = 0;
         // Users come before definitions, but for what is passed back to the head of a loop.
         for &block in order.rpo().iter().rev() {
             if let Some(last) = func.layout.last_inst(block) {
                 self.scan_edges(func, last);
-                self.calls = scan_insts(func, last, self.calls, &mut self.uses, &mut self.insts);
+                calls = scan_insts(func, last, calls, &mut self.values, &mut self.insts);
             }
-            self.done[block] = true;
-            self.calls_from[block] = self.calls;
+            let facts = &mut self.blocks[block.index()];
+            (facts.is_done, facts.calls) = (true, calls);
             // The parameters are known now; edges back to here were noted before.
-            if self.incoming[block] != 0 {
+            if facts.incoming != 0 {
                 self.pass_back(func, block);
             }
         }
@@ -94,7 +103,7 @@ impl Needed {
     fn pass_back(&mut self, func: &Function, block: Block) {
         for index in 0..func.dfg.block_params(block).len() {
             let param = func.dfg.block_params(block)[index];
-            if self.uses(param) > 0 && !self.params[param] {
+            if self.uses(param) > 0 && !self.values[param.index()].is_passed {
                 self.need_param(func, param, block, index);
                 self.drain_worklist(func);
             }
@@ -107,12 +116,12 @@ impl Needed {
             match func.dfg.value_def(value) {
                 // What is not visited yet finds its uses then.
                 ValueDef::Result(inst, _) => {
-                    if func.layout.inst_block(inst).is_some_and(|block| self.done[block]) {
+                    if func.layout.inst_block(inst).is_some_and(|block| self.blocks[block.index()].is_done) {
                         self.need_inst(func, inst);
                     }
                 }
                 ValueDef::Param(block, index) => {
-                    if self.done[block] {
+                    if self.blocks[block.index()].is_done {
                         self.need_param(func, value, block, index as usize);
                     }
                 }
@@ -127,27 +136,27 @@ impl Needed {
             return;
         }
         for (k, dest) in func.dfg.branch_destinations(last).iter().enumerate() {
-            let head = &mut self.incoming[dest.block];
-            self.edges.push((last, k as u32, *head));
-            *head = self.edges.len() as u32;
-            if self.done[dest.block] {
+            let target = &mut self.blocks[dest.block.index()];
+            self.edges.push((last, k as u32, target.incoming));
+            target.incoming = self.edges.len() as u32;
+            if target.is_done {
                 let params = func.dfg.block_params(dest.block);
                 for (&param, arg) in params.iter().zip(func.dfg.block_args(*dest)) {
                     if self.uses(param) > 0
                         && let BlockArgKind::Value(arg) = arg.kind()
                     {
-                        self.uses[arg.as_u32() as usize] += 1;
+                        self.values[arg.index()].uses += 1;
                     }
                 }
             }
         }
         for context in contexts(func, last) {
-            self.uses[context.as_u32() as usize] += 1;
+            self.values[context.index()].uses += 1;
         }
     }
 
     fn need_inst(&mut self, func: &Function, inst: Inst) {
-        let facts = &mut self.insts[inst.as_u32() as usize];
+        let facts = &mut self.insts[inst.index()];
         if std::mem::replace(&mut facts.is_needed, true) {
             return;
         }
@@ -157,11 +166,10 @@ impl Needed {
     }
 
     fn need_param(&mut self, func: &Function, value: Value, block: Block, index: usize) {
-        if self.params[value] {
+        if std::mem::replace(&mut self.values[value.index()].is_passed, true) {
             return;
         }
-        self.params[value] = true;
-        let mut edge = self.incoming[block];
+        let mut edge = self.blocks[block.index()].incoming;
         while edge != 0 {
             let (branch, dest, next) = self.edges[edge as usize - 1];
             let call = func.dfg.branch_destinations(branch)[dest as usize];
@@ -173,7 +181,7 @@ impl Needed {
     }
 
     fn use_value(&mut self, value: Value) {
-        let uses = &mut self.uses[value.as_u32() as usize];
+        let uses = &mut self.values[value.index()].uses;
         *uses += 1;
         if *uses == 1 {
             self.worklist.push(value);
@@ -183,34 +191,40 @@ impl Needed {
     /// Is it lowered even if no result has a use, or not although one has?
     #[inline]
     pub(crate) fn effect(&self, inst: Inst) -> Effect {
-        self.insts[inst.as_u32() as usize].effect
+        self.insts[inst.index()].effect
     }
 
     /// Notes that its user does what an instruction does.
     pub(crate) fn mark_sunk(&mut self, inst: Inst) {
-        self.insts[inst.as_u32() as usize].effect = Effect::OfUser;
+        self.insts[inst.index()].effect = Effect::OfUser;
+    }
+
+    /// The opcode of the instruction whose first result a value is.
+    #[inline]
+    pub(crate) fn opcode(&self, value: Value) -> Option<Opcode> {
+        self.values[value.index()].opcode
     }
 
     /// How many needed instructions and edges use a value.
     #[inline]
     pub(crate) fn uses(&self, value: Value) -> u32 {
-        self.uses[value.as_u32() as usize]
+        self.values[value.index()].uses
     }
 
     /// How many calls come from the head of a block on.
     pub(crate) fn calls_from(&self, block: Block) -> u32 {
-        self.calls_from[block]
+        self.blocks[block.index()].calls
     }
 
     /// What had happened in the block before the instruction.
     pub(crate) fn epoch(&self, inst: Inst) -> Epoch {
-        self.insts[inst.as_u32() as usize].epoch
+        self.insts[inst.index()].epoch
     }
 }
 
 /// Counts what the instructions of a block use, from the `last` one on backwards, in whose successors there are so many calls.
 /// Returns how many there are from the head of the block on.
-fn scan_insts(func: &Function, last: Inst, calls: u32, uses: &mut [u32], insts: &mut [InstFacts]) -> u32 {
+fn scan_insts(func: &Function, last: Inst, calls: u32, values: &mut [ValueFacts], insts: &mut [InstFacts]) -> u32 {
     // Counted from the end; what matters is how two of one block differ.
     let mut epoch = Epoch { writes: u32::MAX, traps: u32::MAX, calls };
     let mut next = Some(last);
@@ -225,12 +239,16 @@ fn scan_insts(func: &Function, last: Inst, calls: u32, uses: &mut [u32], insts: 
                 effect = Effect::Own;
             }
         }
-        let is_used = |result: &Value| uses[result.as_u32() as usize] > 0;
-        let is_needed = effect == Effect::Own || func.dfg.inst_results(inst).iter().any(is_used);
-        insts[inst.as_u32() as usize] = InstFacts { epoch, is_needed, effect };
+        let mut is_needed = effect == Effect::Own;
+        if let Some((first, others)) = func.dfg.inst_results(inst).split_first() {
+            let first = &mut values[first.index()];
+            first.opcode = Some(opcode);
+            is_needed |= first.uses > 0 || others.iter().any(|other| values[other.index()].uses > 0);
+        }
+        insts[inst.index()] = InstFacts { epoch, is_needed, effect };
         if is_needed {
             for arg in func.dfg.inst_args(inst) {
-                uses[arg.as_u32() as usize] += 1;
+                values[arg.index()].uses += 1;
             }
         }
         next = func.layout.prev_inst(inst);

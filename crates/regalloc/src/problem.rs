@@ -394,6 +394,23 @@ impl Problem {
         demands.has(Demands::RMW)
     }
 
+    /// Turns the last `count` instructions added by [`Problem::prepend_inst`] round, which were added in the order of the code.
+    pub fn reverse_last(&mut self, count: usize) {
+        let first = self.insts.len() - count;
+        let (start, end) = (self.insts[first - 1].operands, self.operands.len() as u32);
+        // Each gets the end that its operands will have.
+        for index in (first..self.insts.len()).rev() {
+            self.insts[index].operands = start + end - self.insts[index - 1].operands;
+        }
+        self.insts[first..].reverse();
+        self.operands[start as usize..].reverse();
+        let mut start = start;
+        for inst in &self.insts[first..] {
+            self.operands[start as usize..inst.operands as usize].reverse();
+            start = inst.operands;
+        }
+    }
+
     /// Puts the instructions added by [`Problem::prepend_inst`] into the order of the code.
     pub fn turn_round(&mut self) {
         let all = self.operands.len() as u32;
@@ -691,5 +708,39 @@ impl Problem {
             if self.blocks[Block::new(mid)].insts.start <= inst.as_u32() { low = mid } else { high = mid }
         }
         Block::new(low)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_added_last_ones_first_come_in_order() {
+        let mut problem = Problem::default();
+        let v: Vec<VReg> = (0..3).map(|_| problem.add_vreg(RegClass::Int, 8, false)).collect();
+        let (define, reuse) = ([Operand::reg_def(v[0])], Operand::reuse_def(v[1], 1));
+        let tied = [reuse.with_rmw(), Operand::mem_ok_use(v[0]), Operand::reg_use(v[2])];
+        let last = [Operand::reg_use(v[1]), Operand::fixed_use(v[0], PReg::int(0))];
+        assert!(!problem.prepend_inst(InstFlags::BRANCH, ClobberId::NONE, &last));
+        // A piece of two, in their order.
+        assert!(!problem.prepend_inst(InstFlags::REMAT, ClobberId::NONE, &define));
+        assert!(problem.prepend_inst(InstFlags::NONE, ClobberId::NONE, &tied));
+        problem.reverse_last(2);
+        problem.turn_round();
+        let block = problem.add_block(Freq::ENTRY, &[], 0..3);
+        let insts: Vec<Inst> = problem.insts(block).collect();
+        assert_eq!(insts.iter().map(|&inst| problem.operands(inst)).collect::<Vec<_>>(), [&define[..], &tied, &last]);
+        let shapes = [Shape::Plain, Shape::Tied, Shape::Constrained];
+        assert_eq!(insts.iter().map(|&inst| problem.shape(inst)).collect::<Vec<_>>(), shapes);
+        let flags = [InstFlags::REMAT, InstFlags::NONE, InstFlags::BRANCH];
+        assert_eq!(insts.iter().map(|&inst| problem.flags(inst)).collect::<Vec<_>>(), flags);
+        // What may be no slot is no longer tied to one.
+        problem.change_inst(insts[1], |_, operands, flags| {
+            operands[0] = Operand::reg_def(v[1]);
+            operands[1] = Operand::reg_use(v[0]);
+            flags
+        });
+        assert_eq!(problem.shape(insts[1]), Shape::Plain);
     }
 }

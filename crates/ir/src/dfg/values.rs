@@ -4,6 +4,7 @@ use crate::dfg::{DataFlowGraph, args_list};
 use crate::entities::{Block, Inst, Value};
 use crate::exception_table::ExceptionItem;
 use crate::instruction::BlockArgKind;
+use crate::opcodes::INLINE_ARGS;
 use crate::pool::List;
 use crate::types::Type;
 use crate::value_data::{ValueData, ValueDef};
@@ -108,6 +109,9 @@ impl DataFlowGraph {
         }
         let mut any = false;
         for value in self.values.keys() {
+            if self.values[value].alias_target().is_none() {
+                continue;
+            }
             let root = self.resolve_aliases(value);
             if root != value {
                 any = true;
@@ -130,9 +134,10 @@ impl DataFlowGraph {
         let values = &self.values;
         let root = |value: Value| values[value].alias_target().unwrap_or(value);
         for data in self.insts.values_mut() {
-            let args = match data.inline_args() {
-                Some(count) => &mut data.words[..count],
-                None => self.value_lists.get_mut(args_list(data)),
+            let list = args_list(data);
+            let args = match data.words.get_mut(..INLINE_ARGS[data.opcode as usize].into()) {
+                Some(args) => args,
+                None => self.value_lists.get_mut(list),
             };
             args.iter_mut().for_each(|arg| *arg = root(*arg));
         }

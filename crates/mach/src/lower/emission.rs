@@ -84,9 +84,19 @@ impl Lower<'_> {
         if inst.mode.kind() == AddrKind::Incoming && !self.cx.writes_incoming && row.operands[0].kind == Kind::Def {
             flags = flags.and(InstFlags::REMAT);
         }
-        let operands = (start, self.cx.operands.len() as u32);
-        self.cx.records.push(Record { inst, operands, clobbers, flags, srcloc: self.srcloc });
-        &mut self.cx.records.last_mut().expect("just pushed").inst
+        if self.hands_over {
+            let operands = (start, self.cx.operands.len() as u32);
+            self.cx.records.push(Record { inst, operands, clobbers, flags, srcloc: self.srcloc });
+            return &mut self.cx.records.last_mut().expect("just pushed").inst;
+        }
+        let is_rmw = self.code.problem.prepend_inst(flags, clobbers, &self.cx.operands);
+        self.cx.operands.clear();
+        if is_rmw || flags == InstFlags::MOVE {
+            self.cx.depend_on_widths.push(self.code.insts.len() as u32);
+        }
+        self.code.srclocs.push(self.srcloc);
+        self.code.insts.push(inst);
+        self.code.insts.last_mut().expect("just pushed").1
     }
 
     /// The operand of a row with a constraint beyond any register.

@@ -8,8 +8,8 @@
 //! take a value's definition into the user instead (a constant, an address, a single-use load, a comparison), and
 //! what has no use is never lowered.
 //!
-//! What one instruction becomes is a piece: it is appended to the [`Code`] and its problem last instruction first, and all is
-//! turned round at the end.
+//! What one instruction becomes is a piece. Pieces are appended to the [`Code`] and its problem with their last instruction first,
+//! and all is turned round at the end.
 //! Values narrower than their register have undefined upper bits. Cost: linear in instructions and edges; the
 //! contexts are reused, nothing is allocated per instruction once they are warm.
 //!
@@ -53,8 +53,8 @@ use crate::live::{Effect, Needed};
 use crate::loop_rotation::LoopRotation;
 use crate::row::Row;
 use crate::settings::Settings;
-use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, SigRef, Value};
 use kingpost_regalloc::{Block, ClobberId, InstFlags, Operand, VReg};
@@ -140,7 +140,7 @@ pub enum Address {
     Table(u32),
 }
 
-/// A machine instruction of the piece at hand.
+/// A machine instruction of a piece that is handed over.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
     /// The instruction.
@@ -165,11 +165,15 @@ pub struct Lowering {
     order: BlockOrder,
     rotation: LoopRotation,
     needed: Needed,
-    value_regs: SecondaryMap<Value, Parts>,
+    /// By value.
+    value_regs: Vec<Parts>,
     edge_results: try_call::EdgeResults,
-    /// The piece being lowered, in order, and the operands of its instructions.
+    /// The piece being lowered, in order, if it is to be handed over.
     records: Vec<Record>,
+    /// Operands of the instructions in `records`, or of the one being emitted.
     operands: Vec<Operand>,
+    /// Instructions before the piece being lowered.
+    piece_start: usize,
     /// For each machine block, how many instructions come behind it.
     behind_block: Vec<u32>,
     /// Moves, and instructions that may read, modify and write: what they may be treated as is known when all widths are.
@@ -209,8 +213,9 @@ pub struct Lower<'a> {
     rows: &'static [Row],
     zeros_from: &'static [u8],
     cx: &'a mut Lowering,
-    /// What takes over instructions, if they are not to be kept.
+    /// What takes over instructions, if they are not to be kept, but while it does.
     sink: Option<&'a mut dyn Sink>,
+    hands_over: bool,
     srcloc: u32,
     block: IrBlock,
     /// The instruction being lowered, or the branch whose edges are.
@@ -267,7 +272,7 @@ impl Lowering {
         self.order.compute(func, analyses);
         self.needed.compute(func, &self.order);
         self.behind_block.resize(self.order.blocks().len(), 0);
-        self.value_regs.resize(func.dfg.num_values());
+        self.value_regs.resize(func.dfg.num_values(), [None.into(); 2]);
         let abi = self.abi_cache.assign(isa, &func.signature)?;
         let env = isa.env();
         code.also_preserved = abi.callee_saved.intersection(isa.registers()).difference(env.callee_saved());
@@ -283,6 +288,7 @@ impl Lowering {
             zeros_from,
             cx: self,
             sink: None,
+            hands_over: false,
             srcloc: u32::MAX,
             block,
             inst,
@@ -298,7 +304,7 @@ impl Lowering {
 
     /// The registers of a value in the code made last, low part first; none if no instruction needed it in a register.
     pub fn registers(&self, value: Value) -> impl Iterator<Item = VReg> {
-        self.value_regs[value].into_iter().filter_map(PackedOption::expand)
+        self.value_regs[value.index()].into_iter().filter_map(PackedOption::expand)
     }
 
     fn clear(&mut self) {
@@ -306,6 +312,7 @@ impl Lowering {
         self.edge_results.clear();
         self.records.clear();
         self.operands.clear();
+        self.piece_start = 0;
         self.behind_block.clear();
         self.depend_on_widths.clear();
         self.has_srclocs = false;
@@ -409,7 +416,7 @@ impl Lower<'_> {
 
     #[inline]
     fn wanted(&self, inst: Inst) -> bool {
-        let has_reg = |&result: &Value| self.cx.value_regs[result][0].is_some();
+        let has_reg = |&result: &Value| self.cx.value_regs[result.index()][0].is_some();
         match self.cx.needed.effect(inst) {
             Effect::None => self.func.dfg.inst_results(inst).iter().any(has_reg),
             Effect::Own => true,
@@ -444,10 +451,7 @@ impl Lower<'_> {
         let throws = table.is_some_and(|table| !table.handlers.is_empty());
         let mut args = std::mem::take(&mut self.cx.edge_args);
         for (k, dest) in dests.iter().enumerate() {
-            if self.cx.order.same_as(block, dests.len())[k] != k as u32 {
-                continue;
-            }
-            let to = self.cx.order.targets(block, dests.len())[k];
+            let Some(to) = self.cx.order.own_target(block, k) else { continue };
             let direct = self.cx.order.block_of(dest.block).expect("a reachable block is placed");
             args.clear();
             for (&param, arg) in func.dfg.block_params(dest.block).iter().zip(func.dfg.block_args(*dest)) {
@@ -481,26 +485,26 @@ impl Lower<'_> {
         self.cx.edge_args = args;
     }
 
-    /// Takes the finished piece over, last instruction first.
+    /// Ends the piece.
+    #[inline(always)]
     fn flush(&mut self) {
-        if self.sink.is_some() {
+        if self.hands_over {
             return self.hand_over();
         }
-        prepend(self.code, &mut self.cx.depend_on_widths, &self.cx.records, &self.cx.operands);
-        self.cx.records.clear();
-        self.cx.operands.clear();
-    }
-}
-
-/// Adds a piece in front of what the code has.
-#[inline]
-fn prepend(code: &mut Code, depend_on_widths: &mut Vec<u32>, records: &[Record], operands: &[Operand]) {
-    for &Record { inst, operands: (start, end), clobbers, flags, srcloc } in records.iter().rev() {
-        let is_rmw = code.problem.prepend_inst(flags, clobbers, &operands[start as usize..end as usize]);
-        if is_rmw || flags == InstFlags::MOVE {
-            depend_on_widths.push(code.insts.len() as u32);
+        let end = self.code.insts.len();
+        let start = std::mem::replace(&mut self.cx.piece_start, end);
+        // One instruction is its own reverse.
+        if end - start > 1 {
+            self.reverse_piece(start, end);
         }
-        code.insts.push(inst);
-        code.srclocs.push(srcloc);
+    }
+
+    /// Turns the instructions of a piece, which were appended in order, round.
+    fn reverse_piece(&mut self, start: usize, end: usize) {
+        self.code.problem.reverse_last(end - start);
+        self.code.insts.values_mut().into_slice()[start..].reverse();
+        for index in self.cx.depend_on_widths.iter_mut().rev().take_while(|index| **index >= start as u32) {
+            *index = (start + end - 1) as u32 - *index;
+        }
     }
 }

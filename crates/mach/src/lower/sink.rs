@@ -87,6 +87,7 @@ impl Lowering {
         let mut lower = self.start(func, analyses, isa, settings, code)?;
         lower.cx.handed.has_origins = true;
         lower.sink = Some(sink);
+        lower.hands_over = true;
         lower.lower_blocks()?;
         lower.lay_out();
         Ok(())

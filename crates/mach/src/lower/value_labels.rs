@@ -34,7 +34,7 @@ impl Lower<'_> {
             if let Some(bits) = self.constant_of_any_type(self.func.dfg.resolve_aliases(value)) {
                 self.code.constants.push(ValueConstant { value: label, ty, bits });
             }
-            if let [Some(vreg), None] = self.cx.value_regs[value].map(|part| part.expand()) {
+            if let [Some(vreg), None] = self.cx.value_regs[value.index()].map(|part| part.expand()) {
                 let requests = liveness.ranges(&self.code.problem, vreg);
                 let requests = requests.into_iter().map(|(from, to)| LabelUse { label, vreg, from, to });
                 self.code.problem.labels.extend(requests);

@@ -4,6 +4,7 @@ use super::{Lower, Parts, Shape, is_little};
 use crate::abi::{AbiSignature, first_part};
 use crate::error::LowerError;
 use crate::limits::check_limit;
+use cranelift_entity::EntityRef;
 use kingpost_ir::types::I16;
 use kingpost_ir::{Block as IrBlock, Inst, Opcode, SigRef, Type, Value, ValueDef};
 use kingpost_regalloc::{Block, RegClass, VReg};
@@ -64,20 +65,23 @@ impl Lower<'_> {
     /// The instruction that defines a value, if it has this opcode.
     #[inline]
     pub fn def_as(&self, value: Value, opcode: Opcode) -> Option<Inst> {
-        self.def(value).filter(|&inst| self.func.dfg.opcode(inst) == opcode)
+        if self.cx.needed.opcode(value) == Some(opcode) { self.def(value) } else { None }
     }
 
     /// The bits of an integer constant, zero-extended. Width changes of constants are constants.
     #[inline]
     pub fn constant(&self, value: Value) -> Option<u64> {
+        match self.cx.needed.opcode(value)? {
+            Opcode::Iconst => self.plain_constant(value),
+            Opcode::Uextend | Opcode::Ireduce | Opcode::Sextend => self.widened_constant(value),
+            _ => None,
+        }
+    }
+
+    #[inline(never)]
+    fn widened_constant(&self, value: Value) -> Option<u64> {
         let inst = self.def(value)?;
         let opcode = self.func.dfg.opcode(inst);
-        if opcode == Opcode::Iconst {
-            return Some(self.func.dfg.iconst_bits(inst));
-        }
-        if !matches!(opcode, Opcode::Uextend | Opcode::Ireduce | Opcode::Sextend) {
-            return None;
-        }
         let bits = self.ty(value).bits();
         let constant = match opcode {
             Opcode::Uextend | Opcode::Ireduce if bits <= 64 => self.plain_constant(self.func.dfg.inst_args(inst)[0])?,
@@ -90,9 +94,9 @@ impl Lower<'_> {
         Some(constant & (u64::MAX >> (64 - bits)))
     }
 
+    #[inline]
     fn plain_constant(&self, value: Value) -> Option<u64> {
-        let inst = self.def(value)?;
-        (self.func.dfg.opcode(inst) == Opcode::Iconst).then(|| self.func.dfg.iconst_bits(inst))
+        self.def_as(value, Opcode::Iconst).map(|inst| self.func.dfg.iconst_bits(inst))
     }
 
     /// The integer constant a value is, sign-extended from its type.
@@ -120,7 +124,7 @@ impl Lower<'_> {
     /// Does a user need the value in a register?
     #[inline]
     pub fn has_reg(&self, value: Value) -> bool {
-        self.cx.value_regs[value] != [None.into(); 2]
+        self.cx.value_regs[value.index()] != [None.into(); 2]
     }
 
     /// Is there one use and no register yet, so that the user may do the definition itself?
@@ -190,13 +194,13 @@ impl Lower<'_> {
     /// The load that defines `value`, if `user` may do the load itself: it is the only use, it is in the same block, and
     /// nothing in between could change memory or trap before it. The caller that takes it calls [`Lower::mark_sunk`].
     pub fn sinkable_load(&self, value: Value, user: Inst) -> Option<Inst> {
-        let load = self.def(value)?;
-        let opcode = self.func.dfg.opcode(load);
+        let opcode = self.cx.needed.opcode(value)?;
         let plain =
             opcode.can_load() && opcode.has_memory_flags() && !opcode.other_side_effects() && !opcode.can_store();
         if !plain || self.uses(value) != 1 || self.has_reg(value) {
             return None;
         }
+        let load = self.def(value)?;
         if self.func.layout.inst_block(load) != self.func.layout.inst_block(user) {
             return None;
         }
@@ -284,7 +288,7 @@ impl Lower<'_> {
     #[inline]
     pub fn use_reg(&mut self, value: Value) -> VReg {
         // What costs nothing has no register of its own.
-        match self.cx.value_regs[value][0].expand() {
+        match self.cx.value_regs[value.index()][0].expand() {
             Some(vreg) => vreg,
             None => self.use_source(value),
         }
@@ -322,7 +326,7 @@ impl Lower<'_> {
 
     #[inline(always)]
     pub(super) fn use_reg_half(&mut self, value: Value, k: usize) -> VReg {
-        if let Some(vreg) = self.cx.value_regs[value][k].expand() {
+        if let Some(vreg) = self.cx.value_regs[value.index()][k].expand() {
             return vreg;
         }
         self.make_parts(value, k)
@@ -333,36 +337,38 @@ impl Lower<'_> {
         // All parts at once, so that the definition finds them all.
         let first = self.code.problem.vregs.len();
         let parts = self.new_parts(self.func.dfg.value_type(value));
-        self.note_origin(first, value);
-        self.cx.value_regs[value] = parts;
+        if self.sink.is_some() {
+            self.note_origin(first, value);
+        }
+        self.cx.value_regs[value.index()] = parts;
         parts[k].expand().expect("the value has that many parts")
     }
 
     /// New registers for a value of type `ty`.
+    #[inline(always)]
     pub(super) fn new_parts(&mut self, ty: Type) -> Parts {
         let (class, width, two) = first_part(ty);
-        let mut part = || self.code.problem.add_vreg(class, width, false).into();
-        [part(), if two { part() } else { None.into() }]
+        let low = self.code.problem.add_vreg(class, width, false);
+        let high = two.then(|| self.code.problem.add_vreg(class, width, false));
+        [low.into(), high.into()]
     }
 
     /// The registers of a value, if a user needs it in registers.
     pub(super) fn parts(&self, value: Value) -> Parts {
-        self.cx.value_regs[value]
+        self.cx.value_regs[value.index()]
     }
 
     /// The value whose register serves for `value`: what free truncations and extensions start from.
     #[inline]
     fn look_through(&self, mut value: Value) -> Value {
-        while let Some(inst) = self.def(value) {
-            let free = match self.func.dfg.opcode(inst) {
-                Opcode::Ireduce => true,
-                Opcode::Uextend => self.ty(value).bits() <= 64 && self.has_zeros(self.func.dfg.inline_arg(inst, 0)),
-                _ => false,
-            };
-            if !free {
+        while let Some(opcode @ (Opcode::Ireduce | Opcode::Uextend)) = self.cx.needed.opcode(value)
+            && let Some(inst) = self.def(value)
+        {
+            let source = self.func.dfg.inline_arg(inst, 0);
+            if opcode == Opcode::Uextend && (self.ty(value).bits() > 64 || !self.has_zeros(source)) {
                 break;
             }
-            value = self.func.dfg.inline_arg(inst, 0);
+            value = source;
         }
         value
     }
@@ -371,12 +377,11 @@ impl Lower<'_> {
     ///
     /// As the table says of its opcode; but exchanging the bytes of 16 bits may leave what is above them.
     pub fn has_zeros(&self, value: Value) -> bool {
-        let Some(inst) = self.def(value) else { return false };
-        let from = self.zeros_from[self.func.dfg.opcode(inst) as usize];
+        let Some(opcode) = self.cx.needed.opcode(value) else { return false };
+        let from = self.zeros_from[opcode as usize];
         let ty = self.ty(value);
-        from != 0
-            && (u32::from(from)..=32).contains(&ty.bits())
-            && (ty != I16 || self.func.dfg.inst(inst).memflags().is_none_or(is_little))
+        let flags = || self.def(value).and_then(|inst| self.func.dfg.inst(inst).memflags());
+        from != 0 && (u32::from(from)..=32).contains(&ty.bits()) && (ty != I16 || flags().is_none_or(is_little))
     }
 
     /// Notes, if code is verified, that the first result of `inst`, which has just been lowered, has zeros above it if the table
@@ -387,7 +392,7 @@ impl Lower<'_> {
             return;
         }
         let Some(result) = self.func.dfg.first_result(inst) else { return };
-        if let Some(vreg) = self.cx.value_regs[result][0].expand()
+        if let Some(vreg) = self.cx.value_regs[result.index()][0].expand()
             && self.ty(result).is_int()
             && self.has_zeros(result)
         {
