@@ -20,9 +20,6 @@ use kingpost_regalloc::{Block, Loc, RegClass, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 use std::ops::Range;
 
-/// Registers of each class that the head of a loop leaves free.
-const RESERVE: u32 = 3;
-
 /// A successor that runs so many times less often than the block gets fills rather than registers.
 const RARE: u64 = 8;
 
@@ -158,6 +155,7 @@ impl Fused {
                     self.pass(lower, to);
                 }
             }
+            _ if self.heads.passed.is_some() => self.refuse("an edge with more than a jump"),
             _ if self.edges.pairs.is_empty() => self.fork(lower, record, plain),
             _ => self.refuse("a branch that passes arguments"),
         }
@@ -177,13 +175,12 @@ impl Fused {
         for (reg, _) in self.loops.residents() {
             free[reg.class()] &= !reg.bit();
         }
-        let mut left = free.map(|free| free.count_ones().saturating_sub(RESERVE));
         let has_calls = lower.has_calls_since(header);
         for &param in &params {
             self.meet(lower, param);
             let value = self.state.value(param);
             let class = value.class();
-            if left[class] == 0 {
+            if free[class] == 0 {
                 self.state.value_mut(param).is_stored = true;
                 continue;
             }
@@ -195,7 +192,6 @@ impl Fused {
             self.state.touch(reg);
             let value = self.state.value_mut(param);
             (value.head_reg, value.hint) = (reg, reg);
-            left[class] -= 1;
             free[class] &= !reg.bit();
         }
         self.heads.params = params;
