@@ -492,6 +492,11 @@ impl ModuleBuffer {
         self.pools.view(&self.functions[index])
     }
 
+    /// Bytes of code of the function added last.
+    pub(crate) fn last_code_bytes(&self) -> usize {
+        self.functions.last().map_or(0, |function| function.ranges.code.len())
+    }
+
     /// Removes the last function.
     pub fn pop_function(&mut self) {
         self.functions.pop();

@@ -145,7 +145,7 @@ impl Emitter {
             .finish(head, &code.tables, &code.names, isa.branches(), module)
             .map_err(|TooLong| LowerError::TooLarge { what: "bytes of code", limit: 1 << 31 })?;
         // Only now the sizes of branches and tables are known.
-        let bytes = module.function(module.len() - 1).code.len();
+        let bytes = module.last_code_bytes();
         check_limit("bytes of code", bytes as u64, self.limits.code_bytes).inspect_err(|_| module.pop_function())
     }
 
@@ -218,11 +218,14 @@ impl Emitter {
         let problem = &code.problem;
         self.thread.clear();
         self.thread.extend(problem.blocks());
+        let rows = isa.rows();
         for block in problem.blocks().skip(1) {
             let jump = problem.terminator(block);
+            if problem.first_inst(block) != jump {
+                continue;
+            }
             let inst = &code.insts[jump];
-            let only_jump = problem.first_inst(block) == jump
-                && isa.rows()[inst.row.0 as usize].kind == RowKind::Branch
+            let only_jump = rows[usize::from(inst.row.0)].kind == RowKind::Branch
                 && problem.succs(block).len() == 1
                 && inst.extra == NO_BLOCK
                 && edits_at(&allocation.edits, jump).is_empty();
@@ -235,7 +238,11 @@ impl Emitter {
 
     /// Follows all chains of jumps.
     pub(crate) fn resolve_threads(&mut self) {
-        (0..self.thread.len()).for_each(|block| self.resolve_thread(Block::new(block)));
+        for block in (0..self.thread.len()).map(Block::new) {
+            if self.thread[block.index()] != block {
+                self.resolve_thread(block);
+            }
+        }
     }
 
     /// Follows `block`'s chain of jumps and shortens it. A ring is broken where it was entered.

@@ -134,13 +134,8 @@ impl<I: Isa> Allocated<'_, '_, I> {
                 self.encode.buffer.srcloc(srcloc);
             }
             let first_edit = self.encode.buffer.len() as u32;
-            while let Some(e) = edits.get(edit).filter(|e| e.at == inst) {
-                if are_labelled {
-                    self.sites.edit(e, self.encode.buffer.len() as u32);
-                }
-                self.encode.buffer.listing.set_origin(Origin::Edit(edit as u32));
-                self.edit(e, last);
-                edit += 1;
+            if edits.get(edit).is_some_and(|e| e.at == inst) {
+                edit = self.edits(edit, last);
             }
             self.encode.buffer.listing.set_origin(Origin::Inst(inst));
             let start = self.encode.buffer.len() as u32;
@@ -163,6 +158,23 @@ impl<I: Isa> Allocated<'_, '_, I> {
             return guess;
         }
         edits.partition_point(|edit| edit.at < inst)
+    }
+
+    /// Emits edit number `first` and those that stand before the same instruction. Returns the number behind them.
+    #[inline(never)]
+    fn edits(&mut self, first: usize, last: Inst) -> usize {
+        let edits = &self.allocation.edits[first..];
+        let at = edits[0].at;
+        let mut number = first;
+        for edit in edits.iter().take_while(|edit| edit.at == at) {
+            if self.sites.are_wanted() {
+                self.sites.edit(edit, self.encode.buffer.len() as u32);
+            }
+            self.encode.buffer.listing.set_origin(Origin::Edit(number as u32));
+            self.edit(edit, last);
+            number += 1;
+        }
+        number
     }
 
     fn edit(&mut self, edit: &Edit, last: Inst) {

@@ -13,7 +13,7 @@
 //! Cost: linear in bytes plus rounds × references.
 
 use super::tables::ENTRY_BYTES;
-use super::{BranchForms, Buffer, JumpTables, Label, Reference, Target, UNBOUND};
+use super::{BranchForms, Buffer, JumpTables, Label, Reach, Reference, Target, UNBOUND};
 use crate::compiled::{BlockEdge, FunctionHead, HandlerSite, ModuleBuffer, SymbolName};
 
 /// Rounds of growth before each shortest encoding is given up, and again before each second one.
@@ -85,33 +85,39 @@ impl Buffer {
             return Ok(());
         }
         self.moved_labels.clone_from(&self.labels);
-        for round in 0.. {
+        self.layout_tables(tables, self.bytes.len());
+        let mut round = 0;
+        while self.lengthen(forms, round / MAX_ROUNDS) {
             let growth = self.move_labels();
             if self.bytes.len() as u64 + growth > MAX_CODE_BYTES as u64 {
                 return Err(TooLong);
             }
             self.layout_tables(tables, self.bytes.len() + growth as usize);
-            if !self.lengthen(forms, round / MAX_ROUNDS) {
-                break;
-            }
+            round += 1;
         }
-        std::mem::swap(&mut self.labels, &mut self.moved_labels);
-        self.move_offsets();
+        if round > 0 {
+            std::mem::swap(&mut self.labels, &mut self.moved_labels);
+            self.move_offsets();
+        }
         Ok(())
     }
 
     /// Moves labels as far as the references before them have grown, and returns the growth of all of them.
     fn move_labels(&mut self) -> u64 {
+        let Buffer { labels, moved_labels, bound, references, .. } = self;
         let mut growth = 0u64;
-        let mut next = self.bound.iter().peekable();
-        for reference in &self.references {
-            while let Some(l) = next.next_if(|l| self.labels[l.index()] <= reference.at) {
-                self.moved_labels[l.index()] = self.labels[l.index()] + growth as u32;
+        let mut next = 0;
+        for reference in references.iter() {
+            while let Some(&label) = bound.get(next)
+                && labels[label.index()] <= reference.at
+            {
+                moved_labels[label.index()] = labels[label.index()] + growth as u32;
+                next += 1;
             }
             growth += u64::from(reference.growth);
         }
-        for l in next {
-            self.moved_labels[l.index()] = self.labels[l.index()] + growth as u32;
+        for label in &bound[next..] {
+            moved_labels[label.index()] = labels[label.index()] + growth as u32;
         }
         growth
     }
@@ -126,18 +132,9 @@ impl Buffer {
                 Target::Table(table) => self.table_offsets[table as usize],
             };
             let distance = i64::from(target) - i64::from(reference.at + shift);
-            let old = usize::from(reference.encoding);
             shift += u32::from(reference.growth);
-            let encodings = forms.encodings(reference.form);
-            let last = encodings.len() - 1;
-            let mut new = old.max(least.min(last));
-            while new < last && !(encodings[new].low..=encodings[new].high).contains(&distance) {
-                new += 1;
-            }
-            if new != old {
-                reference.encoding = new as u8;
-                reference.growth = encodings[new].bytes - reference.hole;
-                changed = true;
+            if !reference.reaches(distance) || usize::from(reference.encoding) < least {
+                changed |= reference.lengthen(distance, forms.encodings(reference.form), least);
             }
         }
         changed
@@ -225,12 +222,30 @@ const MAX_CODE_BYTES: usize = 1 << 31;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLong;
 
+impl Reference {
+    /// Takes the shortest encoding that reaches so far, but none before its own or encoding `least`. Is it another one?
+    fn lengthen(&mut self, distance: i64, encodings: &[Reach], least: usize) -> bool {
+        let (old, last) = (usize::from(self.encoding), encodings.len() - 1);
+        let mut new = old.max(least.min(last));
+        while new < last && !(encodings[new].low..=encodings[new].high).contains(&distance) {
+            new += 1;
+        }
+        self.encoding = new as u8;
+        self.growth = encodings[new].bytes - self.hole;
+        self.set_reach(encodings[new]);
+        new != old
+    }
+}
+
+/// Moves a table's ascending offsets as far as the references before them have grown.
 fn move_table<'a>(references: &[Reference], offsets: impl Iterator<Item = &'a mut u32>) {
-    let mut next = references.iter().peekable();
-    let mut growth = 0;
+    let (mut next, mut growth) = (0, 0);
     for offset in offsets {
-        while let Some(reference) = next.next_if(|r| r.at < *offset) {
+        while let Some(reference) = references.get(next)
+            && reference.at < *offset
+        {
             growth += u32::from(reference.growth);
+            next += 1;
         }
         *offset += growth;
     }
@@ -239,7 +254,6 @@ fn move_table<'a>(references: &[Reference], offsets: impl Iterator<Item = &'a mu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::buffer::{Label, Reach};
     use crate::compiled::FrameInfo;
     use kingpost_ir::TrapCode;
 

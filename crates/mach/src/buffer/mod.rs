@@ -53,12 +53,26 @@ struct Reference {
     at: u32,
     target: Target,
     form: u32,
+    /// The distances that its encoding reaches, as far as code goes.
+    low: i32,
+    high: i32,
     /// Which encoding.
     encoding: u8,
     /// Size of the hole.
     hole: u8,
     /// By how much the encoding is longer than the hole.
     growth: u8,
+}
+
+impl Reference {
+    fn reaches(&self, distance: i64) -> bool {
+        (i64::from(self.low)..=i64::from(self.high)).contains(&distance)
+    }
+
+    fn set_reach(&mut self, reach: Reach) {
+        let within = |distance: i64| distance.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        (self.low, self.high) = (within(reach.low), within(reach.high));
+    }
 }
 
 /// Four bytes to be filled with the distance to a jump table, plus an addend.
@@ -268,9 +282,12 @@ impl Buffer {
     /// Appends a reference to `target`.
     pub fn reference(&mut self, target: Target, form: u32, forms: &dyn BranchForms) {
         let at = self.at();
-        let hole = forms.encodings(form)[0].bytes;
-        self.references.push(Reference { at, target, form, encoding: 0, hole, growth: 0 });
-        self.bytes.resize(self.bytes.len() + usize::from(hole), 0);
+        let reach = forms.encodings(form)[0];
+        let mut reference = Reference { at, target, form, low: 0, high: 0, encoding: 0, hole: reach.bytes, growth: 0 };
+        reference.set_reach(reach);
+        self.references.push(reference);
+        debug_assert!(reach.bytes <= 16, "the shortest encoding is one instruction");
+        self.put_up_to_16(0, reach.bytes);
     }
 
     /// Appends a branch to `label`.
