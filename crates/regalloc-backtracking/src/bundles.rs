@@ -329,3 +329,30 @@ fn fixed_hint(problem: &Problem, live: &Liveness, vreg: VReg) -> Option<PReg> {
     let first = live.uses(vreg).iter().take(MAX_HINTS).filter(|u| u.operand().is_some());
     fixed(vreg).or_else(|| first.filter_map(|u| u.partner.expand()).find_map(fixed))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_regalloc_common::point::Position;
+
+    #[test]
+    fn segments_of_split_bundles_go_once_they_are_most_of_all() {
+        const COUNT: u32 = MIN_RETIRED as u32;
+        let mut bundles = Bundles::default();
+        let spill_set = bundles.hints.push(None);
+        let all: Vec<Bundle> = (0..3)
+            .map(|b| {
+                let positions = (b * COUNT..(b + 1) * COUNT).map(Position::new);
+                let segments = positions.map(|at| (ProgPoint::before(at), ProgPoint::after(at)));
+                bundles.segments.extend(segments.map(|(from, to)| Segment::without_uses(VReg::from_u32(b), from, to)));
+                bundles.push(b * COUNT..(b + 1) * COUNT, spill_set, 0)
+            })
+            .collect();
+        let last = bundles.segments(all[2]).to_vec();
+        bundles.retire(all[0]);
+        assert_eq!(bundles.segments.len(), 3 * MIN_RETIRED);
+        bundles.retire(all[1]);
+        assert_eq!(bundles.segments.len(), MIN_RETIRED);
+        assert_eq!(bundles.segments(all[2]), last);
+    }
+}
