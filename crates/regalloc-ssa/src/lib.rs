@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | liveness | `liveness.rs` | **result**: live values at block heads, distances to next uses |
 //! | | `next_use.rs`, `constraints.rs` | .. one walk over all operands, what it finds out besides |
+//! | | `bare_jumps.rs` | .. blocks that are passed over as edges |
 //! | coalescing | `coalescing.rs` | **result**: classes of values that share a slot and a register hint |
 //! | spilling | `spill_plan.rs` | **result**: the values in registers at block ends, and the transfers in between |
 //! | | `spilling.rs`, `register_set.rs` | .. the walk over blocks with the set of values in registers |
@@ -49,6 +50,7 @@
 
 mod allocator;
 mod assignment;
+mod bare_jumps;
 mod block_entry;
 mod class_slots;
 mod coalescing;

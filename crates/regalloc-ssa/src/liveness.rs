@@ -12,6 +12,9 @@
 //! spilling and live-range splitting for SSA-form programs*, 2009). There is one entry per block and value live at its
 //! head, and one answer per operand: what comes after it. A value is live after an operand unless that is [`DEAD`].
 //!
+//! Four of ten blocks are bare jumps, which split critical edges and pass arguments. The walk goes over such a block as over
+//! an edge; what is live at its head is read off its only successor afterwards.
+//!
 //! As there may be as many entries as blocks times values, the walks share a budget. Values met after it is used up are
 //! *far*: between blocks they are in memory, and have no entries but at their own definition.
 //!
@@ -19,9 +22,10 @@
 //!
 //! Cost: linear in operands and entries; of the entries there are at most [`ENTRIES_PER_ITEM`] per instruction and block.
 
+use crate::bare_jumps::{BareJumps, EdgeDistance, Source};
 use crate::constraints::Constraints;
-use crate::next_use::{Chain, EdgeDistance, NONE, Pass, Use, Uses};
-use crate::spill_plan::check;
+use crate::next_use::{Chain, NONE, Pass, Use, Uses};
+use crate::spill_plan::{Span, check};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Block, Freq, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
@@ -112,19 +116,23 @@ pub(crate) struct Liveness {
     pub(crate) far: Vec<bool>,
     pub(crate) steps: u64,
     pub(crate) uses: Uses,
-    /// Block by block, and by value in each; then some that are of no use.
+    pub(crate) jumps: BareJumps,
+    /// Block by block, and by value in each; last come those of bare jumps, in no order.
     entries: Vec<Entry>,
-    /// Per block, where its entries start; one more at the end.
-    starts: Vec<u32>,
+    /// Per block in order, its entries.
+    spans: Vec<Span>,
     /// Block and index in `entries`, value by value.
     entries_of: Vec<(BlockIndex, u32)>,
-    /// Per value, where its entries are among the ranges, and its share of `entries_of`.
-    spans: Vec<(u32, u32)>,
+    /// Per value, where its share of `entries_of` ends; it begins where that of the value before ends.
+    ends: Vec<u32>,
+    /// Per value, its entries among the ranges of the walk; first of them comes one of no value.
+    ranges_of: Vec<Span>,
     /// Per parameter or result of a branch, its next use.
     heads: Vec<Next>,
     // What the walk from uses to defs needs.
     walk: Walk,
-    cursors: Vec<u32>,
+    /// Per value, its entry at the bare jump at hand, or one of another value.
+    found: Vec<u32>,
     /// Values passed back to the head of a loop.
     back: Vec<VReg>,
 }
@@ -141,25 +149,19 @@ struct BlockRange {
     end: ProgPoint,
 }
 
-/// An edge into a block.
-#[derive(Clone, Copy, Debug)]
-struct Pred {
-    from: BlockIndex,
-    edge: EdgeDistance,
-}
-
 /// The walk from the uses of one value up to its def, and the ranges found for those before it.
 #[derive(Default)]
 struct Walk {
-    /// The ranges of a value are in the order in which its blocks are found, that with the def first.
+    /// The ranges of a value are in the order in which its blocks are found, that with the def first. The very first one is
+    /// of no value.
     ranges: Vec<BlockRange>,
-    /// Per block in order, the range of the value at hand.
+    /// Per block in order, the range of the value at hand, or one of a value before it.
     marks: Vec<u32>,
     /// Per block in order, the number of its entries.
     counts: Vec<u32>,
-    preds: Vec<Pred>,
-    /// Per block, where its edges in start; one more at the end.
-    pred_starts: Vec<u32>,
+    preds: Vec<Source>,
+    /// Per block, its edges in.
+    pred_spans: Vec<Span>,
     /// Ranges before this one have been passed on to the blocks before theirs.
     passed: usize,
     /// Those of them that came closer to a use since.
@@ -169,21 +171,20 @@ struct Walk {
 }
 
 impl Walk {
-    fn begin(&mut self, problem: &Problem, order: &LinearOrder) {
-        reset(&mut self.marks, order.num_blocks(), NONE);
-        reset(&mut self.counts, order.num_blocks() + 1, 0);
+    fn begin(&mut self, problem: &Problem, order: &LinearOrder, jumps: &BareJumps) {
+        reset(&mut self.marks, order.num_blocks(), 0);
+        reset(&mut self.counts, order.num_blocks(), 0);
         self.ranges.clear();
+        let next = Next::DEAD;
+        self.ranges.push(BlockRange { block: BlockIndex::FIRST, open: NONE, next, end: ProgPoint::FIRST });
         self.patience = 0;
         self.preds.clear();
-        self.pred_starts.clear();
+        self.pred_spans.clear();
         for block in order.blocks().values() {
-            self.pred_starts.push(self.preds.len() as u32);
-            self.preds.extend(problem.preds(block.block).iter().map(|&edge| {
-                let from = order.index(problem.edge(edge).from);
-                Pred { from, edge: EdgeDistance::new(problem, edge) }
-            }));
+            let start = self.preds.len() as u32;
+            self.preds.extend(problem.preds(block.block).iter().map(|&edge| jumps.source(problem, order, edge)));
+            self.pred_spans.push(Span { start, end: self.preds.len() as u32 });
         }
-        self.pred_starts.push(self.preds.len() as u32);
     }
 
     /// Adds a block of the value at hand.
@@ -205,11 +206,16 @@ impl Walk {
     /// The value is live at the end of the block `from`, and its next use is `ahead`. Its ranges begin with `first`.
     #[inline(always)]
     fn approach(&mut self, after: &mut [Next], first: usize, from: BlockIndex, ahead: Next) {
-        let i = self.marks[from.index()] as usize;
-        let Some(range) = self.ranges.get_mut(i).filter(|_| i >= first) else {
+        let mark = &mut self.marks[from.index()];
+        let i = *mark as usize;
+        if i < first {
+            *mark = self.ranges.len() as u32;
+            self.counts[from.index()] += 1;
             self.patience += PATIENCE;
-            return self.push(BlockRange { block: from, open: NONE, next: ahead, end: LIVE_OUT });
-        };
+            self.ranges.push(BlockRange { block: from, open: NONE, next: ahead, end: LIVE_OUT });
+            return;
+        }
+        let range = &mut self.ranges[i];
         range.end = LIVE_OUT;
         if let Some(after) = after.get_mut(range.open as usize) {
             after.improve(ahead);
@@ -231,9 +237,11 @@ impl Walk {
                 return;
             };
             let BlockRange { block, next, .. } = self.ranges[i];
-            for pred in self.pred_starts[block.index()]..self.pred_starts[block.index() + 1] {
-                let Pred { from, edge } = self.preds[pred as usize];
+            let Span { mut start, end } = self.pred_spans[block.index()];
+            while start < end {
+                let Source { from, edge } = self.preds[start as usize];
                 self.approach(after, first, from, next.behind(edge));
+                start += 1;
             }
         }
     }
@@ -247,6 +255,7 @@ impl Liveness {
         constraints: &mut Constraints,
     ) -> Result<(), AllocError> {
         self.steps = 0;
+        self.jumps.find(problem, order);
         self.find_uses(problem, order, constraints);
         self.walk_up(problem, order)?;
         self.sort_entries(problem, order);
@@ -257,16 +266,15 @@ impl Liveness {
     /// What is live at the head of a block, by value; parameters and results of the branch before it as well, even those
     /// that are dead.
     pub(crate) fn entries(&self, block: BlockIndex) -> &[Entry] {
-        &self.entries[self.starts[block.index()] as usize..self.starts[block.index() + 1] as usize]
+        &self.entries[self.spans[block.index()].range()]
     }
 
-    /// The entry of one value.
+    /// The entry of one value. Looks at all of a bare jump, and else at few.
     pub(crate) fn entry(&self, block: BlockIndex, vreg: VReg) -> Option<&Entry> {
-        let (start, end) = self.spans[vreg.index()];
-        if start == end {
-            return None;
-        }
         let entries = self.entries(block);
+        if self.jumps.are[block.index()] {
+            return entries.iter().find(|entry| entry.vreg == vreg);
+        }
         entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok().map(|i| &entries[i])
     }
 
@@ -292,9 +300,10 @@ impl Liveness {
 
     /// The live ranges of a value that is not far, ascending: one per block.
     pub(crate) fn ranges(&self, order: &LinearOrder, vreg: VReg) -> impl DoubleEndedIterator<Item = PointRange> {
-        let (v, (start, end)) = (vreg.index(), self.spans[vreg.index()]);
+        let v = vreg.index();
         let own = Some(PointRange::new(self.def[v], self.def_end[v].min(order.block(self.def_block[v]).stop())));
-        let entries = self.entries_of[start as usize..end as usize].iter().map(|&(block, i)| {
+        let start = v.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let entries = self.entries_of[start as usize..self.ends[v] as usize].iter().map(|&(block, i)| {
             let block = order.block(block);
             PointRange::new(block.start(), self.entries[i as usize].end.min(block.stop()))
         });
@@ -311,9 +320,10 @@ impl Liveness {
     /// what is passed back to the head of a loop, which is not known to be used soon until all have been visited.
     fn walk_up(&mut self, problem: &Problem, order: &LinearOrder) -> Result<(), AllocError> {
         let values = problem.vregs.len();
-        self.walk.begin(problem, order);
+        self.walk.begin(problem, order, &self.jumps);
         reset(&mut self.far, values, false);
-        reset(&mut self.spans, values, (0, 0));
+        reset(&mut self.ranges_of, values, Span::default());
+        self.found.resize(values.max(self.found.len()), 0);
         reset(&mut self.heads, values, Next::DEAD);
         self.back.clear();
         let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.num_blocks());
@@ -404,13 +414,14 @@ impl Liveness {
         self.def_end[v] = def.end;
         // A value defined at a head has an entry there.
         self.walk.counts[def.block.index()] -= u32::from(!is_at_head);
-        self.spans[v] = (first as u32 + u32::from(!is_at_head), self.walk.ranges.len() as u32);
+        let start = first as u32 + u32::from(!is_at_head);
+        self.ranges_of[v] = Span { start, end: self.walk.ranges.len() as u32 };
     }
 
     /// What an argument that is passed back finds at the head of the loop is known now.
     fn pass_back(&mut self, vreg: VReg) {
         let v = vreg.index();
-        let (start, end) = self.spans[v];
+        let Span { start, end } = self.ranges_of[v];
         let first = start - u32::from(!self.def[v].is_before());
         for i in first..end {
             self.walk.marks[self.walk.ranges[i as usize].block.index()] = i;
@@ -428,10 +439,10 @@ impl Liveness {
     fn pass(&mut self, vreg: VReg, first: usize) -> bool {
         let mut leads_back = false;
         let mut next = self.uses.chains[vreg.index()].pass;
-        while let Some(&Pass { param, from, edge, other }) = self.uses.passes.get(next as usize) {
+        while let Some(&Pass { param, from, source, other }) = self.uses.passes.get(next as usize) {
             leads_back |= self.def_block[param.index()] <= from;
-            let ahead = self.heads[param.index()].passed(edge);
-            self.walk.approach(&mut self.after, first, from, ahead);
+            let ahead = self.heads[param.index()].passed(source.edge);
+            self.walk.approach(&mut self.after, first, source.from, ahead);
             self.steps += 1;
             next = other;
         }
@@ -440,39 +451,97 @@ impl Liveness {
 
     /// Entries by block and, within one, by value.
     fn sort_entries(&mut self, problem: &Problem, order: &LinearOrder) {
-        std::mem::swap(&mut self.starts, &mut self.walk.counts);
-        let (starts, ranges) = (&mut self.starts[..], &self.walk.ranges[..]);
-        add_up(starts);
-        // Neither list shrinks, so that it is not filled again and again.
+        let (ranges, counts) = (&self.walk.ranges[..], &self.walk.counts[..]);
+        self.spans.clear();
+        let mut len = 0;
+        for &count in counts {
+            self.spans.push(Span { start: len, end: len });
+            len += count;
+        }
+        // The list does not shrink before it is filled, so that it is not written twice.
         let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: ProgPoint::FIRST };
-        self.entries.resize(ranges.len().max(self.entries.len()), blank);
-        self.entries_of.resize(self.entries.len(), (BlockIndex::FIRST, 0));
-        let (entries, entries_of) = (&mut self.entries[..], &mut self.entries_of[..]);
-        for (vreg, &(start, end)) in problem.vregs.keys().zip(&self.spans) {
-            for range in &ranges[start as usize..end as usize] {
-                let at = &mut starts[range.block.index()];
+        self.entries.resize(self.entries.len().max(len as usize), blank);
+        let (entries, spans) = (&mut self.entries[..], &mut self.spans[..]);
+        for (vreg, span) in problem.vregs.keys().zip(&self.ranges_of) {
+            for range in &ranges[span.range()] {
+                let at = &mut spans[range.block.index()].end;
                 entries[*at as usize] = Entry { vreg, next: range.next, end: range.end };
                 *at += 1;
             }
         }
-        shift(starts);
-        self.cursors.clear();
-        self.cursors.extend(self.spans.iter().map(|span| span.0));
-        let cursors = &mut self.cursors[..];
-        for (block, range) in order.indices().zip(starts.windows(2)) {
-            for (i, entry) in (range[0]..).zip(&entries[range[0] as usize..range[1] as usize]) {
-                let at = &mut cursors[entry.vreg.index()];
-                entries_of[*at as usize] = (block, i);
-                *at += 1;
+        self.entries.truncate(len as usize);
+        for index in order.indices() {
+            if self.jumps.are[index.index()] {
+                self.add_bare_jump(problem, order, index);
             }
         }
+        self.index_entries(order);
+    }
+
+    /// Entries by value and, of each, by block.
+    fn index_entries(&mut self, order: &LinearOrder) {
+        let (ends, entries) = (&mut self.ends, &self.entries[..]);
+        reset(ends, self.ranges_of.len(), 0);
+        for entry in entries {
+            ends[entry.vreg.index()] += 1;
+        }
+        let mut start = 0;
+        for end in ends.iter_mut() {
+            start += std::mem::replace(end, start);
+        }
+        // The list does not shrink, so that it is not filled again and again.
+        self.entries_of.resize(entries.len().max(self.entries_of.len()), (BlockIndex::FIRST, 0));
+        let (ends, entries_of) = (&mut ends[..], &mut self.entries_of[..]);
+        for (block, span) in order.indices().zip(&self.spans) {
+            for (i, entry) in (span.start..).zip(&entries[span.range()]) {
+                let end = &mut ends[entry.vreg.index()];
+                entries_of[*end as usize] = (block, i);
+                *end += 1;
+            }
+        }
+    }
+
+    /// What is live at the head of a bare jump: what is at that of its successor, and what it passes.
+    fn add_bare_jump(&mut self, problem: &Problem, order: &LinearOrder, index: BlockIndex) {
+        let edge = problem.succs(order.block(index).block)[0];
+        let to = order.index(problem.edge(edge).to);
+        let distance = EdgeDistance::new(problem, edge);
+        let (start, args) = (self.entries.len(), problem.edge_args(edge));
+        let span = self.spans[to.index()].range();
+        if args.is_empty() {
+            self.entries.extend_from_within(span);
+            for entry in &mut self.entries[start..] {
+                (entry.next, entry.end) = (entry.next.behind(distance), LIVE_OUT);
+            }
+        } else {
+            for i in span {
+                let Entry { vreg, next, .. } = self.entries[i];
+                if !self.is_defined_at_head(vreg, to) {
+                    self.add_at_bare_jump(vreg, next.behind(distance));
+                }
+            }
+        }
+        for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(args) {
+            let next = self.heads[param.index()].passed(distance);
+            let known = self.entries[start..].get_mut((self.found[arg.index()] as usize).wrapping_sub(start));
+            if let Some(entry) = known.filter(|entry| entry.vreg == arg) {
+                entry.next.improve(next);
+            } else if !self.far[arg.index()] {
+                self.add_at_bare_jump(arg, next);
+            }
+        }
+        self.spans[index.index()] = Span { start: start as u32, end: self.entries.len() as u32 };
+    }
+
+    fn add_at_bare_jump(&mut self, vreg: VReg, next: Next) {
+        self.found[vreg.index()] = self.entries.len() as u32;
+        self.entries.push(Entry { vreg, next, end: LIVE_OUT });
     }
 
     /// Plants a fault: the value is not live at the head of a block.
     #[cfg(test)]
     pub(crate) fn forget(&mut self, block: BlockIndex, vreg: VReg) {
-        let range = self.starts[block.index()] as usize..self.starts[block.index() + 1] as usize;
-        let entry = self.entries[range].iter_mut().find(|entry| entry.vreg == vreg);
+        let entry = self.entries[self.spans[block.index()].range()].iter_mut().find(|entry| entry.vreg == vreg);
         entry.expect("a live value").next = Next::DEAD;
     }
 
@@ -549,18 +618,4 @@ fn live_at_head(problem: &Problem, block: Block, live: &[BTreeSet<VReg>]) -> BTr
 pub(crate) fn reset<T: Clone>(table: &mut Vec<T>, len: usize, value: T) {
     table.clear();
     table.resize(len, value);
-}
-
-/// Turns counts into starts.
-fn add_up(starts: &mut [u32]) {
-    let mut start = 0;
-    for count in starts {
-        start += std::mem::replace(count, start);
-    }
-}
-
-/// Undoes that filling moved each start to the start of the next.
-fn shift(starts: &mut [u32]) {
-    starts.rotate_right(1);
-    starts[0] = 0;
 }

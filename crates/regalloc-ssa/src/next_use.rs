@@ -5,11 +5,12 @@
 //!     v2 = load v0     what follows the load's v0 is open until the blocks behind this one are known
 //! ```
 
+use crate::bare_jumps::Source;
 use crate::constraints::Constraints;
-use crate::liveness::{AWAY, Liveness, Next, reset, scaled};
+use crate::liveness::{Liveness, Next, reset, scaled};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{Constraint, Edge, InstFlags, Operand, Pos, Problem, Shape, VReg};
+use kingpost_regalloc::{Constraint, InstFlags, Operand, Pos, Problem, Shape, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 
@@ -21,9 +22,9 @@ pub(crate) struct Use {
     pub(crate) block: BlockIndex,
     /// Where the live range ends if the value is not live-out.
     pub(crate) end: ProgPoint,
-    /// The first use; dead if only an edge reads the value.
+    /// The first use.
     pub(crate) next: Next,
-    /// Index of the operand that uses it last, or [`NONE`].
+    /// Index of the operand that uses it last.
     pub(crate) open: u32,
     /// Index of the value's use in a later block, or [`NONE`].
     pub(crate) later: u32,
@@ -34,27 +35,9 @@ pub(crate) struct Use {
 pub(crate) struct Pass {
     pub(crate) param: VReg,
     pub(crate) from: BlockIndex,
-    pub(crate) edge: EdgeDistance,
+    pub(crate) source: Source,
     /// Index of another edge that reads the value, or [`NONE`].
     pub(crate) other: u32,
-}
-
-/// The distance from the head of a block over one of its edges.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct EdgeDistance {
-    /// Instructions of the block, and how much farther away than that what is used behind the edge is.
-    pub(crate) distance: u32,
-    /// How often it is taken.
-    pub(crate) freq: u32,
-}
-
-impl EdgeDistance {
-    pub(crate) fn new(problem: &Problem, edge: Edge) -> EdgeDistance {
-        let data = problem.edge(edge);
-        let away = problem.freq(data.to).0.saturating_mul(3) < problem.freq(data.from).0;
-        let distance = problem.insts(data.from).len() as u32 + if away { AWAY } else { 0 };
-        EdgeDistance { distance, freq: scaled(data.freq) }
-    }
 }
 
 /// What is known of a value in the block at hand.
@@ -132,12 +115,10 @@ impl Uses {
         seen
     }
 
-    /// An edge out of the block reads the value.
-    fn pass(&mut self, vreg: VReg, param: VReg, from: BlockIndex, edge: EdgeDistance) {
-        self.seen(vreg, from);
-        self.read.push(vreg);
+    /// An edge out of the block reads the value, and has it live there.
+    fn pass(&mut self, vreg: VReg, param: VReg, from: BlockIndex, source: Source) {
         let pass = &mut self.chains[vreg.index()].pass;
-        self.passes.push(Pass { param, from, edge, other: *pass });
+        self.passes.push(Pass { param, from, source, other: *pass });
         *pass = self.passes.len() as u32 - 1;
     }
 
@@ -167,7 +148,7 @@ impl Liveness {
         self.after.resize(problem.num_operands().max(self.after.len()), Next::DEAD);
         self.uses.begin(values);
         for (index, block) in order.blocks().iter().rev() {
-            self.find_uses_in(problem, index, block, constraints);
+            self.find_uses_in(problem, order, index, block, constraints);
         }
         for edge in problem.edges() {
             for &vreg in problem.edge_defs(edge) {
@@ -182,6 +163,7 @@ impl Liveness {
     fn find_uses_in(
         &mut self,
         problem: &Problem,
+        order: &LinearOrder,
         index: BlockIndex,
         block: &OrderedBlock,
         constraints: &mut Constraints,
@@ -189,10 +171,10 @@ impl Liveness {
         for &edge in problem.succs(block.block) {
             let args = problem.edge_args(edge);
             if !args.is_empty() {
-                let distance = EdgeDistance::new(problem, edge);
+                let source = self.jumps.source(problem, order, edge);
                 for (&arg, &param) in args.iter().zip(problem.params(problem.edge(edge).to)) {
                     constraints.flow(arg, param);
-                    self.uses.pass(arg, param, index, distance);
+                    self.uses.pass(arg, param, index, source);
                 }
             }
         }

@@ -140,23 +140,26 @@ impl RegisterHints {
 
     fn find_boundaries(&mut self, input: &Input, plan: &SpillPlan) {
         reset(&mut self.numbers, input.problem.vregs.len(), END);
-        self.groups.clear();
-        self.members.clear();
+        let RegisterHints { numbers, groups, members, .. } = self;
+        groups.clear();
+        members.clear();
         for (index, block) in input.order.blocks() {
-            let freq = scaled(block.freq);
-            let [head, end] = [Boundary::head(index), Boundary::end(index)];
-            for (boundary, members) in [(head, plan.entry(index)), (end, plan.exit(index))] {
-                for &vreg in members {
+            let freq = u64::from(scaled(block.freq));
+            let ends = [(Boundary::head(index), plan.entry(index)), (Boundary::end(index), plan.exit(index))];
+            for (boundary, values) in ends {
+                for (at, &vreg) in (members.len() as u32..).zip(values) {
                     let class = input.classes.class(vreg);
-                    let number = &mut self.numbers[class.index()];
-                    if *number == END {
-                        *number = self.groups.len() as u32;
-                        self.groups.push(Group { class, freq: 0, member: END, fixed: END });
-                    }
-                    let group = &mut self.groups[*number as usize];
-                    group.freq += u64::from(freq);
-                    let other = std::mem::replace(&mut group.member, self.members.len() as u32);
-                    self.members.push(Member { boundary, vreg, other });
+                    let number = &mut numbers[class.index()];
+                    let group = match groups.get_mut(*number as usize) {
+                        Some(group) => group,
+                        None => {
+                            *number = groups.len() as u32;
+                            groups.push(Group { class, freq: 0, member: END, fixed: END });
+                            &mut groups[*number as usize]
+                        }
+                    };
+                    group.freq += freq;
+                    members.push(Member { boundary, vreg, other: std::mem::replace(&mut group.member, at) });
                 }
             }
         }

@@ -24,7 +24,7 @@ pub(crate) struct Value {
     pub(crate) read_by: u32,
     /// One plus its index among the values in registers, or 0. Registers are far fewer.
     index: u16,
-    /// Index of its class.
+    /// Index of its class, 0 or 1.
     pub(crate) class: u8,
     /// The callee-saved register that its interval in registers is counted for, or [`NOT_COUNTED`].
     pub(crate) saved_index: u8,
@@ -105,7 +105,7 @@ impl RegisterSet {
         let value = &mut self.values[vreg.index()];
         value.saved_index = NOT_COUNTED;
         value.is_clean = is_clean;
-        let members = &mut self.members[usize::from(value.class)];
+        let members = &mut self.members[usize::from(value.class & 1)];
         members.push(vreg);
         value.index = members.len() as u16;
     }
@@ -114,7 +114,7 @@ impl RegisterSet {
     pub(crate) fn remove(&mut self, vreg: VReg) {
         let value = &mut self.values[vreg.index()];
         let index = std::mem::take(&mut value.index);
-        let members = &mut self.members[usize::from(value.class)];
+        let members = &mut self.members[usize::from(value.class & 1)];
         if let Some(last) = members.pop().filter(|&last| last != vreg) {
             members[usize::from(index) - 1] = last;
             self.values[last.index()].index = index;

@@ -45,13 +45,14 @@ impl Spilling {
         let operands = &input.problem.all_operands()[step.operands.clone()];
         let after = &input.live.after[step.operands.clone()];
         let (mut needed, mut is_missing) = (self.set.counts(), false);
+        let values = &mut self.set.values[..];
         for (operand, &next) in operands.iter().zip(after) {
-            let value = &mut self.set.values[operand.vreg().index()];
+            let value = &mut values[operand.vreg().index()];
             value.next = next;
             if operand.is_use() {
                 is_missing |= !value.is_member();
             } else if !value.is_deferrable || next.freq > now.here {
-                needed[usize::from(value.class)] += 1;
+                needed[usize::from(value.class & 1)] += 1;
             }
         }
         let settled = self.saved.settled;
@@ -63,12 +64,14 @@ impl Spilling {
             return false;
         }
         for (operand, next) in operands.iter().zip(after) {
-            let value = &mut self.set.values[operand.vreg().index()];
             if operand.is_use() {
-                if next.is_dead() && value.is_member() {
+                if next.is_dead() && self.set.contains(operand.vreg()) {
                     self.set.remove(operand.vreg());
                 }
-            } else if value.is_deferrable && next.freq <= now.here {
+                continue;
+            }
+            let value = &mut self.set.values[operand.vreg().index()];
+            if value.is_deferrable && next.freq <= now.here {
                 (value.is_deferred, value.is_spilled) = (true, true);
             } else if !next.is_dead() {
                 self.set.add(operand.vreg(), false);

@@ -177,6 +177,9 @@ impl Spilling {
         let here = scaled(input.order.block(index).freq);
         for (pos, step) in (0..).zip(problem.walk(block)) {
             let now = At { inst: step.inst, pos, here };
+            if step.operands.is_empty() && step.shape != Shape::Constrained && self.set.has_room(0, self.saved.limits) {
+                continue;
+            }
             if step.shape == Shape::Constrained || !self.serve_settled(input, &step, now) {
                 self.instruction(input, &step, now)?;
             }
@@ -194,9 +197,10 @@ impl Spilling {
     /// Notes the values in registers.
     pub(crate) fn save_set(&mut self) -> crate::spill_plan::Span {
         let start = self.plan.pool.len() as u32;
-        for members in &self.set.members {
-            self.plan.pool.extend_from_slice(members);
-            self.plan.pool_clean.extend(members.iter().map(|vreg| self.set.values[vreg.index()].is_clean));
+        let values = &self.set.values[..];
+        for members in self.set.members.iter().filter(|members| !members.is_empty()) {
+            self.plan.pool.extend(members);
+            self.plan.pool_clean.extend(members.iter().map(|vreg| values[vreg.index()].is_clean));
         }
         let end = self.plan.pool.len() as u32;
         self.steps += u64::from(end - start);

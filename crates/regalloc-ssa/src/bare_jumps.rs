@@ -1,0 +1,77 @@
+//! Bare jumps: blocks that split critical edges and pass arguments, four of ten. Liveness goes over them as over edges.
+//!
+//! ```text
+//! b1: ..; branch -> b2, b3
+//! b2: branch -> b4(v1)         b2 is a bare jump: b1 is the source of both edges to b4
+//! ```
+
+use crate::liveness::{AWAY, scaled};
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::{Edge, Problem};
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+
+/// The distance from the head of a block over one of its edges.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EdgeDistance {
+    /// Instructions of the block, and how much farther away than that what is used behind the edge is.
+    pub(crate) distance: u32,
+    /// How often it is taken.
+    pub(crate) freq: u32,
+}
+
+impl EdgeDistance {
+    pub(crate) fn new(problem: &Problem, edge: Edge) -> EdgeDistance {
+        let data = problem.edge(edge);
+        let away = problem.freq(data.to).0.saturating_mul(3) < problem.freq(data.from).0;
+        let distance = problem.insts(data.from).len() as u32 + if away { AWAY } else { 0 };
+        EdgeDistance { distance, freq: scaled(data.freq) }
+    }
+
+    /// The distance from the head of the block before over both edges.
+    fn after(self, before: EdgeDistance) -> EdgeDistance {
+        EdgeDistance { distance: self.distance + before.distance, freq: self.freq.min(before.freq) }
+    }
+}
+
+/// Where an edge comes from, seen over a bare jump.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source {
+    pub(crate) from: BlockIndex,
+    pub(crate) edge: EdgeDistance,
+}
+
+/// The bare jumps of a problem.
+#[derive(Default)]
+pub(crate) struct BareJumps {
+    /// Per block in order: is it one?
+    pub(crate) are: Vec<bool>,
+}
+
+impl BareJumps {
+    pub(crate) fn find(&mut self, problem: &Problem, order: &LinearOrder) {
+        self.are.clear();
+        self.are.extend(order.indices().map(|index| is_bare_jump(problem, order, index)));
+    }
+
+    /// Where an edge comes from.
+    pub(crate) fn source(&self, problem: &Problem, order: &LinearOrder, edge: Edge) -> Source {
+        let last = order.index(problem.edge(edge).from);
+        let distance = EdgeDistance::new(problem, edge);
+        match order.block(last).inherits {
+            Some((before, from)) if self.are[last.index()] => {
+                Source { from, edge: distance.after(EdgeDistance::new(problem, before)) }
+            }
+            _ => Source { from: last, edge: distance },
+        }
+    }
+}
+
+/// Is the block nothing but a jump to a block with several edges in, and does it go on where its only predecessor ended?
+fn is_bare_jump(problem: &Problem, order: &LinearOrder, index: BlockIndex) -> bool {
+    let block = order.block(index);
+    let (1, Some((before, _))) = (block.num_insts(), block.inherits) else { return false };
+    let &[edge] = problem.succs(block.block) else { return false };
+    order.block(order.index(problem.edge(edge).to)).inherits.is_none()
+        && problem.edge_defs(before).is_empty()
+        && problem.operands(problem.terminator(block.block)).is_empty()
+}
