@@ -29,7 +29,9 @@ fn masks(regs: &[Reg]) -> Masks {
 impl Fused {
     /// Serves a plain instruction. Without `can_evict` there are registers enough.
     pub(crate) fn plain(&mut self, lower: &mut Lower<'_>, record: &Record, shape: PlainOperands, can_evict: bool) {
-        let (mut vregs, mut regs) = ([VReg::from_u32(0); PlainOperands::MOST], [Reg::NONE; PlainOperands::MOST]);
+        // The last one is that which the tied use is copied from.
+        let mut regs = [Reg::NONE; PlainOperands::MOST + 1];
+        let mut vregs = [VReg::from_u32(0); PlainOperands::MOST];
         let operands = &lower.operands()[range(record)];
         let count = operands.len().min(PlainOperands::MOST);
         vregs.iter_mut().zip(operands).for_each(|(vreg, operand)| *vreg = operand.vreg());
@@ -63,6 +65,7 @@ impl Fused {
                 } else if read.reg != def {
                     let (from, to) = (self.registers.preg(read.reg), self.registers.preg(def));
                     copy = Some(EditKind::Move { from, to, width: read.width });
+                    regs[PlainOperands::MOST] = read.reg;
                 }
                 regs[tied] = def;
                 missing &= !(1 << tied);
