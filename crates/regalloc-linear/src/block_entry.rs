@@ -266,17 +266,21 @@ impl Scan<'_, '_> {
         };
         // A parameter that is live after the fixed operand has to leave the register there.
         let is_hint_kept =
-            self.values.end(param) <= ProgPoint::before(hint_at.next()) && self.is_kept_until(param, hint, hint_at);
+            || self.values.end(param) <= ProgPoint::before(hint_at.next()) && self.is_kept_until(param, hint, hint_at);
         let is_open = |other: Reg| {
             !other.is_none()
                 && other.class() == self.values[param].class()
                 && !other.is_in(&self.scan.occupancy.held)
                 && !self.is_unsaved(other)
-                && (other != hint || is_hint_kept)
+                && (other != hint || is_hint_kept())
         };
+        let mut others = [hint, most].into_iter().filter(|&other| other != reg && is_open(other)).peekable();
+        if others.peek().is_none() {
+            return reg;
+        }
         let mut best = (benefit(reg), reg);
-        for other in [hint, most] {
-            if other != reg && is_open(other) && benefit(other) > best.0 {
+        for other in others {
+            if benefit(other) > best.0 {
                 best = (benefit(other), other);
             }
         }

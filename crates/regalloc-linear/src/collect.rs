@@ -321,6 +321,8 @@ pub(crate) struct ClobberPoint {
     pub(crate) early: Masks,
     /// Registers of fixed operands at the late point.
     pub(crate) late: Masks,
+    /// The frequencies of this one and all later ones that clobber registers, added up.
+    calls_from: u64,
 }
 
 /// Clobber points of one problem, and instructions and values to be looked at again.
@@ -334,8 +336,6 @@ pub(crate) struct Constraints {
     pub(crate) needs_slots: Vec<VReg>,
     /// Ascending by position.
     pub(crate) clobber_points: Vec<ClobberPoint>,
-    /// By clobber point: the frequencies of it and all later ones that clobber registers, added up.
-    calls_from: Vec<u64>,
 }
 
 impl Constraints {
@@ -359,19 +359,17 @@ impl Constraints {
 
     fn weigh_calls(&mut self, order: &LinearOrder) {
         let mut sum = 0u64;
-        self.calls_from.clear();
-        for clobber_point in &self.clobber_points {
+        for clobber_point in &mut self.clobber_points {
             if clobber_point.clobbers != ClobberId::NONE {
                 sum = sum.saturating_add(order.freq_at(clobber_point.position).0);
             }
-            self.calls_from.push(sum);
+            clobber_point.calls_from = sum;
         }
-        self.calls_from.reverse();
     }
 
     /// The frequencies of the clobber point at `index` and all later ones that clobber registers, added up.
     pub(crate) fn calls_from(&self, index: usize) -> u64 {
-        self.calls_from.get(index).copied().unwrap_or(0)
+        self.clobber_points.get(index).map_or(0, |clobber_point| clobber_point.calls_from)
     }
 
     /// An edge passes `arg` to `param`, of which all later uses are known, as blocks come backwards.
@@ -404,7 +402,8 @@ impl Constraints {
 
     /// The instruction at `position` is a clobber point; it is not one yet.
     pub(crate) fn clobber_point(&mut self, position: Position, clobbers: ClobberId, safepoint: bool) {
-        self.clobber_points.push(ClobberPoint { position, clobbers, safepoint, early: [0; 2], late: [0; 2] });
+        let (early, late) = ([0; 2], [0; 2]);
+        self.clobber_points.push(ClobberPoint { position, clobbers, safepoint, early, late, calls_from: 0 });
     }
 
     /// An operand fixed to `reg`; `at` has the position of its instruction, its clobbers, and whether it is a safepoint.

@@ -14,14 +14,16 @@
 //!
 //! - All constraints of one instruction are met together (`assign_operands.rs`), as a small assignment problem, so that
 //!   splitting needs no minimal intervals and always ends: each instruction is visited once.
-//! - A split interval ends with the run of adjacent blocks it is live in. The registers at a block's entry are those at the
-//!   end of one of its predecessors, however far away that is in the order (Traub, Holloway and Smith, *Quality and speed in
-//!   linear-scan register allocation*, 1998). So there are no inactive intervals to test against.
+//! - The registers at a block's entry are those at the end of one of its predecessors, however far away that is in the
+//!   order (Traub, Holloway and Smith, *Quality and speed in linear-scan register allocation*, 1998); a split interval ends
+//!   where its value is in another place there than at the end of the block before. So there are no inactive intervals to
+//!   test against.
 //! - A value spilled inside a loop in which it was not used is split at the loop's header in retrospect: the optimal split
 //!   position. A value used in a loop that was spilled before is reloaded at the header if a register is free there.
 //!
 //! Needs live ranges, hints and clobber points; leaves split intervals, the moves of each gap, and the intervals at the
-//! heads and ends of blocks, which resolution compares. Cost: linear in operands, times registers where one must be evicted; the matchings of last resort share a budget.
+//! heads and ends of blocks, which resolution compares. Cost: linear in operands, times registers where one must be evicted;
+//! the matchings of last resort share a budget.
 
 use crate::assign_operands::OperandAssignment;
 use crate::collect::Constraints;

@@ -222,6 +222,11 @@ impl ParallelMoves {
         if self.is_hard || self.moves.len() > MOST_IN_ORDER {
             return false;
         }
+        if let [only] = &self.moves[..] {
+            out.extend(only.edit());
+            self.clear();
+            return true;
+        }
         let start = out.len();
         let edits_to = |in_reg: bool| self.moves.iter().filter(move |m| m.to.as_reg().is_some() == in_reg);
         out.extend(edits_to(false).filter_map(Move::edit));
