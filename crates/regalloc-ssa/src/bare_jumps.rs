@@ -1,4 +1,5 @@
-//! Bare jumps: blocks that split critical edges and pass arguments, four of ten. Liveness goes over them as over edges.
+//! Bare jumps: blocks that split critical edges and pass arguments, four of ten. Liveness goes over them as over edges;
+//! spilling and colouring, where nothing can happen at them, only note which values in registers are live there.
 //!
 //! ```text
 //! b1: ..; branch -> b2, b3
@@ -7,7 +8,7 @@
 
 use crate::liveness::{AWAY, scaled};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Edge, Problem};
+use kingpost_regalloc::{Edge, Problem, Shape};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 
 /// The distance from the head of a block over one of its edges.
@@ -71,7 +72,9 @@ fn is_bare_jump(problem: &Problem, order: &LinearOrder, index: BlockIndex) -> bo
     let block = order.block(index);
     let (1, Some((before, _))) = (block.num_insts(), block.inherits) else { return false };
     let &[edge] = problem.succs(block.block) else { return false };
+    let jump = problem.terminator(block.block);
     order.block(order.index(problem.edge(edge).to)).inherits.is_none()
         && problem.edge_defs(before).is_empty()
-        && problem.operands(problem.terminator(block.block)).is_empty()
+        && problem.operands(jump).is_empty()
+        && problem.shape(jump) == Shape::Plain
 }

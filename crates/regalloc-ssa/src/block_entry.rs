@@ -7,7 +7,7 @@
 //! Cost: linear in the values in registers at the ends of predecessors, and arguments times registers.
 
 use crate::coloring::{Coloring, Input};
-use crate::spill_plan::Placement;
+use crate::spill_plan::{Placement, Span};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Edge, PReg, PRegSet, VReg};
 use kingpost_regalloc_common::edge_sites::Majority;
@@ -19,6 +19,34 @@ const JUMP_WEIGHT: u64 = 3;
 const HINT_SHARE: u64 = 4;
 
 impl Coloring {
+    /// Passes over a bare jump at which no value is moved and none has a label: of the values in registers where its
+    /// predecessor ended those stay that are live. Returns whether it is one. The register map is left as it was, since
+    /// no block goes on where a bare jump ended.
+    pub(crate) fn pass_bare_jump(&mut self, input: &Input, index: BlockIndex) -> bool {
+        let block = input.order.block(index);
+        let Some((_, from)) = block.inherits.filter(|_| input.live.jumps.are[index.index()]) else { return false };
+        if self.labels.any() || self.has_transfer(input.problem.terminator(block.block)) {
+            return false;
+        }
+        let entries = input.live.entries(index);
+        let values = &mut self.map.values[..];
+        for entry in entries {
+            values[entry.vreg.index()].live_at = index.into();
+        }
+        self.steps += entries.len() as u64;
+        let start = self.assignment.pool.len() as u32;
+        for i in self.assignment.exits[from.index()].range() {
+            let resident = self.assignment.pool[i];
+            if values[resident.0.index()].live_at == index.into() {
+                self.assignment.pool.push(resident);
+            }
+        }
+        let exit = Span { start, end: self.assignment.pool.len() as u32 };
+        self.assignment.exits[index.index()] = exit;
+        debug_assert_eq!(input.spills.exit(index).len(), exit.range().len(), "{index} ends as planned");
+        true
+    }
+
     /// Starts a block: fills the register map and the next uses at its head.
     #[inline(never)]
     pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex, out: &mut Allocation) {

@@ -71,6 +71,9 @@ impl Coloring {
     pub(crate) fn run(&mut self, input: &Input, out: &mut Allocation) -> Result<(), AllocError> {
         self.begin(input);
         for (index, block) in input.order.blocks() {
+            if self.pass_bare_jump(input, index) {
+                continue;
+            }
             let start = self.assignment.edits.len() as u32;
             self.enter(input, index, out);
             for (step, position) in input.problem.walk(block.block).zip(block.positions()) {
@@ -104,7 +107,7 @@ impl Coloring {
     #[inline]
     fn instruction(&mut self, input: &Input, step: &Step, out: &mut Allocation) -> Result<(), AllocError> {
         let is_usual = step.shape < Shape::Constrained && !step.flags.has(InstFlags::REMAT);
-        if !is_usual || self.transfer_at == Some(step.inst) {
+        if !is_usual || self.has_transfer(step.inst) {
             return self.unusual_instruction(input, step, out);
         }
         self.unconstrained(input, step, out);
@@ -117,7 +120,7 @@ impl Coloring {
         let &Step { inst, flags, .. } = step;
         self.note_next_uses(input, step.operands.clone());
         let mut is_constrained = step.shape == Shape::Constrained;
-        if self.transfer_at == Some(inst) {
+        if self.has_transfer(inst) {
             let mut transfers = input.plan.transfers[self.transfer..].iter().take_while(|transfer| transfer.0 == inst);
             is_constrained |= transfers.any(|transfer| transfer.2 == Transfer::Begin);
             self.transfer(input, inst, is_constrained, out)?;
@@ -140,6 +143,12 @@ impl Coloring {
         for (operand, &after) in input.problem.all_operands()[range.clone()].iter().zip(&input.live.after[range]) {
             self.map.values[operand.vreg().index()].next = after;
         }
+    }
+
+    /// Is the next transfer of the plan one of this instruction?
+    #[inline]
+    pub(crate) fn has_transfer(&self, inst: Inst) -> bool {
+        self.transfer_at == Some(inst)
     }
 
     fn find_transfer(&mut self, input: &Input) {

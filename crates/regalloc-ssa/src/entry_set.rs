@@ -7,6 +7,7 @@
 use crate::liveness::{Next, scaled};
 use crate::register_set::NOT_COUNTED;
 use crate::spill_instruction::At;
+use crate::spill_plan::Span;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Edge, RegClass, VReg};
@@ -65,6 +66,37 @@ impl Scratch {
 }
 
 impl Spilling {
+    /// Passes over a bare jump ahead: of the values in registers where its predecessor ended those stay that are live.
+    /// Returns the values at its end, or `None` if it is no such jump or registers may be too few for them, as they may
+    /// where some have been closed since. The values at hand are left as they were, since no block goes on where a bare
+    /// jump ended.
+    pub(crate) fn pass_bare_jump(&mut self, input: &Input, index: BlockIndex) -> Option<Span> {
+        let block = input.order.block(index);
+        let (_, from) = block.inherits.filter(|_| input.live.jumps.are[index.index()])?;
+        let edge = input.problem.succs(block.block)[0];
+        let found = self.plan.exits[from.index()]?.range();
+        let leads_back = input.order.index(input.problem.edge(edge).to) <= index;
+        if leads_back || self.saved.limits.iter().any(|&limit| found.len() > limit) {
+            return None;
+        }
+        let entries = input.live.entries(index);
+        let values = &mut self.set.values[..];
+        for entry in entries {
+            values[entry.vreg.index()].live_at = index.into();
+        }
+        let start = self.plan.pool.len() as u32;
+        for i in found {
+            let vreg = self.plan.pool[i];
+            if values[vreg.index()].live_at == index.into() {
+                self.plan.pool.push(vreg);
+                self.plan.pool_clean.push(self.plan.pool_clean[i]);
+            }
+        }
+        let exit = Span { start, end: self.plan.pool.len() as u32 };
+        self.steps += (entries.len() + exit.range().len()) as u64;
+        Some(exit)
+    }
+
     /// Starts a block: sets the values in registers, and the next uses.
     pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex) {
         let entries = input.live.entries(index);

@@ -44,6 +44,8 @@ pub(crate) const LIVE_OUT: ProgPoint = ProgPoint::OPEN;
 
 /// How often distances may be improved, per value and block where it is live. They need not be exact.
 const PATIENCE: usize = 8;
+/// So many ranges of a value are looked through faster than the entries of a block are searched.
+const FEW: usize = 4;
 const ENTRIES_PER_ITEM: usize = 24;
 /// By how much references may exceed the budget: their liveness at safepoints must be exact.
 const LAST_RESORT: usize = 64;
@@ -290,6 +292,10 @@ impl Liveness {
 
     /// Is the value live at the head of a block?
     pub(crate) fn is_live_in(&self, block: BlockIndex, vreg: VReg) -> bool {
+        let ranges = &self.walk.ranges[self.ranges_of[vreg.index()].range()];
+        if ranges.len() <= FEW && !self.jumps.are[block.index()] {
+            return ranges.iter().any(|range| range.block == block && !range.next.is_dead());
+        }
         self.entry(block, vreg).is_some_and(|entry| !entry.next.is_dead())
     }
 

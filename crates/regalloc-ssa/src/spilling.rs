@@ -173,6 +173,10 @@ impl Spilling {
     fn block(&mut self, input: &Input, index: BlockIndex) -> Result<(), AllocError> {
         let problem = input.problem;
         let block = input.order.block(index).block;
+        if let Some(exit) = self.pass_bare_jump(input, index) {
+            self.plan.exits[index.index()] = Some(exit);
+            return Ok(());
+        }
         self.enter(input, index);
         let here = scaled(input.order.block(index).freq);
         for (pos, step) in (0..).zip(problem.walk(block)) {
