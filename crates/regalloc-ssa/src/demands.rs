@@ -152,8 +152,8 @@ impl<'a> Demands<'a> {
 
     /// The edge on which a result of the branch exists: no other leads to the block at whose head the result begins.
     fn edge_of(&self, vreg: VReg) -> Option<Edge> {
-        let begins = self.live.def[vreg.index()].is_before();
-        let target = self.order.block(self.live.def_block[vreg.index()]).block;
+        let begins = self.live.defs[vreg.index()].point.is_before();
+        let target = self.order.block(self.live.defs[vreg.index()].block).block;
         self.problem.preds(target).first().copied().filter(|_| begins)
     }
 

@@ -147,7 +147,7 @@ impl Coloring {
         let input = at.input;
         let free = input.constraints.allocatable.difference(self.map.occupied).difference(tied);
         let (class, width) = (input.problem.class(vreg), input.problem.width(vreg));
-        let def_hints = self.hints(input, def, input.live.def_end[def.index()]);
+        let def_hints = self.hints(input, def, input.live.defs[def.index()].end);
         let own = self.hints(input, vreg, self.known_end(vreg));
         let lives_on = self.map.lives_on(vreg, at.inst);
         let moves = lives_on && self.penalty(input, &def_hints, from) < 0 && self.penalty(input, &own, from) >= 0;
@@ -173,7 +173,7 @@ impl Coloring {
         let mut placed = placed;
         if operand.is_reg() {
             let free = input.constraints.allocatable.difference(self.map.occupied).difference(placed);
-            let end = input.live.def_end[vreg.index()];
+            let end = input.live.defs[vreg.index()].end;
             let reg = self.pick(input, vreg, end, free).expect("registers were counted");
             placed.insert(reg);
             out.locs[at.base + i] = Loc::reg(reg);

@@ -143,7 +143,7 @@ impl Coloring {
             let lives_on = operand.is_use() && is_read && self.map.lives_on(vreg, at.inst);
             let mut request = at.demands.request(i, lives_on)?;
             if operand.fixed_reg().is_none() {
-                let end = if operand.is_def() { at.input.live.def_end[vreg.index()] } else { self.known_end(vreg) };
+                let end = if operand.is_def() { at.input.live.defs[vreg.index()].end } else { self.known_end(vreg) };
                 request.hint = self.hints(at.input, vreg, end);
             }
             site.1 = matching.add(at.inst, request)?;

@@ -96,6 +96,25 @@ pub(crate) struct Entry {
     pub(crate) end: ProgPoint,
 }
 
+/// Where a value is defined.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Def {
+    /// The block that defines it, if one does.
+    pub(crate) block: BlockIndex,
+    /// Open if it is defined in no block of the order.
+    pub(crate) point: ProgPoint,
+    /// The end of the live range in the block that defines it, or [`LIVE_OUT`].
+    pub(crate) end: ProgPoint,
+    /// How often it is defined.
+    pub(crate) freq: u32,
+}
+
+impl Def {
+    /// In no block of the order.
+    pub(crate) const NONE: Def =
+        Def { block: BlockIndex::FIRST, point: ProgPoint::OPEN, end: ProgPoint::FIRST, freq: 0 };
+}
+
 /// A frequency as a small number: 256 per entry of the function.
 pub(crate) fn scaled(freq: Freq) -> u32 {
     (freq.0 >> 8).clamp(1, u64::from(u32::MAX)) as u32
@@ -106,14 +125,8 @@ pub(crate) fn scaled(freq: Freq) -> u32 {
 pub(crate) struct Liveness {
     /// Per operand, what comes after it. Distances count from the head of the operand's block.
     pub(crate) after: Vec<Next>,
-    /// Per value, the block that defines it, if one does.
-    pub(crate) def_block: Vec<BlockIndex>,
-    /// Per value, where it is defined; open if it is in no block of the order.
-    pub(crate) def: Vec<ProgPoint>,
-    /// Per value, the end of its live range in the block that defines it, or [`LIVE_OUT`].
-    pub(crate) def_end: Vec<ProgPoint>,
-    /// Per value, how often it is defined.
-    pub(crate) def_freq: Vec<u32>,
+    /// Per value.
+    pub(crate) defs: Vec<Def>,
     /// Per value: is it live in blocks where it has no entry?
     pub(crate) far: Vec<bool>,
     pub(crate) steps: u64,
@@ -301,13 +314,14 @@ impl Liveness {
 
     /// Is the value defined in the order?
     pub(crate) fn is_defined(&self, vreg: VReg) -> bool {
-        self.def[vreg.index()] != ProgPoint::OPEN
+        self.defs[vreg.index()].point != ProgPoint::OPEN
     }
 
     /// The live ranges of a value that is not far, ascending: one per block.
     pub(crate) fn ranges(&self, order: &LinearOrder, vreg: VReg) -> impl DoubleEndedIterator<Item = PointRange> {
         let v = vreg.index();
-        let own = Some(PointRange::new(self.def[v], self.def_end[v].min(order.block(self.def_block[v]).stop())));
+        let def = self.defs[v];
+        let own = Some(PointRange::new(def.point, def.end.min(order.block(def.block).stop())));
         let start = v.checked_sub(1).map_or(0, |before| self.ends[before]);
         let entries = self.entries_of[start as usize..self.ends[v] as usize].iter().map(|&(block, i)| {
             let block = order.block(block);
@@ -319,7 +333,8 @@ impl Liveness {
 
     /// Is the value, which has an entry at the block, a parameter or a result of the branch before?
     pub(crate) fn is_defined_at_head(&self, vreg: VReg, block: BlockIndex) -> bool {
-        self.def_block[vreg.index()] == block && self.def[vreg.index()].is_before()
+        let def = &self.defs[vreg.index()];
+        def.block == block && def.point.is_before()
     }
 
     /// Walks from uses up to defs, for one value after another: parameters come before what is passed to them, but for
@@ -336,7 +351,7 @@ impl Liveness {
         for i in 0..self.uses.defs.len() {
             let vreg = self.uses.defs[i];
             let Chain { first: used, pass, .. } = self.uses.chains[vreg.index()];
-            if used == NONE && pass == NONE && !self.def[vreg.index()].is_before() {
+            if used == NONE && pass == NONE && !self.defs[vreg.index()].point.is_before() {
                 // Only its own block is known.
                 continue;
             }
@@ -360,12 +375,12 @@ impl Liveness {
     /// Notes the range where the value is defined. Returns its first use in another block.
     fn begin_value(&mut self, vreg: VReg) -> u32 {
         let v = vreg.index();
-        let block = self.def_block[v];
+        let Def { block, point, end, .. } = self.defs[v];
         let Chain { first, open, .. } = self.uses.chains[v];
-        let mut range = BlockRange { block, open, next: Next::DEAD, end: self.def_end[v] };
+        let mut range = BlockRange { block, open, next: Next::DEAD, end };
         let mut later = first;
-        if self.def[v].is_before() {
-            range = BlockRange { open: NONE, end: self.def[v], ..range };
+        if point.is_before() {
+            range = BlockRange { open: NONE, end: point, ..range };
             if let Some(own) = self.uses.all.get(first as usize).filter(|own| own.block == block) {
                 range = BlockRange { block, open: own.open, next: own.next, end: own.end };
                 later = own.later;
@@ -412,12 +427,12 @@ impl Liveness {
     fn end_value(&mut self, vreg: VReg, first: usize) {
         let v = vreg.index();
         let def = &mut self.walk.ranges[first];
-        let is_at_head = self.def[v].is_before();
+        let is_at_head = self.defs[v].point.is_before();
         if is_at_head {
-            def.end = if def.next.is_dead() { self.def[v].next() } else { def.end };
+            def.end = if def.next.is_dead() { self.defs[v].point.next() } else { def.end };
             self.heads[v] = def.next;
         }
-        self.def_end[v] = def.end;
+        self.defs[v].end = def.end;
         // A value defined at a head has an entry there.
         self.walk.counts[def.block.index()] -= u32::from(!is_at_head);
         let start = first as u32 + u32::from(!is_at_head);
@@ -428,7 +443,7 @@ impl Liveness {
     fn pass_back(&mut self, vreg: VReg) {
         let v = vreg.index();
         let Span { start, end } = self.ranges_of[v];
-        let first = start - u32::from(!self.def[v].is_before());
+        let first = start - u32::from(!self.defs[v].point.is_before());
         for i in first..end {
             self.walk.marks[self.walk.ranges[i as usize].block.index()] = i;
         }
@@ -436,7 +451,7 @@ impl Liveness {
         self.walk.passed = self.walk.ranges.len();
         self.pass(vreg, first as usize);
         self.walk.leave_all(&mut self.after, first as usize);
-        if self.def[v].is_before() {
+        if self.defs[v].point.is_before() {
             self.heads[v] = self.walk.ranges[first as usize].next;
         }
     }
@@ -446,7 +461,7 @@ impl Liveness {
         let mut leads_back = false;
         let mut next = self.uses.chains[vreg.index()].pass;
         while let Some(&Pass { param, from, source, other }) = self.uses.passes.get(next as usize) {
-            leads_back |= self.def_block[param.index()] <= from;
+            leads_back |= self.defs[param.index()].block <= from;
             let ahead = self.heads[param.index()].passed(source.edge);
             self.walk.approach(&mut self.after, first, source.from, ahead);
             self.steps += 1;
@@ -481,14 +496,15 @@ impl Liveness {
                 self.add_bare_jump(problem, order, index);
             }
         }
-        self.index_entries(order);
+        self.index_entries(order, len as usize);
     }
 
-    /// Entries by value and, of each, by block.
-    fn index_entries(&mut self, order: &LinearOrder) {
+    /// Entries by value and, of each, by block. Those of bare jumps begin with the index `jumps`.
+    fn index_entries(&mut self, order: &LinearOrder, jumps: usize) {
         let (ends, entries) = (&mut self.ends, &self.entries[..]);
-        reset(ends, self.ranges_of.len(), 0);
-        for entry in entries {
+        ends.clear();
+        ends.extend(self.ranges_of.iter().map(|span| span.end - span.start));
+        for entry in &entries[jumps..] {
             ends[entry.vreg.index()] += 1;
         }
         let mut start = 0;

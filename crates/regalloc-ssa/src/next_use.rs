@@ -7,7 +7,7 @@
 
 use crate::bare_jumps::Source;
 use crate::constraints::Constraints;
-use crate::liveness::{Liveness, Next, reset, scaled};
+use crate::liveness::{Def, Liveness, Next, reset, scaled};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Constraint, InstFlags, Operand, Pos, Problem, Shape, VReg};
@@ -140,10 +140,7 @@ impl Liveness {
     /// Walks over all operands, and shows constraints what has any.
     pub(crate) fn find_uses(&mut self, problem: &Problem, order: &LinearOrder, constraints: &mut Constraints) {
         let values = problem.vregs.len();
-        reset(&mut self.def_block, values, BlockIndex::FIRST);
-        reset(&mut self.def, values, ProgPoint::OPEN);
-        reset(&mut self.def_freq, values, 0);
-        reset(&mut self.def_end, values, ProgPoint::FIRST);
+        reset(&mut self.defs, values, Def::NONE);
         // Those of the order are all written.
         self.after.resize(problem.num_operands().max(self.after.len()), Next::DEAD);
         self.uses.begin(values);
@@ -152,9 +149,9 @@ impl Liveness {
         }
         for edge in problem.edges() {
             for &vreg in problem.edge_defs(edge) {
-                let to = order.index(problem.edge(edge).to);
-                (self.def_block[vreg.index()], self.def[vreg.index()]) = (to, order.block(to).start());
-                self.def_freq[vreg.index()] = scaled(order.block(to).freq);
+                let index = order.index(problem.edge(edge).to);
+                let (block, def) = (order.block(index), &mut self.defs[vreg.index()]);
+                *def = Def { block: index, point: block.start(), freq: scaled(block.freq), end: def.end };
             }
         }
         constraints.end();
@@ -193,8 +190,7 @@ impl Liveness {
             }
         }
         for &param in problem.params(block.block) {
-            (self.def_block[param.index()], self.def[param.index()]) = (index, block.start());
-            self.def_freq[param.index()] = here;
+            self.defs[param.index()] = Def { block: index, point: block.start(), freq: here, ..Def::NONE };
             self.uses.defs.push(param);
             let result = self.uses.seen(param, index).result;
             self.link(problem, param, result, constraints);
@@ -219,9 +215,8 @@ impl Liveness {
         }
         if operand.is_def() {
             seen.block = None.into();
-            (self.def_block[v], self.def[v]) = (block, point);
-            self.def_freq[v] = here;
-            self.def_end[v] = if next.is_dead() { point.next_position() } else { seen.end };
+            let end = if next.is_dead() { point.next_position() } else { seen.end };
+            self.defs[v] = Def { block, point, end, freq: here };
             let Seen { open, result, .. } = *seen;
             self.uses.chains[v].open = open;
             self.link(problem, vreg, result, constraints);

@@ -256,7 +256,7 @@ impl RegisterHints {
                 Some(entry) if entry.end != LIVE_OUT => entry.end,
                 _ => continue,
             };
-            let since = input.live.def[vreg.index()].max(input.order.block(index).start());
+            let since = input.live.defs[vreg.index()].point.max(input.order.block(index).start());
             let often = i64::from(boundary.freq(input));
             let point_of = |point: &ClobberPoint| ProgPoint::late(point.position);
             let met = input.constraints.clobber_points[points].iter().rev();

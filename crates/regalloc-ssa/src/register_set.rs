@@ -49,7 +49,7 @@ impl Value {
         let is_remat = input.constraints.remat(vreg).is_some();
         Value {
             next: Next::DEAD,
-            stores_left: if input.live.far[v] { 0 } else { input.live.def_freq[v] },
+            stores_left: if input.live.far[v] { 0 } else { input.live.defs[v].freq },
             live_at: None.into(),
             read_by: 0,
             index: 0,

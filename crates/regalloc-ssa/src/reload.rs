@@ -276,7 +276,7 @@ fn is_unread(input: &Input, vreg: VReg, inst: Inst, transfer: Transfer) -> bool 
     let Some(def) = input.constraints.remat(vreg).filter(|&def| transfer == Transfer::Evict && def < inst) else {
         return false;
     };
-    let block = input.order.block(input.live.def_block[vreg.index()]).block;
+    let block = input.order.block(input.live.defs[vreg.index()].block).block;
     inst <= input.problem.terminator(block)
         && input.live.after[input.problem.operand_range(def).start].distance
             >= inst.as_u32() - input.problem.first_inst(block).as_u32()

@@ -118,8 +118,8 @@ fn add_value(input: &Input, vreg: VReg, lifetime: &mut PointRange) {
     let mut ranges = live.ranges(input.order, vreg);
     let Some(first) = ranges.next() else { return };
     let last = ranges.next_back().unwrap_or(first);
-    widen(lifetime, PointRange::new(first.from.min(live.def[vreg.index()].prev()), last.to.max(first.to)));
-    let block = live.def_block[vreg.index()];
+    widen(lifetime, PointRange::new(first.from.min(live.defs[vreg.index()].point.prev()), last.to.max(first.to)));
+    let block = live.defs[vreg.index()].block;
     if live.is_defined_at_head(vreg, block) {
         for &edge in input.problem.preds(input.order.block(block).block) {
             let stop = input.order.block(input.order.index(input.problem.edge(edge).from)).stop();
