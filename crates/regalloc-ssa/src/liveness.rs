@@ -136,9 +136,9 @@ pub(crate) struct Liveness {
     entries: Vec<Entry>,
     /// Per block in order, its entries.
     spans: Vec<Span>,
-    /// Block and index in `entries`, value by value.
-    entries_of: Vec<(BlockIndex, u32)>,
-    /// Per value, where its share of `entries_of` ends; it begins where that of the value before ends.
+    /// The live ranges in blocks that have entries, value by value.
+    entry_ranges: Vec<PointRange>,
+    /// Per value, where its share of `entry_ranges` ends; it begins where that of the value before ends.
     ends: Vec<u32>,
     /// Per value, its entries among the ranges of the walk; first of them comes one of no value.
     ranges_of: Vec<Span>,
@@ -323,12 +323,9 @@ impl Liveness {
         let def = self.defs[v];
         let own = Some(PointRange::new(def.point, def.end.min(order.block(def.block).stop())));
         let start = v.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let entries = self.entries_of[start as usize..self.ends[v] as usize].iter().map(|&(block, i)| {
-            let block = order.block(block);
-            PointRange::new(block.start(), self.entries[i as usize].end.min(block.stop()))
-        });
+        let entries = &self.entry_ranges[start as usize..self.ends[v] as usize];
         // A value defined at a head has an entry there.
-        own.filter(|range| !range.from.is_before()).into_iter().chain(entries)
+        own.filter(|range| !range.from.is_before()).into_iter().chain(entries.iter().copied())
     }
 
     /// Is the value, which has an entry at the block, a parameter or a result of the branch before?
@@ -499,7 +496,8 @@ impl Liveness {
         self.index_entries(order, len as usize);
     }
 
-    /// Entries by value and, of each, by block. Those of bare jumps begin with the index `jumps`.
+    /// Live ranges in blocks that have entries, by value and, of each, by block. The entries of bare jumps begin with the
+    /// index `jumps`.
     fn index_entries(&mut self, order: &LinearOrder, jumps: usize) {
         let (ends, entries) = (&mut self.ends, &self.entries[..]);
         ends.clear();
@@ -512,12 +510,14 @@ impl Liveness {
             start += std::mem::replace(end, start);
         }
         // The list does not shrink, so that it is not filled again and again.
-        self.entries_of.resize(entries.len().max(self.entries_of.len()), (BlockIndex::FIRST, 0));
-        let (ends, entries_of) = (&mut ends[..], &mut self.entries_of[..]);
-        for (block, span) in order.indices().zip(&self.spans) {
-            for (i, entry) in (span.start..).zip(&entries[span.range()]) {
+        let blank = PointRange::new(ProgPoint::FIRST, ProgPoint::FIRST);
+        self.entry_ranges.resize(entries.len().max(self.entry_ranges.len()), blank);
+        let (ends, entry_ranges) = (&mut ends[..], &mut self.entry_ranges[..]);
+        for (block, span) in order.blocks().values().zip(&self.spans) {
+            let points = block.points();
+            for entry in &entries[span.range()] {
                 let end = &mut ends[entry.vreg.index()];
-                entries_of[*end as usize] = (block, i);
+                entry_ranges[*end as usize] = PointRange::new(points.from, entry.end.min(points.to));
                 *end += 1;
             }
         }
