@@ -92,7 +92,7 @@ impl<'f> Cursor<'f> {
             CursorPosition::End(block) => self.func.layout.append_inst(inst, block),
         }
         if !self.srcloc.is_none() {
-            self.func.srclocs[inst] = self.srcloc;
+            self.func.set_srcloc(inst, self.srcloc);
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::dfg::DataFlowGraph;
-use crate::entities::{AliasRegion, DynamicStackSlot, DynamicType, GlobalValue, Inst, StackSlot, UserNameRef};
+use crate::entities::{AliasRegion, DynamicStackSlot, DynamicType, GlobalValue, Inst, StackSlot, UserNameRef, grown};
 use crate::extfunc::{ExternalName, FuncName};
 use crate::layout::Layout;
 use crate::names::Names;
@@ -149,6 +149,12 @@ impl Function {
     /// The source location of an instruction.
     pub fn srcloc(&self, inst: Inst) -> SourceLoc {
         self.srclocs[inst]
+    }
+
+    /// Sets the source location of an instruction.
+    #[inline]
+    pub fn set_srcloc(&mut self, inst: Inst, srcloc: SourceLoc) {
+        *grown(&mut self.srclocs, inst) = srcloc;
     }
 
     /// The vector type of a dynamic type, as values have it.

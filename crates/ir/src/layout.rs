@@ -7,7 +7,7 @@
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
-use crate::entities::{Block, Inst};
+use crate::entities::{Block, Inst, grown};
 
 #[derive(Copy, Clone, Default, Debug)]
 struct BlockNode {
@@ -90,7 +90,7 @@ impl Layout {
     }
 
     fn link_block(&mut self, prev: Option<Block>, block: Block, next: Option<Block>) {
-        let node = &mut self.blocks[block];
+        let node = grown(&mut self.blocks, block);
         node.prev = prev.into();
         node.next = next.into();
         node.inserted = true;
@@ -196,12 +196,7 @@ impl Layout {
             Some(last) => self.insts[last].seq.checked_add(GAP),
             None => Some(GAP),
         };
-        if self.insts.get(inst).is_none() {
-            // Growing by a share is faster than growing by one each time.
-            let len = inst.as_u32() as usize;
-            self.insts.resize(len + len / 8 + 16);
-        }
-        self.insts[inst] =
+        *grown(&mut self.insts, inst) =
             InstNode { prev: last, next: None.into(), block: block.into(), seq: seq.unwrap_or(u32::MAX) };
         match last.expand() {
             Some(last) => self.insts[last].next = inst.into(),

@@ -39,6 +39,7 @@ impl EdgeWidths {
 
     fn unify_pairs(&mut self, vregs: &mut PrimaryMap<VReg, VRegData>) {
         self.link.clear();
+        self.link.resize(vregs.len());
         for i in 0..self.pairs.len() {
             let (arg, param) = self.pairs[i];
             let (a, b) = (self.root(arg), self.root(param));

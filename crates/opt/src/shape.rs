@@ -176,8 +176,8 @@ impl Shape {
         let mut found = 0;
         for number in 0..func.dfg.block_params(block).len() {
             let param = func.dfg.block_params(block)[number];
-            if let Some(value) = only_value(func, &calls, number, param)
-                && func.dfg.value_alias(param).is_none()
+            if func.dfg.value_alias(param).is_none()
+                && let Some(value) = only_value(func, &calls, number, param)
                 && func.dfg.change_to_alias(param, value).is_ok()
             {
                 found += 1;

@@ -121,7 +121,7 @@ impl Context<'_, '_> {
         }
         let Some(inst) = self.plain_line(block)? else { return Ok(()) };
         if !location.is_none() {
-            self.func.srclocs[inst] = location;
+            self.func.set_srcloc(inst, location);
         }
         if !tags.is_empty() {
             self.func.debug_tags.insert(inst, tags);

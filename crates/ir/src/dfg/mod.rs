@@ -44,8 +44,8 @@ const NO_RESULTS: InstResults = InstResults { len: 0, first: Value(0) };
 #[derive(Clone, Default, Debug)]
 pub struct DataFlowGraph {
     values: PrimaryMap<Value, ValueData>,
-    /// Has any value ever become an alias?
-    has_aliases: bool,
+    /// The values that ever became aliases, once for each time.
+    aliases: Vec<Value>,
     /// Was any `symbol_value` made?
     has_symbols: bool,
     /// Was any `bitcast` in big-endian byte order ever made?
@@ -85,7 +85,7 @@ impl DataFlowGraph {
     /// Clears everything and keeps the memory.
     pub fn clear(&mut self) {
         self.values.clear();
-        self.has_aliases = false;
+        self.aliases.clear();
         self.has_symbols = false;
         self.has_big_bitcasts = false;
         self.lane_types = 0;

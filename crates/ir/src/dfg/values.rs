@@ -1,7 +1,7 @@
 //! Values, aliases, blocks and their parameters.
 
 use crate::dfg::{DataFlowGraph, args_list};
-use crate::entities::{Block, Inst, Value};
+use crate::entities::{Block, Inst, Value, grown};
 use crate::exception_table::ExceptionItem;
 use crate::instruction::BlockArgKind;
 use crate::opcodes::INLINE_ARGS;
@@ -96,22 +96,17 @@ impl DataFlowGraph {
             return Err(AliasCycle { value });
         }
         self.values[value] = ValueData::alias(root, self.value_type(root));
-        self.has_aliases = true;
-        self.alias_targets[value] = target.into();
+        self.aliases.push(value);
+        *grown(&mut self.alias_targets, value) = target.into();
         Ok(())
     }
 
     /// Makes each alias point at its value directly and replaces aliases in all instructions.
     /// The aliases still exist afterwards, but nothing uses them.
     pub fn resolve_all_aliases(&mut self) {
-        if !self.has_aliases {
-            return;
-        }
         let mut any = false;
-        for value in self.values.keys() {
-            if self.values[value].alias_target().is_none() {
-                continue;
-            }
+        for index in 0..self.aliases.len() {
+            let value = self.aliases[index];
             let root = self.resolve_aliases(value);
             if root != value {
                 any = true;
@@ -132,23 +127,30 @@ impl DataFlowGraph {
     /// pools of their own, which are walked whole: what lists left behind there is never read.
     fn replace_aliases(&mut self) {
         let values = &self.values;
-        let root = |value: Value| values[value].alias_target().unwrap_or(value);
+        // Few values are aliases: the others are not written back.
+        let replace = |value: &mut Value| {
+            if let Some(root) = values[*value].alias_target() {
+                *value = root;
+            }
+        };
         for data in self.insts.values_mut() {
             let list = args_list(data);
             let args = match data.words.get_mut(..INLINE_ARGS[data.opcode as usize].into()) {
                 Some(args) => args,
                 None => self.value_lists.get_mut(list),
             };
-            args.iter_mut().for_each(|arg| *arg = root(*arg));
+            args.iter_mut().for_each(replace);
         }
         for arg in self.block_args.items_mut() {
-            if let BlockArgKind::Value(value) = arg.kind() {
-                *arg = root(value).into();
+            if let BlockArgKind::Value(value) = arg.kind()
+                && let Some(root) = values[value].alias_target()
+            {
+                *arg = root.into();
             }
         }
         for item in self.exception_items.items_mut() {
             if let ExceptionItem::Context(value) = item {
-                *value = root(*value);
+                replace(value);
             }
         }
     }

@@ -244,7 +244,7 @@ impl InstBuilder for FrontendInserter<'_, '_> {
         };
         builder.func.layout.append_inst(inst, block);
         if !builder.srcloc.is_none() {
-            builder.func.srclocs[inst] = builder.srcloc;
+            builder.func.set_srcloc(inst, builder.srcloc);
         }
         for (edge, call) in builder.func.dfg.branch_destinations(inst).iter().enumerate() {
             builder.cx.add_branch(block, inst, edge as u32, call.block);
