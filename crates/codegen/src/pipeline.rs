@@ -1,5 +1,6 @@
 //! The whole compiler. Each line is a stage; a stage has one file of its name in the crate that does it.
 
+use crate::allocators::FUSED;
 use crate::compiler::{Compiler, Context};
 use crate::error::{CompileError, rejected};
 use crate::stage::Stage;
@@ -117,8 +118,9 @@ pub(crate) fn compile_code(
 
     // The checker is a second opinion on the answer, before a byte is emitted.
     if settings.regalloc_checker {
+        let author = if fused { FUSED } else { allocator.name() };
         s.run(Stage::Check, || {
-            checker.check(&code.problem, isa.env(), allocation).map_err(|errors| rejected(allocator.name(), &errors))
+            checker.check(&code.problem, isa.env(), allocation).map_err(|errors| rejected(author, &errors))
         })?;
         s.dump(|| text::display(name, code, Some(allocation), isa.rows()).to_string());
     }

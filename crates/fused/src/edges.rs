@@ -273,10 +273,11 @@ impl Fused {
             placed = Some((selected, placement));
         }
         let touched = placed.as_ref().map_or(Touched::default(), |(_, placement)| placement.touched);
+        let room = if plain.is_some() { self.missing(lower, record).1 } else { [0; 2] };
         let hottest = self.hottest(lower);
         let succs = std::mem::take(&mut self.edges.succs);
         let others = succs.iter().copied().filter(|&to| Some(to) != hottest);
-        hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, &touched));
+        hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, &touched, room));
         match placed {
             None => self.leave_room(lower, record),
             Some(_) => self.give_way(&touched),
@@ -293,8 +294,9 @@ impl Fused {
     }
 
     /// Has at the end of the block in registers what a successor expects there, as far as registers are free. What is in memory
-    /// in the loop around the block is filled on colder paths, and behind the loop.
-    fn adopt(&mut self, lower: &mut Lower<'_>, to: Block, touched: &Touched) {
+    /// in the loop around the block is filled on colder paths, and behind the loop. What becomes resident leaves so many registers
+    /// of each class: it cannot give way to the branch, as blocks below in the loop do not bring it back.
+    fn adopt(&mut self, lower: &mut Lower<'_>, to: Block, touched: &Touched, room: [u32; 2]) {
         for i in self.heads.range(to) {
             let (reg, vreg) = self.heads.entries[i];
             let value = self.state.value(vreg);
@@ -305,7 +307,7 @@ impl Fused {
             if self.loops.is_from_outside(value.block) {
                 // It may be there if that costs nothing in the loop.
                 let is_untouched = self.loops.touched(&self.state.recent)[class] & reg.bit() == 0;
-                if !(is_untouched && self.state.is_free(reg)) {
+                if !(is_untouched && self.state.is_free(reg) && self.free(class).count_ones() > room[class]) {
                     continue;
                 }
             }
@@ -313,7 +315,7 @@ impl Fused {
             if self.state.is_free(reg) && spared & reg.bit() != 0 {
                 self.put(reg, vreg);
             } else if !(value.is_stored && self.is_rare(lower, to) || self.is_remat(lower, vreg)) {
-                let free = self.registers.allocatable[class] & !self.state.occupied[class] & spared;
+                let free = self.free(class) & spared;
                 if free != 0 {
                     self.put(Reg::new(class, free.trailing_zeros()), vreg);
                 }
@@ -327,8 +329,13 @@ impl Fused {
         freq(to).saturating_mul(RARE) < freq(Block::from_u32(self.block))
     }
 
-    /// Sees to it that the uses of a plain branch find registers.
-    fn leave_room(&mut self, lower: &Lower<'_>, record: &Record) {
+    /// Registers of a class that hold nothing.
+    fn free(&self, class: usize) -> u64 {
+        self.registers.allocatable[class] & !self.state.occupied[class]
+    }
+
+    /// Registers that uses of a plain branch have, and how many of each class the others need.
+    fn missing(&mut self, lower: &Lower<'_>, record: &Record) -> (Masks, [u32; 2]) {
         let (mut busy, mut missing) = (Masks::default(), [0; 2]);
         for operand in &lower.operands()[range(record)] {
             match self.meet(lower, operand.vreg()) {
@@ -336,11 +343,20 @@ impl Fused {
                 reg => busy[reg.class()] |= reg.bit(),
             }
         }
+        (busy, missing)
+    }
+
+    /// Sees to it that the uses of a plain branch find registers: residents give way last.
+    fn leave_room(&mut self, lower: &Lower<'_>, record: &Record) {
+        let (busy, missing) = self.missing(lower, record);
+        let mut residents = Masks::default();
+        self.loops.residents().for_each(|(reg, _)| residents[reg.class()] |= reg.bit());
         for class in 0..2 {
-            while (self.registers.allocatable[class] & !self.state.occupied[class]).count_ones() < missing[class] {
-                let Some(reg) = self.state.oldest(class, self.state.occupied[class] & !busy[class], self.block) else {
-                    break;
-                };
+            while self.free(class).count_ones() < missing[class] {
+                let candidates = self.state.occupied[class] & !busy[class];
+                let better = candidates & !residents[class];
+                let candidates = if better == 0 { candidates } else { better };
+                let Some(reg) = self.state.oldest(class, candidates, self.block) else { break };
                 self.state.release(reg);
             }
         }

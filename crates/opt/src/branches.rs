@@ -31,7 +31,7 @@ impl Walk<'_> {
             Opcode::Brif => {
                 self.visit_condition(inst);
             }
-            // The one rewrite of a branch that no rule can say, as there are as many destinations as one likes.
+            // The one rewrite of a branch that no rule can say, as a table has any number of destinations.
             Opcode::BrTable => {
                 if let InstView::BranchTable { index, table } = self.func.dfg.view(inst)
                     && let Some(index) = constant(self.func, index)
