@@ -41,6 +41,11 @@ struct LoopData {
     depth: u32,
     /// Number of blocks, those of inner loops included.
     blocks: u32,
+    /// Its number in a preorder of the forest, and the end of those of the loops in it.
+    first: u32,
+    end: u32,
+    /// The end of the ranges that its inner loops have not taken yet.
+    untaken: u32,
 }
 
 /// The loops of a function.
@@ -112,7 +117,7 @@ impl LoopForest {
     /// Finds the loop of a header from the blocks on the stack, which go back to it. Returns false if it does not dominate them.
     fn find_loop(&mut self, header: Block, cfg: &ControlFlowGraph, tree: &DominatorTree) -> bool {
         let link = Loop::new(self.loops.len());
-        let data = LoopData { header, parent: None.into(), link, depth: 0, blocks: 0 };
+        let data = LoopData { header, parent: None.into(), link, depth: 0, blocks: 0, first: 0, end: 0, untaken: 0 };
         let this = self.loops.push(data);
         self.innermost[header] = this.into();
         while let Some(block) = self.stack.pop() {
@@ -154,11 +159,28 @@ impl LoopForest {
         }
     }
 
+    /// Finds depths and the preorder.
     fn measure_depths(&mut self) {
-        // Loops around others have larger numbers.
+        // Loops around others have larger numbers. First `end` counts a loop and those in it.
+        for number in (0..self.loops.len()).map(Loop::new) {
+            self.loops[number].end += 1;
+            let LoopData { parent, end, .. } = self.loops[number];
+            if let Some(parent) = parent.expand() {
+                self.loops[parent].end += end;
+            }
+        }
+        // A loop's inner ones take their ranges from the end of its own, the last one first.
+        let mut roots = self.loops.len() as u32;
         for number in (0..self.loops.len()).rev().map(Loop::new) {
-            let parent = self.loops[number].parent.expand();
-            self.loops[number].depth = parent.map_or(1, |parent| self.loops[parent].depth + 1);
+            let LoopData { parent, end: count, .. } = self.loops[number];
+            let (depth, end) = match parent.expand() {
+                Some(parent) => (self.loops[parent].depth + 1, &mut self.loops[parent].untaken),
+                None => (1, &mut roots),
+            };
+            let last = *end;
+            *end -= count;
+            let data = &mut self.loops[number];
+            (data.depth, data.first, data.end, data.untaken) = (depth, last - count, last, last);
         }
     }
 
@@ -225,16 +247,11 @@ impl LoopForest {
         self.innermost_loop(block).is_some_and(|innermost| self.header(innermost) == block)
     }
 
-    /// Whether the loop holds the block. Takes time in proportion to the depth of the block.
+    /// Whether the loop holds the block.
+    #[inline]
     pub fn contains(&self, outer: Loop, block: Block) -> bool {
-        let mut current = self.innermost_loop(block);
-        while let Some(each) = current {
-            if each == outer {
-                return true;
-            }
-            current = self.parent(each);
-        }
-        false
+        let LoopData { first, end, .. } = self.loops[outer];
+        self.innermost_loop(block).is_some_and(|inner| (first..end).contains(&self.loops[inner].first))
     }
 
     /// Whether a cycle that has no dominating header closes at the block.
@@ -310,6 +327,13 @@ mod tests {
             assert_eq!(is_reducible, !forest.has_irreducible_cycles(), "{edges:?}");
             for block in (0..edges.len()).map(Block::new).filter(|_| is_reducible) {
                 assert_eq!(reducible.innermost_loop(block), forest.innermost_loop(block), "{block} in {edges:?}");
+            }
+            for block in (0..edges.len()).map(Block::new) {
+                let around = std::iter::successors(forest.innermost_loop(block), |&each| forest.parent(each));
+                let around: Vec<Loop> = around.collect();
+                for each in forest.loops() {
+                    assert_eq!(forest.contains(each, block), around.contains(&each), "{each} of {block} in {edges:?}");
+                }
             }
             for block in 0..edges.len() {
                 let mut depth = 0;
