@@ -109,15 +109,15 @@ impl LoopForest {
                 return false;
             }
         }
-        self.measure_depths();
-        self.count_blocks(tree);
+        self.count(tree);
+        self.number();
         true
     }
 
     /// Finds the loop of a header from the blocks on the stack, which go back to it. Returns false if it does not dominate them.
     fn find_loop(&mut self, header: Block, cfg: &ControlFlowGraph, tree: &DominatorTree) -> bool {
         let link = Loop::new(self.loops.len());
-        let data = LoopData { header, parent: None.into(), link, depth: 0, blocks: 0, first: 0, end: 0, untaken: 0 };
+        let data = LoopData { header, parent: None.into(), link, depth: 0, blocks: 0, first: 0, end: 1, untaken: 0 };
         let this = self.loops.push(data);
         self.innermost[header] = this.into();
         while let Some(block) = self.stack.pop() {
@@ -159,16 +159,9 @@ impl LoopForest {
         }
     }
 
-    /// Finds depths and the preorder.
-    fn measure_depths(&mut self) {
-        // Loops around others have larger numbers. First `end` counts a loop and those in it.
-        for number in (0..self.loops.len()).map(Loop::new) {
-            self.loops[number].end += 1;
-            let LoopData { parent, end, .. } = self.loops[number];
-            if let Some(parent) = parent.expand() {
-                self.loops[parent].end += end;
-            }
-        }
+    /// Finds depths and the preorder, given in `end` how many loops each holds, itself included.
+    fn number(&mut self) {
+        // Loops around others have larger numbers.
         // A loop's inner ones take their ranges from the end of its own, the last one first.
         let mut roots = self.loops.len() as u32;
         for number in (0..self.loops.len()).rev().map(Loop::new) {
@@ -184,7 +177,8 @@ impl LoopForest {
         }
     }
 
-    fn count_blocks(&mut self, tree: &DominatorTree) {
+    /// Counts the blocks of each loop, and in `end` the loops in it, itself included.
+    fn count(&mut self, tree: &DominatorTree) {
         if self.loops.is_empty() {
             return;
         }
@@ -194,9 +188,10 @@ impl LoopForest {
             }
         }
         for number in (0..self.loops.len()).map(Loop::new) {
-            let LoopData { parent, blocks, .. } = self.loops[number];
+            let LoopData { parent, blocks, end, .. } = self.loops[number];
             if let Some(parent) = parent.expand() {
                 self.loops[parent].blocks += blocks;
+                self.loops[parent].end += end;
             }
         }
     }
