@@ -20,7 +20,6 @@
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::type_class::Allowed;
-use kingpost_ir::types::I128;
 use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value, ValueDef};
 
 use crate::fold::{self, Constant};
@@ -190,24 +189,11 @@ impl Walk<'_> {
         self.replace(inst, result, value);
     }
 
-    /// Whether constants or rules may make something of an instruction: of most there is nothing to be made, which their operands
-    /// tell at once.
+    /// Whether constants or rules may make something of an instruction.
     #[inline]
     fn may_be_simplified(&self, data: &InstData) -> bool {
-        let sources = rewrite::sources(data.opcode());
-        let is_looked_for = |value: Value| {
-            let Some(inst) = self.func.dfg.first_result_of(value) else { return false };
-            let opcode = self.func.dfg.opcode(inst);
-            // Extended constants are the constants of 128 bits.
-            sources.look_for(opcode)
-                || matches!(opcode, Opcode::Uextend | Opcode::Sextend) && self.func.dfg.value_type(value) == I128
-        };
-        sources.look_at_any()
-            || match *data.args() {
-                [x] => is_looked_for(x),
-                [x, y] => x == y || is_looked_for(x) || is_looked_for(y),
-                _ => true,
-            }
+        let dfg = &self.func.dfg;
+        rewrite::may_match(data, |value| Some(dfg.opcode(dfg.first_result_of(value)?)), |value| dfg.value_type(value))
     }
 
     fn visit_pure_many(&mut self, inst: Inst) {

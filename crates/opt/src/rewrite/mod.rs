@@ -27,7 +27,7 @@ mod support;
 pub use applications::{Applications, RuleLimits};
 pub use bits::Bits;
 pub use generated::Rule;
-pub(crate) use generated::sources;
+use kingpost_ir::types::I128;
 use kingpost_ir::{InstData, Opcode, Type, Value};
 
 /// The graph of pure instructions, as rules see it.
@@ -86,6 +86,24 @@ impl Rule {
     pub fn named(name: &str) -> Option<Rule> {
         Rule::ALL.iter().copied().find(|rule| rule.name() == name)
     }
+}
+
+/// Whether a rule may match the request, or constants may be folded in it, given the opcodes of instructions by their first results, and
+/// types: of most requests there is nothing to be made, which their operands show at once.
+#[inline]
+pub fn may_match(request: &InstData, opcode: impl Fn(Value) -> Option<Opcode>, ty: impl Fn(Value) -> Type) -> bool {
+    let sources = generated::sources(request.opcode());
+    let is_looked_for = |value: Value| {
+        let Some(opcode) = opcode(value) else { return false };
+        // Extended constants are the constants of 128 bits.
+        sources.look_for(opcode) || matches!(opcode, Opcode::Uextend | Opcode::Sextend) && ty(value) == I128
+    };
+    sources.look_at_any()
+        || match *request.args() {
+            [x] => is_looked_for(x),
+            [x, y] => x == y || is_looked_for(x) || is_looked_for(y),
+            _ => true,
+        }
 }
 
 /// The value that the first matching rule makes of the request, or a product of a division; `None` if there is neither.

@@ -88,6 +88,11 @@ impl TestGraph {
         }
     }
 
+    /// Does the optimiser try the rules on a request?
+    fn may_match(&self, request: &InstData) -> bool {
+        rewrite::may_match(request, |value| Some(self.definition(value)?.opcode()), |value| self.ty(value))
+    }
+
     pub(crate) fn run(&mut self, step: &Step) -> Value {
         self.unchecked = self.applied.len();
         match *step {
@@ -100,6 +105,10 @@ impl TestGraph {
                     Matcher::Generated => rewrite::replace_effect(self, &inst),
                     Matcher::Table(table) => table.replace_effect(self, &inst),
                 };
+                assert!(
+                    self.effect.is_none() || self.may_match(&inst),
+                    "the optimiser would not try the rules on {inst:?}"
+                );
                 Value::new(0)
             }
             Step::Condition(value) => {
@@ -169,6 +178,7 @@ impl Graph for TestGraph {
             Matcher::Generated => rewrite::rewrite(self, &request),
             Matcher::Table(table) => table.rewrite(self, &request).or_else(|| rewrite::expand_division(self, &request)),
         };
+        assert!(made.is_none() || self.may_match(&request), "the optimiser would not try the rules on {request:?}");
         self.finish(made);
         made.unwrap_or_else(|| self.number(request))
     }
