@@ -33,7 +33,7 @@ pub(crate) struct Heads {
     /// The block whose head is what the registers hold, parameters apart, and the header of the loop around it.
     kept: PackedOption<Block>,
     kept_in: u32,
-    /// Where the edge leads whose block is at hand, if that has a jump and nothing else.
+    /// The destination of the edge whose block is at hand, if that block has a jump and nothing else.
     passed: PackedOption<Block>,
 }
 

@@ -58,7 +58,7 @@ impl Fused {
             regs[0] = def;
             self.store(vregs[0], def);
             if tied != 0 {
-                // The use whose register the def takes over is in it, or copied into it.
+                // The tied use is in the register of the def, or is copied into it.
                 let read = self.state.value(vregs[tied]);
                 if read.reg.is_none() {
                     self.put(def, vregs[tied]);

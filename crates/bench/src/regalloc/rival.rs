@@ -1,7 +1,7 @@
 //! Published regalloc2 on our problems: the way there and back, neither of which is timed.
 //!
 //! A problem maps one to one: blocks, edges, instructions and operands keep their numbers. Original moves and
-//! rematerialisable instructions become ordinary ones, because regalloc2 knows neither kind; a move whose two ends meet counts
+//! rematerialisable instructions become ordinary ones, because regalloc2 has no such kinds; a move whose two ends meet counts
 //! as dropped. What has no counterpart is refused: references, register subsets that no limit describes, edges that
 //! both define a value in one register. Partial clobbers are taken for whole ones.
 
