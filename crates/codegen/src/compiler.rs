@@ -135,11 +135,6 @@ impl Compiler {
         self.is_fused
     }
 
-    /// Are constant parameters removed without an optimiser that does that anyway?
-    pub(crate) fn prunes_params(&self) -> bool {
-        self.is_fused && self.settings.opt_level == OptLevel::None
-    }
-
     /// What the verifier must know of the target.
     pub fn target_info(&self) -> TargetInfo {
         TargetInfo {

@@ -51,11 +51,11 @@ pub(crate) fn compile(
         }
     }
 
-    // Parameters that always have one value are dear where each value takes the first register there is.
-    if compiler.prunes_params() {
-        optimizer.start();
-        s.run(Stage::Shape, || {
-            optimizer.remove_constant_params(func, analyses);
+    // Without an optimiser, what costs less to remove than to compile. Parameters that always have one value are that where each
+    // value takes the first register there is.
+    if settings.opt_level == OptLevel::None {
+        s.run(Stage::Tidy, || {
+            optimizer.tidy(func, analyses, compiler.is_fused());
             Ok::<(), CompileError>(())
         })?;
         s.dump(|| func.to_string());

@@ -2,6 +2,7 @@
 
 use crate::observer::Observer;
 use crate::place::Place;
+use crate::repeated_loads::RepeatedLoads;
 use crate::rewrite::{Applications, RuleLimits};
 use crate::shape::Shape;
 use crate::simplify::{Edges, Simplify};
@@ -56,6 +57,7 @@ impl fmt::Display for Pass {
 /// The optimiser: memory of all passes, used for function after function.
 #[derive(Default, Debug)]
 pub struct Optimizer {
+    repeated_loads: RepeatedLoads,
     shape: Shape,
     slots: Slots,
     simplify: Simplify,
@@ -108,10 +110,17 @@ impl Optimizer {
         self.shape.may_use_aliases = true;
     }
 
-    /// Removes unreachable blocks and parameters that always have one value: the part of [`Pass::Shape`] that leaves less to
-    /// compile and takes next to no time. The function may use aliases before, and has none in use after.
-    pub fn remove_constant_params(&mut self, func: &mut Function, analyses: &mut Analyses) {
+    /// What pays for itself without an optimiser, as less is left to compile: removes loads that repeat another of memory that
+    /// never changes, and with `removes_params` unreachable blocks and parameters that always have one value: the part of
+    /// [`Pass::Shape`] that takes next to no time. The function may use aliases before, and has none in use after.
+    pub fn tidy(&mut self, func: &mut Function, analyses: &mut Analyses, removes_params: bool) {
         analyses.update_loops(func);
+        self.repeated_loads.run(func, &analyses.cfg);
+        if !removes_params {
+            func.dfg.resolve_all_aliases();
+            return;
+        }
+        self.start();
         let has_unreachable = analyses.dominators.cfg_postorder().len() < func.layout.blocks().count();
         // Removing parameters leaves the graph as it is.
         std::mem::swap(&mut self.shape.cfg, &mut analyses.cfg);

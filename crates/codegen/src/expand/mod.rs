@@ -44,8 +44,7 @@ pub(crate) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusa
         wide::run(func, compiler.isa().half_precision(), compiler.settings());
     }
     let is_optimised = compiler.settings().opt_level != OptLevel::None;
-    let is_shaped = is_optimised && compiler.options().passes.contains(Pass::Shape);
-    if !is_shaped && !compiler.prunes_params() {
+    if is_optimised && !compiler.options().passes.contains(Pass::Shape) {
         func.dfg.resolve_all_aliases();
     }
     Ok(())
