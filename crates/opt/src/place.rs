@@ -27,11 +27,10 @@ use kingpost_ir::analyses::Analyses;
 /// Loops that are looked at for one instruction, from the innermost outwards.
 const MAX_LOOPS: usize = 8;
 
-/// So many values of each register class, integers first, a loop may use from outside, with those that cheap instructions
-/// moved out of it add: what machines of sixteen registers keep beside the values of the loop itself.
-const BUDGET: [u32; 2] = [8, 8];
-/// So many registers of each class a call in the loop takes away.
-const CALL: [u32; 2] = [4, 8];
+/// So many values of each register class a loop may use from outside, with those that cheap instructions moved out of it add:
+/// what machines of sixteen registers keep beside the values of the loop itself. A call in the loop leaves nothing of it, as the
+/// few registers that it preserves have better uses.
+const BUDGET: u32 = 8;
 
 /// Where the uses of an instruction are that have been seen.
 #[derive(Copy, Clone, Default, Debug)]
@@ -103,8 +102,7 @@ impl Place {
             for inst in func.layout.block_insts(block) {
                 let is_movable = is_movable(func, inst);
                 if !is_movable && func.dfg.opcode(inst).is_call() {
-                    let counts = &mut self.from_outside[innermost];
-                    (0..2).for_each(|class| counts[class] = counts[class].max(CALL[class]));
+                    self.from_outside[innermost] = [BUDGET; 2];
                 }
                 let mut earliest = 1;
                 for &operand in func.dfg.inst_args(inst) {
@@ -190,7 +188,7 @@ impl Place {
                 break;
             }
             let count = &mut self.from_outside[each][class];
-            if (is_cheap(opcode) || is_loaded) && *count >= BUDGET[class] {
+            if (is_cheap(opcode) || is_loaded) && *count >= BUDGET {
                 break;
             }
             *count += 1;

@@ -13,12 +13,13 @@
 //! Needs the analyses; leaves them valid unless it says that an edge has died. Blocks are visited in preorder of the
 //! dominator tree, so that every operand is final before it is used. An instruction stays where it is; one that is equal to
 //! one in a block that does not dominate it moves to the end of their common dominator, if that does not run more often
-//! than the two together. In a large loop a cheap instruction of one operand stays in every block that has it, as its result would
-//! take a register, or a spill slot, from one to the next. Hash-consing with rules on insertion: the scheme of LuaJIT's FOLD and of
-//! V8's reducers. Linear in instructions, with rules tried on at most [`FUEL`] requests for each.
+//! than the two together. In a large loop, and in those inside it, a cheap instruction of one operand stays in every block that
+//! has it, as its result would take a register, or a spill slot, from one to the next. Hash-consing with rules on insertion: the
+//! scheme of LuaJIT's FOLD and of V8's reducers. Linear in instructions, with rules tried on at most [`FUEL`] requests for each.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_ir::loops::LoopForest;
 use kingpost_ir::type_class::Allowed;
 use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value, ValueDef};
 
@@ -44,7 +45,7 @@ pub(crate) enum Edges {
 }
 
 /// A loop of this many blocks is large: values compete for registers all around it.
-const LARGE_LOOP: u32 = 100;
+const LARGE_LOOP: u32 = 200;
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
@@ -127,9 +128,7 @@ pub(crate) struct Walk<'a> {
 impl Walk<'_> {
     fn visit_block(&mut self, block: Block) {
         self.block = block;
-        let innermost = self.analyses.loops.innermost_loop(block);
-        self.is_in_large_loop =
-            !self.prefers_size && innermost.is_some_and(|each| self.analyses.loops.num_blocks(each) >= LARGE_LOOP);
+        self.is_in_large_loop = !self.prefers_size && is_in_large_loop(&self.analyses.loops, block);
         self.memory.enter(block, self.analyses);
         let mut next = self.func.layout.first_inst(block);
         while let Some(inst) = next {
@@ -543,6 +542,12 @@ impl Graph for Walk<'_> {
     fn may_apply(&mut self, rule: Rule) -> bool {
         self.applications.may_apply(rule)
     }
+}
+
+/// Whether a block is in a large loop, at whatever depth. As every loop has a block that those in it have not, few are looked at.
+fn is_in_large_loop(loops: &LoopForest, block: Block) -> bool {
+    let mut around = std::iter::successors(loops.innermost_loop(block), |&each| loops.parent(each));
+    around.any(|each| loops.num_blocks(each) >= LARGE_LOOP)
 }
 
 /// The type of the only result of a pure instruction if it is an integer of at most 64 bits.
