@@ -51,11 +51,10 @@ pub(crate) fn compile(
         }
     }
 
-    // Without an optimiser, what costs less to remove than to compile. Parameters that always have one value are that where each
-    // value takes the first register there is.
+    // Without an optimiser, what costs less to remove than to compile.
     if settings.opt_level == OptLevel::None {
         s.run(Stage::Tidy, || {
-            optimizer.tidy(func, analyses, compiler.is_fused());
+            optimizer.tidy(func, analyses);
             Ok::<(), CompileError>(())
         })?;
         s.dump(|| func.to_string());

@@ -38,7 +38,7 @@ stages! {
     Slots "slots" "clif" "Turn stack slots that are only loaded and stored into values (opt_level=speed).";
     Simplify "simplify" "clif" "Make equal values one and apply rewrite rules (opt_level=speed).";
     Place "place" "clif" "Remove unused instructions, move others to where they run least often (opt_level=speed).";
-    Tidy "tidy" "clif" "Remove repeated loads of constant memory, and constant block parameters for `fused` (opt_level=none).";
+    Tidy "tidy" "clif" "Remove repeated loads of constant memory, unreachable blocks and constant block parameters (opt_level=none).";
     Lower "lower" "mach" "Select machine instructions over virtual registers.";
     Regalloc "regalloc" "ra" "Assign every operand a register or a slot.";
     Check "check" "mach" "Prove the allocation right.";

@@ -111,16 +111,12 @@ impl Optimizer {
     }
 
     /// What pays for itself without an optimiser, as less is left to compile: removes loads that repeat another of memory that
-    /// never changes, and with `removes_params` unreachable blocks and parameters that always have one value: the part of
-    /// [`Pass::Shape`] that takes next to no time. The function may use aliases before, and has none in use after.
-    pub fn tidy(&mut self, func: &mut Function, analyses: &mut Analyses, removes_params: bool) {
+    /// never changes, unreachable blocks, and parameters that always have one value: the part of [`Pass::Shape`] that takes
+    /// next to no time. The function may use aliases before, and has none in use after.
+    pub fn tidy(&mut self, func: &mut Function, analyses: &mut Analyses) {
         analyses.update_loops(func);
-        self.repeated_loads.run(func, &analyses.cfg);
-        if !removes_params {
-            func.dfg.resolve_all_aliases();
-            return;
-        }
         self.start();
+        self.repeated_loads.run(func, &analyses.cfg);
         let has_unreachable = analyses.dominators.cfg_postorder().len() < func.layout.blocks().count();
         // Removing parameters leaves the graph as it is.
         std::mem::swap(&mut self.shape.cfg, &mut analyses.cfg);
