@@ -10,9 +10,9 @@
 //! values in registers that an operand occupies or the instruction clobbers come from another one, if one is free, or
 //! from their slot. Before it, operands get copies of values that keep other registers.
 
+use crate::state::Value;
 use crate::walk::{Fused, Locs, Selected};
 use kingpost_mach::Lower;
-use kingpost_mach::lower::Record;
 use kingpost_regalloc::{
     AllocError, Clobbers, Constraint, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, RegClass, VReg,
 };
@@ -49,6 +49,28 @@ pub(crate) struct Placement {
     pub(crate) touched: Touched,
 }
 
+/// Registers that operands chose, by point of the instruction.
+#[derive(Clone, Copy, Default)]
+struct Taken([Masks; 2]);
+
+impl Taken {
+    /// Those left for a value of an operand that needs its register at these points, in the value's class.
+    #[inline]
+    fn left(&self, points: Points, value: &Value, clobbered: &Clobbered) -> u64 {
+        let class = value.class();
+        let early = if points.early() { self.0[0][class] } else { 0 };
+        let late = if points.late() { self.0[1][class] | clobbered.of(class, value.width) } else { 0 };
+        !(early | late)
+    }
+
+    #[inline]
+    fn take(&mut self, points: Points, reg: Reg) {
+        for (point, is_needed) in [points.early(), points.late()].into_iter().enumerate() {
+            self.0[point][reg.class()] |= if is_needed { reg.bit() } else { 0 };
+        }
+    }
+}
+
 /// Is the value of an operand needed in a register? One that may be in memory is left there.
 #[inline]
 fn is_in_register(operand: Operand, tied: Option<Operand>, is_in_memory: bool) -> bool {
@@ -57,11 +79,13 @@ fn is_in_register(operand: Operand, tied: Option<Operand>, is_in_memory: bool) -
 
 impl Fused {
     /// Serves any instruction but a terminator with successors.
-    pub(crate) fn constrained(&mut self, lower: &mut Lower<'_>, record: &Record) {
+    #[inline(never)]
+    pub(crate) fn constrained(&mut self, lower: &mut Lower<'_>, at: usize) {
+        let record = &lower.piece()[at];
         if record.flags.has(InstFlags::REMAT) {
             let value = self.state.value(lower.operands()[record.operands.0 as usize].vreg());
             if value.reg.is_none() && !value.is_stored {
-                return self.drop_inst(lower, record, &[Reg::NONE]);
+                return self.drop_inst(lower, at, &[Reg::NONE]);
             }
         }
         let selected = Selected::new(lower, record);
@@ -104,41 +128,46 @@ impl Fused {
         let operands = &selected.operands;
         let clobbered = self.registers.clobbered(selected.clobbers);
         let has_ties = operands.iter().any(|operand| operand.reused().is_some());
-        // By point of the instruction.
-        let mut taken = [Masks::default(); 2];
-        for is_fixed in [true, false] {
-            for (k, &operand) in operands.iter().enumerate() {
-                if operand.fixed_reg().is_some() != is_fixed || operand.reused().is_some() {
-                    continue;
-                }
-                let tied = if has_ties { tied_def(operands, k) } else { None };
-                let value = self.state.value(operand.vreg());
-                if !is_in_register(operand, tied, value.reg.is_none() && value.is_stored) {
-                    continue;
-                }
-                let (class, points) = (value.class(), Points::of(operand, tied.is_some()));
-                let mut left = self.registers.allowed(operand, class);
-                if points.early() {
-                    left &= !taken[0][class];
-                }
-                if points.late() {
-                    left &= !taken[1][class] & !clobbered.of(class, value.width);
-                }
-                let below = tied.map_or(value.reg, |def| self.state.value(def.vreg()).reg);
-                let free = left & !self.state.occupied[class];
-                let is_left = |reg: &Reg, set: u64| !reg.is_none() && reg.class() == class && reg.bit() & set != 0;
-                let known = [below, value.reg].into_iter().find(|reg| is_left(reg, left));
-                let reg = match known.or(Some(value.hint).filter(|hint| is_left(hint, free))) {
-                    Some(reg) => reg,
-                    None if free != 0 => Reg::new(class, free.trailing_zeros()),
-                    None if is_fixed && left != 0 => Reg::new(class, left.trailing_zeros()),
-                    None => return false,
-                };
-                for (point, is_needed) in [points.early(), points.late()].into_iter().enumerate() {
-                    taken[point][class] |= if is_needed { reg.bit() } else { 0 };
-                }
-                regs[k] = reg;
+        let tied = |k: usize| if has_ties { tied_def(operands, k) } else { None };
+        let mut taken = Taken::default();
+        let mut has_others = false;
+        for (k, &operand) in operands.iter().enumerate() {
+            let Some(preg) = operand.fixed_reg() else {
+                has_others = true;
+                continue;
+            };
+            let (value, reg) = (self.state.value(operand.vreg()), self.registers.reg(preg));
+            let points = Points::of(operand, tied(k).is_some());
+            if !reg.is_one_of(value.class(), taken.left(points, value, clobbered)) {
+                return false;
             }
+            taken.take(points, reg);
+            regs[k] = reg;
+        }
+        if !has_others {
+            return true;
+        }
+        for (k, &operand) in operands.iter().enumerate() {
+            if operand.fixed_reg().is_some() || operand.reused().is_some() {
+                continue;
+            }
+            let (value, tied) = (self.state.value(operand.vreg()), tied(k));
+            if !is_in_register(operand, tied, value.reg.is_none() && value.is_stored) {
+                continue;
+            }
+            let (class, points) = (value.class(), Points::of(operand, tied.is_some()));
+            let left = self.registers.allowed(operand, class) & taken.left(points, value, clobbered);
+            let below = tied.map_or(value.reg, |def| self.state.value(def.vreg()).reg);
+            let free = left & !self.state.occupied[class];
+            let is_left = |reg: &Reg, set: u64| !reg.is_none() && reg.is_one_of(class, set);
+            let known = [below, value.reg].into_iter().find(|reg| is_left(reg, left));
+            let reg = match known.or(Some(value.hint).filter(|hint| is_left(hint, free))) {
+                Some(reg) => reg,
+                None if free != 0 => Reg::new(class, free.trailing_zeros()),
+                None => return false,
+            };
+            taken.take(points, reg);
+            regs[k] = reg;
         }
         true
     }

@@ -14,7 +14,6 @@ use crate::walk::{Fused, Selected, range};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_mach::block_order::MachineBlock;
-use kingpost_mach::lower::Record;
 use kingpost_mach::{Lower, PlainOperands};
 use kingpost_regalloc::{Block, Loc, RegClass, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
@@ -33,6 +32,8 @@ pub(crate) struct Heads {
     /// The block whose head is what the registers hold, parameters apart, and the header of the loop around it.
     kept: PackedOption<Block>,
     kept_in: u32,
+    /// The successor of the block at hand whose head is what the registers hold, all of it.
+    intact: PackedOption<Block>,
     /// The destination of the edge whose block is at hand, if that block has a jump and nothing else.
     passed: PackedOption<Block>,
 }
@@ -54,7 +55,7 @@ impl Heads {
         self.entries.clear();
         self.of.clear();
         self.of.resize(blocks, Head::default());
-        (self.kept, self.passed) = (None.into(), None.into());
+        (self.kept, self.passed, self.intact) = (None.into(), None.into(), None.into());
     }
 
     /// Indices of the entries of a block; none if the walk has not passed it.
@@ -74,11 +75,16 @@ impl Fused {
         if begun == 0 && self.passes(lower) {
             return;
         }
-        let is_kept = self.heads.kept.take().is_some_and(|kept| self.hottest(lower) == Some(kept));
-        if is_kept && self.heads.kept_in == self.loops.header() {
-            self.keep();
-        } else {
-            self.state.clear_registers();
+        let kept = self.heads.kept.take().filter(|&kept| self.hottest(lower) == Some(kept));
+        match kept.filter(|_| self.heads.kept_in == self.loops.header()) {
+            Some(kept) => {
+                let is_intact = self.keep();
+                self.heads.intact = Some(kept).filter(|_| is_intact).into();
+            }
+            None => {
+                self.heads.intact = None.into();
+                self.state.clear_registers();
+            }
         }
         for ago in (1..=begun).rev() {
             let header = self.loops.begun(ago);
@@ -127,36 +133,40 @@ impl Fused {
     }
 
     /// Leaves registers as they are at the head of the only successor, or the hottest one: but for values that the loop has in
-    /// memory, which it fills then.
-    fn keep(&mut self) {
+    /// memory, which it fills then. Returns whether there are none of these.
+    fn keep(&mut self) -> bool {
         let occupied = self.state.occupied;
         for (class, mask) in occupied.into_iter().enumerate() {
             self.state.recent[class] |= mask;
         }
         if !self.loops.is_inside() || self.edges.succs.len() == 1 {
-            return;
+            return true;
         }
+        let mut is_intact = true;
         for reg in (0..2).flat_map(|class| regs(class, occupied[class])) {
             let Some(value) = self.state.owner(reg).map(|vreg| self.state.value(vreg)) else { continue };
             if self.loops.is_from_outside(value.block) && value.resident.is_none() {
                 self.state.release(reg);
+                is_intact = false;
             }
         }
+        is_intact
     }
 
     /// Serves the instruction that ends a block.
-    pub(crate) fn terminator(&mut self, lower: &mut Lower<'_>, record: &Record, plain: Option<PlainOperands>) {
+    #[inline(never)]
+    pub(crate) fn terminator(&mut self, lower: &mut Lower<'_>, at: usize, plain: Option<PlainOperands>) {
         match (&*self.edges.succs, plain) {
-            ([], Some(shape)) => self.plain(lower, record, shape, false),
-            ([], None) => self.constrained(lower, record),
-            (&[to], _) if range(record).is_empty() => {
-                self.push_inst(lower, record, &[], None);
+            ([], Some(shape)) => self.plain_terminator(lower, at, shape),
+            ([], None) => self.constrained(lower, at),
+            (&[to], _) if range(&lower.piece()[at]).is_empty() => {
+                self.push_inst(lower, at, &[], None);
                 if self.heads.passed.is_none() {
                     self.pass(lower, to);
                 }
             }
             _ if self.heads.passed.is_some() => self.refuse("an edge with more than a jump"),
-            _ if self.edges.pairs.is_empty() => self.fork(lower, record, plain),
+            _ if self.edges.pairs.is_empty() => self.fork(lower, at, plain),
             _ => self.refuse("a branch that passes arguments"),
         }
     }
@@ -199,6 +209,9 @@ impl Fused {
 
     /// The only edge out of a block: its moves stand before the jump.
     fn pass(&mut self, lower: &mut Lower<'_>, to: Block) {
+        if self.edges.pairs.is_empty() && self.heads.intact == Some(to).into() {
+            return;
+        }
         let pairs = std::mem::take(&mut self.edges.pairs);
         let mut needed = Masks::default();
         let mut need = |reg: Reg| needed[reg.class()] |= reg.bit();
@@ -265,21 +278,21 @@ impl Fused {
     }
 
     /// Several edges: moves stand at the heads of the successors.
-    fn fork(&mut self, lower: &mut Lower<'_>, record: &Record, plain: Option<PlainOperands>) {
+    fn fork(&mut self, lower: &mut Lower<'_>, at: usize, plain: Option<PlainOperands>) {
         let mut placed = None;
         if plain.is_none() {
-            let selected = Selected::new(lower, record);
+            let selected = Selected::new(lower, &lower.piece()[at]);
             let Some(placement) = self.find_registers(lower, &selected) else { return };
             placed = Some((selected, placement));
         }
         let touched = placed.as_ref().map_or(Touched::default(), |(_, placement)| placement.touched);
-        let room = if plain.is_some() { self.missing(lower, record).1 } else { [0; 2] };
+        let room = if plain.is_some() { self.missing(lower, at).1 } else { [0; 2] };
         let hottest = self.hottest(lower);
         let succs = std::mem::take(&mut self.edges.succs);
         let others = succs.iter().copied().filter(|&to| Some(to) != hottest);
         hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, &touched, room));
         match placed {
-            None => self.leave_room(lower, record),
+            None => self.leave_room(lower, at),
             Some(_) => self.give_way(&touched),
         }
         for &to in &succs {
@@ -287,7 +300,7 @@ impl Fused {
         }
         self.edges.succs = succs;
         match (plain, placed) {
-            (Some(shape), _) => self.plain(lower, record, shape, false),
+            (Some(shape), _) => self.plain_terminator(lower, at, shape),
             (None, Some((selected, placement))) => self.place(lower, &selected, &placement),
             (None, None) => {}
         }
@@ -297,6 +310,9 @@ impl Fused {
     /// in the loop around the block is filled on colder paths, and behind the loop. What becomes resident leaves so many registers
     /// of each class: it cannot give way to the branch, as blocks below in the loop do not bring it back.
     fn adopt(&mut self, lower: &mut Lower<'_>, to: Block, touched: &Touched, room: [u32; 2]) {
+        if self.heads.intact == Some(to).into() {
+            return;
+        }
         for i in self.heads.range(to) {
             let (reg, vreg) = self.heads.entries[i];
             let value = self.state.value(vreg);
@@ -335,9 +351,9 @@ impl Fused {
     }
 
     /// Registers that uses of a plain branch have, and how many of each class the others need.
-    fn missing(&mut self, lower: &Lower<'_>, record: &Record) -> (Masks, [u32; 2]) {
+    fn missing(&mut self, lower: &Lower<'_>, at: usize) -> (Masks, [u32; 2]) {
         let (mut busy, mut missing) = (Masks::default(), [0; 2]);
-        for operand in &lower.operands()[range(record)] {
+        for operand in &lower.operands()[range(&lower.piece()[at])] {
             match self.meet(lower, operand.vreg()) {
                 reg if reg.is_none() => missing[self.state.value(operand.vreg()).class()] += 1,
                 reg => busy[reg.class()] |= reg.bit(),
@@ -347,8 +363,8 @@ impl Fused {
     }
 
     /// Sees to it that the uses of a plain branch find registers: residents give way last.
-    fn leave_room(&mut self, lower: &Lower<'_>, record: &Record) {
-        let (busy, missing) = self.missing(lower, record);
+    fn leave_room(&mut self, lower: &Lower<'_>, at: usize) {
+        let (busy, missing) = self.missing(lower, at);
         let mut residents = Masks::default();
         self.loops.residents().for_each(|(reg, _)| residents[reg.class()] |= reg.bit());
         for class in 0..2 {
@@ -357,7 +373,7 @@ impl Fused {
                 let better = candidates & !residents[class];
                 let candidates = if better == 0 { candidates } else { better };
                 let Some(reg) = self.state.oldest(class, candidates, self.block) else { break };
-                self.state.release(reg);
+                self.take_out(reg);
             }
         }
     }
@@ -368,13 +384,22 @@ impl Fused {
         for reg in (0..2).flat_map(|class| regs(class, occupied[class] & touched.any(class))) {
             let Some(vreg) = self.state.owner(reg) else { continue };
             if touched.spared(reg.class(), self.state.value(vreg).width) & reg.bit() == 0 {
-                self.state.release(reg);
+                self.take_out(reg);
             }
         }
     }
 
+    /// Takes a value out of its register for the branch.
+    fn take_out(&mut self, reg: Reg) {
+        self.state.release(reg);
+        self.heads.intact = None.into();
+    }
+
     /// Moves at the head of a successor, from what is in registers at the end of the block to what it expects.
     fn enter(&mut self, lower: &mut Lower<'_>, to: Block) {
+        if self.heads.intact == Some(to).into() {
+            return;
+        }
         let mut needed = Masks::default();
         for i in self.heads.range(to) {
             let (reg, vreg) = self.heads.entries[i];
@@ -457,7 +482,9 @@ impl Fused {
         }
         for class in 0..2 {
             for reg in regs(class, self.state.occupied[class]) {
-                self.heads.entries.extend(self.state.owner(reg).map(|vreg| (reg, vreg)));
+                if let Some(vreg) = self.state.owner(reg) {
+                    self.heads.entries.push((reg, vreg));
+                }
             }
         }
     }

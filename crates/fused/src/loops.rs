@@ -27,6 +27,8 @@ pub(crate) struct Loops {
     depth: usize,
     /// The number of the header of the last of those; 0 if there is none.
     header: u32,
+    /// Registers that it and the loops inside it, as far as the walk has not passed their headers, touch.
+    touched: Masks,
     /// By loop, then as they came.
     residents: Vec<(Reg, VReg)>,
 }
@@ -41,6 +43,10 @@ impl Loops {
     fn set_depth(&mut self, depth: usize) {
         self.depth = depth;
         self.header = self.around[..depth].last().map_or(0, |each| each.header);
+        self.touched = [0; 2];
+        for each in &self.around[depth.saturating_sub(1)..] {
+            touch(&mut self.touched, &each.touched);
+        }
     }
 
     /// The walk comes to the end of a block, with what the blocks before wrote. Returns how many loops begin.
@@ -68,7 +74,7 @@ impl Loops {
     /// Adds what was written to what the loop around the block touches.
     fn note(&mut self, recent: &mut Masks) {
         if let Some(each) = self.around[..self.depth].last_mut() {
-            each.touch(recent);
+            touch(&mut each.touched, recent);
         }
         *recent = [0; 2];
     }
@@ -81,7 +87,7 @@ impl Loops {
         self.note(recent);
         let Some(last) = self.around.pop() else { return };
         if let Some(outer) = self.around.last_mut() {
-            outer.touch(&last.touched);
+            touch(&mut outer.touched, &last.touched);
         }
         self.set_depth(self.depth.min(self.around.len()));
         self.residents.drain(last.residents..).for_each(|(_, vreg)| ended(vreg));
@@ -108,12 +114,7 @@ impl Loops {
     /// Registers that the innermost loop touches.
     #[inline]
     pub(crate) fn touched(&self, recent: &Masks) -> Masks {
-        let mut all = *recent;
-        for each in &self.around[self.depth.saturating_sub(1)..] {
-            all[0] |= each.touched[0];
-            all[1] |= each.touched[1];
-        }
-        all
+        [0, 1].map(|class| self.touched[class] | recent[class])
     }
 
     /// Makes a value, defined in block number `block`, resident in as many loops as it can be. False if that is none.
@@ -142,9 +143,8 @@ impl Loops {
     }
 }
 
-impl Around {
-    fn touch(&mut self, more: &Masks) {
-        self.touched[0] |= more[0];
-        self.touched[1] |= more[1];
-    }
+/// Adds registers to a set.
+fn touch(touched: &mut Masks, more: &Masks) {
+    touched[0] |= more[0];
+    touched[1] |= more[1];
 }

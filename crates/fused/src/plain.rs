@@ -9,54 +9,57 @@
 //! among them. Where none is free a value from further up is filled behind the instruction.
 
 use crate::walk::{Fused, is_copy, range};
-use kingpost_mach::lower::Record;
 use kingpost_mach::{Lower, PlainOperands};
 use kingpost_regalloc::{EditKind, InstFlags, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg};
 
 const TOO_MANY: &str = "an instruction that needs more registers than there are";
 
-/// The registers as sets.
-#[inline]
-fn masks(regs: &[Reg]) -> Masks {
-    let mut masks = [0; 2];
-    for reg in regs.iter().filter(|reg| !reg.is_none()) {
-        masks[reg.class()] |= reg.bit();
-    }
-    masks
-}
-
 impl Fused {
+    /// Serves a plain instruction that ends a block, and for which registers enough are free.
+    #[inline(never)]
+    pub(crate) fn plain_terminator(&mut self, lower: &mut Lower<'_>, at: usize, shape: PlainOperands) {
+        self.plain(lower, at, shape, false);
+    }
+
     /// Serves a plain instruction. Without `can_evict` there are registers enough.
-    pub(crate) fn plain(&mut self, lower: &mut Lower<'_>, record: &Record, shape: PlainOperands, can_evict: bool) {
+    #[inline(always)]
+    pub(crate) fn plain(&mut self, lower: &mut Lower<'_>, at: usize, shape: PlainOperands, can_evict: bool) {
         // The last one is that which the tied use is copied from.
         let mut regs = [Reg::NONE; PlainOperands::MOST + 1];
         let mut vregs = [VReg::from_u32(0); PlainOperands::MOST];
+        let mut missing = 0u32;
+        let record = &lower.piece()[at];
+        let (flags, first) = (record.flags, record.operands.0 as usize);
         let operands = &lower.operands()[range(record)];
         let count = operands.len().min(PlainOperands::MOST);
-        vregs.iter_mut().zip(operands).for_each(|(vreg, operand)| *vreg = operand.vreg());
-        let (uses, tied) = (usize::from(shape.has_def), usize::from(shape.tied));
-        let mut missing = 0u32;
-        for k in uses..count {
+        for k in 0..count {
+            vregs[k] = operands[k].vreg();
             regs[k] = self.meet(lower, vregs[k]);
             missing |= u32::from(regs[k].is_none()) << k;
         }
+        // Free, but of the tied use only.
+        let mut copied_to = Masks::default();
         let mut copy = None;
         if shape.has_def {
-            let mut def = self.meet(lower, vregs[0]);
-            if !def.is_none() {
-                self.state.release(def);
-            } else if record.flags.has(InstFlags::REMAT) && !self.state.value(vregs[0]).is_stored {
-                return self.drop_inst(lower, record, &regs[..count]);
-            } else {
+            missing &= !1;
+            let def = match self.state.release(regs[0]) {
+                Some(_) => regs[0],
+                None if flags.has(InstFlags::REMAT) && !self.state.value(vregs[0]).is_stored => {
+                    return self.drop_inst(lower, at, &regs[..count]);
+                }
                 // Nothing below has it in a register: it takes one for the moment.
-                let found = self.any_register(lower, vregs[0], &masks(&regs), Reg::NONE, can_evict);
-                let Some(reg) = found else { return self.refuse(TOO_MANY) };
-                self.state.touch(reg);
-                def = reg;
-            }
+                None => {
+                    let free = self.free_register(vregs[0], &[0; 2], Reg::NONE);
+                    let found = free.or_else(|| self.evict(lower, vregs[0], &regs, can_evict));
+                    let Some(reg) = found else { return self.refuse(TOO_MANY) };
+                    self.state.touch(reg);
+                    reg
+                }
+            };
             regs[0] = def;
             self.store(vregs[0], def);
+            let tied = usize::from(shape.tied);
             if tied != 0 {
                 // The tied use is in the register of the def, or is copied into it.
                 let read = self.state.value(vregs[tied]);
@@ -66,6 +69,7 @@ impl Fused {
                     let (from, to) = (self.registers.preg(read.reg), self.registers.preg(def));
                     copy = Some(EditKind::Move { from, to, width: read.width });
                     regs[PlainOperands::MOST] = read.reg;
+                    copied_to[def.class()] = def.bit();
                 }
                 regs[tied] = def;
                 missing &= !(1 << tied);
@@ -80,20 +84,21 @@ impl Fused {
             if !value.reg.is_none() {
                 continue;
             }
-            if value.is_stored && !lower.operands()[range(record)][k].is_reg() {
+            if value.is_stored && !lower.operands()[first + k].is_reg() {
                 slot = Some(self.slot(vregs[k]));
                 continue;
             }
-            let found = self.any_register(lower, vregs[k], &masks(&regs[uses..]), regs[0], can_evict);
+            let free = self.free_register(vregs[k], &copied_to, regs[0]);
+            let found = free.or_else(|| self.evict(lower, vregs[k], &regs, can_evict));
             let Some(reg) = found else { return self.refuse(TOO_MANY) };
             self.put(reg, vregs[k]);
             regs[k] = reg;
         }
         let regs = &regs[..count];
-        if record.flags.has(InstFlags::MOVE) && regs[0] == regs[1] && is_copy(lower, &lower.operands()[range(record)]) {
-            self.drop_inst(lower, record, regs);
+        if flags.has(InstFlags::MOVE) && regs[0] == regs[1] && is_copy(lower, &lower.operands()[first..first + count]) {
+            self.drop_inst(lower, at, regs);
         } else {
-            self.push_inst(lower, record, regs, slot);
+            self.push_inst(lower, at, regs, slot);
         }
         if let Some(copy) = copy {
             self.push_edit(copy);

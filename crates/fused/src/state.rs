@@ -124,8 +124,13 @@ impl State {
     #[inline]
     pub(crate) fn grow(&mut self, len: usize) {
         if self.values.len() < len {
-            self.values.resize(len + len / 2 + ROOM, Value::default());
+            self.add_room(len);
         }
+    }
+
+    #[inline(never)]
+    fn add_room(&mut self, len: usize) {
+        self.values.resize(len + len / 2 + ROOM, Value::default());
     }
 
     #[inline]
@@ -197,14 +202,14 @@ impl State {
     /// costs more to bring back.
     pub(crate) fn oldest(&self, class: usize, candidates: u64, block: u32) -> Option<Reg> {
         let price = |reg: Reg| {
-            let Some(value) = self.owner(reg).map(|vreg| self.value(vreg)) else { return 0 };
+            let value = self.value(self.owner(reg)?);
             let is_filled = !matches!(value.remat, Remat::By(_));
-            value.met_at
-                + if is_filled { FILLED } else { 0 }
-                + if is_filled && !value.is_stored { SPILLED } else { 0 }
-                + if value.block == block { LOCAL } else { 0 }
-                + if value.resident.is_none() { 0 } else { RESIDENT }
+            // Sums without branches: what these conditions are is hard to predict.
+            let fill = FILLED * u32::from(is_filled) + SPILLED * u32::from(is_filled & !value.is_stored);
+            let place = LOCAL * u32::from(value.block == block) + RESIDENT * u32::from(!value.resident.is_none());
+            Some((value.met_at + fill + place, reg.number()))
         };
-        regs(class, candidates).min_by_key(|&reg| price(reg))
+        let (_, number) = regs(class, candidates).filter_map(price).min()?;
+        Some(Reg::new(class, number as u32))
     }
 }

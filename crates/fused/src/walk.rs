@@ -7,7 +7,7 @@ use crate::state::{Remat, State};
 use cranelift_entity::EntityRef;
 use kingpost_mach::lower::{Edges, Record, Sink};
 use kingpost_mach::{
-    Code, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, PlainOperands, Row, RowKind, Step, Steps,
+    Code, FlagsEffect, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, PlainOperands, RowKind, Step, Steps,
 };
 use kingpost_regalloc::{
     Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, PRegSet,
@@ -72,7 +72,7 @@ impl Fused {
         self.log = is_logged.then(Log::default);
         self.refusal = None;
         self.is_at_end = false;
-        self.flags = Flags::default();
+        self.flags = Flags::END;
         (self.srcloc, self.has_srclocs) = (u32::MAX, false);
     }
 
@@ -115,7 +115,7 @@ impl Sink for Fused {
         self.block = block.as_u32();
         std::mem::swap(&mut self.edges, edges);
         self.is_at_end = true;
-        self.flags = Flags::default();
+        self.flags = Flags::END;
         let at = self.steps.list.len() as u32;
         self.steps.blocks[block.index()].list = (at, at);
         if let Some(log) = &mut self.log {
@@ -128,17 +128,13 @@ impl Sink for Fused {
         if self.refusal.is_some() {
             return;
         }
+        let Some(last) = lower.piece().last() else { return };
+        if self.srcloc != last.srcloc {
+            self.begin_srcloc(last.srcloc);
+        }
         self.state.grow(lower.code.problem.vregs.len());
         for at in (0..lower.piece().len()).rev() {
-            let record = lower.piece()[at];
-            if self.srcloc != record.srcloc {
-                self.srcloc = record.srcloc;
-                if !self.has_srclocs {
-                    self.has_srclocs = true;
-                    self.steps.srclocs.resize(self.steps.list.len(), u32::MAX);
-                }
-            }
-            self.record(lower, &record);
+            self.record(lower, at);
         }
     }
 
@@ -152,25 +148,30 @@ impl Sink for Fused {
     }
 }
 
-/// What becomes of the flags from the walk's point on, as far as emission of allocated code finds out, too.
+/// What becomes of the flags from the walk's point on, as far as emission of allocated code finds out, too: how many more
+/// instructions may come before, for them to be known as dead.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Flags {
-    /// They are read before they are written.
-    are_read: bool,
-    /// They are written before they are read. If neither, the block ends.
-    are_written: bool,
-    /// Instructions up to there.
-    passed: usize,
-}
+pub(crate) struct Flags(u8);
 
 impl Flags {
-    fn pass(&mut self) {
-        self.passed += 1;
+    /// Nothing below reads or writes them.
+    const END: Flags = Flags(MAX_FLAG_ROWS as u8 + 1);
+    /// They are read next.
+    const READ: Flags = Flags(0);
+    /// They are written next.
+    const WRITTEN: Flags = Flags(MAX_FLAG_ROWS as u8);
+
+    /// Before an instruction of that effect.
+    #[inline]
+    fn before(self, effect: FlagsEffect) -> Flags {
+        // No branches: what comes next is hard to predict.
+        let passed = if effect.reads() { Flags::READ } else { Flags(self.0.saturating_sub(1)) };
+        if effect.writes() && !effect.reads() { Flags::WRITTEN } else { passed }
     }
 
     /// Does nothing read them, and is that seen within as many instructions as are looked at?
     pub(crate) fn are_dead(self) -> bool {
-        !self.are_read && self.passed + usize::from(self.are_written) <= MAX_FLAG_ROWS
+        self.0 != 0
     }
 }
 
@@ -224,15 +225,21 @@ fn plain_operands(lower: &Lower<'_>, record: &Record) -> Option<PlainOperands> {
 
 impl Fused {
     /// Catches up with what lowering has made.
+    #[inline]
     pub(crate) fn sync(&mut self, lower: &Lower<'_>) {
         self.state.grow(lower.code.problem.vregs.len());
         let problem = &lower.code.problem;
         let known = (problem.all_clobbers().len(), problem.all_reg_sets().len());
         if self.known != known {
             self.known = known;
-            self.registers.build(problem, lower.env());
-            self.allocatable = lower.env().allocatable();
+            self.build_registers(lower);
         }
+    }
+
+    #[inline(never)]
+    fn build_registers(&mut self, lower: &Lower<'_>) {
+        self.registers.build(&lower.code.problem, lower.env());
+        self.allocatable = lower.env().allocatable();
     }
 
     /// Says that the function has something that is beyond this walk.
@@ -240,53 +247,67 @@ impl Fused {
         self.refusal = Some(what);
     }
 
-    #[inline]
-    fn record(&mut self, lower: &mut Lower<'_>, record: &Record) {
+    /// What comes next is of another source location.
+    fn begin_srcloc(&mut self, srcloc: u32) {
+        self.srcloc = srcloc;
+        if !self.has_srclocs {
+            self.has_srclocs = true;
+            self.steps.srclocs.resize(self.steps.list.len(), u32::MAX);
+        }
+    }
+
+    /// Serves instruction number `at` of the piece. It was only just made, and is not copied before it has to be.
+    #[inline(always)]
+    fn record(&mut self, lower: &mut Lower<'_>, at: usize) {
         self.state.clock += 1;
-        let plain = plain_operands(lower, record);
-        if std::mem::take(&mut self.is_at_end) {
-            return self.terminator(lower, record, plain);
+        let plain = plain_operands(lower, &lower.piece()[at]);
+        if self.is_at_end {
+            self.is_at_end = false;
+            return self.terminator(lower, at, plain);
         }
         match plain {
-            Some(shape) => self.plain(lower, record, shape, true),
-            None => self.constrained(lower, record),
+            Some(shape) => self.plain(lower, at, shape, true),
+            None => self.constrained(lower, at),
         }
     }
 
     /// Leaves an instruction out.
-    pub(crate) fn drop_inst(&mut self, lower: &Lower<'_>, record: &Record, regs: &[Reg]) {
-        self.flags.pass();
+    #[inline(never)]
+    pub(crate) fn drop_inst(&mut self, lower: &Lower<'_>, at: usize, regs: &[Reg]) {
+        self.flags = self.flags.before(FlagsEffect::None);
         if self.log.is_some() {
-            self.log_regs(lower, record, regs, None, true);
+            self.log_regs(lower, at, regs, None, true);
         }
     }
 
     /// Adds an instruction whose operands are in these registers, but for one in memory, before everything added so far.
-    #[inline]
-    pub(crate) fn push_inst(&mut self, lower: &Lower<'_>, record: &Record, regs: &[Reg], slot: Option<Slot>) {
+    #[inline(always)]
+    pub(crate) fn push_inst(&mut self, lower: &Lower<'_>, at: usize, regs: &[Reg], slot: Option<Slot>) {
         if self.log.is_some() {
-            self.log_regs(lower, record, regs, slot, false);
+            self.log_regs(lower, at, regs, slot, false);
         }
-        let row = &lower.rows()[usize::from(record.inst.row.0)];
-        let mut placed = PlacedInst::new(record.inst, self.flags.are_dead());
+        let inst = lower.piece()[at].inst;
+        let row = &lower.rows()[usize::from(inst.row.0)];
+        let mut placed = PlacedInst::new(inst, self.flags.are_dead());
+        self.flags = self.flags.before(row.flags);
         if let (Some(slot), Some(twin)) = (slot, row.twin) {
             placed.inst.row = twin.row;
             placed.slot = slot.into();
         }
         for &reg in regs {
             if !reg.is_none() {
-                placed.push(self.registers.preg(reg));
+                placed.regs.push(self.registers.preg(reg));
             }
         }
-        self.push_placed(row, placed);
+        self.push(Step::Inst(placed));
     }
 
     #[cold]
-    fn log_regs(&mut self, lower: &Lower<'_>, record: &Record, regs: &[Reg], slot: Option<Slot>, is_dropped: bool) {
+    fn log_regs(&mut self, lower: &Lower<'_>, at: usize, regs: &[Reg], slot: Option<Slot>, is_dropped: bool) {
         let in_memory = slot.map_or(Loc::NONE, Loc::slot);
         let locs: Locs = regs.iter().map(|&reg| if reg.is_none() { in_memory } else { self.loc(reg) }).collect();
         if let Some(log) = &mut self.log {
-            log.inst(&Selected::new(lower, record), self.srcloc, &locs, is_dropped);
+            log.inst(&Selected::new(lower, &lower.piece()[at]), self.srcloc, &locs, is_dropped);
         }
     }
 
@@ -300,7 +321,7 @@ impl Fused {
         let encoded = row.operands.len() + selected.inst.mode.regs();
         for &loc in &locs[..encoded.min(locs.len())] {
             match (loc.as_reg(), loc.as_slot(), row.twin) {
-                (Some(reg), ..) if placed.push(reg) => {}
+                (Some(reg), ..) if placed.regs.push(reg) => {}
                 (None, Some(slot), Some(twin)) => {
                     placed.inst.row = twin.row;
                     placed.slot = slot.into();
@@ -308,18 +329,8 @@ impl Fused {
                 _ => self.refusal = Some("an instruction of many registers"),
             }
         }
-        self.push_placed(row, placed);
-    }
-
-    #[inline]
-    fn push_placed(&mut self, row: &Row, placed: PlacedInst) {
-        if row.flags.reads() {
-            self.flags = Flags { are_read: true, ..Flags::default() };
-        } else if row.flags.writes() || matches!(row.kind, RowKind::Call | RowKind::TryCall) {
-            self.flags = Flags { are_written: true, ..Flags::default() };
-        } else {
-            self.flags.pass();
-        }
+        let is_call = matches!(row.kind, RowKind::Call | RowKind::TryCall);
+        self.flags = if is_call { Flags::WRITTEN } else { self.flags.before(row.flags) };
         self.push(Step::Inst(placed));
     }
 
@@ -359,7 +370,7 @@ impl Fused {
                 touch(to);
                 if let Remat::By(number) = self.state.value(VReg::from_u32(inst.as_u32())).remat {
                     let mut placed = PlacedInst::new(self.remats[number as usize], flags_are_dead);
-                    placed.push(to);
+                    placed.regs.push(to);
                     return Step::Inst(placed);
                 }
             }
@@ -537,25 +548,32 @@ impl Fused {
         Some(if is_choice(prefer) { prefer } else { Reg::new(class, choice.trailing_zeros()) })
     }
 
-    /// A register for a value, if necessary one whose value gives way and is filled again behind the next instruction.
-    #[inline]
-    pub(crate) fn any_register(
+    /// Takes another value out of a register for this one, if one is left beside `busy`. It is filled again behind the next
+    /// instruction, if it `can_evict`.
+    #[inline(never)]
+    pub(crate) fn evict(
         &mut self,
         lower: &mut Lower<'_>,
         vreg: VReg,
-        busy: &Masks,
-        prefer: Reg,
+        busy: &[Reg],
         can_evict: bool,
     ) -> Option<Reg> {
-        if let Some(reg) = self.free_register(vreg, busy, prefer) {
-            return Some(reg);
-        }
         let class = self.state.value(vreg).class();
-        let reg = self.state.oldest(class, self.state.occupied[class] & !busy[class], self.block)?;
+        let reg = self.state.oldest(class, self.state.occupied[class] & !masks(busy)[class], self.block)?;
         let loser = self.state.release(reg)?;
         if can_evict {
             self.reload(lower, loser, reg);
         }
         Some(reg)
     }
+}
+
+/// The registers as sets.
+#[inline]
+fn masks(regs: &[Reg]) -> Masks {
+    let mut masks = [0; 2];
+    for reg in regs.iter().filter(|reg| !reg.is_none()) {
+        masks[reg.class()] |= reg.bit();
+    }
+    masks
 }

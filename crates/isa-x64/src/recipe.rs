@@ -20,9 +20,9 @@ pub(crate) struct Field {
 impl Field {
     const ZERO: Field = Field::fixed(0);
 
-    /// Bits of the word that are zero: no instruction that is encoded has as many registers.
+    /// The upper half of the last byte is zero.
     const fn fixed(number: u8) -> Field {
-        Field { shift: 8 * (Regs::MAX as u8 - 1), fixed: number }
+        Field { shift: 60, fixed: number }
     }
 
     const fn operand(k: u8) -> Field {
@@ -144,7 +144,7 @@ impl Recipe {
             condition: e.condition as u8 * 15,
             imm: e.imm,
             shortens: e.one != 0 || e.short != 0 || e.acc != 0,
-            is_single: matches!(e.special, Special::No) && operands.len() + 2 < Regs::MAX,
+            is_single: matches!(e.special, Special::No) && operands.len() + 2 <= Regs::MAX,
             reloc: e.reloc,
         }
     }

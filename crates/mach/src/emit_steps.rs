@@ -54,17 +54,19 @@ impl Emitter {
 impl<I: Isa> Encode<'_, I> {
     /// Emits a block of which the steps are known.
     pub(crate) fn steps(&mut self, steps: &Steps, block: BlockSteps, next: Option<Block>) {
-        let (start, end) = (block.list.0 as usize, block.list.1 as usize);
-        let has_srclocs = !steps.srclocs.is_empty();
-        if has_srclocs && end > start {
-            self.buffer.srcloc(steps.srclocs[end - 1]);
+        let list = block.list.0 as usize..block.list.1 as usize;
+        // None at all if the function has no locations.
+        let srclocs = steps.srclocs.get(list.clone()).unwrap_or_default();
+        if let Some(&srcloc) = srclocs.last() {
+            self.buffer.srcloc(srcloc);
         }
+        let mut srclocs = srclocs.iter().rev();
         for step in &steps.heads[block.heads.0 as usize..block.heads.1 as usize] {
             self.head(step, next);
         }
-        for (step, at) in steps.list[start..end].iter().zip(start..end).rev() {
-            if has_srclocs {
-                self.buffer.srcloc(steps.srclocs[at]);
+        for step in steps.list[list].iter().rev() {
+            if let Some(&srcloc) = srclocs.next() {
+                self.buffer.srcloc(srcloc);
             }
             match step {
                 Step::Inst(inst) => self.placed(inst, next),

@@ -2,43 +2,43 @@
 
 use kingpost_regalloc::{Loc, PReg};
 
-/// Up to eight registers in order.
+/// Up to seven registers in order.
+///
+/// [`PReg::index`] of register `k` is in byte `k`, zero where there is none, and their number in the last byte.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Regs {
-    /// [`PReg::index`] of register `k` in byte `k`, zero where there is none.
-    word: u64,
-    len: u8,
-}
+pub struct Regs(u64);
+
+/// Where the number of registers is.
+const LEN_AT: usize = 8 * Regs::MAX;
 
 impl Regs {
     /// Registers that there is room for.
-    pub const MAX: usize = 8;
+    pub const MAX: usize = 7;
 
-    /// These registers, the first eight if there are more.
+    /// These registers, the first seven if there are more.
     #[inline]
     pub fn of(regs: &[PReg]) -> Regs {
-        regs.iter().take(Regs::MAX).rev().fold(Regs::default(), |regs, &reg| regs.behind(reg.index() as u64))
+        let regs = &regs[..regs.len().min(Regs::MAX)];
+        Regs::counted(regs.iter().rev().fold(0, |word, reg| word << 8 | reg.index() as u64), regs.len())
     }
 
-    /// The registers that these places are, no more than eight.
+    /// The registers that these places are, no more than seven.
     #[inline]
     pub(crate) fn of_locs(locs: &[Loc]) -> Regs {
-        locs.iter().rev().fold(Regs::default(), |regs, loc| regs.behind(loc.reg_index().into()))
+        Regs::counted(locs.iter().rev().fold(0, |word, loc| word << 8 | u64::from(loc.reg_index())), locs.len())
     }
 
-    /// The register of this index, and behind it these.
     #[inline]
-    fn behind(self, index: u64) -> Regs {
-        Regs { word: self.word << 8 | index, len: self.len + 1 }
+    fn counted(word: u64, len: usize) -> Regs {
+        Regs(word | (len as u64) << LEN_AT)
     }
 
     /// Adds a register. False if there is no room.
     #[inline]
-    pub(crate) fn push(&mut self, reg: PReg) -> bool {
+    pub fn push(&mut self, reg: PReg) -> bool {
         let has_room = self.len() < Regs::MAX;
         if has_room {
-            self.word |= (reg.index() as u64) << (8 * self.len);
-            self.len += 1;
+            self.0 = (self.0 | (reg.index() as u64) << (8 * self.len())) + (1 << LEN_AT);
         }
         has_room
     }
@@ -46,30 +46,30 @@ impl Regs {
     /// How many there are.
     #[inline]
     pub fn len(self) -> usize {
-        self.len.into()
+        (self.0 >> LEN_AT) as usize
     }
 
     /// Are there none?
     pub fn is_empty(self) -> bool {
-        self.len == 0
+        self.0 == 0
     }
 
-    /// [`PReg::index`] of register `k` in byte `k`, zero where there is none.
+    /// [`PReg::index`] of register `k` in byte `k`, zero where there is none; in the last byte is their number, less than 16.
     #[inline]
     pub fn word(self) -> u64 {
-        self.word
+        self.0
     }
 
     /// Register `k`, or the register of index 0 if there are fewer.
     #[inline]
     pub fn get(self, k: usize) -> PReg {
-        PReg::from_index((self.word >> (8 * k)) as usize % PReg::COUNT)
+        PReg::from_index((self.0 >> (8 * k)) as usize % PReg::COUNT)
     }
 
     /// The register that only `k` ones follow.
     #[inline]
     pub fn from_end(self, k: usize) -> PReg {
-        self.get(self.len().wrapping_sub(1 + k) % Regs::MAX)
+        self.get(self.len().wrapping_sub(1 + k) % size_of::<Regs>())
     }
 
     /// All of them, one by one. [`Regs::len`] of these count.
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn registers_keep_their_order() {
-        let regs = [3, 60, 0, 63, 7, 15, 1, 31].map(|n| if n % 3 == 0 { PReg::float(n) } else { PReg::int(n) });
+        let regs = [3, 60, 0, 63, 7, 15, 31].map(|n| if n % 3 == 0 { PReg::float(n) } else { PReg::int(n) });
         for len in 0..=regs.len() {
             let packed = Regs::of(&regs[..len]);
             assert_eq!(packed.to_array()[..packed.len()], regs[..len]);

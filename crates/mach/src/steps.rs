@@ -5,7 +5,7 @@ use crate::inst::MInst;
 use crate::regs::Regs;
 use cranelift_entity::PrimaryMap;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{EditKind, PReg, PRegSet, Slot, SlotData};
+use kingpost_regalloc::{EditKind, PRegSet, Slot, SlotData};
 
 /// Something to be encoded.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +34,9 @@ impl PlacedInst {
     pub fn new(inst: MInst, flags_are_dead: bool) -> PlacedInst {
         PlacedInst { inst, regs: Regs::default(), flags_are_dead, slot: None.into() }
     }
-
-    /// Adds a register. False if there is no room.
-    #[inline]
-    pub fn push(&mut self, reg: PReg) -> bool {
-        self.regs.push(reg)
-    }
 }
+
+const _: () = assert!(size_of::<Step>() == 32);
 
 /// The function. Cleared and used again.
 #[derive(Default, Debug)]

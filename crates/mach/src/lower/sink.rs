@@ -242,15 +242,17 @@ impl Lower<'_> {
     /// blocks.
     pub fn definition(&self, value: Value) -> (Option<Block>, bool) {
         let here = self.cx.needed.epoch(self.inst).calls;
-        let (block, calls) = match self.func.dfg.value_def(value) {
+        let (block, lives_over_call) = match self.func.dfg.value_def(value) {
             ValueDef::Result(inst, _) => {
-                let calls = self.cx.needed.epoch(inst).calls - u32::from(self.func.dfg.opcode(inst).is_call());
-                (self.func.layout.inst_block(inst), calls)
+                let calls = self.cx.needed.epoch(inst).calls;
+                // A call that defines the value is among them.
+                let lives_over_call = calls > here && calls - u32::from(self.func.dfg.opcode(inst).is_call()) > here;
+                (self.func.layout.inst_block(inst), lives_over_call)
             }
-            ValueDef::Param(block, _) => (Some(block), self.cx.needed.calls_from(block)),
+            ValueDef::Param(block, _) => (Some(block), self.cx.needed.calls_from(block) > here),
             ValueDef::Undefined => return (None, false),
         };
-        (block.and_then(|block| self.cx.order.block_of(block)), calls > here)
+        (block.and_then(|block| self.cx.order.block_of(block)), lives_over_call)
     }
 
     /// The register in which the caller passes a value, if it is a parameter of the function that comes in one.
