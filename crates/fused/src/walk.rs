@@ -551,13 +551,7 @@ impl Fused {
     /// Takes another value out of a register for this one, if one is left beside `busy`. It is filled again behind the next
     /// instruction, if it `can_evict`.
     #[inline(never)]
-    pub(crate) fn evict(
-        &mut self,
-        lower: &mut Lower<'_>,
-        vreg: VReg,
-        busy: &[Reg],
-        can_evict: bool,
-    ) -> Option<Reg> {
+    pub(crate) fn evict(&mut self, lower: &mut Lower<'_>, vreg: VReg, busy: &[Reg], can_evict: bool) -> Option<Reg> {
         let class = self.state.value(vreg).class();
         let reg = self.state.oldest(class, self.state.occupied[class] & !masks(busy)[class], self.block)?;
         let loser = self.state.release(reg)?;
