@@ -1,11 +1,13 @@
 //! The control-flow graph: successors and predecessors of blocks.
 //!
-//! Edges are stored in two arrays, one sorted by source and one by destination, with the start of
-//! each block's part (compressed sparse rows). Parallel edges are kept: each edge is known by its
+//! Edges are stored in two arrays, one grouped by source, in the order of the layout, and one sorted by destination, with the
+//! place of each block's part. Parallel edges are kept: each edge is known by its
 //! terminator and its position among the terminator's destinations. Computing it is linear; it
 //! is stale as soon as a terminator or the layout changes.
 
 use cranelift_entity::EntityRef;
+use cranelift_entity::packed_option::PackedOption;
+use std::ops::Range;
 
 use crate::entities::{Block, Inst};
 use crate::function::Function;
@@ -21,10 +23,20 @@ pub struct Predecessor {
     pub edge: u32,
 }
 
+/// The end of a block.
+#[derive(Copy, Clone, Default, Debug)]
+struct Exit {
+    terminator: PackedOption<Inst>,
+    /// Where its destinations stand among those of all blocks.
+    start: u32,
+    end: u32,
+}
+
 /// Successors and predecessors of all blocks.
 #[derive(Clone, Default, Debug)]
 pub struct ControlFlowGraph {
-    succ_starts: Vec<u32>,
+    /// By block.
+    exits: Vec<Exit>,
     succs: Vec<Block>,
     pred_starts: Vec<u32>,
     preds: Vec<Predecessor>,
@@ -41,38 +53,38 @@ impl ControlFlowGraph {
     /// Computes the graph of a function in the memory of this one.
     pub fn compute(&mut self, func: &Function) {
         let blocks = func.dfg.num_blocks();
-        self.succ_starts.clear();
-        self.succ_starts.resize(blocks + 1, 0);
+        self.exits.clear();
+        self.exits.resize(blocks, Exit::default());
+        self.succs.clear();
         self.pred_starts.clear();
         self.pred_starts.resize(blocks + 1, 0);
         for block in func.layout.blocks() {
-            let dests = terminator_destinations(func, block);
-            self.succ_starts[block.index() + 1] = dests.map_or(0, |(_, dests)| dests.len() as u32);
-            for call in dests.into_iter().flat_map(|(_, dests)| dests) {
+            let Some(inst) = func.layout.last_inst(block) else { continue };
+            let start = self.succs.len() as u32;
+            for call in func.dfg.branch_destinations(inst) {
+                self.succs.push(call.block);
                 self.pred_starts[call.block.index() + 1] += 1;
             }
+            self.exits[block.index()] = Exit { terminator: inst.into(), start, end: self.succs.len() as u32 };
         }
-        for index in 0..blocks {
-            self.succ_starts[index + 1] += self.succ_starts[index];
-            self.pred_starts[index + 1] += self.pred_starts[index];
+        let mut edges = 0;
+        for start in &mut self.pred_starts {
+            edges += *start;
+            *start = edges;
         }
-        self.fill(func);
+        self.fill_preds(func);
     }
 
-    fn fill(&mut self, func: &Function) {
-        let edges = self.succ_starts.last().map_or(0, |&edges| edges as usize);
+    fn fill_preds(&mut self, func: &Function) {
         let nowhere = Predecessor { block: Block::new(0), inst: Inst::new(0), edge: 0 };
-        self.succs.clear();
-        self.succs.resize(edges, Block::new(0));
         self.preds.clear();
-        self.preds.resize(edges, nowhere);
+        self.preds.resize(self.succs.len(), nowhere);
         // While filling, `pred_starts[b]` is where the next predecessor of `b` goes.
         for block in func.layout.blocks() {
-            let Some((inst, dests)) = terminator_destinations(func, block) else { continue };
-            let start = self.succ_starts[block.index()] as usize;
-            for (edge, call) in dests.iter().enumerate() {
-                self.succs[start + edge] = call.block;
-                let next = &mut self.pred_starts[call.block.index()];
+            let Exit { terminator, start, end } = self.exits[block.index()];
+            let Some(inst) = terminator.expand() else { continue };
+            for (edge, succ) in self.succs[start as usize..end as usize].iter().enumerate() {
+                let next = &mut self.pred_starts[succ.index()];
                 self.preds[*next as usize] = Predecessor { block, inst, edge: edge as u32 };
                 *next += 1;
             }
@@ -87,34 +99,46 @@ impl ControlFlowGraph {
     /// The destinations of the block's terminator, in their order.
     #[inline]
     pub fn succs(&self, block: Block) -> &[Block] {
-        &self.succs[range(&self.succ_starts, block)]
+        let Exit { start, end, .. } = self.exits[block.index()];
+        &self.succs[start as usize..end as usize]
     }
 
     /// The edges into the block, in the order of their sources in the layout.
     #[inline]
     pub fn preds(&self, block: Block) -> &[Predecessor] {
-        &self.preds[range(&self.pred_starts, block)]
+        let start = self.pred_starts[block.index()] as usize;
+        &self.preds[start..self.pred_starts[block.index() + 1] as usize]
     }
 
     /// Index of the block's first outgoing edge in a table of all edges; the others follow.
     #[inline]
     pub fn first_edge(&self, block: Block) -> usize {
-        self.succ_starts[block.index()] as usize
+        self.exits[block.index()].start as usize
+    }
+
+    /// The block's outgoing edges in a table of all edges.
+    #[inline]
+    pub(crate) fn edges(&self, block: Block) -> Range<u32> {
+        let Exit { start, end, .. } = self.exits[block.index()];
+        start..end
+    }
+
+    /// Where an edge of the table of all edges leads.
+    #[inline]
+    pub(crate) fn destination(&self, edge: usize) -> Block {
+        self.succs[edge]
+    }
+
+    /// The last instruction of a block of the layout.
+    #[inline]
+    pub fn terminator(&self, block: Block) -> Option<Inst> {
+        self.exits[block.index()].terminator.expand()
     }
 
     /// Number of edges.
     pub fn num_edges(&self) -> usize {
         self.succs.len()
     }
-}
-
-fn range(starts: &[u32], block: Block) -> std::ops::Range<usize> {
-    starts[block.index()] as usize..starts[block.index() + 1] as usize
-}
-
-fn terminator_destinations(func: &Function, block: Block) -> Option<(Inst, &[crate::instruction::BlockCall])> {
-    let inst = func.layout.last_inst(block)?;
-    Some((inst, func.dfg.branch_destinations(inst)))
 }
 
 #[cfg(test)]

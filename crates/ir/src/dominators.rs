@@ -262,14 +262,23 @@ struct Place {
     post: u32,
 }
 
+/// A block whose successors are being visited.
+#[derive(Copy, Clone, Debug)]
+struct Visit {
+    block: Block,
+    vertex: u32,
+    /// Its edges to successors that are not visited yet.
+    next: u32,
+    end: u32,
+}
+
 /// Depth-first search and the algorithm of Lengauer and Tarjan, on search numbers.
 #[derive(Clone, Default, Debug)]
 struct Dfs {
     vertices: Vec<Vertex>,
     /// By block.
     places: Vec<Place>,
-    /// Vertex and the position of its next successor.
-    stack: Vec<(u32, u32)>,
+    stack: Vec<Visit>,
     path: Vec<u32>,
 }
 
@@ -283,27 +292,25 @@ impl Dfs {
         self.places.clear();
         self.places.resize(blocks, Place::default());
         if let Some(entry) = entry {
-            self.discover(entry, 0);
+            self.discover(entry, 0, cfg);
         }
-        while let Some((number, next)) = self.stack.last_mut() {
-            let (parent, block) = (*number, self.vertices[*number as usize].block);
-            match cfg.succs(block).get(*next as usize) {
-                Some(&succ) => {
-                    *next += 1;
-                    if self.places[succ.index()].number == 0 {
-                        self.discover(succ, parent);
-                    }
-                }
-                None => {
-                    self.places[block.index()].post = postorder.len() as u32;
-                    postorder.push(block);
-                    self.stack.pop();
-                }
+        while let Some(visit) = self.stack.last_mut() {
+            let Visit { block, vertex, next, end } = *visit;
+            if next == end {
+                self.places[block.index()].post = postorder.len() as u32;
+                postorder.push(block);
+                self.stack.pop();
+                continue;
+            }
+            visit.next += 1;
+            let succ = cfg.destination(next as usize);
+            if self.places[succ.index()].number == 0 {
+                self.discover(succ, vertex, cfg);
             }
         }
     }
 
-    fn discover(&mut self, block: Block, parent: u32) {
+    fn discover(&mut self, block: Block, parent: u32, cfg: &ControlFlowGraph) {
         let number = self.vertices.len() as u32;
         self.vertices.push(Vertex {
             block,
@@ -316,7 +323,8 @@ impl Dfs {
             bucket_next: NONE,
         });
         self.places[block.index()].number = number + 1;
-        self.stack.push((number, 0));
+        let edges = cfg.edges(block);
+        self.stack.push(Visit { block, vertex: number, next: edges.start, end: edges.end });
     }
 
     fn immediate_dominators(&mut self, cfg: &ControlFlowGraph) {

@@ -7,7 +7,7 @@
 //! function's entry. Linear in blocks and edges; needs the control-flow graph, the dominator tree
 //! and the loops.
 
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::EntityRef;
 
 use crate::cfg::{ControlFlowGraph, Predecessor};
 use crate::dominators::DominatorTree;
@@ -19,7 +19,7 @@ use crate::opcodes::Opcode;
 /// Frequencies of blocks and edges.
 #[derive(Clone, Default, Debug)]
 pub struct Frequencies {
-    blocks: SecondaryMap<Block, u32>,
+    blocks: Vec<u32>,
     /// By the graph's edge index.
     edges: Vec<u32>,
 }
@@ -42,17 +42,18 @@ impl Frequencies {
     /// Estimates the frequencies of a function in the memory of these.
     pub fn compute(&mut self, func: &Function, cfg: &ControlFlowGraph, tree: &DominatorTree, loops: &LoopForest) {
         self.blocks.clear();
+        self.blocks.resize(func.dfg.num_blocks(), 0);
         self.edges.clear();
         self.edges.resize(cfg.num_edges(), 0);
         for &block in tree.cfg_postorder() {
-            self.blocks[block] = if is_rare(func, cfg, block) {
+            self.blocks[block.index()] = if is_rare(func, cfg, block) {
                 Frequencies::RARE
             } else {
                 Frequencies::ENTRY << (3 * loops.block_depth(block).min(Frequencies::MAX_DEPTH))
             };
         }
         if let Some(entry) = func.layout.entry_block() {
-            self.blocks[entry] = Frequencies::ENTRY;
+            self.blocks[entry.index()] = Frequencies::ENTRY;
         }
         for &block in tree.cfg_postorder() {
             self.share(func, block, cfg);
@@ -63,14 +64,17 @@ impl Frequencies {
     fn share(&mut self, func: &Function, block: Block, cfg: &ControlFlowGraph) {
         let succs = cfg.succs(block);
         if let [_] = succs {
-            self.edges[cfg.first_edge(block)] = self.blocks[block];
+            self.edges[cfg.first_edge(block)] = self.block(block);
             return;
         }
-        let handlers = func.layout.last_inst(block).map_or(0, |last| func.dfg.num_handlers(last));
-        let total: u64 = succs[handlers..].iter().map(|&succ| u64::from(self.blocks[succ])).sum();
-        let own = u64::from(self.blocks[block]);
+        let handlers = match func.dfg.has_exception_tables() {
+            true => cfg.terminator(block).map_or(0, |last| func.dfg.num_handlers(last)),
+            false => 0,
+        };
+        let total: u64 = succs[handlers..].iter().map(|&succ| u64::from(self.block(succ))).sum();
+        let own = u64::from(self.block(block));
         for (edge, &succ) in succs.iter().enumerate() {
-            let share = if edge < handlers { 0 } else { own * u64::from(self.blocks[succ]) / total.max(1) };
+            let share = if edge < handlers { 0 } else { own * u64::from(self.block(succ)) / total.max(1) };
             self.edges[cfg.first_edge(block) + edge] = (share as u32).max(Frequencies::RARE);
         }
     }
@@ -78,7 +82,7 @@ impl Frequencies {
     /// How often a block runs; 0 if it is unreachable.
     #[inline]
     pub fn block(&self, block: Block) -> u32 {
-        self.blocks[block]
+        self.blocks[block.index()]
     }
 
     /// How often destination number `edge` of a block's terminator is taken.
@@ -89,7 +93,7 @@ impl Frequencies {
 }
 
 fn is_rare(func: &Function, cfg: &ControlFlowGraph, block: Block) -> bool {
-    let last = func.layout.last_inst(block);
+    let last = cfg.terminator(block);
     let is_exceptional = |pred: &Predecessor| (pred.edge as usize) < func.dfg.num_handlers(pred.inst);
     let preds = || cfg.preds(block);
     func.layout.is_cold(block)

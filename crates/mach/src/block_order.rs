@@ -9,12 +9,13 @@
 //! Order: reverse post-order, each loop contiguous; an edge block follows its predecessor. Cost: linear in blocks and edges.
 
 use cranelift_entity::EntityRef;
-use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::packed_option::{PackedOption, ReservedValue};
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::frequencies::Frequencies;
 use kingpost_ir::loops::Loop;
 use kingpost_ir::{Block as IrBlock, BlockCall, Function, Inst as IrInst};
 use kingpost_regalloc::{Block, Freq};
+use std::ops::Range;
 
 /// How often destination number `edge` of a block's terminator is taken.
 pub fn edge_freq(analyses: &Analyses, block: IrBlock, edge: usize) -> Freq {
@@ -59,10 +60,11 @@ pub struct BlockOrder {
     rpo: Vec<IrBlock>,
     /// By block of the function.
     placements: Vec<Placement>,
-    /// Machine block per destination of every branch, block after block.
+    /// Machine block per destination of every branch, numbered as edges are in the graph. Reserved until it is known.
     targets: Vec<Block>,
     /// For each destination, the first equal one of the same branch.
     same_as: Vec<u32>,
+    /// For each destination, what `last_seen` was before it.
     chain: Vec<u32>,
     lists: LoopLists,
 }
@@ -155,95 +157,92 @@ impl BlockOrder {
 
     /// Finds equal edges of each branch and counts the different ones into each block.
     fn unify_edges(&mut self, func: &Function, analyses: &Analyses) {
-        let throws = func.dfg.has_exception_tables();
+        let edges = analyses.cfg.num_edges();
+        self.targets.resize(edges, Block::reserved_value());
+        self.same_as.resize(edges, 0);
+        self.chain.resize(edges, 0);
         for i in 0..self.rpo.len() {
             let block = self.rpo[i];
-            let succs = analyses.cfg.succs(block);
-            let first = self.same_as.len() as u32;
+            let first = analyses.cfg.first_edge(block) as u32;
             self.placements[block.index()].first_target = first;
-            if let [succ] = *succs {
-                self.placements[succ.index()].in_edges += 1;
-                self.same_as.push(0);
-                self.chain.push(0);
-                continue;
-            }
-            let normal = if throws { num_handlers(func, block) } else { 0 };
-            for (k, &succ) in succs.iter().enumerate() {
-                let is_normal = k > 0 && k == normal;
-                // Entries are one above the index; those of other branches end the chain.
-                let is_new = is_normal || self.placements[succ.index()].last_seen <= first;
-                let same = if is_new { k as u32 } else { self.find_equal(func, block, k, first) };
-                self.same_as.push(same);
-                if same == k as u32 {
-                    self.placements[succ.index()].in_edges += 1;
-                    let last = &mut self.placements[succ.index()].last_seen;
-                    self.chain.push(*last);
-                    *last = first + k as u32 + 1;
-                } else {
-                    self.chain.push(0);
-                }
+            match *analyses.cfg.succs(block) {
+                [succ] => self.placements[succ.index()].in_edges += 1,
+                ref succs => self.unify_edges_of(func, block, succs, first),
             }
         }
     }
 
-    fn find_equal(&self, func: &Function, block: IrBlock, k: usize, first: u32) -> u32 {
+    /// The same for one branch, whose destinations are numbered from `first` on.
+    fn unify_edges_of(&mut self, func: &Function, block: IrBlock, succs: &[IrBlock], first: u32) {
+        let normal = if func.dfg.has_exception_tables() { num_handlers(func, block) } else { 0 };
+        for (k, &succ) in succs.iter().enumerate() {
+            let is_normal = k > 0 && k == normal;
+            let seen = self.placements[succ.index()].last_seen;
+            let is_new = is_normal || earlier(seen, first, k).is_none();
+            let same = if is_new { k } else { self.find_equal(func, block, k, first) };
+            self.same_as[first as usize + k] = same as u32;
+            if same == k {
+                self.chain[first as usize + k] = seen;
+                let target = &mut self.placements[succ.index()];
+                target.in_edges += 1;
+                target.last_seen = first + k as u32 + 1;
+            }
+        }
+    }
+
+    fn find_equal(&self, func: &Function, block: IrBlock, k: usize, first: u32) -> usize {
         let dests = destinations(func, block);
         let mut seen = self.placements[dests[k].block.index()].last_seen;
         for _ in 0..MAX_COMPARED {
-            if seen <= first {
-                break;
-            }
-            let other = (seen - 1 - first) as usize;
+            let Some(other) = earlier(seen, first, k) else { break };
             if func.dfg.block_args(dests[other]) == func.dfg.block_args(dests[k]) {
-                return other as u32;
+                return other;
             }
             seen = self.chain[seen as usize - 1];
         }
-        k as u32
+        k
     }
 
     /// Does the branch of `block` have edges that differ?
     fn branches(&self, block: IrBlock, dests: usize) -> bool {
-        let first = self.placements[block.index()].first_target as usize;
-        self.same_as[first..first + dests].iter().any(|&same| same != 0)
+        self.same_as(block, dests).iter().any(|&same| same != 0)
     }
 
     /// Numbers machine blocks: those of the function, each followed by its edge blocks.
     fn place_blocks(&mut self, func: &Function, analyses: &Analyses) {
-        self.targets.resize(self.same_as.len(), Block::from_u32(NONE - 1));
         for i in 0..self.rpo.len() {
             let block = self.rpo[i];
             self.placements[block.index()].block = Block::new(self.blocks.len()).into();
             self.blocks.push(MachineBlock::Ir(block));
             self.freqs.push(scale(analyses.frequencies.block(block)));
             let count = analyses.cfg.succs(block).len();
-            if count < 2 || !self.branches(block, count) {
-                continue;
+            if count >= 2 && self.branches(block, count) {
+                self.place_edges(func, analyses, block);
             }
-            let (dests, first) = (destinations(func, block), self.placements[block.index()].first_target as usize);
-            let throws = num_handlers(func, block) > 0;
-            for (k, dest) in dests.iter().enumerate() {
-                let own = self.same_as[first + k] == k as u32;
-                if own
-                    && (throws
-                        || self.placements[dest.block.index()].in_edges > 1
-                        || !func.dfg.block_args(*dest).is_empty())
-                {
-                    self.targets[first + k] = Block::new(self.blocks.len());
-                    self.blocks.push(MachineBlock::Edge { from: block, edge: k as u32 });
-                    self.freqs.push(Freq(0));
-                }
-            }
-            self.add_edge_freqs(block, dests.len(), analyses);
         }
     }
 
-    /// An edge block runs as often as all the equal edges it stands for.
-    fn add_edge_freqs(&mut self, block: IrBlock, dests: usize, analyses: &Analyses) {
-        let first = self.placements[block.index()].first_target as usize;
-        for k in 0..dests {
+    /// Numbers the edge blocks of a block whose edges differ.
+    fn place_edges(&mut self, func: &Function, analyses: &Analyses, block: IrBlock) {
+        let (dests, first) = (destinations(func, block), self.placements[block.index()].first_target as usize);
+        let throws = func.dfg.has_exception_tables() && num_handlers(func, block) > 0;
+        for (k, dest) in dests.iter().enumerate() {
+            let own = self.same_as[first + k] == k as u32;
+            if own
+                && (throws
+                    || self.placements[dest.block.index()].in_edges > 1
+                    || !func.dfg.block_args(*dest).is_empty())
+            {
+                self.targets[first + k] = Block::new(self.blocks.len());
+                self.blocks.push(MachineBlock::Edge { from: block, edge: k as u32 });
+                self.freqs.push(Freq(0));
+            }
+        }
+        // An edge block runs as often as all the equal edges it stands for.
+        for k in 0..dests.len() {
             let target = self.targets[first + self.same_as[first + k] as usize];
-            if let Some(freq) = self.freqs.get_mut(target.index()).filter(|_| target.as_u32() != NONE - 1) {
+            if !target.is_reserved_value() {
+                let freq = &mut self.freqs[target.index()];
                 freq.0 = (freq.0 + edge_freq(analyses, block, k).0).min(Freq::MAX.0);
             }
         }
@@ -252,13 +251,14 @@ impl BlockOrder {
     /// Fills in targets that have no edge block, and those of equal edges.
     fn resolve_targets(&mut self, analyses: &Analyses) {
         for &block in &self.rpo {
-            let first = self.placements[block.index()].first_target as usize;
-            for (k, &succ) in analyses.cfg.succs(block).iter().enumerate() {
-                let same = self.same_as[first + k] as usize;
-                if same != k {
-                    self.targets[first + k] = self.targets[first + same];
-                } else if self.targets[first + k].as_u32() == NONE - 1 {
-                    self.targets[first + k] = self.placements[succ.index()].block.expect("a reachable block is placed");
+            let succs = analyses.cfg.succs(block);
+            let edges = range(self.placements[block.index()].first_target, succs.len());
+            let (targets, same_as) = (&mut self.targets[edges.clone()], &self.same_as[edges]);
+            for (k, (&succ, &same)) in succs.iter().zip(same_as).enumerate() {
+                if same != k as u32 {
+                    targets[k] = targets[same as usize];
+                } else if targets[k].is_reserved_value() {
+                    targets[k] = self.placements[succ.index()].block.expect("a reachable block is placed");
                 }
             }
         }
@@ -291,8 +291,7 @@ impl BlockOrder {
 
     /// The machine blocks to which the branch of `block` goes, one per destination in the order of the text.
     pub fn targets(&self, block: IrBlock, dests: usize) -> &[Block] {
-        let first = self.placements[block.index()].first_target as usize;
-        &self.targets[first..first + dests]
+        &self.targets[range(self.placements[block.index()].first_target, dests)]
     }
 
     /// The machine block to which destination number `k` of the branch of `block` goes, unless an earlier one is equal.
@@ -304,9 +303,26 @@ impl BlockOrder {
 
     /// For each destination of the branch of `block`, the index of the first equal one.
     pub fn same_as(&self, block: IrBlock, dests: usize) -> &[u32] {
-        let first = self.placements[block.index()].first_target as usize;
-        &self.same_as[first..first + dests]
+        &self.same_as[range(self.placements[block.index()].first_target, dests)]
     }
+
+    /// The machine blocks to which the branch of `block` goes, without those of equal edges.
+    #[inline]
+    pub fn own_targets(&self, block: IrBlock, dests: usize) -> impl Iterator<Item = Block> {
+        let edges = self.same_as(block, dests).iter().zip(self.targets(block, dests));
+        edges.enumerate().filter(|&(k, (&same, _))| same == k as u32).map(|(_, (_, &to))| to)
+    }
+}
+
+/// The places of so many destinations.
+fn range(first: u32, dests: usize) -> Range<usize> {
+    first as usize..first as usize + dests
+}
+
+/// Which of the first `k` destinations, numbered from `first` on, was seen last. Entries are one above the index.
+fn earlier(seen: u32, first: u32, k: usize) -> Option<usize> {
+    let index = (seen as usize).checked_sub(first as usize + 1)?;
+    (index < k).then_some(index)
 }
 
 /// Destinations of the branch at the end of `block`.

@@ -18,24 +18,25 @@ pub(crate) struct Epoch {
     pub(crate) calls: u32,
 }
 
-/// Why an instruction is lowered by itself, if it is.
+/// Is an instruction lowered?
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) enum Effect {
-    /// It has no effect: only for its results.
+enum Need {
+    /// Nothing needs it.
     #[default]
     None,
-    /// For its effect.
+    /// It has no effect, but its results have uses, which may do without it.
+    Results,
+    /// It is lowered: for its effect, or for a result in a register.
     Own,
-    /// Not at all: its user does what it does.
+    /// Its user does what it does.
     OfUser,
 }
 
-/// What is known of an instruction.
+/// What is known of an instruction. 16 bytes, written at once.
 #[derive(Clone, Copy, Default, Debug)]
 struct InstFacts {
     epoch: Epoch,
-    is_needed: bool,
-    effect: Effect,
+    need: Need,
 }
 
 /// What is known of a value.
@@ -64,7 +65,7 @@ struct BlockFacts {
 pub(crate) struct Needed {
     /// By value.
     values: Vec<ValueFacts>,
-    /// By instruction.
+    /// By instruction. Those of blocks that are not visited are left over from other functions.
     insts: Vec<InstFacts>,
     /// By block.
     blocks: Vec<BlockFacts>,
@@ -77,11 +78,12 @@ impl Needed {
     /// Computes everything for the reachable blocks of `func`.
     pub(crate) fn compute(&mut self, func: &Function, order: &BlockOrder) {
         self.values.clear();
-        self.insts.clear();
         self.blocks.clear();
         self.edges.clear();
         self.values.resize(func.dfg.num_values(), ValueFacts::default());
-        self.insts.resize(func.dfg.num_insts(), InstFacts::default());
+        if self.insts.len() < func.dfg.num_insts() {
+            self.insts.resize(func.dfg.num_insts(), InstFacts::default());
+        }
         self.blocks.resize(func.dfg.num_blocks(), BlockFacts::default());
         let mut calls = 0;
         // Users come before definitions, but for what is passed back to the head of a loop.
@@ -156,10 +158,11 @@ impl Needed {
     }
 
     fn need_inst(&mut self, func: &Function, inst: Inst) {
-        let facts = &mut self.insts[inst.index()];
-        if std::mem::replace(&mut facts.is_needed, true) {
+        let need = &mut self.insts[inst.index()].need;
+        if *need != Need::None {
             return;
         }
+        *need = Need::Results;
         for &arg in func.dfg.inst_args(inst) {
             self.use_value(arg);
         }
@@ -188,15 +191,24 @@ impl Needed {
         }
     }
 
-    /// Is it lowered even if no result has a use, or not although one has?
+    /// Is an instruction lowered by itself?
     #[inline]
-    pub(crate) fn effect(&self, inst: Inst) -> Effect {
-        self.insts[inst.index()].effect
+    pub(crate) fn is_lowered(&self, inst: Inst) -> bool {
+        self.insts[inst.index()].need == Need::Own
+    }
+
+    /// Notes that a register was made for a result of an instruction, which is lowered then.
+    #[inline]
+    pub(crate) fn mark_used(&mut self, inst: Inst) {
+        let need = &mut self.insts[inst.index()].need;
+        if *need != Need::OfUser {
+            *need = Need::Own;
+        }
     }
 
     /// Notes that its user does what an instruction does.
     pub(crate) fn mark_sunk(&mut self, inst: Inst) {
-        self.insts[inst.index()].effect = Effect::OfUser;
+        self.insts[inst.index()].need = Need::OfUser;
     }
 
     /// The opcode of the instruction whose first result a value is.
@@ -224,34 +236,50 @@ impl Needed {
 
 /// Counts what the instructions of a block use, from the `last` one on backwards, in whose successors there are so many calls.
 /// Returns how many there are from the head of the block on.
+///
+/// A function of its own, so that what the loop needs stays in registers.
+#[inline(never)]
 fn scan_insts(func: &Function, last: Inst, calls: u32, values: &mut [ValueFacts], insts: &mut [InstFacts]) -> u32 {
     // Counted from the end; what matters is how two of one block differ.
     let mut epoch = Epoch { writes: u32::MAX, traps: u32::MAX, calls };
     let mut next = Some(last);
     while let Some(inst) = next {
+        next = func.layout.prev_inst(inst);
         let opcode = func.dfg.opcode(inst);
-        let mut effect = Effect::None;
+        let mut is_needed = false;
         if opcode.has_side_effects() {
-            epoch.writes -= u32::from(opcode.can_store() || opcode.is_call() || opcode.other_side_effects());
-            epoch.traps -= u32::from(may_trap(func, inst));
+            let writes = opcode.can_store() || opcode.is_call() || opcode.other_side_effects();
+            let traps = may_trap(func, inst);
+            epoch.writes -= u32::from(writes);
+            epoch.traps -= u32::from(traps);
             epoch.calls += u32::from(opcode.is_call());
-            if has_effect(func, inst) {
-                effect = Effect::Own;
+            // A load that does not trap is there for its result.
+            is_needed = writes || traps || !opcode.has_memory_flags();
+        }
+        let mut need = if is_needed { Need::Own } else { Need::None };
+        match *func.dfg.inst_results(inst) {
+            [] => {}
+            [result] => {
+                let result = &mut values[result.index()];
+                result.opcode = Some(opcode);
+                if !is_needed && result.uses > 0 {
+                    need = Need::Results;
+                }
+            }
+            [first, ..] => {
+                values[first.index()].opcode = Some(opcode);
+                let is_used = |result: &Value| values[result.index()].uses > 0;
+                if !is_needed && func.dfg.inst_results(inst).iter().any(is_used) {
+                    need = Need::Results;
+                }
             }
         }
-        let mut is_needed = effect == Effect::Own;
-        if let Some((first, others)) = func.dfg.inst_results(inst).split_first() {
-            let first = &mut values[first.index()];
-            first.opcode = Some(opcode);
-            is_needed |= first.uses > 0 || others.iter().any(|other| values[other.index()].uses > 0);
-        }
-        insts[inst.index()] = InstFacts { epoch, is_needed, effect };
-        if is_needed {
+        insts[inst.index()] = InstFacts { epoch, need };
+        if need != Need::None {
             for arg in func.dfg.inst_args(inst) {
                 values[arg.index()].uses += 1;
             }
         }
-        next = func.layout.prev_inst(inst);
     }
     epoch.calls
 }
@@ -269,13 +297,4 @@ pub(crate) fn may_trap(func: &Function, inst: Inst) -> bool {
         return func.dfg.inst(inst).memflags().is_some_and(|flags| !flags.notrap());
     }
     opcode.can_trap()
-}
-
-/// Must the instruction be kept even if its results have no use?
-fn has_effect(func: &Function, inst: Inst) -> bool {
-    let opcode = func.dfg.opcode(inst);
-    if opcode.has_memory_flags() {
-        return opcode.can_store() || opcode.other_side_effects() || may_trap(func, inst);
-    }
-    opcode.has_side_effects()
 }

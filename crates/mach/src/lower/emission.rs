@@ -5,7 +5,7 @@ use crate::code::SymbolRef;
 use crate::compiled::SymbolName;
 use crate::inst::{AddrKind, AddrMode, MInst};
 use crate::literal::Literal;
-use crate::row::{OperandSpec, Row, RowConstraint, RowId, RowKind};
+use crate::row::{Row, RowConstraint, RowId, RowKind};
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_regalloc::{ClobberId, Clobbers, Constraint, InstFlags, Kind, Operand, PRegSet, VReg};
 
@@ -60,10 +60,28 @@ impl Lower<'_> {
         let has_memory = address.is_some();
         for (k, (spec, &vreg)) in row.operands.iter().zip(vregs).enumerate() {
             debug_assert_eq!(spec.class, self.code.problem.class(vreg), "class of operand {k} of {row}");
-            let operand = match spec.constraint {
-                RowConstraint::Reg => Operand::new(vreg, spec.kind, spec.pos, Constraint::Reg),
-                _ => self.row_operand(row, spec, vreg, has_memory),
+            let constraint = match spec.constraint {
+                RowConstraint::Reg => Constraint::Reg,
+                // Not in memory if another operand is there, and only as wide as that of the memory form.
+                RowConstraint::MemOk if has_memory || self.code.problem.width(vreg) < spec.width => Constraint::Reg,
+                RowConstraint::MemOk => Constraint::MemOk,
+                RowConstraint::Reuse(of) => Constraint::Reuse(of),
+                RowConstraint::Fixed(_) | RowConstraint::Within(_) => self.fixed_constraint(spec.constraint),
             };
+            let mut operand = Operand::new(vreg, spec.kind, spec.pos, constraint);
+            // In memory the row writes its own width only: a wider value's zeros above it would be missing.
+            let is_whole = || self.code.problem.width(vreg) <= spec.width.max(4);
+            debug_assert!(
+                spec.kind == Kind::Use || constraint == Constraint::Reg || is_whole() || row.zero_extends,
+                "{row} defines all of {vreg}"
+            );
+            if let (Constraint::Reuse(of), Some(twin)) = (constraint, row.twin)
+                && twin.operand == of
+                && !has_memory
+                && is_whole()
+            {
+                operand = operand.with_rmw();
+            }
             self.cx.operands.push(operand);
         }
         let mut inst = MInst::new(row_id);
@@ -81,7 +99,10 @@ impl Lower<'_> {
         };
         // An incoming stack argument can be loaded again at any time if nothing writes its place. It is loaded at the
         // entry, which is lowered last.
-        if inst.mode.kind() == AddrKind::Incoming && !self.cx.writes_incoming && row.operands[0].kind == Kind::Def {
+        if let Some(Address::Incoming(_)) = address
+            && !self.cx.writes_incoming
+            && row.operands[0].kind == Kind::Def
+        {
             flags = flags.and(InstFlags::REMAT);
         }
         if self.hands_over {
@@ -99,30 +120,20 @@ impl Lower<'_> {
         self.code.insts.last_mut().expect("just pushed").1
     }
 
-    /// The operand of a row with a constraint beyond any register.
-    fn row_operand(&mut self, row: &Row, spec: &OperandSpec, vreg: VReg, has_memory: bool) -> Operand {
-        let constraint = match spec.constraint {
-            RowConstraint::Reg => Constraint::Reg,
+    /// A constraint to registers of the row's.
+    #[inline(never)]
+    fn fixed_constraint(&mut self, constraint: RowConstraint) -> Constraint {
+        match constraint {
             RowConstraint::Fixed(reg) => Constraint::Fixed(reg),
-            RowConstraint::Reuse(of) => Constraint::Reuse(of),
-            RowConstraint::MemOk if has_memory || self.code.problem.width(vreg) < spec.width => Constraint::Reg,
-            RowConstraint::MemOk => Constraint::MemOk,
             RowConstraint::Within(set) => {
                 let set = set.intersection(self.isa.env().allocatable());
                 Constraint::Within(self.code.problem.intern_reg_set(set))
             }
-        };
-        let operand = Operand::new(vreg, spec.kind, spec.pos, constraint);
-        let width = self.code.problem.width(vreg);
-        // In memory the row writes its own width only: a wider value's zeros above it would be missing.
-        let whole = width <= spec.width.max(4);
-        debug_assert!(spec.kind == Kind::Use || whole || row.zero_extends, "{row} defines all of {vreg}");
-        match (constraint, row.twin) {
-            (Constraint::Reuse(of), Some(twin)) if twin.operand == of && !has_memory && whole => operand.with_rmw(),
-            _ => operand,
+            RowConstraint::Reg | RowConstraint::Reuse(_) | RowConstraint::MemOk => Constraint::Reg,
         }
     }
 
+    #[inline(always)]
     fn set_address(&mut self, inst: &mut MInst, address: Address, row: &Row) {
         let mut reg = |vreg| {
             let operand = Operand::new(vreg, Kind::Use, row.addr_pos, Constraint::Reg);

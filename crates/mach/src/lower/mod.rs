@@ -49,7 +49,7 @@ use crate::error::Refusal;
 use crate::inst::{IndexExtend, MInst};
 use crate::isa::Isa;
 use crate::limits::{Guard, check_limit};
-use crate::live::{Effect, Needed};
+use crate::live::Needed;
 use crate::loop_rotation::LoopRotation;
 use crate::row::Row;
 use crate::settings::Settings;
@@ -383,14 +383,17 @@ impl Lower<'_> {
         let mut next = self.func.layout.last_inst(block);
         if let Some(terminator) = next {
             self.locate(terminator);
-            self.record_edges(block, machine);
+            match self.hands_over {
+                true => self.hand_edges(block, terminator, machine),
+                false => self.record_edges(block, machine),
+            }
             self.isa.lower(self, terminator).map_err(Refusal::of(terminator))?;
             self.cx.edge_results.clear();
             self.flush();
             next = self.func.layout.prev_inst(terminator);
         }
         while let Some(inst) = next {
-            if self.wanted(inst) {
+            if self.cx.needed.is_lowered(inst) {
                 self.locate(inst);
                 self.isa.lower(self, inst).map_err(Refusal::of(inst))?;
                 self.note_zeros(inst);
@@ -414,25 +417,15 @@ impl Lower<'_> {
         self.cx.has_srclocs |= self.srcloc != u32::MAX;
     }
 
-    #[inline]
-    fn wanted(&self, inst: Inst) -> bool {
-        let has_reg = |&result: &Value| self.cx.value_regs[result.index()][0].is_some();
-        match self.cx.needed.effect(inst) {
-            Effect::None => self.func.dfg.inst_results(inst).iter().any(has_reg),
-            Effect::Own => true,
-            Effect::OfUser => false,
-        }
-    }
-
     fn lower_edge_block(&mut self, from: IrBlock, edge: u32, machine: Block) -> Lowered {
         self.srcloc = u32::MAX;
         let edge = edge as usize;
-        let target = destinations(self.func, from)[edge].block;
+        let branch = self.analyses.cfg.terminator(from).expect("a block with edges has a branch");
+        let target = self.analyses.cfg.succs(from)[edge];
         let target = self.cx.order.block_of(target).expect("a reachable block is placed");
-        let branch = self.func.layout.last_inst(from).expect("a block with edges has a branch");
-        if self.sink.is_some() {
+        if self.hands_over {
             self.inst = branch;
-            self.hand_edges(machine);
+            self.hand_edge(&self.func.dfg.branch_destinations(branch)[edge], target, machine);
         }
         self.isa.lower_edge(self, branch, edge, target)?;
         self.flush();
@@ -441,9 +434,6 @@ impl Lower<'_> {
 
     /// Notes the edges out of `block`, whose arguments are needed then.
     fn record_edges(&mut self, block: IrBlock, machine: Block) {
-        if self.sink.is_some() {
-            return self.hand_edges(machine);
-        }
         let func = self.func;
         let dests = destinations(func, block);
         let table = func.layout.last_inst(block).and_then(|last| func.dfg.inst_exception_table(last));

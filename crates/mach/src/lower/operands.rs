@@ -17,6 +17,7 @@ use smallvec::SmallVec;
 /// Operands, results, temporaries.
 impl Lower<'_> {
     /// The operands of an instruction.
+    #[inline]
     pub fn args<const N: usize>(&self, inst: Inst) -> [Value; N] {
         let args = self.func.dfg.inst_args(inst);
         std::array::from_fn(|k| args[k])
@@ -32,8 +33,9 @@ impl Lower<'_> {
     }
 
     /// The first result of an instruction.
+    #[inline]
     pub fn first_result(&self, inst: Inst) -> Value {
-        self.func.dfg.inst_results(inst)[0]
+        self.func.dfg.first_result(inst).expect("an instruction that is asked for its result has one")
     }
 
     /// The type of the first result.

@@ -9,7 +9,7 @@
 
 use super::{Lower, Lowering, Record};
 use crate::abi::{AbiArg, AbiPlace};
-use crate::block_order::{BlockOrder, MachineBlock, destinations};
+use crate::block_order::{BlockOrder, MachineBlock};
 use crate::code::Code;
 use crate::error::Refusal;
 use crate::inst::MInst;
@@ -19,7 +19,7 @@ use crate::settings::Settings;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::loops::{Loop, LoopForest};
-use kingpost_ir::{BlockArgKind, BlockCall, Function, Opcode, Value, ValueDef};
+use kingpost_ir::{Block as IrBlock, BlockArgKind, BlockCall, Function, Inst, Opcode, Value, ValueDef};
 use kingpost_regalloc::{Block, InstFlags, MachineEnv, Operand, PReg, VReg};
 
 /// What takes over machine code as it is selected.
@@ -107,33 +107,34 @@ impl Lower<'_> {
         self.cx.operands.clear();
     }
 
-    /// Tells the sink of the end of a block: of the function, with all its destinations, or of an edge, with one.
-    pub(super) fn hand_edges(&mut self, machine: Block) {
+    /// Tells the sink of the end of a block of the function.
+    pub(super) fn hand_edges(&mut self, block: IrBlock, terminator: Inst, machine: Block) {
         let func = self.func;
+        let dests = func.dfg.branch_destinations(terminator);
         let mut edges = std::mem::take(&mut self.cx.handed.edges);
         edges.succs.clear();
+        edges.succs.extend(self.cx.order.own_targets(block, dests.len()));
         edges.pairs.clear();
-        match self.cx.order.blocks()[machine.as_u32() as usize] {
-            MachineBlock::Ir(block) => {
-                let dests = destinations(func, block);
-                for (k, dest) in dests.iter().enumerate() {
-                    if self.cx.order.same_as(block, dests.len())[k] != k as u32 {
-                        continue;
-                    }
-                    let to = self.cx.order.targets(block, dests.len())[k];
-                    edges.succs.push(to);
-                    if self.cx.order.block_of(dest.block) == Some(to) {
-                        self.pair_arguments(machine, to, dest, &mut edges.pairs);
-                    }
-                }
-            }
-            MachineBlock::Edge { from, edge } => {
-                let dest = &destinations(func, from)[edge as usize];
-                let to = self.cx.order.block_of(dest.block).expect("a reachable block is placed");
-                edges.succs.push(to);
-                self.pair_arguments(machine, to, dest, &mut edges.pairs);
-            }
+        // Only an edge that is alone passes arguments without a block of its own.
+        if let [to] = edges.succs[..]
+            && self.cx.order.block_of(dests[0].block) == Some(to)
+        {
+            self.pair_arguments(machine, to, &dests[0], &mut edges.pairs);
         }
+        self.hand_end(machine, edges);
+    }
+
+    /// Tells the sink of the end of the block of an edge.
+    pub(super) fn hand_edge(&mut self, dest: &BlockCall, to: Block, machine: Block) {
+        let mut edges = std::mem::take(&mut self.cx.handed.edges);
+        edges.succs.clear();
+        edges.succs.push(to);
+        edges.pairs.clear();
+        self.pair_arguments(machine, to, dest, &mut edges.pairs);
+        self.hand_end(machine, edges);
+    }
+
+    fn hand_end(&mut self, machine: Block, mut edges: Edges) {
         if let Some(sink) = self.sink.take() {
             sink.end(self, machine, &mut edges);
             self.sink = Some(sink);
@@ -231,7 +232,7 @@ impl Lower<'_> {
         match self.cx.order.blocks()[block.as_u32() as usize] {
             MachineBlock::Ir(block) => loops.innermost_loop(block),
             MachineBlock::Edge { from, edge } => {
-                let to = destinations(self.func, from)[edge as usize].block;
+                let to = self.analyses.cfg.succs(from)[edge as usize];
                 std::iter::successors(loops.innermost_loop(from), |&each| loops.parent(each))
                     .find(|&each| loops.contains(each, to))
             }

@@ -297,10 +297,11 @@ impl Lower<'_> {
     #[inline(never)]
     fn use_source(&mut self, value: Value) -> VReg {
         let source = self.look_through(value);
-        let vreg = self.use_reg_half(source, 0);
-        if source != value {
-            self.widen(vreg, first_part(self.ty(value)).1);
+        if source == value {
+            return self.make_parts(value, 0);
         }
+        let vreg = self.use_reg_half(source, 0);
+        self.widen(vreg, first_part(self.ty(value)).1);
         vreg
     }
 
@@ -329,18 +330,27 @@ impl Lower<'_> {
         if let Some(vreg) = self.cx.value_regs[value.index()][k].expand() {
             return vreg;
         }
-        self.make_parts(value, k)
+        self.make_first_parts(value, k)
     }
 
     #[inline(never)]
+    fn make_first_parts(&mut self, value: Value, k: usize) -> VReg {
+        self.make_parts(value, k)
+    }
+
+    /// Makes the registers of a value that has none, and returns one. Its definition is lowered then.
+    #[inline(always)]
     fn make_parts(&mut self, value: Value, k: usize) -> VReg {
         // All parts at once, so that the definition finds them all.
         let first = self.code.problem.vregs.len();
         let parts = self.new_parts(self.func.dfg.value_type(value));
-        if self.sink.is_some() {
+        if self.hands_over {
             self.note_origin(first, value);
         }
         self.cx.value_regs[value.index()] = parts;
+        if let Some(def) = self.func.dfg.defining_inst(value) {
+            self.cx.needed.mark_used(def);
+        }
         parts[k].expand().expect("the value has that many parts")
     }
 
