@@ -1,61 +1,52 @@
 //! The numbering table: from an instruction's sixteen bytes to what stands for it.
 //!
-//! Open addressing with linear probing, at most half full. A slot counts only if it bears the table's current epoch, so
-//! that forgetting everything is one increment and a function touches no more memory than it needs.
+//! Open addressing with linear probing, at most half full. Entries are dense, in the order of insertion, and a slot holds only the
+//! number of one: a function touches a few bytes of memory for each of its instructions, however they hash.
 
 /// What an entry stands for: the number of a value or instruction.
 type Payload = u32;
 
-#[derive(Copy, Clone, Default, Debug)]
-struct Slot {
+#[derive(Copy, Clone, Debug)]
+struct Entry {
     key: [u64; 2],
     payload: Payload,
-    epoch: u32,
 }
 
 /// The table. Nothing is ever removed but by [`Table::reset`].
 #[derive(Default, Debug)]
 pub(crate) struct Table {
-    slots: Vec<Slot>,
-    /// One less than the number of slots in use, which is a power of two.
-    mask: usize,
-    len: usize,
-    epoch: u32,
+    /// The number of an entry, counted from 1; 0 in an empty slot. As many as a power of two.
+    slots: Vec<u32>,
+    entries: Vec<Entry>,
 }
 
-/// Where an entry is, or where it would go. Valid until the next insertion.
+/// The slot of an entry, or where it would go. Valid until the next insertion.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Place(usize);
 
 impl Table {
     /// Clears everything and makes room for `entries` entries.
     pub(crate) fn reset(&mut self, entries: usize) {
-        self.epoch = self.epoch.wrapping_add(1);
-        if self.epoch == 0 {
-            self.slots.fill(Slot::default());
-            self.epoch = 1;
-        }
-        let count = (2 * entries).next_power_of_two().max(16);
-        if self.slots.len() < count {
-            self.slots.resize(count, Slot::default());
-        }
-        self.mask = count - 1;
-        self.len = 0;
+        self.entries.clear();
+        self.clear_slots(2 * entries);
+    }
+
+    fn clear_slots(&mut self, count: usize) {
+        self.slots.clear();
+        self.slots.resize(count.next_power_of_two().max(16), 0);
     }
 
     /// The entry of a key, and its place.
     #[inline]
     pub(crate) fn find(&self, key: [u64; 2]) -> (Place, Option<Payload>) {
-        let mut index = hash(key) & self.mask;
+        let mask = self.slots.len() - 1;
+        let mut index = hash(key) & mask;
         loop {
-            let slot = &self.slots[index];
-            if slot.epoch != self.epoch {
-                return (Place(index), None);
+            match self.entries.get((self.slots[index] as usize).wrapping_sub(1)) {
+                None => return (Place(index), None),
+                Some(entry) if entry.key == key => return (Place(index), Some(entry.payload)),
+                Some(_) => index = (index + 1) & mask,
             }
-            if slot.key == key {
-                return (Place(index), Some(slot.payload));
-            }
-            index = (index + 1) & self.mask;
         }
     }
 
@@ -63,24 +54,24 @@ impl Table {
     #[inline]
     pub(crate) fn set(&mut self, place: Place, key: [u64; 2], payload: Payload) {
         let slot = &mut self.slots[place.0];
-        let is_new = slot.epoch != self.epoch;
-        *slot = Slot { key, payload, epoch: self.epoch };
-        if is_new {
-            self.len += 1;
-            if 2 * self.len > self.mask {
-                self.grow();
-            }
+        if let Some(entry) = self.entries.get_mut((*slot as usize).wrapping_sub(1)) {
+            entry.payload = payload;
+            return;
+        }
+        self.entries.push(Entry { key, payload });
+        *slot = self.entries.len() as u32;
+        if 2 * self.entries.len() > self.slots.len() {
+            self.grow();
         }
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let old: Vec<Slot> = self.slots[..=self.mask].iter().copied().filter(|slot| slot.epoch == self.epoch).collect();
-        self.reset(2 * (self.mask + 1));
-        for slot in old {
-            let (place, _) = self.find(slot.key);
-            self.set(place, slot.key, slot.payload);
+        self.clear_slots(2 * self.slots.len());
+        for number in 0..self.entries.len() {
+            let (place, _) = self.find(self.entries[number].key);
+            self.slots[place.0] = number as u32 + 1;
         }
     }
 }
