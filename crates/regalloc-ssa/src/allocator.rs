@@ -56,7 +56,7 @@ impl Allocator for SsaAllocator {
         order.build_forward(problem)?;
         constraints.begin(problem, env, order);
         live.compute(problem, order, constraints)?;
-        d.end("liveness", || live.verify(problem, order), |text| live.dump(order, text))?;
+        d.end("liveness", || live.verify(problem, order), |text| live.dump(problem, order, text))?;
 
         d.begin("coalescing");
         classes.compute(problem, order, constraints, live);
@@ -82,7 +82,7 @@ impl Allocator for SsaAllocator {
         let input = &coloring::Input { problem, env, order, constraints, live, classes, spills, plan, hints };
         coloring.run(input, out)?;
         let assignment = &coloring.assignment;
-        d.end("coloring", || assignment.verify(analyses, spills, out), |text| assignment.dump(order, text))?;
+        d.end("coloring", || assignment.verify(analyses, spills, out), |text| assignment.dump(analyses, text))?;
         events::assigned(input, assignment, out, d);
 
         d.begin("resolve");

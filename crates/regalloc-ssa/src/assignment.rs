@@ -14,7 +14,7 @@ use crate::spill_plan::{Span, SpillPlan, check};
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Constraint, Edit, PReg, PRegSet, VReg};
-use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc_common::order::BlockIndex;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
@@ -65,14 +65,17 @@ impl Assignment {
     }
 
     /// One line per block: the registers at its head, if it is joined, and at its end.
-    pub(crate) fn dump(&self, order: &LinearOrder, out: &mut String) -> fmt::Result {
+    pub(crate) fn dump(&self, input: &Input, out: &mut String) -> fmt::Result {
+        let Input { problem, order, live, .. } = *input;
         for (index, block) in order.blocks() {
             write!(out, "{}:", block.block)?;
             for (vreg, reg) in self.entry(index) {
                 write!(out, " {vreg}={reg}")?;
             }
             write!(out, " ->")?;
-            for (vreg, reg) in self.exit(index) {
+            let is_bare_jump = live.jumps.are[index.index()];
+            let is_live = |vreg| !is_bare_jump || live.is_live_at(problem, order, index, vreg);
+            for (vreg, reg) in self.exit(index).iter().filter(|resident| is_live(resident.0)) {
                 write!(out, " {vreg}={reg}")?;
             }
             writeln!(out)?;

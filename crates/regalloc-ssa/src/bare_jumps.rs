@@ -1,5 +1,6 @@
-//! Bare jumps: blocks that split critical edges and pass arguments, four of ten. Liveness goes over them as over edges;
-//! spilling and colouring, where nothing can happen at them, only note which values in registers are live there.
+//! Bare jumps: blocks that split critical edges and pass arguments, four of ten. Liveness goes over them as over edges.
+//! Spilling and colouring take the values in registers at the end of one to be those at the end of its predecessor, dead
+//! ones too, as nothing can happen in between.
 //!
 //! ```text
 //! b1: ..; branch -> b2, b3
@@ -9,7 +10,8 @@
 use crate::liveness::{AWAY, scaled};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Edge, Problem, Shape};
-use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
+use kingpost_regalloc_common::point::ProgPoint;
 
 /// The distance from the head of a block over one of its edges.
 #[derive(Clone, Copy, Debug)]
@@ -46,12 +48,24 @@ pub(crate) struct Source {
 pub(crate) struct BareJumps {
     /// Per block in order: is it one?
     pub(crate) are: Vec<bool>,
+    /// Per block in order, the first point after it and the bare jumps that follow it.
+    pub(crate) stops: Vec<ProgPoint>,
 }
 
 impl BareJumps {
     pub(crate) fn find(&mut self, problem: &Problem, order: &LinearOrder) {
         self.are.clear();
         self.are.extend(order.indices().map(|index| is_bare_jump(problem, order, index)));
+        self.stops.clear();
+        self.stops.extend(order.blocks().values().map(OrderedBlock::stop));
+        for i in (1..self.are.len()).rev().filter(|&i| self.are[i]) {
+            self.stops[i - 1] = self.stops[i];
+        }
+    }
+
+    /// The block that a bare jump goes on from, if this is one.
+    pub(crate) fn source_of(&self, order: &LinearOrder, index: BlockIndex) -> Option<BlockIndex> {
+        if self.are[index.index()] { order.block(index).inherits.map(|(_, from)| from) } else { None }
     }
 
     /// Where an edge comes from.

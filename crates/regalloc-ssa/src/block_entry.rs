@@ -7,7 +7,7 @@
 //! Cost: linear in the values in registers at the ends of predecessors, and arguments times registers.
 
 use crate::coloring::{Coloring, Input};
-use crate::spill_plan::{Placement, Span};
+use crate::spill_plan::Placement;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Edge, PReg, PRegSet, VReg};
 use kingpost_regalloc_common::edge_sites::Majority;
@@ -19,31 +19,12 @@ const JUMP_WEIGHT: u64 = 3;
 const HINT_SHARE: u64 = 4;
 
 impl Coloring {
-    /// Passes over a bare jump at which no value is moved and none has a label: of the values in registers where its
-    /// predecessor ended those stay that are live. Returns whether it is one. The register map is left as it was, since
-    /// no block goes on where a bare jump ended.
+    /// Passes over a bare jump: the values in registers at its end are those where its predecessor ended. Returns whether it
+    /// is one. The register map is left as it was.
     pub(crate) fn pass_bare_jump(&mut self, input: &Input, index: BlockIndex) -> bool {
-        let block = input.order.block(index);
-        let Some((_, from)) = block.inherits.filter(|_| input.live.jumps.are[index.index()]) else { return false };
-        if self.labels.any() || self.has_transfer(input.problem.terminator(block.block)) {
-            return false;
-        }
-        let entries = input.live.entries(index);
-        let values = &mut self.map.values[..];
-        for entry in entries {
-            values[entry.vreg.index()].live_at = index.into();
-        }
-        self.steps += entries.len() as u64;
-        let start = self.assignment.pool.len() as u32;
-        for i in self.assignment.exits[from.index()].range() {
-            let resident = self.assignment.pool[i];
-            if values[resident.0.index()].live_at == index.into() {
-                self.assignment.pool.push(resident);
-            }
-        }
-        let exit = Span { start, end: self.assignment.pool.len() as u32 };
-        self.assignment.exits[index.index()] = exit;
-        debug_assert_eq!(input.spills.exit(index).len(), exit.range().len(), "{index} ends as planned");
+        let from = input.live.jumps.source_of(input.order, index);
+        let Some(from) = from.filter(|&from| input.spills.is_passed_over(index, from)) else { return false };
+        self.assignment.exits[index.index()] = self.assignment.exits[from.index()];
         true
     }
 
@@ -52,8 +33,8 @@ impl Coloring {
     pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex, out: &mut Allocation) {
         let problem = input.problem;
         let block = input.order.block(index);
-        self.index = index;
-        let entries = input.live.entries(index);
+        let last = std::mem::replace(&mut self.index, index);
+        let entries = input.live.all_entries(problem, input.order, index, &mut self.bare_jump);
         let values = &mut self.map.values[..];
         for entry in entries {
             let value = &mut values[entry.vreg.index()];
@@ -63,7 +44,7 @@ impl Coloring {
         self.steps += entries.len() as u64;
         self.picker.enter(input, index);
         if let Some((edge, from)) = block.inherits {
-            self.inherit(input, index, edge, from, out);
+            self.inherit(input, index, edge, (from, last == from), out);
         } else {
             self.map.remove(self.map.occupied);
             if index > BlockIndex::FIRST {
@@ -76,7 +57,7 @@ impl Coloring {
             }
         }
         if self.labels.any() {
-            for entry in input.live.entries(index) {
+            for entry in input.live.all_entries(problem, input.order, index, &mut self.bare_jump) {
                 if !entry.next.is_dead() && input.constraints.labelled[entry.vreg.index()] {
                     self.labels.note(entry.vreg, self.map.at(entry.vreg), problem.first_inst(block.block));
                 }
@@ -84,11 +65,18 @@ impl Coloring {
         }
     }
 
-    /// From the only predecessor: all that is live stays where it was.
-    fn inherit(&mut self, input: &Input, index: BlockIndex, edge: Edge, from: BlockIndex, out: &mut Allocation) {
+    /// From the only predecessor, at whose end the map at hand may be: all that is live stays where it was.
+    fn inherit(
+        &mut self,
+        input: &Input,
+        index: BlockIndex,
+        edge: Edge,
+        (from, is_at_hand): (BlockIndex, bool),
+        out: &mut Allocation,
+    ) {
         let values = &self.map.values;
         let exit = self.assignment.exits[from.index()].range();
-        if from.next() == index {
+        if is_at_hand {
             let is_dead = |&&(vreg, _): &&(VReg, PReg)| values[vreg.index()].live_at != index.into();
             let dead: PRegSet = self.assignment.pool[exit].iter().filter(is_dead).map(|resident| resident.1).collect();
             self.map.remove(dead);

@@ -27,7 +27,7 @@ use std::fmt::{self, Write};
 const STEPS_PER_PAIR: usize = 32;
 
 /// Classes with more ranges than this do not grow.
-const MOST_RANGES: usize = 256;
+const MOST_RANGES: usize = 248;
 
 /// The classes, and what their search needs.
 #[derive(Default)]
@@ -39,6 +39,8 @@ pub(crate) struct Coalescing {
     congruence: Congruence<PointRange>,
     /// Values that should be in one class, so that no move is needed.
     pairs: Affinities,
+    /// The live ranges of one value.
+    ranges: Vec<PointRange>,
     pub(crate) steps: u64,
 }
 
@@ -79,7 +81,10 @@ impl Coalescing {
         let [x, y] = [a, b].map(|vreg| {
             let root = self.congruence.find(vreg.as_u32());
             if self.congruence.len(root) == 0 {
-                self.congruence.set(root, live.ranges(order, vreg));
+                self.ranges.clear();
+                self.ranges.extend(live.ranges(order, vreg));
+                self.ranges.sort_unstable();
+                self.congruence.set(root, self.ranges.iter().copied());
             }
             root
         });

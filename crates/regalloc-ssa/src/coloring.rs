@@ -14,7 +14,7 @@ use crate::class_slots::ClassSlots;
 use crate::coalescing::Coalescing;
 use crate::constraints::Constraints;
 use crate::labels::Labels;
-use crate::liveness::Liveness;
+use crate::liveness::{BareJumpEntries, Liveness};
 use crate::pick_register::Picker;
 use crate::register_hints::RegisterHints;
 use crate::register_map::RegisterMap;
@@ -57,6 +57,7 @@ pub(crate) struct Coloring {
     pub(crate) majorities: Vec<Majority<PReg>>,
     /// Per value, where a branch left it.
     pub(crate) branch_defs: Vec<Loc>,
+    pub(crate) bare_jump: BareJumpEntries,
     /// The block at hand.
     pub(crate) index: BlockIndex,
     /// Index of the next transfer of the plan, and its instruction.
@@ -71,7 +72,8 @@ impl Coloring {
     pub(crate) fn run(&mut self, input: &Input, out: &mut Allocation) -> Result<(), AllocError> {
         self.begin(input);
         for (index, block) in input.order.blocks() {
-            if self.pass_bare_jump(input, index) {
+            let is_passed_over = self.pass_bare_jump(input, index);
+            if is_passed_over && !self.labels.any() {
                 continue;
             }
             let start = self.assignment.edits.len() as u32;
@@ -81,7 +83,10 @@ impl Coloring {
                 self.instruction(input, &step, out)?;
             }
             self.assignment.edit_spans[index.index()] = Span { start, end: self.assignment.edits.len() as u32 };
-            self.leave_block(input, block.block);
+            self.close_labels(input, block.block);
+            if !is_passed_over {
+                self.leave_block(input, block.block);
+            }
         }
         self.map.remove(self.map.occupied);
         self.steps += self.scratch.matching.steps + self.assignment.edits.len() as u64;
@@ -257,13 +262,16 @@ impl Coloring {
         }
     }
 
-    fn leave_block(&mut self, input: &Input, block: Block) {
+    fn close_labels(&mut self, input: &Input, block: Block) {
         if !self.labels.is_empty() {
             // ParallelMoves of an edge stand before the branch.
             let moves = input.problem.succs(block).len() == 1;
             let branch = input.problem.terminator(block);
             self.labels.close_all(Inst::from_u32(branch.as_u32() + u32::from(!moves)));
         }
+    }
+
+    fn leave_block(&mut self, input: &Input, block: Block) {
         self.assignment.exits[self.index.index()] = self.save_map();
         debug_assert!(
             input.spills.exit(self.index).iter().all(|&vreg| self.map.at(vreg).is_some())

@@ -4,7 +4,7 @@
 //! of more values than registers those with the greatest benefit per instruction until their next use. A back edge is
 //! taken to have every value until its source has been visited.
 
-use crate::liveness::{Next, scaled};
+use crate::liveness::{BareJumpEntries, Next, scaled};
 use crate::register_set::NOT_COUNTED;
 use crate::spill_instruction::At;
 use crate::spill_plan::Span;
@@ -23,6 +23,7 @@ pub(crate) struct Scratch {
     /// Edges so far.
     edges: u32,
     chosen: [Vec<(f32, VReg)>; 2],
+    bare_jump: BareJumpEntries,
 }
 
 /// How a value arrives at a head.
@@ -66,40 +67,18 @@ impl Scratch {
 }
 
 impl Spilling {
-    /// Passes over a bare jump ahead: of the values in registers where its predecessor ended those stay that are live.
-    /// Returns the values at its end, or `None` if it is no such jump or registers may be too few for them, as they may
-    /// where some have been closed since. The values at hand are left as they were, since no block goes on where a bare
-    /// jump ended.
+    /// Passes over a bare jump: the values in registers at its end are those where its predecessor ended, unless registers
+    /// may be too few for them, as they may where some have been closed since. Returns them. The values at hand are left
+    /// as they were.
     pub(crate) fn pass_bare_jump(&mut self, input: &Input, index: BlockIndex) -> Option<Span> {
-        let block = input.order.block(index);
-        let (_, from) = block.inherits.filter(|_| input.live.jumps.are[index.index()])?;
-        let edge = input.problem.succs(block.block)[0];
-        let found = self.plan.exits[from.index()]?.range();
-        let leads_back = input.order.index(input.problem.edge(edge).to) <= index;
-        if leads_back || self.saved.limits.iter().any(|&limit| found.len() > limit) {
-            return None;
-        }
-        let entries = input.live.entries(index);
-        let values = &mut self.set.values[..];
-        for entry in entries {
-            values[entry.vreg.index()].live_at = index.into();
-        }
-        let start = self.plan.pool.len() as u32;
-        for i in found {
-            let vreg = self.plan.pool[i];
-            if values[vreg.index()].live_at == index.into() {
-                self.plan.pool.push(vreg);
-                self.plan.pool_clean.push(self.plan.pool_clean[i]);
-            }
-        }
-        let exit = Span { start, end: self.plan.pool.len() as u32 };
-        self.steps += (entries.len() + exit.range().len()) as u64;
-        Some(exit)
+        let from = input.live.jumps.source_of(input.order, index)?;
+        let exit = self.plan.exits[from.index()]?;
+        self.saved.limits.iter().all(|&limit| exit.range().len() <= limit).then_some(exit)
     }
 
     /// Starts a block: sets the values in registers, and the next uses.
     pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex) {
-        let entries = input.live.entries(index);
+        let entries = input.live.all_entries(input.problem, input.order, index, &mut self.entry.bare_jump);
         let values = &mut self.set.values[..];
         for entry in entries {
             let value = &mut values[entry.vreg.index()];
@@ -107,8 +86,9 @@ impl Spilling {
             value.live_at = if entry.next.is_dead() { None.into() } else { index.into() };
         }
         self.steps += entries.len() as u64;
+        let last = self.last.replace(index);
         if let Some((edge, from)) = input.order.block(index).inherits {
-            return self.inherit(input, index, edge, from);
+            return self.inherit(input, index, edge, (from, last == Some(from)));
         }
         self.set.empty();
         if index > BlockIndex::FIRST {
@@ -116,9 +96,9 @@ impl Spilling {
         }
     }
 
-    /// From the only predecessor: all that is live stays where it was.
-    fn inherit(&mut self, input: &Input, index: BlockIndex, edge: Edge, from: BlockIndex) {
-        if from.next() == index {
+    /// From the only predecessor, at whose end the values at hand may be: all that is live stays where it was.
+    fn inherit(&mut self, input: &Input, index: BlockIndex, edge: Edge, (from, is_at_hand): (BlockIndex, bool)) {
+        if is_at_hand {
             self.set.retain(|value| {
                 value.saved_index = NOT_COUNTED;
                 value.live_at == index.into()
@@ -290,13 +270,19 @@ impl Spilling {
 
     /// Does the entry set of the target, visited before, contain a value that this edge leaves in memory? Is an argument
     /// worth less than assumed?
-    pub(crate) fn lacks(&self, input: &Input, edge: Edge, to: BlockIndex) -> bool {
+    pub(crate) fn lacks(&mut self, input: &Input, edge: Edge, from: BlockIndex, to: BlockIndex) -> bool {
         let problem = input.problem;
-        let found = |vreg: VReg| self.set.contains(vreg) || input.live.is_defined_at_head(vreg, to);
+        self.entry.edges += 1;
+        let candidates = &mut self.entry.candidates[..];
+        for &vreg in self.plan.exit(from) {
+            candidates[vreg.index()].edge = self.entry.edges;
+        }
+        let is_in_register = |vreg: VReg| candidates[vreg.index()].edge == self.entry.edges;
+        let found = |vreg: VReg| is_in_register(vreg) || input.live.is_defined_at_head(vreg, to);
         let mut args = problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge));
         let spill = i64::from(input.env.costs.spill);
         !self.plan.entry(to).iter().all(|&vreg| found(vreg))
-            || args.any(|(&param, &arg)| saved_on_edge(input, param, arg, self.set.contains(arg)) != spill)
+            || args.any(|(&param, &arg)| saved_on_edge(input, param, arg, is_in_register(arg)) != spill)
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn assigned(input: &Input, assignment: &Assignment, out: &Allocation,
         let mut map = RegisterTrace { observer: &mut **observer, intervals: BTreeMap::new() };
         let first = input.problem.first_inst(block);
         for &(vreg, reg) in values_at_head(input, assignment, index, block) {
-            let is_live = input.live.is_live_in(index, vreg);
+            let is_live = input.live.is_live_at(input.problem, input.order, index, vreg);
             map.open(reg, Some(vreg).filter(|_| is_live), first);
         }
         let edits = &assignment.edits[assignment.edit_spans[index.index()].range()];

@@ -13,7 +13,7 @@
 //! head, and one answer per operand: what comes after it. A value is live after an operand unless that is [`DEAD`].
 //!
 //! Four of ten blocks are bare jumps, which split critical edges and pass arguments. The walk goes over such a block as over
-//! an edge; what is live at its head is read off its only successor afterwards.
+//! an edge, and it has no entries: what is live at its head can be read off its only successor.
 //!
 //! As there may be as many entries as blocks times values, the walks share a budget. Values met after it is used up are
 //! *far*: between blocks they are in memory, and have no entries but at their own definition.
@@ -132,22 +132,16 @@ pub(crate) struct Liveness {
     pub(crate) steps: u64,
     pub(crate) uses: Uses,
     pub(crate) jumps: BareJumps,
-    /// Block by block, and by value in each; last come those of bare jumps, in no order.
+    /// Block by block, and by value in each.
     entries: Vec<Entry>,
     /// Per block in order, its entries.
     spans: Vec<Span>,
-    /// The live ranges in blocks that have entries, value by value.
-    entry_ranges: Vec<PointRange>,
-    /// Per value, where its share of `entry_ranges` ends; it begins where that of the value before ends.
-    ends: Vec<u32>,
     /// Per value, its entries among the ranges of the walk; first of them comes one of no value.
     ranges_of: Vec<Span>,
     /// Per parameter or result of a branch, its next use.
     heads: Vec<Next>,
     // What the walk from uses to defs needs.
     walk: Walk,
-    /// Per value, its entry at the bare jump at hand, or one of another value.
-    found: Vec<u32>,
     /// Values passed back to the head of a loop.
     back: Vec<VReg>,
 }
@@ -162,6 +156,21 @@ struct BlockRange {
     next: Next,
     /// The end of the live range in the block, or [`LIVE_OUT`].
     end: ProgPoint,
+}
+
+/// The entries of one bare jump after another.
+#[derive(Default)]
+pub(crate) struct BareJumpEntries {
+    entries: Vec<Entry>,
+    /// Per value, its entry at the bare jump at hand, or one of another value.
+    found: Vec<u32>,
+}
+
+impl BareJumpEntries {
+    fn add(&mut self, entry: Entry) {
+        self.found[entry.vreg.index()] = self.entries.len() as u32;
+        self.entries.push(entry);
+    }
 }
 
 /// The walk from the uses of one value up to its def, and the ranges found for those before it.
@@ -273,43 +282,73 @@ impl Liveness {
         self.jumps.find(problem, order);
         self.find_uses(problem, order, constraints);
         self.walk_up(problem, order)?;
-        self.sort_entries(problem, order);
+        self.sort_entries(problem);
         self.steps += (problem.num_insts() + self.walk.ranges.len()) as u64;
         Ok(())
     }
 
-    /// What is live at the head of a block, by value; parameters and results of the branch before it as well, even those
-    /// that are dead.
+    /// What is live at the head of a block that is no bare jump, by value; parameters and results of the branch before it as
+    /// well, even those that are dead.
     pub(crate) fn entries(&self, block: BlockIndex) -> &[Entry] {
         &self.entries[self.spans[block.index()].range()]
     }
 
-    /// The entry of one value. Looks at all of a bare jump, and else at few.
+    /// As [`Liveness::entries`], of a bare jump as well: what is live at its head is what is at that of its successor, and
+    /// what it passes.
+    pub(crate) fn all_entries<'a>(
+        &'a self,
+        problem: &Problem,
+        order: &LinearOrder,
+        index: BlockIndex,
+        found: &'a mut BareJumpEntries,
+    ) -> &'a [Entry] {
+        if !self.jumps.are[index.index()] {
+            return self.entries(index);
+        }
+        let edge = problem.succs(order.block(index).block)[0];
+        let to = order.index(problem.edge(edge).to);
+        let distance = EdgeDistance::new(problem, edge);
+        found.entries.clear();
+        found.found.resize(self.defs.len().max(found.found.len()), 0);
+        for &Entry { vreg, next, .. } in self.entries(to).iter().filter(|entry| !self.is_defined_at_head(entry.vreg, to)) {
+            found.add(Entry { vreg, next: next.behind(distance), end: LIVE_OUT });
+        }
+        for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge)) {
+            let next = self.heads[param.index()].passed(distance);
+            let known = found.entries.get_mut(found.found[arg.index()] as usize);
+            if let Some(entry) = known.filter(|entry| entry.vreg == arg) {
+                entry.next.improve(next);
+            } else if !self.far[arg.index()] {
+                found.add(Entry { vreg: arg, next, end: LIVE_OUT });
+            }
+        }
+        &found.entries
+    }
+
+    /// The entry of one value at a block that is no bare jump.
     pub(crate) fn entry(&self, block: BlockIndex, vreg: VReg) -> Option<&Entry> {
         let entries = self.entries(block);
-        if self.jumps.are[block.index()] {
-            return entries.iter().find(|entry| entry.vreg == vreg);
-        }
         entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok().map(|i| &entries[i])
     }
 
-    /// As [`Liveness::entry`] for one value after another: `hint` is where the next one is if numbers follow each other.
-    pub(crate) fn entry_after(&self, block: BlockIndex, vreg: VReg, hint: &mut usize) -> Option<&Entry> {
-        let entries = self.entries(block);
-        if entries.get(*hint).is_none_or(|entry| entry.vreg != vreg) {
-            *hint = entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok()?;
-        }
-        *hint += 1;
-        entries.get(*hint - 1)
-    }
-
-    /// Is the value live at the head of a block?
+    /// Is the value live at the head of a block that is no bare jump?
     pub(crate) fn is_live_in(&self, block: BlockIndex, vreg: VReg) -> bool {
         let ranges = &self.walk.ranges[self.ranges_of[vreg.index()].range()];
-        if ranges.len() <= FEW && !self.jumps.are[block.index()] {
+        if ranges.len() <= FEW {
             return ranges.iter().any(|range| range.block == block && !range.next.is_dead());
         }
         self.entry(block, vreg).is_some_and(|entry| !entry.next.is_dead())
+    }
+
+    /// Is the value live at the head of any block?
+    pub(crate) fn is_live_at(&self, problem: &Problem, order: &LinearOrder, index: BlockIndex, vreg: VReg) -> bool {
+        if !self.jumps.are[index.index()] {
+            return self.is_live_in(index, vreg);
+        }
+        let edge = problem.succs(order.block(index).block)[0];
+        let to = order.index(problem.edge(edge).to);
+        let is_passed = problem.edge_args(edge).contains(&vreg) && !self.far[vreg.index()];
+        is_passed || self.is_live_in(to, vreg) && !self.is_defined_at_head(vreg, to)
     }
 
     /// Is the value defined in the order?
@@ -317,15 +356,19 @@ impl Liveness {
         self.defs[vreg.index()].point != ProgPoint::OPEN
     }
 
-    /// The live ranges of a value that is not far, ascending: one per block.
-    pub(crate) fn ranges(&self, order: &LinearOrder, vreg: VReg) -> impl DoubleEndedIterator<Item = PointRange> {
-        let v = vreg.index();
-        let def = self.defs[v];
-        let own = Some(PointRange::new(def.point, def.end.min(order.block(def.block).stop())));
-        let start = v.checked_sub(1).map_or(0, |before| self.ends[before]);
-        let entries = &self.entry_ranges[start as usize..self.ends[v] as usize];
+    /// The live ranges of a value that is not far, in no order: one per block. What is live where a block ends is so in the
+    /// bare jumps that follow it in the order, in which no value is defined: values that are both live in one of those are
+    /// so where its predecessor ends.
+    pub(crate) fn ranges(&self, order: &LinearOrder, vreg: VReg) -> impl Iterator<Item = PointRange> {
+        let Def { block, point, end, .. } = self.defs[vreg.index()];
+        let stop = |block: BlockIndex| self.jumps.stops[block.index()];
+        let own = Some(PointRange::new(point, end.min(stop(block))));
+        let ranges = self.walk.ranges[self.ranges_of[vreg.index()].range()].iter();
+        let ranges = ranges.map(move |range| {
+            PointRange::new(order.block(range.block).start(), range.end.min(stop(range.block)))
+        });
         // A value defined at a head has an entry there.
-        own.filter(|range| !range.from.is_before()).into_iter().chain(entries.iter().copied())
+        own.filter(|range| !range.from.is_before()).into_iter().chain(ranges)
     }
 
     /// Is the value, which has an entry at the block, a parameter or a result of the branch before?
@@ -341,7 +384,6 @@ impl Liveness {
         self.walk.begin(problem, order, &self.jumps);
         reset(&mut self.far, values, false);
         reset(&mut self.ranges_of, values, Span::default());
-        self.found.resize(values.max(self.found.len()), 0);
         reset(&mut self.heads, values, Next::DEAD);
         self.back.clear();
         let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.num_blocks());
@@ -468,7 +510,7 @@ impl Liveness {
     }
 
     /// Entries by block and, within one, by value.
-    fn sort_entries(&mut self, problem: &Problem, order: &LinearOrder) {
+    fn sort_entries(&mut self, problem: &Problem) {
         let (ranges, counts) = (&self.walk.ranges[..], &self.walk.counts[..]);
         self.spans.clear();
         let mut len = 0;
@@ -488,76 +530,6 @@ impl Liveness {
             }
         }
         self.entries.truncate(len as usize);
-        for index in order.indices() {
-            if self.jumps.are[index.index()] {
-                self.add_bare_jump(problem, order, index);
-            }
-        }
-        self.index_entries(order, len as usize);
-    }
-
-    /// Live ranges in blocks that have entries, by value and, of each, by block. The entries of bare jumps begin with the
-    /// index `jumps`.
-    fn index_entries(&mut self, order: &LinearOrder, jumps: usize) {
-        let (ends, entries) = (&mut self.ends, &self.entries[..]);
-        ends.clear();
-        ends.extend(self.ranges_of.iter().map(|span| span.end - span.start));
-        for entry in &entries[jumps..] {
-            ends[entry.vreg.index()] += 1;
-        }
-        let mut start = 0;
-        for end in ends.iter_mut() {
-            start += std::mem::replace(end, start);
-        }
-        // The list does not shrink, so that it is not filled again and again.
-        let blank = PointRange::new(ProgPoint::FIRST, ProgPoint::FIRST);
-        self.entry_ranges.resize(entries.len().max(self.entry_ranges.len()), blank);
-        let (ends, entry_ranges) = (&mut ends[..], &mut self.entry_ranges[..]);
-        for (block, span) in order.blocks().values().zip(&self.spans) {
-            let points = block.points();
-            for entry in &entries[span.range()] {
-                let end = &mut ends[entry.vreg.index()];
-                entry_ranges[*end as usize] = PointRange::new(points.from, entry.end.min(points.to));
-                *end += 1;
-            }
-        }
-    }
-
-    /// What is live at the head of a bare jump: what is at that of its successor, and what it passes.
-    fn add_bare_jump(&mut self, problem: &Problem, order: &LinearOrder, index: BlockIndex) {
-        let edge = problem.succs(order.block(index).block)[0];
-        let to = order.index(problem.edge(edge).to);
-        let distance = EdgeDistance::new(problem, edge);
-        let (start, args) = (self.entries.len(), problem.edge_args(edge));
-        let span = self.spans[to.index()].range();
-        if args.is_empty() {
-            self.entries.extend_from_within(span);
-            for entry in &mut self.entries[start..] {
-                (entry.next, entry.end) = (entry.next.behind(distance), LIVE_OUT);
-            }
-        } else {
-            for i in span {
-                let Entry { vreg, next, .. } = self.entries[i];
-                if !self.is_defined_at_head(vreg, to) {
-                    self.add_at_bare_jump(vreg, next.behind(distance));
-                }
-            }
-        }
-        for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(args) {
-            let next = self.heads[param.index()].passed(distance);
-            let known = self.entries[start..].get_mut((self.found[arg.index()] as usize).wrapping_sub(start));
-            if let Some(entry) = known.filter(|entry| entry.vreg == arg) {
-                entry.next.improve(next);
-            } else if !self.far[arg.index()] {
-                self.add_at_bare_jump(arg, next);
-            }
-        }
-        self.spans[index.index()] = Span { start: start as u32, end: self.entries.len() as u32 };
-    }
-
-    fn add_at_bare_jump(&mut self, vreg: VReg, next: Next) {
-        self.found[vreg.index()] = self.entries.len() as u32;
-        self.entries.push(Entry { vreg, next, end: LIVE_OUT });
     }
 
     /// Plants a fault: the value is not live at the head of a block.
@@ -581,9 +553,10 @@ impl Liveness {
                 live[block.index()] = head;
             }
         }
+        let mut found = BareJumpEntries::default();
         for (index, block) in order.blocks() {
             let block = block.block;
-            let entries = self.entries(index).iter().filter(|entry| !entry.next.is_dead());
+            let entries = self.all_entries(problem, order, index, &mut found).iter().filter(|entry| !entry.next.is_dead());
             let known: BTreeSet<VReg> = entries.map(|entry| entry.vreg).filter(|v| !self.far[v.index()]).collect();
             let params =
                 problem.params(block).iter().chain(problem.preds(block).iter().flat_map(|&e| problem.edge_defs(e)));
@@ -595,10 +568,11 @@ impl Liveness {
     }
 
     /// One line per block: what is live at its head and how far away it is used.
-    pub(crate) fn dump(&self, order: &LinearOrder, out: &mut String) -> fmt::Result {
+    pub(crate) fn dump(&self, problem: &Problem, order: &LinearOrder, out: &mut String) -> fmt::Result {
+        let mut found = BareJumpEntries::default();
         for (index, block) in order.blocks() {
             write!(out, "{}:", block.block)?;
-            for entry in self.entries(index) {
+            for entry in self.all_entries(problem, order, index, &mut found) {
                 match entry.next.distance {
                     DEAD => write!(out, " {} dead", entry.vreg)?,
                     FAR.. => write!(out, " {} far", entry.vreg)?,

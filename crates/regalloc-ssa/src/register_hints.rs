@@ -49,10 +49,6 @@ impl Boundary {
     fn index(self) -> usize {
         self.0 as usize
     }
-
-    fn freq(self, input: &Input) -> u32 {
-        scaled(input.order.block(self.block()).freq)
-    }
 }
 
 /// A class of values that has boundaries.
@@ -94,6 +90,8 @@ pub(crate) struct RegisterHints {
     groups: Vec<Group>,
     members: Vec<Member>,
     fixed: Vec<FixedHint>,
+    /// Per boundary, how often it is passed.
+    freqs: Vec<u32>,
     /// Per boundary, the registers given away.
     taken: Vec<PRegSet>,
     /// Per block, its first clobber point; one more at the end.
@@ -118,6 +116,7 @@ impl RegisterHints {
         self.differ = false;
         if blocks > 1 {
             reset(&mut self.taken, 2 * blocks, PRegSet::EMPTY);
+            self.find_freqs(input);
             self.find_boundaries(input, plan);
             self.find_fixed(input);
             self.find_points(input);
@@ -138,15 +137,29 @@ impl RegisterHints {
         (hint != NONE).then(|| PReg::from_index(usize::from(hint)))
     }
 
+    /// A bare jump has no boundaries of its own: what is in registers at its end is so where its predecessor ends, and
+    /// most of it at the head of its successor.
+    fn find_freqs(&mut self, input: &Input) {
+        let (problem, order) = (input.problem, input.order);
+        self.freqs.clear();
+        self.freqs.extend(order.blocks().values().map(|block| scaled(block.freq)).flat_map(|freq| [freq, freq]));
+        for (index, block) in order.blocks().iter().filter(|block| input.live.jumps.are[block.0.index()]) {
+            let to = order.index(problem.edge(problem.succs(block.block)[0]).to);
+            let freq = self.freqs[Boundary::end(index).index()];
+            let head = &mut self.freqs[Boundary::head(to).index()];
+            *head = head.saturating_add(freq);
+        }
+    }
+
     fn find_boundaries(&mut self, input: &Input, plan: &SpillPlan) {
         reset(&mut self.numbers, input.problem.vregs.len(), END);
-        let RegisterHints { numbers, groups, members, .. } = self;
+        let RegisterHints { numbers, groups, members, freqs, .. } = self;
         groups.clear();
         members.clear();
-        for (index, block) in input.order.blocks() {
-            let freq = u64::from(scaled(block.freq));
+        for index in input.order.indices().filter(|index| !input.live.jumps.are[index.index()]) {
             let ends = [(Boundary::head(index), plan.entry(index)), (Boundary::end(index), plan.exit(index))];
             for (boundary, values) in ends {
+                let freq = u64::from(freqs[boundary.index()]);
                 for (at, &vreg) in (members.len() as u32..).zip(values) {
                     let class = input.classes.class(vreg);
                     let number = &mut numbers[class.index()];
@@ -226,7 +239,7 @@ impl RegisterHints {
         if free.is_empty() {
             self.differ = true;
             for &Member { boundary, .. } in chain(&self.members, group) {
-                let cost = 2 * i64::from(boundary.freq(input));
+                let cost = 2 * i64::from(self.freqs[boundary.index()]);
                 self.taken[boundary.index()].intersection(open).iter().for_each(|reg| self.suits[reg.index()] -= cost);
             }
         }
@@ -257,7 +270,7 @@ impl RegisterHints {
                 _ => continue,
             };
             let since = input.live.defs[vreg.index()].point.max(input.order.block(index).start());
-            let often = i64::from(boundary.freq(input));
+            let often = i64::from(self.freqs[boundary.index()]);
             let point_of = |point: &ClobberPoint| ProgPoint::late(point.position);
             let met = input.constraints.clobber_points[points].iter().rev();
             let met = met.skip_while(|&point| point_of(point) >= until);

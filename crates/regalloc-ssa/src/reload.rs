@@ -46,7 +46,7 @@ pub(crate) struct ReloadPlan {
     /// Per edge into a joined block.
     edge_spans: Vec<Span>,
     edge_pool: Vec<(VReg, EdgeTransfer)>,
-    /// Per value, the last block that expects it in a register, and the last edge that brings it in one.
+    /// Per value, the last block that expects it in memory, and the last edge that brings it in a register.
     met: Vec<(PackedOption<BlockIndex>, PackedOption<Edge>)>,
 }
 
@@ -67,7 +67,10 @@ impl ReloadPlan {
         reset(&mut self.met, input.problem.vregs.len(), Default::default());
         for (index, block) in input.order.blocks().iter().skip(1) {
             if block.inherits.is_none() {
-                plan.entry(index).iter().for_each(|vreg| self.met[vreg.index()].0 = index.into());
+                for entry in input.live.entries(index).iter().filter(|entry| !entry.next.is_dead()) {
+                    self.met[entry.vreg.index()].0 = index.into();
+                }
+                plan.entry(index).iter().for_each(|vreg| self.met[vreg.index()].0 = None.into());
                 for &edge in input.problem.preds(block.block) {
                     let start = self.edge_pool.len() as u32;
                     self.plan_edge(input, plan, edge, index);
@@ -100,10 +103,7 @@ impl ReloadPlan {
         for (vreg, is_clean) in plan.exit_with_memory(from) {
             let met = &mut self.met[vreg.index()];
             met.1 = edge.into();
-            if met.0 == to.into() || is_clean || is_stored(vreg) || input.live.is_defined_at_head(vreg, to) {
-                continue;
-            }
-            if input.live.is_live_in(to, vreg) {
+            if met.0 == to.into() && !is_clean && !is_stored(vreg) && !input.live.is_defined_at_head(vreg, to) {
                 self.edge_pool.push((vreg, EdgeTransfer::Store));
             }
         }
@@ -118,11 +118,9 @@ impl ReloadPlan {
     /// Parameters in memory. The slot of one has its argument already if that is in memory and of the same class.
     fn plan_arguments(&mut self, input: &Input, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
         let problem = input.problem;
-        let mut hint = 0;
         let pairs = problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge));
         for (i, (&param, &arg)) in pairs.enumerate() {
-            let is_in_register = self.met[param.index()].0 == to.into();
-            if is_in_register || input.live.entry_after(to, param, &mut hint).is_none_or(|entry| entry.next.is_dead()) {
+            if self.met[param.index()].0 != to.into() {
                 continue;
             }
             let shares = input.classes.class(param) == input.classes.class(arg);

@@ -86,6 +86,16 @@ impl Slots {
                 add_value(input, vreg, lifetime);
             }
         }
+        // An argument in memory is read where a bare jump ends, which is in no live range.
+        for index in input.order.indices().filter(|index| input.live.jumps.are[index.index()]) {
+            let block = input.order.block(index);
+            let args = input.problem.edge_args(input.problem.succs(block.block)[0]).iter();
+            for &arg in args.filter(|&&arg| is_in_memory(arg)) {
+                if let Some(slot) = class_slots.get(input.classes, arg) {
+                    widen(&mut self.lifetimes[slot.index()], block.points());
+                }
+            }
+        }
     }
 
     fn assign(&mut self, out: &mut Allocation) -> Result<(), AllocError> {
@@ -115,10 +125,8 @@ fn add_value(input: &Input, vreg: VReg, lifetime: &mut PointRange) {
         *lifetime = EVERYWHERE;
         return;
     }
-    let mut ranges = live.ranges(input.order, vreg);
-    let Some(first) = ranges.next() else { return };
-    let last = ranges.next_back().unwrap_or(first);
-    widen(lifetime, PointRange::new(first.from.min(live.defs[vreg.index()].point.prev()), last.to.max(first.to)));
+    live.ranges(input.order, vreg).for_each(|range| widen(lifetime, range));
+    lifetime.from = lifetime.from.min(live.defs[vreg.index()].point.prev());
     let block = live.defs[vreg.index()].block;
     if live.is_defined_at_head(vreg, block) {
         for &edge in input.problem.preds(input.order.block(block).block) {

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 /// A half-open range of a pool.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Span {
     pub(crate) start: u32,
     pub(crate) end: u32,
@@ -76,7 +76,7 @@ pub(crate) struct SpillPlan {
     pub(crate) placements: Vec<Placement>,
     /// Per block in order, the values in registers at its head, where several edges or edges with arguments come in.
     pub(crate) entries: Vec<Span>,
-    /// Per block in order, the values in registers at its end.
+    /// Per block in order, the values in registers at its end. A bare jump may have those of its predecessor, dead ones too.
     pub(crate) exits: Vec<Option<Span>>,
     pub(crate) pool: Vec<VReg>,
     /// Per member of the pool: does memory have it as well?
@@ -92,6 +92,11 @@ impl SpillPlan {
     /// The values in registers at the end of a block.
     pub(crate) fn exit(&self, index: BlockIndex) -> &[VReg] {
         self.exits[index.index()].map_or(&[], |span| &self.pool[span.range()])
+    }
+
+    /// Has a bare jump the values in registers of its predecessor `from`?
+    pub(crate) fn is_passed_over(&self, index: BlockIndex, from: BlockIndex) -> bool {
+        self.exits[index.index()] == self.exits[from.index()]
     }
 
     /// The values in registers at the end of a block, and whether memory has them as well.
@@ -134,7 +139,10 @@ impl SpillPlan {
                 let here: Vec<_> = std::iter::from_fn(|| transfers.next_if(|transfer| transfer.0 == inst)).collect();
                 self.verify_instruction(input, inst, &here, &mut set)?;
             }
-            let exit: BTreeSet<VReg> = self.exit(index).iter().copied().collect();
+            let mut exit: BTreeSet<VReg> = self.exit(index).iter().copied().collect();
+            if input.live.jumps.are[index.index()] {
+                exit.retain(|&vreg| input.live.is_live_at(input.problem, input.order, index, vreg));
+            }
             check(exit == set, || format!("rule 4: {block} ends with {set:?}, not {exit:?}"))?;
         }
         Ok(())
@@ -142,7 +150,7 @@ impl SpillPlan {
 
     fn set_at_head(&self, input: &Input, index: BlockIndex, block: Block) -> BTreeSet<VReg> {
         let problem = input.problem;
-        let is_live = |vreg: &VReg| input.live.is_live_in(index, *vreg);
+        let is_live = |vreg: &VReg| input.live.is_live_at(problem, input.order, index, *vreg);
         match problem.preds(block) {
             _ if index > BlockIndex::FIRST && is_joined(problem, block) => self.entry(index).iter().copied().collect(),
             &[edge] => {

@@ -64,6 +64,8 @@ pub(crate) struct Spilling {
     pub(crate) has_refs: bool,
     /// Is every loop entered at its header only?
     pub(crate) is_reducible: bool,
+    /// The block at whose end the values in `set` are in registers.
+    pub(crate) last: Option<BlockIndex>,
     /// A back edge lacks a value that its target was assumed to find in a register.
     surprised: bool,
     pub(crate) steps: u64,
@@ -87,6 +89,7 @@ impl Spilling {
     fn begin(&mut self, input: &Input) {
         let blocks = input.order.num_blocks();
         self.steps = 0;
+        self.last = None;
         reset(&mut self.plan.exits, blocks, None);
         reset(&mut self.plan.entries, blocks, Default::default());
         self.plan.pool.clear();
@@ -143,16 +146,11 @@ impl Spilling {
         }
     }
 
-    /// Goes back to the end of the block before a region.
+    /// Goes back to before a region.
     fn resume(&mut self, region: BlockIndex) {
         self.take_back(region);
         self.saved.begin_last();
-        self.set.empty();
-        let before = region.index().checked_sub(1);
-        let exit = before.and_then(|before| self.plan.exits[before]).unwrap_or_default();
-        for i in exit.range() {
-            self.set.add(self.plan.pool[i], self.plan.pool_clean[i]);
-        }
+        self.last = None;
     }
 
     /// Each value is stored once, at its definition, if that is no more frequent than the stores at its evictions.
@@ -175,24 +173,29 @@ impl Spilling {
         let block = input.order.block(index).block;
         if let Some(exit) = self.pass_bare_jump(input, index) {
             self.plan.exits[index.index()] = Some(exit);
-            return Ok(());
+        } else {
+            self.walk_block(input, index)?;
+            self.plan.exits[index.index()] = Some(self.save_set());
         }
+        for &edge in problem.succs(block) {
+            let to = input.order.index(problem.edge(edge).to);
+            if to <= index && !self.surprised {
+                self.surprised = self.lacks(input, edge, index, to);
+            }
+        }
+        Ok(())
+    }
+
+    fn walk_block(&mut self, input: &Input, index: BlockIndex) -> Result<(), AllocError> {
         self.enter(input, index);
         let here = scaled(input.order.block(index).freq);
-        for (pos, step) in (0..).zip(problem.walk(block)) {
+        for (pos, step) in (0..).zip(input.problem.walk(input.order.block(index).block)) {
             let now = At { inst: step.inst, pos, here };
             if step.operands.is_empty() && step.shape != Shape::Constrained && self.set.has_room(0, self.saved.limits) {
                 continue;
             }
             if step.shape == Shape::Constrained || !self.serve_settled(input, &step, now) {
                 self.instruction(input, &step, now)?;
-            }
-        }
-        self.plan.exits[index.index()] = Some(self.save_set());
-        for &edge in problem.succs(block) {
-            let to = input.order.index(problem.edge(edge).to);
-            if to <= index && !self.surprised {
-                self.surprised = self.lacks(input, edge, to);
             }
         }
         Ok(())
