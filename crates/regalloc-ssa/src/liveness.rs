@@ -310,7 +310,9 @@ impl Liveness {
         let distance = EdgeDistance::new(problem, edge);
         found.entries.clear();
         found.found.resize(self.defs.len().max(found.found.len()), 0);
-        for &Entry { vreg, next, .. } in self.entries(to).iter().filter(|entry| !self.is_defined_at_head(entry.vreg, to)) {
+        for &Entry { vreg, next, .. } in
+            self.entries(to).iter().filter(|entry| !self.is_defined_at_head(entry.vreg, to))
+        {
             found.add(Entry { vreg, next: next.behind(distance), end: LIVE_OUT });
         }
         for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge)) {
@@ -364,9 +366,8 @@ impl Liveness {
         let stop = |block: BlockIndex| self.jumps.stops[block.index()];
         let own = Some(PointRange::new(point, end.min(stop(block))));
         let ranges = self.walk.ranges[self.ranges_of[vreg.index()].range()].iter();
-        let ranges = ranges.map(move |range| {
-            PointRange::new(order.block(range.block).start(), range.end.min(stop(range.block)))
-        });
+        let ranges = ranges
+            .map(move |range| PointRange::new(order.block(range.block).start(), range.end.min(stop(range.block))));
         // A value defined at a head has an entry there.
         own.filter(|range| !range.from.is_before()).into_iter().chain(ranges)
     }
@@ -556,7 +557,8 @@ impl Liveness {
         let mut found = BareJumpEntries::default();
         for (index, block) in order.blocks() {
             let block = block.block;
-            let entries = self.all_entries(problem, order, index, &mut found).iter().filter(|entry| !entry.next.is_dead());
+            let entries =
+                self.all_entries(problem, order, index, &mut found).iter().filter(|entry| !entry.next.is_dead());
             let known: BTreeSet<VReg> = entries.map(|entry| entry.vreg).filter(|v| !self.far[v.index()]).collect();
             let params =
                 problem.params(block).iter().chain(problem.preds(block).iter().flat_map(|&e| problem.edge_defs(e)));
