@@ -29,6 +29,7 @@ pub(super) fn function(plans: &[Plan], index: usize, type_set: TypeSet, rng: &mu
         pool: Vec::new(),
         clean: EntitySet::new(),
         regions: Vec::new(),
+        constants: None,
         block: entry,
         loops: 0,
         budget,
@@ -59,6 +60,7 @@ impl Scope<'_> {
             }
         }
         self.fill_slots();
+        self.fill_constants();
     }
 
     /// Statements until the budget is used up, or a few of them.

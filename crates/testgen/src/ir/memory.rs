@@ -14,6 +14,9 @@ use kingpost_ir::types::{F64, I8, I16, I32, I64};
 use kingpost_ir::{Inst, InstData, MemFlags, Opcode, StackSlot, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
+/// Bytes of the memory that never changes.
+const CONSTANTS: u32 = 32;
+
 /// Memory that a function may touch.
 #[derive(Clone, Copy)]
 pub(super) struct Region {
@@ -83,6 +86,24 @@ impl Scope<'_> {
                 self.pinned.insert(store);
             }
         }
+    }
+
+    /// Makes and fills a stack slot that nothing changes afterwards, in most functions. No load moves above the stores, as they
+    /// stand at the start of the entry.
+    pub(super) fn fill_constants(&mut self) {
+        if self.rng.chance(30) {
+            return;
+        }
+        let slot = self.func.stack_slots.push(StackSlotData { size: CONSTANTS, align_shift: 4, key: None });
+        let base = self.ins().stack_addr(I64, slot, 0);
+        self.pin(base);
+        for offset in (0..CONSTANTS as i32).step_by(8) {
+            let bits = self.rng.bits() as i64;
+            let value = self.pinned_const(I64, bits);
+            let store = self.ins().store(MemFlags::trusted(), value, base, offset);
+            self.pinned.insert(store);
+        }
+        self.constants = Some(base);
     }
 
     /// The address of a region's byte `offset`, exactly or less `rest`, which is to be added.
@@ -201,7 +222,8 @@ impl Scope<'_> {
     /// One access; what it loads joins the values at hand.
     pub(super) fn memory(&mut self) {
         match self.rng.range(0..100) {
-            0..30 => self.load(),
+            0..22 => self.load(),
+            22..30 => self.constant_load(),
             30..60 => self.store(),
             60..72 => self.narrow_load(),
             72..80 => self.narrow_store(),
@@ -216,6 +238,17 @@ impl Scope<'_> {
         let (address, offset) = self.address(ty.bytes(), 1);
         let flags = self.flags();
         let value = self.emit(InstData::load(Opcode::Load, ty, flags, address, offset), ty);
+        self.mark_clean(value);
+    }
+
+    /// A load of memory that never changes, of few places, so that some repeat others.
+    fn constant_load(&mut self) {
+        let Some(base) = self.constants else { return self.load() };
+        let ty = self.any_type();
+        let offset = self.rng.range(0..(CONSTANTS / ty.bytes()) as usize) as u32 * ty.bytes();
+        let flags = self.flags().with_readonly();
+        let flags = if self.rng.chance(50) { flags.with_can_move() } else { flags };
+        let value = self.emit(InstData::load(Opcode::Load, ty, flags, base, offset as i32), ty);
         self.mark_clean(value);
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Scope<'a> {
     /// Floats whose bits may be observed even if they are NaNs.
     pub(super) clean: EntitySet<Value>,
     pub(super) regions: Vec<Region>,
+    /// The address of memory that never changes, if there is any.
+    pub(super) constants: Option<Value>,
     pub(super) block: Block,
     /// Loops around the current block.
     pub(super) loops: usize,
