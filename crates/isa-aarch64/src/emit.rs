@@ -117,7 +117,7 @@ pub(crate) fn emit_trap(code: TrapCode, buffer: &mut Buffer) {
     encode(rows::UDF, &args, buffer);
 }
 
-fn branching<'a>(cx: &EmitContext<'_>, buffer: &'a mut Buffer) -> Branching<'a> {
+fn branching<'a>(cx: &EmitContext<'_>, buffer: &'a mut Buffer) -> Branching<'a, A64Branches> {
     Branching::new(&A64Branches, cx.next, buffer)
 }
 
@@ -139,12 +139,24 @@ fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buf
 pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
     // Of a load or store only the first register counts.
     let (row, regs, mem) = match *edit {
+        MachineEdit::Move(from, to, 8) if from.class() == RegClass::Int && !buffer.is_listed() => {
+            let encoding = &ENCODINGS[usize::from(rows::MOV_RR.of(64).0)];
+            return put(word(encoding, Regs::of(&[to, from]), 0), None, buffer);
+        }
         MachineEdit::Move(from, to, width) => (move_row(from, width), [to, from], None),
         MachineEdit::Exchange(..) => unreachable!("this target has no exchange, so no allocation holds one"),
         MachineEdit::Spill(from, to, width) => (spill_row(from.class(), width), [from; 2], Some(to)),
         MachineEdit::Fill(from, to, width) => (fill_row(to.class(), width), [to; 2], Some(from)),
     };
-    encode(row, &Args { mem, ..Args::regs(&regs) }, buffer);
+    let encoding = &ENCODINGS[usize::from(row.0)];
+    let direct = match mem {
+        Some(mem) if !buffer.is_listed() => single_word(word(encoding, Regs::of(&regs), 0), encoding.bytes, &mem),
+        _ => None,
+    };
+    match direct {
+        Some(word) => put(word, None, buffer),
+        None => encode(row, &Args { mem, ..Args::regs(&regs) }, buffer),
+    }
     if mem.is_some() {
         pairs::join(buffer);
     }

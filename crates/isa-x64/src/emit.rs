@@ -35,7 +35,7 @@ pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer:
     if let Some(code) = inst.trap() {
         buffer.trap(code);
     }
-    assemble(inst.row, regs, place, recipe.imm_of(inst), buffer);
+    assemble(inst.row, recipe, regs, place, recipe.imm_of(inst), buffer);
     true
 }
 
@@ -104,7 +104,7 @@ fn single(inst: &MInst, args: &Args<'_>, buffer: &mut Buffer) {
     encode(inst.row, args, buffer);
 }
 
-fn branching<'a>(cx: &EmitContext<'_>, buffer: &'a mut Buffer) -> Branching<'a> {
+fn branching<'a>(cx: &EmitContext<'_>, buffer: &'a mut Buffer) -> Branching<'a, X64Branches> {
     Branching::new(&X64Branches, cx.next, buffer)
 }
 
@@ -143,11 +143,26 @@ pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
         MachineEdit::Spill(from, to, width) => (spill_row(from.class(), width), Regs::of(&[from]), Some(to)),
         MachineEdit::Fill(from, to, width) => (fill_row(to.class(), width), Regs::of(&[to]), Some(from)),
     };
-    match mem {
-        _ if buffer.is_listed() => encode(row, &Args { mem, ..Args::regs(&regs.to_array()[..regs.len()]) }, buffer),
-        None => assemble(row, regs, Place::default(), 0, buffer),
-        Some(mem) => assemble(row, regs, Place::in_frame(mem), 0, buffer),
+    if buffer.is_listed() {
+        return encode(row, &Args { mem, ..Args::regs(&regs.to_array()[..regs.len()]) }, buffer);
     }
+    let place = mem.map_or(Place::default(), Place::in_frame);
+    match row.0 {
+        MOVE => usual_edit::<MOVE>(regs, place, buffer),
+        FILL => usual_edit::<FILL>(regs, place, buffer),
+        SPILL => usual_edit::<SPILL>(regs, place, buffer),
+        _ => assemble(row, &RECIPES[usize::from(row.0)], regs, place, 0, buffer),
+    }
+}
+
+const MOVE: u16 = rows::MOV_RR.of(64).0;
+const FILL: u16 = rows::MOV_RM.of(64).0;
+const SPILL: u16 = rows::MOV_MR.of(64).0;
+
+/// Most edits are of few rows: what is the same in all of a row's encodings is found out when the compiler is built.
+#[inline(never)]
+fn usual_edit<const ROW: u16>(regs: Regs, place: Place, buffer: &mut Buffer) {
+    assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, regs, place, 0, buffer);
 }
 
 fn move_row(reg: PReg, width: u8) -> RowId {

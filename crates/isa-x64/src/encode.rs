@@ -21,7 +21,7 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     };
     buffer.list(|| asm::text(row, args));
     match place {
-        Some(place) => assemble(row, Regs::of(args.regs), place, args.imm, buffer),
+        Some(place) => assemble(row, &RECIPES[usize::from(row.0)], Regs::of(args.regs), place, args.imm, buffer),
         None => refer(row, is_memory, args, buffer),
     }
 }
@@ -29,8 +29,8 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
 /// Appends an instruction that refers to nothing. `place` is its memory operand, if it has one. Registers beyond those that the row
 /// encodes may follow.
 #[inline(always)]
-pub(crate) fn assemble(row: RowId, regs: Regs, place: Place, imm: i64, buffer: &mut Buffer) {
-    let form = Form::choose(row, regs, place, imm);
+pub(crate) fn assemble(row: RowId, recipe: &Recipe, regs: Regs, place: Place, imm: i64, buffer: &mut Buffer) {
+    let form = Form::choose(row, recipe, regs, place, imm);
     let tail = u64::from(form.place.disp) | (imm as u64) << (8 * form.place.disp_bytes);
     let bytes = u128::from(form.head.bytes) | u128::from(tail) << (8 * form.head.len);
     buffer.put_up_to_16(bytes, form.head.len + form.place.disp_bytes + form.imm_bytes);
@@ -40,8 +40,9 @@ pub(crate) fn assemble(row: RowId, regs: Regs, place: Place, imm: i64, buffer: &
 /// The displacement counts from the instruction's end.
 #[inline(never)]
 fn refer(row: RowId, is_relative: bool, args: &Args<'_>, buffer: &mut Buffer) {
-    let kind = RECIPES[usize::from(row.0)].reloc;
-    let form = Form::choose(row, Regs::of(args.regs), Place::RELATIVE, args.imm);
+    let recipe = &RECIPES[usize::from(row.0)];
+    let kind = recipe.reloc;
+    let form = Form::choose(row, recipe, Regs::of(args.regs), Place::RELATIVE, args.imm);
     buffer.put_low(form.head.bytes, form.head.len.into());
     let Some(mem) = args.mem.filter(|_| is_relative || form.imm_bytes != 0) else { return };
     let behind = if is_relative { mem.disp - 4 - i64::from(form.imm_bytes) } else { 0 };
@@ -186,8 +187,7 @@ struct Form {
 impl Form {
     /// `place` is the memory operand, if the row has one.
     #[inline(always)]
-    fn choose(row: RowId, regs: Regs, place: Place, imm: i64) -> Form {
-        let recipe = &RECIPES[usize::from(row.0)];
+    fn choose(row: RowId, recipe: &Recipe, regs: Regs, place: Place, imm: i64) -> Form {
         let mut fields = Fields {
             op: recipe.op + (u32::from(imm as u8 & recipe.condition) << recipe.opcode_at),
             reg: recipe.reg.number(regs),
@@ -195,7 +195,7 @@ impl Form {
             rm_is: recipe.rm_is,
             imm_bytes: recipe.imm,
         };
-        let byte_rex = fields.reg >> 2 & recipe.byte_reg == 1 || fields.rm >> 2 & recipe.byte_rm == 1;
+        let byte_rex = fields.reg & recipe.byte_reg | fields.rm & recipe.byte_rm != 0;
         if recipe.shortens {
             fields.shorten(row, recipe, imm);
         }

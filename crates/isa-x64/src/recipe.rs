@@ -73,7 +73,7 @@ pub(crate) struct Recipe {
     pub(crate) reg: Field,
     pub(crate) rm: Field,
     pub(crate) rm_is: Rm,
-    /// 3 where the register in ModRM.reg is one of a byte, else 0.
+    /// 4 where the register in ModRM.reg is one of a byte, else 0: registers with that bit in their number need REX then.
     pub(crate) byte_reg: u8,
     /// The same of ModRM.rm.
     pub(crate) byte_rm: u8,
@@ -139,8 +139,8 @@ impl Recipe {
             reg,
             rm,
             rm_is,
-            byte_reg: byte_reg as u8 * 3,
-            byte_rm: byte_rm as u8 * 3,
+            byte_reg: byte_reg as u8 * 4,
+            byte_rm: byte_rm as u8 * 4,
             condition: e.condition as u8 * 15,
             imm: e.imm,
             shortens: e.one != 0 || e.short != 0 || e.acc != 0,

@@ -9,8 +9,8 @@ use crate::inst::MInst;
 use kingpost_regalloc::Block;
 
 /// Emits branches of one instruction set in front of one block.
-pub struct Branching<'a> {
-    forms: &'a dyn BranchForms,
+pub struct Branching<'a, F: ?Sized> {
+    forms: &'a F,
     next: Option<Block>,
     buffer: &'a mut Buffer,
 }
@@ -19,9 +19,9 @@ fn label(block: u32) -> Label {
     Label::new(block as usize)
 }
 
-impl<'a> Branching<'a> {
+impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
     /// Emits into `buffer`. Behind it follows the block `next`.
-    pub fn new(forms: &'a dyn BranchForms, next: Option<Block>, buffer: &'a mut Buffer) -> Branching<'a> {
+    pub fn new(forms: &'a F, next: Option<Block>, buffer: &'a mut Buffer) -> Branching<'a, F> {
         Branching { forms, next, buffer }
     }
 

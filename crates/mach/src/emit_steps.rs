@@ -85,8 +85,7 @@ impl<I: Isa> Encode<'_, I> {
 
     #[inline(always)]
     fn placed(&mut self, placed: &PlacedInst, next: Option<Block>) {
-        let kind = self.rows[usize::from(placed.inst.row.0)].kind;
-        if kind.is_control() || placed.slot.is_some() {
+        if placed.is_special {
             let slot = placed.slot.expand().map(|slot| self.slot(slot));
             return self.control(&placed.inst, &placed.regs.to_array()[..placed.regs.len()], slot, next);
         }

@@ -3,6 +3,7 @@
 
 use crate::inst::MInst;
 use crate::regs::Regs;
+use crate::row::{RowKind, Twin};
 use cranelift_entity::PrimaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{EditKind, PRegSet, Slot, SlotData};
@@ -25,14 +26,25 @@ pub struct PlacedInst {
     pub regs: Regs,
     /// Does nothing behind it read the flags that are there before it?
     pub flags_are_dead: bool,
+    /// Does it transfer control, or have an operand in a slot?
+    pub is_special: bool,
     /// The slot that is its memory operand.
     pub slot: PackedOption<Slot>,
 }
 
 impl PlacedInst {
-    /// An instruction without registers.
-    pub fn new(inst: MInst, flags_are_dead: bool) -> PlacedInst {
-        PlacedInst { inst, regs: Regs::default(), flags_are_dead, slot: None.into() }
+    /// An instruction of that kind without registers.
+    #[inline]
+    pub fn new(inst: MInst, kind: RowKind, flags_are_dead: bool) -> PlacedInst {
+        let is_special = kind.is_control();
+        PlacedInst { inst, regs: Regs::default(), flags_are_dead, is_special, slot: None.into() }
+    }
+
+    /// Takes one operand from a slot, by the memory twin of the row.
+    #[inline]
+    pub fn read_slot(&mut self, slot: Slot, twin: Twin) {
+        self.inst.row = twin.row;
+        (self.slot, self.is_special) = (slot.into(), true);
     }
 }
 

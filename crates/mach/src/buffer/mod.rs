@@ -280,7 +280,8 @@ impl Buffer {
     }
 
     /// Appends a reference to `target`.
-    pub fn reference(&mut self, target: Target, form: u32, forms: &dyn BranchForms) {
+    #[inline]
+    pub fn reference(&mut self, target: Target, form: u32, forms: &(impl BranchForms + ?Sized)) {
         let at = self.at();
         let reach = forms.encodings(form)[0];
         let mut reference = Reference { at, target, form, low: 0, high: 0, encoding: 0, hole: reach.bytes, growth: 0 };
@@ -291,7 +292,8 @@ impl Buffer {
     }
 
     /// Appends a branch to `label`.
-    pub fn branch(&mut self, label: Label, form: u32, forms: &dyn BranchForms) {
+    #[inline]
+    pub fn branch(&mut self, label: Label, form: u32, forms: &(impl BranchForms + ?Sized)) {
         self.list_branch(label, || forms.text(form));
         self.reference(Target::Label(label), form, forms);
     }
