@@ -58,14 +58,16 @@ pub(crate) fn traps(module: &ModuleBuffer) -> FunctionTable {
 
 /// Sections that are written whenever they have an entry: what a function says in its text is not dropped.
 pub(crate) fn wanted(module: &ModuleBuffer, registers: &DwarfRegisters) -> impl Iterator<Item = FunctionTable> {
-    let tables = [
-        handlers(module, registers),
-        stack_maps(module),
-        debug_tags(module),
-        patchable_calls(module),
-        stack_slots(module),
-    ];
-    tables.into_iter().filter(|table| !table.functions.is_empty())
+    let tables = || {
+        [
+            handlers(module, registers),
+            stack_maps(module),
+            debug_tags(module),
+            patchable_calls(module),
+            stack_slots(module),
+        ]
+    };
+    module.has_sites().then(tables).into_iter().flatten().filter(|table| !table.functions.is_empty())
 }
 
 /// `kingpost_handlers`: which calls let exceptions through to which handlers.
