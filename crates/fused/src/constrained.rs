@@ -210,7 +210,7 @@ impl Fused {
         let vreg = operand.vreg();
         let value = self.state.value(vreg);
         let class = RegClass::ALL[value.class()];
-        let all = PRegSet::from_mask(class, u64::MAX).intersection(self.allocatable);
+        let all = PRegSet::from_mask(class, u64::MAX).intersection(lower.env().allocatable());
         let choice = match operand.constraint() {
             Constraint::Fixed(reg) => all.intersection(PRegSet::EMPTY.with(reg)),
             Constraint::Within(set) => all.intersection(lower.code.problem.reg_set(set)),
@@ -291,18 +291,27 @@ impl Fused {
     /// Adds the instruction with the locations of its operands, and brings uses where they are expected.
     pub(crate) fn place(&mut self, lower: &mut Lower<'_>, selected: &Selected, placement: &Placement) {
         let (mut locs, mut copies) = (Locs::new(), SmallVec::<[EditKind; 8]>::new());
-        for (&operand, &reg) in selected.operands.iter().zip(&placement.regs) {
-            if reg.is_none() {
-                locs.push(self.anywhere(operand, &placement.touched));
-                continue;
+        let encoded = self.encoded(lower, selected);
+        for (k, (&operand, &reg)) in selected.operands.iter().zip(&placement.regs).enumerate() {
+            if operand.is_use()
+                && !reg.is_none()
+                && let Some(copy) = self.bring(operand.vreg(), reg)
+            {
+                copies.push(copy);
             }
-            if operand.is_use() {
-                copies.extend(self.bring(operand.vreg(), reg));
+            let loc = if reg.is_none() { self.anywhere(operand, &placement.touched) } else { self.loc(reg) };
+            if k < encoded {
+                locs.push(loc);
             }
-            locs.push(self.loc(reg));
         }
         self.push_selected(lower, selected, &locs);
         copies.into_iter().for_each(|copy| self.push_edit(copy));
+    }
+
+    /// Of so many of the operands the locations are wanted: those that the bytes say, or all if there is a log.
+    fn encoded(&self, lower: &Lower<'_>, selected: &Selected) -> usize {
+        let row = &lower.rows()[usize::from(selected.inst.row.0)];
+        if self.log.is_some() { usize::MAX } else { row.operands.len() + selected.inst.mode.regs() }
     }
 
     /// Has a value in a register before the instruction.

@@ -16,7 +16,7 @@ use cranelift_entity::packed_option::PackedOption;
 use kingpost_mach::block_order::MachineBlock;
 use kingpost_mach::{Lower, PlainOperands};
 use kingpost_regalloc::{Block, Loc, RegClass, VReg};
-use kingpost_regalloc_common::preference::{Masks, Reg, regs};
+use kingpost_regalloc_common::preference::{self, Masks, Reg, regs};
 use std::ops::Range;
 
 /// A successor that runs so many times less often than the block gets fills rather than registers.
@@ -44,10 +44,20 @@ struct Head {
     /// Indices of its entries; none if the walk has not passed it.
     start: u32,
     end: u32,
+    /// Registers of the entries.
+    regs: Masks,
     /// Does an edge back fix where its parameters are?
     is_fixed: bool,
     /// May what the head moves there change the flags?
     has_dead_flags: bool,
+}
+
+impl Head {
+    /// Indices of its entries.
+    #[inline]
+    fn range(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
 }
 
 impl Heads {
@@ -58,11 +68,10 @@ impl Heads {
         (self.kept, self.passed, self.intact) = (None.into(), None.into(), None.into());
     }
 
-    /// Indices of the entries of a block; none if the walk has not passed it.
-    #[inline]
-    fn range(&self, block: Block) -> Range<usize> {
-        let head = &self.of[block.index()];
-        head.start as usize..head.end as usize
+    /// Adds an entry.
+    fn push(&mut self, regs: &mut Masks, reg: Reg, vreg: VReg) {
+        self.entries.push((reg, vreg));
+        regs[reg.class()] |= reg.bit();
     }
 }
 
@@ -113,13 +122,12 @@ impl Fused {
         if !is_edge || to.as_u32() <= self.block || !self.edges.pairs.is_empty() {
             return false;
         }
-        let entries = &self.heads.entries[self.heads.range(to)];
-        if !self.loops.residents().all(|resident| entries.contains(&resident)) {
+        let head = self.heads.of[to.index()];
+        let entries = &self.heads.entries[head.range()];
+        if !self.loops.residents().all(|resident| resident.0.is_in(&head.regs) && entries.contains(&resident)) {
             return false;
         }
-        for (reg, _) in entries {
-            self.state.recent[reg.class()] |= reg.bit();
-        }
+        self.state.recent = [0, 1].map(|class| self.state.recent[class] | head.regs[class]);
         self.heads.passed = to.into();
         true
     }
@@ -212,16 +220,16 @@ impl Fused {
         if self.edges.pairs.is_empty() && self.heads.intact == Some(to).into() {
             return;
         }
-        let pairs = std::mem::take(&mut self.edges.pairs);
-        let mut needed = Masks::default();
+        let (pairs, all) = (std::mem::take(&mut self.edges.pairs), std::mem::take(&mut self.heads.entries));
+        let head = self.heads.of[to.index()];
+        let entries = &all[head.range()];
+        let mut needed = head.regs;
         let mut need = |reg: Reg| needed[reg.class()] |= reg.bit();
         if to.as_u32() <= self.block {
             self.loops.residents().for_each(|(reg, _)| need(reg));
         }
-        for i in self.heads.range(to) {
-            let (reg, vreg) = self.heads.entries[i];
-            need(reg);
-            if self.state.value(vreg).reg.is_none() && self.state.is_free(reg) {
+        for &(reg, vreg) in entries {
+            if self.state.is_free(reg) && self.state.value(vreg).reg.is_none() {
                 self.put(reg, vreg);
             }
         }
@@ -232,9 +240,8 @@ impl Fused {
                 need(reg);
             }
         }
-        for i in self.heads.range(to) {
-            let (reg, vreg) = self.heads.entries[i];
-            if self.state.value(vreg).reg != reg {
+        for &(reg, vreg) in entries {
+            if !self.state.holds(reg, vreg) {
                 self.carry(lower, vreg, reg, &needed);
             }
         }
@@ -249,14 +256,11 @@ impl Fused {
             }
         }
         self.resolve(lower, &needed);
-        self.edges.pairs = pairs;
+        (self.edges.pairs, self.heads.entries) = (pairs, all);
     }
 
     /// Has the edge bring a value into a register.
     fn carry(&mut self, lower: &mut Lower<'_>, vreg: VReg, to: Reg, needed: &Masks) {
-        if self.state.value(vreg).reg == to {
-            return;
-        }
         let from = self.source(lower, vreg, to, needed);
         if from != to {
             let to = self.loc(to);
@@ -280,7 +284,11 @@ impl Fused {
     /// Several edges: moves stand at the heads of the successors.
     fn fork(&mut self, lower: &mut Lower<'_>, at: usize, plain: Option<PlainOperands>) {
         let mut placed = None;
-        if plain.is_none() {
+        if plain.is_some() {
+            for operand in &lower.operands()[range(&lower.piece()[at])] {
+                self.meet(lower, operand.vreg());
+            }
+        } else {
             let selected = Selected::new(lower, &lower.piece()[at]);
             let Some(placement) = self.find_registers(lower, &selected) else { return };
             placed = Some((selected, placement));
@@ -288,17 +296,17 @@ impl Fused {
         let touched = placed.as_ref().map_or(Touched::default(), |(_, placement)| placement.touched);
         let room = if plain.is_some() { self.missing(lower, at).1 } else { [0; 2] };
         let hottest = self.hottest(lower);
-        let succs = std::mem::take(&mut self.edges.succs);
+        let (succs, entries) = (std::mem::take(&mut self.edges.succs), std::mem::take(&mut self.heads.entries));
         let others = succs.iter().copied().filter(|&to| Some(to) != hottest);
-        hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, &touched, room));
+        hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, &entries, &touched, room));
         match placed {
             None => self.leave_room(lower, at),
             Some(_) => self.give_way(&touched),
         }
         for &to in &succs {
-            self.enter(lower, to);
+            self.enter(lower, to, &entries);
         }
-        self.edges.succs = succs;
+        (self.edges.succs, self.heads.entries) = (succs, entries);
         match (plain, placed) {
             (Some(shape), _) => self.plain_terminator(lower, at, shape),
             (None, Some((selected, placement))) => self.place(lower, &selected, &placement),
@@ -309,12 +317,14 @@ impl Fused {
     /// Has at the end of the block in registers what a successor expects there, as far as registers are free. What is in memory
     /// in the loop around the block is filled on colder paths, and behind the loop. What becomes resident leaves so many registers
     /// of each class: it cannot give way to the branch, as blocks below in the loop do not bring it back.
-    fn adopt(&mut self, lower: &mut Lower<'_>, to: Block, touched: &Touched, room: [u32; 2]) {
+    fn adopt(&mut self, lower: &mut Lower<'_>, to: Block, entries: &[(Reg, VReg)], touched: &Touched, room: [u32; 2]) {
         if self.heads.intact == Some(to).into() {
             return;
         }
-        for i in self.heads.range(to) {
-            let (reg, vreg) = self.heads.entries[i];
+        for &(reg, vreg) in &entries[self.heads.of[to.index()].range()] {
+            if self.state.holds(reg, vreg) {
+                continue;
+            }
             let value = self.state.value(vreg);
             if !value.reg.is_none() {
                 continue;
@@ -351,11 +361,12 @@ impl Fused {
     }
 
     /// Registers that uses of a plain branch have, and how many of each class the others need.
-    fn missing(&mut self, lower: &Lower<'_>, at: usize) -> (Masks, [u32; 2]) {
+    fn missing(&self, lower: &Lower<'_>, at: usize) -> (Masks, [u32; 2]) {
         let (mut busy, mut missing) = (Masks::default(), [0; 2]);
         for operand in &lower.operands()[range(&lower.piece()[at])] {
-            match self.meet(lower, operand.vreg()) {
-                reg if reg.is_none() => missing[self.state.value(operand.vreg()).class()] += 1,
+            let value = self.state.value(operand.vreg());
+            match value.reg {
+                reg if reg.is_none() => missing[value.class()] += 1,
                 reg => busy[reg.class()] |= reg.bit(),
             }
         }
@@ -365,6 +376,9 @@ impl Fused {
     /// Sees to it that the uses of a plain branch find registers: residents give way last.
     fn leave_room(&mut self, lower: &Lower<'_>, at: usize) {
         let (busy, missing) = self.missing(lower, at);
+        if missing == [0; 2] {
+            return;
+        }
         let mut residents = Masks::default();
         self.loops.residents().for_each(|(reg, _)| residents[reg.class()] |= reg.bit());
         for class in 0..2 {
@@ -396,26 +410,23 @@ impl Fused {
     }
 
     /// Moves at the head of a successor, from what is in registers at the end of the block to what it expects.
-    fn enter(&mut self, lower: &mut Lower<'_>, to: Block) {
+    fn enter(&mut self, lower: &mut Lower<'_>, to: Block, entries: &[(Reg, VReg)]) {
         if self.heads.intact == Some(to).into() {
             return;
         }
-        let mut needed = Masks::default();
-        for i in self.heads.range(to) {
-            let (reg, vreg) = self.heads.entries[i];
-            needed[reg.class()] |= reg.bit();
-            let from = self.state.value(vreg).reg;
-            if from != reg {
-                let to = self.loc(reg);
+        let head = self.heads.of[to.index()];
+        for &(reg, vreg) in &entries[head.range()] {
+            if !self.state.holds(reg, vreg) {
+                let (from, to) = (self.state.value(vreg).reg, self.loc(reg));
                 self.add_move(lower, from, vreg, to);
             }
         }
-        if !self.sequence_moves(lower, &needed) {
+        if !self.sequence_moves(lower, &head.regs) {
             return;
         }
         let start = self.steps.heads.len() as u32;
         for i in 0..self.sequence.len() {
-            let step = self.step(self.sequence[i], self.heads.of[to.index()].has_dead_flags);
+            let step = self.step(self.sequence[i], head.has_dead_flags);
             self.steps.heads.push(step);
         }
         if let Some(log) = &mut self.log {
@@ -442,21 +453,19 @@ impl Fused {
             log.params(block, &params);
         }
         let start = self.heads.entries.len() as u32;
+        let mut regs = Masks::default();
         if is_fixed || self.loops.residents().any(|(reg, vreg)| !self.is_in_place(reg, vreg)) {
-            self.reconcile(lower, &params, is_fixed);
+            self.reconcile(lower, &params, is_fixed, &mut regs);
             self.state.clear_registers();
             self.heads.kept = None.into();
         } else {
-            self.note_head(&params);
+            self.note_head(&params, &mut regs);
             (self.heads.kept, self.heads.kept_in) = (block.into(), self.loops.header());
         }
         let end = self.heads.entries.len() as u32;
-        self.heads.of[block.index()] = Head { start, end, is_fixed, has_dead_flags: self.flags.are_dead() };
+        self.heads.of[block.index()] = Head { start, end, regs, is_fixed, has_dead_flags: self.flags.are_dead() };
         self.heads.params = params;
-        let state = &mut self.state;
-        let mut recent = state.recent;
-        self.loops.leave(block, &mut recent, |vreg| state.value_mut(vreg).resident = Reg::NONE);
-        state.recent = recent;
+        self.loops.leave(block, &mut self.state);
     }
 
     /// Is a resident in its register, or in none, and nothing else there?
@@ -466,7 +475,7 @@ impl Fused {
     }
 
     /// What is expected in registers now is the block's head.
-    fn note_head(&mut self, params: &[VReg]) {
+    fn note_head(&mut self, params: &[VReg], regs: &mut Masks) {
         for &param in params {
             let reg = self.state.value(param).reg;
             self.state.value_mut(param).head_reg = reg;
@@ -477,25 +486,26 @@ impl Fused {
         }
         for (reg, vreg) in self.loops.residents() {
             if self.state.is_free(reg) {
-                self.heads.entries.push((reg, vreg));
+                self.heads.push(regs, reg, vreg);
             }
         }
         for class in 0..2 {
-            for reg in regs(class, self.state.occupied[class]) {
+            for reg in preference::regs(class, self.state.occupied[class]) {
                 if let Some(vreg) = self.state.owner(reg) {
                     self.heads.entries.push((reg, vreg));
                 }
             }
         }
+        *regs = [0, 1].map(|class| regs[class] | self.state.occupied[class]);
     }
 
     /// Decides where everything is at the head, and moves it from there to where the block's code expects it.
-    fn reconcile(&mut self, lower: &mut Lower<'_>, params: &[VReg], is_fixed: bool) {
+    fn reconcile(&mut self, lower: &mut Lower<'_>, params: &[VReg], is_fixed: bool, of_head: &mut Masks) {
         let start = self.heads.entries.len();
         let expected = self.state.occupied;
         let mut taken = Masks::default();
         for (reg, vreg) in self.loops.residents() {
-            self.heads.entries.push((reg, vreg));
+            self.heads.push(of_head, reg, vreg);
             self.state.value_mut(vreg).entry_reg = reg;
             taken[reg.class()] |= reg.bit();
         }
@@ -522,7 +532,7 @@ impl Fused {
             self.state.touch(entry);
             self.state.value_mut(vreg).entry_reg = entry;
             if !params.contains(&vreg) {
-                self.heads.entries.push((entry, vreg));
+                self.heads.push(of_head, entry, vreg);
             }
         }
         for reg in expected.iter().enumerate().flat_map(|(class, &mask)| regs(class, mask)) {

@@ -4,6 +4,7 @@
 //! in it. A value defined before the loop that takes such a register is there in all of these blocks without a change to
 //! them. So it is as if it had been in the register at the header, and at all edges back.
 
+use crate::state::State;
 use kingpost_mach::Lower;
 use kingpost_regalloc::{Block, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg};
@@ -25,7 +26,9 @@ pub(crate) struct Loops {
     around: Vec<Around>,
     /// How many of them, the outer ones, hold the block that the walk is in. The others are left by it.
     depth: usize,
-    /// The number of the header of the last of those; 0 if there is none.
+    /// The number of the innermost of them, if the walk has not passed its header.
+    innermost: Option<u32>,
+    /// The number of the header of that; 0 if there is none.
     header: u32,
     /// Registers that it and the loops inside it, as far as the walk has not passed their headers, touch.
     touched: Masks,
@@ -37,6 +40,7 @@ impl Loops {
     pub(crate) fn begin(&mut self) {
         self.around.clear();
         self.residents.clear();
+        self.innermost = None;
         self.set_depth(0);
     }
 
@@ -54,6 +58,11 @@ impl Loops {
         self.note(recent);
         let loops = lower.loops();
         let innermost = lower.innermost_loop(block);
+        let number = innermost.map(|each| each.as_u32());
+        if number == self.innermost && (number.is_some() || self.depth == 0) {
+            return 0;
+        }
+        self.innermost = number;
         let depth = innermost.map_or(0, |each| loops.depth(each) as usize);
         let (known, residents) = (self.around.len(), self.residents.len());
         let begun = depth.saturating_sub(known);
@@ -75,22 +84,24 @@ impl Loops {
     fn note(&mut self, recent: &mut Masks) {
         if let Some(each) = self.around[..self.depth].last_mut() {
             touch(&mut each.touched, recent);
+            touch(&mut self.touched, recent);
         }
         *recent = [0; 2];
     }
 
-    /// The walk has passed the head of a block; a loop with that header ends. `ended` takes its residents.
-    pub(crate) fn leave(&mut self, block: Block, recent: &mut Masks, mut ended: impl FnMut(VReg)) {
+    /// The walk has passed the head of a block; a loop with that header ends, and what was resident in it no longer is.
+    pub(crate) fn leave(&mut self, block: Block, state: &mut State) {
         if self.around.last().is_none_or(|last| last.header != block.as_u32()) {
             return;
         }
-        self.note(recent);
+        self.note(&mut state.recent);
         let Some(last) = self.around.pop() else { return };
+        self.innermost = None;
         if let Some(outer) = self.around.last_mut() {
             touch(&mut outer.touched, &last.touched);
         }
         self.set_depth(self.depth.min(self.around.len()));
-        self.residents.drain(last.residents..).for_each(|(_, vreg)| ended(vreg));
+        self.residents.drain(last.residents..).for_each(|(_, vreg)| state.value_mut(vreg).resident = Reg::NONE);
     }
 
     /// Is the walk in a loop?

@@ -96,8 +96,8 @@ pub(crate) struct State {
     pub(crate) clock: u32,
 }
 
-/// Values are added so many at once.
-const ROOM: usize = 64;
+/// Values are added so many at once, at least.
+const ROOM: usize = 16;
 
 impl Default for State {
     fn default() -> State {
@@ -130,7 +130,7 @@ impl State {
 
     #[inline(never)]
     fn add_room(&mut self, len: usize) {
-        self.values.resize(len + len / 2 + ROOM, Value::default());
+        self.values.resize(len + len / 4 + ROOM, Value::default());
     }
 
     #[inline]
@@ -176,6 +176,12 @@ impl State {
         self.owners[reg.index()].expand()
     }
 
+    /// Is the value in the register?
+    #[inline]
+    pub(crate) fn holds(&self, reg: Reg, vreg: VReg) -> bool {
+        self.owners[reg.index()] == vreg.into()
+    }
+
     /// Is nothing in the register?
     #[inline]
     pub(crate) fn is_free(&self, reg: Reg) -> bool {
@@ -201,15 +207,16 @@ impl State {
     /// Of the given registers the one whose value the walk met the longest time ago, as it may not be met soon again: unless it
     /// costs more to bring back.
     pub(crate) fn oldest(&self, class: usize, candidates: u64, block: u32) -> Option<Reg> {
-        let price = |reg: Reg| {
-            let value = self.value(self.owner(reg)?);
+        let mut least = u64::MAX;
+        for reg in regs(class, candidates) {
+            let Some(vreg) = self.owner(reg) else { continue };
+            let value = self.value(vreg);
             let is_filled = !matches!(value.remat, Remat::By(_));
             // Sums without branches: what these conditions are is hard to predict.
             let fill = FILLED * u32::from(is_filled) + SPILLED * u32::from(is_filled & !value.is_stored);
             let place = LOCAL * u32::from(value.block == block) + RESIDENT * u32::from(!value.resident.is_none());
-            Some((value.met_at + fill + place, reg.number()))
-        };
-        let (_, number) = regs(class, candidates).filter_map(price).min()?;
-        Some(Reg::new(class, number as u32))
+            least = least.min(u64::from(value.met_at + fill + place) << 8 | reg.number() as u64);
+        }
+        (least != u64::MAX).then(|| Reg::new(class, least as u32 & 0xff))
     }
 }

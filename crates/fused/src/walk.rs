@@ -10,8 +10,8 @@ use kingpost_mach::{
     Code, FlagsEffect, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, PlainOperands, RowKind, Step, Steps,
 };
 use kingpost_regalloc::{
-    Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, PRegSet,
-    ParallelMoves, Problem, RegClass, Slot, VReg,
+    Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, ParallelMoves,
+    Problem, RegClass, Slot, VReg,
 };
 use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
@@ -27,7 +27,6 @@ pub(crate) type Locs = SmallVec<[Loc; 16]>;
 #[derive(Default)]
 pub struct Fused {
     pub(crate) registers: Registers,
-    pub(crate) allocatable: PRegSet,
     /// Kinds of clobbers and register subsets that `registers` knows.
     known: (usize, usize),
     pub(crate) state: State,
@@ -239,7 +238,6 @@ impl Fused {
     #[inline(never)]
     fn build_registers(&mut self, lower: &Lower<'_>) {
         self.registers.build(&lower.code.problem, lower.env());
-        self.allocatable = lower.env().allocatable();
     }
 
     /// Says that the function has something that is beyond this walk.
@@ -288,14 +286,13 @@ impl Fused {
         }
         let inst = lower.piece()[at].inst;
         let row = &lower.rows()[usize::from(inst.row.0)];
-        let mut placed = PlacedInst::new(inst, self.flags.are_dead());
+        let mut placed = PlacedInst::new(inst, row.kind, self.flags.are_dead());
         self.flags = self.flags.before(row.flags);
         if let (Some(slot), Some(twin)) = (slot, row.twin) {
-            placed.inst.row = twin.row;
-            placed.slot = slot.into();
+            placed.read_slot(slot, twin);
         }
         for &reg in regs {
-            if !reg.is_none() {
+            if slot.is_none() || !reg.is_none() {
                 placed.regs.push(self.registers.preg(reg));
             }
         }
@@ -317,15 +314,12 @@ impl Fused {
             log.inst(selected, self.srcloc, locs, false);
         }
         let row = &lower.rows()[usize::from(selected.inst.row.0)];
-        let mut placed = PlacedInst::new(selected.inst, self.flags.are_dead());
+        let mut placed = PlacedInst::new(selected.inst, row.kind, self.flags.are_dead());
         let encoded = row.operands.len() + selected.inst.mode.regs();
         for &loc in &locs[..encoded.min(locs.len())] {
             match (loc.as_reg(), loc.as_slot(), row.twin) {
                 (Some(reg), ..) if placed.regs.push(reg) => {}
-                (None, Some(slot), Some(twin)) => {
-                    placed.inst.row = twin.row;
-                    placed.slot = slot.into();
-                }
+                (None, Some(slot), Some(twin)) => placed.read_slot(slot, twin),
                 _ => self.refusal = Some("an instruction of many registers"),
             }
         }
@@ -369,7 +363,7 @@ impl Fused {
             EditKind::Remat { inst, to } => {
                 touch(to);
                 if let Remat::By(number) = self.state.value(VReg::from_u32(inst.as_u32())).remat {
-                    let mut placed = PlacedInst::new(self.remats[number as usize], flags_are_dead);
+                    let mut placed = PlacedInst::new(self.remats[number as usize], RowKind::Remat, flags_are_dead);
                     placed.regs.push(to);
                     return Step::Inst(placed);
                 }
@@ -494,16 +488,20 @@ impl Fused {
     }
 
     /// Puts a value that was in none into a free register. It may be there all over the loops around from now on.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put(&mut self, reg: Reg, vreg: VReg) {
         let value = self.state.value(vreg);
-        if self.loops.is_from_outside(value.block)
-            && value.resident.is_none()
-            && self.loops.reside(reg, vreg, value.block, &self.state.recent)
-        {
-            self.state.value_mut(vreg).resident = reg;
+        if self.loops.is_from_outside(value.block) && value.resident.is_none() {
+            self.reside(reg, vreg);
         }
         self.state.put(reg, vreg);
+    }
+
+    #[inline(never)]
+    fn reside(&mut self, reg: Reg, vreg: VReg) {
+        if self.loops.reside(reg, vreg, self.state.value(vreg).block, &self.state.recent) {
+            self.state.value_mut(vreg).resident = reg;
+        }
     }
 
     /// Adds a move of a value from the register where it is, or from its slot or its computation.
