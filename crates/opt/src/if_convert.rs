@@ -12,7 +12,7 @@
 //! price of twenty instructions. Part of [`crate::shape`]. Both arms meet at once, or one leads straight to where the other ends;
 //! at most [`MAX_COST`] instructions that compute something run in vain, and [`MAX_SELECTS`] choices are made.
 
-use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, InstData, InstView, Opcode, Type};
+use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, InstData, Opcode, Type};
 use smallvec::SmallVec;
 
 use crate::purity::{Purity, is_cheap, is_constant, purity};
@@ -46,7 +46,8 @@ impl Shape {
 
     fn convert(&self, func: &mut Function, block: Block) -> Option<()> {
         let branch = func.layout.last_inst(block).filter(|&last| func.dfg.opcode(last) == Opcode::Brif)?;
-        let InstView::Brif { cond, then_dest, else_dest } = func.dfg.view(branch) else { return None };
+        let &[then_dest, else_dest] = func.dfg.branch_destinations(branch) else { return None };
+        let cond = func.dfg.inline_arg(branch, 0);
         let straight = |meets| Arm { through: None, meets, cost: 0 };
         let (then_arm, else_arm) = match (self.arm(func, block, then_dest), self.arm(func, block, else_dest)) {
             (Some(x), Some(y)) if x.meets.block == y.meets.block => (x, y),
@@ -120,9 +121,9 @@ impl Shape {
 /// What an instruction costs that runs in vain; none if it must not or is too dear.
 fn cost_of(func: &Function, inst: Inst) -> Option<usize> {
     let opcode = func.dfg.opcode(inst);
-    let is_scalar = func.dfg.inst_results(inst).iter().all(|&result| is_word(func.dfg.value_type(result)));
+    let is_scalar = || func.dfg.inst_results(inst).iter().all(|&result| is_word(func.dfg.value_type(result)));
     match opcode {
-        _ if !matches!(purity(opcode), Purity::Pure | Purity::Constant) || !is_scalar => None,
+        _ if !matches!(purity(opcode), Purity::Pure | Purity::Constant) || !is_scalar() => None,
         Opcode::Ireduce | Opcode::Uextend | Opcode::Sextend => Some(0),
         _ if is_constant(opcode) => Some(0),
         _ => (is_cheap(opcode) || opcode == Opcode::Select).then_some(1),

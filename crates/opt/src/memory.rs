@@ -36,7 +36,7 @@ type Regions = u8;
 pub(crate) struct Memory {
     current: Versions,
     next_version: u32,
-    /// By block: the versions at its end.
+    /// By block: the versions at its end. Not cleared for another function, as each is written before it is read.
     exits: SecondaryMap<Block, Versions>,
     /// By loop: what its blocks write, those of inner loops included.
     written: SecondaryMap<Loop, Regions>,
@@ -50,8 +50,6 @@ impl Memory {
         self.next_version = 0;
         self.current = [0; REGIONS];
         self.pending = Default::default();
-        self.exits.clear();
-        self.exits.resize(func.dfg.num_blocks());
         self.written.clear();
         if analyses.loops.loops().next().is_some() {
             self.find_written(func, analyses);
@@ -60,7 +58,9 @@ impl Memory {
 
     fn find_written(&mut self, func: &Function, analyses: &Analyses) {
         for &block in analyses.dominators.preorder() {
-            if let Some(innermost) = analyses.loops.innermost_loop(block) {
+            if let Some(innermost) = analyses.loops.innermost_loop(block)
+                && self.written[innermost] != !0
+            {
                 let (mut written, mut next) = (0, func.layout.first_inst(block));
                 while let Some(inst) = next {
                     next = func.layout.next_inst(inst);

@@ -13,7 +13,7 @@
 //! block with one predecessor. Linear, as the edges of each block are looked at once, [`MAX_CHAIN`] blocks far.
 
 use kingpost_ir::cfg::Predecessor;
-use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, InstView, Opcode, Value, ValueDef};
+use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, Opcode, Value, ValueDef};
 use smallvec::SmallVec;
 
 use crate::fold::{self, Constant};
@@ -40,7 +40,8 @@ struct Test {
 impl Test {
     fn of(func: &Function, block: Block) -> Option<Test> {
         let branch = func.layout.last_inst(block).filter(|&last| func.dfg.opcode(last) == Opcode::Brif)?;
-        let InstView::Brif { cond, then_dest, else_dest } = func.dfg.view(branch) else { return None };
+        let &[then_dest, else_dest] = func.dfg.branch_destinations(branch) else { return None };
+        let cond = func.dfg.inline_arg(branch, 0);
         let tested = |value, comparison| match func.dfg.value_def(value) {
             ValueDef::Param(of, param) if of == block => {
                 Some(Test { param: param as usize, comparison, then_dest, else_dest })

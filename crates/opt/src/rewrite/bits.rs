@@ -17,6 +17,12 @@ impl Bits {
         Bits { width, value: value as u128 & u128::MAX >> (128 - width) }
     }
 
+    /// A value that is zero above the width.
+    #[inline]
+    pub(crate) fn zero_extended(width: u32, value: u64) -> Bits {
+        Bits { width, value: value.into() }
+    }
+
     /// The width in bits.
     #[inline]
     pub fn width(self) -> u32 {
@@ -39,7 +45,8 @@ impl Bits {
     /// Whether this is `value` modulo 2^`width`.
     #[inline]
     pub fn is(self, value: i128) -> bool {
-        self == Bits::new(self.width, value)
+        // Known when the caller is compiled, and most are zeros.
+        if value == 0 { self.value == 0 } else { self == Bits::new(self.width, value) }
     }
 
     /// Whether exactly one bit is set.

@@ -16,7 +16,7 @@ pub(super) fn definition(g: &impl Graph, value: Value) -> InstData {
 #[inline]
 pub(super) fn constant(g: &impl Graph, value: Value) -> Option<Bits> {
     match g.constant(value) {
-        Some(bits) => Some(Bits::new(g.ty(value).lane_bits(), bits.into())),
+        Some(bits) => Some(Bits::zero_extended(g.ty(value).lane_bits(), bits)),
         None if g.ty(value).is_vector() || g.ty(value) == I128 => made_constant(g, value),
         None => None,
     }
