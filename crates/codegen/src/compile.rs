@@ -1,6 +1,6 @@
 //! One function through the pipeline, and what becomes of the context if that fails.
 
-use crate::compiler::{Compiler, Context};
+use crate::compiler::{Compiler, Context, StageMemory};
 use crate::error::CompileError;
 use crate::pipeline;
 use crate::stage::Stage;
@@ -34,7 +34,7 @@ impl Compiler {
     /// As [`Compiler::compile`].
     pub fn compile_code(&self, cx: &mut Context, text: Parsed, module: &mut ModuleBuffer) -> Result<(), CompileError> {
         let name = FuncName::Named(text.code.problem.name.clone());
-        cx.code = text.code;
+        cx.stages.code = text.code;
         self.guarded(cx, &name.to_string(), module, |cx, module, stages| {
             stages.current = Stage::Lower;
             pipeline::compile_code(self, cx, &name, text.allocation, false, module, stages)
@@ -47,21 +47,17 @@ impl Compiler {
         cx: &mut Context,
         name: &str,
         module: &mut ModuleBuffer,
-        body: impl FnOnce(&mut Context, &mut ModuleBuffer, &mut Stages<'_>) -> Result<(), CompileError>,
+        body: impl FnOnce(&mut StageMemory, &mut ModuleBuffer, &mut Stages<'_>) -> Result<(), CompileError>,
     ) -> Result<(), CompileError> {
-        let mut stats = std::mem::take(&mut cx.stats);
-        let mut stages = Stages::new(self.options(), self.settings().verify_each, name, &mut stats);
-        let caught = catch_unwind(AssertUnwindSafe(|| body(cx, module, &mut stages)));
+        let mut stages = Stages::new(self.options(), self.settings().verify_each, name, &mut cx.stats);
+        let caught = catch_unwind(AssertUnwindSafe(|| body(&mut cx.stages, module, &mut stages)));
         let stage = stages.current;
         let result = caught.unwrap_or_else(|panic| {
-            let stats = std::mem::take(&mut cx.stats);
-            *cx = self.context();
-            cx.stats = stats;
+            cx.stages = self.stage_memory();
             let text = panic.downcast_ref::<String>().cloned();
             let message = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
             Err(CompileError::Bug { stage, message: message.unwrap_or_else(|| "panic".into()) })
         });
-        cx.stats = stats;
         result.inspect_err(|_| module.discard_unfinished())
     }
 }

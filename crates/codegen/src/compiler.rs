@@ -32,6 +32,12 @@ pub struct Compiler {
 
 /// Memory of one compiling thread, used for function after function.
 pub struct Context {
+    pub(crate) stages: StageMemory,
+    pub(crate) stats: Stats,
+}
+
+/// Memory of the stages.
+pub(crate) struct StageMemory {
     pub(crate) verifier: Verifier,
     pub(crate) analyses: Analyses,
     pub(crate) optimizer: Optimizer,
@@ -42,7 +48,6 @@ pub struct Context {
     pub(crate) allocation: Allocation,
     pub(crate) checker: Checker,
     pub(crate) emitter: Emitter,
-    pub(crate) stats: Stats,
 }
 
 impl Compiler {
@@ -157,8 +162,12 @@ impl Compiler {
 
     /// A context for one thread.
     pub fn context(&self) -> Context {
+        Context { stages: self.stage_memory(), stats: Stats::default() }
+    }
+
+    pub(crate) fn stage_memory(&self) -> StageMemory {
         let guard = self.options.guard();
-        Context {
+        StageMemory {
             verifier: Verifier::default(),
             analyses: Analyses::default(),
             optimizer: Optimizer::limited(self.options.rules)
@@ -171,7 +180,6 @@ impl Compiler {
             allocator: self.new_allocator(),
             allocation: Allocation::default(),
             checker: Checker::new(),
-            stats: Stats::default(),
         }
     }
 
@@ -184,7 +192,7 @@ impl Compiler {
     /// Takes back a context, with its counters, for the next batch.
     pub(crate) fn give_back(&self, mut cx: Context) -> Stats {
         let mut stats = std::mem::take(&mut cx.stats);
-        stats.tiles = cx.lowering.take_tile_counts();
+        stats.tiles = cx.stages.lowering.take_tile_counts();
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(cx);
         stats
     }
@@ -198,21 +206,21 @@ impl Context {
 
     /// The machine code of the function compiled last, before allocation.
     pub fn code(&self) -> &Code {
-        &self.code
+        &self.stages.code
     }
 
     /// What lowering recorded of the function compiled last: the blocks and values that its machine code is about.
     pub fn lowering(&self) -> &Lowering {
-        &self.lowering
+        &self.stages.lowering
     }
 
     /// The allocation of the function compiled last.
     pub fn allocation(&self) -> &Allocation {
-        &self.allocation
+        &self.stages.allocation
     }
 
     /// The emitted instructions of the function compiled last, if [`Options::list`] is set.
     pub fn listing(&self) -> &Listing {
-        self.emitter.listing()
+        self.stages.emitter.listing()
     }
 }

@@ -1,6 +1,6 @@
 //! The setting `regalloc_algorithm=fused`: registers are allocated while instructions are selected.
 
-use crate::compiler::{Compiler, Context};
+use crate::compiler::{Compiler, StageMemory};
 use crate::error::CompileError;
 use crate::stage::Stage;
 use crate::stages::Stages;
@@ -12,12 +12,12 @@ use kingpost_mach::ModuleBuffer;
 /// something that is beyond this: another allocator serves it then.
 pub(crate) fn lower(
     compiler: &Compiler,
-    cx: &mut Context,
+    cx: &mut StageMemory,
     func: &Function,
     s: &mut Stages<'_>,
 ) -> Result<bool, CompileError> {
     let (isa, settings) = (compiler.isa(), compiler.settings());
-    let Context { analyses, lowering, code, fused, .. } = cx;
+    let StageMemory { analyses, lowering, code, fused, .. } = cx;
     let is_served = !func.dfg.has_exception_tables() && !settings.debug_values;
     let refusal = match is_served {
         true => {
@@ -49,12 +49,12 @@ fn is_logged(compiler: &Compiler, s: &Stages<'_>) -> bool {
 /// Emits the steps.
 pub(crate) fn emit(
     compiler: &Compiler,
-    cx: &mut Context,
+    cx: &mut StageMemory,
     name: &FuncName,
     module: &mut ModuleBuffer,
     s: &mut Stages<'_>,
 ) -> Result<(), CompileError> {
-    let Context { code, emitter, fused, .. } = cx;
+    let StageMemory { code, emitter, fused, .. } = cx;
     let (isa, options, code_bytes) = (compiler.isa(), compiler.emit_options(), module.code_bytes());
     emitter.set_listing(false);
     s.run(Stage::Emit, || emitter.emit_steps(isa, code, fused.steps(), &options, name.into(), module))?;

@@ -1,7 +1,7 @@
 //! The whole compiler. Each line is a stage; a stage has one file of its name in the crate that does it.
 
 use crate::allocators::FUSED;
-use crate::compiler::{Compiler, Context};
+use crate::compiler::{Compiler, StageMemory};
 use crate::error::{CompileError, rejected};
 use crate::stage::Stage;
 use crate::stages::{Log, Stages, phases_text, solution_text};
@@ -16,13 +16,13 @@ use kingpost_regalloc::{Allocation, Diagnostics, cost::Cost};
 /// Compiles `func` into `module`.
 pub(crate) fn compile(
     compiler: &Compiler,
-    cx: &mut Context,
+    cx: &mut StageMemory,
     func: &mut Function,
     module: &mut ModuleBuffer,
     s: &mut Stages<'_>,
 ) -> Result<(), CompileError> {
     let (isa, settings, target) = (compiler.isa(), compiler.settings(), Some(compiler.target_info()));
-    let Context { verifier, analyses, optimizer, .. } = cx;
+    let StageMemory { verifier, analyses, optimizer, .. } = cx;
     analyses.invalidate();
 
     check_limit("instructions", func.dfg.num_insts() as u64, s.guard.limits.instructions)?;
@@ -64,7 +64,7 @@ pub(crate) fn compile(
     // SSA values become virtual registers, opcodes become machine instructions; these get their registers at once where the
     // setting says so and the function has nothing that is beyond that.
     let fused = compiler.is_fused() && fused::lower(compiler, cx, func, s)?;
-    let Context { analyses, lowering, code, fused: walk, .. } = cx;
+    let StageMemory { analyses, lowering, code, fused: walk, .. } = cx;
     if !fused {
         s.run(Stage::Lower, || lowering.run(func, analyses, isa, settings, code))?;
     }
@@ -82,7 +82,7 @@ pub(crate) fn compile(
 /// `fused`, what is emitted are the steps made with it.
 pub(crate) fn compile_code(
     compiler: &Compiler,
-    cx: &mut Context,
+    cx: &mut StageMemory,
     name: &FuncName,
     answer: Option<Allocation>,
     fused: bool,
@@ -90,7 +90,7 @@ pub(crate) fn compile_code(
     s: &mut Stages<'_>,
 ) -> Result<(), CompileError> {
     let (isa, settings) = (compiler.isa(), compiler.settings());
-    let Context { code, allocator, allocation, checker, emitter, fused: walk, .. } = cx;
+    let StageMemory { code, allocator, allocation, checker, emitter, fused: walk, .. } = cx;
 
     // It keeps the rules of machine code and of allocation problems.
     s.verify(|| verify::verify(code, isa.rows(), isa.features()))?;

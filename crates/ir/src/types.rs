@@ -50,7 +50,8 @@ pub const F32X4: Type = F32.vector(2);
 pub const F64X2: Type = F64.vector(1);
 
 const SCALAR_NAMES: [&str; 10] = ["INVALID", "i8", "i16", "i32", "i64", "i128", "f16", "f32", "f64", "f128"];
-const LANE_BITS: [u32; 10] = [0, 8, 16, 32, 64, 128, 16, 32, 64, 128];
+// As many as there are codes, so that no index is out of bounds.
+const LANE_BITS: [u32; 16] = [0, 8, 16, 32, 64, 128, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0];
 const DYNAMIC: u16 = 1 << 8;
 /// The largest vector has 256 lanes.
 const MAX_LOG2_LANES: u32 = 8;

@@ -167,6 +167,12 @@ impl BlockOrder {
             self.placements[block.index()].first_target = first;
             match *analyses.cfg.succs(block) {
                 [succ] => self.placements[succ.index()].in_edges += 1,
+                // Most branches, which need no comparison.
+                [then, other] if then != other => {
+                    self.placements[then.index()].in_edges += 1;
+                    self.placements[other.index()].in_edges += 1;
+                    self.same_as[first as usize + 1] = 1;
+                }
                 ref succs => self.unify_edges_of(func, block, succs, first),
             }
         }
@@ -224,7 +230,8 @@ impl BlockOrder {
 
     /// Numbers the edge blocks of a block whose edges differ.
     fn place_edges(&mut self, func: &Function, analyses: &Analyses, block: IrBlock) {
-        let (dests, first) = (destinations(func, block), self.placements[block.index()].first_target as usize);
+        let first = self.placements[block.index()].first_target as usize;
+        let dests = destinations(func, block);
         let throws = func.dfg.has_exception_tables() && num_handlers(func, block) > 0;
         for (k, dest) in dests.iter().enumerate() {
             let own = self.same_as[first + k] == k as u32;

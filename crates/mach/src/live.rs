@@ -5,6 +5,7 @@
 
 use crate::block_order::BlockOrder;
 use cranelift_entity::EntityRef;
+use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::{Block, BlockArgKind, Function, Inst, Opcode, Value, ValueDef};
 
 /// When, in one block, memory may have changed or a trap may have happened.
@@ -54,8 +55,6 @@ struct ValueFacts {
 struct BlockFacts {
     /// Has it been visited?
     is_done: bool,
-    /// One more than the index of the edge into it that was met last.
-    incoming: u32,
     /// Calls from its head on.
     calls: u32,
 }
@@ -70,16 +69,13 @@ pub(crate) struct Needed {
     /// By block.
     blocks: Vec<BlockFacts>,
     worklist: Vec<Value>,
-    /// Edges into blocks: branch instruction and destination index, as chains.
-    edges: Vec<(Inst, u32, u32)>,
 }
 
 impl Needed {
     /// Computes everything for the reachable blocks of `func`.
-    pub(crate) fn compute(&mut self, func: &Function, order: &BlockOrder) {
+    pub(crate) fn compute(&mut self, func: &Function, cfg: &ControlFlowGraph, order: &BlockOrder) {
         self.values.clear();
         self.blocks.clear();
-        self.edges.clear();
         self.values.resize(func.dfg.num_values(), ValueFacts::default());
         if self.insts.len() < func.dfg.num_insts() {
             self.insts.resize(func.dfg.num_insts(), InstFacts::default());
@@ -88,43 +84,46 @@ impl Needed {
         let mut calls = 0;
         // Users come before definitions, but for what is passed back to the head of a loop.
         for &block in order.rpo().iter().rev() {
-            if let Some(last) = func.layout.last_inst(block) {
+            if let Some(last) = cfg.terminator(block) {
                 self.scan_edges(func, last);
                 calls = scan_insts(func, last, calls, &mut self.values, &mut self.insts);
             }
-            let facts = &mut self.blocks[block.index()];
-            (facts.is_done, facts.calls) = (true, calls);
-            // The parameters are known now; edges back to here were noted before.
-            if facts.incoming != 0 {
-                self.pass_back(func, block);
+            self.blocks[block.index()] = BlockFacts { is_done: true, calls };
+            // The parameters are known now; edges back to here come from blocks that are done.
+            if !func.dfg.block_params(block).is_empty() && cfg.preds(block).iter().any(|pred| self.is_done(pred.block))
+            {
+                self.pass_back(func, cfg, block);
             }
         }
     }
 
+    fn is_done(&self, block: Block) -> bool {
+        self.blocks[block.index()].is_done
+    }
+
     /// Marks what back edges to `block` pass to needed parameters.
-    fn pass_back(&mut self, func: &Function, block: Block) {
-        for index in 0..func.dfg.block_params(block).len() {
-            let param = func.dfg.block_params(block)[index];
+    fn pass_back(&mut self, func: &Function, cfg: &ControlFlowGraph, block: Block) {
+        for (index, &param) in func.dfg.block_params(block).iter().enumerate() {
             if self.uses(param) > 0 && !self.values[param.index()].is_passed {
-                self.need_param(func, param, block, index);
-                self.drain_worklist(func);
+                self.need_param(func, cfg, param, block, index);
+                self.drain_worklist(func, cfg);
             }
         }
     }
 
     /// Marks what the values on the work list are computed from.
-    fn drain_worklist(&mut self, func: &Function) {
+    fn drain_worklist(&mut self, func: &Function, cfg: &ControlFlowGraph) {
         while let Some(value) = self.worklist.pop() {
             match func.dfg.value_def(value) {
                 // What is not visited yet finds its uses then.
                 ValueDef::Result(inst, _) => {
-                    if func.layout.inst_block(inst).is_some_and(|block| self.blocks[block.index()].is_done) {
+                    if func.layout.inst_block(inst).is_some_and(|block| self.is_done(block)) {
                         self.need_inst(func, inst);
                     }
                 }
                 ValueDef::Param(block, index) => {
-                    if self.blocks[block.index()].is_done {
-                        self.need_param(func, value, block, index as usize);
+                    if self.is_done(block) {
+                        self.need_param(func, cfg, value, block, index as usize);
                     }
                 }
                 ValueDef::Undefined => {}
@@ -132,28 +131,25 @@ impl Needed {
         }
     }
 
-    /// Notes the edges out of the branch at the end of a block, and what they pass to needed parameters.
+    /// Counts what the branch at the end of a block passes to needed parameters of blocks that are known, and to the runtime.
     fn scan_edges(&mut self, func: &Function, last: Inst) {
-        if !func.dfg.opcode(last).is_branch() {
-            return;
-        }
-        for (k, dest) in func.dfg.branch_destinations(last).iter().enumerate() {
-            let target = &mut self.blocks[dest.block.index()];
-            self.edges.push((last, k as u32, target.incoming));
-            target.incoming = self.edges.len() as u32;
-            if target.is_done {
-                let params = func.dfg.block_params(dest.block);
-                for (&param, arg) in params.iter().zip(func.dfg.block_args(*dest)) {
-                    if self.uses(param) > 0
-                        && let BlockArgKind::Value(arg) = arg.kind()
-                    {
-                        self.values[arg.index()].uses += 1;
-                    }
+        for dest in func.dfg.branch_destinations(last) {
+            let args = func.dfg.block_args(*dest);
+            if args.is_empty() || !self.is_done(dest.block) {
+                continue;
+            }
+            for (&param, arg) in func.dfg.block_params(dest.block).iter().zip(args) {
+                if self.uses(param) > 0
+                    && let BlockArgKind::Value(arg) = arg.kind()
+                {
+                    self.values[arg.index()].uses += 1;
                 }
             }
         }
-        for context in contexts(func, last) {
-            self.values[context.index()].uses += 1;
+        if func.dfg.has_exception_tables() {
+            for context in contexts(func, last) {
+                self.values[context.index()].uses += 1;
+            }
         }
     }
 
@@ -168,18 +164,18 @@ impl Needed {
         }
     }
 
-    fn need_param(&mut self, func: &Function, value: Value, block: Block, index: usize) {
+    fn need_param(&mut self, func: &Function, cfg: &ControlFlowGraph, value: Value, block: Block, index: usize) {
         if std::mem::replace(&mut self.values[value.index()].is_passed, true) {
             return;
         }
-        let mut edge = self.blocks[block.index()].incoming;
-        while edge != 0 {
-            let (branch, dest, next) = self.edges[edge as usize - 1];
-            let call = func.dfg.branch_destinations(branch)[dest as usize];
-            if let Some(BlockArgKind::Value(arg)) = func.dfg.block_args(call).get(index).map(|a| a.kind()) {
-                self.use_value(arg);
+        // Edges of blocks that are not visited yet are counted then.
+        for pred in cfg.preds(block) {
+            if self.is_done(pred.block) {
+                let call = func.dfg.branch_destinations(pred.inst)[pred.edge as usize];
+                if let Some(BlockArgKind::Value(arg)) = func.dfg.block_args(call).get(index).map(|a| a.kind()) {
+                    self.use_value(arg);
+                }
             }
-            edge = next;
         }
     }
 

@@ -4,7 +4,7 @@
 //! parallel to this one; encoder, printer, and the comparison with the system assembler all follow from the two.
 
 use crate::cpu_flags::CpuFeatures;
-use kingpost_regalloc::{Kind, PReg, PRegSet, Pos, RegClass};
+use kingpost_regalloc::{InstFlags, Kind, PReg, PRegSet, Pos, RegClass};
 use std::fmt;
 
 /// Number of a row in its instruction set's table.
@@ -266,6 +266,19 @@ pub enum RowKind {
 }
 
 impl RowKind {
+    /// What allocators must know of it.
+    #[inline]
+    pub(crate) fn inst_flags(self) -> InstFlags {
+        match self {
+            RowKind::Plain | RowKind::SequencePoint => InstFlags::NONE,
+            RowKind::Move => InstFlags::MOVE,
+            RowKind::Remat => InstFlags::REMAT,
+            RowKind::Call => InstFlags::SAFEPOINT,
+            RowKind::TryCall => InstFlags::SAFEPOINT.and(InstFlags::BRANCH),
+            RowKind::Branch | RowKind::Exit => InstFlags::BRANCH,
+        }
+    }
+
     /// Is there more to emitting it than its bytes?
     #[inline]
     pub(crate) fn is_control(self) -> bool {

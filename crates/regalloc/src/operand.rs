@@ -51,8 +51,8 @@ pub enum Constraint {
 pub struct Operand(u64);
 
 /// What operands demand beyond any register: a set, by which instructions get their [`Shape`](crate::Shape).
-#[derive(Clone, Copy)]
-pub(crate) struct Demands(u8);
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Demands(u8);
 
 impl Demands {
     pub(crate) const NOTHING: Demands = Demands(0);
@@ -74,6 +74,7 @@ impl Demands {
         Demands(self.0 | other.0 | second_tie << 2)
     }
 
+    #[inline]
     pub(crate) fn has(self, other: Demands) -> bool {
         self.0 & other.0 != 0
     }

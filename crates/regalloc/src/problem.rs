@@ -380,14 +380,18 @@ impl Problem {
         Inst::new(inst)
     }
 
-    /// Adds an instruction in front of those added so far. Returns whether it may read, modify and write a slot.
+    /// Adds an operand, in front of those added so far, to the instruction that the next [`Problem::prepend_inst`] completes, and
+    /// what it demands to `demands`.
     #[inline]
-    pub fn prepend_inst(&mut self, flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> bool {
-        let mut demands = Demands::NOTHING;
-        self.operands.extend(operands.iter().rev().map(|&operand| {
-            demands = demands.and(operand.demands());
-            operand
-        }));
+    pub fn prepend_operand(&mut self, operand: Operand, demands: &mut Demands) {
+        *demands = demands.and(operand.demands());
+        self.operands.push(operand);
+    }
+
+    /// Completes an instruction, in front of those added so far, whose operands demand that. Returns whether it may read, modify
+    /// and write a slot.
+    #[inline]
+    pub fn prepend_inst(&mut self, flags: InstFlags, clobbers: ClobberId, demands: Demands) -> bool {
         // Until they are turned round, instructions stand with the end of their operands, not the start.
         let bits = InstData::bits(flags, clobbers, demands);
         self.insts.push(InstData { operands: self.operands.len() as u32, bits });
@@ -722,10 +726,15 @@ mod tests {
         let (define, reuse) = ([Operand::reg_def(v[0])], Operand::reuse_def(v[1], 1));
         let tied = [reuse.with_rmw(), Operand::mem_ok_use(v[0]), Operand::reg_use(v[2])];
         let last = [Operand::reg_use(v[1]), Operand::fixed_use(v[0], PReg::int(0))];
-        assert!(!problem.prepend_inst(InstFlags::BRANCH, ClobberId::NONE, &last));
+        let mut prepend = |flags, operands: &[Operand]| {
+            let mut demands = Demands::default();
+            operands.iter().rev().for_each(|&operand| problem.prepend_operand(operand, &mut demands));
+            problem.prepend_inst(flags, ClobberId::NONE, demands)
+        };
+        assert!(!prepend(InstFlags::BRANCH, &last));
         // A piece of two, in their order.
-        assert!(!problem.prepend_inst(InstFlags::REMAT, ClobberId::NONE, &define));
-        assert!(problem.prepend_inst(InstFlags::NONE, ClobberId::NONE, &tied));
+        assert!(!prepend(InstFlags::REMAT, &define));
+        assert!(prepend(InstFlags::NONE, &tied));
         problem.reverse_last(2);
         problem.turn_round();
         let block = problem.add_block(Freq::ENTRY, &[], 0..3);

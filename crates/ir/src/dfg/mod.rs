@@ -17,6 +17,7 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 
+use crate::condcodes::{FloatCC, IntCC};
 use crate::constants::ConstantPool;
 use crate::entities::{Block, ExceptionTable, FuncRef, Inst, JumpTable, ShuffleMask, SigRef, Value};
 use crate::exception_table::{ExceptionItem, ExceptionTableData};
@@ -197,6 +198,20 @@ impl DataFlowGraph {
     pub fn iconst_bits(&self, inst: Inst) -> u64 {
         let words = self.insts[inst].words;
         u64::from(words[0].0) | u64::from(words[1].0) << 32
+    }
+
+    /// Condition and operands of an `icmp`.
+    #[inline]
+    pub fn icmp_parts(&self, inst: Inst) -> (IntCC, [Value; 2]) {
+        let InstData { small, words: [x, y, _], .. } = self.insts[inst];
+        (IntCC::ALL[usize::from(small)], [x, y])
+    }
+
+    /// Condition and operands of an `fcmp`.
+    #[inline]
+    pub fn fcmp_parts(&self, inst: Inst) -> (FloatCC, [Value; 2]) {
+        let InstData { small, words: [x, y, _], .. } = self.insts[inst];
+        (FloatCC::ALL[usize::from(small)], [x, y])
     }
 
     /// Flags, address and offset of an instruction of the format `Load`.

@@ -103,6 +103,7 @@ impl Cx<'_, '_> {
     }
 
     /// Takes constants out of a chain of sums.
+    #[inline]
     fn take_constants(&self, value: &mut Value, disp: &mut i64) {
         for _ in 0..MAX_STEPS {
             if !self.take_constant(value, disp) {
@@ -120,13 +121,12 @@ impl Cx<'_, '_> {
 
     /// What an extension from 32 bits extends, and how.
     fn widened(&self, value: Value) -> Option<(Value, IndexExtend)> {
-        let def = self.def(value).filter(|_| !self.has_reg(value))?;
-        let extend = match self.func.dfg.opcode(def) {
+        let extend = match self.opcode_of(value)? {
             Opcode::Uextend => IndexExtend::Zero32,
             Opcode::Sextend => IndexExtend::Sign32,
             _ => return None,
         };
-        let [source] = self.args(def);
+        let [source] = self.args(self.def(value).filter(|_| !self.has_reg(value))?);
         (self.ty(source) == I32).then_some((source, extend))
     }
 
@@ -157,7 +157,7 @@ impl Cx<'_, '_> {
 
     /// The address of a stack slot, which needs no register.
     fn fixed_address(&mut self, terms: &AddressExpr) -> Option<Address> {
-        let def = self.def(terms.base)?;
+        let def = self.def_as(terms.base, Opcode::StackAddr)?;
         match self.func.dfg.view(def) {
             InstView::StackAddr { slot, offset } => slot_place(self, slot, offset, terms.disp),
             _ => None,

@@ -51,7 +51,7 @@ pub(super) struct CompareChain {
 impl CompareChain {
     /// The comparisons `value` joins, if there are at least two and none of them has another use.
     pub(super) fn of(cx: &Cx<'_, '_>, value: Value) -> Option<CompareChain> {
-        let join = cx.func.dfg.opcode(cx.def(value)?);
+        let join = cx.opcode_of(value)?;
         if !matches!(join, Opcode::Band | Opcode::Bor) || !is_word(cx.ty(value)) {
             return None;
         }

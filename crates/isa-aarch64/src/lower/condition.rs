@@ -98,32 +98,36 @@ impl Cx<'_, '_> {
     pub(super) fn test(&mut self, value: Value) -> Test {
         let test = self.truth_test_of(value);
         let negated = test.negated;
-        let Some(def) = self.def(test.value) else { return self.test_zero(test.value, negated) };
-        match self.func.dfg.view(def) {
-            InstView::IntCompare { cond, args } if is_word(self.ty(args[0])) => {
-                let Comparison { cond, x, y } = self.constant_second(cond, args);
-                let cond = if negated { cond.inverse() } else { cond };
-                match (cond, self.constant_signed(y)) {
-                    (IntCC::Equal | IntCC::UnsignedLessThanOrEqual, Some(0)) | (IntCC::UnsignedLessThan, Some(1)) => {
-                        self.test_zero(x, true)
-                    }
-                    (IntCC::NotEqual | IntCC::UnsignedGreaterThan, Some(0))
-                    | (IntCC::UnsignedGreaterThanOrEqual, Some(1)) => self.test_zero(x, false),
-                    (IntCC::SignedLessThan, Some(0)) | (IntCC::SignedLessThanOrEqual, Some(-1)) => {
-                        self.test_sign(x, true)
-                    }
-                    (IntCC::SignedGreaterThanOrEqual, Some(0)) | (IntCC::SignedGreaterThan, Some(-1)) => {
-                        self.test_sign(x, false)
-                    }
-                    _ => Test::Flags(self.compare(cond, [x, y])),
-                }
-            }
-            InstView::IntCompare { .. } | InstView::FloatCompare { .. } => {
-                Test::Flags(self.is_nonzero(test.value).inverse_if(negated))
-            }
+        if let Some(comparison) = self.def_as(test.value, Opcode::Icmp)
+            && let (cond, args) = self.func.dfg.icmp_parts(comparison)
+            && is_word(self.ty(args[0]))
+        {
+            let Comparison { cond, x, y } = self.constant_second(cond, args);
+            return self.test_comparison(if negated { cond.inverse() } else { cond }, [x, y]);
+        }
+        match self.opcode_of(test.value) {
+            None => self.test_zero(test.value, negated),
+            Some(Opcode::Icmp | Opcode::Fcmp) => Test::Flags(self.is_nonzero(test.value).inverse_if(negated)),
             _ if vector::is_reduction(self, test.value).is_some() => self.test_lanes(test.value, negated),
             _ if self.chain(test.value).is_some() => Test::Flags(self.is_nonzero(test.value).inverse_if(negated)),
             _ => self.test_zero(test.value, negated),
+        }
+    }
+
+    /// Does a comparison of words hold?
+    fn test_comparison(&mut self, cond: IntCC, [x, y]: [Value; 2]) -> Test {
+        match (cond, self.constant_signed(y)) {
+            (IntCC::Equal | IntCC::UnsignedLessThanOrEqual, Some(0)) | (IntCC::UnsignedLessThan, Some(1)) => {
+                self.test_zero(x, true)
+            }
+            (IntCC::NotEqual | IntCC::UnsignedGreaterThan, Some(0)) | (IntCC::UnsignedGreaterThanOrEqual, Some(1)) => {
+                self.test_zero(x, false)
+            }
+            (IntCC::SignedLessThan, Some(0)) | (IntCC::SignedLessThanOrEqual, Some(-1)) => self.test_sign(x, true),
+            (IntCC::SignedGreaterThanOrEqual, Some(0)) | (IntCC::SignedGreaterThan, Some(-1)) => {
+                self.test_sign(x, false)
+            }
+            _ => Test::Flags(self.compare(cond, [x, y])),
         }
     }
 
@@ -181,22 +185,25 @@ impl Cx<'_, '_> {
 
     /// Is the value a comparison, perhaps extended, or made of such?
     pub(super) fn is_boolean(&self, value: Value) -> bool {
-        let Some(def) = self.def_behind_extensions(value) else { return false };
-        match self.func.dfg.opcode(def) {
-            Opcode::Icmp | Opcode::Fcmp => true,
-            Opcode::Band | Opcode::Bor => CompareChain::of(self, self.first_result(def)).is_some(),
+        let value = self.behind_extensions(value);
+        match self.opcode_of(value) {
+            Some(Opcode::Icmp | Opcode::Fcmp) => true,
+            Some(Opcode::Band | Opcode::Bor) => CompareChain::of(self, value).is_some(),
             _ => false,
         }
     }
 
     fn is_nonzero(&mut self, value: Value) -> Cond {
-        if let Some(def) = self.def(value) {
-            match self.func.dfg.view(def) {
-                InstView::IntCompare { cond, args } if self.ty(args[0]).is_int() => return self.compare(cond, args),
-                InstView::FloatCompare { cond, args } if self.has_arithmetic(self.ty(args[0])) => {
-                    return self.compare_floats(cond, args);
-                }
-                _ => {}
+        if let Some(comparison) = self.def_as(value, Opcode::Icmp) {
+            let (cond, args) = self.func.dfg.icmp_parts(comparison);
+            if self.ty(args[0]).is_int() {
+                return self.compare(cond, args);
+            }
+        }
+        if let Some(comparison) = self.def_as(value, Opcode::Fcmp) {
+            let (cond, args) = self.func.dfg.fcmp_parts(comparison);
+            if self.has_arithmetic(self.ty(args[0])) {
+                return self.compare_floats(cond, args);
             }
         }
         if let Some(chain) = self.chain(value) {
@@ -250,12 +257,12 @@ impl Cx<'_, '_> {
             // What saves an instruction stands second.
             (Operand2::Plain(..), Operand2::Changed(..)) => {
                 let y = self.use_reg(y);
-                self.emit_operand2(&[y], second);
+                self.emit_operand2(None, y, second);
                 Cond::One(int_code(cond.swap_args()))
             }
             _ => {
                 let x = self.use_reg(x);
-                self.emit_operand2(&[x], first);
+                self.emit_operand2(None, x, first);
                 Cond::One(int_code(cond))
             }
         }
@@ -280,7 +287,7 @@ impl Cx<'_, '_> {
         if let Some(and) = and {
             let [x, y] = self.args(and);
             if bits >= 32 {
-                self.operate(Alu::TST, bits, &[], [x, y]);
+                self.operate(Alu::TST, bits, None, [x, y]);
                 return;
             }
             let [x, mask] = self.mask_second([x, y]);

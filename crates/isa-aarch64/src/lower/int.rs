@@ -73,7 +73,7 @@ fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> L
             let source = cx.use_reg(plain);
             cx.add_constant(def, source, if subtract { -constant } else { constant }, bits);
         }
-        _ => cx.operate(if subtract { Alu::SUB } else { Alu::ADD }, bits, &[def], [x, y]),
+        _ => cx.operate(if subtract { Alu::SUB } else { Alu::ADD }, bits, Some(def), [x, y]),
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     if alu == Alu::XOR && cx.constant_signed(constant) == Some(-1) {
         complement(cx, def, plain);
     } else {
-        cx.operate(alu, working_bits(ty), &[def], [x, y]);
+        cx.operate(alu, working_bits(ty), Some(def), [x, y]);
     }
     Ok(())
 }

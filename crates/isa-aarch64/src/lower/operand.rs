@@ -8,9 +8,8 @@ use super::cx::{Alu, Cx, Immediates};
 use super::tiles;
 use crate::immediates::{self, Extend, Shift};
 use kingpost_ir::{Inst, Opcode, Value};
-use kingpost_mach::{MInst, RowId};
+use kingpost_mach::RowId;
 use kingpost_regalloc::VReg;
-use smallvec::SmallVec;
 
 /// By how much an extended operand may be shifted left.
 const MAX_EXTENDED_SHIFT: u64 = 4;
@@ -49,7 +48,7 @@ impl Cx<'_, '_> {
         if self.constant(value).is_some() {
             return self.immediate(alu, bits, value);
         }
-        if !self.is_single_use(value) {
+        if !self.is_single_use(value) || !self.is_foldable(value) {
             return None;
         }
         let def = self.def(value)?;
@@ -68,6 +67,25 @@ impl Cx<'_, '_> {
         }
         let (source, imm) = self.shifted(value, alu)?;
         Some(Operand2::Changed(alu.rr.of(bits), source, imm))
+    }
+
+    /// Is the definition of an opcode that some operand takes in?
+    #[inline]
+    fn is_foldable(&self, value: Value) -> bool {
+        matches!(
+            self.opcode_of(value),
+            Some(
+                Opcode::Uextend
+                    | Opcode::Sextend
+                    | Opcode::Band
+                    | Opcode::Bnot
+                    | Opcode::Ishl
+                    | Opcode::Ushr
+                    | Opcode::Sshr
+                    | Opcode::Rotl
+                    | Opcode::Rotr
+            )
+        )
     }
 
     /// A constant as the row's immediate.
@@ -150,32 +168,40 @@ impl Cx<'_, '_> {
         shifted.unwrap_or((value, 0))
     }
 
-    /// Emits an instruction whose last operand is `second`, behind `vregs`.
-    pub(super) fn emit_operand2(&mut self, vregs: &[VReg], second: Operand2) -> &mut MInst {
-        let mut all: SmallVec<[VReg; 4]> = vregs.into();
-        match second {
-            Operand2::Immediate(row, imm) => self.emit_imm(row, &all, imm),
+    /// Emits an instruction whose last operand is `second`, behind a def, if it has one, and `x`.
+    pub(super) fn emit_operand2(&mut self, def: Option<VReg>, x: VReg, second: Operand2) {
+        let (row, value, imm) = match second {
+            Operand2::Immediate(row, imm) => {
+                match def {
+                    Some(def) => self.emit_imm(row, &[def, x], imm),
+                    None => self.emit_imm(row, &[x], imm),
+                };
+                return;
+            }
             Operand2::Changed(row, value, imm) => {
                 self.count_tile(tiles::CHANGED_OPERAND);
-                all.push(self.use_reg(value));
-                self.emit_imm(row, &all, imm)
+                (row, value, imm)
             }
-            Operand2::Plain(row, value) => {
-                all.push(self.use_reg(value));
-                self.emit(row, &all)
-            }
-        }
+            Operand2::Plain(row, value) => (row, value, 0),
+        };
+        let y = self.use_reg(value);
+        match def {
+            Some(def) => self.emit_imm(row, &[def, x, y], imm),
+            None => self.emit_imm(row, &[x, y], imm),
+        };
     }
 
-    /// Emits `x op y` in `bits` bits into `defs`, one register or none, with what saves most as its second operand.
-    pub(super) fn operate(&mut self, alu: Alu, bits: u32, defs: &[VReg], [x, y]: [Value; 2]) {
-        let swapped = alu.commutes() && self.cheap_operand2(alu, bits, y).is_none();
-        let (x, second) = match self.cheap_operand2(alu, bits, x).filter(|_| swapped) {
-            Some(second) => (y, second),
-            None => (x, self.operand2(alu, bits, y)),
+    /// Emits `x op y` in `bits` bits into `def`, if it has one, with what saves most as its second operand.
+    pub(super) fn operate(&mut self, alu: Alu, bits: u32, def: Option<VReg>, [x, y]: [Value; 2]) {
+        let swapped = || self.cheap_operand2(alu, bits, x).filter(|_| alu.commutes());
+        let (x, second) = match self.cheap_operand2(alu, bits, y) {
+            Some(second) => (x, second),
+            None => match swapped() {
+                Some(second) => (y, second),
+                None => (x, Operand2::Plain(alu.rr.of(bits), y)),
+            },
         };
-        let mut vregs: SmallVec<[VReg; 2]> = defs.into();
-        vregs.push(self.use_reg(x));
-        self.emit_operand2(&vregs, second);
+        let x = self.use_reg(x);
+        self.emit_operand2(def, x, second);
     }
 }

@@ -82,7 +82,7 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     let value = cx.first_result(inst);
     let def = cx.result(value);
     if ty.bits() >= 32 {
-        cx.operate(op.alu(), ty.bits(), &[def], [x, y]);
+        cx.operate(op.alu(), ty.bits(), Some(def), [x, y]);
         set_overflow(cx, inst, op.overflow());
     } else {
         let (x, y) = (cx.use_extended(x, op.signed), cx.use_extended(y, op.signed));
@@ -212,7 +212,7 @@ pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         return Err(cx.unsupported(inst));
     }
     let def = cx.result(value);
-    cx.operate(Alu::ADDS, bits, &[def], args);
+    cx.operate(Alu::ADDS, bits, Some(def), args);
     trap_on(cx, Cond::One(CC_HS), code);
     Ok(())
 }

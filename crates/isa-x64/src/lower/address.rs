@@ -72,12 +72,12 @@ impl Cx<'_, '_> {
 
     /// The address of a stack slot or symbol, which needs no register.
     fn fixed_address(&mut self, terms: &AddressExpr) -> Option<Address> {
-        let def = self.def(terms.base)?;
-        match self.func.dfg.view(def) {
+        if !matches!(self.opcode_of(terms.base), Some(Opcode::StackAddr | Opcode::SymbolValue)) {
+            return None;
+        }
+        match self.func.dfg.view(self.def(terms.base)?) {
             InstView::StackAddr { slot, offset } => slot_place(self, slot, offset, terms.disp),
-            InstView::UnaryGlobalValue { global } if self.func.dfg.opcode(def) == Opcode::SymbolValue => {
-                near_symbol(self, global, terms.disp).map(Address::Symbol)
-            }
+            InstView::UnaryGlobalValue { global } => near_symbol(self, global, terms.disp).map(Address::Symbol),
             _ => None,
         }
     }

@@ -11,7 +11,7 @@ use crate::regs::{CC_A, CC_AE, CC_B, CC_BE, CC_E, CC_G, CC_GE, CC_L, CC_LE, CC_N
 use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{F32, F64, I128};
-use kingpost_ir::{Inst, InstView, Opcode, Value};
+use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::LowerError;
 use kingpost_mach::lower::{Cond, TruthTest, is_float_reg};
 
@@ -41,19 +41,32 @@ impl Cx<'_, '_> {
 
     fn is_nonzero(&mut self, test: &TruthTest, user: Inst) -> Result<Cond, LowerError> {
         let value = test.value;
-        if let Some(def) = self.def(value) {
-            match self.func.dfg.view(def) {
-                InstView::IntCompare { cond, args } if self.ty(args[0]).is_int() => {
-                    return self.compare(cond, args, test.sole.then_some(user));
+        if let (Some(opcode), Some(def)) = (self.opcode_of(value), self.def(value)) {
+            match opcode {
+                Opcode::Icmp => {
+                    let (cond, args) = self.func.dfg.icmp_parts(def);
+                    if self.ty(args[0]).is_int() {
+                        return self.compare(cond, args, test.sole.then_some(user));
+                    }
                 }
-                InstView::FloatCompare { cond, args } if matches!(self.ty(args[0]), F32 | F64) => {
-                    return self.compare_floats(cond, args, test.sole.then_some(user));
+                Opcode::Fcmp => {
+                    let (cond, args) = self.func.dfg.fcmp_parts(def);
+                    if matches!(self.ty(args[0]), F32 | F64) {
+                        return self.compare_floats(cond, args, test.sole.then_some(user));
+                    }
                 }
-                InstView::Unary { arg } if self.is_test_of_lanes(def) => {
-                    self.count_tile(tiles::TRUTH_OF_LANES);
-                    let (x, ty) = (self.use_reg(arg), self.ty(arg));
-                    let any = self.func.dfg.opcode(def) == Opcode::VanyTrue;
-                    return Ok(if any { self.any_true(x, ty) } else { self.all_true(x, ty) });
+                Opcode::VanyTrue | Opcode::VallTrue => {
+                    let [lanes] = self.args(def);
+                    let ty = self.ty(lanes);
+                    if is_float_reg(ty) {
+                        self.count_tile(tiles::TRUTH_OF_LANES);
+                        let x = self.use_reg(lanes);
+                        return Ok(if opcode == Opcode::VanyTrue {
+                            self.any_true(x, ty)
+                        } else {
+                            self.all_true(x, ty)
+                        });
+                    }
                 }
                 _ => {}
             }
@@ -66,12 +79,6 @@ impl Cx<'_, '_> {
             self.test(value, test.sole.then_some(user))?;
         }
         Ok(Cond::One(CC_NE))
-    }
-
-    /// Is it a test of all lanes of a vector that fits a register?
-    fn is_test_of_lanes(&self, inst: Inst) -> bool {
-        matches!(self.func.dfg.opcode(inst), Opcode::VanyTrue | Opcode::VallTrue)
-            && is_float_reg(self.ty(self.func.dfg.inst_args(inst)[0]))
     }
 
     /// Emits the flags of an integer comparison. `sole` is the reader, if nothing else uses the comparison.

@@ -39,10 +39,8 @@ pub(super) struct Folded {
 
 impl Cx<'_, '_> {
     /// The constant as an immediate of 32 bits that is sign-extended.
+    #[inline]
     pub(super) fn imm32(&self, value: Value) -> Option<i32> {
-        if self.ty(value).bits() > 64 {
-            return None;
-        }
         i32::try_from(self.constant_signed(value)?).ok()
     }
 

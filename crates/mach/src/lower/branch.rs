@@ -41,7 +41,7 @@ pub fn edge<'f>(cx: &mut impl Machine<'f>, branch: Inst, edge: usize, target: Bl
 
 /// The two targets of `brif`. If they are one, appends a jump there instead.
 pub fn two_targets<'f>(cx: &mut impl Machine<'f>) -> Option<[Block; 2]> {
-    let [then, other] = std::array::from_fn(|k| cx.targets()[k]);
+    let &[then, other] = cx.targets() else { unreachable!("a conditional branch has two destinations") };
     if then == other {
         jump_to(cx, then);
         return None;

@@ -5,7 +5,7 @@ use super::machine::Machine;
 use crate::inst::MInst;
 use crate::row::RowId;
 use kingpost_ir::condcodes::IntCC;
-use kingpost_ir::{Inst, InstView, Opcode, TrapCode, Value};
+use kingpost_ir::{Opcode, TrapCode, Value};
 use kingpost_regalloc::{Block, VReg};
 
 /// How many definitions a condition looks through.
@@ -105,16 +105,17 @@ impl Lower<'_> {
     pub fn truth_test(&self, value: Value, is_boolean: impl Fn(Value) -> bool) -> TruthTest {
         let mut test = TruthTest { value, negated: false, sole: self.uses(value) <= 1 };
         for _ in 0..MAX_STEPS {
-            let Some(def) = self.def(test.value) else { break };
-            match self.func.dfg.view(def) {
-                InstView::Unary { arg } if self.func.dfg.opcode(def) == Opcode::Uextend => test.value = arg,
-                InstView::IntCompare { cond: cond @ (IntCC::Equal | IntCC::NotEqual), args: [x, y] }
-                    if self.constant(y) == Some(0) && is_boolean(x) =>
-                {
-                    test.value = x;
-                    test.negated ^= cond == IntCC::Equal;
-                }
-                _ => break,
+            if let Some(extension) = self.def_as(test.value, Opcode::Uextend) {
+                [test.value] = self.args(extension);
+            } else if let Some(comparison) = self.def_as(test.value, Opcode::Icmp)
+                && let (cond @ (IntCC::Equal | IntCC::NotEqual), [x, y]) = self.func.dfg.icmp_parts(comparison)
+                && self.constant(y) == Some(0)
+                && is_boolean(x)
+            {
+                test.value = x;
+                test.negated ^= cond == IntCC::Equal;
+            } else {
+                break;
             }
             test.sole &= self.uses(test.value) <= 1;
         }
@@ -123,21 +124,17 @@ impl Lower<'_> {
 
     /// Is the value a comparison, perhaps extended?
     pub fn is_comparison(&self, value: Value) -> bool {
-        let def = self.def_behind_extensions(value);
-        def.is_some_and(|def| matches!(self.func.dfg.opcode(def), Opcode::Icmp | Opcode::Fcmp))
+        matches!(self.opcode_of(self.behind_extensions(value)), Some(Opcode::Icmp | Opcode::Fcmp))
     }
 
-    /// What defines `value`, but for extensions with zeros.
+    /// What `value` is extended from with zeros.
     #[inline]
-    pub fn def_behind_extensions(&self, mut value: Value) -> Option<Inst> {
+    pub fn behind_extensions(&self, mut value: Value) -> Value {
         for _ in 0..MAX_STEPS {
-            let def = self.def(value)?;
-            if self.func.dfg.opcode(def) != Opcode::Uextend {
-                return Some(def);
-            }
-            [value] = self.args(def);
+            let Some(extension) = self.def_as(value, Opcode::Uextend) else { break };
+            [value] = self.args(extension);
         }
-        None
+        value
     }
 }
 

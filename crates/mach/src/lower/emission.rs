@@ -5,9 +5,9 @@ use crate::code::SymbolRef;
 use crate::compiled::SymbolName;
 use crate::inst::{AddrKind, AddrMode, MInst};
 use crate::literal::Literal;
-use crate::row::{Row, RowConstraint, RowId, RowKind};
+use crate::row::{OperandSpec, Row, RowConstraint, RowId};
 use kingpost_ir::extfunc::ExternalName;
-use kingpost_regalloc::{ClobberId, Clobbers, Constraint, InstFlags, Kind, Operand, PRegSet, VReg};
+use kingpost_regalloc::{ClobberId, Clobbers, Constraint, Demands, InstFlags, Kind, Operand, PRegSet, VReg};
 
 /// How many of the symbols mentioned last are compared with the next one, so that many symbols cost linear time.
 const MAX_RECENT_NAMES: usize = 64;
@@ -56,47 +56,14 @@ impl Lower<'_> {
         }
         debug_assert_eq!(row.operands.len(), vregs.len(), "operands of {row}");
         debug_assert!(row.mem == 0 || address.is_some(), "memory operand of {row}");
-        let start = self.cx.operands.len() as u32;
-        let has_memory = address.is_some();
-        for (k, (spec, &vreg)) in row.operands.iter().zip(vregs).enumerate() {
-            debug_assert_eq!(spec.class, self.code.problem.class(vreg), "class of operand {k} of {row}");
-            let constraint = match spec.constraint {
-                RowConstraint::Reg => Constraint::Reg,
-                // Not in memory if another operand is there, and only as wide as that of the memory form.
-                RowConstraint::MemOk if has_memory || self.code.problem.width(vreg) < spec.width => Constraint::Reg,
-                RowConstraint::MemOk => Constraint::MemOk,
-                RowConstraint::Reuse(of) => Constraint::Reuse(of),
-                RowConstraint::Fixed(_) | RowConstraint::Within(_) => self.fixed_constraint(spec.constraint),
-            };
-            let mut operand = Operand::new(vreg, spec.kind, spec.pos, constraint);
-            // In memory the row writes its own width only: a wider value's zeros above it would be missing.
-            let is_whole = || self.code.problem.width(vreg) <= spec.width.max(4);
-            debug_assert!(
-                spec.kind == Kind::Use || constraint == Constraint::Reg || is_whole() || row.zero_extends,
-                "{row} defines all of {vreg}"
-            );
-            if let (Constraint::Reuse(of), Some(twin)) = (constraint, row.twin)
-                && twin.operand == of
-                && !has_memory
-                && is_whole()
-            {
-                operand = operand.with_rmw();
-            }
-            self.cx.operands.push(operand);
-        }
         let mut inst = MInst::new(row_id);
+        let mut registers = [None; 2];
         if let Some(address) = address {
-            self.set_address(&mut inst, address, row);
+            (inst.mode, inst.aux, registers) = parts(address);
         }
-        more.iter().for_each(|&operand| self.cx.operands.push(operand));
-        let mut flags = match row.kind {
-            RowKind::Plain | RowKind::SequencePoint => InstFlags::NONE,
-            RowKind::Move => InstFlags::MOVE,
-            RowKind::Remat => InstFlags::REMAT,
-            RowKind::Call => InstFlags::SAFEPOINT,
-            RowKind::TryCall => InstFlags::SAFEPOINT.and(InstFlags::BRANCH),
-            RowKind::Branch | RowKind::Exit => InstFlags::BRANCH,
-        };
+        let registers =
+            registers.into_iter().flatten().map(|reg| Operand::new(reg, Kind::Use, row.addr_pos, Constraint::Reg));
+        let mut flags = row.kind.inst_flags();
         // An incoming stack argument can be loaded again at any time if nothing writes its place. It is loaded at the
         // entry, which is lowered last.
         if let Some(Address::Incoming(_)) = address
@@ -105,19 +72,61 @@ impl Lower<'_> {
         {
             flags = flags.and(InstFlags::REMAT);
         }
+        let operands = row.operands.iter().zip(vregs);
         if self.hands_over {
+            let start = self.cx.operands.len() as u32;
+            for (spec, &vreg) in operands {
+                let operand = self.row_operand(row, spec, vreg, address.is_some());
+                self.cx.operands.push(operand);
+            }
+            registers.for_each(|operand| self.cx.operands.push(operand));
+            more.iter().for_each(|&operand| self.cx.operands.push(operand));
             let operands = (start, self.cx.operands.len() as u32);
             self.cx.records.push(Record { inst, operands, clobbers, flags, srcloc: self.srcloc });
             return &mut self.cx.records.last_mut().expect("just pushed").inst;
         }
-        let is_rmw = self.code.problem.prepend_inst(flags, clobbers, &self.cx.operands);
-        self.cx.operands.clear();
+        // The last operand comes first, as everything does until it is turned round.
+        let mut demands = Demands::default();
+        more.iter().rev().for_each(|&operand| self.code.problem.prepend_operand(operand, &mut demands));
+        registers.rev().for_each(|operand| self.code.problem.prepend_operand(operand, &mut demands));
+        for (spec, &vreg) in operands.rev() {
+            let operand = self.row_operand(row, spec, vreg, address.is_some());
+            self.code.problem.prepend_operand(operand, &mut demands);
+        }
+        let is_rmw = self.code.problem.prepend_inst(flags, clobbers, demands);
         if is_rmw || flags == InstFlags::MOVE {
             self.cx.depend_on_widths.push(self.code.insts.len() as u32);
         }
         self.code.srclocs.push(self.srcloc);
         self.code.insts.push(inst);
         self.code.insts.last_mut().expect("just pushed").1
+    }
+
+    /// An operand of a row.
+    #[inline(always)]
+    fn row_operand(&mut self, row: &Row, spec: &OperandSpec, vreg: VReg, has_memory: bool) -> Operand {
+        debug_assert_eq!(spec.class, self.code.problem.class(vreg), "class of an operand of {row}");
+        let constraint = match spec.constraint {
+            RowConstraint::Reg => Constraint::Reg,
+            // Not in memory if another operand is there, and only as wide as that of the memory form.
+            RowConstraint::MemOk if has_memory || self.code.problem.width(vreg) < spec.width => Constraint::Reg,
+            RowConstraint::MemOk => Constraint::MemOk,
+            RowConstraint::Reuse(of) => Constraint::Reuse(of),
+            RowConstraint::Fixed(_) | RowConstraint::Within(_) => self.fixed_constraint(spec.constraint),
+        };
+        let operand = Operand::new(vreg, spec.kind, spec.pos, constraint);
+        // In memory the row writes its own width only: a wider value's zeros above it would be missing.
+        let is_whole = || self.code.problem.width(vreg) <= spec.width.max(4);
+        debug_assert!(
+            spec.kind == Kind::Use || constraint == Constraint::Reg || is_whole() || row.zero_extends,
+            "{row} defines all of {vreg}"
+        );
+        match (constraint, row.twin) {
+            (Constraint::Reuse(of), Some(twin)) if twin.operand == of && !has_memory && is_whole() => {
+                operand.with_rmw()
+            }
+            _ => operand,
+        }
     }
 
     /// A constraint to registers of the row's.
@@ -131,30 +140,6 @@ impl Lower<'_> {
             }
             RowConstraint::Reg | RowConstraint::Reuse(_) | RowConstraint::MemOk => Constraint::Reg,
         }
-    }
-
-    #[inline(always)]
-    fn set_address(&mut self, inst: &mut MInst, address: Address, row: &Row) {
-        let mut reg = |vreg| {
-            let operand = Operand::new(vreg, Kind::Use, row.addr_pos, Constraint::Reg);
-            self.cx.operands.push(operand);
-        };
-        (inst.mode, inst.aux) = match address {
-            Address::Base { base, disp } => {
-                reg(base);
-                (AddrMode::new(AddrKind::Base), disp as u32)
-            }
-            Address::Index { base, index, shift, extend, disp } => {
-                reg(base);
-                reg(index);
-                (AddrMode::index(shift, extend), disp as u32)
-            }
-            Address::Symbol(index) => (AddrMode::new(AddrKind::Symbol), index),
-            Address::Slot(offset) => (AddrMode::new(AddrKind::Slot), offset),
-            Address::Incoming(offset) => (AddrMode::new(AddrKind::Incoming), offset as u32),
-            Address::Outgoing(offset) => (AddrMode::new(AddrKind::Outgoing), offset),
-            Address::Table(index) => (AddrMode::new(AddrKind::Table), index),
-        };
     }
 
     /// Stores one part of a tail call's argument where this function's stack arguments are, or below.
@@ -204,5 +189,21 @@ impl Lower<'_> {
         };
         self.code.symbols.push(SymbolRef { name, colocated, offset });
         self.code.symbols.len() as u32 - 1
+    }
+}
+
+/// Mode and displacement or index of an address, and its registers.
+#[inline(always)]
+fn parts(address: Address) -> (AddrMode, u32, [Option<VReg>; 2]) {
+    match address {
+        Address::Base { base, disp } => (AddrMode::new(AddrKind::Base), disp as u32, [Some(base), None]),
+        Address::Index { base, index, shift, extend, disp } => {
+            (AddrMode::index(shift, extend), disp as u32, [Some(base), Some(index)])
+        }
+        Address::Symbol(index) => (AddrMode::new(AddrKind::Symbol), index, [None; 2]),
+        Address::Slot(offset) => (AddrMode::new(AddrKind::Slot), offset, [None; 2]),
+        Address::Incoming(offset) => (AddrMode::new(AddrKind::Incoming), offset as u32, [None; 2]),
+        Address::Outgoing(offset) => (AddrMode::new(AddrKind::Outgoing), offset, [None; 2]),
+        Address::Table(index) => (AddrMode::new(AddrKind::Table), index, [None; 2]),
     }
 }

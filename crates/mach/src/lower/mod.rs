@@ -270,7 +270,7 @@ impl Lowering {
         code.clear();
         analyses.update_loops(func);
         self.order.compute(func, analyses);
-        self.needed.compute(func, &self.order);
+        self.needed.compute(func, &analyses.cfg, &self.order);
         self.behind_block.resize(self.order.blocks().len(), 0);
         self.value_regs.resize(func.dfg.num_values(), [None.into(); 2]);
         let abi = self.abi_cache.assign(isa, &func.signature)?;

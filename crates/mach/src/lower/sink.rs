@@ -49,7 +49,6 @@ pub(super) struct Handed {
     edges: Edges,
     /// By register: the value that it is a part of, if lowering into a sink; some room is ahead.
     origins: Vec<PackedOption<Value>>,
-    has_origins: bool,
     /// Instructions handed over so far.
     pub(super) count: usize,
 }
@@ -60,7 +59,6 @@ const ROOM: usize = 32;
 impl Handed {
     pub(super) fn clear(&mut self) {
         self.origins.clear();
-        self.has_origins = false;
         self.count = 0;
     }
 }
@@ -85,7 +83,6 @@ impl Lowering {
         sink: &'a mut dyn Sink,
     ) -> Result<(), Refusal> {
         let mut lower = self.start(func, analyses, isa, settings, code)?;
-        lower.cx.handed.has_origins = true;
         lower.sink = Some(sink);
         lower.hands_over = true;
         lower.lower_blocks()?;
@@ -170,18 +167,21 @@ impl Lower<'_> {
         }
     }
 
-    /// Notes which value the registers from `first` on are parts of.
+    /// Notes which value a register is a part of.
     #[inline]
-    pub(super) fn note_origin(&mut self, first: usize, value: Value) {
-        let (handed, end) = (&mut self.cx.handed, self.code.problem.vregs.len());
-        if !handed.has_origins {
-            return;
+    pub(super) fn note_origin(&mut self, vreg: VReg, value: Value) {
+        let (origins, index) = (&mut self.cx.handed.origins, vreg.as_u32() as usize);
+        if index >= origins.len() {
+            make_room(origins, index);
         }
-        if handed.origins.len() < end {
-            handed.origins.resize(end + end / 2 + ROOM, None.into());
-        }
-        handed.origins[first..end].fill(value.into());
+        origins[index] = value.into();
     }
+}
+
+/// Makes room for the origins of registers up to number `index`, and of some more.
+#[cold]
+fn make_room(origins: &mut Vec<PackedOption<Value>>, index: usize) {
+    origins.resize(index + index / 2 + ROOM, None.into());
 }
 
 /// What a sink may ask.
@@ -241,6 +241,7 @@ impl Lower<'_> {
 
     /// The block that defines a value, and whether a call lies between there and the instruction being lowered, in the order of
     /// blocks.
+    #[inline]
     pub fn definition(&self, value: Value) -> (Option<Block>, bool) {
         let here = self.cx.needed.epoch(self.inst).calls;
         let (block, lives_over_call) = match self.func.dfg.value_def(value) {

@@ -65,13 +65,13 @@ impl Lower<'_> {
     /// The instruction that defines a value, if it has this opcode.
     #[inline]
     pub fn def_as(&self, value: Value, opcode: Opcode) -> Option<Inst> {
-        if self.cx.needed.opcode(value) == Some(opcode) { self.def(value) } else { None }
+        if self.opcode_of(value) == Some(opcode) { self.def(value) } else { None }
     }
 
     /// The bits of an integer constant, zero-extended. Width changes of constants are constants.
     #[inline]
     pub fn constant(&self, value: Value) -> Option<u64> {
-        match self.cx.needed.opcode(value)? {
+        match self.opcode_of(value)? {
             Opcode::Iconst => self.plain_constant(value),
             Opcode::Uextend | Opcode::Ireduce | Opcode::Sextend => self.widened_constant(value),
             _ => None,
@@ -80,18 +80,14 @@ impl Lower<'_> {
 
     #[inline(never)]
     fn widened_constant(&self, value: Value) -> Option<u64> {
+        // Most are those of other values.
         let inst = self.def(value)?;
-        let opcode = self.func.dfg.opcode(inst);
+        let source = self.func.dfg.inline_arg(inst, 0);
+        let constant = self.plain_constant(source)?;
         let bits = self.ty(value).bits();
-        let constant = match opcode {
-            Opcode::Uextend | Opcode::Ireduce if bits <= 64 => self.plain_constant(self.func.dfg.inst_args(inst)[0])?,
-            Opcode::Sextend if bits <= 64 => {
-                let source = self.func.dfg.inst_args(inst)[0];
-                self.sign_extended(source, self.plain_constant(source)?) as u64
-            }
-            _ => return None,
-        };
-        Some(constant & (u64::MAX >> (64 - bits)))
+        let is_signed = self.func.dfg.opcode(inst) == Opcode::Sextend;
+        let constant = if is_signed { self.sign_extended(source, constant) as u64 } else { constant };
+        (bits <= 64).then(|| constant & (u64::MAX >> (64 - bits)))
     }
 
     #[inline]
@@ -108,6 +104,12 @@ impl Lower<'_> {
     fn sign_extended(&self, value: Value, bits: u64) -> i64 {
         let unused = 64 - self.ty(value).bits().min(64);
         (bits as i64) << unused >> unused
+    }
+
+    /// The opcode of the instruction that defines a value as its first result.
+    #[inline]
+    pub fn opcode_of(&self, value: Value) -> Option<Opcode> {
+        self.cx.needed.opcode(value)
     }
 
     /// How many instructions and edges use a value.
@@ -136,6 +138,9 @@ impl Lower<'_> {
     /// Is the instruction being lowered the last that needs the value in a register, so that a result may take its place?
     /// What comes from outside the loop around the instruction is needed again.
     pub fn is_last_use(&self, value: Value) -> bool {
+        if self.has_reg(value) {
+            return false;
+        }
         let def = match self.func.dfg.value_def(value) {
             ValueDef::Result(inst, _) => self.func.layout.inst_block(inst),
             ValueDef::Param(block, _) => Some(block),
@@ -143,7 +148,7 @@ impl Lower<'_> {
         };
         let loops = &self.analyses.loops;
         let is_inside = |def| loops.innermost_loop(self.block).is_none_or(|around| loops.contains(around, def));
-        !self.has_reg(value) && def.is_some_and(is_inside)
+        def.is_some_and(is_inside)
     }
 
     /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
@@ -194,7 +199,7 @@ impl Lower<'_> {
     /// The load that defines `value`, if `user` may do the load itself: it is the only use, it is in the same block, and
     /// nothing in between could change memory or trap before it. The caller that takes it calls [`Lower::mark_sunk`].
     pub fn sinkable_load(&self, value: Value, user: Inst) -> Option<Inst> {
-        let opcode = self.cx.needed.opcode(value)?;
+        let opcode = self.opcode_of(value)?;
         let plain =
             opcode.can_load() && opcode.has_memory_flags() && !opcode.other_side_effects() && !opcode.can_store();
         if !plain || self.uses(value) != 1 || self.has_reg(value) {
@@ -342,10 +347,14 @@ impl Lower<'_> {
     #[inline(always)]
     fn make_parts(&mut self, value: Value, k: usize) -> VReg {
         // All parts at once, so that the definition finds them all.
-        let first = self.code.problem.vregs.len();
-        let parts = self.new_parts(self.func.dfg.value_type(value));
-        if self.hands_over {
-            self.note_origin(first, value);
+        let (class, width, two) = first_part(self.ty(value));
+        let mut parts: Parts = [None.into(); 2];
+        for part in &mut parts[..if two { 2 } else { 1 }] {
+            let vreg = self.code.problem.add_vreg(class, width, false);
+            if self.hands_over {
+                self.note_origin(vreg, value);
+            }
+            *part = vreg.into();
         }
         self.cx.value_regs[value.index()] = parts;
         if let Some(def) = self.func.dfg.defining_inst(value) {
@@ -371,7 +380,7 @@ impl Lower<'_> {
     /// The value whose register serves for `value`: what free truncations and extensions start from.
     #[inline]
     fn look_through(&self, mut value: Value) -> Value {
-        while let Some(opcode @ (Opcode::Ireduce | Opcode::Uextend)) = self.cx.needed.opcode(value)
+        while let Some(opcode @ (Opcode::Ireduce | Opcode::Uextend)) = self.opcode_of(value)
             && let Some(inst) = self.def(value)
         {
             let source = self.func.dfg.inline_arg(inst, 0);
@@ -387,7 +396,7 @@ impl Lower<'_> {
     ///
     /// As the table says of its opcode; but exchanging the bytes of 16 bits may leave what is above them.
     pub fn has_zeros(&self, value: Value) -> bool {
-        let Some(opcode) = self.cx.needed.opcode(value) else { return false };
+        let Some(opcode) = self.opcode_of(value) else { return false };
         let from = self.zeros_from[opcode as usize];
         let ty = self.ty(value);
         let flags = || self.def(value).and_then(|inst| self.func.dfg.inst(inst).memflags());
