@@ -39,6 +39,12 @@ fn values() {
         ("wrong: value", "%c = icmp ult %x, C\n%r = select %c, %x, C\n=>\n%d = icmp slt %x, C\n%r = select %d, %x, C"),
         ("correct", "%c = icmp CC %x, %y\n%r = xor %c, true\n%s = xor %r, true\n=>\n%s = icmp CC %x, %y"),
         ("correct", "%w = zext %x to i6\n%r = trunc %w to i3\n=>\n%r = ZExtOrTrunc %x"),
+        // A divisor that is not zero says that its one was not shifted out.
+        (
+            "correct",
+            "%s = shl i48 1, %a\n%p = lshr %s, %b\n%r = urem %x, %p\n=>\n\
+             %d = sub %a, %b\n%q = shl 1, %d\n%r = urem %x, %q",
+        ),
         ("wrong: value", "%w = sext %x to i6\n%r = lshr %w, 1\n=>\n%h = lshr %x, 1\n%r = zext %h"),
     ]);
 }

@@ -59,7 +59,27 @@ impl Terms {
                 _ => {}
             }
         }
-        self.shift_right(Op::Lshr, a, by)
+        match self.node(a) {
+            Node::Binary(Op::Shl, one, up) if self.simplifies() && self.is_one(one) && self.bits(by).is_none() => {
+                self.shift_one(up, by)
+            }
+            _ => self.shift_right(Op::Lshr, a, by),
+        }
+    }
+
+    pub(super) fn is_one(&self, term: Term) -> bool {
+        self.bits(term).is_some_and(|bits| bits.unsigned() == 1)
+    }
+
+    /// A one shifted up and down again: by the difference, if it is neither lost above nor below.
+    fn shift_one(&mut self, up: Term, down: Term) -> Term {
+        let width = self.width(up);
+        let [zero, one, most] = [0, 1, width].map(|number| self.number(width, number.into()));
+        let (is_kept, is_below) = (self.ult(up, most), self.ule(down, up));
+        let is_left = self.and(is_kept, is_below);
+        let difference = self.sub(up, down);
+        let shifted = self.shl(one, difference);
+        self.ite(is_left, shifted, zero)
     }
 
     /// A logical shift by an amount that may not fit the width.

@@ -65,6 +65,20 @@ impl Terms {
                         _ => self.bool(false),
                     };
                 }
+                let (is_other, other, constant) = match (self.bits(a), self.bits(b)) {
+                    (Some(constant), _) => (self.not(condition), b, Some(constant)),
+                    (_, constant) => (condition, a, constant),
+                };
+                if let Some(constant) = constant {
+                    let expected = self.constant(value);
+                    let equal = self.eq(other, expected);
+                    return if constant == value { self.implies(is_other, equal) } else { self.and(is_other, equal) };
+                }
+            }
+            // A one shifted left is lost if the amount does not fit.
+            Node::Binary(Op::Shl, one, by) if value.is_zero() && self.is_one(one) => {
+                let width = self.number(value.width(), value.width().into());
+                return self.ule(width, by);
             }
             Node::Unary(op @ (Op::ZeroExtend | Op::SignExtend), inner) => {
                 let width = self.width(inner);
