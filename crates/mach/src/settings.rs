@@ -197,7 +197,7 @@ settings! {
     regalloc_checker: bool = false, "Prove each allocation right before code is emitted; an error if it is not.";
     verify_each: bool = false, "Verify what every stage made before the next one reads it, the allocation with the checker.";
     regalloc_verbose_logs: bool = false, "Log the allocation problem and its solution.";
-    enable_alias_analysis: bool = true, "Remove redundant loads when optimising.";
+    enable_alias_analysis: bool = true, "Remove redundant loads; with `opt_level=none` those of memory that never changes.";
     enable_verifier: bool = true, "Verify the function before it is compiled.";
     is_pic: bool = false, "Position-independent code.";
     use_colocated_libcalls: bool = false, "Library routines are near: call them directly.";

@@ -111,12 +111,14 @@ impl Optimizer {
     }
 
     /// What pays for itself without an optimiser, as less is left to compile: removes loads that repeat another of memory that
-    /// never changes, unreachable blocks, and parameters that always have one value: the part of [`Pass::Shape`] that takes
+    /// never changes (unless it keeps accesses), unreachable blocks, and parameters that always have one value: the part of [`Pass::Shape`] that takes
     /// next to no time. The function may use aliases before, and has none in use after.
     pub fn tidy(&mut self, func: &mut Function, analyses: &mut Analyses) {
         analyses.update_loops(func);
         self.start();
-        self.repeated_loads.run(func, &analyses.cfg);
+        if !self.simplify.keeps_accesses {
+            self.repeated_loads.run(func, &analyses.cfg);
+        }
         let has_unreachable = analyses.dominators.cfg_postorder().len() < func.layout.blocks().count();
         // Removing parameters leaves the graph as it is.
         std::mem::swap(&mut self.shape.cfg, &mut analyses.cfg);
