@@ -5,12 +5,9 @@ use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Slot, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 
-/// So many instructions longer a value stays in its register than one met at the same time: if it is filled, if its definition
-/// would have to store it, if that is in the block at hand, if it is in its register all over a loop.
-const FILLED: u32 = 8;
-const SPILLED: u32 = 8;
-const LOCAL: u32 = 32;
-const RESIDENT: u32 = 16;
+/// So many instructions longer a value stays in its register than one met at the same time: if its definition is in the block at
+/// hand, and if it is in its register all over a loop.
+const KEPT: u32 = 64;
 
 /// How a value is computed again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -204,18 +201,16 @@ impl State {
         }
     }
 
-    /// Of the given registers the one whose value the walk met the longest time ago, as it may not be met soon again: unless it
-    /// costs more to bring back.
+    /// Of the given registers the one whose value the walk met the longest time ago, as it may not be met soon again: but for those
+    /// that would have to be filled more than once.
     pub(crate) fn oldest(&self, class: usize, candidates: u64, block: u32) -> Option<Reg> {
         let mut least = u64::MAX;
         for reg in regs(class, candidates) {
             let Some(vreg) = self.owner(reg) else { continue };
             let value = self.value(vreg);
-            let is_filled = !matches!(value.remat, Remat::By(_));
-            // Sums without branches: what these conditions are is hard to predict.
-            let fill = FILLED * u32::from(is_filled) + SPILLED * u32::from(is_filled & !value.is_stored);
-            let place = LOCAL * u32::from(value.block == block) + RESIDENT * u32::from(!value.resident.is_none());
-            least = least.min(u64::from(value.met_at + fill + place) << 8 | reg.number() as u64);
+            // A sum without branches: what these conditions are is hard to predict.
+            let kept = u32::from(value.block == block) + u32::from(!value.resident.is_none());
+            least = least.min(u64::from(value.met_at + KEPT * kept) << 8 | reg.number() as u64);
         }
         (least != u64::MAX).then(|| Reg::new(class, least as u32 & 0xff))
     }

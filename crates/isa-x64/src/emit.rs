@@ -10,7 +10,7 @@ use crate::{atomic_loop, atomic_pair_loop, frame, stack_switch, tls};
 use kingpost_ir::TrapCode;
 use kingpost_mach::lower::invert;
 use kingpost_mach::{
-    AddrKind, Args, Branching, Buffer, EmitContext, FrameLayout, Label, MInst, MachineEdit, Regs, RowId,
+    AddrKind, AddrMode, Args, Branching, Buffer, EmitContext, FrameLayout, Label, MInst, MachineEdit, Regs, RowId,
 };
 use kingpost_regalloc::{PReg, RegClass};
 
@@ -21,16 +21,20 @@ pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer:
     if !recipe.is_single || buffer.is_listed() {
         return false;
     }
-    let place = match (recipe.rm_is, inst.mode.kind()) {
-        (Rm::Reg | Rm::Opcode, AddrKind::None) => Place::default(),
-        (Rm::Mem, AddrKind::Base) => Place::base(regs.from_end(0).enc(), inst.aux as i32),
-        (Rm::Mem, AddrKind::Index) => {
+    let has_memory = inst.mode != AddrMode::NONE;
+    if has_memory != (recipe.rm_is == Rm::Mem) {
+        return false;
+    }
+    let place = match inst.mode.kind() {
+        _ if !has_memory => Place::default(),
+        AddrKind::Base => Place::base(regs.from_end(0).enc(), inst.aux as i32),
+        AddrKind::Index => {
             Place::index(regs.from_end(1).enc(), regs.from_end(0).enc(), inst.mode.shift(), inst.aux as i32)
         }
-        (Rm::Mem, AddrKind::Slot) => Place::in_frame(frame.user_slot(inst.aux)),
-        (Rm::Mem, AddrKind::Incoming) => Place::in_frame(frame.incoming(inst.aux as i32)),
-        (Rm::Mem, AddrKind::Outgoing) => Place::in_frame(frame.outgoing(inst.aux)),
-        _ => return false,
+        AddrKind::Slot => Place::in_frame(frame.user_slot(inst.aux)),
+        AddrKind::Incoming => Place::in_frame(frame.incoming(inst.aux as i32)),
+        AddrKind::Outgoing => Place::in_frame(frame.outgoing(inst.aux)),
+        AddrKind::None | AddrKind::Symbol | AddrKind::Table => return false,
     };
     if let Some(code) = inst.trap() {
         buffer.trap(code);

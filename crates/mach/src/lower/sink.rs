@@ -270,11 +270,15 @@ impl Lower<'_> {
     }
 
     /// The registers of the parameters of a block that have some, or, if `all`, of all that are needed.
+    #[inline]
     pub fn parameters(&mut self, block: Block, all: bool, out: &mut Vec<VReg>) {
         let MachineBlock::Ir(block) = self.cx.order.blocks()[block.as_u32() as usize] else { return };
-        if Some(block) == self.func.layout.entry_block() {
-            return;
+        if !self.func.dfg.block_params(block).is_empty() && Some(block) != self.func.layout.entry_block() {
+            self.parameters_of(block, all, out);
         }
+    }
+
+    fn parameters_of(&mut self, block: kingpost_ir::Block, all: bool, out: &mut Vec<VReg>) {
         let func = self.func;
         for &param in func.dfg.block_params(block) {
             if self.is_needed(param) {
