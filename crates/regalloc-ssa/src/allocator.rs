@@ -58,14 +58,17 @@ impl Allocator for SsaAllocator {
         live.compute(problem, order, constraints)?;
         d.end("liveness", || live.verify(problem, order), |text| live.dump(problem, order, text))?;
 
+        live.release();
         d.begin("coalescing");
         classes.compute(problem, order, constraints, live);
         d.end("coalescing", || classes.verify(problem, order, live), |text| classes.dump(problem, text))?;
         events::coalesced(problem, classes, d);
+        classes.release();
 
         d.begin("spilling");
         let analyses = &spilling::Input { problem, env, order, constraints, live, classes };
         spilling.run(analyses)?;
+        spilling.release();
         let spills = &spilling.plan;
         d.end("spilling", || spills.verify(analyses), |text| spills.dump(analyses, text))?;
 
@@ -73,10 +76,12 @@ impl Allocator for SsaAllocator {
         plan.run(analyses, spills);
         d.end("reload", || plan.verify(analyses), |text| plan.dump(analyses, text))?;
         events::transferred(plan, d);
+        plan.release();
 
         d.begin("register_hints");
         hints.run(analyses, spills);
         d.end("register_hints", || Ok(()), |text| hints.dump(text))?;
+        hints.release();
 
         d.begin("coloring");
         let input = &coloring::Input { problem, env, order, constraints, live, classes, spills, plan, hints };

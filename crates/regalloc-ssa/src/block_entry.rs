@@ -38,8 +38,7 @@ impl Coloring {
         let values = &mut self.map.values[..];
         for entry in entries {
             let value = &mut values[entry.vreg.index()];
-            value.next = entry.next;
-            value.live_at = if entry.next.is_dead() { None.into() } else { index.into() };
+            (value.next, value.live_at) = (entry.next, index.into());
         }
         self.steps += entries.len() as u64;
         self.picker.enter(input, index);
@@ -90,7 +89,9 @@ impl Coloring {
             }
         }
         for &vreg in input.problem.edge_defs(edge) {
-            if self.map.values[vreg.index()].live_at == index.into()
+            let value = &self.map.values[vreg.index()];
+            if value.live_at == index.into()
+                && !value.next.is_dead()
                 && let Some(reg) = self.branch_defs[vreg.index()].as_reg()
             {
                 self.put(vreg, reg);

@@ -19,8 +19,8 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Problem, VReg};
 use kingpost_regalloc_common::affinity::Affinities;
 use kingpost_regalloc_common::congruence::Congruence;
-use kingpost_regalloc_common::order::LinearOrder;
-use kingpost_regalloc_common::point::PointRange;
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use std::fmt::{self, Write};
 
 /// Steps of all merges, per pair that is tried.
@@ -28,6 +28,46 @@ const STEPS_PER_PAIR: usize = 32;
 
 /// Classes with more ranges than this do not grow.
 const MOST_RANGES: usize = 248;
+
+/// So many ranges are sorted by comparison.
+const FEW: usize = 20;
+
+/// The live ranges of one value after another.
+#[derive(Default)]
+struct Ranges {
+    /// Ascending, with their blocks.
+    list: Vec<(BlockIndex, PointRange)>,
+    /// Per block in order, the range at hand in it, if it is a member.
+    by_block: Vec<PointRange>,
+    /// A bit per block. Empty in between.
+    members: Vec<u64>,
+}
+
+impl Ranges {
+    fn find(&mut self, order: &LinearOrder, live: &Liveness, vreg: VReg) {
+        self.list.clear();
+        self.list.extend(live.ranges(order, vreg));
+        let least = self.list.iter().map(|range| range.0).min().unwrap_or_default().index() / 64;
+        let end = self.list.iter().map(|range| range.0).max().unwrap_or_default().index() / 64 + 1;
+        if self.list.len() <= FEW || end - least > self.list.len() {
+            self.list.sort_unstable_by_key(|range| range.0);
+            return;
+        }
+        self.by_block.resize(order.num_blocks().max(self.by_block.len()), PointRange::new(ProgPoint::FIRST, ProgPoint::FIRST));
+        self.members.resize(end.max(self.members.len()), 0);
+        for (block, range) in self.list.drain(..) {
+            self.by_block[block.index()] = range;
+            self.members[block.index() / 64] |= 1 << (block.index() % 64);
+        }
+        for (i, word) in self.members[..end].iter_mut().enumerate().skip(least) {
+            while *word != 0 {
+                let block = 64 * i + word.trailing_zeros() as usize;
+                self.list.push((BlockIndex::new(block), self.by_block[block]));
+                *word &= *word - 1;
+            }
+        }
+    }
+}
 
 /// The classes, and what their search needs.
 #[derive(Default)]
@@ -39,8 +79,7 @@ pub(crate) struct Coalescing {
     congruence: Congruence<PointRange>,
     /// Values that should be in one class, so that no move is needed.
     pairs: Affinities,
-    /// The live ranges of one value.
-    ranges: Vec<PointRange>,
+    ranges: Ranges,
     pub(crate) steps: u64,
 }
 
@@ -81,10 +120,8 @@ impl Coalescing {
         let [x, y] = [a, b].map(|vreg| {
             let root = self.congruence.find(vreg.as_u32());
             if self.congruence.len(root) == 0 {
-                self.ranges.clear();
-                self.ranges.extend(live.ranges(order, vreg));
-                self.ranges.sort_unstable();
-                self.congruence.set(root, self.ranges.iter().copied());
+                self.ranges.find(order, live, vreg);
+                self.congruence.set(root, self.ranges.list.iter().map(|&(_, range)| range));
             }
             root
         });
@@ -93,6 +130,11 @@ impl Coalescing {
             self.classes[root as usize] = self.classes[x as usize].min(self.classes[y as usize]);
             self.merged.extend([x, y].map(VReg::from_u32));
         }
+    }
+
+    /// Frees memory that only a large problem needs, and later phases do not.
+    pub(crate) fn release(&mut self) {
+        self.congruence.release();
     }
 
     /// The value that stands for the class.
@@ -140,7 +182,7 @@ impl Coalescing {
             let alike = data.class == root.class && data.is_ref == root.is_ref;
             let is_far = live.far[vreg.index()];
             check(alike && (class == vreg || !is_far), || format!("rule 2: {vreg} is in the class of {class}"))?;
-            ranges.extend(live.ranges(order, vreg).map(|range| (class, range, vreg)));
+            ranges.extend(live.ranges(order, vreg).map(|(_, range)| (class, range, vreg)));
         }
         ranges.sort_unstable();
         for pair in ranges.windows(2) {

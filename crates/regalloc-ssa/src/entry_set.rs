@@ -12,6 +12,7 @@ use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Edge, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
+use kingpost_regalloc_common::release;
 
 /// Memory for one head after another.
 #[derive(Default)]
@@ -20,13 +21,16 @@ pub(crate) struct Scratch {
     candidates: Vec<EntryCandidate>,
     /// Heads so far, of earlier problems too, so that candidates need not be cleared.
     heads: u32,
+    /// How often the head at hand is reached from blocks visited already.
+    known: u64,
     /// Edges so far.
     edges: u32,
     chosen: [Vec<(f32, VReg)>; 2],
     bare_jump: BareJumpEntries,
 }
 
-/// How a value arrives at a head.
+/// How a value arrives at a head, if it is a parameter or was ever without a register while it is live: any other arrives in
+/// one, and never in memory too.
 #[derive(Clone, Copy, Default)]
 struct EntryCandidate {
     /// How often it arrives in a register at the head `head`.
@@ -55,6 +59,10 @@ struct Arrivals {
 }
 
 impl Scratch {
+    pub(crate) fn release(&mut self) {
+        release(&mut self.candidates);
+    }
+
     pub(crate) fn begin(&mut self, values: usize) {
         if self.heads.max(self.edges) > u32::MAX / 2 {
             (self.heads, self.edges) = (0, 0);
@@ -82,8 +90,7 @@ impl Spilling {
         let values = &mut self.set.values[..];
         for entry in entries {
             let value = &mut values[entry.vreg.index()];
-            value.next = entry.next;
-            value.live_at = if entry.next.is_dead() { None.into() } else { index.into() };
+            (value.next, value.live_at) = (entry.next, index.into());
         }
         self.steps += entries.len() as u64;
         let last = self.last.replace(index);
@@ -126,7 +133,7 @@ impl Spilling {
         for &vreg in problem.edge_defs(edge) {
             let class = problem.class(vreg);
             let value = &mut self.set.values[vreg.index()];
-            if value.live_at != index.into() || value.is_member() {
+            if value.live_at != index.into() || value.next.is_dead() || value.is_member() {
                 continue;
             }
             if input.constraints.begin_in_memory.contains(vreg) {
@@ -149,12 +156,13 @@ impl Spilling {
         chosen.iter_mut().for_each(Vec::clear);
         for entry in input.live.entries(index) {
             let v = entry.vreg.index();
-            if self.set.values[v].live_at != index.into() {
+            if entry.next.is_dead() {
                 continue;
             }
             // Once a value is stored it is for good: edges back into a loop have it stored if those into it have.
-            let is_clean =
-                self.entry.candidates[v].dirty != self.entry.heads && (arrivals.unknown == 0 || self.is_reducible);
+            let is_clean = self.set.values[v].is_spilled
+                && self.entry.candidates[v].dirty != self.entry.heads
+                && (arrivals.unknown == 0 || self.is_reducible);
             self.set.values[v].is_clean = is_clean && !input.live.is_defined_at_head(entry.vreg, index);
             let (benefit, per_distance) = self.benefit(input, entry.vreg, entry.next, index, arrivals);
             if benefit > 0 {
@@ -193,7 +201,8 @@ impl Spilling {
         let head = self.entry.heads;
         let params = problem.params(block);
         for &param in params {
-            self.entry.candidates[param.index()].edge_benefit = 0;
+            let candidate = &mut self.entry.candidates[param.index()];
+            (candidate.head, candidate.in_register, candidate.edge_benefit) = (head, 0, 0);
         }
         for &edge in problem.preds(block) {
             let data = problem.edge(edge);
@@ -210,14 +219,17 @@ impl Spilling {
             };
             self.steps += exit.range().len() as u64;
             self.entry.edges += 1;
-            for (&vreg, &is_clean) in self.plan.pool[exit.range()].iter().zip(&self.plan.pool_clean[exit.range()]) {
+            let values = &self.set.values[..];
+            let exit = self.plan.pool[exit.range()].iter().zip(&self.plan.pool_clean[exit.range()]);
+            for (&vreg, &is_clean) in exit.filter(|(vreg, _)| values[vreg.index()].is_spilled) {
                 let candidate = &mut self.entry.candidates[vreg.index()];
                 candidate.edge = self.entry.edges;
                 candidate.note(head, freq);
                 candidate.dirty = if is_clean { candidate.dirty } else { head };
             }
             for (&param, &arg) in params.iter().zip(problem.edge_args(edge)) {
-                let is_in_register = self.entry.candidates[arg.index()].edge == self.entry.edges;
+                let is_spilled = values[arg.index()].is_spilled;
+                let is_in_register = !is_spilled || self.entry.candidates[arg.index()].edge == self.entry.edges;
                 let candidate = &mut self.entry.candidates[param.index()];
                 if is_in_register {
                     candidate.note(head, freq);
@@ -225,13 +237,18 @@ impl Spilling {
                 candidate.edge_benefit += freq as i64 * saved_on_edge(input, param, arg, is_in_register);
             }
         }
+        self.entry.known = arrivals.total - arrivals.unknown;
         arrivals
     }
 
     /// How often the value arrives at the head in a register.
     fn arrives_in_register(&self, vreg: VReg) -> u64 {
         let candidate = &self.entry.candidates[vreg.index()];
-        if candidate.head == self.entry.heads { candidate.in_register } else { 0 }
+        match candidate.head == self.entry.heads {
+            true => candidate.in_register,
+            false if self.set.values[vreg.index()].is_spilled => 0,
+            false => self.entry.known,
+        }
     }
 
     /// Returns the benefit of having the value in a register at the head, and the benefit per instruction until its next

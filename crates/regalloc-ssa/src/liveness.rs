@@ -30,6 +30,7 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Block, Freq, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
+use kingpost_regalloc_common::release;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
@@ -79,11 +80,12 @@ impl Next {
         Next { freq: self.freq.clamp(1, edge.freq), ..self.behind(edge) }
     }
 
-    /// The nearest of two, as often as either. Is it another than before?
+    /// The nearest of two, as often as either. Returns whether it is less than half as far away as before, or more often.
+    #[inline]
     fn improve(&mut self, other: Next) -> bool {
         let before = *self;
-        *self = Next { distance: self.distance.min(other.distance), freq: self.freq.max(other.freq) };
-        *self != before
+        *self = Next { distance: before.distance.min(other.distance), freq: before.freq.max(other.freq) };
+        self.distance < before.distance / 2 || self.freq > before.freq
     }
 }
 
@@ -173,16 +175,23 @@ impl BareJumpEntries {
     }
 }
 
+/// What the walk knows of a block.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    /// The range of the value at hand, or one of a value before it.
+    range: u32,
+    /// The number of its entries so far.
+    entries: u32,
+}
+
 /// The walk from the uses of one value up to its def, and the ranges found for those before it.
 #[derive(Default)]
 struct Walk {
     /// The ranges of a value are in the order in which its blocks are found, that with the def first. The very first one is
     /// of no value.
     ranges: Vec<BlockRange>,
-    /// Per block in order, the range of the value at hand, or one of a value before it.
-    marks: Vec<u32>,
-    /// Per block in order, the number of its entries.
-    counts: Vec<u32>,
+    /// Per block in order.
+    marks: Vec<Mark>,
     preds: Vec<Source>,
     /// Per block, its edges in.
     pred_spans: Vec<Span>,
@@ -196,8 +205,7 @@ struct Walk {
 
 impl Walk {
     fn begin(&mut self, problem: &Problem, order: &LinearOrder, jumps: &BareJumps) {
-        reset(&mut self.marks, order.num_blocks(), 0);
-        reset(&mut self.counts, order.num_blocks(), 0);
+        reset(&mut self.marks, order.num_blocks(), Mark::default());
         self.ranges.clear();
         let next = Next::DEAD;
         self.ranges.push(BlockRange { block: BlockIndex::FIRST, open: NONE, next, end: ProgPoint::FIRST });
@@ -214,8 +222,8 @@ impl Walk {
     /// Adds a block of the value at hand.
     #[inline]
     fn push(&mut self, range: BlockRange) {
-        self.marks[range.block.index()] = self.ranges.len() as u32;
-        self.counts[range.block.index()] += 1;
+        let mark = &mut self.marks[range.block.index()];
+        *mark = Mark { range: self.ranges.len() as u32, entries: mark.entries + 1 };
         self.ranges.push(range);
     }
 
@@ -223,7 +231,7 @@ impl Walk {
     fn reverse(&mut self, from: usize) {
         self.ranges[from..].reverse();
         for (i, range) in (from..).zip(&self.ranges[from..]) {
-            self.marks[range.block.index()] = i as u32;
+            self.marks[range.block.index()].range = i as u32;
         }
     }
 
@@ -231,10 +239,9 @@ impl Walk {
     #[inline(always)]
     fn approach(&mut self, after: &mut [Next], first: usize, from: BlockIndex, ahead: Next) {
         let mark = &mut self.marks[from.index()];
-        let i = *mark as usize;
+        let i = mark.range as usize;
         if i < first {
-            *mark = self.ranges.len() as u32;
-            self.counts[from.index()] += 1;
+            *mark = Mark { range: self.ranges.len() as u32, entries: mark.entries + 1 };
             self.patience += PATIENCE;
             self.ranges.push(BlockRange { block: from, open: NONE, next: ahead, end: LIVE_OUT });
             return;
@@ -285,6 +292,14 @@ impl Liveness {
         self.sort_entries(problem);
         self.steps += (problem.num_insts() + self.walk.ranges.len()) as u64;
         Ok(())
+    }
+
+    /// Frees memory that only a large problem needs, and later phases do not.
+    pub(crate) fn release(&mut self) {
+        self.uses.release();
+        release(&mut self.walk.marks);
+        release(&mut self.walk.preds);
+        release(&mut self.walk.pred_spans);
     }
 
     /// What is live at the head of a block that is no bare jump, by value; parameters and results of the branch before it as
@@ -358,18 +373,28 @@ impl Liveness {
         self.defs[vreg.index()].point != ProgPoint::OPEN
     }
 
-    /// The live ranges of a value that is not far, in no order: one per block. What is live where a block ends is so in the
+    /// The live ranges of a value that is not far, in no order: one per block, with that. What is live where a block ends is so in the
     /// bare jumps that follow it in the order, in which no value is defined: values that are both live in one of those are
     /// so where its predecessor ends.
-    pub(crate) fn ranges(&self, order: &LinearOrder, vreg: VReg) -> impl Iterator<Item = PointRange> {
+    pub(crate) fn ranges(&self, order: &LinearOrder, vreg: VReg) -> impl Iterator<Item = (BlockIndex, PointRange)> {
         let Def { block, point, end, .. } = self.defs[vreg.index()];
         let stop = |block: BlockIndex| self.jumps.stops[block.index()];
-        let own = Some(PointRange::new(point, end.min(stop(block))));
+        let own = Some((block, PointRange::new(point, end.min(stop(block)))));
         let ranges = self.walk.ranges[self.ranges_of[vreg.index()].range()].iter();
-        let ranges = ranges
-            .map(move |range| PointRange::new(order.block(range.block).start(), range.end.min(stop(range.block))));
+        let ranges = ranges.map(move |range| {
+            let points = PointRange::new(order.block(range.block).start(), range.end.min(stop(range.block)));
+            (range.block, points)
+        });
         // A value defined at a head has an entry there.
-        own.filter(|range| !range.from.is_before()).into_iter().chain(ranges)
+        own.filter(|_| !point.is_before()).into_iter().chain(ranges)
+    }
+
+    /// The hull of the live ranges of a value that is not far. It begins with the definition, which comes before all uses.
+    pub(crate) fn hull(&self, vreg: VReg) -> PointRange {
+        let Def { block, point, end, .. } = self.defs[vreg.index()];
+        let ranges = self.walk.ranges[self.ranges_of[vreg.index()].range()].iter();
+        let (block, end) = ranges.fold((block, end), |last, range| last.max((range.block, range.end)));
+        PointRange::new(point, end.min(self.jumps.stops[block.index()]).max(point))
     }
 
     /// Is the value, which has an entry at the block, a parameter or a result of the branch before?
@@ -474,7 +499,7 @@ impl Liveness {
         }
         self.defs[v].end = def.end;
         // A value defined at a head has an entry there.
-        self.walk.counts[def.block.index()] -= u32::from(!is_at_head);
+        self.walk.marks[def.block.index()].entries -= u32::from(!is_at_head);
         let start = first as u32 + u32::from(!is_at_head);
         self.ranges_of[v] = Span { start, end: self.walk.ranges.len() as u32 };
     }
@@ -485,7 +510,7 @@ impl Liveness {
         let Span { start, end } = self.ranges_of[v];
         let first = start - u32::from(!self.defs[v].point.is_before());
         for i in first..end {
-            self.walk.marks[self.walk.ranges[i as usize].block.index()] = i;
+            self.walk.marks[self.walk.ranges[i as usize].block.index()].range = i;
         }
         self.steps += u64::from(end - first);
         self.walk.passed = self.walk.ranges.len();
@@ -512,12 +537,12 @@ impl Liveness {
 
     /// Entries by block and, within one, by value.
     fn sort_entries(&mut self, problem: &Problem) {
-        let (ranges, counts) = (&self.walk.ranges[..], &self.walk.counts[..]);
+        let ranges = &self.walk.ranges[..];
         self.spans.clear();
         let mut len = 0;
-        for &count in counts {
+        for mark in &self.walk.marks {
             self.spans.push(Span { start: len, end: len });
-            len += count;
+            len += mark.entries;
         }
         // The list does not shrink before it is filled, so that it is not written twice.
         let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: ProgPoint::FIRST };

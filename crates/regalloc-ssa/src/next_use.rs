@@ -13,6 +13,7 @@ use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Constraint, InstFlags, Operand, Pos, Problem, Shape, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
+use kingpost_regalloc_common::release;
 
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -105,6 +106,14 @@ impl Uses {
         reset(&mut self.seen, values, Seen::new(None));
     }
 
+    pub(crate) fn release(&mut self) {
+        release(&mut self.chains);
+        release(&mut self.all);
+        release(&mut self.passes);
+        release(&mut self.defs);
+        release(&mut self.seen);
+    }
+
     /// The value as far as the block has been read.
     #[inline]
     fn seen(&mut self, vreg: VReg, block: BlockIndex) -> &mut Seen {
@@ -182,8 +191,8 @@ impl Liveness {
             let operands = &problem.all_operands()[step.operands.clone()];
             let result = if step.flags.has(InstFlags::BRANCH) { NONE } else { result(operands) };
             let at = At { position, distance, block: index, here, result };
-            for (i, &operand) in step.operands.clone().zip(operands).rev() {
-                self.operand(problem, operand, i, at, constraints);
+            for (i, &operand) in operands.iter().enumerate().rev() {
+                self.operand(problem, operand, step.operands.start + i, at, constraints);
             }
             if step.shape > Shape::Plain || !matches!(step.flags, InstFlags::NONE | InstFlags::BRANCH) {
                 constraints.instruction(problem, &step, index, position, distance);

@@ -17,6 +17,7 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{PReg, PRegSet, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::point::ProgPoint;
+use kingpost_regalloc_common::release;
 use std::fmt::{self, Write};
 
 const NONE: u8 = u8::MAX;
@@ -128,6 +129,15 @@ impl RegisterHints {
                 self.hints[vreg.index()] = self.hints[input.classes.class(vreg).index()];
             }
         }
+    }
+
+    /// Frees memory that only a large problem needs, and later phases do not.
+    pub(crate) fn release(&mut self) {
+        release(&mut self.numbers);
+        release(&mut self.groups);
+        release(&mut self.members);
+        release(&mut self.taken);
+        release(&mut self.order);
     }
 
     /// The hint of the class of a value.

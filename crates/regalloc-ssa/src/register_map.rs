@@ -13,7 +13,7 @@ use kingpost_regalloc_common::order::BlockIndex;
 pub(crate) struct Value {
     /// While it is live, its next use, counted from the head of the block at hand.
     pub(crate) next: Next,
-    /// The last block at whose head it was found live.
+    /// The last block at whose head it was found live, or begins.
     pub(crate) live_at: PackedOption<BlockIndex>,
     /// One plus the number of the instruction that evicts it after reading it.
     pub(crate) evicted_after: u32,

@@ -18,7 +18,7 @@ pub(crate) struct Value {
     /// How often it may still leave registers while memory does not have it, before one store at its definition costs no
     /// more than those.
     pub(crate) stores_left: u32,
-    /// The last block at whose head it was found live.
+    /// The last block at whose head it was found live, or begins.
     pub(crate) live_at: PackedOption<BlockIndex>,
     /// Number of the last instruction under high pressure that reads it.
     pub(crate) read_by: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Value {
     pub(crate) is_deferrable: bool,
     /// Is it computed where it is used, and not where it is defined?
     pub(crate) is_deferred: bool,
-    /// Is it in memory, or rematerialised, anywhere?
+    /// Is it in memory, or rematerialised, anywhere? If not, it is in a register wherever it is live.
     pub(crate) is_spilled: bool,
     /// Does memory have it, on all paths to here?
     pub(crate) is_clean: bool,
@@ -58,7 +58,7 @@ impl Value {
             is_remat,
             is_deferrable: is_remat && !input.constraints.labelled[v],
             is_deferred: false,
-            is_spilled: false,
+            is_spilled: input.live.far[v],
             is_clean: false,
         }
     }

@@ -23,6 +23,7 @@ use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Block, Constraint, Edge, Inst, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
+use kingpost_regalloc_common::release;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
@@ -78,6 +79,11 @@ impl ReloadPlan {
                 }
             }
         }
+    }
+
+    /// Frees memory that only a large problem needs, and later phases do not.
+    pub(crate) fn release(&mut self) {
+        release(&mut self.met);
     }
 
     /// The transfers on an edge into a joined block.

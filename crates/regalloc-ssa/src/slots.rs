@@ -125,8 +125,8 @@ fn add_value(input: &Input, vreg: VReg, lifetime: &mut PointRange) {
         *lifetime = EVERYWHERE;
         return;
     }
-    live.ranges(input.order, vreg).for_each(|range| widen(lifetime, range));
-    lifetime.from = lifetime.from.min(live.defs[vreg.index()].point.prev());
+    let PointRange { from, to } = live.hull(vreg);
+    widen(lifetime, PointRange::new(from.prev(), to));
     let block = live.defs[vreg.index()].block;
     if live.is_defined_at_head(vreg, block) {
         for &edge in input.problem.preds(input.order.block(block).block) {

@@ -42,6 +42,36 @@ impl Spilling {
     /// this is one.
     #[inline(always)]
     pub(crate) fn serve_settled(&mut self, input: &Input, step: &Step, now: At) -> bool {
+        if !self.set.has_room(step.operands.len(), self.saved.settled) {
+            return self.serve_counted(input, step, now);
+        }
+        let operands = &input.problem.all_operands()[step.operands.clone()];
+        for (i, (operand, &next)) in operands.iter().zip(&input.live.after[step.operands.clone()]).enumerate() {
+            let value = &mut self.set.values[operand.vreg().index()];
+            value.next = next;
+            if operand.is_use() {
+                if !value.is_member() {
+                    value.is_spilled = true;
+                    if !needs_register(input.constraints, operands, i) {
+                        continue;
+                    }
+                    self.reload(operand.vreg(), now);
+                }
+                if next.is_dead() {
+                    self.set.remove(operand.vreg());
+                }
+            } else if value.is_deferrable && next.freq <= now.here {
+                (value.is_deferred, value.is_spilled) = (true, true);
+            } else if !next.is_dead() {
+                self.set.add(operand.vreg(), false);
+            }
+        }
+        true
+    }
+
+    /// As [`Spilling::serve_settled`] where values may not fit, so that they are counted first.
+    #[inline(never)]
+    fn serve_counted(&mut self, input: &Input, step: &Step, now: At) -> bool {
         let operands = &input.problem.all_operands()[step.operands.clone()];
         let after = &input.live.after[step.operands.clone()];
         let (mut needed, mut is_missing) = (self.set.counts(), false);
@@ -183,7 +213,9 @@ impl Spilling {
         }
         for (operand, next) in operands.iter().zip(after) {
             let v = operand.vreg().index();
-            if operand.is_def() && !next.is_dead() && operand.constraint() != Constraint::Stack {
+            if operand.constraint() == Constraint::Stack {
+                self.set.values[v].is_spilled |= operand.is_def();
+            } else if operand.is_def() && !next.is_dead() {
                 if self.scratch.begins_in_memory.contains(&operand.vreg()) {
                     (self.set.values[v].is_clean, self.set.values[v].is_spilled) = (true, true);
                     continue;
@@ -490,6 +522,7 @@ impl Spilling {
         let others: Vec<_> = transfers.drain(start..).filter(|transfer| transfer.1 != vreg).collect();
         transfers.extend(others);
         let is_remat = self.set.values[vreg.index()].is_remat;
+        self.set.values[vreg.index()].is_spilled = true;
         let is_stored = !is_remat && (self.note_in_memory(vreg, u64::from(now.here)) || was_stored);
         // Its register is free for values that are reloaded.
         let first = [(is_stored, Transfer::Store), (!is_reloaded, Transfer::Evict), (is_remat, Transfer::Compute)];

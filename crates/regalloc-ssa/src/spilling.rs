@@ -28,6 +28,7 @@ use crate::spill_plan::{Placement, SpillPlan, Transfer};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, MachineEnv, Problem, Shape, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc_common::release;
 
 /// What spilling reads.
 pub(crate) struct Input<'a> {
@@ -84,6 +85,12 @@ impl Spilling {
         self.set.empty();
         self.place_stores(input);
         Ok(())
+    }
+
+    /// Frees memory that only a large problem needs, and later phases do not.
+    pub(crate) fn release(&mut self) {
+        release(&mut self.set.values);
+        self.entry.release();
     }
 
     fn begin(&mut self, input: &Input) {
