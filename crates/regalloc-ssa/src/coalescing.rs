@@ -53,7 +53,8 @@ impl Ranges {
             self.list.sort_unstable_by_key(|range| range.0);
             return;
         }
-        self.by_block.resize(order.num_blocks().max(self.by_block.len()), PointRange::new(ProgPoint::FIRST, ProgPoint::FIRST));
+        self.by_block
+            .resize(order.num_blocks().max(self.by_block.len()), PointRange::new(ProgPoint::FIRST, ProgPoint::FIRST));
         self.members.resize(end.max(self.members.len()), 0);
         for (block, range) in self.list.drain(..) {
             self.by_block[block.index()] = range;
