@@ -264,10 +264,13 @@ pub(crate) fn sides(
     if rule.effect().is_some() && terms.sort(source) != terms.sort(target) {
         return Err(RuleError::new(ErrorKind::Type, rule.target.at, "accesses of different sizes"));
     }
-    if let [(_, source), (_, target)] = accesses[..]
-        && source != target
-    {
-        return Err(RuleError::new(ErrorKind::Type, rule.target.at, "accesses of lanes of different sizes"));
+    if let [(source, lanes), (target, target_lanes)] = accesses[..] {
+        if lanes != target_lanes {
+            return Err(RuleError::new(ErrorKind::Type, rule.target.at, "accesses of lanes of different sizes"));
+        }
+        if terms.sort(source) != terms.sort(target) {
+            return Err(RuleError::new(ErrorKind::Type, rule.target.at, "addresses of different types"));
+        }
     }
     for choice in &open {
         let fits = choice.fits(terms);

@@ -41,6 +41,7 @@ fn wrong_rules_are_refused() {
         ("wrong: trap", "rule r : trapz(icmp ne (x, 0)) => trapnz(x)"),
         ("wrong: value", "rule r : istore8(band(x, C), p) => istore8(x, p) where C & 127 == 127"),
         ("error: type", "rule r : istore8(uextend(x: i16), p) => store(x, p)"),
+        ("error: type", "rule r : istore16(x: i32, p: i64) => istore16(p, x)"),
         ("wrong: value", "rule r : uload8(p) => sload8(p)"),
         ("wrong: value", "rule r : store(x, iadd(p, C), O) => store(x, p, O - C)"),
         ("wrong: value", "rule r : store(x, p) => store(p, x)"),
