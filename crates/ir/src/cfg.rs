@@ -57,13 +57,14 @@ impl ControlFlowGraph {
         self.exits.resize(blocks, Exit::default());
         self.succs.clear();
         self.pred_starts.clear();
-        self.pred_starts.resize(blocks + 1, 0);
+        // One more, so that while filling the start of `b`'s part can be one further on.
+        self.pred_starts.resize(blocks + 2, 0);
         for block in func.layout.blocks() {
             let Some(inst) = func.layout.last_inst(block) else { continue };
             let start = self.succs.len() as u32;
             for call in func.dfg.branch_destinations(inst) {
                 self.succs.push(call.block);
-                self.pred_starts[call.block.index() + 1] += 1;
+                self.pred_starts[call.block.index() + 2] += 1;
             }
             self.exits[block.index()] = Exit { terminator: inst.into(), start, end: self.succs.len() as u32 };
         }
@@ -79,20 +80,15 @@ impl ControlFlowGraph {
         let nowhere = Predecessor { block: Block::new(0), inst: Inst::new(0), edge: 0 };
         self.preds.clear();
         self.preds.resize(self.succs.len(), nowhere);
-        // While filling, `pred_starts[b]` is where the next predecessor of `b` goes.
+        // While filling, `pred_starts[b + 1]` is where the next predecessor of `b` goes; then, the end of its part.
         for block in func.layout.blocks() {
             let Exit { terminator, start, end } = self.exits[block.index()];
             let Some(inst) = terminator.expand() else { continue };
             for (edge, succ) in self.succs[start as usize..end as usize].iter().enumerate() {
-                let next = &mut self.pred_starts[succ.index()];
+                let next = &mut self.pred_starts[succ.index() + 1];
                 self.preds[*next as usize] = Predecessor { block, inst, edge: edge as u32 };
                 *next += 1;
             }
-        }
-        // Now it is the end of `b`'s part, which is the start of the next one's.
-        self.pred_starts.rotate_right(1);
-        if let Some(first) = self.pred_starts.first_mut() {
-            *first = 0;
         }
     }
 

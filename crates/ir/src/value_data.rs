@@ -76,6 +76,12 @@ impl ValueData {
         (self.0 >> KIND_SHIFT == ALIAS).then_some(Value(self.0 as u32))
     }
 
+    /// The value it is an alias of, or `own`. Which of the two it is cannot be predicted.
+    #[inline]
+    pub(crate) fn resolved(self, own: Value) -> Value {
+        std::hint::select_unpredictable(self.0 >> KIND_SHIFT == ALIAS, Value(self.0 as u32), own)
+    }
+
     /// The instruction whose first result the value is.
     #[inline]
     pub(crate) fn first_result_of(self) -> Option<Inst> {

@@ -15,7 +15,6 @@ pub use values::AliasCycle;
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap};
-use smallvec::SmallVec;
 
 use crate::condcodes::{FloatCC, IntCC};
 use crate::constants::ConstantPool;
@@ -300,11 +299,16 @@ impl DataFlowGraph {
 
     /// Takes all results from an instruction; the values become undefined.
     pub fn clear_results(&mut self, inst: Inst) {
-        let results: SmallVec<[Value; 4]> = self.inst_results(inst).into();
-        for value in results {
-            self.values[value] = ValueData::undefined();
+        let InstResults { len, first } = std::mem::replace(&mut self.results[inst], NO_RESULTS);
+        match len {
+            0 => {}
+            1 => self.values[first] = ValueData::undefined(),
+            len => {
+                for &value in self.value_lists.get(List::from_words(first.0, len)) {
+                    self.values[value] = ValueData::undefined();
+                }
+            }
         }
-        self.results[inst] = NO_RESULTS;
     }
 
     /// Appends the results that the opcode or the called signature has. `ctrl` is the

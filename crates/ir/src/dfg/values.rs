@@ -127,12 +127,7 @@ impl DataFlowGraph {
     /// pools of their own, which are walked whole: what lists left behind there is never read.
     fn replace_aliases(&mut self) {
         let values = &self.values;
-        // Few values are aliases: the others are not written back.
-        let replace = |value: &mut Value| {
-            if let Some(root) = values[*value].alias_target() {
-                *value = root;
-            }
-        };
+        let replace = |value: &mut Value| *value = values[*value].resolved(*value);
         for data in self.insts.values_mut() {
             let list = args_list(data);
             let args = match data.words.get_mut(..INLINE_ARGS[data.opcode as usize].into()) {
@@ -142,10 +137,8 @@ impl DataFlowGraph {
             args.iter_mut().for_each(replace);
         }
         for arg in self.block_args.items_mut() {
-            if let BlockArgKind::Value(value) = arg.kind()
-                && let Some(root) = values[value].alias_target()
-            {
-                *arg = root.into();
+            if let BlockArgKind::Value(value) = arg.kind() {
+                *arg = values[value].resolved(value).into();
             }
         }
         for item in self.exception_items.items_mut() {

@@ -7,7 +7,7 @@ use super::memory::{load_place_row, store_place_row};
 use super::symbol::global_base;
 use super::width::extend_for_abi;
 use super::{Address, Lower, Lowered};
-use crate::abi::{AbiArg, AbiPart, AbiPlace};
+use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
 use crate::error::LowerError;
 use crate::row::RowId;
 use crate::settings::ProbestackStrategy;
@@ -46,7 +46,7 @@ pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
         cx.use_reg(context);
     }
     let mut incoming = Incoming::default();
-    incoming.collect(cx)?;
+    incoming.collect(cx, &abi)?;
     // What probing writes matters only to functions that preserve everything: nothing is live yet.
     let probe_writes = if probes && preserves_all { M::PROBE_CLOBBERS } else { PRegSet::EMPTY };
     if !incoming.operands.is_empty() || !probe_writes.is_empty() {
@@ -56,7 +56,7 @@ pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
         };
         cx.emit_with(M::ROWS.entry, &[], None, &incoming.operands, clobbers);
     }
-    for (def, row, address) in incoming.loads {
+    for &(def, row, address) in &incoming.loads {
         cx.emit_mem(row, &[def], address);
     }
     match checked {
@@ -74,8 +74,7 @@ struct Incoming {
 }
 
 impl Incoming {
-    fn collect<'f, M: Machine<'f>>(&mut self, cx: &mut M) -> Lowered {
-        let abi = Arc::clone(&cx.abi);
+    fn collect<'f, M: Machine<'f>>(&mut self, cx: &mut M, abi: &AbiSignature) -> Lowered {
         if let (Some(part), Some(def)) = (&abi.return_area, cx.used_return_area())
             && let AbiPlace::Reg(reg) = part.place
         {

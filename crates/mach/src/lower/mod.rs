@@ -40,7 +40,7 @@
 
 use crate::abi::AbiSignature;
 use crate::abi_cache::AbiCache;
-use crate::block_order::{BlockOrder, MachineBlock, destinations};
+use crate::block_order::{BlockOrder, MachineBlock};
 use crate::code::Code;
 use crate::compiled::KeyedSlot;
 use crate::edge_widths::EdgeWidths;
@@ -385,7 +385,7 @@ impl Lower<'_> {
             self.locate(terminator);
             match self.hands_over {
                 true => self.hand_edges(block, terminator, machine),
-                false => self.record_edges(block, machine),
+                false => self.record_edges(block, terminator, machine),
             }
             self.isa.lower(self, terminator).map_err(Refusal::of(terminator))?;
             self.cx.edge_results.clear();
@@ -433,10 +433,10 @@ impl Lower<'_> {
     }
 
     /// Notes the edges out of `block`, whose arguments are needed then.
-    fn record_edges(&mut self, block: IrBlock, machine: Block) {
+    fn record_edges(&mut self, block: IrBlock, terminator: Inst, machine: Block) {
         let func = self.func;
-        let dests = destinations(func, block);
-        let table = func.layout.last_inst(block).and_then(|last| func.dfg.inst_exception_table(last));
+        let dests = func.dfg.branch_destinations(terminator);
+        let table = func.dfg.inst_exception_table(terminator);
         let table = table.map(|table| func.dfg.exception_table(table));
         let throws = table.is_some_and(|table| !table.handlers.is_empty());
         let mut args = std::mem::take(&mut self.cx.edge_args);
