@@ -27,7 +27,7 @@ use std::fmt::{self, Write};
 const STEPS_PER_PAIR: usize = 32;
 
 /// Classes with more ranges than this do not grow.
-const MOST_RANGES: usize = 248;
+const MOST_RANGES: usize = 224;
 
 /// So many ranges are sorted by comparison.
 const FEW: usize = 20;

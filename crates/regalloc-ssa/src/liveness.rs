@@ -18,7 +18,8 @@
 //! As there may be as many entries as blocks times values, the walks share a budget. Values met after it is used up are
 //! *far*: between blocks they are in memory, and have no entries but at their own definition.
 //!
-//! 1. Each block has an entry for each value live at its head that is not far, and no other but for those defined there.
+//! 1. Each block but bare jumps has an entry for each value live at its head that is not far, and no other but for those
+//!    defined there.
 //!
 //! Cost: linear in operands and entries; of the entries there are at most [`ENTRIES_PER_ITEM`] per instruction and block.
 
@@ -310,6 +311,7 @@ impl Liveness {
 
     /// As [`Liveness::entries`], of a bare jump as well: what is live at its head is what is at that of its successor, and
     /// what it passes.
+    #[inline]
     pub(crate) fn all_entries<'a>(
         &'a self,
         problem: &Problem,
@@ -317,9 +319,15 @@ impl Liveness {
         index: BlockIndex,
         found: &'a mut BareJumpEntries,
     ) -> &'a [Entry] {
-        if !self.jumps.are[index.index()] {
-            return self.entries(index);
+        if self.jumps.are[index.index()] {
+            self.find_entries(problem, order, index, found);
+            return &found.entries;
         }
+        self.entries(index)
+    }
+
+    #[cold]
+    fn find_entries(&self, problem: &Problem, order: &LinearOrder, index: BlockIndex, found: &mut BareJumpEntries) {
         let edge = problem.succs(order.block(index).block)[0];
         let to = order.index(problem.edge(edge).to);
         let distance = EdgeDistance::new(problem, edge);
@@ -339,7 +347,6 @@ impl Liveness {
                 found.add(Entry { vreg: arg, next, end: LIVE_OUT });
             }
         }
-        &found.entries
     }
 
     /// The entry of one value at a block that is no bare jump.
