@@ -7,7 +7,7 @@ use crate::state::{Remat, State};
 use cranelift_entity::EntityRef;
 use kingpost_mach::lower::{Edges, Record, Sink};
 use kingpost_mach::{
-    Code, FlagsEffect, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, PlainOperands, RowKind, Step, Steps,
+    Code, FlagsEffect, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, PlainOperands, Regs, RowKind, Step, Steps,
 };
 use kingpost_regalloc::{
     Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, ParallelMoves,
@@ -291,11 +291,8 @@ impl Fused {
         if let (Some(slot), Some(twin)) = (slot, row.twin) {
             placed.read_slot(slot, twin);
         }
-        for &reg in regs {
-            if slot.is_none() || !reg.is_none() {
-                placed.regs.push(self.registers.preg(reg));
-            }
-        }
+        let in_registers = regs.iter().filter(|reg| !reg.is_none());
+        placed.regs = Regs::of_few(in_registers.map(|&reg| self.registers.preg(reg)));
         self.push(Step::Inst(placed));
     }
 
@@ -346,6 +343,7 @@ impl Fused {
     }
 
     /// What an edit is to be encoded as.
+    #[inline]
     pub(crate) fn step(&mut self, kind: EditKind, flags_are_dead: bool) -> Step {
         let mut touch = |preg| {
             let reg = self.registers.reg(preg);

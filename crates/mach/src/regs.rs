@@ -18,19 +18,30 @@ impl Regs {
     /// These registers, the first seven if there are more.
     #[inline]
     pub fn of(regs: &[PReg]) -> Regs {
-        let regs = &regs[..regs.len().min(Regs::MAX)];
-        Regs::counted(regs.iter().rev().fold(0, |word, reg| word << 8 | reg.index() as u64), regs.len())
+        Regs::of_few(regs.iter().copied().take(Regs::MAX))
+    }
+
+    /// These registers, no more than seven.
+    #[inline]
+    pub fn of_few(regs: impl Iterator<Item = PReg>) -> Regs {
+        Regs::of_indices(regs.map(|reg| reg.index() as u64))
     }
 
     /// The registers that these places are, no more than seven.
     #[inline]
     pub(crate) fn of_locs(locs: &[Loc]) -> Regs {
-        Regs::counted(locs.iter().rev().fold(0, |word, loc| word << 8 | u64::from(loc.reg_index())), locs.len())
+        Regs::of_indices(locs.iter().map(|loc| loc.reg_index().into()))
     }
 
     #[inline]
-    fn counted(word: u64, len: usize) -> Regs {
-        Regs(word | (len as u64) << LEN_AT)
+    fn of_indices(indices: impl Iterator<Item = u64>) -> Regs {
+        let (mut word, mut at) = (0, 0);
+        for index in indices {
+            debug_assert!(at < LEN_AT as u64, "there is room for seven");
+            word |= index << at;
+            at += 8;
+        }
+        Regs(word | at << (LEN_AT - 3))
     }
 
     /// Adds a register. False if there is no room.
