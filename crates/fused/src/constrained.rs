@@ -11,7 +11,7 @@
 //! from their slot. Before it, operands get copies of values that keep other registers.
 
 use crate::state::Value;
-use crate::walk::{Fused, Locs, Selected};
+use crate::walk::{Fused, Locs, Selected, masks};
 use kingpost_mach::Lower;
 use kingpost_regalloc::{
     AllocError, Clobbers, Constraint, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, RegClass, VReg,
@@ -63,6 +63,11 @@ impl Taken {
         !(early | late)
     }
 
+    /// Those taken at any point.
+    fn all(&self) -> Masks {
+        [0, 1].map(|class| self.0[0][class] | self.0[1][class])
+    }
+
     #[inline]
     fn take(&mut self, points: Points, reg: Reg) {
         for (point, is_needed) in [points.early(), points.late()].into_iter().enumerate() {
@@ -101,30 +106,30 @@ impl Fused {
             self.meet(lower, operand.vreg());
         }
         let mut regs: SmallVec<[Reg; 16]> = SmallVec::from_elem(Reg::NONE, selected.operands.len());
-        if !self.choose(selected, &mut regs) && self.find_match(lower, selected, &mut regs).is_err() {
-            self.refuse("an instruction whose operands find no registers");
-            return None;
-        }
-        let mut taken = Masks::default();
+        let taken = match self.choose(selected, &mut regs) {
+            Some(taken) => taken,
+            None if self.find_match(lower, selected, &mut regs).is_ok() => masks(&regs),
+            None => {
+                self.refuse("an instruction whose operands find no registers");
+                return None;
+            }
+        };
         for (k, operand) in selected.operands.iter().enumerate() {
             if let Some(tied) = operand.reused() {
                 regs[k] = regs[usize::from(tied)];
             }
-            if !regs[k].is_none() {
-                taken[regs[k].class()] |= regs[k].bit();
-                self.state.touch(regs[k]);
-            }
         }
         let clobbered = *self.registers.clobbered(selected.clobbers);
-        for class in 0..2 {
-            self.state.used[class] |= clobbered.lost[class];
-            self.state.recent[class] |= clobbered.any(class);
+        for (class, &taken) in taken.iter().enumerate() {
+            self.state.used[class] |= taken | clobbered.lost[class];
+            self.state.recent[class] |= taken | clobbered.any(class);
         }
         Some(Placement { regs, touched: Touched { taken, clobbered } })
     }
 
-    /// Each operand takes the best register left, those without a choice first. False if none is left for one of them.
-    fn choose(&self, selected: &Selected, regs: &mut [Reg]) -> bool {
+    /// Each operand takes the best register left, those without a choice first. Returns all of these; none if none is left for one
+    /// of them.
+    fn choose(&self, selected: &Selected, regs: &mut [Reg]) -> Option<Masks> {
         let operands = &selected.operands;
         let clobbered = self.registers.clobbered(selected.clobbers);
         let has_ties = operands.iter().any(|operand| operand.reused().is_some());
@@ -139,13 +144,13 @@ impl Fused {
             let (value, reg) = (self.state.value(operand.vreg()), self.registers.reg(preg));
             let points = Points::of(operand, tied(k).is_some());
             if !reg.is_one_of(value.class(), taken.left(points, value, clobbered)) {
-                return false;
+                return None;
             }
             taken.take(points, reg);
             regs[k] = reg;
         }
         if !has_others {
-            return true;
+            return Some(taken.all());
         }
         for (k, &operand) in operands.iter().enumerate() {
             if operand.fixed_reg().is_some() || operand.reused().is_some() {
@@ -164,12 +169,12 @@ impl Fused {
             let reg = match known.or(Some(value.hint).filter(|hint| is_left(hint, free))) {
                 Some(reg) => reg,
                 None if free != 0 => Reg::new(class, free.trailing_zeros()),
-                None => return false,
+                None => return None,
             };
             taken.take(points, reg);
             regs[k] = reg;
         }
-        true
+        Some(taken.all())
     }
 
     fn find_match(&mut self, lower: &Lower<'_>, selected: &Selected, regs: &mut [Reg]) -> Result<(), AllocError> {

@@ -560,7 +560,7 @@ impl Fused {
 
 /// The registers as sets.
 #[inline]
-fn masks(regs: &[Reg]) -> Masks {
+pub(crate) fn masks(regs: &[Reg]) -> Masks {
     let mut masks = [0; 2];
     for reg in regs.iter().filter(|reg| !reg.is_none()) {
         masks[reg.class()] |= reg.bit();

@@ -24,24 +24,24 @@ impl Regs {
     /// These registers, no more than seven.
     #[inline]
     pub fn of_few(regs: impl Iterator<Item = PReg>) -> Regs {
-        Regs::of_indices(regs.map(|reg| reg.index() as u64))
+        let (mut word, mut at) = (0, 0);
+        for reg in regs {
+            debug_assert!(at < LEN_AT, "there is room for seven");
+            word |= (reg.index() as u64) << at;
+            at += 8;
+        }
+        Regs::counted(word, at / 8)
     }
 
     /// The registers that these places are, no more than seven.
     #[inline]
     pub(crate) fn of_locs(locs: &[Loc]) -> Regs {
-        Regs::of_indices(locs.iter().map(|loc| loc.reg_index().into()))
+        Regs::counted(locs.iter().rev().fold(0, |word, loc| word << 8 | u64::from(loc.reg_index())), locs.len())
     }
 
     #[inline]
-    fn of_indices(indices: impl Iterator<Item = u64>) -> Regs {
-        let (mut word, mut at) = (0, 0);
-        for index in indices {
-            debug_assert!(at < LEN_AT as u64, "there is room for seven");
-            word |= index << at;
-            at += 8;
-        }
-        Regs(word | at << (LEN_AT - 3))
+    fn counted(word: u64, len: usize) -> Regs {
+        Regs(word | (len as u64) << LEN_AT)
     }
 
     /// Adds a register. False if there is no room.
