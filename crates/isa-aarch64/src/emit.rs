@@ -3,6 +3,7 @@
 use crate::branches::{A64Branches, ADR, form};
 use crate::encode::{at_base, at_index, encode, put, single_word, word};
 use crate::encoding::{MemField, Special};
+use crate::immediates::least_constant;
 use crate::regs::{CC_EQ, CC_LO, CC_LS, X16};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, atomic_pair_loop, frame, pairs, stack_switch, tls};
@@ -19,8 +20,12 @@ const TRAP_IMM: i64 = 0xc11f;
 #[inline(always)]
 pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool {
     let encoding = &ENCODINGS[usize::from(inst.row.0)];
-    if !encoding.is_single() || buffer.is_listed() {
+    if buffer.is_listed() {
         return false;
+    }
+    if !encoding.is_single() {
+        let Special::Constant(bits) = encoding.special else { return false };
+        return least_constant_direct(encoding.imm_of(inst) as u64, bits.into(), regs, buffer);
     }
     let word = word(encoding, regs, encoding.imm_of(inst));
     let disp = i64::from(inst.aux as i32);
@@ -35,6 +40,14 @@ pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer:
     };
     let Some(word) = word else { return false };
     put(word, inst.trap(), buffer);
+    true
+}
+
+/// As [`emit_direct`], of a constant.
+fn least_constant_direct(value: u64, bits: u32, regs: Regs, buffer: &mut Buffer) -> bool {
+    let Some(field) = least_constant(value, bits) else { return false };
+    let encoding = &ENCODINGS[usize::from(rows::MOVZ_RI.of(bits).0)];
+    put(word(encoding, regs, field.into()), None, buffer);
     true
 }
 

@@ -141,6 +141,13 @@ pub enum Step {
     Pattern(i32),
 }
 
+/// Of `movz`: the constant of `bits` bits, 32 or 64, if it is one of the least, as most are. [`constant`] finds the same.
+#[inline]
+pub fn least_constant(value: u64, bits: u32) -> Option<i32> {
+    let value = if bits == 32 { value & 0xffff_ffff } else { value };
+    (value <= 0xffff).then_some(value as i32)
+}
+
 /// The shortest way to make the constant of `bits` bits, 32 or 64: a bit pattern, or one move and others that keep the
 /// rest. On 32 bits the upper half of `value` does not matter.
 pub fn constant(value: u64, bits: u32) -> SmallVec<[Step; 4]> {
@@ -310,6 +317,10 @@ mod tests {
         for value in (0..64).flat_map(|bit| [1u64 << bit, !(1 << bit), (1 << bit) - 1, 0x8001 << bit]) {
             assert_eq!(run(&constant(value, 64), 64), value);
             assert_eq!(run(&constant(value, 32), 32), value & 0xffff_ffff);
+            for bits in [32, 64] {
+                let least = least_constant(value, bits).map(Step::Zero);
+                assert!(least.is_none() || constant(value, bits)[..] == [least.unwrap()], "{value:#x}");
+            }
         }
     }
 
