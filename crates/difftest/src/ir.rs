@@ -421,7 +421,7 @@ mod tests {
     fn programs_throw() {
         let code = TrapCode::user(250).unwrap();
         let mut thrown = 0;
-        for seed in 0..300 {
+        for seed in 0..400 {
             let mut program = generate(seed);
             let thrower = program.functions.last_mut().filter(|f| f.name.to_string() == "%throw");
             let Some(f) = thrower else { continue };

@@ -31,10 +31,12 @@ impl Lower<'_> {
             if !TYPES.contains(&ty) {
                 continue;
             }
-            if let Some(bits) = self.constant_of_any_type(self.func.dfg.resolve_aliases(value)) {
+            // A parameter that always had one value is another name of that.
+            let root = self.func.dfg.resolve_aliases(value);
+            if let Some(bits) = self.constant_of_any_type(root) {
                 self.code.constants.push(ValueConstant { value: label, ty, bits });
             }
-            if let [Some(vreg), None] = self.cx.value_regs[value.index()].map(|part| part.expand()) {
+            if let [Some(vreg), None] = self.cx.value_regs[root.index()].map(|part| part.expand()) {
                 let requests = liveness.ranges(&self.code.problem, vreg);
                 let requests = requests.into_iter().map(|(from, to)| LabelUse { label, vreg, from, to });
                 self.code.problem.labels.extend(requests);
