@@ -313,7 +313,7 @@ impl Fused {
         copies.into_iter().for_each(|copy| self.push_edit(copy));
     }
 
-    /// Of so many of the operands the locations are wanted: those that the bytes say, or all if there is a log.
+    /// How many operands, from the first, need a location in the step: those in the bytes, or all if there is a log.
     fn encoded(&self, lower: &Lower<'_>, selected: &Selected) -> usize {
         let row = &lower.rows()[usize::from(selected.inst.row.0)];
         if self.log.is_some() { usize::MAX } else { row.operands.len() + selected.inst.mode.regs() }

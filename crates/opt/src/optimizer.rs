@@ -111,8 +111,8 @@ impl Optimizer {
     }
 
     /// What pays for itself without an optimiser, as less is left to compile: removes loads that repeat another of memory that
-    /// never changes (unless it keeps accesses), unreachable blocks, and parameters that always have one value: the part of [`Pass::Shape`] that takes
-    /// next to no time. The function may use aliases before, and has none in use after.
+    /// never changes (unless it keeps accesses), and the part of [`Pass::Shape`] that takes next to no time: unreachable blocks,
+    /// and parameters that always have one value. The function may use aliases before, and has none in use after.
     pub fn tidy(&mut self, func: &mut Function, analyses: &mut Analyses) {
         analyses.update_loops(func);
         self.start();

@@ -16,34 +16,26 @@
 //! front ends write; where it is not, repeated loads stay. Linear in instructions.
 
 use kingpost_ir::cfg::ControlFlowGraph;
-use kingpost_ir::{Block, Function, Inst, InstData, MemFlags, Opcode, Value};
+use kingpost_ir::{Block, Function, Inst, InstData, MemFlags, Opcode};
 
-/// How many loads are remembered, each at the index that its key hashes to.
-const ENTRIES: usize = 64;
+use crate::table::Table;
+
 /// How many single predecessors are gone back.
 const STEPS: usize = 4;
-
-/// A load that others may repeat.
-#[derive(Copy, Clone, Debug)]
-struct Load {
-    key: [u64; 2],
-    inst: Inst,
-    block: Block,
-    value: Value,
-}
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct RepeatedLoads {
-    /// By a hash of the key: the last load of such a key, or one in the entry.
-    loads: Vec<Option<Load>>,
+    /// By key: the last load, or one in the entry.
+    loads: Table,
 }
 
 impl RepeatedLoads {
     /// Runs the pass.
     pub(crate) fn run(&mut self, func: &mut Function, cfg: &ControlFlowGraph) {
         let Some(entry) = func.layout.entry_block() else { return };
-        self.loads.clear();
+        // Loads of many places are rare: the table grows then.
+        self.loads.reset(0);
         for number in 0..func.dfg.num_insts() {
             let inst = Inst::from_u32(number as u32);
             let data = func.dfg.inst(inst);
@@ -54,21 +46,20 @@ impl RepeatedLoads {
     }
 
     /// Removes a load that repeats an earlier one, or remembers it.
-    fn visit(&mut self, func: &mut Function, cfg: &ControlFlowGraph, entry: Block, inst: Inst) {
-        let (Some(block), Some(value)) = (func.layout.inst_block(inst), func.dfg.first_result(inst)) else { return };
-        let load = Load { key: key(func, func.dfg.inst(inst)), inst, block, value };
-        self.loads.resize(ENTRIES, None);
-        let earlier = &mut self.loads[hash(load.key)];
-        match *earlier {
-            Some(earlier) if earlier.key == load.key && is_dominated(func, cfg, entry, &load, &earlier) => {
-                func.dfg.clear_results(inst);
-                // A value that has just lost its definition is no alias of another one.
-                let _ = func.dfg.change_to_alias(value, earlier.value);
-                func.layout.remove_inst(inst);
-            }
-            // One in the entry dominates most others.
-            Some(Load { block, .. }) if block == entry => {}
-            _ => *earlier = Some(load),
+    fn visit(&mut self, func: &mut Function, cfg: &ControlFlowGraph, entry: Block, load: Inst) {
+        let (Some(block), Some(value)) = (func.layout.inst_block(load), func.dfg.first_result(load)) else { return };
+        let key = key(func, func.dfg.inst(load));
+        let (place, known) = self.loads.find(key);
+        let known = known.map(Inst::from_u32);
+        let source = known.filter(|&earlier| is_dominated(func, cfg, entry, (load, block), earlier));
+        if let Some(source) = source.and_then(|earlier| func.dfg.first_result(earlier)) {
+            func.dfg.clear_results(load);
+            // A value that has just lost its definition is no alias of another one.
+            let _ = func.dfg.change_to_alias(value, source);
+            func.layout.remove_inst(load);
+        } else if known.and_then(|earlier| func.layout.inst_block(earlier)) != Some(entry) {
+            // One in the entry dominates most others, and stays.
+            self.loads.set(place, key, load.as_u32());
         }
     }
 }
@@ -82,28 +73,28 @@ fn key(func: &Function, load: &InstData) -> [u64; 2] {
     InstData::load(load.opcode(), load.controlling_type(), flags, addr, load.offset()).key()
 }
 
-/// The index of a key.
-fn hash([head, rest]: [u64; 2]) -> usize {
-    /// 2^64 divided by the golden ratio: Knuth, The Art of Computer Programming, volume 3, section 6.4.
-    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-    ((head ^ rest.rotate_left(32)).wrapping_mul(GOLDEN) >> 32) as usize % ENTRIES
-}
-
-/// Whether every path to `load` goes through `earlier`. `false` if that takes more than a few steps to find out.
-fn is_dominated(func: &Function, cfg: &ControlFlowGraph, entry: Block, load: &Load, earlier: &Load) -> bool {
-    if load.block == earlier.block {
-        return func.layout.seq(earlier.inst) < func.layout.seq(load.inst);
+/// Whether every path to a load in a block goes through `earlier`. `false` if that takes more than a few steps to find out.
+fn is_dominated(
+    func: &Function,
+    cfg: &ControlFlowGraph,
+    entry: Block,
+    (load, block): (Inst, Block),
+    earlier: Inst,
+) -> bool {
+    let Some(source) = func.layout.inst_block(earlier) else { return false };
+    if block == source {
+        return func.layout.seq(earlier) < func.layout.seq(load);
     }
-    if earlier.block == entry {
+    if source == entry {
         return true;
     }
-    let mut block = load.block;
+    let mut block = block;
     for _ in 0..STEPS {
         match cfg.preds(block) {
             [pred] if block != entry => block = pred.block,
             _ => return false,
         }
-        if block == earlier.block {
+        if block == source {
             return true;
         }
     }
