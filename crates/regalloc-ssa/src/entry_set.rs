@@ -154,15 +154,16 @@ impl Spilling {
         let arrivals = self.visit_predecessors(input, block);
         let mut chosen = std::mem::take(&mut self.entry.chosen);
         chosen.iter_mut().for_each(Vec::clear);
+        // Once a value is stored it is for good: edges back into a loop have it stored if those into it have. That is so if
+        // they are entered at their headers only; else edges back are not known, or only from the first walk of a region.
+        let may_be_clean = self.is_reducible || !input.order.is_header(index);
         for entry in input.live.entries(index) {
             let v = entry.vreg.index();
             if entry.next.is_dead() {
                 continue;
             }
-            // Once a value is stored it is for good: edges back into a loop have it stored if those into it have.
-            let is_clean = self.set.values[v].is_spilled
-                && self.entry.candidates[v].dirty != self.entry.heads
-                && (arrivals.unknown == 0 || self.is_reducible);
+            let is_clean =
+                may_be_clean && self.set.values[v].is_spilled && self.entry.candidates[v].dirty != self.entry.heads;
             self.set.values[v].is_clean = is_clean && !input.live.is_defined_at_head(entry.vreg, index);
             let (benefit, per_distance) = self.benefit(input, entry.vreg, entry.next, index, arrivals);
             if benefit > 0 {
