@@ -482,8 +482,8 @@ impl ModuleBuffer {
     /// Does any function have handlers, stack maps, tags, patchable calls or slots with keys?
     pub fn has_sites(&self) -> bool {
         let Pools { handlers, stack_maps, debug_tags, patchable_calls, keyed_slots, .. } = &self.pools;
-        let are_empty = [handlers.is_empty(), stack_maps.is_empty(), debug_tags.is_empty()];
-        are_empty != [true; 3] || !patchable_calls.is_empty() || !keyed_slots.is_empty()
+        let has_tables = !(handlers.is_empty() && stack_maps.is_empty() && debug_tags.is_empty());
+        has_tables || !patchable_calls.is_empty() || !keyed_slots.is_empty()
     }
 
     /// All functions in order of compilation.

@@ -278,7 +278,7 @@ impl Lower<'_> {
         }
     }
 
-    fn parameters_of(&mut self, block: kingpost_ir::Block, all: bool, out: &mut Vec<VReg>) {
+    fn parameters_of(&mut self, block: IrBlock, all: bool, out: &mut Vec<VReg>) {
         let func = self.func;
         for &param in func.dfg.block_params(block) {
             if self.is_needed(param) {
