@@ -30,6 +30,7 @@ test: tools check unit
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) clippy -p kingpost --no-default-features --features x64,linear -- -D warnings
 	$(CARGO) package --workspace --no-verify --allow-dirty --quiet --offline
 
 unit:

@@ -49,11 +49,15 @@
 
 pub use kingpost_checker as checker;
 pub use kingpost_codegen as codegen;
+#[cfg(feature = "object")]
 pub use kingpost_emit_object as object;
+#[cfg(feature = "interpreter")]
 pub use kingpost_interpreter as interpreter;
 pub use kingpost_ir as ir;
+#[cfg(feature = "jit")]
 pub use kingpost_jit as jit;
 pub use kingpost_mach as mach;
+#[cfg(feature = "reader")]
 pub use kingpost_reader as reader;
 pub use kingpost_regalloc as regalloc;
 pub use target_lexicon::Triple;
@@ -70,6 +74,8 @@ pub mod prelude {
     pub use crate::ir::signature::{AbiParam, CallConv, Signature};
     pub use crate::ir::types::{self, F32, F64, I8, I16, I32, I64, I128, Type};
     pub use crate::ir::{Block, Function, Inst, MemFlags, TrapCode, Value};
+    #[cfg(feature = "jit")]
     pub use crate::jit::JitModule;
+    #[cfg(feature = "object")]
     pub use crate::object::{ObjectModule, ObjectOptions};
 }
