@@ -8,7 +8,7 @@ pub type AllocatorFactory = Arc<dyn Fn() -> Box<dyn Allocator> + Send + Sync>;
 
 type Make = fn() -> Box<dyn Allocator>;
 
-/// The name under which registers are allocated while instructions are selected. Functions with exception tables or labelled
+/// The name under which registers are allocated while instructions are selected. Functions with contexts of handlers or labelled
 /// values, few instructions that no register is left for, and code that is selected already have the allocator of this name below.
 pub(crate) const FUSED: &str = "fused";
 

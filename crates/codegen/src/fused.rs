@@ -18,14 +18,13 @@ pub(crate) fn lower(
 ) -> Result<bool, CompileError> {
     let (isa, settings) = (compiler.isa(), compiler.settings());
     let StageMemory { analyses, lowering, code, fused, .. } = cx;
-    let is_served = !func.dfg.has_exception_tables() && !settings.debug_values;
-    let refusal = match is_served {
-        true => {
+    let refusal = match settings.debug_values {
+        false => {
             fused.begin(is_logged(compiler, s));
             s.run(Stage::Lower, || lowering.run_into(func, analyses, isa, settings, code, fused))?;
             fused.finish().err()
         }
-        false => Some("exception tables or labels of values"),
+        true => Some("labels of values"),
     };
     if let Some(what) = refusal {
         log::debug!("left to another allocator: {what}");

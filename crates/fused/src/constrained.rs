@@ -14,7 +14,8 @@ use crate::state::Value;
 use crate::walk::{Fused, Locs, Selected, masks};
 use kingpost_mach::Lower;
 use kingpost_regalloc::{
-    AllocError, Clobbers, Constraint, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, RegClass, VReg,
+    AllocError, ClobberId, Clobbers, Constraint, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, RegClass,
+    VReg,
 };
 use kingpost_regalloc_common::matching::{Points, Request, needs_register, tied_def};
 use kingpost_regalloc_common::preference::{Clobbered, Masks, Reg, regs};
@@ -45,7 +46,7 @@ impl Touched {
 /// The registers of an instruction's operands, of those that have one, and what it does to them.
 #[derive(Debug)]
 pub(crate) struct Placement {
-    regs: SmallVec<[Reg; 16]>,
+    pub(crate) regs: SmallVec<[Reg; 16]>,
     pub(crate) touched: Touched,
 }
 
@@ -124,6 +125,11 @@ impl Fused {
             self.state.used[class] |= taken | clobbered.lost[class];
             self.state.recent[class] |= taken | clobbered.any(class);
         }
+        if selected.clobbers != ClobberId::NONE {
+            // Those that no value may be in are to be saved as well.
+            let lost = lower.code.problem.all_clobbers()[selected.clobbers].lost;
+            self.steps.written = self.steps.written.union(lost);
+        }
         Some(Placement { regs, touched: Touched { taken, clobbered } })
     }
 
@@ -135,6 +141,8 @@ impl Fused {
         let has_ties = operands.iter().any(|operand| operand.reused().is_some());
         let tied = |k: usize| if has_ties { tied_def(operands, k) } else { None };
         let mut taken = Taken::default();
+        // A call with handlers may define several values in one register, each on another edge.
+        let mut defined = Masks::default();
         let mut has_others = false;
         for (k, &operand) in operands.iter().enumerate() {
             let Some(preg) = operand.fixed_reg() else {
@@ -143,8 +151,12 @@ impl Fused {
             };
             let (value, reg) = (self.state.value(operand.vreg()), self.registers.reg(preg));
             let points = Points::of(operand, tied(k).is_some());
-            if !reg.is_one_of(value.class(), taken.left(points, value, clobbered)) {
+            let left = taken.left(points, value, clobbered) | if operand.is_def() { defined[value.class()] } else { 0 };
+            if !reg.is_one_of(value.class(), left) {
                 return None;
+            }
+            if operand.is_def() {
+                defined[reg.class()] |= reg.bit();
             }
             taken.take(points, reg);
             regs[k] = reg;

@@ -9,7 +9,7 @@
 //! are at the head of every block of a loop, and at its end, whether its code has a use for them or not. At the header of a loop
 //! there are its parameters besides, and nothing else: what else its code expects is filled there.
 
-use crate::constrained::Touched;
+use crate::constrained::{Placement, Touched};
 use crate::walk::{Fused, Selected, range};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
@@ -29,6 +29,8 @@ pub(crate) struct Heads {
     /// By block.
     of: Vec<Head>,
     params: Vec<VReg>,
+    /// What the branch at hand defines.
+    exits: Vec<VReg>,
     /// The block whose head is what the registers hold, parameters apart, and the header of the loop around it.
     kept: PackedOption<Block>,
     kept_in: u32,
@@ -65,6 +67,7 @@ impl Heads {
         self.entries.clear();
         self.of.clear();
         self.of.resize(blocks, Head::default());
+        self.exits.clear();
         (self.kept, self.passed, self.intact) = (None.into(), None.into(), None.into());
     }
 
@@ -119,7 +122,9 @@ impl Fused {
     fn passes(&mut self, lower: &Lower<'_>) -> bool {
         let [to] = *self.edges.succs else { return false };
         let is_edge = matches!(lower.order().blocks()[self.block as usize], MachineBlock::Edge { .. });
-        if !is_edge || to.as_u32() <= self.block || !self.edges.pairs.is_empty() {
+        // What follows a call with handlers is in the block of its edge.
+        let has_more = lower.func.dfg.has_exception_tables();
+        if !is_edge || has_more || to.as_u32() <= self.block || !self.edges.pairs.is_empty() {
             return false;
         }
         let head = self.heads.of[to.index()];
@@ -291,6 +296,7 @@ impl Fused {
         } else {
             let selected = Selected::new(lower, &lower.piece()[at]);
             let Some(placement) = self.find_registers(lower, &selected) else { return };
+            self.begin_exits(lower, &selected, &placement);
             placed = Some((selected, placement));
         }
         let touched = placed.as_ref().map_or(Touched::default(), |(_, placement)| placement.touched);
@@ -306,11 +312,38 @@ impl Fused {
         for &to in &succs {
             self.enter(lower, to, &entries);
         }
+        for vreg in self.heads.exits.drain(..) {
+            self.state.value_mut(vreg).entry_reg = Reg::NONE;
+        }
         (self.edges.succs, self.heads.entries) = (succs, entries);
         match (plain, placed) {
             (Some(shape), _) => self.plain_terminator(lower, at, shape),
             (None, Some((selected, placement))) => self.place(lower, &selected, &placement),
             (None, None) => {}
+        }
+    }
+
+    /// What a call with handlers defines is in its register at the end of the block, and nowhere else.
+    fn begin_exits(&mut self, lower: &Lower<'_>, selected: &Selected, placement: &Placement) {
+        let inst = selected.inst;
+        let encoded = lower.rows()[usize::from(inst.row.0)].operands.len() + inst.mode.regs();
+        for (k, operand) in selected.operands.iter().enumerate() {
+            if operand.is_use() && k >= encoded && operand.fixed_reg().is_none() {
+                self.refuse("a context of handlers");
+            }
+            if operand.is_def() {
+                let (vreg, reg) = (operand.vreg(), placement.regs[k]);
+                let value = self.state.value(vreg);
+                let below = value.reg;
+                if value.is_stored || reg.is_none() {
+                    self.refuse("a result of a call with handlers that is in memory");
+                }
+                if !below.is_none() {
+                    self.take_out(below);
+                }
+                self.state.value_mut(vreg).entry_reg = reg;
+                self.heads.exits.push(vreg);
+            }
         }
     }
 
@@ -326,7 +359,7 @@ impl Fused {
                 continue;
             }
             let value = self.state.value(vreg);
-            if !value.reg.is_none() {
+            if !value.reg.is_none() || !value.entry_reg.is_none() {
                 continue;
             }
             let (class, width) = (value.class(), value.width);
@@ -417,8 +450,12 @@ impl Fused {
         let head = self.heads.of[to.index()];
         for &(reg, vreg) in &entries[head.range()] {
             if !self.state.holds(reg, vreg) {
-                let (from, to) = (self.state.value(vreg).reg, self.loc(reg));
-                self.add_move(lower, from, vreg, to);
+                let value = self.state.value(vreg);
+                let from = if value.entry_reg.is_none() { value.reg } else { value.entry_reg };
+                if from != reg {
+                    let to = self.loc(reg);
+                    self.add_move(lower, from, vreg, to);
+                }
             }
         }
         if !self.sequence_moves(lower, &head.regs) {

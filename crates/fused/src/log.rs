@@ -103,7 +103,12 @@ impl Log {
                 }
             }
         }
-        for block in blocks.clone() {
+        // Lowering added the edges of calls with handlers.
+        let mut throws: SecondaryMap<Block, bool> = SecondaryMap::new();
+        for edge in code.problem.edges() {
+            throws[code.problem.edge(edge).from] = true;
+        }
+        for block in blocks.clone().filter(|&block| !throws[block]) {
             let LoggedBlock { succs, args, .. } = &self.blocks[block];
             for &to in succs {
                 let freq = order.freq(block).min(order.freq(to));

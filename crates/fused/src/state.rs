@@ -31,7 +31,7 @@ pub(crate) struct Value {
     pub(crate) head_reg: Reg,
     /// The register in which it is all over a loop around the walk's point.
     pub(crate) resident: Reg,
-    /// While the head of a block is reconciled: where it comes from.
+    /// While the head of a block is reconciled: where it comes from. Of what a branch defines, while its edges are: its register.
     pub(crate) entry_reg: Reg,
     /// Index of its class.
     pub(crate) class: u8,

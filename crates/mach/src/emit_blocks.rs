@@ -223,20 +223,8 @@ impl<I: Isa> Allocated<'_, '_, I> {
         }
         self.encode.control(&inst, &regs[..count], slot, next);
         if row.kind == RowKind::TryCall {
-            self.exits(inst.imm as usize, &locs[encoded..], next);
+            self.encode.exits(inst.imm as usize, &locs[encoded..], next);
         }
-    }
-
-    /// Notes where the call emitted last goes on, and goes there. `locs` are those of the operands behind the row's own.
-    fn exits(&mut self, exits: usize, locs: &[Loc], next: Option<Block>) {
-        let Encode { code, frame, spill_area, buffer, isa, .. } = &mut *self.encode;
-        let exits = &code.exits[exits];
-        let handlers = exits.handlers.start as usize..exits.handlers.end as usize;
-        for handler in &code.handlers[handlers] {
-            let context = handler.context.and_then(|operand| place(locs[operand as usize], frame, spill_area));
-            buffer.handler(handler.tag, Label::new(handler.block.index()), context);
-        }
-        Branching::new(isa.branches(), next, buffer).jump(exits.normal.as_u32());
     }
 }
 
@@ -319,6 +307,18 @@ impl<I: Isa> Encode<'_, I> {
             }
             RowKind::Plain | RowKind::Move | RowKind::Remat | RowKind::Exit => self.emit(inst, regs, slot, next),
         }
+    }
+
+    /// Notes where the call emitted last goes on, and goes there. `locs` are those of the operands behind the row's own.
+    pub(crate) fn exits(&mut self, exits: usize, locs: &[Loc], next: Option<Block>) {
+        let Encode { code, frame, spill_area, buffer, isa, .. } = &mut *self;
+        let exits = &code.exits[exits];
+        let handlers = exits.handlers.start as usize..exits.handlers.end as usize;
+        for handler in &code.handlers[handlers] {
+            let context = handler.context.and_then(|operand| place(locs[operand as usize], frame, spill_area));
+            buffer.handler(handler.tag, Label::new(handler.block.index()), context);
+        }
+        Branching::new(isa.branches(), next, buffer).jump(exits.normal.as_u32());
     }
 
     /// Tells the tables what is known of a sequence point, or of a call of `call_bytes` bytes that was just emitted.

@@ -86,9 +86,18 @@ impl<I: Isa> Encode<'_, I> {
     #[inline(always)]
     fn placed(&mut self, placed: &PlacedInst, next: Option<Block>) {
         if placed.is_special {
-            let slot = placed.slot.expand().map(|slot| self.slot(slot));
-            return self.control(&placed.inst, &placed.regs.to_array()[..placed.regs.len()], slot, next);
+            return self.special(placed, next);
         }
         self.plain(&placed.inst, placed.regs, || placed.flags_are_dead);
+    }
+
+    #[inline(never)]
+    fn special(&mut self, placed: &PlacedInst, next: Option<Block>) {
+        let slot = placed.slot.expand().map(|slot| self.slot(slot));
+        self.control(&placed.inst, &placed.regs.to_array()[..placed.regs.len()], slot, next);
+        if self.rows[usize::from(placed.inst.row.0)].kind == RowKind::TryCall {
+            // Contexts are not among steps.
+            self.exits(placed.inst.imm as usize, &[], next);
+        }
     }
 }

@@ -425,7 +425,7 @@ impl Lower<'_> {
         let target = self.cx.order.block_of(target).expect("a reachable block is placed");
         if self.hands_over {
             self.inst = branch;
-            self.hand_edge(&self.func.dfg.branch_destinations(branch)[edge], target, machine);
+            self.hand_edge(edge, &self.func.dfg.branch_destinations(branch)[edge], target, machine);
         }
         self.isa.lower_edge(self, branch, edge, target)?;
         self.flush();

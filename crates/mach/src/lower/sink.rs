@@ -69,7 +69,8 @@ impl Lowering {
         &self.order
     }
 
-    /// Lowers `func` as [`Lowering::run`] does, but hands instructions to `sink`. Functions with exception tables are beyond it.
+    /// Lowers `func` as [`Lowering::run`] does, but hands instructions to `sink`. What a call with handlers defines on its edges is
+    /// noted in the problem, as edges with nothing else.
     ///
     /// # Errors
     /// As [`Lowering::run`].
@@ -116,18 +117,18 @@ impl Lower<'_> {
         if let [to] = edges.succs[..]
             && self.cx.order.block_of(dests[0].block) == Some(to)
         {
-            self.pair_arguments(machine, to, &dests[0], &mut edges.pairs);
+            self.pair_arguments(machine, (to, 0), &dests[0], &mut edges.pairs);
         }
         self.hand_end(machine, edges);
     }
 
     /// Tells the sink of the end of the block of an edge.
-    pub(super) fn hand_edge(&mut self, dest: &BlockCall, to: Block, machine: Block) {
+    pub(super) fn hand_edge(&mut self, edge: usize, dest: &BlockCall, to: Block, machine: Block) {
         let mut edges = std::mem::take(&mut self.cx.handed.edges);
         edges.succs.clear();
         edges.succs.push(to);
         edges.pairs.clear();
-        self.pair_arguments(machine, to, dest, &mut edges.pairs);
+        self.pair_arguments(machine, (to, edge), dest, &mut edges.pairs);
         self.hand_end(machine, edges);
     }
 
@@ -139,12 +140,17 @@ impl Lower<'_> {
         self.cx.handed.edges = edges;
     }
 
-    /// Needed parameters of `to` with what the edge passes to them. Those that the code of `to`, known already, does not use are
-    /// left out; at the head of a loop all are taken to be used.
-    fn pair_arguments(&mut self, from: Block, to: Block, dest: &BlockCall, pairs: &mut Vec<(VReg, VReg)>) {
+    /// Needed parameters of `to` with what the edge there, one of the branch at hand, passes to them. Those that the code of
+    /// `to`, known already, does not use are left out; at the head of a loop all are taken to be used.
+    fn pair_arguments(
+        &mut self,
+        from: Block,
+        (to, edge): (Block, usize),
+        dest: &BlockCall,
+        pairs: &mut Vec<(VReg, VReg)>,
+    ) {
         let func = self.func;
         for (&param, arg) in func.dfg.block_params(dest.block).iter().zip(func.dfg.block_args(*dest)) {
-            let BlockArgKind::Value(arg) = arg.kind() else { continue };
             if !self.is_needed(param) {
                 continue;
             }
@@ -153,10 +159,21 @@ impl Lower<'_> {
             }
             let params = self.parts(param);
             if params[0].is_some() {
-                let args = self.use_regs(arg);
-                pairs.extend(args.iter().copied().zip(params.into_iter().filter_map(|part| part.expand())));
+                let params = params.into_iter().filter_map(|part| part.expand());
+                match arg.kind() {
+                    BlockArgKind::Value(arg) => pairs.extend(self.use_regs(arg).iter().copied().zip(params)),
+                    kind => pairs.extend(self.call_results(edge, kind).zip(params)),
+                }
             }
         }
+    }
+
+    /// What the call with an exception table at hand defines on an edge.
+    fn call_results(&mut self, edge: usize, kind: BlockArgKind) -> impl Iterator<Item = VReg> + use<> {
+        let func = self.func;
+        let table = func.dfg.inst_exception_table(self.inst);
+        let parts = table.map(|table| self.edge_result(func.dfg.exception_table(table), edge, kind));
+        parts.into_iter().flatten().filter_map(|part| part.expand())
     }
 
     /// Tells the sink of the head of a block.
