@@ -12,6 +12,8 @@ enum State {
     /// Nothing.
     #[default]
     Stale,
+    /// The graph alone.
+    Graph,
     /// Which blocks dominate which, and the loops.
     Reordered,
     /// Everything but which blocks dominate which.
@@ -55,8 +57,10 @@ impl Analyses {
                 self.dominators.reorder(func, &self.cfg);
                 self.state = State::Current;
             }
-            State::Stale => {
-                self.cfg.compute(func);
+            State::Stale | State::Graph => {
+                if self.state == State::Stale {
+                    self.cfg.compute(func);
+                }
                 self.dominators.search(func, &self.cfg);
                 self.state = State::Undominated;
                 if !self.loops.compute_reducible(func, &self.cfg, &self.dominators) {
@@ -69,6 +73,11 @@ impl Analyses {
         self.frequencies.compute(func, &self.cfg, &self.dominators, &self.loops);
     }
 
+    /// Whether none is known to be that of the function.
+    pub fn is_stale(&self) -> bool {
+        self.state == State::Stale
+    }
+
     /// Says that they are those of the function no more.
     pub fn invalidate(&mut self) {
         self.state = State::Stale;
@@ -78,7 +87,13 @@ impl Analyses {
     pub fn reorder(&mut self) {
         self.state = match self.state {
             State::Current | State::Reordered => State::Reordered,
-            State::Undominated | State::Stale => State::Stale,
+            State::Undominated | State::Stale | State::Graph => State::Stale,
         };
+    }
+
+    /// The same as [`Analyses::invalidate`], but exchanges the graph for another one, which is that of the function.
+    pub fn invalidate_all_but(&mut self, graph: &mut ControlFlowGraph) {
+        std::mem::swap(&mut self.cfg, graph);
+        self.state = State::Graph;
     }
 }

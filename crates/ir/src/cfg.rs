@@ -11,6 +11,7 @@ use std::ops::Range;
 
 use crate::entities::{Block, Inst};
 use crate::function::Function;
+use crate::layout::Layout;
 
 /// An edge, seen from its destination.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -99,7 +100,22 @@ impl ControlFlowGraph {
         &self.succs[start as usize..end as usize]
     }
 
-    /// The edges into the block, in the order of their sources in the layout.
+    /// Says that the instructions of `next`, whose only predecessor this block is by a jump, now end this block, and that `next` has
+    /// left the layout. After the last of such changes [`ControlFlowGraph::update_sources`] makes the graph valid.
+    pub fn merge(&mut self, block: Block, next: Block) {
+        self.exits[block.index()] = std::mem::take(&mut self.exits[next.index()]);
+    }
+
+    /// Finds the sources of edges anew, where their terminators have moved.
+    pub fn update_sources(&mut self, layout: &Layout) {
+        for pred in &mut self.preds {
+            if let Some(block) = layout.inst_block(pred.inst) {
+                pred.block = block;
+            }
+        }
+    }
+
+    /// The edges into the block, in the order of their sources in the layout when the graph was computed.
     #[inline]
     pub fn preds(&self, block: Block) -> &[Predecessor] {
         let start = self.pred_starts[block.index()] as usize;
@@ -156,6 +172,24 @@ mod tests {
         assert_eq!(preds(1), [(0, 0), (2, 2)]);
         assert_eq!(preds(0), []);
         assert_eq!((cfg.num_edges(), cfg.first_edge(block(2))), (6, 3));
+    }
+
+    #[test]
+    fn merged_blocks() {
+        let mut func = function_of_edges(&[&[1], &[2], &[1, 3, 3], &[]]);
+        let mut cfg = ControlFlowGraph::new(&func);
+        let block = Block::new;
+        let last = func.layout.last_inst(block(2));
+        let jump = func.layout.last_inst(block(1)).unwrap();
+        func.layout.remove_inst(jump);
+        func.layout.append_insts_of(block(1), block(2));
+        cfg.merge(block(1), block(2));
+        cfg.update_sources(&func.layout);
+        assert_eq!(cfg.succs(block(1)), [block(1), block(3), block(3)]);
+        assert_eq!(cfg.succs(block(2)), []);
+        assert_eq!(cfg.terminator(block(1)), last);
+        let preds = |number| -> Vec<usize> { cfg.preds(block(number)).iter().map(|pred| pred.block.index()).collect() };
+        assert_eq!((preds(1), preds(3)), (vec![0, 1], vec![1, 1]));
     }
 
     #[test]

@@ -100,7 +100,10 @@ impl Shape {
     fn arm(&self, func: &Function, from: Block, dest: BlockCall) -> Option<Arm> {
         let block = dest.block;
         let is_only = matches!(self.cfg.preds(block), [pred] if pred.block == from);
-        let jump = func.layout.last_inst(block).filter(|&last| is_only && func.dfg.opcode(last) == Opcode::Jump)?;
+        if !is_only {
+            return None;
+        }
+        let jump = func.layout.last_inst(block).filter(|&last| func.dfg.opcode(last) == Opcode::Jump)?;
         if self.is_named(block) || func.layout.is_cold(block) || !func.dfg.block_params(block).is_empty() {
             return None;
         }

@@ -4,7 +4,7 @@ use crate::observer::Observer;
 use crate::place::Place;
 use crate::repeated_loads::RepeatedLoads;
 use crate::rewrite::{Applications, RuleLimits};
-use crate::shape::Shape;
+use crate::shape::{Changes, Shape};
 use crate::simplify::{Edges, Simplify};
 use crate::slots::Slots;
 use kingpost_ir::Function;
@@ -133,19 +133,13 @@ impl Optimizer {
     /// the function or stale, before and after.
     pub fn run(&mut self, pass: Pass, func: &mut Function, analyses: &mut Analyses) {
         match pass {
-            Pass::Shape => {
-                if self.shape.run(func) {
-                    analyses.invalidate();
-                }
-            }
+            Pass::Shape => self.run_shape(func, analyses),
             Pass::Slots if !Slots::occurs(func) => {}
             Pass::Slots => {
                 analyses.update(func);
                 if self.slots.run(func, analyses) {
                     self.shape.may_use_aliases = true;
-                    if self.shape.run(func) {
-                        analyses.invalidate();
-                    }
+                    self.run_shape(func, analyses);
                 }
             }
             Pass::Simplify => {
@@ -154,8 +148,8 @@ impl Optimizer {
                     Edges::Kept => {}
                     Edges::Reordered => analyses.reorder(),
                     Edges::Died => {
-                        self.shape.run(func);
                         analyses.invalidate();
+                        self.run_shape(func, analyses);
                     }
                 }
             }
@@ -163,6 +157,14 @@ impl Optimizer {
                 analyses.update(func);
                 self.place.run(func, analyses);
             }
+        }
+    }
+
+    fn run_shape(&mut self, func: &mut Function, analyses: &mut Analyses) {
+        match self.shape.run(func) {
+            Changes::None if !analyses.is_stale() => {}
+            Changes::None | Changes::AllButGraph => analyses.invalidate_all_but(&mut self.shape.cfg),
+            Changes::All => analyses.invalidate(),
         }
     }
 }

@@ -16,8 +16,8 @@
 //! instead of one result. One sweep down the tree finds the upper ends and what loops use, one up decides, users before operands.
 //! Linear in instructions but for a logarithm of the tree's depth at each use in another block.
 
-use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::loops::Loop;
 use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Type, Value};
 
@@ -32,34 +32,35 @@ const MAX_LOOPS: usize = 8;
 /// few registers that it preserves have better uses.
 const BUDGET: u32 = 8;
 
-/// Where the uses of an instruction are that have been seen.
+/// Where the uses of an instruction are that have been seen. Bytes of one value if there are none, as the table of them is filled anew for
+/// each function.
 #[derive(Copy, Clone, Default, Debug)]
 struct Uses {
     /// The common dominator of the uses.
     block: PackedOption<Block>,
-    /// The first user in that block; none if it has no user itself.
+    /// The first user in that block; none if it has no user itself. The instruction itself, and no block, if it has moved and need not be
+    /// looked at again.
     first: PackedOption<Inst>,
-    /// Whether the instruction has moved, and need not be looked at again.
-    is_placed: bool,
 }
 
-/// Where a value comes from.
+/// Where a value comes from. All zeros outside loops.
 #[derive(Copy, Clone, Default, Debug)]
 struct Origin {
     /// Preorder number of the earliest block where it can be computed.
     earliest: u32,
     /// Preorder number of the block where it is computed so far.
     defined: u32,
-    /// The last loop for which it was counted.
-    counted: PackedOption<Loop>,
+    /// The last loop for which it was counted, by its number plus one.
+    counted: u32,
 }
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Place {
     /// By value. Empty in a function without loops, where nothing leaves a loop.
-    origins: SecondaryMap<Value, Origin>,
-    uses: SecondaryMap<Inst, Uses>,
+    origins: Vec<Origin>,
+    /// By instruction.
+    uses: Vec<Uses>,
     /// By loop and register class: values from outside that its blocks use, those of inner loops not included.
     from_outside: SecondaryMap<Loop, [u32; 2]>,
 }
@@ -68,11 +69,11 @@ impl Place {
     /// Runs the pass.
     pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) {
         self.uses.clear();
-        self.uses.resize(func.dfg.num_insts());
+        self.uses.resize(func.dfg.num_insts(), Uses::default());
         self.origins.clear();
         if analyses.loops.loops().next().is_some() {
             self.from_outside.clear();
-            self.origins.resize(func.dfg.num_values());
+            self.origins.resize(func.dfg.num_values(), Origin::default());
             self.find_origins(func, analyses);
         }
         for &block in analyses.dominators.preorder().iter().rev() {
@@ -81,8 +82,8 @@ impl Place {
             let mut next = func.layout.last_inst(block);
             while let Some(inst) = next {
                 next = func.layout.prev_inst(inst);
-                let uses = self.uses[inst];
-                if !uses.is_placed {
+                let uses = self.uses[inst.index()];
+                if !uses.are_of_placed() {
                     self.visit(func, analyses, inst, uses, block, header);
                 }
             }
@@ -97,7 +98,7 @@ impl Place {
             let header = analyses.dominators.preorder_number(analyses.loops.header(innermost));
             let here = analyses.dominators.preorder_number(block);
             for &param in func.dfg.block_params(block) {
-                self.origins[param] = Origin { earliest: here, defined: here, counted: None.into() };
+                self.origins[param.index()] = Origin { earliest: here, defined: here, counted: 0 };
             }
             for inst in func.layout.block_insts(block) {
                 let is_movable = is_movable(func, inst);
@@ -106,16 +107,16 @@ impl Place {
                 }
                 let mut earliest = 1;
                 for &operand in func.dfg.inst_args(inst) {
-                    let origin = self.origins[operand];
+                    let origin = self.origins[operand.index()];
                     earliest = earliest.max(origin.earliest);
                     // What can be computed above the header and is not is what may move there, and is counted then.
-                    if origin.defined < header && origin.counted.expand() != Some(innermost) {
+                    if origin.defined < header && origin.counted != innermost.as_u32() + 1 {
                         self.count_from_outside(func, operand, innermost);
                     }
                 }
                 let earliest = if is_movable { earliest } else { here };
                 for &result in func.dfg.inst_results(inst) {
-                    self.origins[result] = Origin { earliest, defined: here, counted: None.into() };
+                    self.origins[result.index()] = Origin { earliest, defined: here, counted: 0 };
                 }
             }
         }
@@ -123,7 +124,7 @@ impl Place {
 
     /// Counts a value that a loop uses from outside.
     fn count_from_outside(&mut self, func: &Function, value: Value, innermost: Loop) {
-        self.origins[value].counted = innermost.into();
+        self.origins[value.index()].counted = innermost.as_u32() + 1;
         let def = func.dfg.first_result_of(value);
         if def.is_none_or(|def| !is_constant(func.dfg.opcode(def))) {
             self.from_outside[innermost][class_of(func.dfg.value_type(value))] += 1;
@@ -152,19 +153,25 @@ impl Place {
             }
             _ => {}
         }
+        // Users in a block are visited from its end, but what has moved there, to the end or in front of a user, is before the terminator.
+        let is_in_order = target == block && func.layout.last_inst(block) != Some(inst);
         let uses = &mut self.uses;
         let dfg = &func.dfg;
         dfg.for_each_use(inst, |value| {
             if let Some(def) = dfg.defining_inst(value) {
-                let seen = &mut uses[def];
-                *seen = seen.with(inst, target, func, analyses);
+                let seen = &mut uses[def.index()];
+                if is_in_order && seen.block.expand() == Some(block) {
+                    seen.first = inst.into();
+                } else {
+                    *seen = seen.with(inst, target, func, analyses);
+                }
             }
         });
     }
 
     /// Whether an instruction needs what the loop with this header computes.
     fn stays_in_loop(&self, func: &Function, inst: Inst, header: u32) -> bool {
-        header == 0 || func.dfg.first_result(inst).is_none_or(|result| self.origins[result].earliest >= header)
+        header == 0 || func.dfg.first_result(inst).is_none_or(|result| self.origins[result.index()].earliest >= header)
     }
 
     /// The block where an instruction runs least often: where its uses meet, or in front of loops around that.
@@ -176,7 +183,7 @@ impl Place {
             return late;
         }
         let class = class_of(func.dfg.value_type(result));
-        let earliest = self.origins[result].earliest;
+        let earliest = self.origins.get(result.index()).map_or(0, |origin| origin.earliest);
         let frequency = |block| analyses.frequencies.block(block);
         let mut best = late;
         let mut innermost = analyses.loops.innermost_loop(late);
@@ -206,7 +213,7 @@ impl Place {
         let lives_on = |&&value: &&Value| {
             let Some(def) = func.dfg.first_result_of(value) else { return true };
             let is_there = |used: Block| analyses.dominators.dominates(block, used);
-            !is_constant(func.dfg.opcode(def)) && !self.uses[def].block.expand().is_some_and(is_there)
+            !is_constant(func.dfg.opcode(def)) && !self.uses[def.index()].block.expand().is_some_and(is_there)
         };
         func.dfg.inst_args(inst).iter().filter(lives_on).count() > 1
     }
@@ -216,16 +223,22 @@ impl Place {
         if let Some(before) = first_user.or_else(|| func.layout.last_inst(block)) {
             func.layout.remove_inst(inst);
             func.layout.insert_inst(inst, before);
-            self.uses[inst].is_placed = true;
+            self.uses[inst.index()] = Uses { block: None.into(), first: inst.into() };
         }
     }
 }
 
 impl Uses {
+    /// Whether they are those of an instruction that has moved.
+    #[inline]
+    fn are_of_placed(self) -> bool {
+        self.block.is_none() && self.first.is_some()
+    }
+
     /// These uses and the one by `user`, which stands in `block`.
     #[inline]
     fn with(self, user: Inst, block: Block, func: &Function, analyses: &Analyses) -> Uses {
-        let here = Uses { block: block.into(), first: user.into(), ..self };
+        let here = Uses { block: block.into(), first: user.into() };
         let Some(seen) = self.block.expand() else { return here };
         if seen == block {
             let is_first = self.first.expand().is_none_or(|first| func.layout.seq(user) < func.layout.seq(first));
@@ -234,7 +247,7 @@ impl Uses {
         match analyses.dominators.common_dominator(seen, block) {
             common if common == block => here,
             common if common == seen => self,
-            common => Uses { block: common.into(), first: None.into(), ..self },
+            common => Uses { block: common.into(), first: None.into() },
         }
     }
 }

@@ -20,6 +20,15 @@ const ROUNDS: usize = 4;
 /// How often parameters are looked at. Each sweep but the first follows one that found something.
 const SWEEPS: usize = 4;
 
+/// What of the analyses holds no more.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Changes {
+    None,
+    /// All but the graph in [`Shape::cfg`].
+    AllButGraph,
+    All,
+}
+
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Shape {
@@ -43,11 +52,12 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Runs the pass. Returns whether anything changed.
-    pub(crate) fn run(&mut self, func: &mut Function) -> bool {
-        let Some(entry) = func.layout.entry_block() else { return false };
+    /// Runs the pass. Returns whether anything changed, and leaves the graph of the function in `cfg` unless it says otherwise.
+    pub(crate) fn run(&mut self, func: &mut Function) -> Changes {
+        let Some(entry) = func.layout.entry_block() else { return Changes::All };
         self.find_named_blocks(func);
         let mut changed = false;
+        let mut is_converted = false;
         for _ in 0..ROUNDS {
             self.cfg.compute(func);
             changed |= self.clean(func, entry);
@@ -58,13 +68,17 @@ impl Shape {
                 self.clean(func, entry);
                 self.remove_constant_params(func, entry);
             }
-            let is_converted = self.convert_branches(func);
+            is_converted = self.convert_branches(func);
             changed |= is_converted | self.merge_blocks(func, entry);
             if !is_converted {
                 break;
             }
         }
-        changed
+        match changed {
+            false => Changes::None,
+            true if is_converted => Changes::All,
+            true => Changes::AllButGraph,
+        }
     }
 
     /// The part of the pass that removes unreachable blocks, if there are any, and superfluous parameters. The graph is valid before
@@ -188,9 +202,10 @@ impl Shape {
     }
 
     /// Appends each block to its only predecessor where that ends in a jump.
-    fn merge_blocks(&self, func: &mut Function, entry: Block) -> bool {
+    fn merge_blocks(&mut self, func: &mut Function, entry: Block) -> bool {
         let mut changed = false;
-        for &block in &self.blocks {
+        for index in 0..self.blocks.len() {
+            let block = self.blocks[index];
             // Only whole chains, from their first block, so that no instruction moves twice.
             if self.follower(func, entry, block).is_none() || self.follows_jump(func, entry, block) {
                 continue;
@@ -202,8 +217,12 @@ impl Shape {
                     func.layout.set_cold(block);
                 }
                 func.layout.append_insts_of(block, next);
+                self.cfg.merge(block, next);
                 changed = true;
             }
+        }
+        if changed {
+            self.cfg.update_sources(&func.layout);
         }
         changed
     }
