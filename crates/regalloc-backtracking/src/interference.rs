@@ -112,6 +112,7 @@ impl Interference {
         self.registers.resize_with(registers, AssignedList::default);
         for list in &mut self.registers {
             list.pending.clear();
+            list.firsts.clear();
             self.spare.extend(list.chunks.drain(..).map(|mut chunk| {
                 chunk.clear();
                 chunk
@@ -334,11 +335,7 @@ impl Interference {
         let list = &self.registers[reg.number()];
         debug_assert!(list.pending.is_empty(), "the segments of {reg:?} are not sorted");
         let is_before = |assigned: &Assigned| assigned.points.to <= points.from;
-        let first = match list.chunks.as_slice() {
-            [] | [_] => 0,
-            chunks => chunks.partition_point(|chunk| chunk.last().is_none_or(is_before)),
-        };
-        let Some((chunk, rest)) = list.chunks.get(first..).and_then(<[_]>::split_first) else {
+        let Some((chunk, rest)) = list.chunks.get(list.chunk_of(points.from)..).and_then(<[_]>::split_first) else {
             return AssignedIn { next: [].iter(), rest: &[], to: points.to };
         };
         AssignedIn { next: chunk[chunk.partition_point(is_before)..].iter(), rest, to: points.to }
@@ -398,6 +395,8 @@ fn is_short(points: PointRange) -> bool {
 #[derive(Default)]
 struct AssignedList {
     chunks: Vec<Vec<Assigned>>,
+    /// Where the first segment of each chunk begins: a search among many chunks stays in few cache lines.
+    firsts: Vec<ProgPoint>,
     /// Those added since the last [`AssignedList::sort`]: most registers of most functions are never sorted.
     pending: Vec<Assigned>,
 }
@@ -407,8 +406,8 @@ impl AssignedList {
     fn sort(&mut self, spare: &mut Vec<Vec<Assigned>>) {
         let mut pending = std::mem::take(&mut self.pending);
         pending.sort_unstable_by_key(|assigned| assigned.points.from);
-        if self.chunks.is_empty() {
-            self.chunks.push(spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK)));
+        if let ([], [first, ..]) = (self.chunks.as_slice(), pending.as_slice()) {
+            self.add_chunk(0, first.points.from, spare);
         }
         for &assigned in &pending {
             self.insert(assigned, spare);
@@ -417,32 +416,49 @@ impl AssignedList {
         self.pending = pending;
     }
 
+    /// The chunk of the last segment that begins at a point or before, or the first chunk.
+    #[inline]
+    fn chunk_of(&self, point: ProgPoint) -> usize {
+        match self.firsts.as_slice() {
+            [] | [_] => 0,
+            firsts => firsts.partition_point(|&first| first <= point).saturating_sub(1),
+        }
+    }
+
+    fn add_chunk(&mut self, number: usize, first: ProgPoint, spare: &mut Vec<Vec<Assigned>>) {
+        self.chunks.insert(number, spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK)));
+        self.firsts.insert(number, first);
+    }
+
     fn insert(&mut self, assigned: Assigned, spare: &mut Vec<Vec<Assigned>>) {
         let from = assigned.points.from;
-        let chunk = match self.chunks.as_slice() {
-            [_] => 0,
-            chunks => chunks.partition_point(|chunk| chunk[0].points.from < from).saturating_sub(1),
-        };
+        let chunk = self.chunk_of(from);
         let list = &mut self.chunks[chunk];
         let at = list.partition_point(|other| other.points.from < from);
         list.insert(at, assigned);
+        self.firsts[chunk] = list[0].points.from;
         if list.len() >= CHUNK {
             // What comes in order leaves full chunks behind.
             let keep = if at + 1 == list.len() { at } else { CHUNK / 2 };
-            let mut upper = spare.pop().unwrap_or_else(|| Vec::with_capacity(CHUNK));
+            let first = list[keep].points.from;
+            self.add_chunk(chunk + 1, first, spare);
+            let [list, upper] = &mut self.chunks[chunk..][..2] else { return };
             upper.extend(list.drain(keep..));
-            self.chunks.insert(chunk + 1, upper);
         }
     }
 
     fn remove(&mut self, from: ProgPoint) {
-        let chunk = self.chunks.partition_point(|chunk| chunk[0].points.from <= from).saturating_sub(1);
+        let chunk = self.chunk_of(from);
         let Some(list) = self.chunks.get_mut(chunk) else { return };
         let at = list.partition_point(|assigned| assigned.points.from < from);
         debug_assert!(list.get(at).is_some_and(|assigned| assigned.points.from == from), "no segment begins at {from}");
         list.remove(at);
-        if list.is_empty() {
-            self.chunks.remove(chunk);
+        match list.first() {
+            Some(first) => self.firsts[chunk] = first.points.from,
+            None => {
+                self.chunks.remove(chunk);
+                self.firsts.remove(chunk);
+            }
         }
     }
 }

@@ -3,7 +3,9 @@
 //! The first bundles are sorted once; a heap takes only what comes later. Cost: a logarithm per bundle.
 
 use crate::bundles::Bundle;
-use std::collections::BinaryHeap;
+
+/// Children of a node in the heap: with two there would be twice the levels, and a large heap waits for memory at each.
+const CHILDREN: usize = 4;
 
 /// What decides when a bundle's turn comes: the number of points at which it is live, with a mark on bundles that are live
 /// across calls.
@@ -29,7 +31,7 @@ impl Priority {
 pub(crate) struct Queue {
     /// Sorted, the next one last.
     first: Vec<Entry>,
-    later: BinaryHeap<Entry>,
+    later: Heap,
 }
 
 /// A priority, and the complement of a bundle, as one word.
@@ -50,10 +52,58 @@ impl Entry {
     }
 }
 
+/// Entries, the greatest first: no entry is greater than its parent, and the children of entry `i` are the
+/// [`CHILDREN`] from `CHILDREN * i + 1` on.
+#[derive(Default)]
+struct Heap(Vec<Entry>);
+
+impl Heap {
+    fn push(&mut self, entry: Entry) {
+        self.0.push(entry);
+        self.rise(self.0.len() - 1, entry);
+    }
+
+    fn pop(&mut self) -> Option<Entry> {
+        let last = self.0.pop()?;
+        let Some(&greatest) = self.0.first() else { return Some(last) };
+        // What was last belongs far down most of the time, so the gap goes all the way before it is compared.
+        let mut gap = 0;
+        while let Some(child) = self.greatest_child(gap) {
+            self.0[gap] = self.0[child];
+            gap = child;
+        }
+        self.rise(gap, last);
+        Some(greatest)
+    }
+
+    /// Puts an entry where `gap` is or, where it is greater than them, in the place of entries above.
+    fn rise(&mut self, mut gap: usize, entry: Entry) {
+        while gap > 0 {
+            let parent = (gap - 1) / CHILDREN;
+            if self.0[parent] >= entry {
+                break;
+            }
+            self.0[gap] = self.0[parent];
+            gap = parent;
+        }
+        self.0[gap] = entry;
+    }
+
+    fn greatest_child(&self, parent: usize) -> Option<usize> {
+        let first = CHILDREN * parent + 1;
+        let children = &self.0[first.min(self.0.len())..self.0.len().min(first + CHILDREN)];
+        let (mut greatest, mut number) = (*children.first()?, first);
+        for (&entry, other) in children.iter().zip(first..) {
+            (greatest, number) = if entry > greatest { (entry, other) } else { (greatest, number) };
+        }
+        Some(number)
+    }
+}
+
 impl Queue {
     pub(crate) fn clear(&mut self) {
         self.first.clear();
-        self.later.clear();
+        self.later.0.clear();
     }
 
     /// Adds a bundle before the first [`Queue::sort`].
@@ -73,15 +123,48 @@ impl Queue {
 
     /// Returns the priority of the next bundle.
     pub(crate) fn next_priority(&self) -> Option<Priority> {
-        self.first.last().max(self.later.peek()).map(|entry| entry.priority())
+        self.first.last().max(self.later.0.first()).map(|entry| entry.priority())
     }
 
     /// Removes and returns the next bundle.
     pub(crate) fn pop(&mut self) -> Option<(Priority, Bundle)> {
-        let entry = match self.later.peek() {
+        let entry = match self.later.0.first() {
             Some(later) if self.first.last().is_none_or(|first| first < later) => self.later.pop(),
             _ => self.first.pop(),
         };
         entry.map(|entry| (entry.priority(), entry.bundle()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Bundles leave in the order of a sorted set, whatever is added in between.
+    #[test]
+    fn bundles_leave_in_order() {
+        let mut seed = 1u64;
+        let mut random = move |below: u64| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % below
+        };
+        let (mut queue, mut expected) = (Queue::default(), BTreeSet::new());
+        let mut entry = |number: u32| (Priority::new(random(50) as u32, random(5) == 0), Bundle::from_u32(number));
+        for (priority, bundle) in (0..300).map(&mut entry) {
+            queue.add(priority, bundle);
+            expected.insert(Entry::new(priority, bundle));
+        }
+        queue.sort();
+        for number in 300..3000 {
+            let (priority, bundle) = entry(number);
+            queue.push(priority, bundle);
+            expected.insert(Entry::new(priority, bundle));
+            for _ in 0..number % 3 {
+                let next = expected.pop_last();
+                assert_eq!(queue.next_priority(), next.map(Entry::priority));
+                assert_eq!(queue.pop(), next.map(|entry| (entry.priority(), entry.bundle())));
+            }
+        }
     }
 }
