@@ -13,7 +13,7 @@ use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, Settings};
 use kingpost_mach::{Code, EmitOptions, Emitter, Isa, Listing, Lowering};
 use kingpost_opt::Optimizer;
-use kingpost_regalloc::{Allocation, Allocator};
+use kingpost_regalloc::{Allocation, Allocator, RegClass};
 use std::sync::{Mutex, PoisonError};
 use target_lexicon::{CallingConvention, Triple};
 
@@ -172,7 +172,8 @@ impl Compiler {
             analyses: Analyses::default(),
             optimizer: Optimizer::limited(self.options.rules)
                 .keeping_accesses(!self.settings.enable_alias_analysis)
-                .preferring_size(self.settings.opt_level == OptLevel::SpeedAndSize),
+                .preferring_size(self.settings.opt_level == OptLevel::SpeedAndSize)
+                .for_registers(self.isa().env().class(RegClass::Int).allocatable().len()),
             emitter: Emitter::with_limits(guard.limits),
             lowering: Lowering::with_guard(guard),
             fused: Fused::default(),

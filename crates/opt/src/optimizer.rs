@@ -86,6 +86,13 @@ impl Optimizer {
         self
     }
 
+    /// The same, for a machine of so many integer registers: where they are few, more is computed anew rather than kept.
+    #[must_use]
+    pub fn for_registers(mut self, count: usize) -> Optimizer {
+        self.simplify.has_few_registers = count <= 16;
+        self
+    }
+
     /// The same, which reports every simplification.
     #[must_use]
     pub fn observed_by(mut self, observer: Box<dyn Observer>) -> Optimizer {

@@ -14,7 +14,8 @@
 //! dominator tree, so that every operand is final before it is used. An instruction stays where it is; one that is equal to
 //! one in a block that does not dominate it moves to the end of their common dominator, if that does not run more often
 //! than the two together. In a large loop, and in those inside it, a cheap instruction of one operand stays in every block that
-//! has it, as its result would take a register, or a spill slot, from one to the next. Hash-consing with rules on insertion: the
+//! has it, as its result would take a register, or a spill slot, from one to the next; one of a register and a constant does in a
+//! loop of medium size, and where registers are few both do. Hash-consing with rules on insertion: the
 //! scheme of LuaJIT's FOLD and of V8's reducers. Linear in instructions, with rules tried on at most [`FUEL`] requests for each.
 
 use cranelift_entity::packed_option::PackedOption;
@@ -46,6 +47,8 @@ pub(crate) enum Edges {
 
 /// A loop of this many blocks is large: values compete for registers all around it.
 const LARGE_LOOP: u32 = 200;
+/// A loop of this many blocks is large for machines with few registers, and of medium size for others.
+const MEDIUM_LOOP: u32 = 30;
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
@@ -59,6 +62,8 @@ pub(crate) struct Simplify {
     pub(crate) keeps_accesses: bool,
     /// Whether short code is better than fast code.
     pub(crate) prefers_size: bool,
+    /// Whether the machine has few registers.
+    pub(crate) has_few_registers: bool,
     pub(crate) observer: Option<Box<dyn Observer>>,
     /// Of each value, how many uses there were when it was first asked.
     uses: SecondaryMap<Value, u8>,
@@ -73,8 +78,8 @@ impl Simplify {
         self.representatives.resize(func.dfg.num_values());
         self.memory.reset(func, analyses);
         let Some(entry) = func.layout.entry_block() else { return Edges::Kept };
-        let Simplify { table, memory, representatives, applications, keeps_accesses, prefers_size, observer, uses } =
-            self;
+        let large_loop = if self.has_few_registers { MEDIUM_LOOP } else { LARGE_LOOP };
+        let Simplify { table, memory, representatives, applications, observer, uses, .. } = self;
         let mut walk = Walk {
             func,
             analyses,
@@ -82,13 +87,14 @@ impl Simplify {
             memory,
             representatives,
             applications,
-            keeps_accesses: *keeps_accesses,
-            prefers_size: *prefers_size,
+            keeps_accesses: self.keeps_accesses,
+            prefers_size: self.prefers_size,
             observer: observer.as_deref_mut(),
             uses,
             are_uses_counted: false,
             block: entry,
-            is_in_large_loop: false,
+            large_loop,
+            loop_size: 0,
             before: Inst::new(0),
             fuel: 0,
             traps: Vec::new(),
@@ -117,7 +123,10 @@ pub(crate) struct Walk<'a> {
     are_uses_counted: bool,
     /// The block that is visited.
     block: Block,
-    is_in_large_loop: bool,
+    /// As many blocks as a large loop has at least.
+    large_loop: u32,
+    /// How many blocks the loops around the block have, as far as it matters.
+    loop_size: u32,
     /// The instruction that is visited: new ones go in front of it.
     before: Inst,
     fuel: u32,
@@ -129,7 +138,7 @@ pub(crate) struct Walk<'a> {
 impl Walk<'_> {
     fn visit_block(&mut self, block: Block) {
         self.block = block;
-        self.is_in_large_loop = !self.prefers_size && is_in_large_loop(&self.analyses.loops, block);
+        self.loop_size = if self.prefers_size { 0 } else { loop_size(&self.analyses.loops, block) };
         self.memory.enter(block, self.analyses);
         let mut next = self.func.layout.first_inst(block);
         while let Some(inst) = next {
@@ -450,16 +459,16 @@ impl Walk<'_> {
         let Some(inst) = self.func.dfg.first_result_of(value) else { return false };
         let Some(block) = self.func.layout.inst_block(inst) else { return false };
         block == self.block
-            || !(self.is_in_large_loop && self.is_better_repeated(data))
+            || !(self.loop_size >= MEDIUM_LOOP && self.is_better_repeated(data))
                 && (self.analyses.dominators.dominates(block, self.block) || self.hoist(inst, block))
     }
 
-    /// Whether an instruction costs less than a register for its result from another block to this one: a cheap one, of one operand
-    /// that is no constant.
+    /// Whether an instruction costs less than a register for its result from another block to this one, in a loop of medium size or a
+    /// large one: a cheap one, of one operand that is no constant.
     fn is_better_repeated(&self, data: &InstData) -> bool {
         is_cheap(data.opcode())
             && match *data.args() {
-                [_] => true,
+                [_] => self.loop_size >= self.large_loop,
                 [_, y] => constant(self.func, y).is_some(),
                 _ => false,
             }
@@ -544,10 +553,16 @@ impl Graph for Walk<'_> {
     }
 }
 
-/// Whether a block is in a large loop, at whatever depth. As every loop has a block that those in it have not, few are looked at.
-fn is_in_large_loop(loops: &LoopForest, block: Block) -> bool {
-    let mut around = std::iter::successors(loops.innermost_loop(block), |&each| loops.parent(each));
-    around.any(|each| loops.num_blocks(each) >= LARGE_LOOP)
+/// The number of blocks of the largest loop around a block, or of one that is large. As every loop has a block that those in it have
+/// not, few are looked at.
+fn loop_size(loops: &LoopForest, block: Block) -> u32 {
+    let mut size = 0;
+    let mut around = loops.innermost_loop(block);
+    while let Some(each) = around.filter(|_| size < LARGE_LOOP) {
+        size = loops.num_blocks(each);
+        around = loops.parent(each);
+    }
+    size
 }
 
 /// The type of the only result of a pure instruction if it is an integer of at most 64 bits.
