@@ -283,6 +283,23 @@ impl<H: Copy> Matching<H> {
         Ok(self.push(request))
     }
 
+    /// Adds a request for `reg`, which is the only one that will do, at one point, and serves it. Returns its number, or
+    /// `None` if the register is taken by another value.
+    pub fn add_fixed(&mut self, request: Request<H>, reg: PReg) -> Option<u32> {
+        let point = usize::from(!request.points.early());
+        let owner = self.owners[point][reg.index()];
+        if let Some(other) = self.requests.get(owner as usize) {
+            return Some(owner).filter(|_| request.is_use && other.is_use && other.vreg == request.vreg);
+        }
+        let n = self.requests.len() as u32;
+        self.requests.push(Request { reg: Some(reg), ..request });
+        self.owners[point][reg.index()] = n;
+        self.taken[point].insert(reg);
+        self.on_all_edges += 1;
+        self.steps += 1;
+        Some(n)
+    }
+
     fn push(&mut self, request: Request<H>) -> u32 {
         if request.edge.is_some() && request.allowed.len() == 1 {
             self.edge_fixed = self.edge_fixed.union(request.allowed);

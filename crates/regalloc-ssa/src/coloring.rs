@@ -13,6 +13,7 @@ use crate::assignment::Assignment;
 use crate::class_slots::ClassSlots;
 use crate::coalescing::Coalescing;
 use crate::constraints::Constraints;
+use crate::instruction::Scratch;
 use crate::labels::Labels;
 use crate::liveness::{BareJumpEntries, Liveness};
 use crate::pick_register::Picker;
@@ -52,7 +53,7 @@ pub(crate) struct Coloring {
     pub(crate) labels: Labels,
     pub(crate) moves: ParallelMoves,
     pub(crate) sequence: Vec<EditKind>,
-    pub(crate) scratch: crate::instruction::Scratch,
+    scratch: Scratch,
     /// Per value, the register in which most edges bring it to the join point at hand.
     pub(crate) majorities: Vec<Majority<PReg>>,
     /// Per value, where a branch left it.
@@ -71,6 +72,7 @@ impl Coloring {
     /// An instruction needs more registers than there are.
     pub(crate) fn run(&mut self, input: &Input, out: &mut Allocation) -> Result<(), AllocError> {
         self.begin(input);
+        let mut scratch = std::mem::take(&mut self.scratch);
         for (index, block) in input.order.blocks() {
             let is_passed_over = self.pass_bare_jump(input, index);
             if is_passed_over && !self.labels.any() {
@@ -80,7 +82,7 @@ impl Coloring {
             self.enter(input, index, out);
             for (step, position) in input.problem.walk(block.block).zip(block.positions()) {
                 self.picker.advance(input.constraints, position);
-                self.instruction(input, &step, out)?;
+                self.instruction(input, &step, &mut scratch, out)?;
             }
             self.assignment.edit_spans[index.index()] = Span { start, end: self.assignment.edits.len() as u32 };
             self.close_labels(input, block.block);
@@ -89,6 +91,7 @@ impl Coloring {
             }
         }
         self.map.remove(self.map.occupied);
+        self.scratch = scratch;
         self.steps += self.scratch.matching.steps + self.assignment.edits.len() as u64;
         Ok(())
     }
@@ -110,10 +113,16 @@ impl Coloring {
 
     /// Serves an instruction.
     #[inline]
-    fn instruction(&mut self, input: &Input, step: &Step, out: &mut Allocation) -> Result<(), AllocError> {
+    fn instruction(
+        &mut self,
+        input: &Input,
+        step: &Step,
+        scratch: &mut Scratch,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
         let is_usual = step.shape < Shape::Constrained && !step.flags.has(InstFlags::REMAT);
         if !is_usual || self.has_transfer(step.inst) {
-            return self.unusual_instruction(input, step, out);
+            return self.unusual_instruction(input, step, scratch, out);
         }
         self.unconstrained(input, step, out);
         Ok(())
@@ -121,14 +130,24 @@ impl Coloring {
 
     /// Serves an instruction with constraints or transfers, or which can run anywhere.
     #[inline(never)]
-    fn unusual_instruction(&mut self, input: &Input, step: &Step, out: &mut Allocation) -> Result<(), AllocError> {
+    fn unusual_instruction(
+        &mut self,
+        input: &Input,
+        step: &Step,
+        scratch: &mut Scratch,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
         let &Step { inst, flags, .. } = step;
         self.note_next_uses(input, step.operands.clone());
         let mut is_constrained = step.shape == Shape::Constrained;
         if self.has_transfer(inst) {
             let mut transfers = input.plan.transfers[self.transfer..].iter().take_while(|transfer| transfer.0 == inst);
             is_constrained |= transfers.any(|transfer| transfer.2 == Transfer::Begin);
+            let start = self.transfer;
             self.transfer(input, inst, is_constrained, out)?;
+            if is_constrained {
+                scratch.note_transfers(&input.plan.transfers[start..self.transfer]);
+            }
         }
         if flags.has(InstFlags::REMAT) {
             let vreg = input.problem.operands(inst)[0].vreg();
@@ -138,7 +157,7 @@ impl Coloring {
             }
         }
         if is_constrained {
-            return self.constrained(input, step, out);
+            return self.constrained(input, step, scratch, out);
         }
         self.unconstrained(input, step, out);
         Ok(())
@@ -168,7 +187,6 @@ impl Coloring {
         is_constrained: bool,
         out: &mut Allocation,
     ) -> Result<(), AllocError> {
-        let start = self.transfer;
         while let Some(&(_, vreg, transfer)) = input.plan.transfers.get(self.transfer).filter(|t| t.0 == inst) {
             self.transfer += 1;
             match (transfer, self.map.at(vreg)) {
@@ -185,7 +203,6 @@ impl Coloring {
         }
         self.find_transfer(input);
         if is_constrained {
-            self.scratch.note_transfers(&input.plan.transfers[start..self.transfer]);
             return Ok(());
         }
         self.resolve_moves(input, inst, self.map.occupied, out)

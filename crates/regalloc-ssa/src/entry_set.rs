@@ -4,13 +4,13 @@
 //! of more values than registers those with the greatest benefit per instruction until their next use. A back edge is
 //! taken to have every value until its source has been visited.
 
-use crate::liveness::{BareJumpEntries, Next, scaled};
-use crate::register_set::NOT_COUNTED;
+use crate::liveness::{BareJumpEntries, scaled};
+use crate::register_set::{NOT_COUNTED, Value};
 use crate::spill_instruction::At;
 use crate::spill_plan::Span;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Block, Edge, RegClass, VReg};
+use kingpost_regalloc::{Block, Edge, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::release;
 
@@ -157,40 +157,62 @@ impl Spilling {
         // Once a value is stored it is for good: edges back into a loop have it stored if those into it have. That is so if
         // they are entered at their headers only; else edges back are not known, or only from the first walk of a region.
         let may_be_clean = self.is_reducible || !input.order.is_header(index);
+        let receives = input.order.block(index).receives;
+        let costs_nothing = input.env.costs.fill.min(input.env.costs.remat) == 0;
         for entry in input.live.entries(index) {
-            let v = entry.vreg.index();
+            let value = &mut self.set.values[entry.vreg.index()];
             if entry.next.is_dead() {
                 continue;
             }
+            let class = value.class();
+            let is_defined_here = receives && input.live.is_defined_at_head(entry.vreg, index);
+            let is_wiped = input.constraints.is_wiped(index, class, entry.next.distance);
+            if !value.is_spilled && !is_defined_here && !is_wiped && !costs_nothing {
+                // All edges have it in a register.
+                value.is_clean = false;
+                chosen[class.index()].push((0.0, entry.vreg));
+                continue;
+            }
             let is_clean =
-                may_be_clean && self.set.values[v].is_spilled && self.entry.candidates[v].dirty != self.entry.heads;
-            self.set.values[v].is_clean = is_clean && !input.live.is_defined_at_head(entry.vreg, index);
-            let (benefit, per_distance) = self.benefit(input, entry.vreg, entry.next, index, arrivals);
-            if benefit > 0 {
-                chosen[input.problem.class(entry.vreg).index()].push((per_distance, entry.vreg));
+                may_be_clean && value.is_spilled && self.entry.candidates[entry.vreg.index()].dirty != self.entry.heads;
+            value.is_clean = is_clean && !is_defined_here;
+            if self.benefit(input, entry.vreg, index, arrivals).0 > 0 {
+                chosen[class.index()].push((0.0, entry.vreg));
             } else {
                 self.leave_in_memory(entry.vreg);
             }
         }
-        for class in RegClass::ALL {
-            self.take_best(&mut chosen[class.index()], self.saved.limits[class.index()], arrivals);
+        for (c, chosen) in chosen.iter_mut().enumerate() {
+            if chosen.len() > self.saved.limits[c] {
+                self.drop_worst(input, chosen, index, arrivals);
+            }
+            self.add_chosen(chosen, receives, arrivals);
         }
         self.entry.chosen = chosen;
         self.plan.entries[index.index()] = self.save_set();
     }
 
-    /// Adds the best candidates of a class, as many as there are registers.
-    fn take_best(&mut self, chosen: &mut Vec<(f32, VReg)>, limit: usize, arrivals: Arrivals) {
-        if chosen.len() > limit {
-            let order = |a: &(f32, VReg), b: &(f32, VReg)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-            chosen.select_nth_unstable_by(limit, order);
-            chosen[..limit].sort_unstable_by(order);
-            chosen.drain(limit..).for_each(|(_, vreg)| self.leave_in_memory(vreg));
+    /// Leaves as many candidates of a class as there are registers.
+    #[inline(never)]
+    fn drop_worst(&mut self, input: &Input, chosen: &mut Vec<(f32, VReg)>, index: BlockIndex, arrivals: Arrivals) {
+        for (benefit, vreg) in chosen.iter_mut() {
+            *benefit = self.benefit(input, *vreg, index, arrivals).1;
         }
-        for &(_, vreg) in chosen.iter() {
-            self.set.add(vreg, self.set.values[vreg.index()].is_clean);
-            let is_reloaded = self.arrives_in_register(vreg) + arrivals.unknown < arrivals.total;
-            self.set.values[vreg.index()].is_spilled |= is_reloaded;
+        let limit = self.saved.limits[input.problem.class(chosen[0].1).index()];
+        let order = |a: &(f32, VReg), b: &(f32, VReg)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        chosen.select_nth_unstable_by(limit, order);
+        chosen[..limit].sort_unstable_by(order);
+        chosen.drain(limit..).for_each(|(_, vreg)| self.leave_in_memory(vreg));
+    }
+
+    fn add_chosen(&mut self, chosen: &[(f32, VReg)], receives: bool, arrivals: Arrivals) {
+        for &(_, vreg) in chosen {
+            let Value { is_clean, is_spilled, .. } = self.set.values[vreg.index()];
+            self.set.add(vreg, is_clean);
+            // A parameter need not arrive in one, though no value was spilled so far.
+            if receives && !is_spilled && self.arrives_in_register(vreg) + arrivals.unknown < arrivals.total {
+                self.set.values[vreg.index()].is_spilled = true;
+            }
         }
     }
 
@@ -220,14 +242,8 @@ impl Spilling {
             };
             self.steps += exit.range().len() as u64;
             self.entry.edges += 1;
+            self.note_arrivals(exit, freq);
             let values = &self.set.values[..];
-            let exit = self.plan.pool[exit.range()].iter().zip(&self.plan.pool_clean[exit.range()]);
-            for (&vreg, &is_clean) in exit.filter(|(vreg, _)| values[vreg.index()].is_spilled) {
-                let candidate = &mut self.entry.candidates[vreg.index()];
-                candidate.edge = self.entry.edges;
-                candidate.note(head, freq);
-                candidate.dirty = if is_clean { candidate.dirty } else { head };
-            }
             for (&param, &arg) in params.iter().zip(problem.edge_args(edge)) {
                 let is_spilled = values[arg.index()].is_spilled;
                 let is_in_register = !is_spilled || self.entry.candidates[arg.index()].edge == self.entry.edges;
@@ -242,6 +258,19 @@ impl Spilling {
         arrivals
     }
 
+    /// Notes the values that an edge brings in registers.
+    fn note_arrivals(&mut self, exit: Span, freq: u64) {
+        let head = self.entry.heads;
+        let values = &self.set.values[..];
+        let exit = self.plan.pool[exit.range()].iter().zip(&self.plan.pool_clean[exit.range()]);
+        for (&vreg, &is_clean) in exit.filter(|(vreg, _)| values[vreg.index()].is_spilled) {
+            let candidate = &mut self.entry.candidates[vreg.index()];
+            candidate.edge = self.entry.edges;
+            candidate.note(head, freq);
+            candidate.dirty = if is_clean { candidate.dirty } else { head };
+        }
+    }
+
     /// How often the value arrives at the head in a register.
     fn arrives_in_register(&self, vreg: VReg) -> u64 {
         let candidate = &self.entry.candidates[vreg.index()];
@@ -254,7 +283,8 @@ impl Spilling {
 
     /// Returns the benefit of having the value in a register at the head, and the benefit per instruction until its next
     /// use.
-    fn benefit(&self, input: &Input, vreg: VReg, next: Next, index: BlockIndex, arrivals: Arrivals) -> (i64, f32) {
+    fn benefit(&self, input: &Input, vreg: VReg, index: BlockIndex, arrivals: Arrivals) -> (i64, f32) {
+        let next = self.set.values[vreg.index()].next;
         let costs = &input.env.costs;
         let Arrivals { total, unknown } = arrivals;
         let found = self.arrives_in_register(vreg);

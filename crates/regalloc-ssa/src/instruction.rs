@@ -8,6 +8,7 @@
 use crate::coloring::{Coloring, Input};
 use crate::demands::{Around, Demands, Matching, Request, Site, carries};
 use crate::fast_path::drop_void_move;
+use crate::pick_register::Hints;
 use crate::spill_plan::Transfer;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Allocation, Constraint, Inst, InstFlags, Loc, PReg, PRegSet, Problem, Step, VReg};
@@ -67,31 +68,38 @@ pub(crate) struct At<'a> {
 impl Coloring {
     /// Serves such an instruction.
     #[inline(never)]
-    pub(crate) fn constrained(&mut self, input: &Input, step: &Step, out: &mut Allocation) -> Result<(), AllocError> {
+    pub(crate) fn constrained(
+        &mut self,
+        input: &Input,
+        step: &Step,
+        scratch: &mut Scratch,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
         let &Step { inst, flags, operands: ref range, .. } = step;
         let demands = Demands::new(input.problem, (input.order, input.live), input.constraints, inst);
         let at = At { input, inst, demands, base: range.start, is_branch: flags.has(InstFlags::BRANCH) };
         self.assignment.used = self.assignment.used.union(demands.clobbers.lost);
         if at.is_branch {
-            self.note_branch_defs(&at);
+            self.note_branch_defs(&at, scratch);
         }
-        let mut scratch = std::mem::take(&mut self.scratch);
-        self.find_sites(&at, &mut scratch);
-        if self.match_operands(&at, &mut scratch).is_err() || !self.keep_live_through(&at, &mut scratch) {
-            self.solve(&at, &mut scratch)?;
+        let is_matched = match_fixed(&at, scratch) || {
+            self.find_sites(&at, scratch);
+            self.match_operands(&at, scratch).is_ok()
+        };
+        if !is_matched || !self.keep_live_through(&at, scratch) {
+            self.solve(&at, scratch)?;
         }
         scratch.freed = self.freed(&at, &scratch.moved);
-        self.move_values(&at, &scratch, out)?;
-        self.finish(&at, &scratch, out);
+        self.move_values(&at, scratch, out)?;
+        self.finish(&at, scratch, out);
         scratch.reloads.clear();
         scratch.copied.clear();
         scratch.begins.clear();
-        self.scratch = scratch;
         Ok(())
     }
 
     /// What is after the branch for its results is what the target of their edge has at its head.
-    fn note_branch_defs(&mut self, at: &At) {
+    fn note_branch_defs(&mut self, at: &At, scratch: &mut Scratch) {
         let problem = at.input.problem;
         let mut defs = at.demands.operands.iter().filter(|operand| operand.is_def()).peekable();
         if defs.peek().is_none() {
@@ -101,7 +109,7 @@ impl Coloring {
             self.branch_defs.resize(self.map.values.len(), Loc::NONE);
         }
         for def in defs.filter(|def| def.constraint() != Constraint::Stack && !def.is_reg()) {
-            self.scratch.begins.push(def.vreg());
+            scratch.begins.push(def.vreg());
         }
         for &edge in problem.succs(at.input.order.block(self.index).block) {
             let to = at.input.order.index(problem.edge(edge).to);
@@ -283,4 +291,37 @@ impl Coloring {
             }
         }
     }
+}
+
+/// Fast path: registers of an instruction that binds all that it reads and defines to registers, as most calls do. Returns
+/// whether this is one.
+fn match_fixed(at: &At, scratch: &mut Scratch) -> bool {
+    let Scratch { matching, sites, .. } = scratch;
+    let problem = at.input.problem;
+    matching.clear();
+    sites.clear();
+    for &operand in at.demands.operands {
+        let (vreg, points) = (operand.vreg(), Points::of(operand, false));
+        let Some(reg) = operand.fixed_reg().filter(|&reg| at.input.constraints.allocatable.contains(reg)) else {
+            return false;
+        };
+        let is_killed = points.late() && at.demands.killed(vreg).contains(reg);
+        if at.is_branch || points == Points::BOTH || is_killed {
+            return false;
+        }
+        let request = Request {
+            vreg,
+            class: problem.class(vreg),
+            allowed: PRegSet::EMPTY.with(reg),
+            points,
+            is_use: operand.is_use(),
+            is_written: operand.is_def(),
+            edge: None,
+            hint: Hints::default(),
+            reg: None,
+        };
+        let Some(number) = matching.add_fixed(request, reg) else { return false };
+        sites.push((Site::Register, number));
+    }
+    true
 }

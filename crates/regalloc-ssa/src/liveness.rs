@@ -143,6 +143,10 @@ pub(crate) struct Liveness {
     ranges_of: Vec<Span>,
     /// Per parameter or result of a branch, its next use.
     heads: Vec<Next>,
+    /// The edges into blocks, seen over bare jumps.
+    preds: Vec<Source>,
+    /// Per block in order, its edges in.
+    pred_spans: Vec<Span>,
     // What the walk from uses to defs needs.
     walk: Walk,
     /// Values passed back to the head of a loop.
@@ -193,9 +197,6 @@ struct Walk {
     ranges: Vec<BlockRange>,
     /// Per block in order.
     marks: Vec<Mark>,
-    preds: Vec<Source>,
-    /// Per block, its edges in.
-    pred_spans: Vec<Span>,
     /// Ranges before this one have been passed on to the blocks before theirs.
     passed: usize,
     /// Those of them that came closer to a use since.
@@ -205,19 +206,12 @@ struct Walk {
 }
 
 impl Walk {
-    fn begin(&mut self, problem: &Problem, order: &LinearOrder, jumps: &BareJumps) {
-        reset(&mut self.marks, order.num_blocks(), Mark::default());
+    fn begin(&mut self, blocks: usize) {
+        reset(&mut self.marks, blocks, Mark::default());
         self.ranges.clear();
         let next = Next::DEAD;
         self.ranges.push(BlockRange { block: BlockIndex::FIRST, open: NONE, next, end: ProgPoint::FIRST });
         self.patience = 0;
-        self.preds.clear();
-        self.pred_spans.clear();
-        for block in order.blocks().values() {
-            let start = self.preds.len() as u32;
-            self.preds.extend(problem.preds(block.block).iter().map(|&edge| jumps.source(problem, order, edge)));
-            self.pred_spans.push(Span { start, end: self.preds.len() as u32 });
-        }
     }
 
     /// Adds a block of the value at hand.
@@ -258,7 +252,7 @@ impl Walk {
     }
 
     /// Passes next uses on to predecessors until all blocks of the value know them.
-    fn leave_all(&mut self, after: &mut [Next], first: usize) {
+    fn leave_all(&mut self, (preds, pred_spans): (&[Source], &[Span]), after: &mut [Next], first: usize) {
         loop {
             let i = if self.passed < self.ranges.len() {
                 self.passed += 1;
@@ -269,11 +263,8 @@ impl Walk {
                 return;
             };
             let BlockRange { block, next, .. } = self.ranges[i];
-            let Span { mut start, end } = self.pred_spans[block.index()];
-            while start < end {
-                let Source { from, edge } = self.preds[start as usize];
+            for &Source { from, edge } in &preds[pred_spans[block.index()].range()] {
                 self.approach(after, first, from, next.behind(edge));
-                start += 1;
             }
         }
     }
@@ -299,8 +290,8 @@ impl Liveness {
     pub(crate) fn release(&mut self) {
         self.uses.release();
         release(&mut self.walk.marks);
-        release(&mut self.walk.preds);
-        release(&mut self.walk.pred_spans);
+        release(&mut self.preds);
+        release(&mut self.pred_spans);
     }
 
     /// What is live at the head of a block that is no bare jump, by value; parameters and results of the branch before it as
@@ -414,7 +405,8 @@ impl Liveness {
     /// what is passed back to the head of a loop, which is not known to be used soon until all have been visited.
     fn walk_up(&mut self, problem: &Problem, order: &LinearOrder) -> Result<(), AllocError> {
         let values = problem.vregs.len();
-        self.walk.begin(problem, order, &self.jumps);
+        self.walk.begin(order.num_blocks());
+        self.find_preds(problem, order);
         reset(&mut self.far, values, false);
         reset(&mut self.ranges_of, values, Span::default());
         reset(&mut self.heads, values, Next::DEAD);
@@ -442,6 +434,16 @@ impl Liveness {
             self.pass_back(self.back[i]);
         }
         Ok(())
+    }
+
+    fn find_preds(&mut self, problem: &Problem, order: &LinearOrder) {
+        self.preds.clear();
+        self.pred_spans.clear();
+        for block in order.blocks().values() {
+            let start = self.preds.len() as u32;
+            self.preds.extend(problem.preds(block.block).iter().map(|&edge| self.jumps.source(problem, order, edge)));
+            self.pred_spans.push(Span { start, end: self.preds.len() as u32 });
+        }
     }
 
     /// Notes the range where the value is defined. Returns its first use in another block.
@@ -493,7 +495,7 @@ impl Liveness {
         if self.pass(vreg, first) {
             self.back.push(vreg);
         }
-        self.walk.leave_all(&mut self.after, first);
+        self.walk.leave_all((&self.preds, &self.pred_spans), &mut self.after, first);
     }
 
     fn end_value(&mut self, vreg: VReg, first: usize) {
@@ -522,7 +524,7 @@ impl Liveness {
         self.steps += u64::from(end - first);
         self.walk.passed = self.walk.ranges.len();
         self.pass(vreg, first as usize);
-        self.walk.leave_all(&mut self.after, first as usize);
+        self.walk.leave_all((&self.preds, &self.pred_spans), &mut self.after, first as usize);
         if self.defs[v].point.is_before() {
             self.heads[v] = self.walk.ranges[first as usize].next;
         }

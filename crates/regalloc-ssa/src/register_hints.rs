@@ -11,10 +11,11 @@
 
 use crate::constraints::ClobberPoint;
 use crate::liveness::{LIVE_OUT, reset, scaled};
+use crate::pick_register::Preference;
 use crate::spill_plan::SpillPlan;
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{PReg, PRegSet, VReg};
+use kingpost_regalloc::{PReg, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::point::ProgPoint;
 use kingpost_regalloc_common::release;
@@ -82,23 +83,47 @@ struct FixedHint {
     other: u32,
 }
 
+/// A group by how often its boundaries are passed, most often first, then by its class: one number, which is compared
+/// without a branch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank(u128);
+
+impl Rank {
+    fn new(group: &Group, number: usize) -> Rank {
+        Rank(u128::from(!group.freq) << 64 | u128::from(group.class.as_u32()) << 32 | number as u128)
+    }
+
+    fn group(self) -> usize {
+        self.0 as u32 as usize
+    }
+}
+
+/// Registers that are taken from members of the group at hand, and how often.
+#[derive(Clone, Copy)]
+struct Repelled {
+    regs: u64,
+    often: i64,
+}
+
 #[derive(Default)]
 pub(crate) struct RegisterHints {
     /// Per value, the index of its register, or [`NONE`].
     hints: Vec<u8>,
-    /// Per class of values, the index of its group, or [`END`].
+    /// Per value that stands for its class, or is met at a boundary, the index of the group of its class, or [`END`].
     numbers: Vec<u32>,
     groups: Vec<Group>,
     members: Vec<Member>,
     fixed: Vec<FixedHint>,
     /// Per boundary, how often it is passed.
     freqs: Vec<u32>,
-    /// Per boundary, the registers given away.
-    taken: Vec<PRegSet>,
+    /// Per class of registers and boundary, the registers given away.
+    taken: [Vec<u64>; 2],
     /// Per block, its first clobber point; one more at the end.
     points: Vec<u32>,
-    /// How often the boundaries of a group are passed, its class, and the group.
-    order: Vec<(u64, VReg, u32)>,
+    /// The groups in the order in which they choose.
+    order: Vec<Rank>,
+    /// Registers of each class, best first.
+    preferences: [Preference; 2],
     /// Per register of the class at hand, how much it suits.
     suits: Vec<i64>,
     /// Do some suit more than others?
@@ -113,17 +138,20 @@ impl RegisterHints {
         reset(&mut self.hints, values, NONE);
         self.steps = 0;
         self.order.clear();
-        reset(&mut self.suits, PReg::COUNT, 0);
+        reset(&mut self.suits, 64, 0);
         self.differ = false;
         if blocks > 1 {
-            reset(&mut self.taken, 2 * blocks, PRegSet::EMPTY);
+            for (preference, class) in self.preferences.iter_mut().zip(&input.env.classes) {
+                preference.set(&class.order);
+            }
+            self.taken.iter_mut().for_each(|taken| reset(taken, 2 * blocks, 0));
             self.find_freqs(input);
             self.find_boundaries(input, plan);
             self.find_fixed(input);
             self.find_points(input);
             self.sort_classes();
             for i in 0..self.order.len() {
-                self.choose(input, plan, self.groups[self.order[i].2 as usize]);
+                self.choose(input, plan, self.groups[self.order[i].group()]);
             }
             for &vreg in &input.classes.merged {
                 self.hints[vreg.index()] = self.hints[input.classes.class(vreg).index()];
@@ -136,7 +164,7 @@ impl RegisterHints {
         release(&mut self.numbers);
         release(&mut self.groups);
         release(&mut self.members);
-        release(&mut self.taken);
+        self.taken.iter_mut().for_each(release);
         release(&mut self.order);
     }
 
@@ -171,16 +199,11 @@ impl RegisterHints {
             for (boundary, values) in ends {
                 let freq = u64::from(freqs[boundary.index()]);
                 for (at, &vreg) in (members.len() as u32..).zip(values) {
-                    let class = input.classes.class(vreg);
-                    let number = &mut numbers[class.index()];
-                    let group = match groups.get_mut(*number as usize) {
-                        Some(group) => group,
-                        None => {
-                            *number = groups.len() as u32;
-                            groups.push(Group { class, freq: 0, member: END, fixed: END });
-                            &mut groups[*number as usize]
-                        }
+                    let number = match numbers[vreg.index()] {
+                        END => number_of(input, vreg, numbers, groups),
+                        number => number,
                     };
+                    let group = &mut groups[number as usize];
                     group.freq += freq;
                     members.push(Member { boundary, vreg, other: std::mem::replace(&mut group.member, at) });
                 }
@@ -223,49 +246,74 @@ impl RegisterHints {
     }
 
     fn sort_classes(&mut self) {
-        let groups = self.groups.iter().enumerate();
-        self.order.extend(groups.map(|(number, group)| (group.freq, group.class, number as u32)));
-        self.order.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        self.order.extend(self.groups.iter().enumerate().map(|(number, group)| Rank::new(group, number)));
+        self.order.sort_unstable();
     }
 
     fn choose(&mut self, input: &Input, plan: &SpillPlan, group: Group) {
-        let reg_class = input.problem.class(group.class);
-        let taken = chain(&self.members, group)
-            .fold(PRegSet::EMPTY, |all, member| all.union(self.taken[member.boundary.index()]));
-        let open = plan.open.of_class(reg_class);
-        let free = open.difference(taken);
+        let class = input.problem.class(group.class);
+        let taken = &self.taken[class.index()][..];
+        let taken = chain(&self.members, group).fold(0, |all, member| all | taken[member.boundary.index()]);
+        let open = plan.open.mask(class);
+        let free = open & !taken;
+        self.attract(group);
+        let repelled = self.repel(input, group, class);
+        if free == 0 {
+            self.weigh_taken(group, class, open);
+        }
+        let candidates = if free == 0 { open } else { free };
+        let best = if self.differ {
+            lower(&mut self.suits, repelled);
+            self.best_suited(&input.env.class(class).order, candidates)
+        } else {
+            let good = candidates & !repelled.regs;
+            self.preferences[class.index()].best(class, if good == 0 { candidates } else { good })
+        };
+        let Some(reg) = best else { return };
+        self.hints[group.class.index()] = reg.index() as u8;
+        let taken = &mut self.taken[class.index()][..];
+        for member in chain(&self.members, group) {
+            taken[member.boundary.index()] |= 1 << reg.enc();
+        }
+    }
+
+    /// Fixed operands of members.
+    fn attract(&mut self, group: Group) {
         if std::mem::take(&mut self.differ) {
             self.suits.fill(0);
         }
         let mut fixed = group.fixed;
         while let Some(&FixedHint { reg, freq, other }) = self.fixed.get(fixed as usize) {
-            self.suits[reg.index()] += i64::from(freq);
+            self.suits[usize::from(reg.enc())] += i64::from(freq);
             self.differ = true;
             fixed = other;
         }
-        if !input.constraints.clobber_points.is_empty() {
-            self.repel(input, group);
-        }
-        if free.is_empty() {
-            self.differ = true;
-            for &Member { boundary, .. } in chain(&self.members, group) {
-                let cost = 2 * i64::from(self.freqs[boundary.index()]);
-                self.taken[boundary.index()].intersection(open).iter().for_each(|reg| self.suits[reg.index()] -= cost);
-            }
-        }
-        let candidates = if free.is_empty() { open } else { free };
-        let mut order = input.env.class(reg_class).order.iter().copied().filter(|&reg| candidates.contains(reg));
-        let best = if self.differ { order.rev().max_by_key(|reg| self.suits[reg.index()]) } else { order.next() };
-        let Some(reg) = best else { return };
-        self.hints[group.class.index()] = reg.index() as u8;
-        for member in chain(&self.members, group) {
-            self.taken[member.boundary.index()].insert(reg);
+    }
+
+    /// No register is free at all boundaries: those where it is not count.
+    #[cold]
+    fn weigh_taken(&mut self, group: Group, class: RegClass, open: u64) {
+        self.differ = true;
+        for &Member { boundary, .. } in chain(&self.members, group) {
+            let often = 2 * i64::from(self.freqs[boundary.index()]);
+            let regs = self.taken[class.index()][boundary.index()] & open;
+            lower(&mut self.suits, Repelled { regs, often });
         }
     }
 
-    /// Registers that are taken from members where they live.
-    fn repel(&mut self, input: &Input, group: Group) {
-        let mut last = (PRegSet::EMPTY, 0i64);
+    /// The first of those that suit most.
+    fn best_suited(&self, order: &[PReg], candidates: u64) -> Option<PReg> {
+        let suits = |reg: &PReg| self.suits[usize::from(reg.enc())];
+        order.iter().copied().filter(|reg| candidates >> reg.enc() & 1 != 0).rev().max_by_key(suits)
+    }
+
+    /// Registers that are taken from members where they live. Mostly calls take them, so that they are the same everywhere;
+    /// what is not returned has been noted.
+    fn repel(&mut self, input: &Input, group: Group, class: RegClass) -> Repelled {
+        let mut last = Repelled { regs: 0, often: 0 };
+        if input.constraints.clobber_points.is_empty() {
+            return last;
+        }
         for &Member { boundary, vreg, .. } in chain(&self.members, group) {
             let index = boundary.block();
             let points = self.points[index.index()] as usize..self.points[index.index() + 1] as usize;
@@ -285,25 +333,51 @@ impl RegisterHints {
             let met = input.constraints.clobber_points[points].iter().rev();
             let met = met.skip_while(|&point| point_of(point) >= until);
             for point in met.take(MAX_POINTS).take_while(|&point| point_of(point) > since) {
-                if last.0 != point.late {
-                    last.0.iter().for_each(|reg| self.suits[reg.index()] -= last.1);
-                    last = (point.late, 0);
+                let regs = point.late.mask(class);
+                if regs != last.regs && regs != 0 {
+                    if last.regs != 0 {
+                        lower(&mut self.suits, last);
+                        self.differ = true;
+                    }
+                    last = Repelled { regs, often: 0 };
                 }
-                last.1 += often;
-                self.differ = true;
+                last.often += if regs == 0 { 0 } else { often };
             }
         }
-        last.0.iter().for_each(|reg| self.suits[reg.index()] -= last.1);
+        last
     }
 
     /// One line per class with a hint.
     pub(crate) fn dump(&self, out: &mut String) -> fmt::Result {
-        for &(_, class, _) in &self.order {
+        for class in self.order.iter().map(|rank| self.groups[rank.group()].class) {
             if let Some(reg) = self.get(class) {
                 writeln!(out, "{class} in {reg}")?;
             }
         }
         Ok(())
+    }
+}
+
+/// The group of the class of a value that had none so far.
+#[inline(never)]
+fn number_of(input: &Input, vreg: VReg, numbers: &mut [u32], groups: &mut Vec<Group>) -> u32 {
+    let class = input.classes.class(vreg);
+    let mut number = numbers[class.index()];
+    if number == END {
+        number = groups.len() as u32;
+        numbers[class.index()] = number;
+        groups.push(Group { class, freq: 0, member: END, fixed: END });
+    }
+    numbers[vreg.index()] = number;
+    number
+}
+
+/// Registers suit less than they did.
+fn lower(suits: &mut [i64], repelled: Repelled) {
+    let mut left = repelled.regs;
+    while left != 0 {
+        suits[left.trailing_zeros() as usize] -= repelled.often;
+        left &= left - 1;
     }
 }
 

@@ -420,6 +420,9 @@ impl Spilling {
     /// left to evict is worth a search.
     fn fit(&mut self, input: &Input, now: At) -> Result<(), AllocError> {
         let demands = Demands::new(input.problem, (input.order, input.live), input.constraints, now.inst);
+        if self.fits_by_count(&demands) {
+            return Ok(());
+        }
         let mut matching = std::mem::take(&mut self.scratch.matching);
         let result = loop {
             let Err(error) = self.try_to_fit(input, &demands, &mut matching) else { break Ok(()) };
@@ -433,30 +436,41 @@ impl Spilling {
             if !classes.any(|class| self.evict_one_more(input, &demands, class, now)) {
                 break demands.solve(&mut matching, input.env);
             }
+            if self.fits_by_count(&demands) {
+                break Ok(());
+            }
         };
         self.steps += std::mem::take(&mut matching.steps);
         self.scratch.matching = matching;
         result
     }
 
-    /// # Errors
-    /// There are too few registers, or augmenting paths do not suffice.
-    fn try_to_fit(&mut self, input: &Input, demands: &Demands, matching: &mut Matching) -> Result<(), AllocError> {
-        let Scratch { read_in_register, read_in_memory, begins_in_memory, through, sites, .. } = &mut self.scratch;
-        let around = Around {
+    /// Calls `f` with what is known about the values around the instruction.
+    fn with_around<T>(&self, f: impl FnOnce(&Around) -> T) -> T {
+        let Scratch { read_in_register, read_in_memory, begins_in_memory, .. } = &self.scratch;
+        f(&Around {
             is_read_in_register: &|vreg| read_in_register.contains(&vreg),
             is_read_in_memory: &|vreg| read_in_memory.contains(&vreg),
             lives_on: &|vreg| self.set.contains(vreg),
             begins_in_memory: &|vreg| begins_in_memory.contains(&vreg),
-        };
-        let count = RegClass::ALL.map(|class| self.set.len(class));
-        if demands.fits_by_count(self.saved.open, &around, count) {
-            return Ok(());
-        }
+        })
+    }
+
+    fn fits_by_count(&self, demands: &Demands) -> bool {
+        self.with_around(|around| demands.fits_by_count(self.saved.open, around, self.set.counts()))
+    }
+
+    /// # Errors
+    /// There are too few registers, or augmenting paths do not suffice.
+    fn try_to_fit(&mut self, input: &Input, demands: &Demands, matching: &mut Matching) -> Result<(), AllocError> {
+        let mut through = std::mem::take(&mut self.scratch.through);
+        let mut sites = std::mem::take(&mut self.scratch.sites);
         through.clear();
         self.set.members.iter().for_each(|members| through.extend_from_slice(members));
         through.sort_unstable();
-        demands.request_all(matching, &around, sites, through)?;
+        let result = self.with_around(|around| demands.request_all(matching, around, &mut sites, &through));
+        (self.scratch.through, self.scratch.sites) = (through, sites);
+        result?;
         matching.augment(input.env, demands.inst, |_, _| 0)
     }
 

@@ -184,11 +184,11 @@ impl Spilling {
             self.walk_block(input, index)?;
             self.plan.exits[index.index()] = Some(self.save_set());
         }
-        for &edge in problem.succs(block) {
-            let to = input.order.index(problem.edge(edge).to);
-            if to <= index && !self.surprised {
-                self.surprised = self.lacks(input, edge, index, to);
-            }
+        if input.order.block(index).innermost.is_some() && !self.surprised {
+            self.surprised = problem.succs(block).iter().any(|&edge| {
+                let to = input.order.index(problem.edge(edge).to);
+                to <= index && self.lacks(input, edge, index, to)
+            });
         }
         Ok(())
     }
