@@ -44,7 +44,7 @@ impl Touched {
 }
 
 /// The registers of an instruction's operands, of those that have one, and what it does to them.
-#[derive(Debug)]
+#[derive(Default, Debug)]
 pub(crate) struct Placement {
     pub(crate) regs: SmallVec<[Reg; 16]>,
     pub(crate) touched: Touched,
@@ -95,24 +95,32 @@ impl Fused {
             }
         }
         let selected = Selected::new(lower, record);
-        let Some(placement) = self.find_registers(lower, &selected) else { return };
-        self.restore(lower, &selected, &placement);
-        self.place(lower, &selected, &placement);
+        let mut placement = Placement::default();
+        if self.find_registers(lower, &selected, &mut placement) {
+            self.restore(lower, &selected, &placement);
+            self.place(lower, &selected, &placement);
+        }
     }
 
-    /// Finds registers for all operands that need one.
-    pub(crate) fn find_registers(&mut self, lower: &mut Lower<'_>, selected: &Selected) -> Option<Placement> {
+    /// Finds registers for all operands that need one. False if there are none. `placement` is empty, and filled where it is.
+    pub(crate) fn find_registers(
+        &mut self,
+        lower: &mut Lower<'_>,
+        selected: &Selected,
+        placement: &mut Placement,
+    ) -> bool {
         self.sync(lower);
         for operand in &selected.operands {
             self.meet(lower, operand.vreg());
         }
-        let mut regs: SmallVec<[Reg; 16]> = SmallVec::from_elem(Reg::NONE, selected.operands.len());
-        let taken = match self.choose(selected, &mut regs) {
+        let regs = &mut placement.regs;
+        regs.resize(selected.operands.len(), Reg::NONE);
+        let taken = match self.choose(selected, regs) {
             Some(taken) => taken,
-            None if self.find_match(lower, selected, &mut regs).is_ok() => masks(&regs),
+            None if self.find_match(lower, selected, regs).is_ok() => masks(regs),
             None => {
                 self.refuse("an instruction whose operands find no registers");
-                return None;
+                return false;
             }
         };
         for (k, operand) in selected.operands.iter().enumerate() {
@@ -130,7 +138,8 @@ impl Fused {
             let lost = lower.code.problem.all_clobbers()[selected.clobbers].lost;
             self.steps.written = self.steps.written.union(lost);
         }
-        Some(Placement { regs, touched: Touched { taken, clobbered } })
+        placement.touched = Touched { taken, clobbered };
+        true
     }
 
     /// Each operand takes the best register left, those without a choice first. Returns all of these; none if none is left for one
@@ -322,7 +331,9 @@ impl Fused {
             }
         }
         self.push_selected(lower, selected, &locs);
-        copies.into_iter().for_each(|copy| self.push_edit(copy));
+        for &copy in &copies {
+            self.push_edit(copy);
+        }
     }
 
     /// How many operands, from the first, need a location in the step: those in the bytes, or all if there is a log.

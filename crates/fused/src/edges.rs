@@ -295,7 +295,10 @@ impl Fused {
             }
         } else {
             let selected = Selected::new(lower, &lower.piece()[at]);
-            let Some(placement) = self.find_registers(lower, &selected) else { return };
+            let mut placement = Placement::default();
+            if !self.find_registers(lower, &selected, &mut placement) {
+                return;
+            }
             self.begin_exits(lower, &selected, &placement);
             placed = Some((selected, placement));
         }
@@ -490,15 +493,15 @@ impl Fused {
             log.params(block, &params);
         }
         let start = self.heads.entries.len() as u32;
-        let mut regs = Masks::default();
-        if is_fixed || self.loops.residents().any(|(reg, vreg)| !self.is_in_place(reg, vreg)) {
-            self.reconcile(lower, &params, is_fixed, &mut regs);
+        let regs = if is_fixed || self.loops.residents().any(|(reg, vreg)| !self.is_in_place(reg, vreg)) {
+            let regs = self.reconcile(lower, &params, is_fixed);
             self.state.clear_registers();
             self.heads.kept = None.into();
+            regs
         } else {
-            self.note_head(&params, &mut regs);
             (self.heads.kept, self.heads.kept_in) = (block.into(), self.loops.header());
-        }
+            self.note_head(&params)
+        };
         let end = self.heads.entries.len() as u32;
         self.heads.of[block.index()] = Head { start, end, regs, is_fixed, has_dead_flags: self.flags.are_dead() };
         self.heads.params = params;
@@ -511,8 +514,9 @@ impl Fused {
         found == reg || found.is_none() && self.state.is_free(reg)
     }
 
-    /// What is expected in registers now is the block's head.
-    fn note_head(&mut self, params: &[VReg], regs: &mut Masks) {
+    /// What is expected in registers now is the block's head. Returns these registers.
+    fn note_head(&mut self, params: &[VReg]) -> Masks {
+        let mut regs = Masks::default();
         for &param in params {
             let reg = self.state.value(param).reg;
             self.state.value_mut(param).head_reg = reg;
@@ -523,7 +527,7 @@ impl Fused {
         }
         for (reg, vreg) in self.loops.residents() {
             if self.state.is_free(reg) {
-                self.heads.push(regs, reg, vreg);
+                self.heads.push(&mut regs, reg, vreg);
             }
         }
         for class in 0..2 {
@@ -533,16 +537,18 @@ impl Fused {
                 }
             }
         }
-        *regs = [0, 1].map(|class| regs[class] | self.state.occupied[class]);
+        [0, 1].map(|class| regs[class] | self.state.occupied[class])
     }
 
-    /// Decides where everything is at the head, and moves it from there to where the block's code expects it.
-    fn reconcile(&mut self, lower: &mut Lower<'_>, params: &[VReg], is_fixed: bool, of_head: &mut Masks) {
+    /// Decides where everything is at the head, and moves it from there to where the block's code expects it. Returns the
+    /// registers of the head.
+    fn reconcile(&mut self, lower: &mut Lower<'_>, params: &[VReg], is_fixed: bool) -> Masks {
+        let mut of_head = Masks::default();
         let start = self.heads.entries.len();
         let expected = self.state.occupied;
         let mut taken = Masks::default();
         for (reg, vreg) in self.loops.residents() {
-            self.heads.push(of_head, reg, vreg);
+            self.heads.push(&mut of_head, reg, vreg);
             self.state.value_mut(vreg).entry_reg = reg;
             taken[reg.class()] |= reg.bit();
         }
@@ -569,7 +575,7 @@ impl Fused {
             self.state.touch(entry);
             self.state.value_mut(vreg).entry_reg = entry;
             if !params.contains(&vreg) {
-                self.heads.push(of_head, entry, vreg);
+                self.heads.push(&mut of_head, entry, vreg);
             }
         }
         for reg in expected.iter().enumerate().flat_map(|(class, &mask)| regs(class, mask)) {
@@ -591,5 +597,6 @@ impl Fused {
             self.state.value_mut(self.heads.entries[i].1).entry_reg = Reg::NONE;
         }
         self.resolve(lower, &expected);
+        of_head
     }
 }

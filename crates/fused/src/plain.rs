@@ -41,6 +41,7 @@ impl Fused {
         // Free, but of the tied use only.
         let mut copied_to = Masks::default();
         let mut copy = None;
+        let mut prefer = Reg::NONE;
         if shape.has_def {
             missing &= !1;
             let def = match self.state.release(regs[0]) {
@@ -57,7 +58,7 @@ impl Fused {
                     reg
                 }
             };
-            regs[0] = def;
+            (regs[0], prefer) = (def, def);
             self.store(vregs[0], def);
             let tied = usize::from(shape.tied);
             if tied != 0 {
@@ -67,7 +68,7 @@ impl Fused {
                     self.put(def, vregs[tied]);
                 } else if read.reg != def {
                     let (from, to) = (self.registers.preg(read.reg), self.registers.preg(def));
-                    copy = Some(EditKind::Move { from, to, width: read.width });
+                    copy = Some((from, to, read.width));
                     regs[PlainOperands::MOST] = read.reg;
                     copied_to[def.class()] = def.bit();
                 }
@@ -88,7 +89,7 @@ impl Fused {
                 slot = Some(self.slot(vregs[k]));
                 continue;
             }
-            let free = self.free_register(vregs[k], &copied_to, regs[0]);
+            let free = self.free_register(vregs[k], &copied_to, prefer);
             let found = free.or_else(|| self.evict(lower, vregs[k], &regs, can_evict));
             let Some(reg) = found else { return self.refuse(TOO_MANY) };
             self.put(reg, vregs[k]);
@@ -100,8 +101,8 @@ impl Fused {
         } else {
             self.push_inst(lower, at, regs, slot);
         }
-        if let Some(copy) = copy {
-            self.push_edit(copy);
+        if let Some((from, to, width)) = copy {
+            self.push_edit(EditKind::Move { from, to, width });
         }
     }
 }

@@ -46,7 +46,7 @@ pub struct Fused {
     pub(crate) refusal: Option<&'static str>,
     /// Number of the block that the walk is in, and where edges from its end go, until its terminator has been served.
     pub(crate) block: u32,
-    pub(crate) edges: Edges,
+    pub(crate) edges: Box<Edges>,
     is_at_end: bool,
     pub(crate) flags: Flags,
     srcloc: u32,
@@ -102,7 +102,7 @@ impl Fused {
 }
 
 impl Sink for Fused {
-    fn end(&mut self, lower: &mut Lower<'_>, block: Block, edges: &mut Edges) {
+    fn end(&mut self, lower: &mut Lower<'_>, block: Block, edges: &mut Box<Edges>) {
         if self.refusal.is_some() {
             return;
         }
@@ -185,8 +185,11 @@ pub(crate) struct Selected {
 impl Selected {
     /// No operand is read, modified and written in memory.
     pub(crate) fn new(lower: &Lower<'_>, record: &Record) -> Selected {
-        let Record { inst, clobbers, .. } = *record;
-        let mut operands: SmallVec<[Operand; 16]> = SmallVec::from_slice(&lower.operands()[range(record)]);
+        let Record { inst, flags, clobbers, .. } = *record;
+        // Filled where it is: it is large.
+        let mut selected = Selected { inst, flags, clobbers, operands: SmallVec::new() };
+        let operands = &mut selected.operands;
+        operands.extend_from_slice(&lower.operands()[range(record)]);
         for def in 0..operands.len() {
             let written = operands[def];
             let (Some(k), true) = (written.reused(), written.is_rmw()) else { continue };
@@ -196,9 +199,10 @@ impl Selected {
                 operands[usize::from(k)] = Operand::new(read.vreg(), read.kind(), read.pos(), Constraint::Reg);
             }
         }
-        let is_widened = record.flags == InstFlags::MOVE && !is_copy(lower, &operands);
-        let flags = if is_widened { InstFlags::NONE } else { record.flags };
-        Selected { inst, flags, clobbers, operands }
+        if flags == InstFlags::MOVE && !is_copy(lower, operands) {
+            selected.flags = InstFlags::NONE;
+        }
+        selected
     }
 }
 
@@ -325,7 +329,7 @@ impl Fused {
         self.push(Step::Inst(placed));
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, step: Step) {
         if self.has_srclocs {
             self.steps.srclocs.push(self.srcloc);
@@ -334,16 +338,27 @@ impl Fused {
     }
 
     /// Adds an edit, before everything added so far. The instruction of a rematerialised value has the number of the value.
+    ///
+    /// It is made where it stands in the list: parts of it written elsewhere would have to be complete before it could be copied.
+    #[inline(always)]
     pub(crate) fn push_edit(&mut self, kind: EditKind) {
-        if let Some(log) = &mut self.log {
-            log.edit(kind);
+        if self.log.is_some() {
+            self.log_edit(kind);
         }
         let step = self.step(kind, self.flags.are_dead());
         self.push(step);
     }
 
+    #[cold]
+    #[inline(never)]
+    fn log_edit(&mut self, kind: EditKind) {
+        if let Some(log) = &mut self.log {
+            log.edit(kind);
+        }
+    }
+
     /// What an edit is to be encoded as.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn step(&mut self, kind: EditKind, flags_are_dead: bool) -> Step {
         let mut touch = |preg| {
             let reg = self.registers.reg(preg);

@@ -33,7 +33,7 @@ pub(crate) fn assemble(row: RowId, recipe: &Recipe, regs: Regs, place: Place, im
     let form = Form::choose(row, recipe, regs, place, imm);
     let tail = u64::from(form.place.disp) | (imm as u64) << (8 * form.place.disp_bytes);
     let bytes = u128::from(form.head.bytes) | u128::from(tail) << (8 * form.head.len);
-    buffer.put_up_to_16(bytes, form.head.len + form.place.disp_bytes + form.imm_bytes);
+    buffer.put_up_to_16(bytes, form.head.len + form.place.disp_bytes as u8 + form.imm_bytes);
 }
 
 /// Appends an instruction of which the displacement, if `is_relative`, or else the immediate refers to a symbol or a jump table.
@@ -95,7 +95,8 @@ pub(crate) struct Place {
     /// ModRM without the register, and SIB.
     bytes: u16,
     len: u8,
-    disp_bytes: u8,
+    /// Wide, as a shift reads more than a byte of it.
+    disp_bytes: u32,
     disp: u32,
 }
 

@@ -70,9 +70,15 @@ impl Reference {
     }
 
     fn set_reach(&mut self, reach: Reach) {
-        let within = |distance: i64| distance.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
-        (self.low, self.high) = (within(reach.low), within(reach.high));
+        (self.low, self.high) = bounds(reach);
     }
+}
+
+/// The distances that are reached, as far as code goes.
+#[inline]
+fn bounds(reach: Reach) -> (i32, i32) {
+    let within = |distance: i64| distance.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+    (within(reach.low), within(reach.high))
 }
 
 /// Four bytes to be filled with the distance to a jump table, plus an addend.
@@ -284,9 +290,8 @@ impl Buffer {
     pub fn reference(&mut self, target: Target, form: u32, forms: &(impl BranchForms + ?Sized)) {
         let at = self.at();
         let reach = forms.encodings(form)[0];
-        let mut reference = Reference { at, target, form, low: 0, high: 0, encoding: 0, hole: reach.bytes, growth: 0 };
-        reference.set_reach(reach);
-        self.references.push(reference);
+        let (low, high) = bounds(reach);
+        self.references.push(Reference { at, target, form, low, high, encoding: 0, hole: reach.bytes, growth: 0 });
         debug_assert!(reach.bytes <= 16, "the shortest encoding is one instruction");
         self.put_up_to_16(0, reach.bytes);
     }

@@ -108,21 +108,22 @@ fn call_signature<'f, M: Machine<'f>>(
 ) -> Lowered {
     let abi = cx.call_abi(sig)?;
     let annotation = annotate_call(cx, inst, &abi)?;
-    let mut operands = pass_arguments(cx, inst, &abi, args)?;
+    let mut operands = Operands::new();
+    pass_arguments(cx, inst, &abi, args, &mut operands)?;
     let results: Results = cx.func.dfg.inst_results(inst).iter().map(|&result| cx.parts(result)).collect();
     let defined = define_results(&results, &abi, &mut operands);
     emit_call(cx, M::ROWS.call, callee, &operands, abi.lost(), defined).set_annotation(annotation);
     after_call(cx, inst, &abi, &results)
 }
 
-/// Puts all arguments of a call where `abi` says, and returns the operands for those in registers.
+/// Puts all arguments of a call where `abi` says, and adds those in registers to `operands`.
 pub(super) fn pass_arguments<'f, M: Machine<'f>>(
     cx: &mut M,
     inst: Inst,
     abi: &AbiSignature,
     args: &[Value],
-) -> Result<Operands, LowerError> {
-    let mut operands = Operands::new();
+    operands: &mut Operands,
+) -> Lowered {
     for (&arg, to) in args.iter().zip(&abi.args) {
         if let AbiArg::Struct { offset, size } = *to {
             copy_struct(cx, arg, offset, size);
@@ -132,18 +133,18 @@ pub(super) fn pass_arguments<'f, M: Machine<'f>>(
         let area = cx.call_area(abi.return_bytes)?;
         let pointer = cx.int_temp(64);
         cx.emit_lea(pointer, Address::Slot(area));
-        pass(cx, pointer, part, &mut operands).ok_or_else(|| cx.unsupported(inst))?;
+        pass(cx, pointer, part, operands).ok_or_else(|| cx.unsupported(inst))?;
     }
     for (&arg, to) in args.iter().zip(&abi.args) {
         let (AbiArg::Value(parts) | AbiArg::Indirect { parts, .. }) = to else { continue };
         let vregs = cx.use_regs(arg);
         for (&vreg, part) in vregs.iter().zip(parts) {
-            pass(cx, vreg, part, &mut operands).ok_or_else(|| cx.unsupported(inst))?;
+            pass(cx, vreg, part, operands).ok_or_else(|| cx.unsupported(inst))?;
         }
         if let (AbiArg::Indirect { pointer: to, .. }, AbiPlace::Stack(offset)) = (to, parts[0].place) {
             let pointer = cx.int_temp(64);
             cx.emit_lea(pointer, Address::Outgoing(offset));
-            pass(cx, pointer, to, &mut operands).ok_or_else(|| cx.unsupported(inst))?;
+            pass(cx, pointer, to, operands).ok_or_else(|| cx.unsupported(inst))?;
         }
     }
     if let Some((reg, count)) = abi.float_count {
@@ -151,7 +152,7 @@ pub(super) fn pass_arguments<'f, M: Machine<'f>>(
         operands.push(Operand::fixed_use(count, reg));
     }
     cx.code.outgoing_bytes = cx.code.outgoing_bytes.max(u64::from(abi.arg_bytes));
-    Ok(operands)
+    Ok(())
 }
 
 /// The parts of the results of a call that have uses, each with where it is.

@@ -25,7 +25,7 @@ use kingpost_regalloc::{Block, InstFlags, MachineEnv, Operand, PReg, VReg};
 /// What takes over machine code as it is selected.
 pub trait Sink {
     /// The walk has come to the end of `block`. The sink may keep `edges` and leave others to be used again.
-    fn end(&mut self, lower: &mut Lower<'_>, block: Block, edges: &mut Edges);
+    fn end(&mut self, lower: &mut Lower<'_>, block: Block, edges: &mut Box<Edges>);
 
     /// One instruction of the function has become those of [`Lower::piece`].
     fn piece(&mut self, lower: &mut Lower<'_>);
@@ -46,7 +46,7 @@ pub struct Edges {
 /// Memory of lowering into a sink.
 #[derive(Default, Debug)]
 pub(super) struct Handed {
-    edges: Edges,
+    edges: Option<Box<Edges>>,
     /// By register: the value that it is a part of, if lowering into a sink; some room is ahead.
     origins: Vec<PackedOption<Value>>,
     /// Instructions handed over so far.
@@ -109,7 +109,7 @@ impl Lower<'_> {
     pub(super) fn hand_edges(&mut self, block: IrBlock, terminator: Inst, machine: Block) {
         let func = self.func;
         let dests = func.dfg.branch_destinations(terminator);
-        let mut edges = std::mem::take(&mut self.cx.handed.edges);
+        let mut edges = self.cx.handed.edges.take().unwrap_or_default();
         edges.succs.clear();
         edges.succs.extend(self.cx.order.own_targets(block, dests.len()));
         edges.pairs.clear();
@@ -124,7 +124,7 @@ impl Lower<'_> {
 
     /// Tells the sink of the end of the block of an edge.
     pub(super) fn hand_edge(&mut self, edge: usize, dest: &BlockCall, to: Block, machine: Block) {
-        let mut edges = std::mem::take(&mut self.cx.handed.edges);
+        let mut edges = self.cx.handed.edges.take().unwrap_or_default();
         edges.succs.clear();
         edges.succs.push(to);
         edges.pairs.clear();
@@ -132,12 +132,12 @@ impl Lower<'_> {
         self.hand_end(machine, edges);
     }
 
-    fn hand_end(&mut self, machine: Block, mut edges: Edges) {
+    fn hand_end(&mut self, machine: Block, mut edges: Box<Edges>) {
         if let Some(sink) = self.sink.take() {
             sink.end(self, machine, &mut edges);
             self.sink = Some(sink);
         }
-        self.cx.handed.edges = edges;
+        self.cx.handed.edges = Some(edges);
     }
 
     /// Needed parameters of `to` with what the edge there, one of the branch at hand, passes to them. Those that the code of

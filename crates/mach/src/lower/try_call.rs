@@ -95,7 +95,8 @@ fn lower<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, args: &
     let table = func.dfg.exception_table(table);
     let abi = cx.call_abi(table.sig)?;
     let annotation = annotate_call(cx, inst, &abi)?;
-    let mut operands = pass_arguments(cx, inst, &abi, args)?;
+    let mut operands = Operands::new();
+    pass_arguments(cx, inst, &abi, args, &mut operands)?;
     let results = cx.results_on_edge(table);
     let mut defined = define_results(&results, &abi, &mut operands);
     if table.handlers.is_empty() {

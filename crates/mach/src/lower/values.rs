@@ -348,19 +348,22 @@ impl Lower<'_> {
     fn make_parts(&mut self, value: Value, k: usize) -> VReg {
         // All parts at once, so that the definition finds them all.
         let (class, width, two) = first_part(self.ty(value));
-        let mut parts: Parts = [None.into(); 2];
-        for part in &mut parts[..if two { 2 } else { 1 }] {
-            let vreg = self.code.problem.add_vreg(class, width, false);
-            if self.hands_over {
-                self.note_origin(vreg, value);
-            }
-            *part = vreg.into();
-        }
-        self.cx.value_regs[value.index()] = parts;
+        let low = self.make_part(value, class, width);
+        let high = two.then(|| self.make_part(value, class, width));
+        self.cx.value_regs[value.index()] = [low.into(), high.into()];
         if let Some(def) = self.func.dfg.defining_inst(value) {
             self.cx.needed.mark_used(def);
         }
-        parts[k].expand().expect("the value has that many parts")
+        if k == 0 { low } else { high.expect("the value has that many parts") }
+    }
+
+    #[inline(always)]
+    fn make_part(&mut self, value: Value, class: RegClass, width: u8) -> VReg {
+        let vreg = self.code.problem.add_vreg(class, width, false);
+        if self.hands_over {
+            self.note_origin(vreg, value);
+        }
+        vreg
     }
 
     /// New registers for a value of type `ty`.
