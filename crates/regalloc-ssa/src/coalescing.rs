@@ -47,9 +47,13 @@ impl Ranges {
     fn find(&mut self, order: &LinearOrder, live: &Liveness, vreg: VReg) {
         self.list.clear();
         self.list.extend(live.ranges(order, vreg));
+        if self.list.len() <= FEW {
+            self.list.sort_unstable_by_key(|range| range.0);
+            return;
+        }
         let least = self.list.iter().map(|range| range.0).min().unwrap_or_default().index() / 64;
         let end = self.list.iter().map(|range| range.0).max().unwrap_or_default().index() / 64 + 1;
-        if self.list.len() <= FEW || end - least > self.list.len() {
+        if end - least > self.list.len() {
             self.list.sort_unstable_by_key(|range| range.0);
             return;
         }

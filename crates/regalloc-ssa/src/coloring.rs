@@ -122,7 +122,7 @@ impl Coloring {
     ) -> Result<(), AllocError> {
         let is_usual = step.shape < Shape::Constrained && !step.flags.has(InstFlags::REMAT);
         if !is_usual || self.has_transfer(step.inst) {
-            return self.unusual_instruction(input, step, scratch, out);
+            return self.unusual_instruction(input, &step.clone(), scratch, out);
         }
         self.unconstrained(input, step, out);
         Ok(())

@@ -189,7 +189,11 @@ impl Spilling {
             self.add_chosen(chosen, receives, arrivals);
         }
         self.entry.chosen = chosen;
-        self.plan.entries[index.index()] = self.save_set();
+        let start = self.plan.entry_pool.len() as u32;
+        self.set.members.iter().for_each(|members| self.plan.entry_pool.extend(members));
+        let end = self.plan.entry_pool.len() as u32;
+        self.plan.entries[index.index()] = Span { start, end };
+        self.steps += u64::from(end - start);
     }
 
     /// Leaves as many candidates of a class as there are registers.

@@ -135,7 +135,7 @@ pub(crate) struct Liveness {
     pub(crate) steps: u64,
     pub(crate) uses: Uses,
     pub(crate) jumps: BareJumps,
-    /// Block by block, and by value in each.
+    /// Block by block, and by value in each. What follows is of an earlier problem.
     entries: Vec<Entry>,
     /// Per block in order, its entries.
     spans: Vec<Span>,
@@ -553,7 +553,7 @@ impl Liveness {
             self.spans.push(Span { start: len, end: len });
             len += mark.entries;
         }
-        // The list does not shrink before it is filled, so that it is not written twice.
+        // The list never shrinks, so that it is not written twice.
         let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: ProgPoint::FIRST };
         self.entries.resize(self.entries.len().max(len as usize), blank);
         let (entries, spans) = (&mut self.entries[..], &mut self.spans[..]);
@@ -564,7 +564,6 @@ impl Liveness {
                 *at += 1;
             }
         }
-        self.entries.truncate(len as usize);
     }
 
     /// Plants a fault: the value is not live at the head of a block.

@@ -195,7 +195,7 @@ impl Liveness {
                 self.operand(problem, operand, step.operands.start + i, at, constraints);
             }
             if step.shape > Shape::Plain || !matches!(step.flags, InstFlags::NONE | InstFlags::BRANCH) {
-                constraints.instruction(problem, &step, index, position, distance);
+                constraints.instruction(problem, &step.clone(), index, position, distance);
             }
         }
         for &param in problem.params(block.block) {

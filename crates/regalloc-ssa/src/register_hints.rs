@@ -198,14 +198,16 @@ impl RegisterHints {
             let ends = [(Boundary::head(index), plan.entry(index)), (Boundary::end(index), plan.exit(index))];
             for (boundary, values) in ends {
                 let freq = u64::from(freqs[boundary.index()]);
-                for (at, &vreg) in (members.len() as u32..).zip(values) {
-                    let number = match numbers[vreg.index()] {
-                        END => number_of(input, vreg, numbers, groups),
+                let start = members.len();
+                members.extend(values.iter().map(|&vreg| Member { boundary, vreg, other: END }));
+                for (at, member) in (start as u32..).zip(&mut members[start..]) {
+                    let number = match numbers[member.vreg.index()] {
+                        END => number_of(input, member.vreg, numbers, groups),
                         number => number,
                     };
                     let group = &mut groups[number as usize];
                     group.freq += freq;
-                    members.push(Member { boundary, vreg, other: std::mem::replace(&mut group.member, at) });
+                    member.other = std::mem::replace(&mut group.member, at);
                 }
             }
         }

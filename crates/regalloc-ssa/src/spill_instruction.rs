@@ -43,7 +43,7 @@ impl Spilling {
     #[inline(always)]
     pub(crate) fn serve_settled(&mut self, input: &Input, step: &Step, now: At) -> bool {
         if !self.set.has_room(step.operands.len(), self.saved.settled) {
-            return self.serve_counted(input, step, now);
+            return self.serve_counted(input, &step.clone(), now);
         }
         let operands = &input.problem.all_operands()[step.operands.clone()];
         for (i, (operand, &next)) in operands.iter().zip(&input.live.after[step.operands.clone()]).enumerate() {

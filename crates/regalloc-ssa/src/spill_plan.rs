@@ -76,6 +76,7 @@ pub(crate) struct SpillPlan {
     pub(crate) placements: Vec<Placement>,
     /// Per block in order, the values in registers at its head, where several edges or edges with arguments come in.
     pub(crate) entries: Vec<Span>,
+    pub(crate) entry_pool: Vec<VReg>,
     /// Per block in order, the values in registers at its end. A bare jump may have those of its predecessor, dead ones too.
     pub(crate) exits: Vec<Option<Span>>,
     pub(crate) pool: Vec<VReg>,
@@ -86,7 +87,7 @@ pub(crate) struct SpillPlan {
 impl SpillPlan {
     /// The values in registers at the head of a joined block.
     pub(crate) fn entry(&self, index: BlockIndex) -> &[VReg] {
-        &self.pool[self.entries[index.index()].range()]
+        &self.entry_pool[self.entries[index.index()].range()]
     }
 
     /// The values in registers at the end of a block.

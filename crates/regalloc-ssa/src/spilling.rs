@@ -101,6 +101,7 @@ impl Spilling {
         reset(&mut self.plan.entries, blocks, Default::default());
         self.plan.pool.clear();
         self.plan.pool_clean.clear();
+        self.plan.entry_pool.clear();
         self.plan.transfers.clear();
         self.marks.clear();
         self.stores.clear();
@@ -202,7 +203,8 @@ impl Spilling {
                 continue;
             }
             if step.shape == Shape::Constrained || !self.serve_settled(input, &step, now) {
-                self.instruction(input, &step, now)?;
+                // A copy, so that other steps need no memory.
+                self.instruction(input, &step.clone(), now)?;
             }
         }
         Ok(())
