@@ -5,13 +5,12 @@
 
 use cranelift_entity::{EntityRef, SecondaryMap, entity_impl};
 
-/// The element of `key`. Keys mostly come in order, and growing by a share is faster than growing by one each time; a small
-/// table grows by few elements, as there may be a function of few instructions for each of many.
+/// The element of `key`. Keys mostly come in order, and growing by a share is faster than growing by one each time.
 #[inline]
 pub(crate) fn grown<K: EntityRef, V: Clone>(map: &mut SecondaryMap<K, V>, key: K) -> &mut V {
     if map.get(key).is_none() {
         let len = key.index();
-        map.resize(len + (len / 8).max(len.min(64)) + 4);
+        map.resize(len + len / 8 + 16);
     }
     &mut map[key]
 }
