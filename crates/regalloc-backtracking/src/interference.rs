@@ -436,7 +436,9 @@ impl AssignedList {
         let list = &mut self.chunks[chunk];
         let at = list.partition_point(|other| other.points.from < from);
         list.insert(at, assigned);
-        self.firsts[chunk] = list[0].points.from;
+        if at == 0 {
+            self.firsts[chunk] = from;
+        }
         if list.len() >= CHUNK {
             // What comes in order leaves full chunks behind.
             let keep = if at + 1 == list.len() { at } else { CHUNK / 2 };
@@ -454,7 +456,8 @@ impl AssignedList {
         debug_assert!(list.get(at).is_some_and(|assigned| assigned.points.from == from), "no segment begins at {from}");
         list.remove(at);
         match list.first() {
-            Some(first) => self.firsts[chunk] = first.points.from,
+            Some(first) if at == 0 => self.firsts[chunk] = first.points.from,
+            Some(_) => (),
             None => {
                 self.chunks.remove(chunk);
                 self.firsts.remove(chunk);

@@ -3,9 +3,7 @@
 //! The first bundles are sorted once; a heap takes only what comes later. Cost: a logarithm per bundle.
 
 use crate::bundles::Bundle;
-
-/// Children of a node in the heap: with two there would be twice the levels, and a large heap waits for memory at each.
-const CHILDREN: usize = 4;
+use std::collections::BinaryHeap;
 
 /// What decides when a bundle's turn comes: the number of points at which it is live, with a mark on bundles that are live
 /// across calls.
@@ -31,7 +29,7 @@ impl Priority {
 pub(crate) struct Queue {
     /// Sorted, the next one last.
     first: Vec<Entry>,
-    later: Heap,
+    later: BinaryHeap<Entry>,
 }
 
 /// A priority, and the complement of a bundle, as one word.
@@ -52,58 +50,10 @@ impl Entry {
     }
 }
 
-/// Entries, the greatest first: no entry is greater than its parent, and the children of entry `i` are the
-/// [`CHILDREN`] from `CHILDREN * i + 1` on.
-#[derive(Default)]
-struct Heap(Vec<Entry>);
-
-impl Heap {
-    fn push(&mut self, entry: Entry) {
-        self.0.push(entry);
-        self.rise(self.0.len() - 1, entry);
-    }
-
-    fn pop(&mut self) -> Option<Entry> {
-        let last = self.0.pop()?;
-        let Some(&greatest) = self.0.first() else { return Some(last) };
-        // What was last belongs far down most of the time, so the gap goes all the way before it is compared.
-        let mut gap = 0;
-        while let Some(child) = self.greatest_child(gap) {
-            self.0[gap] = self.0[child];
-            gap = child;
-        }
-        self.rise(gap, last);
-        Some(greatest)
-    }
-
-    /// Puts an entry where `gap` is or, where it is greater than them, in the place of entries above.
-    fn rise(&mut self, mut gap: usize, entry: Entry) {
-        while gap > 0 {
-            let parent = (gap - 1) / CHILDREN;
-            if self.0[parent] >= entry {
-                break;
-            }
-            self.0[gap] = self.0[parent];
-            gap = parent;
-        }
-        self.0[gap] = entry;
-    }
-
-    fn greatest_child(&self, parent: usize) -> Option<usize> {
-        let first = CHILDREN * parent + 1;
-        let children = &self.0[first.min(self.0.len())..self.0.len().min(first + CHILDREN)];
-        let (mut greatest, mut number) = (*children.first()?, first);
-        for (&entry, other) in children.iter().zip(first..) {
-            (greatest, number) = if entry > greatest { (entry, other) } else { (greatest, number) };
-        }
-        Some(number)
-    }
-}
-
 impl Queue {
     pub(crate) fn clear(&mut self) {
         self.first.clear();
-        self.later.0.clear();
+        self.later.clear();
     }
 
     /// Adds a bundle before the first [`Queue::sort`].
@@ -123,12 +73,12 @@ impl Queue {
 
     /// Returns the priority of the next bundle.
     pub(crate) fn next_priority(&self) -> Option<Priority> {
-        self.first.last().max(self.later.0.first()).map(|entry| entry.priority())
+        self.first.last().max(self.later.peek()).map(|entry| entry.priority())
     }
 
     /// Removes and returns the next bundle.
     pub(crate) fn pop(&mut self) -> Option<(Priority, Bundle)> {
-        let entry = match self.later.0.first() {
+        let entry = match self.later.peek() {
             Some(later) if self.first.last().is_none_or(|first| first < later) => self.later.pop(),
             _ => self.first.pop(),
         };
