@@ -18,13 +18,14 @@ pub(crate) fn lower(
 ) -> Result<bool, CompileError> {
     let (isa, settings) = (compiler.isa(), compiler.settings());
     let StageMemory { analyses, lowering, code, fused, .. } = cx;
-    let refusal = match settings.debug_values {
-        false => {
-            fused.begin(is_logged(compiler, s));
-            s.run(Stage::Lower, || lowering.run_into(func, analyses, isa, settings, code, fused))?;
-            fused.finish().err()
-        }
-        true => Some("labels of values"),
+    let refusal = if settings.debug_values {
+        Some("labels of values")
+    } else if func.dfg.has_handler_contexts() {
+        Some("a context of handlers")
+    } else {
+        fused.begin(is_logged(compiler, s));
+        s.run(Stage::Lower, || lowering.run_into(func, analyses, isa, settings, code, fused))?;
+        fused.finish().err()
     };
     if let Some(what) = refusal {
         log::debug!("left to another allocator: {what}");

@@ -121,10 +121,10 @@ impl Fused {
     /// registers still hold what they did.
     fn passes(&mut self, lower: &Lower<'_>) -> bool {
         let [to] = *self.edges.succs else { return false };
-        let is_edge = matches!(lower.order().blocks()[self.block as usize], MachineBlock::Edge { .. });
+        let block = lower.order().blocks()[self.block as usize];
+        let is_edge = matches!(block, MachineBlock::Edge { .. });
         // What follows a call with handlers is in the block of its edge.
-        let has_more = lower.func.dfg.has_exception_tables();
-        if !is_edge || has_more || to.as_u32() <= self.block || !self.edges.pairs.is_empty() {
+        if !is_edge || to.as_u32() <= self.block || !self.edges.pairs.is_empty() || lower.is_call_edge(block) {
             return false;
         }
         let head = self.heads.of[to.index()];
@@ -299,7 +299,7 @@ impl Fused {
             if !self.find_registers(lower, &selected, &mut placement) {
                 return;
             }
-            self.begin_exits(lower, &selected, &placement);
+            self.begin_exits(&selected, &placement);
             placed = Some((selected, placement));
         }
         let touched = placed.as_ref().map_or(Touched::default(), |(_, placement)| placement.touched);
@@ -327,26 +327,19 @@ impl Fused {
     }
 
     /// What a call with handlers defines is in its register at the end of the block, and nowhere else.
-    fn begin_exits(&mut self, lower: &Lower<'_>, selected: &Selected, placement: &Placement) {
-        let inst = selected.inst;
-        let encoded = lower.rows()[usize::from(inst.row.0)].operands.len() + inst.mode.regs();
-        for (k, operand) in selected.operands.iter().enumerate() {
-            if operand.is_use() && k >= encoded && operand.fixed_reg().is_none() {
-                self.refuse("a context of handlers");
+    fn begin_exits(&mut self, selected: &Selected, placement: &Placement) {
+        let defined = selected.operands.iter().zip(&placement.regs).filter(|(operand, _)| operand.is_def());
+        for (vreg, &reg) in defined.map(|(operand, reg)| (operand.vreg(), reg)) {
+            let value = self.state.value(vreg);
+            let below = value.reg;
+            if value.is_stored || reg.is_none() {
+                self.refuse("a result of a call with handlers that is in memory");
             }
-            if operand.is_def() {
-                let (vreg, reg) = (operand.vreg(), placement.regs[k]);
-                let value = self.state.value(vreg);
-                let below = value.reg;
-                if value.is_stored || reg.is_none() {
-                    self.refuse("a result of a call with handlers that is in memory");
-                }
-                if !below.is_none() {
-                    self.take_out(below);
-                }
-                self.state.value_mut(vreg).entry_reg = reg;
-                self.heads.exits.push(vreg);
+            if !below.is_none() {
+                self.take_out(below);
             }
+            self.state.value_mut(vreg).entry_reg = reg;
+            self.heads.exits.push(vreg);
         }
     }
 

@@ -90,6 +90,11 @@ impl<T: Copy> Pool<T> {
         &mut self.items[list.range()]
     }
 
+    /// All items, those that lists left behind included.
+    pub(crate) fn items(&self) -> &[T] {
+        &self.items
+    }
+
     /// The items of all lists, those that lists left behind when they grew among them.
     pub(crate) fn items_mut(&mut self) -> &mut [T] {
         &mut self.items

@@ -173,6 +173,11 @@ impl DataFlowGraph {
         !self.exception_tables.is_empty()
     }
 
+    /// Whether any exception table was ever made that has a context for its handlers.
+    pub fn has_handler_contexts(&self) -> bool {
+        self.exception_items.items().iter().any(|item| item.context().is_some())
+    }
+
     /// Removes an argument of an edge.
     pub fn remove_block_arg(&mut self, inst: Inst, edge: usize, index: usize) {
         let edges = self.edges(inst).range();

@@ -168,6 +168,13 @@ impl Lower<'_> {
         }
     }
 
+    /// Is this the block of an edge of a call with handlers?
+    pub fn is_call_edge(&self, block: MachineBlock) -> bool {
+        let MachineBlock::Edge { from, .. } = block else { return false };
+        let (dfg, branch) = (&self.func.dfg, self.func.layout.last_inst(from));
+        dfg.has_exception_tables() && branch.is_some_and(|branch| dfg.inst_exception_table(branch).is_some())
+    }
+
     /// What the call with an exception table at hand defines on an edge.
     fn call_results(&mut self, edge: usize, kind: BlockArgKind) -> impl Iterator<Item = VReg> + use<> {
         let func = self.func;
