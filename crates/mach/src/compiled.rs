@@ -9,7 +9,6 @@ use kingpost_ir::libcall::{KnownSymbol, LibCall};
 use kingpost_ir::{TrapCode, Type};
 use kingpost_regalloc::PReg;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// The name of a function or symbol, independent of the function that mentions it.
@@ -345,7 +344,7 @@ pub struct CompiledFunction {
     pub head: FunctionHead,
     /// Where jump tables begin in its code, bytes; its length if there are none.
     pub data_offset: u32,
-    ranges: Ranges,
+    ends: Ends,
 }
 
 /// Compiled functions and the pools they lie in.
@@ -364,15 +363,9 @@ macro_rules! pools {
             $(pub(crate) $pool: Vec<$entry>,)*
         }
 
-        /// What of the pools belongs to one function.
-        #[derive(Clone, Debug)]
-        struct Ranges {
-            $($pool: Range<usize>,)*
-        }
-
-        /// Lengths of all pools: where the next function begins.
-        #[derive(Clone, Copy, Debug)]
-        pub(crate) struct Mark {
+        /// Where what belongs to one function ends in each pool. It begins where that of the function before ends.
+        #[derive(Clone, Copy, Default, Debug)]
+        struct Ends {
             $($pool: usize,)*
         }
 
@@ -390,24 +383,20 @@ macro_rules! pools {
             }
 
             /// Removes everything behind the last function.
-            fn truncate(&mut self, last: Option<&Ranges>) {
-                $(self.$pool.truncate(last.map_or(0, |ranges| ranges.$pool.end));)*
+            fn truncate(&mut self, last: &Ends) {
+                $(self.$pool.truncate(last.$pool);)*
             }
 
             fn extend(&mut self, view: &FunctionView<'_>) {
                 $(self.$pool.extend_from_slice(view.$pool);)*
             }
 
-            fn view<'a>(&'a self, function: &'a CompiledFunction) -> FunctionView<'a> {
-                FunctionView { function, $($pool: &self.$pool[function.ranges.$pool.clone()],)* }
+            fn view<'a>(&'a self, function: &'a CompiledFunction, start: &Ends) -> FunctionView<'a> {
+                FunctionView { function, $($pool: &self.$pool[start.$pool..function.ends.$pool],)* }
             }
 
-            fn mark(&self) -> Mark {
-                Mark { $($pool: self.$pool.len(),)* }
-            }
-
-            fn since(&self, mark: Mark) -> Ranges {
-                Ranges { $($pool: mark.$pool..self.$pool.len(),)* }
+            fn ends(&self) -> Ends {
+                Ends { $($pool: self.$pool.len(),)* }
             }
         }
     };
@@ -488,7 +477,7 @@ impl ModuleBuffer {
 
     /// All functions in order of compilation.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = FunctionView<'_>> {
-        self.functions.iter().map(|function| self.pools.view(function))
+        (0..self.len()).map(|index| self.function(index))
     }
 
     /// One function.
@@ -496,12 +485,17 @@ impl ModuleBuffer {
     /// # Panics
     /// If there is no function `index`.
     pub fn function(&self, index: usize) -> FunctionView<'_> {
-        self.pools.view(&self.functions[index])
+        self.pools.view(&self.functions[index], &self.ends(index))
+    }
+
+    /// Where the first `count` functions end.
+    fn ends(&self, count: usize) -> Ends {
+        count.checked_sub(1).map_or_else(Ends::default, |last| self.functions[last].ends)
     }
 
     /// Bytes of code of the function added last.
     pub(crate) fn last_code_bytes(&self) -> usize {
-        self.functions.last().map_or(0, |function| function.ranges.code.len())
+        self.functions.last().map_or(0, |function| function.ends.code - self.ends(self.len() - 1).code)
     }
 
     /// Removes the last function.
@@ -512,7 +506,8 @@ impl ModuleBuffer {
 
     /// Removes what the pools hold beyond the last function: what an error or a caught panic left of the next one.
     pub fn discard_unfinished(&mut self) {
-        self.pools.truncate(self.functions.last().map(|function| &function.ranges));
+        let ends = self.ends(self.len());
+        self.pools.truncate(&ends);
     }
 
     /// Adds all functions of `other` behind those already here.
@@ -524,18 +519,13 @@ impl ModuleBuffer {
 
     /// Adds one function of another buffer behind those already here.
     pub fn append_function(&mut self, view: &FunctionView<'_>) {
-        let mark = self.mark();
         self.pools.extend(view);
-        self.push_function(mark, view.function.head.clone(), view.function.data_offset);
+        self.push_function(view.function.head.clone(), view.function.data_offset);
     }
 
-    pub(crate) fn mark(&self) -> Mark {
-        self.pools.mark()
-    }
-
-    /// Makes everything pushed to the pools since `mark` a function.
-    pub(crate) fn push_function(&mut self, mark: Mark, head: FunctionHead, data_offset: u32) {
-        let ranges = self.pools.since(mark);
-        self.functions.push(CompiledFunction { head, data_offset, ranges });
+    /// Makes everything that the pools hold beyond the last function one.
+    pub(crate) fn push_function(&mut self, head: FunctionHead, data_offset: u32) {
+        let ends = self.pools.ends();
+        self.functions.push(CompiledFunction { head, data_offset, ends });
     }
 }

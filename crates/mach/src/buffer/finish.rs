@@ -37,7 +37,6 @@ impl Buffer {
             return Err(TooLong);
         }
         self.grow(tables, forms)?;
-        let mark = module.mark();
         let pools = &mut module.pools;
         let base = pools.code.len();
         self.copy_code(forms, &mut pools.code);
@@ -48,6 +47,7 @@ impl Buffer {
         self.listing.finish(labels, listed, symbols, (pools.code.len() - base) as u32);
         self.place_tables(tables, base, forms, &mut pools.code);
         if pools.code.len() - base > MAX_CODE_BYTES {
+            module.discard_unfinished();
             return Err(TooLong);
         }
         self.apply_fixups(&mut pools.code[base..]);
@@ -74,7 +74,7 @@ impl Buffer {
         let edges = self.block_edges.iter();
         pools.block_edges.extend(edges.map(|edge| BlockEdge { from: offset(edge.from), to: offset(edge.to) }));
         let data_offset = self.table_offsets.first().copied().unwrap_or((pools.code.len() - base) as u32);
-        module.push_function(mark, head, data_offset);
+        module.push_function(head, data_offset);
         Ok(())
     }
 
