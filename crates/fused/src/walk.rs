@@ -23,10 +23,13 @@ pub(crate) const WORD: u8 = 8;
 /// Locations of an instruction's operands.
 pub(crate) type Locs = SmallVec<[Loc; 16]>;
 
-/// The allocator in the walk of lowering. See the [crate documentation](crate). Memory is kept from one function to the next.
+/// The allocator in the walk of lowering. See the [crate documentation](crate). Memory is kept from one function to the next, which
+/// are of one machine.
 #[derive(Default)]
 pub struct Fused {
     pub(crate) registers: Registers,
+    /// Are `registers` those of the machine?
+    has_registers: bool,
     /// Kinds of clobbers and register subsets that `registers` knows.
     known: (usize, usize),
     pub(crate) state: State,
@@ -241,7 +244,11 @@ impl Fused {
 
     #[inline(never)]
     fn build_registers(&mut self, lower: &Lower<'_>) {
-        self.registers.build(&lower.code.problem, lower.env());
+        let problem = &lower.code.problem;
+        match std::mem::replace(&mut self.has_registers, true) {
+            true => self.registers.update(problem),
+            false => self.registers.build(problem, lower.env()),
+        }
     }
 
     /// Says that the function has something that is beyond this walk.

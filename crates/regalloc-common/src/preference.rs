@@ -156,13 +156,21 @@ impl Default for Registers {
 impl Registers {
     /// Prepares for a problem.
     pub fn build(&mut self, problem: &Problem, env: &MachineEnv) {
-        let is_new = self.env != *env;
-        if is_new {
+        if self.env != *env {
             self.env = env.clone();
             self.number();
+            self.clobbers.clear();
+            self.clobbered.clear();
+            self.reg_sets.clear();
+            self.sets.clear();
         }
+        self.update(problem);
+    }
+
+    /// The same for a problem of the same machine as the last one, which is not compared.
+    pub fn update(&mut self, problem: &Problem) {
         let clobbers = problem.all_clobbers().as_values_slice();
-        if is_new || self.clobbers != clobbers {
+        if self.clobbers != clobbers {
             self.clobbers.clear();
             self.clobbers.extend_from_slice(clobbers);
             self.clobbered.clear();
@@ -172,7 +180,7 @@ impl Registers {
             }
         }
         let reg_sets = problem.all_reg_sets().as_values_slice();
-        if is_new || self.reg_sets != reg_sets {
+        if self.reg_sets != reg_sets {
             self.reg_sets.clear();
             self.reg_sets.extend_from_slice(reg_sets);
             self.sets.clear();
