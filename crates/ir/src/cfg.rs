@@ -69,6 +69,9 @@ impl ControlFlowGraph {
             }
             self.exits[block.index()] = Exit { terminator: inst.into(), start, end: self.succs.len() as u32 };
         }
+        if self.succs.is_empty() {
+            return self.preds.clear();
+        }
         let mut edges = 0;
         for start in &mut self.pred_starts {
             edges += *start;

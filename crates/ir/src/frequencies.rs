@@ -45,6 +45,9 @@ impl Frequencies {
         self.blocks.resize(func.dfg.num_blocks(), 0);
         self.edges.clear();
         self.edges.resize(cfg.num_edges(), 0);
+        if cfg.num_edges() == 0 {
+            return self.count_entry(func);
+        }
         for &block in tree.cfg_postorder() {
             self.blocks[block.index()] = if is_rare(func, cfg, block) {
                 Frequencies::RARE
@@ -52,11 +55,15 @@ impl Frequencies {
                 Frequencies::ENTRY << (3 * loops.block_depth(block).min(Frequencies::MAX_DEPTH))
             };
         }
-        if let Some(entry) = func.layout.entry_block() {
-            self.blocks[entry.index()] = Frequencies::ENTRY;
-        }
+        self.count_entry(func);
         for &block in tree.cfg_postorder() {
             self.share(func, block, cfg);
+        }
+    }
+
+    fn count_entry(&mut self, func: &Function) {
+        if let Some(entry) = func.layout.entry_block() {
+            self.blocks[entry.index()] = Frequencies::ENTRY;
         }
     }
 

@@ -91,6 +91,9 @@ impl LoopForest {
         self.innermost.resize(func.dfg.num_blocks());
         self.irreducible.clear();
         self.any_irreducible = false;
+        if cfg.num_edges() == 0 {
+            return true;
+        }
         // In postorder the inner headers come before the outer ones.
         for &header in tree.cfg_postorder() {
             self.stack.clear();

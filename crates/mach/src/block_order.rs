@@ -166,6 +166,7 @@ impl BlockOrder {
             let first = analyses.cfg.first_edge(block) as u32;
             self.placements[block.index()].first_target = first;
             match *analyses.cfg.succs(block) {
+                [] => {}
                 [succ] => self.placements[succ.index()].in_edges += 1,
                 // Most branches, which need no comparison.
                 [then, other] if then != other => {
