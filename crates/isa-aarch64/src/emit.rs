@@ -16,7 +16,7 @@ use kingpost_regalloc::{PReg, RegClass};
 /// The immediate of the instruction that traps.
 const TRAP_IMM: i64 = 0xc11f;
 
-/// Emits an instruction that is one word and refers to no symbol. False if it is not one, or a listing is made.
+/// Emits an instruction that is one word and refers to no symbol, or has no bytes. False if it is neither, or a listing is made.
 #[inline(always)]
 pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool {
     let encoding = &ENCODINGS[usize::from(inst.row.0)];
@@ -24,8 +24,11 @@ pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer:
         return false;
     }
     if !encoding.is_single() {
-        let Special::Constant(bits) = encoding.special else { return false };
-        return least_constant_direct(encoding.imm_of(inst) as u64, bits.into(), regs, buffer);
+        return match encoding.special {
+            Special::Nothing => true,
+            Special::Constant(bits) => least_constant_direct(encoding.imm_of(inst) as u64, bits.into(), regs, buffer),
+            _ => false,
+        };
     }
     let word = word(encoding, regs, encoding.imm_of(inst));
     let disp = i64::from(inst.aux as i32);

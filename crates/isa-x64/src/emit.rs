@@ -14,12 +14,12 @@ use kingpost_mach::{
 };
 use kingpost_regalloc::{PReg, RegClass};
 
-/// Emits a single instruction that refers to no symbol. False if it is not one, or a listing is made.
+/// Emits a single instruction that refers to no symbol, or one without bytes. False if it is neither, or a listing is made.
 #[inline(always)]
 pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool {
     let recipe = &RECIPES[usize::from(inst.row.0)];
     if !recipe.is_single || buffer.is_listed() {
-        return false;
+        return inst.row == rows::ENTRY;
     }
     let has_memory = inst.mode != AddrMode::NONE;
     if has_memory != (recipe.rm_is == Rm::Mem) {

@@ -10,6 +10,7 @@ use crate::recipe::{Prefix, RECIPES, Recipe, Rm};
 use crate::regs::{RAX, RBP, RSP};
 use crate::rows::ENCODINGS;
 use kingpost_mach::{Args, Buffer, Mem, MemBase, Regs, RelocKind, RowId};
+use kingpost_regalloc::PReg;
 
 /// Appends the instruction `row` with `args`.
 pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
@@ -24,6 +25,13 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
         Some(place) => assemble(row, &RECIPES[usize::from(row.0)], Regs::of(args.regs), place, args.imm, buffer),
         None => refer(row, is_memory, args, buffer),
     }
+}
+
+/// Appends an instruction of registers alone. What is the same in all encodings of its row is found out when the compiler is built.
+#[inline]
+pub(crate) fn encode_row<const ROW: u16>(regs: &[PReg], buffer: &mut Buffer) {
+    buffer.list(|| asm::text(RowId(ROW), &Args::regs(regs)));
+    assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, Regs::of(regs), Place::default(), 0, buffer);
 }
 
 /// Appends an instruction that refers to nothing. `place` is its memory operand, if it has one. Registers beyond those that the row

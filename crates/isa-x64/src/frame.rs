@@ -21,12 +21,15 @@
 //! as probing writes some.
 
 use crate::branches::jump_if;
-use crate::encode::encode;
+use crate::emit::emit_edit;
+use crate::encode::{encode, encode_row};
 use crate::regs::{CC_NE, R11, RAX, RBP, RSP};
 use crate::{rows, stack_check};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{Args, Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, SymbolRef, UnwindOp};
-use kingpost_regalloc::{PRegSet, RegClass};
+use kingpost_mach::{
+    Args, Buffer, FrameLayout, FrameNeeds, LowerError, MachineEdit, Mem, MemBase, SymbolRef, UnwindOp,
+};
+use kingpost_regalloc::{PReg, PRegSet, RegClass};
 
 /// Bytes of the return address.
 const RETURN_BYTES: u32 = 8;
@@ -71,10 +74,10 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
     if !frame.has_frame {
         return;
     }
-    encode(rows::PUSH_R, &Args::regs(&[RBP]), buffer);
+    encode_row::<{ rows::PUSH_R.0 }>(&[RBP], buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
     buffer.unwind(UnwindOp::Saved(RBP, LINK_BYTES));
-    encode(rows::MOV_RR.of(64), &Args::regs(&[RBP, RSP]), buffer);
+    encode_row::<{ rows::MOV_RR.of(64).0 }>(&[RBP, RSP], buffer);
     buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
     let Some(guard) = guard.filter(|&guard| frame.size > guard) else {
         move_down(frame.size, buffer);
@@ -114,8 +117,7 @@ fn move_return_up(bytes: u64, buffer: &mut Buffer) {
 
 fn save(frame: &FrameLayout, buffer: &mut Buffer) {
     for &(reg, below) in &frame.saves {
-        let row = if reg.class() == RegClass::Int { rows::MOV_MR.of(64) } else { rows::MOVUPS_MR };
-        encode(row, &Args::mem(&[reg], save_slot(below)), buffer);
+        emit_edit(&MachineEdit::Spill(reg, save_slot(below), width(reg)), buffer);
         buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below));
     }
 }
@@ -188,14 +190,13 @@ pub(crate) fn epilogue(frame: &FrameLayout, rise: u64, buffer: &mut Buffer, exit
 
 fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
     for &(reg, below) in &frame.saves {
-        let row = if reg.class() == RegClass::Int { rows::MOV_RM.of(64) } else { rows::MOVUPS_RM };
-        encode(row, &Args::mem(&[reg], save_slot(below)), buffer);
+        emit_edit(&MachineEdit::Fill(save_slot(below), reg, width(reg)), buffer);
         buffer.unwind(UnwindOp::Restored(reg));
     }
     if frame.size > 0 {
-        encode(rows::LEAVE, &Args::default(), buffer);
+        encode_row::<{ rows::LEAVE.0 }>(&[], buffer);
     } else {
-        encode(rows::POP_R, &Args::regs(&[RBP]), buffer);
+        encode_row::<{ rows::POP_R.0 }>(&[RBP], buffer);
     }
     buffer.unwind(UnwindOp::CfaStackPointer(RETURN_BYTES));
     buffer.unwind(UnwindOp::Restored(RBP));
@@ -204,9 +205,14 @@ fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
 /// Emits the return itself.
 pub(crate) fn ret(frame: &FrameLayout, buffer: &mut Buffer) {
     match frame.popped_bytes {
-        0 => encode(rows::RET_BARE, &Args::default(), buffer),
+        0 => encode_row::<{ rows::RET_BARE.0 }>(&[], buffer),
         bytes => encode(rows::RET_POP, &Args::imm(&[], bytes as i64), buffer),
     }
+}
+
+/// Bytes of a register.
+fn width(reg: PReg) -> u8 {
+    if reg.class() == RegClass::Int { 8 } else { 16 }
 }
 
 fn save_slot(below: u32) -> Mem {
@@ -217,7 +223,6 @@ fn save_slot(below: u32) -> Mem {
 mod tests {
     use super::*;
     use crate::regs::{R12, RBX, xmm};
-    use kingpost_regalloc::PReg;
 
     fn needs(saved: &[PReg], spill_bytes: u64) -> FrameNeeds {
         FrameNeeds { saved: saved.iter().copied().collect(), spill_bytes, ..FrameNeeds::default() }
