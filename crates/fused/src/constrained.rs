@@ -110,11 +110,12 @@ impl Fused {
         placement: &mut Placement,
     ) -> bool {
         self.sync(lower);
-        for operand in &selected.operands {
+        let operands = &selected.operands[..];
+        for operand in operands {
             self.meet(lower, operand.vreg());
         }
-        let regs = &mut placement.regs;
-        regs.resize(selected.operands.len(), Reg::NONE);
+        placement.regs = SmallVec::from_elem(Reg::NONE, operands.len());
+        let regs = &mut placement.regs[..];
         let taken = match self.choose(selected, regs) {
             Some(taken) => taken,
             None if self.find_match(lower, selected, regs).is_ok() => masks(regs),
@@ -123,7 +124,7 @@ impl Fused {
                 return false;
             }
         };
-        for (k, operand) in selected.operands.iter().enumerate() {
+        for (k, operand) in operands.iter().enumerate() {
             if let Some(tied) = operand.reused() {
                 regs[k] = regs[usize::from(tied)];
             }
@@ -145,7 +146,7 @@ impl Fused {
     /// Each operand takes the best register left, those without a choice first. Returns all of these; none if none is left for one
     /// of them.
     fn choose(&self, selected: &Selected, regs: &mut [Reg]) -> Option<Masks> {
-        let operands = &selected.operands;
+        let operands = &selected.operands[..];
         let clobbered = self.registers.clobbered(selected.clobbers);
         let has_ties = operands.iter().any(|operand| operand.reused().is_some());
         let tied = |k: usize| if has_ties { tied_def(operands, k) } else { None };

@@ -94,7 +94,7 @@ pub(crate) struct State {
 }
 
 /// Values are added so many at once, at least.
-const ROOM: usize = 16;
+const ROOM: usize = 8;
 
 impl Default for State {
     fn default() -> State {

@@ -191,8 +191,8 @@ impl Selected {
         let Record { inst, flags, clobbers, .. } = *record;
         // Filled where it is: it is large.
         let mut selected = Selected { inst, flags, clobbers, operands: SmallVec::new() };
-        let operands = &mut selected.operands;
-        operands.extend_from_slice(&lower.operands()[range(record)]);
+        selected.operands.extend_from_slice(&lower.operands()[range(record)]);
+        let operands = &mut selected.operands[..];
         for def in 0..operands.len() {
             let written = operands[def];
             let (Some(k), true) = (written.reused(), written.is_rmw()) else { continue };
