@@ -4,6 +4,9 @@
 //! caller-saved registers, and of those that live through a call. A register whose sum stays below the cost of saving it
 //! is closed, and a second walk begins at the region that used it first. Once more of them are in use than have paid, a
 //! second walk is to be expected, and the first one stops repeating loops.
+//!
+//! Where a save and restore are little beside the instructions that a call of the function executes, loops counted as often as they
+//! run, every register pays: that is no reason to walk twice.
 
 use crate::liveness::{reset, scaled};
 use crate::register_set::{Counts, NOT_COUNTED};
@@ -11,12 +14,14 @@ use crate::spill_instruction::At;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Freq, MachineEnv, PRegSet, RegClass, VReg};
-use kingpost_regalloc_common::order::BlockIndex;
+use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 
 /// So many registers are used whatever it costs to save them, as instructions need some.
 const FEWEST: usize = 5;
 /// Of each class.
 const MAX_REGISTERS: usize = 64;
+/// A cost is little beside so many times as many instructions.
+const NEGLIGIBLE: u64 = 64;
 
 /// What the walk over a region is for.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -45,8 +50,8 @@ pub(crate) struct SavedRegisters {
     /// The first region of the second walk.
     again: Option<BlockIndex>,
     caller_saved: Counts,
-    /// The cost of saving one register.
-    cost: u64,
+    /// The least spill cost that pays for a register that avoids it.
+    price: u64,
     /// Per class and callee-saved register, the spill cost that it avoids.
     benefits: [Vec<u64>; 2],
     /// Per class and callee-saved register in use, the region that used it first.
@@ -58,7 +63,9 @@ impl SavedRegisters {
     pub(crate) fn begin(&mut self, input: &Input) {
         (self.pass, self.region, self.again) = (Pass::Learn, BlockIndex::FIRST, None);
         self.open = input.constraints.allocatable;
-        self.cost = u64::from(input.env.costs.callee_saved) * u64::from(scaled(Freq::ENTRY));
+        let cost = u64::from(input.env.costs.callee_saved) * u64::from(scaled(Freq::ENTRY));
+        let is_negligible = executed_insts(input.order) / NEGLIGIBLE >= cost;
+        self.price = if is_negligible { 0 } else { cost + 1 };
         for class in RegClass::ALL {
             let c = class.index();
             let caller_saved = input.constraints.allocatable.difference(input.constraints.callee_saved);
@@ -104,14 +111,14 @@ impl SavedRegisters {
     }
 
     fn settle(&mut self, c: usize) {
-        let paid = self.caller_saved[c] + self.benefits[c].iter().take_while(|&&benefit| benefit > self.cost).count();
+        let paid = self.caller_saved[c] + self.benefits[c].iter().take_while(|&&benefit| benefit >= self.price).count();
         self.settled[c] = if self.pass == Pass::Last { self.limits[c] } else { paid.min(self.limits[c]) };
     }
 
     /// The number of callee-saved registers that pay, as far as is known.
     fn paid(&self, env: &MachineEnv, class: RegClass) -> usize {
         let env = env.class(class);
-        let paid = self.benefits[class.index()].iter().take_while(|&&benefit| benefit > self.cost).count();
+        let paid = self.benefits[class.index()].iter().take_while(|&&benefit| benefit >= self.price).count();
         paid.max((FEWEST + env.callee_saved.len()).saturating_sub(env.order.len()))
     }
 
@@ -134,6 +141,12 @@ impl SavedRegisters {
     }
 }
 
+/// How many instructions one call of the function executes, in units of [`scaled`].
+fn executed_insts(order: &LinearOrder) -> u64 {
+    let insts = order.blocks().values().map(|block| u64::from(scaled(block.freq)) * u64::from(block.num_insts()));
+    insts.fold(0, u64::saturating_add)
+}
+
 impl Spilling {
     /// One more value is in a register, which may take a callee-saved one.
     #[inline]
@@ -149,7 +162,7 @@ impl Spilling {
     fn count_saved_unsettled(&mut self, input: &Input, c: usize, count: usize, now: At) {
         let Some(index) = count.checked_sub(self.saved.caller_saved[c] + 1) else { return };
         self.saved.note_in_use(c, index + 1);
-        let is_open = self.saved.benefits[c].get(index).is_some_and(|&benefit| benefit <= self.saved.cost);
+        let is_open = self.saved.benefits[c].get(index).is_some_and(|&benefit| benefit < self.saved.price);
         if self.saved.pass != Pass::Learn || !is_open {
             return;
         }
