@@ -81,12 +81,13 @@ impl Next {
         Next { freq: self.freq.clamp(1, edge.freq), ..self.behind(edge) }
     }
 
-    /// The nearest of two, as often as either. Returns whether it is less than half as far away as before, or more often.
+    /// The nearest of two, as often as either. Returns whether it is less than half as far away as before, or more than twice as
+    /// often: less changes few decisions, and to pass it on takes time.
     #[inline]
     fn improve(&mut self, other: Next) -> bool {
         let before = *self;
         *self = Next { distance: before.distance.min(other.distance), freq: before.freq.max(other.freq) };
-        self.distance < before.distance / 2 || self.freq > before.freq
+        self.distance < before.distance / 2 || self.freq / 2 > before.freq
     }
 }
 
