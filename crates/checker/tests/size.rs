@@ -1,8 +1,8 @@
-//! Large functions are checked in about linear time.
+//! Large functions are checked in about linear time: quadratic work would take minutes here, and a table of blocks and slots more memory
+//! than there is.
 
 use kingpost_checker::Checker;
 use kingpost_regalloc::*;
-use std::time::{Duration, Instant};
 
 fn v(n: u32) -> VReg {
     VReg::from_u32(n)
@@ -44,31 +44,20 @@ impl Builder {
         }
     }
 
-    /// Accepts and says how long that took.
-    fn accepted(mut self, edits: Vec<Edit>) -> Duration {
+    /// The checker accepts the allocation with these edits.
+    fn is_accepted(mut self, edits: Vec<Edit>) {
         self.problem.finish();
         let (locs, slots) = (std::mem::take(&mut self.answer.locs), std::mem::take(&mut self.answer.slots));
         self.answer.reset(&self.problem);
         (self.answer.locs, self.answer.slots, self.answer.edits) = (locs, slots, edits);
-        let start = Instant::now();
         if let Err(errors) = Checker::new().check(&self.problem, &MachineEnv::simple(4, 4), &self.answer) {
             panic!("{}", errors[0]);
         }
-        eprintln!(
-            "{} blocks, {} operands: {:?}",
-            self.problem.num_blocks(),
-            self.problem.num_operands(),
-            start.elapsed()
-        );
-        start.elapsed()
     }
 }
 
-/// Generous: a debug build on a busy machine. What is to be seen is quadratic work, which takes minutes here.
-const LIMIT: Duration = Duration::from_secs(20);
-
 /// A chain of `n` diamonds, all joined blocks with a parameter, with `through` values in slots from the first to the last.
-fn diamonds(n: u32, through: u32) -> Duration {
+fn check_diamonds(n: u32, through: u32) {
     let mut b = Builder::new(through + 2 * n + 1);
     b.slots(through);
     let r0 = Loc::reg(PReg::int(0));
@@ -96,18 +85,18 @@ fn diamonds(n: u32, through: u32) -> Duration {
     }
     let uses: Vec<_> = (0..through).map(|k| (Operand::any_use(v(k)), slot(k))).collect();
     b.inst(InstFlags::BRANCH, &uses);
-    b.accepted(Vec::new())
+    b.is_accepted(Vec::new());
 }
 
 #[test]
 fn a_long_chain_of_joins() {
-    assert!(diamonds(30_000, 3) < LIMIT);
+    check_diamonds(30_000, 3);
 }
 
 #[test]
 fn many_values_alive_through_many_joins() {
     // 10^5 blocks and 10^4 slots: a table of both would not fit in memory.
-    assert!(diamonds(33_000, 10_000) < LIMIT);
+    check_diamonds(33_000, 10_000);
 }
 
 #[test]
@@ -134,7 +123,7 @@ fn many_ways_into_one_block() {
     b.edge(2 * n - 1, 2 * n + 1, &[]);
     b.block(&[]);
     b.inst(InstFlags::BRANCH, &[(Operand::reg_use(v(n)), r1)]);
-    assert!(b.accepted(Vec::new()) < LIMIT);
+    b.is_accepted(Vec::new());
 }
 
 #[test]
@@ -158,7 +147,7 @@ fn a_long_chain_of_copies_all_alive_to_the_end() {
             b.edge(k, k + 1, &[v(k)]);
         }
     }
-    assert!(b.accepted(edits) < LIMIT);
+    b.is_accepted(edits);
 }
 
 #[test]
@@ -196,7 +185,7 @@ fn nested_loops_with_parameters() {
             }
         }
     }
-    assert!(b.accepted(Vec::new()) < LIMIT);
+    b.is_accepted(Vec::new());
 }
 
 #[test]
@@ -219,5 +208,5 @@ fn nested_loops() {
         b.edge(depth + k - 1, depth + k, &[]);
         b.edge(depth + k, depth + 1 - k, &[]);
     }
-    assert!(b.accepted(Vec::new()) < LIMIT);
+    b.is_accepted(Vec::new());
 }
