@@ -59,6 +59,9 @@ struct BlockFacts {
     calls: u32,
 }
 
+/// Instructions of a function that may be kept for the next.
+const MAX_KEPT: usize = 1 << 17;
+
 /// Needed values and instructions of one function. Cleared and used again.
 #[derive(Default, Debug)]
 pub(crate) struct Needed {
@@ -72,6 +75,13 @@ pub(crate) struct Needed {
 }
 
 impl Needed {
+    /// Frees the memory of a function that is larger than most, once it is lowered: allocators need it more.
+    pub(crate) fn release(&mut self) {
+        if self.insts.len() > MAX_KEPT {
+            *self = Needed::default();
+        }
+    }
+
     /// Computes everything for the reachable blocks of `func`.
     pub(crate) fn compute(&mut self, func: &Function, cfg: &ControlFlowGraph, order: &BlockOrder) {
         self.values.clear();

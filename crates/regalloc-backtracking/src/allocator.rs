@@ -12,10 +12,8 @@ use crate::search::{Scratch, Search};
 use crate::value_locations::ValueLocations;
 use crate::verify;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem, RegClass};
+use kingpost_regalloc_common::MAX_KEPT;
 use kingpost_regalloc_common::order::LinearOrder;
-
-/// Instructions of a problem beyond which its memory is freed: what comes after allocation needs it more than the next problem.
-const MAX_KEPT: usize = 1 << 15;
 
 /// The allocator by backtracking. See the [crate documentation](crate).
 #[derive(Default)]

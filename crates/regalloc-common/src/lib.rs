@@ -44,6 +44,10 @@ pub mod point;
 pub mod preference;
 pub mod slot_packing;
 
+/// Instructions of a problem beyond which an allocator frees its memory once it has answered: what comes after allocation needs it
+/// more than the next problem.
+pub const MAX_KEPT: usize = 1 << 17;
+
 /// Bytes that a list may keep for the next problem.
 const KEPT: usize = 1 << 20;
 

@@ -10,10 +10,11 @@ use crate::slot_coalescing::SlotCoalescing;
 use crate::values::Values;
 use crate::{dump, verify};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem};
+use kingpost_regalloc_common::MAX_KEPT;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::preference::Registers;
 
-/// Linear scan register allocation. Memory is kept from one problem to the next.
+/// Linear scan register allocation. Memory is kept from one problem to the next, but for that of a large one.
 #[derive(Default)]
 pub struct LinearScan {
     pub(crate) registers: Registers,
@@ -76,7 +77,11 @@ impl Allocator for LinearScan {
         d.end("slots", || verify::slots(values, resolved), |text| dump::slots(input, values, out, text))?;
 
         d.begin("emit");
-        Emit { input, env, values, scan, resolved, s: emit, out }.run()
+        Emit { input, env, values, scan, resolved, s: emit, out }.run()?;
+        if problem.num_insts() > MAX_KEPT {
+            *self = LinearScan::default();
+        }
+        Ok(())
     }
 }
 

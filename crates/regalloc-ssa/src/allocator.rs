@@ -10,6 +10,7 @@ use crate::reload::ReloadPlan;
 use crate::slots::Slots;
 use crate::spilling::{self, Spilling};
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem};
+use kingpost_regalloc_common::MAX_KEPT;
 use kingpost_regalloc_common::order::LinearOrder;
 
 /// More values than this have no slot numbers; more operands no indices.
@@ -94,6 +95,9 @@ impl Allocator for SsaAllocator {
         coloring.resolve(input, slots, out)?;
         let phases = [live.steps, classes.steps, spilling.steps, hints.steps, coloring.steps];
         out.stats.steps = phases.into_iter().sum::<u64>() + problem.num_operands() as u64;
+        if problem.num_insts() > MAX_KEPT {
+            *self = SsaAllocator::default();
+        }
         Ok(())
     }
 }

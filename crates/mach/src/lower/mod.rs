@@ -244,6 +244,7 @@ impl Lowering {
         lower.lower_blocks()?;
         lower.finish();
         lower.label_values();
+        self.needed.release();
         Ok(())
     }
 
