@@ -45,7 +45,7 @@ impl Builder {
     }
 
     /// The checker accepts the allocation with these edits.
-    fn is_accepted(mut self, edits: Vec<Edit>) {
+    fn assert_accepted(mut self, edits: Vec<Edit>) {
         self.problem.finish();
         let (locs, slots) = (std::mem::take(&mut self.answer.locs), std::mem::take(&mut self.answer.slots));
         self.answer.reset(&self.problem);
@@ -85,7 +85,7 @@ fn check_diamonds(n: u32, through: u32) {
     }
     let uses: Vec<_> = (0..through).map(|k| (Operand::any_use(v(k)), slot(k))).collect();
     b.inst(InstFlags::BRANCH, &uses);
-    b.is_accepted(Vec::new());
+    b.assert_accepted(Vec::new());
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn many_ways_into_one_block() {
     b.edge(2 * n - 1, 2 * n + 1, &[]);
     b.block(&[]);
     b.inst(InstFlags::BRANCH, &[(Operand::reg_use(v(n)), r1)]);
-    b.is_accepted(Vec::new());
+    b.assert_accepted(Vec::new());
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_long_chain_of_copies_all_alive_to_the_end() {
             b.edge(k, k + 1, &[v(k)]);
         }
     }
-    b.is_accepted(edits);
+    b.assert_accepted(edits);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn nested_loops_with_parameters() {
             }
         }
     }
-    b.is_accepted(Vec::new());
+    b.assert_accepted(Vec::new());
 }
 
 #[test]
@@ -208,5 +208,5 @@ fn nested_loops() {
         b.edge(depth + k - 1, depth + k, &[]);
         b.edge(depth + k, depth + 1 - k, &[]);
     }
-    b.is_accepted(Vec::new());
+    b.assert_accepted(Vec::new());
 }
