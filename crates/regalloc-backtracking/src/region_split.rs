@@ -22,6 +22,7 @@ use crate::search::Search;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc_common::order::{BlockIndex, LoopId, OrderedBlock};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
+use kingpost_regalloc_common::sort::sort_by_key;
 use std::ops::Range;
 
 /// Loops around a call that are taken to memory as a whole.
@@ -371,7 +372,7 @@ impl Search<'_, '_> {
                 next = self.order.loops()[id].parent;
             }
         }
-        r.loops.sort_unstable_by_key(|&id| std::cmp::Reverse(id));
+        sort_by_key(&mut r.loops, |&id| std::cmp::Reverse(id));
         r.loops.dedup();
     }
 

@@ -24,6 +24,7 @@ use kingpost_regalloc::{AllocError, Diagnostics, Freq, MachineEnv, PReg, Problem
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::PointRange;
 use kingpost_regalloc_common::preference::{Reg, regs};
+use kingpost_regalloc_common::sort::sort_by_key;
 
 /// More interfering bundles than this are not evicted.
 const MAX_EVICTED: usize = 16;
@@ -470,7 +471,7 @@ impl Search<'_, '_> {
     /// Opens callee-saved registers whose cost is exceeded by the benefit of several waiting bundles together.
     fn open_shared(&mut self, class: usize) {
         let mut waiting = std::mem::take(&mut self.s.waiting);
-        waiting.sort_unstable_by_key(|&(benefit, bundle)| (std::cmp::Reverse(benefit), bundle));
+        sort_by_key(&mut waiting, |&(benefit, bundle)| (std::cmp::Reverse(benefit), bundle));
         while self.unused[class] != 0 {
             let left = waiting.iter().filter(|&&(_, bundle)| self.bundles.bundles[bundle].reg.is_none());
             if left.fold(0u64, |sum, &(benefit, _)| sum.saturating_add(benefit)) <= self.save_cost()

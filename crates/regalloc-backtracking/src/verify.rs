@@ -16,6 +16,7 @@ use crate::liveness::{Liveness, Need};
 use crate::value_locations::ValueLocations;
 use kingpost_regalloc::Problem;
 use kingpost_regalloc_common::point::PointRange;
+use kingpost_regalloc_common::sort::sort_by_key;
 use std::fmt::Display;
 
 pub(crate) fn liveness(problem: &Problem, live: &Liveness) -> Result<(), String> {
@@ -57,7 +58,7 @@ pub(crate) fn search(problem: &Problem, bundles: &Bundles) -> Result<(), String>
             assigned.push((reg.index(), segment.range(), bundle));
         }
     }
-    assigned.sort_unstable_by_key(|&(reg, points, _)| (reg, points));
+    sort_by_key(&mut assigned, |&(reg, points, _)| (reg, points));
     match assigned.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[0].1.to > pair[1].1.from) {
         Some(pair) => Err(format!("{} and {} share a register at {}", pair[0].2, pair[1].2, pair[1].1.from)),
         None => Ok(()),

@@ -45,8 +45,18 @@ pub fn push_label(out: &mut Allocation, label: u32, loc: Loc, from: Inst, to: In
 
 /// Sorts labels and stack maps.
 pub fn sort_tables(out: &mut Allocation) {
+    sort_stack_maps(out);
+    sort_labels(out);
+}
+
+/// Sorts stack maps, and drops all but one of equal entries.
+pub fn sort_stack_maps(out: &mut Allocation) {
     out.stack_maps.sort_unstable();
     out.stack_maps.dedup();
+}
+
+/// Sorts the ranges of labels.
+pub fn sort_labels(out: &mut Allocation) {
     out.labels.sort_by_key(|range| (range.label, range.from));
 }
 

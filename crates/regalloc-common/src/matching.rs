@@ -14,6 +14,7 @@
 //! Cost: requests times registers; the search at most 400,000 comparisons of requests. No memory is allocated once the
 //! lists have grown.
 
+use crate::sort::sort_by_key;
 use kingpost_regalloc::{
     AllocError, Constraint, Edge, Inst, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass, VReg,
 };
@@ -338,7 +339,7 @@ impl<H: Copy> Matching<H> {
         let forced = self.order.len();
         if forced < requests.len() {
             self.order.extend((0..requests.len() as u32).filter(|n| !is_forced(n)));
-            self.order[forced..].sort_unstable_by_key(|&n| {
+            sort_by_key(&mut self.order[forced..], |&n| {
                 let request = &requests[n as usize];
                 (request.edge, request.allowed.len(), request.points != Points::BOTH, n)
             });
@@ -468,7 +469,7 @@ impl<H: Copy> Matching<H> {
         }
         self.edge_regs = PRegSet::EMPTY;
         let requests = &self.requests;
-        self.order.sort_unstable_by_key(|&n| (requests[n as usize].allowed.len(), n));
+        sort_by_key(&mut self.order, |&n| (requests[n as usize].allowed.len(), n));
         let limit = SEARCH_STEPS.min(self.search_steps);
         let mut left = limit;
         let is_found = requests.len() <= MAX_SEARCHED && self.extend(0, &mut left);

@@ -18,6 +18,7 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Edge, VReg};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::preference::Reg;
+use kingpost_regalloc_common::sort::{sort, sort_by_key};
 
 pub(crate) fn liveness(input: &Input<'_>, values: &Values) -> Result<(), String> {
     let in_order = input.problem.vregs.keys().filter(|&vreg| values.def(vreg) != ProgPoint::OPEN);
@@ -38,7 +39,7 @@ pub(crate) fn liveness(input: &Input<'_>, values: &Values) -> Result<(), String>
 
 pub(crate) fn scan(input: &Input<'_>, values: &Values, scan: &ScanResult) -> Result<(), String> {
     let mut intervals: Vec<_> = scan.occupancy.intervals.values().filter(|interval| !interval.is_void()).collect();
-    intervals.sort_unstable_by_key(|interval| (interval.reg.index(), interval.from));
+    sort_by_key(&mut intervals, |interval| (interval.reg.index(), interval.from));
     if let Some(pair) = intervals.windows(2).find(|pair| pair[0].reg == pair[1].reg && pair[0].to > pair[1].from) {
         let reg = input.registers.preg(pair[0].reg);
         return Err(format!("rule 3: {} and {} are in {reg} at {}", pair[0].vreg, pair[1].vreg, pair[1].from));
@@ -93,7 +94,7 @@ pub(crate) fn slots(values: &Values, resolved: &Resolved) -> Result<(), String> 
     for &vreg in &resolved.in_slots {
         ranges.extend(values.ranges(vreg).iter().map(|&range| (values.slot(vreg), range, vreg)));
     }
-    ranges.sort_unstable();
+    sort(&mut ranges);
     match ranges.windows(2).find(|pair| pair[0].0 == pair[1].0 && pair[0].1.overlaps(pair[1].1)) {
         Some(pair) => Err(format!("rule 6: {} and {} share a slot at {}", pair[0].2, pair[1].2, pair[1].1.from)),
         None => Ok(()),

@@ -16,6 +16,7 @@ use crate::constrained::Touched;
 use kingpost_regalloc::{AllocError, Block, Edge, Inst, Loc, Operand, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LoopId};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
+use kingpost_regalloc_common::sort::sort_by_key;
 use std::ops::Range;
 
 /// Registers of each class that the head of a loop leaves free.
@@ -157,7 +158,7 @@ impl Walk<'_, '_> {
         let mut candidates = std::mem::take(&mut self.s.heads.candidates);
         candidates.clear();
         candidates.extend(self.survey.uses(id).map(|entry| (entry.weight, entry.vreg)));
-        candidates.sort_unstable_by_key(|&(weight, vreg)| (std::cmp::Reverse(weight), vreg));
+        sort_by_key(&mut candidates, |&(weight, vreg)| (std::cmp::Reverse(weight), vreg));
         self.select(&mut candidates, &choice);
         let start = self.s.heads.entries.len();
         for is_hinted in [true, false] {

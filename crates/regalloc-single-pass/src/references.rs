@@ -7,6 +7,7 @@
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_regalloc::{AllocError, Allocation, Inst, InstFlags, LabelUse, Problem, Slot, StackMapEntry, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc_common::sort::sort_by_key;
 
 /// A value is live from behind this instruction of the block, or from its head.
 type Def = (BlockIndex, Option<Inst>);
@@ -84,7 +85,7 @@ impl References {
         let labels = problem.labels.iter().filter(|label| is_ref(&label.vreg) && label.from < label.to);
         self.uses.extend(labels.map(|label| (label.vreg, order.index(problem.block_of(label.from)), last(label))));
         // Of one value the last use in a block comes first; the others find its safepoints named already.
-        self.uses.sort_unstable_by_key(|&(vreg, block, inst)| (vreg, block, std::cmp::Reverse(inst)));
+        sort_by_key(&mut self.uses, |&(vreg, block, inst)| (vreg, block, std::cmp::Reverse(inst)));
         self.uses.dedup_by_key(|&mut (vreg, block, _)| (vreg, block));
     }
 

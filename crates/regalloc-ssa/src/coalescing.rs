@@ -21,6 +21,7 @@ use kingpost_regalloc_common::affinity::Affinities;
 use kingpost_regalloc_common::congruence::Congruence;
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
+use kingpost_regalloc_common::sort::{sort, sort_by_key};
 use std::fmt::{self, Write};
 
 /// Steps of all merges, per pair that is tried.
@@ -48,7 +49,7 @@ impl Ranges {
         self.list.clear();
         self.list.extend(live.ranges(order, vreg));
         if self.list.len() <= FEW {
-            self.list.sort_unstable_by_key(|range| range.0);
+            sort_by_key(&mut self.list, |range| range.0);
             return;
         }
         let least = self.list.iter().map(|range| range.0).min().unwrap_or_default().index() / 64;
@@ -189,7 +190,7 @@ impl Coalescing {
             check(alike && (class == vreg || !is_far), || format!("rule 2: {vreg} is in the class of {class}"))?;
             ranges.extend(live.ranges(order, vreg).map(|(_, range)| (class, range, vreg)));
         }
-        ranges.sort_unstable();
+        sort(&mut ranges);
         for pair in ranges.windows(2) {
             let meet = pair[0].0 == pair[1].0 && pair[0].1.overlaps(pair[1].1);
             check(!meet, || format!("rule 1: {} and {} are live at one point", pair[0].2, pair[1].2))?;

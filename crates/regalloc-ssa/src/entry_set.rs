@@ -13,6 +13,7 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Edge, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::release;
+use kingpost_regalloc_common::sort::sort_by;
 
 /// Memory for one head after another.
 #[derive(Default)]
@@ -205,7 +206,7 @@ impl Spilling {
         let limit = self.saved.limits[input.problem.class(chosen[0].1).index()];
         let order = |a: &(f32, VReg), b: &(f32, VReg)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         chosen.select_nth_unstable_by(limit, order);
-        chosen[..limit].sort_unstable_by(order);
+        sort_by(&mut chosen[..limit], order);
         chosen.drain(limit..).for_each(|(_, vreg)| self.leave_in_memory(vreg));
     }
 

@@ -13,6 +13,7 @@ use crate::spill_plan::Transfer;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Allocation, Constraint, Inst, InstFlags, Loc, PReg, PRegSet, Problem, Step, VReg};
 use kingpost_regalloc_common::matching::Points;
+use kingpost_regalloc_common::sort::sort;
 
 /// Memory for one instruction after another.
 #[derive(Default)]
@@ -186,7 +187,7 @@ impl Coloring {
         let values = self.map.residents().map(|(vreg, _)| vreg).chain(reloads.iter().copied());
         through.clear();
         through.extend(values.filter(|&vreg| self.map.lives_on(vreg, at.inst)));
-        through.sort_unstable();
+        sort(through);
         self.with_around(at, [reloads, copied, begins], |around| {
             at.demands.request_all(matching, around, sites, through)
         })?;

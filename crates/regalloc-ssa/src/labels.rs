@@ -3,6 +3,7 @@
 use crate::liveness::reset;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Inst, LabelRange, Loc, PReg, Problem, VReg};
+use kingpost_regalloc_common::answer;
 
 /// Where a labelled value was over a few instructions; in its slot if there is no register.
 #[derive(Clone, Copy)]
@@ -115,6 +116,6 @@ impl Labels {
                 }
             }
         }
-        out.labels.sort_by_key(|range| (range.label, range.from));
+        answer::sort_labels(out);
     }
 }

@@ -5,6 +5,7 @@ use crate::instruction::{At, Scratch};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::PRegSet;
 use kingpost_regalloc_common::matching::Points;
+use kingpost_regalloc_common::sort::sort;
 
 impl Coloring {
     /// Keeps values where they are if no operand and no clobber is in the way, and finds free registers for the others.
@@ -62,7 +63,7 @@ impl Coloring {
         let leaving = scratch.displaced.iter().filter_map(|&(_, vreg)| self.map.at(vreg)).collect();
         let staying = self.map.occupied.difference(self.freed(at, &scratch.moved)).difference(leaving);
         let mut busy = scratch.moved.iter().fold(taken.union(staying), |busy, moved| busy.with(moved.1));
-        scratch.displaced.sort_unstable();
+        sort(&mut scratch.displaced);
         for &(_, vreg) in &scratch.displaced {
             let free = at.demands.allocatable(vreg).difference(at.demands.killed(vreg)).difference(busy);
             let Some(to) = self.pick(at.input, vreg, self.known_end(vreg), free) else { return false };

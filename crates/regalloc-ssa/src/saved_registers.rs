@@ -15,6 +15,8 @@ use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Freq, MachineEnv, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc_common::sort::sort_by_key;
+use std::cmp::Reverse;
 
 /// So many registers are used whatever it costs to save them, as instructions need some.
 const FEWEST: usize = 5;
@@ -194,7 +196,7 @@ impl Spilling {
                 index => counted |= 1 << index,
             }
         }
-        sorted.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        sort_by_key(&mut sorted, |&(cost, vreg)| (Reverse(cost), vreg));
         for &(cost, vreg) in sorted.iter().skip(base) {
             let index = counted.trailing_ones();
             if !self.saved.add_benefit(c, index as usize, cost) {

@@ -11,6 +11,7 @@ use crate::liveness::reset;
 use crate::spill_plan::Placement;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{AllocError, Allocation, EditKind, Loc, Slot, SlotData, VReg};
+use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::slot_packing::SlotPacking;
 
@@ -57,7 +58,7 @@ impl Slots {
         for entry in &mut out.stack_maps {
             entry.slot = becomes(entry.slot);
         }
-        out.stack_maps.sort_unstable();
+        answer::sort_stack_maps(out);
         for label in &mut out.labels {
             label.loc = label.loc.as_slot().map_or(label.loc, |slot| Loc::slot(becomes(slot)));
         }

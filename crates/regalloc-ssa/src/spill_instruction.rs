@@ -11,6 +11,7 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PRegSet, Pos, Problem, RegClass, Shape, Step, VReg,
 };
+use kingpost_regalloc_common::sort::sort;
 
 /// The instruction at hand: its number, its position in the block, the frequency of the block.
 #[derive(Clone, Copy)]
@@ -467,7 +468,7 @@ impl Spilling {
         let mut sites = std::mem::take(&mut self.scratch.sites);
         through.clear();
         self.set.members.iter().for_each(|members| through.extend_from_slice(members));
-        through.sort_unstable();
+        sort(&mut through);
         let result = self.with_around(|around| demands.request_all(matching, around, &mut sites, &through));
         (self.scratch.through, self.scratch.sites) = (through, sites);
         result?;

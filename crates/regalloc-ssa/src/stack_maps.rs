@@ -3,6 +3,7 @@
 use crate::class_slots::ClassSlots;
 use crate::coloring::Input;
 use kingpost_regalloc::{Allocation, Inst, InstFlags, StackMapEntry, VReg};
+use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::order::BlockIndex;
 
 /// Adds the entries of all safepoints, if there are references.
@@ -13,8 +14,7 @@ pub(crate) fn add(input: &Input, slots: &mut ClassSlots, out: &mut Allocation) {
     for index in input.order.indices() {
         add_block(input, index, slots, out);
     }
-    out.stack_maps.sort_unstable();
-    out.stack_maps.dedup();
+    answer::sort_stack_maps(out);
 }
 
 fn add_block(input: &Input, index: BlockIndex, slots: &mut ClassSlots, out: &mut Allocation) {

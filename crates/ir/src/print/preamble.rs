@@ -102,9 +102,11 @@ impl Function {
 
 /// The entities of a table in the order of their numbers.
 fn sorted<E: EntityRef + Copy, T>(table: &PrimaryMap<E, T>, names: &NameTable<E>) -> Vec<E> {
-    let mut entities: Vec<E> = table.keys().collect();
-    if !names.is_identity() {
-        entities.sort_by_key(|&entity| names.number(entity));
+    if names.is_identity() {
+        return table.keys().collect();
     }
-    entities
+    // Sorted as plain numbers, whatever the entities: the library's sorts are 8 KiB of code for each type.
+    let mut order: Vec<(u64, usize)> = table.keys().map(|entity| (names.number(entity), entity.index())).collect();
+    order.sort_unstable();
+    order.into_iter().map(|(_, index)| E::new(index)).collect()
 }
