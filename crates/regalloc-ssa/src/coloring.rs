@@ -99,7 +99,9 @@ impl Coloring {
     fn begin(&mut self, input: &Input) {
         let values = input.problem.vregs.len();
         self.map.begin(values);
-        self.majorities.resize(values.max(self.majorities.len()), Majority::default());
+        // A single block is entered by no edge that could vote.
+        let voted = if input.order.num_blocks() > 1 { values } else { 0 };
+        self.majorities.resize(voted.max(self.majorities.len()), Majority::default());
         self.assignment.begin(input.order.num_blocks());
         self.picker.begin(input);
         self.slots.begin(input.problem);

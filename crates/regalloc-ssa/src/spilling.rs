@@ -108,7 +108,8 @@ impl Spilling {
         self.has_refs = input.problem.vregs.values().any(|data| data.is_ref);
         self.is_reducible = input.order.is_reducible();
         self.set.begin(input);
-        self.entry.begin(input.problem.vregs.len());
+        // A single block begins with nothing that could be chosen.
+        self.entry.begin(if blocks > 1 { input.problem.vregs.len() } else { 0 });
         self.saved.begin(input);
         self.scratch.matching.begin(input.problem);
         self.scratch.reads = 1;
