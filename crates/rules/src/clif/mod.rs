@@ -1,7 +1,7 @@
 //! Rules on CLIF.
 //!
 //! ```text
-//! rule add_chain : iadd(iadd(x, C1), C2) => iadd(x, C1 + C2)                     at lanes
+//! rule mul_chain : imul(imul(x, C1), C2) => imul(x, C1 * C2)                     at lanes
 //! rule mul_pow2  : imul(x, C) => ishl(x, log2(C))   where isPowerOf2(C)
 //! rule reduce_ext: ireduce.N(sextend.W(x: N)) => x
 //! rule not_cmp   : icmp eq (uextend(icmp cc (x, y)), 0) => icmp !cc (x, y)
