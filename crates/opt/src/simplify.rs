@@ -65,7 +65,7 @@ pub(crate) struct Simplify {
     /// Whether the machine has few registers.
     pub(crate) has_few_registers: bool,
     pub(crate) observer: Option<Box<dyn Observer>>,
-    /// Of each value, how many uses there were when it was first asked.
+    /// Of each value, how many uses there were when it was first asked, with those of the values that it stands for.
     uses: SecondaryMap<Value, u8>,
 }
 
@@ -403,6 +403,20 @@ impl Walk<'_> {
                 self.func.dfg.for_each_use(inst, |value| uses[value] = uses[value].saturating_add(1));
             }
         }
+        for (result, value) in self.representatives.iter() {
+            if let Some(value) = value.expand() {
+                self.uses[value] = self.uses[value].saturating_add(self.uses[result]);
+            }
+        }
+    }
+
+    /// What uses `result` uses `value` from here on, so its uses are those of `value`.
+    #[inline]
+    fn represent(&mut self, result: Value, value: Value) {
+        self.representatives[result] = value.into();
+        if self.are_uses_counted {
+            self.uses[value] = self.uses[value].saturating_add(self.uses[result]);
+        }
     }
 
     /// The first result of the instruction that is numbered equal. If there is none, that is `existing`, or that of a new instruction.
@@ -491,7 +505,7 @@ impl Walk<'_> {
     /// Removes an instruction; `value` stands for its only result, if it is another one.
     fn replace(&mut self, inst: Inst, result: Value, value: Value) {
         if value != result {
-            self.representatives[result] = value.into();
+            self.represent(result, value);
             self.func.layout.remove_inst(inst);
         }
     }
@@ -499,8 +513,9 @@ impl Walk<'_> {
     /// Removes an instruction; the results of the one whose first result is `first` stand for its own.
     fn replace_all(&mut self, inst: Inst, first: Value) {
         let Some(equal) = self.func.dfg.first_result_of(first) else { return };
-        for (&result, &value) in self.func.dfg.inst_results(inst).iter().zip(self.func.dfg.inst_results(equal)) {
-            self.representatives[result] = value.into();
+        for index in 0..self.func.dfg.inst_results(inst).len() {
+            let [result, value] = [inst, equal].map(|inst| self.func.dfg.inst_results(inst)[index]);
+            self.represent(result, value);
         }
         self.func.layout.remove_inst(inst);
     }
