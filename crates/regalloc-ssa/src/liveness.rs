@@ -146,7 +146,7 @@ pub(crate) struct Liveness {
     heads: Vec<Next>,
     /// The edges into blocks, seen over bare jumps.
     preds: Vec<Source>,
-    /// Per block in order, its edges in.
+    /// Per block in order, its edges in; none of a bare jump.
     pred_spans: Vec<Span>,
     // What the walk from uses to defs needs.
     walk: Walk,
@@ -347,6 +347,15 @@ impl Liveness {
         entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok().map(|i| &entries[i])
     }
 
+    /// The end of the live range of a value in a block that is no bare jump, if it has an entry there.
+    pub(crate) fn end_in(&self, block: BlockIndex, vreg: VReg) -> Option<ProgPoint> {
+        let ranges = &self.walk.ranges[self.ranges_of[vreg.index()].range()];
+        if ranges.len() <= FEW {
+            return ranges.iter().find(|range| range.block == block).map(|range| range.end);
+        }
+        self.entry(block, vreg).map(|entry| entry.end)
+    }
+
     /// Is the value live at the head of a block that is no bare jump?
     pub(crate) fn is_live_in(&self, block: BlockIndex, vreg: VReg) -> bool {
         let ranges = &self.walk.ranges[self.ranges_of[vreg.index()].range()];
@@ -440,9 +449,11 @@ impl Liveness {
     fn find_preds(&mut self, problem: &Problem, order: &LinearOrder) {
         self.preds.clear();
         self.pred_spans.clear();
-        for block in order.blocks().values() {
+        for (index, block) in order.blocks() {
             let start = self.preds.len() as u32;
-            self.preds.extend(problem.preds(block.block).iter().map(|&edge| self.jumps.source(problem, order, edge)));
+            if !self.jumps.are[index.index()] {
+                self.preds.extend(problem.preds(block.block).iter().map(|&edge| self.jumps.source(problem, order, edge)));
+            }
             self.pred_spans.push(Span { start, end: self.preds.len() as u32 });
         }
     }

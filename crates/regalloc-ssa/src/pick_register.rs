@@ -38,11 +38,18 @@ pub(crate) struct Hints {
 /// The registers of a class, best first: runs of ascending numbers, so that the best of some is their least in a run.
 #[derive(Default)]
 pub(crate) struct Preference {
+    /// What the runs were made of: seldom another one than for the function before.
+    order: Vec<PReg>,
     runs: Vec<u64>,
 }
 
 impl Preference {
     pub(crate) fn set(&mut self, order: &[PReg]) {
+        if self.order == order {
+            return;
+        }
+        self.order.clear();
+        self.order.extend_from_slice(order);
         self.runs.clear();
         let mut last = None;
         for reg in order {
@@ -65,8 +72,6 @@ impl Preference {
 /// What a choice depends on in the block at hand.
 #[derive(Default)]
 pub(crate) struct Picker {
-    /// Registers of each class, best first.
-    preferences: [Preference; 2],
     /// The head of the block, and the position after it.
     head: Position,
     end: Position,
@@ -81,9 +86,6 @@ pub(crate) struct Picker {
 
 impl Picker {
     pub(crate) fn begin(&mut self, input: &Input) {
-        for (preference, class) in self.preferences.iter_mut().zip(&input.env.classes) {
-            preference.set(&class.order);
-        }
         self.point = 0;
         self.find_point(input.constraints);
     }
@@ -186,7 +188,7 @@ impl Coloring {
             0 => good,
             good => narrow(good, !self.picker.reserved.mask(class)),
         };
-        self.picker.preferences[class.index()].best(class, set)
+        input.hints.preferences[class.index()].best(class, set)
     }
 
     /// How little a register suits a value.

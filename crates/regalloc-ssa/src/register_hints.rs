@@ -123,7 +123,7 @@ pub(crate) struct RegisterHints {
     /// The groups in the order in which they choose.
     order: Vec<Rank>,
     /// Registers of each class, best first.
-    preferences: [Preference; 2],
+    pub(crate) preferences: [Preference; 2],
     /// Per register of the class at hand, how much it suits.
     suits: Vec<i64>,
     /// Do some suit more than others?
@@ -140,10 +140,10 @@ impl RegisterHints {
         self.order.clear();
         reset(&mut self.suits, 64, 0);
         self.differ = false;
+        for (preference, class) in self.preferences.iter_mut().zip(&input.env.classes) {
+            preference.set(&class.order);
+        }
         if blocks > 1 {
-            for (preference, class) in self.preferences.iter_mut().zip(&input.env.classes) {
-                preference.set(&class.order);
-            }
             self.taken.iter_mut().for_each(|taken| reset(taken, 2 * blocks, 0));
             self.find_freqs(input);
             self.find_boundaries(input, plan);
@@ -323,12 +323,11 @@ impl RegisterHints {
                 continue;
             }
             // A value that is live after counts at the end.
-            let entry = if boundary.is_head() { input.live.entry(index, vreg) } else { None };
-            let until = match entry {
-                _ if !boundary.is_head() => LIVE_OUT,
-                Some(entry) if entry.end != LIVE_OUT => entry.end,
-                _ => continue,
+            let until = match boundary.is_head() {
+                true => input.live.end_in(index, vreg).filter(|&end| end != LIVE_OUT),
+                false => Some(LIVE_OUT),
             };
+            let Some(until) = until else { continue };
             let since = input.live.defs[vreg.index()].point.max(input.order.block(index).start());
             let often = i64::from(self.freqs[boundary.index()]);
             let point_of = |point: &ClobberPoint| ProgPoint::late(point.position);

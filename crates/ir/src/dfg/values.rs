@@ -107,15 +107,18 @@ impl DataFlowGraph {
         let mut any = false;
         for index in 0..self.aliases.len() {
             let value = self.aliases[index];
-            let root = self.resolve_aliases(value);
-            if root != value {
-                any = true;
-                // Compress the whole path, so that long chains cost linear time in total.
-                let mut link = value;
-                while let Some(next) = self.values[link].alias_target() {
-                    self.values[link] = ValueData::alias(root, self.value_type(root));
-                    link = next;
-                }
+            let Some(target) = self.values[value].alias_target() else { continue };
+            any = true;
+            if self.values[target].alias_target().is_none() {
+                // Most are direct.
+                continue;
+            }
+            // Compress the whole path, so that long chains cost linear time in total.
+            let root = self.resolve_aliases(target);
+            let mut link = value;
+            while let Some(next) = self.values[link].alias_target() {
+                self.values[link] = ValueData::alias(root, self.value_type(root));
+                link = next;
             }
         }
         if any {
