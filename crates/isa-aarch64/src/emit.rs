@@ -155,8 +155,8 @@ fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buf
 pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
     // Of a load or store only the first register counts.
     let (row, regs, mem) = match *edit {
-        MachineEdit::Move(from, to, 8) if from.class() == RegClass::Int && !buffer.is_listed() => {
-            let encoding = &ENCODINGS[usize::from(rows::MOV_RR.of(64).0)];
+        MachineEdit::Move(from, to, width) if from.class() == RegClass::Int && !buffer.is_listed() => {
+            let encoding = &ENCODINGS[usize::from(move_row(from, width).0)];
             return put(word(encoding, Regs::of(&[to, from]), 0), None, buffer);
         }
         MachineEdit::Move(from, to, width) => (move_row(from, width), [to, from], None),

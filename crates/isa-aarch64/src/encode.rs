@@ -20,6 +20,7 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     let direct = match (encoding.is_single(), encoding.mem, &args.mem) {
         (true, MemField::None, _) => Some(word),
         (true, MemField::Single, Some(mem)) => single_word(word, encoding.bytes, mem),
+        (true, MemField::Pair, Some(mem)) => pair_word(word, encoding.bytes / 2, mem),
         _ => None,
     };
     let Some(direct) = direct else { return general(row, word, args, buffer) };
@@ -34,7 +35,7 @@ fn general(row: RowId, word: u32, args: &Args<'_>, buffer: &mut Buffer) {
     match (encoding.mem, args.mem) {
         (MemField::None, _) => plain(row, encoding, word, args, buffer),
         (MemField::Single, Some(mem)) => single(row, word, encoding.bytes, mem, args, buffer),
-        (MemField::Pair, Some(mem)) => pair(row, word, encoding.bytes / 2, mem, args, buffer),
+        (MemField::Pair, Some(mem)) => pair(row, word, mem, args, buffer),
         (MemField::Base, Some(mem)) => {
             let base = address::base(mem, args, buffer);
             access(row, word, base, 0, args, buffer);
@@ -224,16 +225,17 @@ fn single(row: RowId, word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &
     put(word, args.trap, buffer);
 }
 
-/// A load or store of two registers of `bytes` bytes each.
-fn pair(row: RowId, word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
-    let direct = match mem.index {
-        None => address::register(mem.base).zip(paired(mem.disp, bytes)),
-        Some(_) => None,
-    };
-    if let Some((base, field)) = direct {
-        access(row, word | field << 15, base, mem.disp, args, buffer);
-    } else {
-        address::compute(X16, mem, args, buffer);
-        access(row, word, X16, 0, args, buffer);
+/// A load or store of two registers of `bytes` bytes each. None if it cannot say the place itself.
+fn pair_word(word: u32, bytes: u8, mem: &Mem) -> Option<u32> {
+    if mem.index.is_some() {
+        return None;
     }
+    let base = address::register(mem.base)?;
+    Some(word | paired(mem.disp, bytes)? << 15 | at_rn(base))
+}
+
+/// The same, of which an address is computed first.
+fn pair(row: RowId, word: u32, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
+    address::compute(X16, mem, args, buffer);
+    access(row, word, X16, 0, args, buffer);
 }
