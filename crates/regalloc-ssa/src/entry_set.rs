@@ -10,7 +10,7 @@ use crate::spill_instruction::At;
 use crate::spill_plan::Span;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Block, Edge, VReg};
+use kingpost_regalloc::{Block, Edge, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::release;
 use kingpost_regalloc_common::sort::sort_by;
@@ -26,7 +26,7 @@ pub(crate) struct Scratch {
     known: u64,
     /// Edges so far.
     edges: u32,
-    chosen: [Vec<(f32, VReg)>; 2],
+    chosen: Vec<(f32, VReg)>,
     bare_jump: BareJumpEntries,
 }
 
@@ -153,8 +153,6 @@ impl Spilling {
         let block = input.order.block(index).block;
         self.entry.heads += 1;
         let arrivals = self.visit_predecessors(input, block);
-        let mut chosen = std::mem::take(&mut self.entry.chosen);
-        chosen.iter_mut().for_each(Vec::clear);
         // Once a value is stored it is for good: edges back into a loop have it stored if those into it have. That is so if
         // they are entered at their headers only; else edges back are not known, or only from the first walk of a region.
         let may_be_clean = self.is_reducible || !input.order.is_header(index);
@@ -170,26 +168,28 @@ impl Spilling {
             let is_wiped = input.constraints.is_wiped(index, class, entry.next.distance);
             if !value.is_spilled && !is_defined_here && !is_wiped && !costs_nothing {
                 // All edges have it in a register.
-                value.is_clean = false;
-                chosen[class.index()].push((0.0, entry.vreg));
+                self.set.add(entry.vreg, false);
                 continue;
             }
             let is_clean =
                 may_be_clean && value.is_spilled && self.entry.candidates[entry.vreg.index()].dirty != self.entry.heads;
             value.is_clean = is_clean && !is_defined_here;
-            if self.benefit(input, entry.vreg, index, arrivals).0 > 0 {
-                chosen[class.index()].push((0.0, entry.vreg));
-            } else {
+            if self.benefit(input, entry.vreg, index, arrivals).0 <= 0 {
                 self.leave_in_memory(entry.vreg);
+                continue;
+            }
+            let Value { is_clean, is_spilled, .. } = self.set.values[entry.vreg.index()];
+            self.set.add(entry.vreg, is_clean);
+            // A parameter need not arrive in one, though no value was spilled so far.
+            if !is_spilled && self.arrives_in_register(entry.vreg) + arrivals.unknown < arrivals.total {
+                self.set.values[entry.vreg.index()].is_spilled = true;
             }
         }
-        for (c, chosen) in chosen.iter_mut().enumerate() {
-            if chosen.len() > self.saved.limits[c] {
-                self.drop_worst(input, chosen, index, arrivals);
+        for class in [RegClass::Int, RegClass::Float] {
+            if self.set.len(class) > self.saved.limits[class.index()] {
+                self.drop_worst(input, class, index, arrivals);
             }
-            self.add_chosen(chosen, receives, arrivals);
         }
-        self.entry.chosen = chosen;
         let start = self.plan.entry_pool.len() as u32;
         self.set.members.iter().for_each(|members| self.plan.entry_pool.extend(members));
         let end = self.plan.entry_pool.len() as u32;
@@ -197,28 +197,23 @@ impl Spilling {
         self.steps += u64::from(end - start);
     }
 
-    /// Leaves as many candidates of a class as there are registers.
+    /// Leaves as many values of a class as there are registers.
     #[inline(never)]
-    fn drop_worst(&mut self, input: &Input, chosen: &mut Vec<(f32, VReg)>, index: BlockIndex, arrivals: Arrivals) {
-        for (benefit, vreg) in chosen.iter_mut() {
-            *benefit = self.benefit(input, *vreg, index, arrivals).1;
-        }
-        let limit = self.saved.limits[input.problem.class(chosen[0].1).index()];
+    fn drop_worst(&mut self, input: &Input, class: RegClass, index: BlockIndex, arrivals: Arrivals) {
+        let mut chosen = std::mem::take(&mut self.entry.chosen);
+        let members = self.set.members[class.index()].iter();
+        chosen.clear();
+        chosen.extend(members.map(|&vreg| (self.benefit(input, vreg, index, arrivals).1, vreg)));
+        let limit = self.saved.limits[class.index()];
         let order = |a: &(f32, VReg), b: &(f32, VReg)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         chosen.select_nth_unstable_by(limit, order);
         sort_by(&mut chosen[..limit], order);
-        chosen.drain(limit..).for_each(|(_, vreg)| self.leave_in_memory(vreg));
-    }
-
-    fn add_chosen(&mut self, chosen: &[(f32, VReg)], receives: bool, arrivals: Arrivals) {
-        for &(_, vreg) in chosen {
-            let Value { is_clean, is_spilled, .. } = self.set.values[vreg.index()];
-            self.set.add(vreg, is_clean);
-            // A parameter need not arrive in one, though no value was spilled so far.
-            if receives && !is_spilled && self.arrives_in_register(vreg) + arrivals.unknown < arrivals.total {
-                self.set.values[vreg.index()].is_spilled = true;
-            }
+        chosen.iter().for_each(|&(_, vreg)| self.set.remove(vreg));
+        for &(_, vreg) in &chosen[..limit] {
+            self.set.add(vreg, self.set.values[vreg.index()].is_clean);
         }
+        chosen[limit..].iter().for_each(|&(_, vreg)| self.leave_in_memory(vreg));
+        self.entry.chosen = chosen;
     }
 
     /// Sums up, per value, how often it arrives in a register.
