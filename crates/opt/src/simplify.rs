@@ -397,11 +397,13 @@ impl Walk<'_> {
         self.are_uses_counted = true;
         self.uses.clear();
         self.uses.resize(self.func.dfg.num_values());
-        for block in self.func.layout.blocks() {
-            for inst in self.func.layout.block_insts(block) {
-                let uses = &mut *self.uses;
-                self.func.dfg.for_each_use(inst, |value| uses[value] = uses[value].saturating_add(1));
-            }
+        let uses = self.uses.values_mut().into_slice();
+        let insts = (0..self.func.dfg.num_insts()).map(|number| Inst::from_u32(number as u32));
+        for inst in insts.filter(|&inst| self.func.layout.inst_block(inst).is_some()) {
+            self.func.dfg.for_each_use(inst, |value| {
+                let uses = &mut uses[value.index()];
+                *uses = uses.saturating_add(1);
+            });
         }
         for (result, value) in self.representatives.iter() {
             if let Some(value) = value.expand() {
