@@ -237,6 +237,7 @@ impl Bundles {
                 diagnostics.event(Event::Coalesce { a, b });
             }
         }
+        self.classes.settle();
     }
 
     /// Makes a bundle and a spill set of each class of values that are live anywhere.

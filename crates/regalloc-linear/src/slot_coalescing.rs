@@ -133,12 +133,13 @@ impl SlotCoalescing {
                 self.merge(a, b);
             }
         }
+        self.classes.settle();
         pairs.clear();
         self.pairs = pairs;
     }
 
     fn merge(&mut self, a: u32, b: u32) {
-        let start = |class| self.classes.intervals(class).first().map(|first| first.from);
+        let start = |class| self.classes.first(class).map(|first| first.from);
         let first = if start(a) <= start(b) { a } else { b };
         let is_written_early = self.is_written_early[first as usize];
         if self.classes.merge(a, b) {

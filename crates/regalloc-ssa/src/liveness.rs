@@ -452,7 +452,8 @@ impl Liveness {
         for (index, block) in order.blocks() {
             let start = self.preds.len() as u32;
             if !self.jumps.are[index.index()] {
-                self.preds.extend(problem.preds(block.block).iter().map(|&edge| self.jumps.source(problem, order, edge)));
+                self.preds
+                    .extend(problem.preds(block.block).iter().map(|&edge| self.jumps.source(problem, order, edge)));
             }
             self.pred_spans.push(Span { start, end: self.preds.len() as u32 });
         }
