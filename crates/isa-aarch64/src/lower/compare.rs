@@ -240,9 +240,17 @@ fn select_quad(cx: &mut Cx<'_, '_>, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
 pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
-    let (def, xs, ys) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
-    let cond = cx.compare(cond, [x, y]);
-    select_on(cx, rows::CSEL_RRR.of(working_bits(cx.ty(x))), cond, def, [xs, ys]);
+    let bits = working_bits(cx.ty(x));
+    let (def, xs) = (cx.result(value), cx.use_reg(x));
+    match (constant_arm(cx, y, bits), cx.compare(cond, [x, y])) {
+        (Some(row), Cond::One(cc)) => {
+            cx.emit_imm(row, &[def, xs], cc);
+        }
+        (_, cond) => {
+            let ys = cx.use_reg(y);
+            select_on(cx, rows::CSEL_RRR.of(bits), cond, def, [xs, ys]);
+        }
+    }
     Ok(())
 }
 
