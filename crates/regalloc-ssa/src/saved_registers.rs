@@ -177,6 +177,10 @@ impl Spilling {
     /// own as long as they are in registers.
     pub(crate) fn count_crossing(&mut self, input: &Input, class: RegClass, gone: PRegSet, now: At) {
         let c = class.index();
+        if self.saved.settled[c] == self.saved.limits[c] {
+            // All registers have paid.
+            return;
+        }
         let caller_saved = input.constraints.allocatable.mask(class) & !input.constraints.callee_saved.mask(class);
         let base = (caller_saved & !gone.mask(class)).count_ones() as usize;
         let count = self.set.members[c].len();

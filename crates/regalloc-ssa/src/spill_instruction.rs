@@ -1,7 +1,7 @@
 //! One instruction under spilling: the values it needs in registers, the registers it takes, and the values evicted for
 //! that.
 
-use crate::constraints::needs_register;
+use crate::constraints::{Constraints, needs_register};
 use crate::demands::{Around, Demands, Matching, Site};
 use crate::liveness::Next;
 use crate::register_set::Counts;
@@ -9,7 +9,8 @@ use crate::spill_plan::Transfer;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PRegSet, Pos, Problem, RegClass, Shape, Step, VReg,
+    AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PReg, PRegSet, Pos, Problem, RegClass, Shape, Step,
+    VReg,
 };
 use kingpost_regalloc_common::sort::sort;
 
@@ -191,25 +192,36 @@ impl Spilling {
         now: At,
     ) -> Result<(), AllocError> {
         let problem = input.problem;
-        let Pressure { early, late, results, is_fixed } = self.count_operands(input, operands, after, now);
-        let mut has_room = self.make_room(input, early, Some(self.scratch.reads), now);
-        self.reload_missing(input, operands, now);
-        self.store_for_stack_uses(operands, now);
+        let pressure = self.count_operands(input, operands, after, now);
+        let results = pressure.results;
+        let mut has_room = self.make_room(input, pressure.early, Some(self.scratch.reads), now);
+        if pressure.is_missing {
+            self.reload_missing(input, operands, now);
+        }
+        if pressure.has_choice {
+            self.store_for_stack_uses(operands, now);
+        }
+        let flags = problem.flags(now.inst);
         let clobbers = problem.clobbers(now.inst);
-        self.drop_transient(operands, clobbers.lost.union(results), now);
-        self.note_operands(operands, problem.flags(now.inst).has(InstFlags::BRANCH));
+        if pressure.is_missing {
+            self.drop_transient(operands, clobbers.lost.union(results), now);
+        }
+        self.note_operands(if pressure.has_choice { operands } else { &[] }, flags.has(InstFlags::BRANCH));
         self.end_uses(operands);
-        if is_fixed || problem.clobber_id(now.inst) != ClobberId::NONE {
+        if pressure.is_fixed || problem.clobber_id(now.inst) != ClobberId::NONE {
             self.pass_clobbers(input, clobbers.killed(8).union(results), now);
         }
-        if self.has_refs && problem.flags(now.inst).has(InstFlags::SAFEPOINT) {
+        if self.has_refs && flags.has(InstFlags::SAFEPOINT) {
             self.evict_refs(problem, now);
         }
-        has_room &= self.make_room(input, late, None, now);
+        has_room &= self.make_room(input, pressure.late, None, now);
         if problem.shape(now.inst) == Shape::Constrained || !has_room {
-            self.fit(input, now)?;
+            let lost = clobbers.killed(input.constraints.widest);
+            if !self.fits_bound(input, &pressure, lost) {
+                self.fit(input, now)?;
+            }
         }
-        if problem.flags(now.inst).has(InstFlags::BRANCH) {
+        if flags.has(InstFlags::BRANCH) {
             return Ok(());
         }
         for (operand, next) in operands.iter().zip(after) {
@@ -231,27 +243,25 @@ impl Spilling {
     /// Counts the registers that the instruction needs in addition to those of values already in registers.
     fn count_operands(&mut self, input: &Input, operands: &[Operand], after: &[Next], now: At) -> Pressure {
         self.scratch.reads += 1;
-        let mut pressure = Pressure::default();
+        let mut pressure = Pressure { is_bound: true, ..Pressure::default() };
         let mut keeps_fixed = false;
         for (i, (&operand, &next)) in operands.iter().zip(after).enumerate() {
             let value = &mut self.set.values[operand.vreg().index()];
-            let class = usize::from(value.class);
+            let class = usize::from(value.class & 1);
             let fixed = operand.fixed_reg();
-            pressure.is_fixed |= fixed.is_some();
+            pressure.bind(operand, fixed);
             value.next = next;
             if operand.is_def() {
                 pressure.late[class] += 1;
                 let is_early = operand.pos() == Pos::Early || overwrites_live_value(operand, operands, after);
                 pressure.early[class] += usize::from(is_early);
-                pressure.results = fixed.map_or(pressure.results, |reg| pressure.results.with(reg));
                 continue;
             }
             keeps_fixed |= fixed.is_some() && !next.is_dead();
             value.read_by = self.scratch.reads;
-            if !value.is_member() && needs_register(input.constraints, operands, i) {
-                let same = |&k: &usize| operands[k].is_use() && operands[k].vreg() == operand.vreg();
-                let is_counted = (0..i).filter(same).any(|k| needs_register(input.constraints, operands, k));
-                pressure.early[class] += usize::from(!is_counted);
+            if !value.is_member() {
+                pressure.is_missing = true;
+                pressure.early[class] += usize::from(is_first_read(input.constraints, operands, i));
             }
             pressure.late[class] += usize::from(operand.pos() == Pos::Late && next.is_dead());
         }
@@ -260,6 +270,18 @@ impl Spilling {
             self.count_copies(operands, after, lost, &mut pressure.early);
         }
         pressure
+    }
+
+    /// Is it plain, of an instruction that binds all it reads and defines, that there are enough registers?
+    fn fits_bound(&self, input: &Input, pressure: &Pressure, lost: PRegSet) -> bool {
+        let Pressure { reads, results, .. } = *pressure;
+        let bound = reads.union(results);
+        let left = self.saved.open.difference(lost).difference(bound);
+        let has_room = |class: RegClass| self.set.len(class) <= left.mask(class).count_ones() as usize;
+        pressure.is_bound
+            && results.intersection(lost).is_empty()
+            && bound.difference(input.constraints.allocatable).is_empty()
+            && RegClass::ALL.into_iter().all(has_room)
     }
 
     /// Evicts values until so many more of each class have room. Returns whether they have.
@@ -551,10 +573,43 @@ impl Spilling {
 struct Pressure {
     early: Counts,
     late: Counts,
+    /// Fixed registers of its uses.
+    reads: PRegSet,
     /// Fixed registers of its results.
     results: PRegSet,
     /// Are there fixed operands?
     is_fixed: bool,
+    /// Are all operands fixed, early uses or late results, and no two of either in one register?
+    is_bound: bool,
+    /// Is a value read that is in no register?
+    is_missing: bool,
+    /// May operands be in memory?
+    has_choice: bool,
+}
+
+impl Pressure {
+    /// Adds what the operand is bound to.
+    #[inline(always)]
+    fn bind(&mut self, operand: Operand, fixed: Option<PReg>) {
+        let Some(reg) = fixed else {
+            self.is_bound = false;
+            self.has_choice |= may_be_in_memory(&operand);
+            return;
+        };
+        let (regs, pos) = match operand.is_def() {
+            true => (&mut self.results, Pos::Late),
+            false => (&mut self.reads, Pos::Early),
+        };
+        self.is_fixed = true;
+        self.is_bound &= operand.pos() == pos && !regs.contains(reg);
+        regs.insert(reg);
+    }
+}
+
+/// Does the operand, before all others, need its value in a register?
+fn is_first_read(constraints: &Constraints, operands: &[Operand], i: usize) -> bool {
+    let same = |&k: &usize| operands[k].is_use() && operands[k].vreg() == operands[i].vreg();
+    needs_register(constraints, operands, i) && !(0..i).filter(same).any(|k| needs_register(constraints, operands, k))
 }
 
 /// May the operand be in memory, by itself?
