@@ -259,11 +259,6 @@ impl<H: Copy> Matching<H> {
         self.edge_regs
     }
 
-    /// Returns the request that has a register at the early point.
-    pub fn early_owner(&self, reg: PReg) -> Option<&Request<H>> {
-        self.requests.get(self.owners[0][reg.index()] as usize)
-    }
-
     /// Adds a request, or lets another one of the same value serve it, and returns its number.
     ///
     /// # Errors
@@ -282,23 +277,6 @@ impl<H: Copy> Matching<H> {
             }
         }
         Ok(self.push(request))
-    }
-
-    /// Adds a request for `reg`, which is the only one that will do, at one point, and serves it. Returns its number, or
-    /// `None` if the register is taken by another value.
-    pub fn add_fixed(&mut self, request: Request<H>, reg: PReg) -> Option<u32> {
-        let point = usize::from(!request.points.early());
-        let owner = self.owners[point][reg.index()];
-        if let Some(other) = self.requests.get(owner as usize) {
-            return Some(owner).filter(|_| request.is_use && other.is_use && other.vreg == request.vreg);
-        }
-        let n = self.requests.len() as u32;
-        self.requests.push(Request { reg: Some(reg), ..request });
-        self.owners[point][reg.index()] = n;
-        self.taken[point].insert(reg);
-        self.on_all_edges += 1;
-        self.steps += 1;
-        Some(n)
     }
 
     fn push(&mut self, request: Request<H>) -> u32 {
@@ -651,14 +629,12 @@ mod tests {
     }
 
     #[test]
-    fn registers_have_owners() {
+    fn registers_are_taken_at_points_and_on_edges() {
         let mut matching = Matching::default();
         let requests = [read(0, &[0, 3], EARLY), on_edge(1, &[2], 0), read(2, &[3], EARLY), write(3, &[2, 3], LATE)];
         assert_eq!(solve(&mut matching, &requests), Ok(vec![0, 2, 3, 3]));
         assert_eq!([EARLY, LATE, BOTH].map(|points| matching.taken(points)), [set(&[0, 3]), set(&[3]), set(&[0, 3])]);
         assert_eq!(matching.taken_on_edges(), set(&[2]));
-        assert_eq!(matching.early_owner(PReg::int(0)).map(|owner| owner.vreg), Some(VReg::from_u32(0)));
-        assert!(matching.early_owner(PReg::int(2)).is_none());
     }
 
     #[test]

@@ -8,10 +8,11 @@
 use crate::coloring::{Coloring, Input};
 use crate::demands::{Around, Demands, Matching, Request, Site, carries};
 use crate::fast_path::drop_void_move;
-use crate::pick_register::Hints;
 use crate::spill_plan::Transfer;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Allocation, Constraint, Inst, InstFlags, Loc, PReg, PRegSet, Problem, Step, VReg};
+use kingpost_regalloc::{
+    AllocError, Allocation, Constraint, Inst, InstFlags, Loc, PReg, PRegSet, Pos, Problem, Step, VReg,
+};
 use kingpost_regalloc_common::matching::Points;
 use kingpost_regalloc_common::sort::sort;
 
@@ -27,6 +28,9 @@ pub(crate) struct Scratch {
     begins: Vec<VReg>,
     /// Per operand, where it is, and the number of its request if it needs a register.
     sites: Vec<(Site, u32)>,
+    /// The registers in which operands read values, each once.
+    pub(crate) reads: Vec<Read>,
+    pub(crate) taken: Taken,
     /// Values that live through elsewhere than they were before.
     pub(crate) moved: Vec<(VReg, PReg)>,
     /// The registers whose values end with the instruction, or move before it.
@@ -45,6 +49,21 @@ impl Scratch {
         self.begins.clear();
     }
 
+    /// Notes the registers that were found for operands.
+    fn note_requests(&mut self) {
+        let Scratch { matching, reads, taken, .. } = self;
+        let uses = matching.requests().iter().filter(|request| request.is_use);
+        reads.clear();
+        reads.extend(uses.filter_map(|request| {
+            let &Request { vreg, points, is_written, reg, .. } = request;
+            Some(Read { vreg, reg: reg?, is_late: points.late(), is_written })
+        }));
+        *taken = Taken {
+            early: matching.taken(Points::EARLY),
+            late: matching.taken(Points::LATE).union(matching.taken_on_edges()),
+        };
+    }
+
     /// Notes the transfers that the instruction at hand carries out itself.
     pub(crate) fn note_transfers(&mut self, transfers: &[(Inst, VReg, Transfer)]) {
         let of =
@@ -55,6 +74,25 @@ impl Scratch {
     }
 }
 
+/// An operand reads a value in a register.
+#[derive(Clone, Copy)]
+pub(crate) struct Read {
+    pub(crate) vreg: VReg,
+    pub(crate) reg: PReg,
+    /// Is the register taken at the late point, too?
+    pub(crate) is_late: bool,
+    /// Does the instruction write it?
+    pub(crate) is_written: bool,
+}
+
+/// Registers of operands.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Taken {
+    pub(crate) early: PRegSet,
+    /// On any edge.
+    pub(crate) late: PRegSet,
+}
+
 /// The instruction at hand.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
@@ -62,7 +100,7 @@ pub(crate) struct At<'a> {
     pub(crate) inst: Inst,
     pub(crate) demands: Demands<'a>,
     /// Index of the first operand.
-    base: usize,
+    pub(crate) base: usize,
     is_branch: bool,
 }
 
@@ -83,15 +121,18 @@ impl Coloring {
         if at.is_branch {
             self.note_branch_defs(&at, scratch);
         }
-        let is_matched = match_fixed(&at, scratch) || {
+        let is_bound = !at.is_branch && read_bound(&at, scratch, out) && self.keep_live_through(&at, scratch);
+        if !is_bound {
             self.find_sites(&at, scratch);
-            self.match_operands(&at, scratch).is_ok()
-        };
-        if !is_matched || !self.keep_live_through(&at, scratch) {
-            self.solve(&at, scratch)?;
+            if self.match_operands(&at, scratch).is_err() || !self.keep_live_through(&at, scratch) {
+                self.solve(&at, scratch)?;
+            }
         }
         scratch.freed = self.freed(&at, &scratch.moved);
         self.move_values(&at, scratch, out)?;
+        if !is_bound {
+            self.write_locs(&at, scratch, out);
+        }
         self.finish(&at, scratch, out);
         scratch.reloads.clear();
         scratch.copied.clear();
@@ -157,7 +198,9 @@ impl Coloring {
             }
             site.1 = matching.add(at.inst, request)?;
         }
-        matching.augment(at.input.env, at.inst, |request, reg| self.score(at, request, reg))
+        matching.augment(at.input.env, at.inst, |request, reg| self.score(at, request, reg))?;
+        scratch.note_requests();
+        Ok(())
     }
 
     /// How little a register suits a request.
@@ -195,22 +238,22 @@ impl Coloring {
         let carrier = |vreg: VReg| matching.requests().iter().find(|request| carries(request, vreg))?.reg;
         moved.clear();
         moved.extend(through.iter().filter_map(|&vreg| Some((vreg, carrier(vreg)?))));
+        scratch.note_requests();
         Ok(())
     }
 
     /// Adds up the one parallel move before the instruction.
     fn move_values(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) -> Result<(), AllocError> {
         let mut brought = PRegSet::EMPTY;
-        let read = scratch.matching.requests().iter().filter(|request| request.is_use);
-        let read = read.filter_map(|request| Some((request.vreg, request.reg?)));
-        for (vreg, reg) in read.chain(scratch.moved.iter().copied()) {
+        let reads = scratch.reads.iter().map(|read| (read.vreg, read.reg));
+        for (vreg, reg) in reads.chain(scratch.moved.iter().copied()) {
             if !brought.contains(reg) {
                 self.bring(at, vreg, Loc::reg(reg), out);
             }
             brought.insert(reg);
         }
         let occupied = self.map.occupied.difference(scratch.freed);
-        let taken = occupied.union(brought).union(scratch.matching.taken(Points::EARLY));
+        let taken = occupied.union(brought).union(scratch.taken.early);
         for (i, _) in scratch.sites.iter().enumerate().filter(|(_, site)| site.0 == Site::Memory) {
             // The memory twin modifies the slot of the result.
             if let Some(def) = at.demands.reuser(i).filter(|_| at.demands.operands[i].is_use()) {
@@ -249,9 +292,8 @@ impl Coloring {
         }
     }
 
-    /// Writes the locations and makes the map what it is after the instruction.
-    fn finish(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) {
-        let problem = at.input.problem;
+    /// Writes the locations of operands that are matched.
+    fn write_locs(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) {
         for i in 0..at.demands.operands.len() {
             let loc = self.loc_of(at, scratch, i, out);
             out.locs[at.base + i] = loc;
@@ -259,7 +301,11 @@ impl Coloring {
                 self.assignment.in_memory.push((at.base + i) as u32);
             }
         }
-        drop_void_move(problem, at.inst, out);
+    }
+
+    /// Makes the map what it is after the instruction.
+    fn finish(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) {
+        drop_void_move(at.input.problem, at.inst, out);
         self.map.remove(scratch.freed);
         for &(vreg, to) in &scratch.moved {
             if self.map.at(vreg).is_none() {
@@ -267,12 +313,9 @@ impl Coloring {
             }
         }
         self.update_labels(at.inst, at.demands.operands, &out.locs[at.base..]);
-        for (i, operand) in at.demands.operands.iter().enumerate() {
+        self.assignment.used = self.assignment.used.union(scratch.taken.early).union(scratch.taken.late);
+        for (i, operand) in at.demands.operands.iter().enumerate().filter(|(_, operand)| operand.is_def()) {
             let (vreg, loc) = (operand.vreg(), out.locs[at.base + i]);
-            self.assignment.used = loc.as_reg().map_or(self.assignment.used, |reg| self.assignment.used.with(reg));
-            if operand.is_use() {
-                continue;
-            }
             if at.is_branch {
                 self.branch_defs[vreg.index()] = loc;
             } else {
@@ -294,35 +337,35 @@ impl Coloring {
     }
 }
 
-/// Fast path: registers of an instruction that binds all that it reads and defines to registers, as most calls do. Returns
-/// whether this is one.
-fn match_fixed(at: &At, scratch: &mut Scratch) -> bool {
-    let Scratch { matching, sites, .. } = scratch;
-    let problem = at.input.problem;
-    matching.clear();
+/// Fast path: places of the operands of an instruction that binds all that it reads and defines to registers, as most calls
+/// do. Returns whether this is one.
+fn read_bound(at: &At, scratch: &mut Scratch, out: &mut Allocation) -> bool {
+    let Scratch { reads, sites, taken, matching, .. } = scratch;
+    let operands = at.demands.operands;
+    reads.clear();
     sites.clear();
-    for &operand in at.demands.operands {
-        let (vreg, points) = (operand.vreg(), Points::of(operand, false));
+    *taken = Taken::default();
+    let locs = &mut out.locs[at.base..at.base + operands.len()];
+    for (operand, loc) in operands.iter().zip(locs) {
         let Some(reg) = operand.fixed_reg().filter(|&reg| at.input.constraints.allocatable.contains(reg)) else {
             return false;
         };
-        let is_killed = points.late() && at.demands.killed(vreg).contains(reg);
-        if at.is_branch || points == Points::BOTH || is_killed {
+        let vreg = operand.vreg();
+        *loc = Loc::reg(reg);
+        if operand.is_def() {
+            if operand.pos() == Pos::Early || taken.late.contains(reg) || at.demands.killed(vreg).contains(reg) {
+                return false;
+            }
+            taken.late.insert(reg);
+        } else if operand.pos() == Pos::Late {
+            return false;
+        } else if !taken.early.contains(reg) {
+            reads.push(Read { vreg, reg, is_late: false, is_written: false });
+            taken.early.insert(reg);
+        } else if !reads.iter().any(|read| (read.vreg, read.reg) == (vreg, reg)) {
             return false;
         }
-        let request = Request {
-            vreg,
-            class: problem.class(vreg),
-            allowed: PRegSet::EMPTY.with(reg),
-            points,
-            is_use: operand.is_use(),
-            is_written: operand.is_def(),
-            edge: None,
-            hint: Hints::default(),
-            reg: None,
-        };
-        let Some(number) = matching.add_fixed(request, reg) else { return false };
-        sites.push((Site::Register, number));
     }
+    matching.steps += operands.len() as u64;
     true
 }

@@ -1,19 +1,16 @@
 //! The registers of values that live through a constrained instruction.
 
 use crate::coloring::Coloring;
-use crate::instruction::{At, Scratch};
+use crate::instruction::{At, Read, Scratch, Taken};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::PRegSet;
-use kingpost_regalloc_common::matching::Points;
 use kingpost_regalloc_common::sort::sort;
 
 impl Coloring {
     /// Keeps values where they are if no operand and no clobber is in the way, and finds free registers for the others.
     /// Returns whether there are enough.
     pub(crate) fn keep_live_through(&self, at: &At, scratch: &mut Scratch) -> bool {
-        let matching = &scratch.matching;
-        let early = matching.taken(Points::EARLY);
-        let late = matching.taken(Points::LATE).union(matching.taken_on_edges());
+        let Taken { early, late } = scratch.taken;
         let lost = at.demands.clobbers.lost.union(at.demands.clobbers.partial);
         let in_way = self.map.occupied.intersection(early.union(late).union(lost));
         scratch.moved.clear();
@@ -21,8 +18,8 @@ impl Coloring {
         let late = self.keep_in_operands(at, scratch, in_way, late);
         for reg in in_way.iter() {
             let vreg = self.map.resident(reg);
-            let is_own =
-                !early.contains(reg) || scratch.matching.early_owner(reg).is_some_and(|owner| owner.vreg == vreg);
+            let is_read = |read: &Read| (read.vreg, read.reg) == (vreg, reg);
+            let is_own = !early.contains(reg) || scratch.reads.iter().any(is_read);
             let stays = is_own && !late.contains(reg) && !at.demands.killed(vreg).contains(reg);
             if !stays && self.map.lives_on(vreg, at.inst) && !scratch.moved.iter().any(|moved| moved.0 == vreg) {
                 scratch.displaced.push((self.map.values[vreg.index()].next.distance, vreg));
@@ -39,15 +36,14 @@ impl Coloring {
     /// A value goes on in the register in which an operand reads it, if it can stay there: the next one may well expect
     /// it there, too. Returns the registers taken at the late point.
     fn keep_in_operands(&self, at: &At, scratch: &mut Scratch, in_way: PRegSet, mut late: PRegSet) -> PRegSet {
-        for request in scratch.matching.requests().iter().filter(|request| request.is_use && !request.is_written) {
-            let (vreg, Some(reg)) = (request.vreg, request.reg) else { continue };
+        for &Read { vreg, reg, is_late, .. } in scratch.reads.iter().filter(|read| !read.is_written) {
             let is_kept = scratch.moved.iter().any(|moved| moved.0 == vreg);
             if is_kept || !self.map.lives_on(vreg, at.inst) {
                 continue;
             }
             let is_hint = |from| at.input.hints.get(vreg) == Some(from) && !in_way.contains(from);
             let stays = self.map.at(vreg).is_some_and(is_hint);
-            if request.points.late() || !stays && !late.contains(reg) && !at.demands.killed(vreg).contains(reg) {
+            if is_late || !stays && !late.contains(reg) && !at.demands.killed(vreg).contains(reg) {
                 scratch.moved.push((vreg, reg));
                 late.insert(reg);
             }
