@@ -121,7 +121,7 @@ impl Coloring {
         if at.is_branch {
             self.note_branch_defs(&at, scratch);
         }
-        let is_bound = !at.is_branch && read_bound(&at, scratch, out) && self.keep_live_through(&at, scratch);
+        let is_bound = read_bound(&at, scratch, out) && self.keep_live_through(&at, scratch);
         if !is_bound {
             self.find_sites(&at, scratch);
             if self.match_operands(&at, scratch).is_err() || !self.keep_live_through(&at, scratch) {
@@ -338,7 +338,7 @@ impl Coloring {
 }
 
 /// Fast path: places of the operands of an instruction that binds all that it reads and defines to registers, as most calls
-/// do. Returns whether this is one.
+/// and returns do. What a branch defines is on its edges. Returns whether this is one.
 fn read_bound(at: &At, scratch: &mut Scratch, out: &mut Allocation) -> bool {
     let Scratch { reads, sites, taken, matching, .. } = scratch;
     let operands = at.demands.operands;
@@ -353,7 +353,8 @@ fn read_bound(at: &At, scratch: &mut Scratch, out: &mut Allocation) -> bool {
         let vreg = operand.vreg();
         *loc = Loc::reg(reg);
         if operand.is_def() {
-            if operand.pos() == Pos::Early || taken.late.contains(reg) || at.demands.killed(vreg).contains(reg) {
+            let is_killed = at.demands.killed(vreg).contains(reg);
+            if at.is_branch || operand.pos() == Pos::Early || taken.late.contains(reg) || is_killed {
                 return false;
             }
             taken.late.insert(reg);
