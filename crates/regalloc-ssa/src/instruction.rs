@@ -223,7 +223,8 @@ impl Coloring {
         score
     }
 
-    /// Finds registers for all operands and all values that live through, as spilling did.
+    /// Finds registers for all operands and all values that live through, as spilling did, but those where the values are if
+    /// that will do.
     #[cold]
     fn solve(&self, at: &At, scratch: &mut Scratch) -> Result<(), AllocError> {
         let Scratch { matching, sites, moved, through, reloads, copied, begins, .. } = scratch;
@@ -232,14 +233,27 @@ impl Coloring {
         through.extend(values.filter(|&vreg| self.map.lives_on(vreg, at.inst)));
         sort(through);
         self.with_around(at, [reloads, copied, begins], |around| {
-            at.demands.request_all(matching, around, sites, through)
+            at.demands.request_all(matching, around, sites, through)?;
+            let env = at.input.env;
+            matching.augment(env, at.inst, |request, reg| self.disturbance(at, request.vreg, reg)).or_else(|_| {
+                at.demands.request_all(matching, around, sites, through)?;
+                at.demands.solve(matching, env)
+            })
         })?;
-        at.demands.solve(matching, at.input.env)?;
         let carrier = |vreg: VReg| matching.requests().iter().find(|request| carries(request, vreg))?.reg;
         moved.clear();
         moved.extend(through.iter().filter_map(|&vreg| Some((vreg, carrier(vreg)?))));
         scratch.note_requests();
         Ok(())
+    }
+
+    /// What it disturbs if a value is in a register: least in its own, most in that of another one that lives on.
+    fn disturbance(&self, at: &At, vreg: VReg, reg: PReg) -> i32 {
+        let is_occupied = || self.map.occupied.contains(reg) && self.map.lives_on(self.map.resident(reg), at.inst);
+        match self.map.at(vreg) {
+            Some(own) if own == reg => -1,
+            _ => i32::from(is_occupied()),
+        }
     }
 
     /// Adds up the one parallel move before the instruction.

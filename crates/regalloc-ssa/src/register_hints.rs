@@ -260,16 +260,20 @@ impl RegisterHints {
         let free = open & !taken;
         self.attract(group);
         let repelled = self.repel(input, group, class);
-        if free == 0 {
-            self.weigh_taken(group, class, open);
-        }
-        let candidates = if free == 0 { open } else { free };
-        let best = if self.differ {
-            lower(&mut self.suits, repelled);
-            self.best_suited(&input.env.class(class).order, candidates)
+        let good = free & !repelled.regs;
+        let best = if good != 0 && !self.differ {
+            self.preferences[class.index()].best(class, good)
         } else {
-            let good = candidates & !repelled.regs;
-            self.preferences[class.index()].best(class, if good == 0 { candidates } else { good })
+            lower(&mut self.suits, repelled);
+            self.differ = true;
+            let order = &input.env.class(class).order[..];
+            let best = self.best_suited(order, free);
+            if best.is_some_and(|reg| self.suits[usize::from(reg.enc())] >= 0) {
+                best
+            } else {
+                self.weigh_taken(group, class, open);
+                self.best_suited(order, open)
+            }
         };
         let Some(reg) = best else { return };
         self.hints[group.class.index()] = reg.index() as u8;
@@ -297,7 +301,7 @@ impl RegisterHints {
     fn weigh_taken(&mut self, group: Group, class: RegClass, open: u64) {
         self.differ = true;
         for &Member { boundary, .. } in chain(&self.members, group) {
-            let often = 2 * i64::from(self.freqs[boundary.index()]);
+            let often = i64::from(self.freqs[boundary.index()]);
             let regs = self.taken[class.index()][boundary.index()] & open;
             lower(&mut self.suits, Repelled { regs, often });
         }
