@@ -338,7 +338,7 @@ impl RegisterHints {
             let met = input.constraints.clobber_points[points].iter().rev();
             let met = met.skip_while(|&point| point_of(point) >= until);
             for point in met.take(MAX_POINTS).take_while(|&point| point_of(point) > since) {
-                let regs = point.late.mask(class);
+                let regs = point.early.union(point.late).mask(class);
                 if regs != last.regs && regs != 0 {
                     if last.regs != 0 {
                         lower(&mut self.suits, last);
