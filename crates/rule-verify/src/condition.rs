@@ -6,7 +6,7 @@ use crate::precondition;
 use crate::side::Meaning;
 use kingpost_rules::scope::Scopes;
 use kingpost_rules::types::{Type, Typing};
-use kingpost_rules::{Rule, RuleError};
+use kingpost_rules::{ConvertOp, ExprKind, Inst, Operand, Rule, RuleError, Statement};
 use kingpost_smt::{Sort, Term, Terms};
 use std::collections::HashMap;
 
@@ -167,7 +167,8 @@ impl Builder<'_, '_> {
         }
         let bits = self.encoder.typing.pointer_bits();
         let address = self.encoder.terms.var("address", Sort::Bits(bits));
-        let private = self.encoder.is_private(address);
+        let unobserved = self.unobserved_blocks();
+        let private = self.encoder.is_private(address, &unobserved);
         let public = self.encoder.terms.not(private);
         let assumed = self.encoder.terms.all([self.assumed, source.defined, public]);
         let first = self.encoder.read(Template::Source, source.memory, address, rule.at)?;
@@ -177,6 +178,27 @@ impl Builder<'_, '_> {
         let undefined = self.encoder.terms.not(target.defined);
         self.push(WrongKind::Definedness, "the end", None, [assumed, undefined], None);
         Ok(())
+    }
+
+    /// Blocks that the source allocates whose addresses only its own loads and stores use, if the whole program has no other uses of
+    /// their registers: the first byte of each, and that condition.
+    fn unobserved_blocks(&mut self) -> Vec<(Term, Term)> {
+        let statements: Vec<&Statement> =
+            self.scopes.source.iter().flat_map(|side| &side.statements).copied().collect();
+        let mut blocks = Vec::new();
+        for block in &statements {
+            let (Inst::Alloca { .. }, Some(name)) = (&block.inst, &block.defines) else { continue };
+            let Some(addresses) = addresses_within(name, &statements) else { continue };
+            let mut condition = self.encoder.terms.bool(true);
+            for register in addresses {
+                let elsewhere = self.used_elsewhere(register);
+                let nowhere = self.encoder.terms.not(elsewhere);
+                condition = self.encoder.terms.and(condition, nowhere);
+            }
+            let bits = self.encoder.typing.pointer_bits();
+            blocks.push((self.encoder.terms.var(&format!("%{name}"), Sort::Bits(bits)), condition));
+        }
+        blocks
     }
 
     fn shown(&mut self, source: &Meaning<'_>, target: &Meaning<'_>) -> Result<Vec<(String, Type, Term)>, RuleError> {
@@ -196,4 +218,31 @@ impl Builder<'_, '_> {
         }
         Ok(shown)
     }
+}
+
+/// The registers that hold addresses within the block that `name` is the address of, or nothing if one is used otherwise than to load
+/// and store there, and to compute other such addresses.
+fn addresses_within<'a>(name: &'a str, statements: &[&'a Statement]) -> Option<Vec<&'a str>> {
+    let mut addresses = vec![name];
+    for statement in statements {
+        let is_address = |operand: &Operand| match &operand.value.kind {
+            ExprKind::Register(register) => addresses.contains(&register.as_str()),
+            _ => false,
+        };
+        let pointer = match &statement.inst {
+            Inst::GetElementPtr { pointer, .. } | Inst::Load { pointer, .. } | Inst::Store { pointer, .. } => {
+                Some(pointer)
+            }
+            Inst::Convert { op: ConvertOp::Bitcast, value, .. } => Some(value),
+            _ => None,
+        };
+        let used = pointer.is_some_and(is_address);
+        if statement.inst.operands().into_iter().filter(|operand| is_address(operand)).count() > usize::from(used) {
+            return None;
+        }
+        if let (true, Some(result)) = (used && !matches!(statement.inst, Inst::Load { .. }), &statement.defines) {
+            addresses.push(result);
+        }
+    }
+    Some(addresses)
 }

@@ -397,16 +397,22 @@ impl Encoder<'_> {
         byte
     }
 
-    /// Whether an address is in a block that only one template allocated: what is there at the end does not matter.
-    pub(crate) fn is_private(&mut self, address: Term) -> Term {
+    /// Whether what is at an address at the end does not matter: the address is in a block that only one template allocated, or
+    /// in one of those in `unobserved`, each by its first byte and a condition.
+    pub(crate) fn is_private(&mut self, address: Term, unobserved: &[(Term, Term)]) -> Term {
         let [source, target] = [0, 1].map(|template| self.memory.blocks[template].ranges.clone());
         let mut private = self.terms.bool(false);
         for (own, others) in [(&source, &target), (&target, &source)] {
             for range in own.iter().filter(|range| range.allocated) {
-                if !others.iter().any(|other| other.allocated && other.base == range.base) {
-                    let within = self.within(address, *range);
-                    private = self.terms.or(private, within);
-                }
+                let within = self.within(address, *range);
+                let is_shared = others.iter().any(|other| other.allocated && other.base == range.base);
+                let condition = match unobserved.iter().find(|&&(base, _)| base == range.base) {
+                    _ if !is_shared => self.terms.bool(true),
+                    Some(&(_, condition)) => condition,
+                    None => continue,
+                };
+                let here = self.terms.and(within, condition);
+                private = self.terms.or(private, here);
             }
         }
         private

@@ -101,6 +101,23 @@ fn memory() {
         ("wrong: memory", "store i5 %x, %p\n=>\nskip"),
         ("wrong: memory", "store i8 %x, %p\nstore i8 %y, %q\n=>\nstore %y, %q\nstore %x, %p"),
         ("correct", "%p = alloca i8\nstore i8 undef, %p\n%r = load %p\n=>\n%p = alloca i8\n%r = load %p"),
+        // What a block holds at the end is of no interest if its address has no other use.
+        ("wrong: memory", "%p = alloca i5\nstore %x, %p\n=>\nskip"),
+        ("correct", "Pre: hasOneUse(%p)\n%p = alloca i5\nstore %x, %p\n=>\nskip"),
+        (
+            "correct",
+            "Pre: hasOneUse(%p) && hasOneUse(%q)\n%p = alloca i8\n%q = getelementptr %p, %i\nstore %x, i8* %q\n=>\nskip",
+        ),
+        ("wrong: memory", "Pre: hasOneUse(%p)\n%p = alloca i8\n%q = getelementptr %p, %i\nstore %x, i8* %q\n=>\nskip"),
+        (
+            "wrong: memory",
+            "Pre: hasOneUse(%p) && hasOneUse(%q)\n%p = alloca i8\n%q = bitcast %p to i4*\nstore %x, %q\nstore i8 %y, %z\n=>\nskip",
+        ),
+        (
+            "wrong: memory",
+            "Pre: hasOneUse(%q)\n%p = alloca i8\n%q = bitcast %p to i4*\nstore %x, %q\nstore i8* %p, i8** %z\n=>\n\
+             store i8* %p, i8** %z",
+        ),
         // Unrelated addresses hold unrelated bytes.
         ("wrong: value", "%a = load i8* %p\n%b = load i8* %q\n%r = add %a, %b\n=>\n%r = add %a, %a"),
         (
