@@ -52,6 +52,12 @@ impl Row {
 /// Functions that take turns as one block, so that compilers alternate within milliseconds.
 const BLOCK: usize = 32;
 
+/// CPU seconds that a measurement takes by itself: as long as a tiny function takes to compile. The least of many, so that what is
+/// left is never too little.
+fn cost_of_clock() -> f64 {
+    (0..10_000).map(|_| ThreadTime::now().elapsed().as_secs_f64()).fold(f64::MAX, f64::min)
+}
+
 /// Lets all compilers compile all functions of `text` that none of them refuses.
 pub fn measure(compilers: &mut [Box<dyn Compiler>], text: &str, rounds: usize) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -77,6 +83,7 @@ pub fn measure(compilers: &mut [Box<dyn Compiler>], text: &str, rounds: usize) -
         rows.push(row);
     }
     let indices: Vec<usize> = (0..taken.len()).filter(|&i| taken[i]).collect();
+    let cost_of_clock = cost_of_clock();
     for block in indices.chunks(BLOCK) {
         let mut best = vec![f64::MAX; compilers.len()];
         for round in 0..rounds {
@@ -86,7 +93,7 @@ pub fn measure(compilers: &mut [Box<dyn Compiler>], text: &str, rounds: usize) -
                     compiler.prepare(index);
                     let start = ThreadTime::now();
                     let size = compiler.compile(index).unwrap_or(0);
-                    seconds += start.elapsed().as_secs_f64();
+                    seconds += start.elapsed().as_secs_f64() - cost_of_clock;
                     if round == 0 {
                         rows[c].code_bytes += size;
                         rows[c].functions += 1;

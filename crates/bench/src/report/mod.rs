@@ -62,6 +62,7 @@ pub(crate) fn write(args: &ReportArgs) -> Result<()> {
     let mut page = Page::new(&args.folder, "Kingpost against published peers")?;
     introduce(&mut page, &plan, args.quick);
     compile_time(&mut page, &plan)?;
+    tiny(&mut page, &plan)?;
     optimised(&mut page, &plan)?;
     allocation(&mut page, &plan)?;
     run_time(&mut page, &plan)?;
@@ -198,6 +199,26 @@ fn compile_time(page: &mut Page, plan: &Plan) -> Result<()> {
     plot::scatter(&page.path("compile.svg"), &charts)?;
     page.plot("compile.svg", "Speed and code size");
     page.numbers("compile.csv", &COMPILED, &lines)
+}
+
+/// What every function costs, however small it is.
+fn tiny(page: &mut Page, plan: &Plan) -> Result<()> {
+    page.heading("Tiny functions");
+    let (mut heading, mut rows) = (vec!["target".to_string()], Vec::new());
+    for target in TARGETS {
+        let text = shapes::text("tiny functions:2000")?;
+        let mut compilers = compilers("none", target)?;
+        compilers.retain(|compiler| compiler.name() != "kingpost spill-all");
+        let measured = measure::measure(&mut compilers, &text, 10 * plan.rounds)?;
+        heading.truncate(1);
+        heading.extend(measured.iter().map(|row| row.name.clone()));
+        let times = measured.iter().map(|row| format!("{:.2}", 1e6 * row.seconds / row.functions as f64));
+        rows.push(std::iter::once(target.to_string()).chain(times).collect::<Vec<String>>());
+    }
+    page.paragraph("CPU microseconds for a function of two instructions, a sum and a return, with a warm compiler.");
+    let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
+    page.table(&heading, &rows);
+    page.numbers("tiny.csv", &heading, &rows)
 }
 
 fn optimised(page: &mut Page, plan: &Plan) -> Result<()> {
