@@ -104,9 +104,10 @@ impl Constraints {
         (inst != NONE).then(|| Inst::from_u32(inst))
     }
 
-    /// Do all registers of a class lose their values in a block, before so many of its instructions have run?
-    pub(crate) fn is_wiped(&self, block: BlockIndex, class: RegClass, distance: u32) -> bool {
-        self.wipes[block.index()][class.index()] < distance
+    /// Per class, the number in the block of the first instruction through which no register keeps its value: none further
+    /// away than that does it any good.
+    pub(crate) fn wipes(&self, block: BlockIndex) -> [u32; 2] {
+        self.wipes[block.index()]
     }
 
     /// What the value flows into.

@@ -4,7 +4,7 @@
 //! of more values than registers those with the greatest benefit per instruction until their next use. A back edge is
 //! taken to have every value until its source has been visited.
 
-use crate::liveness::{BareJumpEntries, scaled};
+use crate::liveness::{BareJumpEntries, Entry, scaled};
 use crate::register_set::{NOT_COUNTED, Value};
 use crate::spill_instruction::At;
 use crate::spill_plan::Span;
@@ -59,6 +59,29 @@ struct Arrivals {
     unknown: u64,
 }
 
+/// The head at hand.
+struct Head {
+    index: BlockIndex,
+    arrivals: Arrivals,
+    /// Do values begin there?
+    receives: bool,
+    /// Per class, the distance from which on no register keeps its value until it is used.
+    wipes: [u32; 2],
+}
+
+impl Head {
+    #[inline]
+    fn defines(&self, input: &Input, vreg: VReg) -> bool {
+        self.receives && input.live.is_defined_at_head(vreg, self.index)
+    }
+
+    /// Does no register keep the value until it is used?
+    #[inline]
+    fn wipes(&self, value: &Value) -> bool {
+        self.wipes[usize::from(value.class & 1)] < value.next.distance
+    }
+}
+
 impl Scratch {
     pub(crate) fn release(&mut self) {
         release(&mut self.candidates);
@@ -71,6 +94,17 @@ impl Scratch {
         }
         if self.candidates.len() < values {
             self.candidates.resize(values, EntryCandidate::default());
+        }
+    }
+
+    /// How often the value arrives at the head in a register.
+    #[inline]
+    fn arrives_in_register(&self, vreg: VReg, is_spilled: bool) -> u64 {
+        let candidate = &self.candidates[vreg.index()];
+        match candidate.head == self.heads {
+            true => candidate.in_register,
+            false if is_spilled => 0,
+            false => self.known,
         }
     }
 }
@@ -87,6 +121,14 @@ impl Spilling {
 
     /// Starts a block: sets the values in registers, and the next uses.
     pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex) {
+        let last = self.last.replace(index);
+        let Some((edge, from)) = input.order.block(index).inherits else {
+            self.set.empty();
+            if index > BlockIndex::FIRST {
+                self.join(input, index);
+            }
+            return;
+        };
         let entries = input.live.all_entries(input.problem, input.order, index, &mut self.entry.bare_jump);
         let values = &mut self.set.values[..];
         for entry in entries {
@@ -94,14 +136,7 @@ impl Spilling {
             (value.next, value.live_at) = (entry.next, index.into());
         }
         self.steps += entries.len() as u64;
-        let last = self.last.replace(index);
-        if let Some((edge, from)) = input.order.block(index).inherits {
-            return self.inherit(input, index, edge, (from, last == Some(from)));
-        }
-        self.set.empty();
-        if index > BlockIndex::FIRST {
-            self.join(input, index);
-        }
+        self.inherit(input, index, edge, (from, last == Some(from)));
     }
 
     /// From the only predecessor, at whose end the values at hand may be: all that is live stays where it was.
@@ -150,44 +185,47 @@ impl Spilling {
     }
 
     fn join(&mut self, input: &Input, index: BlockIndex) {
-        let block = input.order.block(index).block;
+        let block = input.order.block(index);
         self.entry.heads += 1;
-        let arrivals = self.visit_predecessors(input, block);
+        let arrivals = self.visit_predecessors(input, block.block);
+        let head = Head { index, arrivals, receives: block.receives, wipes: input.constraints.wipes(index) };
         // Once a value is stored it is for good: edges back into a loop have it stored if those into it have. That is so if
         // they are entered at their headers only; else edges back are not known, or only from the first walk of a region.
         let may_be_clean = self.is_reducible || !input.order.is_header(index);
-        let receives = input.order.block(index).receives;
         let costs_nothing = input.env.costs.fill.min(input.env.costs.remat) == 0;
-        for entry in input.live.entries(index) {
-            let value = &mut self.set.values[entry.vreg.index()];
-            if entry.next.is_dead() {
+        let entries = input.live.entries(index);
+        self.steps += entries.len() as u64;
+        for &Entry { vreg, next, .. } in entries {
+            let value = &mut self.set.values[vreg.index()];
+            (value.next, value.live_at) = (next, index.into());
+            if next.is_dead() {
                 continue;
             }
-            let class = value.class();
-            let is_defined_here = receives && input.live.is_defined_at_head(entry.vreg, index);
-            let is_wiped = input.constraints.is_wiped(index, class, entry.next.distance);
-            if !value.is_spilled && !is_defined_here && !is_wiped && !costs_nothing {
+            let is_defined_here = head.defines(input, vreg);
+            if !value.is_spilled && !is_defined_here && !head.wipes(value) && !costs_nothing {
                 // All edges have it in a register.
-                self.set.add(entry.vreg, false);
+                self.set.add(vreg, false);
                 continue;
             }
-            let is_clean =
-                may_be_clean && value.is_spilled && self.entry.candidates[entry.vreg.index()].dirty != self.entry.heads;
-            value.is_clean = is_clean && !is_defined_here;
-            if self.benefit(input, entry.vreg, index, arrivals).0 <= 0 {
-                self.leave_in_memory(entry.vreg);
+            let candidate = &self.entry.candidates[vreg.index()];
+            value.is_clean =
+                may_be_clean && value.is_spilled && candidate.dirty != self.entry.heads && !is_defined_here;
+            let Value { is_clean, is_spilled, .. } = *value;
+            let found = self.entry.arrives_in_register(vreg, is_spilled);
+            if self.benefit(input, vreg, &head) <= 0 {
+                // Edges that have it in a register may have to store it.
+                self.note_in_memory(vreg, found);
                 continue;
             }
-            let Value { is_clean, is_spilled, .. } = self.set.values[entry.vreg.index()];
-            self.set.add(entry.vreg, is_clean);
+            self.set.add(vreg, is_clean);
             // A parameter need not arrive in one, though no value was spilled so far.
-            if !is_spilled && self.arrives_in_register(entry.vreg) + arrivals.unknown < arrivals.total {
-                self.set.values[entry.vreg.index()].is_spilled = true;
+            if !is_spilled && found + arrivals.unknown < arrivals.total {
+                self.set.values[vreg.index()].is_spilled = true;
             }
         }
         for class in [RegClass::Int, RegClass::Float] {
             if self.set.len(class) > self.saved.limits[class.index()] {
-                self.drop_worst(input, class, index, arrivals);
+                self.drop_worst(input, class, &head);
             }
         }
         let start = self.plan.entry_pool.len() as u32;
@@ -199,11 +237,11 @@ impl Spilling {
 
     /// Leaves as many values of a class as there are registers.
     #[inline(never)]
-    fn drop_worst(&mut self, input: &Input, class: RegClass, index: BlockIndex, arrivals: Arrivals) {
+    fn drop_worst(&mut self, input: &Input, class: RegClass, head: &Head) {
         let mut chosen = std::mem::take(&mut self.entry.chosen);
         let members = self.set.members[class.index()].iter();
         chosen.clear();
-        chosen.extend(members.map(|&vreg| (self.benefit(input, vreg, index, arrivals).1, vreg)));
+        chosen.extend(members.map(|&vreg| (self.benefit_rate(input, vreg, head), vreg)));
         let limit = self.saved.limits[class.index()];
         let order = |a: &(f32, VReg), b: &(f32, VReg)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         chosen.select_nth_unstable_by(limit, order);
@@ -212,7 +250,10 @@ impl Spilling {
         for &(_, vreg) in &chosen[..limit] {
             self.set.add(vreg, self.set.values[vreg.index()].is_clean);
         }
-        chosen[limit..].iter().for_each(|&(_, vreg)| self.leave_in_memory(vreg));
+        for &(_, vreg) in &chosen[limit..] {
+            let found = self.entry.arrives_in_register(vreg, self.set.values[vreg.index()].is_spilled);
+            self.note_in_memory(vreg, found);
+        }
         self.entry.chosen = chosen;
     }
 
@@ -271,49 +312,35 @@ impl Spilling {
         }
     }
 
-    /// How often the value arrives at the head in a register.
-    fn arrives_in_register(&self, vreg: VReg) -> u64 {
-        let candidate = &self.entry.candidates[vreg.index()];
-        match candidate.head == self.entry.heads {
-            true => candidate.in_register,
-            false if self.set.values[vreg.index()].is_spilled => 0,
-            false => self.entry.known,
-        }
-    }
-
-    /// Returns the benefit of having the value in a register at the head, and the benefit per instruction until its next
-    /// use.
-    fn benefit(&self, input: &Input, vreg: VReg, index: BlockIndex, arrivals: Arrivals) -> (i64, f32) {
-        let next = self.set.values[vreg.index()].next;
+    /// The benefit of having the value in a register at the head.
+    #[inline]
+    fn benefit(&self, input: &Input, vreg: VReg, head: &Head) -> i64 {
+        let value = &self.set.values[vreg.index()];
         let costs = &input.env.costs;
-        let Arrivals { total, unknown } = arrivals;
-        let found = self.arrives_in_register(vreg);
-        let is_defined_here = input.live.is_defined_at_head(vreg, index);
-        if input.constraints.is_wiped(index, input.problem.class(vreg), next.distance) {
+        let Arrivals { total, unknown } = head.arrivals;
+        let found = self.entry.arrives_in_register(vreg, value.is_spilled);
+        let edge_benefit = || self.entry.candidates[vreg.index()].edge_benefit;
+        if head.wipes(value) {
             // It is stored before it is read. A tie goes to the register: one store behind the head serves all edges.
             let stores = i64::from(costs.spill) * total as i64;
-            let benefit = match is_defined_here {
-                true => self.entry.candidates[vreg.index()].edge_benefit - stores + 1,
+            return match head.defines(input, vreg) {
+                true => edge_benefit() - stores + 1,
                 false => i64::from(unknown == 0 && found == total),
             };
-            return (benefit, 0.0);
+        }
+        let (load, spill) = if value.is_remat { (costs.remat, 0) } else { (costs.fill, costs.spill) };
+        let (load, loads) = (i64::from(load), i64::from(value.next.freq));
+        if head.defines(input, vreg) {
+            return load * loads + edge_benefit();
         }
         let lacking = total.saturating_sub(found + unknown) as i64;
-        let is_remat = self.set.values[vreg.index()].is_remat;
-        let fill = i64::from(if is_remat { costs.remat } else { costs.fill });
-        let mut benefit = fill * (i64::from(next.freq) - lacking);
-        if is_defined_here {
-            benefit = fill * i64::from(next.freq) + self.entry.candidates[vreg.index()].edge_benefit;
-        } else if !is_remat {
-            benefit += i64::from(costs.spill) * self.set.values[vreg.index()].store_freq(found) as i64;
-        }
-        (benefit, benefit as f32 / next.distance.max(1) as f32)
+        load * (loads - lacking) + i64::from(spill) * value.store_freq(found) as i64
     }
 
-    /// The value is in memory at the head; edges that have it in a register may have to store it.
-    fn leave_in_memory(&mut self, vreg: VReg) {
-        let found = self.arrives_in_register(vreg);
-        self.note_in_memory(vreg, found);
+    /// The benefit per instruction until the next use.
+    fn benefit_rate(&self, input: &Input, vreg: VReg, head: &Head) -> f32 {
+        let value = &self.set.values[vreg.index()];
+        if head.wipes(value) { 0.0 } else { self.benefit(input, vreg, head) as f32 / value.next.distance.max(1) as f32 }
     }
 
     /// Does the entry set of the target, visited before, contain a value that this edge leaves in memory? Is an argument

@@ -148,11 +148,6 @@ impl RegisterSet {
 
 impl Value {
     #[inline]
-    pub(crate) fn class(&self) -> RegClass {
-        if self.class == RegClass::Int.index() as u8 { RegClass::Int } else { RegClass::Float }
-    }
-
-    #[inline]
     pub(crate) fn is_member(&self) -> bool {
         self.index != 0
     }
