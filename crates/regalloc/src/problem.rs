@@ -167,11 +167,9 @@ impl InstData {
     }
 
     fn shape(self) -> Shape {
-        match self.bits & (TIED | CONSTRAINED) {
-            0 => Shape::Plain,
-            TIED => Shape::Tied,
-            _ => Shape::Constrained,
-        }
+        // Looked up, as a comparison of its own would be made for each instruction.
+        const SHAPES: [Shape; 4] = [Shape::Plain, Shape::Tied, Shape::Constrained, Shape::Constrained];
+        SHAPES[(self.bits / TIED % 4) as usize]
     }
 
     fn clobbers(self) -> ClobberId {
