@@ -74,12 +74,14 @@ impl Allocator for SsaAllocator {
         d.end("spilling", || spills.verify(analyses), |text| spills.dump(analyses, text))?;
 
         d.begin("reload");
-        plan.run(analyses, spills);
+        plan.run(analyses, &spilling.plan);
         d.end("reload", || plan.verify(analyses), |text| plan.dump(analyses, text))?;
         events::transferred(plan, d);
         plan.release();
+        spilling.plan.release();
 
         d.begin("register_hints");
+        let spills = &spilling.plan;
         hints.run(analyses, spills);
         d.end("register_hints", || Ok(()), |text| hints.dump(text))?;
         hints.release();
@@ -92,6 +94,15 @@ impl Allocator for SsaAllocator {
         events::assigned(input, assignment, out, d);
 
         d.begin("resolve");
+        plan.close();
+        hints.close();
+        constraints.close();
+        if !spilling.has_refs {
+            // Stack maps alone are still to read what is live where.
+            live.close();
+        }
+        let spills = &spilling.plan;
+        let input = &coloring::Input { problem, env, order, constraints, live, classes, spills, plan, hints };
         coloring.resolve(input, slots, out)?;
         let phases = [live.steps, classes.steps, spilling.steps, hints.steps, coloring.steps];
         out.stats.steps = phases.into_iter().sum::<u64>() + problem.num_operands() as u64;

@@ -9,6 +9,7 @@ use kingpost_regalloc::{
 };
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
+use kingpost_regalloc_common::release;
 
 const NONE: u32 = u32::MAX;
 
@@ -96,6 +97,14 @@ impl Constraints {
                 self.remat[vreg.index()] = NONE;
             }
         }
+    }
+
+    /// Frees memory that only a large problem needs, and the answer does not.
+    pub(crate) fn close(&mut self) {
+        release(&mut self.clobber_points);
+        release(&mut self.moves);
+        release(&mut self.flows);
+        release(&mut self.fixed_hints);
     }
 
     /// The instruction that computes the value anywhere.

@@ -295,6 +295,14 @@ impl Liveness {
         release(&mut self.pred_spans);
     }
 
+    /// Frees memory that only a large problem needs, and the answer does not.
+    pub(crate) fn close(&mut self) {
+        release(&mut self.after);
+        release(&mut self.entries);
+        release(&mut self.spans);
+        release(&mut self.heads);
+    }
+
     /// What is live at the head of a block that is no bare jump, by value; parameters and results of the branch before it as
     /// well, even those that are dead.
     pub(crate) fn entries(&self, block: BlockIndex) -> &[Entry] {
@@ -419,7 +427,8 @@ impl Liveness {
         self.find_preds(problem, order);
         reset(&mut self.far, values, false);
         reset(&mut self.ranges_of, values, Span::default());
-        reset(&mut self.heads, values, Next::DEAD);
+        // Nothing begins at the head of a single block.
+        reset(&mut self.heads, if order.num_blocks() > 1 { values } else { 0 }, Next::DEAD);
         self.back.clear();
         let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.num_blocks());
         for i in 0..self.uses.defs.len() {

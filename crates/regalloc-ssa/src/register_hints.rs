@@ -168,6 +168,14 @@ impl RegisterHints {
         release(&mut self.order);
     }
 
+    /// Frees memory that only a large problem needs, and the answer does not.
+    pub(crate) fn close(&mut self) {
+        release(&mut self.hints);
+        release(&mut self.fixed);
+        release(&mut self.freqs);
+        release(&mut self.points);
+    }
+
     /// The hint of the class of a value.
     #[inline]
     pub(crate) fn get(&self, vreg: VReg) -> Option<PReg> {

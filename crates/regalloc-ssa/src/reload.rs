@@ -86,6 +86,11 @@ impl ReloadPlan {
         release(&mut self.met);
     }
 
+    /// Frees memory that only a large problem needs, and the answer does not.
+    pub(crate) fn close(&mut self) {
+        release(&mut self.transfers);
+    }
+
     /// The transfers on an edge into a joined block.
     pub(crate) fn on_edge(&self, edge: Edge) -> &[(VReg, EdgeTransfer)] {
         &self.edge_pool[self.edge_spans[edge.index()].range()]

@@ -16,15 +16,11 @@ impl Coloring {
     /// A class has no register at all through which a value could go from slot to slot.
     pub(crate) fn resolve(&mut self, input: &Input, slots: &mut Slots, out: &mut Allocation) -> Result<(), AllocError> {
         let problem = input.problem;
-        for block in problem.blocks() {
-            let span = self.assignment.edit_spans[input.order.index(block).index()].range();
-            out.edits.extend_from_slice(&self.assignment.edits[span]);
-            if let &[edge] = problem.succs(block) {
-                let to = input.order.index(problem.edge(edge).to);
-                if input.order.block(to).inherits.is_none() {
-                    self.resolve_edge(input, edge, to, out)?;
-                }
-            }
+        if problem.num_blocks() == 1 {
+            // They are in order.
+            std::mem::swap(&mut out.edits, &mut self.assignment.edits);
+        } else {
+            self.collect_edits(input, out)?;
         }
         stack_maps::add(input, &mut self.slots, out);
         let (class_slots, far) = (&self.slots, &input.live.far);
@@ -35,6 +31,22 @@ impl Coloring {
         self.labels.emit(problem, out, in_slot);
         slots.share(input, &self.slots, &self.assignment.in_memory, out)?;
         collect_saved(input.env, self.assignment.used, out);
+        Ok(())
+    }
+
+    /// Edits of blocks and of the edges out of them, block by block.
+    fn collect_edits(&mut self, input: &Input, out: &mut Allocation) -> Result<(), AllocError> {
+        let problem = input.problem;
+        for block in problem.blocks() {
+            let span = self.assignment.edit_spans[input.order.index(block).index()].range();
+            out.edits.extend_from_slice(&self.assignment.edits[span]);
+            if let &[edge] = problem.succs(block) {
+                let to = input.order.index(problem.edge(edge).to);
+                if input.order.block(to).inherits.is_none() {
+                    self.resolve_edge(input, edge, to, out)?;
+                }
+            }
+        }
         Ok(())
     }
 

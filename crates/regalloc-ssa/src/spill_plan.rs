@@ -19,6 +19,7 @@ use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, PRegSet, Problem, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
+use kingpost_regalloc_common::release;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
@@ -85,6 +86,12 @@ pub(crate) struct SpillPlan {
 }
 
 impl SpillPlan {
+    /// Frees memory that only a large problem needs, and phases after the reload plan do not.
+    pub(crate) fn release(&mut self) {
+        release(&mut self.transfers);
+        release(&mut self.placements);
+    }
+
     /// The values in registers at the head of a joined block.
     pub(crate) fn entry(&self, index: BlockIndex) -> &[VReg] {
         &self.entry_pool[self.entries[index.index()].range()]
