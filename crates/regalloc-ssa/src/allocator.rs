@@ -97,7 +97,7 @@ impl Allocator for SsaAllocator {
         plan.close();
         hints.close();
         constraints.close();
-        if !spilling.has_refs {
+        if !constraints.has_refs {
             // Stack maps alone are still to read what is live where.
             live.close();
         }

@@ -37,6 +37,8 @@ pub(crate) struct Constraints {
     pub(crate) allocatable: PRegSet,
     /// Bytes of the widest value.
     pub(crate) widest: u8,
+    /// Are there references?
+    pub(crate) has_refs: bool,
     /// Callee-saved registers of both classes.
     pub(crate) callee_saved: PRegSet,
     /// Per block and class, the number in the block of the first instruction through which no register keeps its value, or
@@ -71,7 +73,11 @@ impl Constraints {
         let values = problem.vregs.len();
         self.allocatable = env.allocatable();
         self.callee_saved = env.callee_saved();
-        self.widest = problem.vregs.values().map(|data| data.width).max().unwrap_or(0);
+        (self.widest, self.has_refs) = (0, false);
+        for data in problem.vregs.values() {
+            self.widest = self.widest.max(data.width);
+            self.has_refs |= data.is_ref;
+        }
         self.clobber_points.clear();
         self.moves.clear();
         reset(&mut self.wipes, order.num_blocks(), [NONE; 2]);
@@ -111,6 +117,12 @@ impl Constraints {
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
         let inst = self.remat[vreg.index()];
         (inst != NONE).then(|| Inst::from_u32(inst))
+    }
+
+    /// Per value: can it be computed anywhere, and so where it is used?
+    pub(crate) fn computable(&self) -> impl ExactSizeIterator<Item = (bool, bool)> {
+        let facts = self.remat.iter().zip(&self.labelled);
+        facts.map(|(&remat, &is_labelled)| (remat != NONE, remat != NONE && !is_labelled))
     }
 
     /// Per class, the number in the block of the first instruction through which no register keeps its value: none further

@@ -262,12 +262,10 @@ impl RegisterHints {
 
     fn choose(&mut self, input: &Input, plan: &SpillPlan, group: Group) {
         let class = input.problem.class(group.class);
-        let taken = &self.taken[class.index()][..];
-        let taken = chain(&self.members, group).fold(0, |all, member| all | taken[member.boundary.index()]);
+        self.attract(group);
+        let (taken, repelled) = self.repel(input, group, class);
         let open = plan.open.mask(class);
         let free = open & !taken;
-        self.attract(group);
-        let repelled = self.repel(input, group, class);
         let good = free & !repelled.regs;
         let best = if good != 0 && !self.differ {
             self.preferences[class.index()].best(class, good)
@@ -321,14 +319,12 @@ impl RegisterHints {
         order.iter().copied().filter(|reg| candidates >> reg.enc() & 1 != 0).rev().max_by_key(suits)
     }
 
-    /// Registers that are taken from members where they live. Mostly calls take them, so that they are the same everywhere;
-    /// what is not returned has been noted.
-    fn repel(&mut self, input: &Input, group: Group, class: RegClass) -> Repelled {
-        let mut last = Repelled { regs: 0, often: 0 };
-        if input.constraints.clobber_points.is_empty() {
-            return last;
-        }
+    /// Registers given away at boundaries of members, and those that are taken from members where they live. Mostly calls
+    /// take them, so that they are the same everywhere; what is not returned of these has been noted.
+    fn repel(&mut self, input: &Input, group: Group, class: RegClass) -> (u64, Repelled) {
+        let (mut taken, mut last) = (0, Repelled { regs: 0, often: 0 });
         for &Member { boundary, vreg, .. } in chain(&self.members, group) {
+            taken |= self.taken[class.index()][boundary.index()];
             let index = boundary.block();
             let points = self.points[index.index()] as usize..self.points[index.index() + 1] as usize;
             if points.is_empty() {
@@ -357,7 +353,7 @@ impl RegisterHints {
                 last.often += if regs == 0 { 0 } else { often };
             }
         }
-        last
+        (taken, last)
     }
 
     /// One line per class with a hint.

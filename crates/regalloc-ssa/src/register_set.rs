@@ -4,7 +4,7 @@ use crate::liveness::Next;
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{RegClass, VReg, VRegData};
+use kingpost_regalloc::{RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 
 /// Numbers per class of registers.
@@ -44,21 +44,21 @@ pub(crate) struct Value {
 pub(crate) const NOT_COUNTED: u8 = u8::MAX;
 
 impl Value {
-    fn new(input: &Input, vreg: VReg, data: &VRegData) -> Value {
-        let v = vreg.index();
-        let is_remat = input.constraints.remat(vreg).is_some();
+    /// Of a value that is defined so often; can it be computed anywhere, and so where it is used?
+    #[inline]
+    fn new(class: RegClass, is_far: bool, freq: u32, (is_remat, is_deferrable): (bool, bool)) -> Value {
         Value {
             next: Next::DEAD,
-            stores_left: if input.live.far[v] { 0 } else { input.live.defs[v].freq },
+            stores_left: if is_far { 0 } else { freq },
             live_at: None.into(),
             read_by: 0,
             index: 0,
-            class: data.class.index() as u8,
+            class: class.index() as u8,
             saved_index: NOT_COUNTED,
             is_remat,
-            is_deferrable: is_remat && !input.constraints.labelled[v],
+            is_deferrable,
             is_deferred: false,
-            is_spilled: input.live.far[v],
+            is_spilled: is_far,
             is_clean: false,
         }
     }
@@ -75,8 +75,9 @@ impl RegisterSet {
     pub(crate) fn begin(&mut self, input: &Input) {
         self.members.iter_mut().for_each(Vec::clear);
         self.values.clear();
-        let vregs = input.problem.vregs.values().enumerate();
-        self.values.extend(vregs.map(|(v, data)| Value::new(input, VReg::new(v), data)));
+        let Input { problem, live, constraints, .. } = *input;
+        let facts = problem.vregs.values().zip(&live.far).zip(&live.defs).zip(constraints.computable());
+        self.values.extend(facts.map(|(((data, &is_far), def), how)| Value::new(data.class, is_far, def.freq, how)));
     }
 
     pub(crate) fn len(&self, class: RegClass) -> usize {

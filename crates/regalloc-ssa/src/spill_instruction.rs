@@ -211,7 +211,7 @@ impl Spilling {
         if pressure.is_fixed || problem.clobber_id(now.inst) != ClobberId::NONE {
             self.pass_clobbers(input, clobbers.killed(8).union(results), now);
         }
-        if self.has_refs && flags.has(InstFlags::SAFEPOINT) {
+        if input.constraints.has_refs && flags.has(InstFlags::SAFEPOINT) {
             self.evict_refs(problem, now);
         }
         has_room &= self.make_room(input, pressure.late, None, now);

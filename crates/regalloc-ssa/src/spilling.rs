@@ -62,7 +62,6 @@ pub(crate) struct Spilling {
     stores: Vec<(VReg, u32)>,
     /// Per region, as long as it may be walked once more.
     marks: Vec<Mark>,
-    pub(crate) has_refs: bool,
     /// Is every loop entered at its header only?
     pub(crate) is_reducible: bool,
     /// The block at whose end the values in `set` are in registers.
@@ -105,7 +104,6 @@ impl Spilling {
         self.plan.transfers.clear();
         self.marks.clear();
         self.stores.clear();
-        self.has_refs = input.problem.vregs.values().any(|data| data.is_ref);
         self.is_reducible = input.order.is_reducible();
         self.set.begin(input);
         // A single block begins with nothing that could be chosen.

@@ -8,7 +8,7 @@ use kingpost_regalloc_common::order::BlockIndex;
 
 /// Adds the entries of all safepoints, if there are references.
 pub(crate) fn add(input: &Input, slots: &mut ClassSlots, out: &mut Allocation) {
-    if !input.problem.vregs.values().any(|data| data.is_ref) {
+    if !input.constraints.has_refs {
         return;
     }
     for index in input.order.indices() {
