@@ -8,6 +8,7 @@
 //! | `simplify.rs` | value numbering, with the rewrite rules on insertion |
 //! | `memory.rs`, `branches.rs` | parts of the same walk: loads and stores, conditions and branches |
 //! | `place.rs` | unused instructions, motion out of loops and into the paths that use a value |
+//! | `rematerialise.rs` | part of the same pass: cheap values made again in loops that are short of registers |
 //! | `repeated_loads.rs` | loads that repeat another of memory that never changes, without an optimiser too |
 //! | `facts.rs` | known bits, for the conditions of rules |
 //! | `rewrite/` | the matcher of the rewrite rules and its queries of the value graph |
@@ -39,6 +40,7 @@ mod observer;
 mod optimizer;
 mod place;
 mod purity;
+mod rematerialise;
 mod repeated_loads;
 pub mod rewrite;
 mod shape;

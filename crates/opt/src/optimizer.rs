@@ -83,6 +83,7 @@ impl Optimizer {
     #[must_use]
     pub fn preferring_size(mut self, prefers: bool) -> Optimizer {
         self.simplify.prefers_size = prefers;
+        self.place.prefers_size = prefers;
         self
     }
 

@@ -22,6 +22,7 @@ use kingpost_ir::loops::Loop;
 use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Type, Value};
 
 use crate::purity::{self, Purity, is_cheap, is_constant, is_movable, purity};
+use crate::rematerialise::Rematerialise;
 use kingpost_ir::analyses::Analyses;
 
 /// Loops that are looked at for one instruction, from the innermost outwards.
@@ -54,6 +55,17 @@ struct Origin {
     counted: u32,
 }
 
+/// What a loop uses.
+#[derive(Copy, Clone, Default, Debug)]
+struct LoopUses {
+    /// By register class: values from outside that its blocks use, those of inner loops not included.
+    from_outside: [u32; 2],
+    /// Integers from outside that all of its blocks use.
+    integers: u32,
+    /// Whether one of its blocks has a call, at first none of an inner loop.
+    has_call: bool,
+}
+
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Place {
@@ -61,8 +73,11 @@ pub(crate) struct Place {
     origins: Vec<Origin>,
     /// By instruction.
     uses: Vec<Uses>,
-    /// By loop and register class: values from outside that its blocks use, those of inner loops not included.
-    from_outside: SecondaryMap<Loop, [u32; 2]>,
+    /// By loop.
+    loops: SecondaryMap<Loop, LoopUses>,
+    rematerialise: Rematerialise,
+    /// Whether short code is better than fast code.
+    pub(crate) prefers_size: bool,
 }
 
 impl Place {
@@ -71,8 +86,9 @@ impl Place {
         self.uses.clear();
         self.uses.resize(func.dfg.num_insts(), Uses::default());
         self.origins.clear();
-        if analyses.loops.loops().next().is_some() {
-            self.from_outside.clear();
+        let has_loops = analyses.loops.loops().next().is_some();
+        if has_loops {
+            self.loops.clear();
             self.origins.resize(func.dfg.num_values(), Origin::default());
             self.find_origins(func, analyses);
         }
@@ -88,6 +104,23 @@ impl Place {
                 }
             }
         }
+        if has_loops && !self.prefers_size && self.is_any_short_of_registers(analyses) {
+            let loops = &self.loops;
+            self.rematerialise.run(func, analyses, |each| loops[each].is_short_of_registers());
+        }
+    }
+
+    /// Whether any loop is short of registers, once calls in inner loops are calls in those around them.
+    fn is_any_short_of_registers(&mut self, analyses: &Analyses) -> bool {
+        let mut any = false;
+        for each in analyses.loops.loops() {
+            let uses = self.loops[each];
+            any |= uses.is_short_of_registers();
+            if let Some(parent) = analyses.loops.parent(each) {
+                self.loops[parent].has_call |= uses.has_call;
+            }
+        }
+        any
     }
 
     /// Finds where values come from, and what loops use. Only blocks of loops are looked at: whatever another block defines is there
@@ -103,7 +136,7 @@ impl Place {
             for inst in func.layout.block_insts(block) {
                 let is_movable = is_movable(func, inst);
                 if !is_movable && func.dfg.opcode(inst).is_call() {
-                    self.from_outside[innermost] = [BUDGET; 2];
+                    self.loops[innermost].has_call = true;
                 }
                 let mut earliest = 1;
                 for &operand in func.dfg.inst_args(inst) {
@@ -111,7 +144,7 @@ impl Place {
                     earliest = earliest.max(origin.earliest);
                     // What can be computed above the header and is not is what may move there, and is counted then.
                     if origin.defined < header && origin.counted != innermost.as_u32() + 1 {
-                        self.count_from_outside(func, operand, innermost);
+                        self.count_from_outside(func, analyses, operand, innermost);
                     }
                 }
                 let earliest = if is_movable { earliest } else { here };
@@ -123,11 +156,26 @@ impl Place {
     }
 
     /// Counts a value that a loop uses from outside.
-    fn count_from_outside(&mut self, func: &Function, value: Value, innermost: Loop) {
+    fn count_from_outside(&mut self, func: &Function, analyses: &Analyses, value: Value, innermost: Loop) {
+        let Origin { defined, counted, .. } = self.origins[value.index()];
         self.origins[value.index()].counted = innermost.as_u32() + 1;
         let def = func.dfg.first_result_of(value);
-        if def.is_none_or(|def| !is_constant(func.dfg.opcode(def))) {
-            self.from_outside[innermost][class_of(func.dfg.value_type(value))] += 1;
+        if def.is_some_and(|def| is_constant(func.dfg.opcode(def))) {
+            return;
+        }
+        let class = class_of(func.dfg.value_type(value));
+        self.loops[innermost].from_outside[class] += 1;
+        if class != 0 {
+            return;
+        }
+        let last = (counted != 0).then(|| analyses.loops.header(Loop::from_u32(counted - 1)));
+        let mut around = Some(innermost);
+        while let Some(each) = around
+            && defined < analyses.dominators.preorder_number(analyses.loops.header(each))
+            && !last.is_some_and(|last| analyses.loops.contains(each, last))
+        {
+            self.loops[each].integers += 1;
+            around = analyses.loops.parent(each);
         }
     }
 
@@ -194,11 +242,12 @@ impl Place {
             if analyses.dominators.preorder_number(outside) < earliest {
                 break;
             }
-            let count = &mut self.from_outside[each][class];
-            if (is_cheap(opcode) || is_loaded) && *count >= BUDGET {
+            let uses = &mut self.loops[each];
+            if (is_cheap(opcode) || is_loaded) && (uses.has_call || uses.from_outside[class] >= BUDGET) {
                 break;
             }
-            *count += 1;
+            uses.from_outside[class] += 1;
+            uses.integers += u32::from(class == 0);
             if frequency(outside) < frequency(best) {
                 best = outside;
             }
@@ -225,6 +274,13 @@ impl Place {
             func.layout.insert_inst(inst, before);
             self.uses[inst.index()] = Uses { block: None.into(), first: inst.into() };
         }
+    }
+}
+
+impl LoopUses {
+    /// Whether more integers come from outside than registers keep all around the loop.
+    fn is_short_of_registers(self) -> bool {
+        self.integers > if self.has_call { BUDGET } else { 2 * BUDGET }
     }
 }
 

@@ -1,0 +1,232 @@
+//! Rematerialisation: where a loop uses more values from outside than registers keep, what only some of its blocks use and is
+//! cheap to make again is made in each of them.
+//!
+//! ```text
+//! block0(v0: i64, v1: i32):                block0(v0: i64, v1: i32):
+//!   v2 = load.i32 notrap readonly v0+40      jump block1
+//!   jump block1                            ...
+//! ...                                      block7:
+//! block7:                                    v2 = load.i32 notrap readonly v0+40
+//!   v3 = icmp eq v1, v2                      v3 = icmp eq v1, v2
+//! ```
+//!
+//! Part of [`crate::place`], which says what loops use. Numbering has made one value of all that are equal, and an allocator
+//! would now keep it in a slot all around the loop: a load of memory that never changes costs no more than that from the slot, and
+//! no store. What is made again has one operand that is no constant, which the loop uses elsewhere at least as often, so that it is kept anyway.
+//! Nothing is made again in a loop inside that has registers enough, but in front of it. Two sweeps over the blocks of such
+//! loops; no others are looked at.
+
+use cranelift_entity::SecondaryMap;
+use cranelift_entity::packed_option::PackedOption;
+use kingpost_ir::loops::Loop;
+use kingpost_ir::{Block, Function, Inst, Value, ValueDef};
+
+use crate::purity::{constant, is_cheap, is_pure_load};
+use kingpost_ir::analyses::Analyses;
+
+/// What is known of a value.
+#[derive(Copy, Clone, Default, Debug)]
+struct Uses {
+    /// Blocks of loops short of registers that use it.
+    blocks: u32,
+    /// Such blocks that use what can be made of it again, each time they do.
+    again: u32,
+    /// The last block that was counted.
+    last: PackedOption<Block>,
+    /// Blocks of the largest such loop that it is used in and comes from outside of; 0 if it cannot be made again.
+    range: u32,
+}
+
+/// How many dominators are gone up for a value that has been made again.
+const STEPS: usize = 3;
+
+/// What stands for a value that is made again.
+#[derive(Copy, Clone, Default, Debug)]
+struct Copied {
+    /// The block where it was made last; none so far.
+    block: PackedOption<Block>,
+    /// The value made there, itself before that; none if it is not made again.
+    value: PackedOption<Value>,
+    /// The last instruction that it was made for.
+    user: PackedOption<Inst>,
+}
+
+/// Memory of the pass.
+#[derive(Default, Debug)]
+pub(crate) struct Rematerialise {
+    /// By value.
+    uses: SecondaryMap<Value, Uses>,
+    /// By value: only of those that are made again.
+    copied: SecondaryMap<Value, Copied>,
+    /// Values that can be made again.
+    candidates: Vec<Value>,
+    /// Values that an instruction uses and that are made again for it.
+    replaced: Vec<Value>,
+}
+
+impl Rematerialise {
+    /// Runs the pass. `is_short` says which loops are short of registers.
+    pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses, is_short: impl Fn(Loop) -> bool) {
+        self.uses.clear();
+        self.uses.resize(func.dfg.num_values());
+        self.candidates.clear();
+        let innermost = |block| {
+            let mut around = analyses.loops.innermost_loop(block);
+            while let Some(each) = around.filter(|&each| !is_short(each)) {
+                around = analyses.loops.parent(each);
+            }
+            around
+        };
+        for &block in analyses.dominators.preorder() {
+            if let Some(around) = innermost(block) {
+                for inst in func.layout.block_insts(block) {
+                    func.dfg.for_each_use(inst, |value| self.count(func, analyses, value, block, around));
+                }
+            }
+        }
+        if !self.choose(func) {
+            return;
+        }
+        for &block in analyses.dominators.preorder() {
+            if let Some(around) = innermost(block) {
+                self.visit_block(func, analyses, block, around);
+            }
+        }
+    }
+
+    /// Counts a use in a block whose innermost loop short of registers is `around`.
+    fn count(&mut self, func: &Function, analyses: &Analyses, value: Value, block: Block, around: Loop) {
+        let uses = &mut self.uses[value];
+        if uses.last.expand() == Some(block) {
+            return;
+        }
+        uses.last = block.into();
+        uses.blocks += 1;
+        if !can_be_made_again(func, value) || !comes_from_outside(func, analyses, value, around) {
+            return;
+        }
+        let mut outermost = around;
+        while let Some(parent) = analyses.loops.parent(outermost)
+            && comes_from_outside(func, analyses, value, parent)
+        {
+            outermost = parent;
+        }
+        if uses.range == 0 {
+            self.candidates.push(value);
+        }
+        uses.range = uses.range.max(analyses.loops.num_blocks(outermost));
+    }
+
+    /// Chooses which candidates are made again: those that at most half of the blocks use, with an operand that is used as often
+    /// besides, and that are not such operands themselves. Returns whether there are any.
+    fn choose(&mut self, func: &Function) -> bool {
+        self.candidates.retain(|&value| self.uses[value].blocks * 2 <= self.uses[value].range);
+        for &value in &self.candidates {
+            let blocks = self.uses[value].blocks;
+            if let Some(operand) = operand(func, value) {
+                self.uses[operand].again += blocks;
+            }
+        }
+        self.copied.clear();
+        let uses = &self.uses;
+        self.candidates.retain(|&value| {
+            let is_kept = |operand: Value| uses[operand].blocks + uses[operand].again >= 2 * uses[value].blocks;
+            uses[value].again == 0 && operand(func, value).is_some_and(is_kept)
+        });
+        for &value in &self.candidates {
+            self.copied[value].value = value.into();
+        }
+        !self.candidates.is_empty()
+    }
+
+    /// Whether a value has been made again in a block of the loop, or a little above it.
+    fn is_near(&self, analyses: &Analyses, value: Value, block: Block, around: Loop) -> bool {
+        let Some(made) = self.copied[value].block.expand() else { return false };
+        let header = analyses.loops.header(around);
+        let above = |&block: &Block| if block == header { None } else { analyses.dominators.idom(block) };
+        std::iter::successors(Some(block), above).take(STEPS + 1).any(|block| block == made)
+    }
+
+    /// Replaces what the instructions of a block use and is chosen.
+    fn visit_block(&mut self, func: &mut Function, analyses: &Analyses, block: Block, around: Loop) {
+        let mut target = block;
+        let mut inside = analyses.loops.innermost_loop(block);
+        while let Some(each) = inside.filter(|&each| each != around) {
+            target = analyses.dominators.idom(analyses.loops.header(each)).unwrap_or(target);
+            inside = analyses.loops.parent(each);
+        }
+        let mut next = func.layout.first_inst(block);
+        while let Some(inst) = next {
+            next = func.layout.next_inst(inst);
+            let (copied, replaced) = (&self.copied, &mut self.replaced);
+            replaced.clear();
+            func.dfg.for_each_use(inst, |value| {
+                let is_chosen = copied.get(value).is_some_and(|copied| copied.value.is_some());
+                if is_chosen && comes_from_outside(func, analyses, value, around) {
+                    replaced.push(value);
+                }
+            });
+            if self.replaced.is_empty() {
+                continue;
+            }
+            let before = if target == block { Some(inst) } else { func.layout.last_inst(target) };
+            for index in 0..self.replaced.len() {
+                let value = self.replaced[index];
+                if !self.is_near(analyses, value, target, around)
+                    && let Some(before) = before
+                {
+                    let made = make_again(func, value, before);
+                    self.copied[value] = Copied { block: target.into(), value: made.into(), user: None.into() };
+                }
+                self.copied[value].user = inst.into();
+            }
+            let copied = &self.copied;
+            func.dfg.map_values(inst, |value| match copied.get(value) {
+                Some(made) if made.user.expand() == Some(inst) => made.value.expand().unwrap_or(value),
+                _ => value,
+            });
+        }
+    }
+}
+
+/// Whether a value costs no more to make than to load from a slot, if its operand is in a register.
+fn can_be_made_again(func: &Function, value: Value) -> bool {
+    let Some(def) = func.dfg.first_result_of(value) else { return false };
+    let data = func.dfg.inst(def);
+    let has_one_operand = match *data.args() {
+        [_] => true,
+        [_, y] => constant(func, y).is_some(),
+        _ => false,
+    };
+    has_one_operand && (is_pure_load(data) || is_cheap(data.opcode())) && func.dfg.value_type(value).is_int()
+}
+
+/// The operand of a value that can be made again.
+fn operand(func: &Function, value: Value) -> Option<Value> {
+    func.dfg.inst_args(func.dfg.first_result_of(value)?).first().copied()
+}
+
+/// Whether a value that is used in a loop is defined outside of it.
+fn comes_from_outside(func: &Function, analyses: &Analyses, value: Value, each: Loop) -> bool {
+    let block = match func.dfg.value_def(value) {
+        ValueDef::Result(inst, _) => func.layout.inst_block(inst),
+        ValueDef::Param(block, _) => Some(block),
+        ValueDef::Undefined => None,
+    };
+    let number = |block| analyses.dominators.preorder_number(block);
+    block.is_some_and(|block| number(block) < number(analyses.loops.header(each)))
+}
+
+/// Makes a value again in front of an instruction.
+fn make_again(func: &mut Function, value: Value, before: Inst) -> Value {
+    let Some(def) = func.dfg.first_result_of(value) else { return value };
+    let data = *func.dfg.inst(def);
+    let inst = func.dfg.make_inst(data);
+    func.dfg.make_results(inst, data.controlling_type());
+    func.layout.insert_inst(inst, before);
+    let location = func.srcloc(before);
+    if !location.is_none() {
+        func.srclocs[inst] = location;
+    }
+    func.dfg.inst_results(inst)[0]
+}
