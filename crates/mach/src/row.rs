@@ -4,7 +4,7 @@
 //! parallel to this one; encoder, printer, and the comparison with the system assembler all follow from the two.
 
 use crate::cpu_flags::CpuFeatures;
-use kingpost_regalloc::{InstFlags, Kind, PReg, PRegSet, Pos, RegClass};
+use kingpost_regalloc::{InstFlags, Kind, OperandForm, PReg, PRegSet, Pos, RegClass};
 use std::fmt;
 
 /// Number of a row in its instruction set's table.
@@ -212,6 +212,8 @@ pub struct PlainOperands {
     pub has_def: bool,
     /// Index of the use whose register the def takes over; 0 if there is none.
     pub tied: u8,
+    /// The operands of the row without their values, all in registers.
+    pub(crate) forms: [OperandForm; PlainOperands::MOST - 2],
 }
 
 impl PlainOperands {
@@ -220,7 +222,8 @@ impl PlainOperands {
 
     /// Those of a row, if it is one.
     pub(crate) const fn of(row: &Row) -> Option<PlainOperands> {
-        let mut plain = PlainOperands { has_def: false, tied: 0 };
+        let forms = [OperandForm::USE; PlainOperands::MOST - 2];
+        let mut plain = PlainOperands { has_def: false, tied: 0, forms };
         if row.operands.len() + 2 > Self::MOST
             || matches!(row.addr_pos, Pos::Late)
             || matches!(row.kind, RowKind::Call | RowKind::TryCall)
@@ -232,9 +235,11 @@ impl PlainOperands {
             let OperandSpec { kind, pos, constraint, .. } = row.operands[k];
             match (kind, pos, constraint) {
                 (Kind::Use, Pos::Early, RowConstraint::Reg | RowConstraint::MemOk) => {}
-                (Kind::Def, Pos::Late, RowConstraint::Reg) if k == 0 => plain.has_def = true,
+                (Kind::Def, Pos::Late, RowConstraint::Reg) if k == 0 => {
+                    (plain.has_def, plain.forms[0]) = (true, OperandForm::DEF);
+                }
                 (Kind::Def, Pos::Late, RowConstraint::Reuse(of)) if k == 0 => {
-                    plain = PlainOperands { has_def: true, tied: of };
+                    (plain.has_def, plain.tied, plain.forms[0]) = (true, of, OperandForm::reuse_def(of));
                 }
                 _ => return None,
             }

@@ -54,7 +54,7 @@ pub use allocator::{AllocError, Allocator, Diagnostics, Event, Observer};
 pub use cost::Cost;
 pub use entities::{Block, ClobberId, Edge, Inst, RegSetId, Slot, VReg};
 pub use env::{ClassEnv, Costs, MachineEnv};
-pub use operand::{Constraint, Demands, Kind, Operand, Pos};
+pub use operand::{Constraint, Demands, Kind, Operand, OperandForm, Pos};
 pub use parallel_moves::{NoRegister, ParallelMoves};
 pub use problem::{Clobbers, EdgeData, Freq, InstFlags, LabelUse, Problem, Shape, Step, VRegData};
 pub use reg::{PReg, PRegSet, RegClass};

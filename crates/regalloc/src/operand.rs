@@ -106,7 +106,31 @@ const DEF: u64 = 1 << 32;
 const LATE: u64 = 1 << 33;
 const RMW: u64 = 1 << 34;
 
+/// What an operand is but for its value, of those that most instructions have: with a value it is an operand at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OperandForm(u16);
+
+impl OperandForm {
+    /// An early use in any register.
+    pub const USE: OperandForm = OperandForm(0);
+    /// An early use in a register or in memory.
+    pub const MEM_OK_USE: OperandForm = OperandForm(4 << 3);
+    /// A late def in any register.
+    pub const DEF: OperandForm = OperandForm(((DEF | LATE) >> 32) as u16);
+
+    /// A late def in the location of the use at operand index `k`.
+    pub const fn reuse_def(k: u8) -> OperandForm {
+        OperandForm(OperandForm::DEF.0 | 2 << 3 | (k as u16) << 8)
+    }
+}
+
 impl Operand {
+    /// An operand of this form.
+    #[inline]
+    pub fn of_form(vreg: VReg, form: OperandForm) -> Operand {
+        Operand(u64::from(vreg.as_u32()) | u64::from(form.0) << 32)
+    }
+
     /// An operand with every part given.
     #[inline]
     pub fn new(vreg: VReg, kind: Kind, pos: Pos, constraint: Constraint) -> Operand {
@@ -174,6 +198,7 @@ impl Operand {
 
     /// The same operand, allowed to land in a slot together with the use it reuses: its memory twin reads, modifies and writes.
     #[must_use]
+    #[inline]
     pub fn with_rmw(self) -> Operand {
         Operand(self.0 | RMW)
     }
@@ -297,6 +322,20 @@ impl fmt::Debug for Operand {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn forms_are_operands_without_a_value() {
+        let v = VReg::from_u32(7);
+        let forms = [
+            (OperandForm::USE, Operand::reg_use(v)),
+            (OperandForm::MEM_OK_USE, Operand::mem_ok_use(v)),
+            (OperandForm::DEF, Operand::reg_def(v)),
+            (OperandForm::reuse_def(255), Operand::reuse_def(v, 255)),
+        ];
+        for (form, operand) in forms {
+            assert_eq!(Operand::of_form(v, form), operand);
+        }
+    }
 
     #[test]
     fn every_part_survives_packing() {

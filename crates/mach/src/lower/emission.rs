@@ -7,7 +7,9 @@ use crate::inst::{AddrKind, AddrMode, MInst};
 use crate::literal::Literal;
 use crate::row::{OperandSpec, Row, RowConstraint, RowId};
 use kingpost_ir::extfunc::ExternalName;
-use kingpost_regalloc::{ClobberId, Clobbers, Constraint, Demands, InstFlags, Kind, Operand, PRegSet, VReg};
+use kingpost_regalloc::{
+    ClobberId, Clobbers, Constraint, Demands, InstFlags, Kind, Operand, OperandForm, PRegSet, VReg,
+};
 
 /// How many of the symbols mentioned last are compared with the next one, so that many symbols cost linear time.
 const MAX_RECENT_NAMES: usize = 64;
@@ -72,11 +74,11 @@ impl Lower<'_> {
         {
             flags = flags.and(InstFlags::REMAT);
         }
-        let operands = row.operands.iter().zip(vregs);
+        let operands = vregs.iter().enumerate();
         if self.hands_over {
             let start = self.cx.operands.len() as u32;
-            for (spec, &vreg) in operands {
-                let operand = self.row_operand(row, spec, vreg, address.is_some());
+            for (k, &vreg) in operands {
+                let operand = self.row_operand(row, k, vreg, address.is_some());
                 self.cx.operands.push(operand);
             }
             registers.for_each(|operand| self.cx.operands.push(operand));
@@ -89,8 +91,8 @@ impl Lower<'_> {
         let mut demands = Demands::default();
         more.iter().rev().for_each(|&operand| self.code.problem.prepend_operand(operand, &mut demands));
         registers.rev().for_each(|operand| self.code.problem.prepend_operand(operand, &mut demands));
-        for (spec, &vreg) in operands.rev() {
-            let operand = self.row_operand(row, spec, vreg, address.is_some());
+        for (k, &vreg) in operands.rev() {
+            let operand = self.row_operand(row, k, vreg, address.is_some());
             self.code.problem.prepend_operand(operand, &mut demands);
         }
         let is_rmw = self.code.problem.prepend_inst(flags, clobbers, demands);
@@ -102,27 +104,50 @@ impl Lower<'_> {
         self.code.insts.last_mut().expect("just pushed").1
     }
 
-    /// An operand of a row.
+    /// Operand number `k` of a row.
     #[inline(always)]
-    fn row_operand(&mut self, row: &Row, spec: &OperandSpec, vreg: VReg, has_memory: bool) -> Operand {
-        debug_assert_eq!(spec.class, self.code.problem.class(vreg), "class of an operand of {row}");
+    fn row_operand(&mut self, row: &Row, k: usize, vreg: VReg, has_memory: bool) -> Operand {
+        debug_assert_eq!(row.operands[k].class, self.code.problem.class(vreg), "class of an operand of {row}");
+        let Some(plain) = row.plain.as_ref().filter(|plain| k < plain.forms.len()) else {
+            return self.special_operand(row, &row.operands[k], vreg, has_memory);
+        };
+        let operand = Operand::of_form(vreg, plain.forms[k]);
+        let is_tied = k == 0 && plain.tied != 0;
+        let is_whole = || self.is_whole(&row.operands[k], vreg);
+        debug_assert!(!is_tied || is_whole() || row.zero_extends, "{row} defines all of {vreg}");
+        // Not in memory if another operand is there.
+        let Some(twin) = row.twin.filter(|_| !has_memory) else { return operand };
+        if k == usize::from(twin.operand) {
+            // Only as wide as that of the memory form.
+            let fits = self.code.problem.width(vreg) >= row.operands[k].width;
+            return if fits { Operand::of_form(vreg, OperandForm::MEM_OK_USE) } else { operand };
+        }
+        if is_tied && plain.tied == twin.operand && is_whole() { operand.with_rmw() } else { operand }
+    }
+
+    /// In memory a row writes its own width only: a wider value's zeros above it would be missing.
+    #[inline]
+    fn is_whole(&self, spec: &OperandSpec, vreg: VReg) -> bool {
+        self.code.problem.width(vreg) <= spec.width.max(4)
+    }
+
+    /// An operand of a row that has others than plain ones.
+    #[inline(never)]
+    fn special_operand(&mut self, row: &Row, spec: &OperandSpec, vreg: VReg, has_memory: bool) -> Operand {
         let constraint = match spec.constraint {
             RowConstraint::Reg => Constraint::Reg,
-            // Not in memory if another operand is there, and only as wide as that of the memory form.
             RowConstraint::MemOk if has_memory || self.code.problem.width(vreg) < spec.width => Constraint::Reg,
             RowConstraint::MemOk => Constraint::MemOk,
             RowConstraint::Reuse(of) => Constraint::Reuse(of),
             RowConstraint::Fixed(_) | RowConstraint::Within(_) => self.fixed_constraint(spec.constraint),
         };
         let operand = Operand::new(vreg, spec.kind, spec.pos, constraint);
-        // In memory the row writes its own width only: a wider value's zeros above it would be missing.
-        let is_whole = || self.code.problem.width(vreg) <= spec.width.max(4);
         debug_assert!(
-            spec.kind == Kind::Use || constraint == Constraint::Reg || is_whole() || row.zero_extends,
+            spec.kind == Kind::Use || constraint == Constraint::Reg || self.is_whole(spec, vreg) || row.zero_extends,
             "{row} defines all of {vreg}"
         );
         match (constraint, row.twin) {
-            (Constraint::Reuse(of), Some(twin)) if twin.operand == of && !has_memory && is_whole() => {
+            (Constraint::Reuse(of), Some(twin)) if twin.operand == of && !has_memory && self.is_whole(spec, vreg) => {
                 operand.with_rmw()
             }
             _ => operand,
