@@ -67,11 +67,23 @@ pub(crate) fn word(encoding: &Encoding, regs: Regs, imm: i64) -> u32 {
 }
 
 /// The immediate where it stands in the word.
+#[inline(always)]
 fn place(field: ImmField, imm: i64) -> u32 {
+    // Most rows have one of these two; which one is hard to predict.
+    let (kept, at) = match field {
+        ImmField::None => (0, 0),
+        ImmField::At(at) => (u32::MAX, at),
+        _ => return place_changed(field, imm),
+    };
+    (imm as u32 & kept) << at
+}
+
+/// The same where the immediate does not stand in the word as it is.
+#[inline(never)]
+fn place_changed(field: ImmField, imm: i64) -> u32 {
     let value = imm as u32;
     match field {
-        ImmField::None => 0,
-        ImmField::At(at) => value << at,
+        ImmField::None | ImmField::At(_) => unreachable!("the field has the immediate as it is"),
         ImmField::Signed { at, bits, scale } => ((imm >> scale) as u32 & ((1 << bits) - 1)) << at,
         ImmField::AddSub if value > 0xfff => 1 << 22 | (value >> 12) << 10,
         ImmField::AddSub => value << 10,

@@ -16,6 +16,13 @@ use kingpost_regalloc::VReg;
 /// `iadd`.
 pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
+    // Most sums are of registers.
+    if !is_taken_in(cx, x) && !is_taken_in(cx, y) {
+        let (value, bits) = (cx.first_result(inst), working_bits(cx.ty(x)));
+        let operands = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
+        cx.emit_imm(rows::ADD_RRR.of(bits), &operands, 0);
+        return Ok(());
+    }
     for (addend, other) in [(x, y), (y, x)] {
         if let Some(tile) = muldiv::multiply_add(cx, addend, other, false) {
             return cx.emit_tile(inst, tile);
@@ -25,6 +32,12 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         }
     }
     sum(cx, inst, [x, y], false)
+}
+
+/// Is the value of an opcode of which a sum may take in the definition, if its operands are as they should be?
+fn is_taken_in(cx: &Cx<'_, '_>, value: Value) -> bool {
+    let others = [Opcode::Iconst, Opcode::Ireduce, Opcode::Imul, Opcode::Icmp, Opcode::Fcmp, Opcode::Bor];
+    cx.is_foldable(value) || cx.opcode_of(value).is_some_and(|opcode| others.contains(&opcode))
 }
 
 /// Is this a comparison that has no other use, so that adding it is a conditional increment?
@@ -67,9 +80,13 @@ pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> Lowered {
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), working_bits(cx.ty(x)));
-    let (plain, constant) = if !subtract && cx.constant(x).is_some() { (y, x) } else { (x, y) };
-    match cx.constant_signed(constant).filter(|c| immediates::add_sub(c.unsigned_abs()).is_none()) {
-        Some(constant) if (1 << 16..1 << 24).contains(&constant.unsigned_abs()) => {
+    let is_swapped = !subtract && cx.constant(y).is_none() && cx.constant(x).is_some();
+    let (plain, constant) = if is_swapped { (y, x) } else { (x, y) };
+    match cx.constant_signed(constant) {
+        Some(constant)
+            if immediates::add_sub(constant.unsigned_abs()).is_some()
+                || (1 << 16..1 << 24).contains(&constant.unsigned_abs()) =>
+        {
             let source = cx.use_reg(plain);
             cx.add_constant(def, source, if subtract { -constant } else { constant }, bits);
         }

@@ -71,7 +71,7 @@ impl Cx<'_, '_> {
 
     /// Is the definition of an opcode that some operand takes in?
     #[inline]
-    fn is_foldable(&self, value: Value) -> bool {
+    pub(super) fn is_foldable(&self, value: Value) -> bool {
         matches!(
             self.opcode_of(value),
             Some(
