@@ -54,6 +54,7 @@ impl Layout {
     }
 
     /// The first block.
+    #[inline]
     pub fn entry_block(&self) -> Option<Block> {
         self.first.expand()
     }

@@ -278,6 +278,7 @@ impl BlockOrder {
     }
 
     /// How often a machine block runs.
+    #[inline]
     pub fn freq(&self, block: Block) -> Freq {
         self.freqs[block.index()]
     }
@@ -293,6 +294,7 @@ impl BlockOrder {
     }
 
     /// The machine block of a reachable block.
+    #[inline]
     pub fn block_of(&self, block: IrBlock) -> Option<Block> {
         self.placements[block.index()].block.expand()
     }

@@ -52,8 +52,16 @@ impl Cx<'_, '_> {
     /// Does `user` do the load of `bits` bits that defines `value`, if there is one? Then this is its memory.
     ///
     /// `user` is the only user of the value, or lowers the only one along with itself.
+    #[inline(always)]
     pub(super) fn fold_load(&mut self, value: Value, bits: u32, user: Inst) -> Result<Option<Folded>, LowerError> {
-        let Some(load) = self.sinkable_load(value, user) else { return Ok(None) };
+        match self.sinkable_load(value, user) {
+            Some(load) => self.fold_access(load, value, bits),
+            None => Ok(None),
+        }
+    }
+
+    #[inline(never)]
+    fn fold_access(&mut self, load: Inst, value: Value, bits: u32) -> Result<Option<Folded>, LowerError> {
         let InstView::Load { flags, addr, offset } = self.func.dfg.view(load) else { return Ok(None) };
         let fits = self.func.dfg.opcode(load) == Opcode::Load && self.ty(value).bits() == bits;
         if !fits || !self.is_operand(flags, bits) || !is_little(flags) {

@@ -152,9 +152,14 @@ impl Lower<'_> {
     }
 
     /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
-    #[inline]
+    #[inline(always)]
     pub fn take_constant(&self, value: &mut Value, disp: &mut i64) -> bool {
-        let Some(sum) = self.def_as(*value, Opcode::Iadd) else { return false };
+        self.opcode_of(*value) == Some(Opcode::Iadd) && self.take_constant_of_sum(value, disp)
+    }
+
+    #[inline(never)]
+    fn take_constant_of_sum(&self, value: &mut Value, disp: &mut i64) -> bool {
+        let Some(sum) = self.def(*value) else { return false };
         let [a, b] = self.args(sum);
         let (rest, constant) = match (self.constant_signed(a), self.constant_signed(b)) {
             (_, Some(constant)) => (a, constant),
@@ -170,9 +175,14 @@ impl Lower<'_> {
     }
 
     /// A shift left by 1 to `most` that has no register: what is shifted and by how much.
-    #[inline]
+    #[inline(always)]
     pub fn small_shift(&self, value: Value, most: u64) -> Option<(Value, u8)> {
-        let shift = self.def_as(value, Opcode::Ishl).filter(|_| !self.has_reg(value))?;
+        if self.opcode_of(value) == Some(Opcode::Ishl) { self.small_left_shift(value, most) } else { None }
+    }
+
+    #[inline(never)]
+    fn small_left_shift(&self, value: Value, most: u64) -> Option<(Value, u8)> {
+        let shift = self.def(value).filter(|_| !self.has_reg(value))?;
         let [x, amount] = self.args(shift);
         let amount = self.constant(amount)? & u64::from(self.ty(value).bits() - 1);
         (1..=most).contains(&amount).then_some((x, amount as u8))
@@ -198,10 +208,16 @@ impl Lower<'_> {
 
     /// The load that defines `value`, if `user` may do the load itself: it is the only use, it is in the same block, and
     /// nothing in between could change memory or trap before it. The caller that takes it calls [`Lower::mark_sunk`].
+    #[inline(always)]
     pub fn sinkable_load(&self, value: Value, user: Inst) -> Option<Inst> {
-        let opcode = self.opcode_of(value)?;
-        let plain =
-            opcode.can_load() && opcode.has_memory_flags() && !opcode.other_side_effects() && !opcode.can_store();
+        // Most values are no loads.
+        let opcode = self.opcode_of(value).filter(|opcode| opcode.can_load())?;
+        self.sinkable_access(opcode, value, user)
+    }
+
+    #[inline(never)]
+    fn sinkable_access(&self, opcode: Opcode, value: Value, user: Inst) -> Option<Inst> {
+        let plain = opcode.has_memory_flags() && !opcode.other_side_effects() && !opcode.can_store();
         if !plain || self.uses(value) != 1 || self.has_reg(value) {
             return None;
         }
@@ -301,9 +317,18 @@ impl Lower<'_> {
 
     #[inline(never)]
     fn use_source(&mut self, value: Value) -> VReg {
+        match self.opcode_of(value) {
+            Some(Opcode::Ireduce | Opcode::Uextend) => self.use_behind(value),
+            _ => self.make_parts(value, 0),
+        }
+    }
+
+    /// The same for a change of width.
+    #[inline(never)]
+    fn use_behind(&mut self, value: Value) -> VReg {
         let source = self.look_through(value);
         if source == value {
-            return self.make_parts(value, 0);
+            return self.make_first_parts(value, 0);
         }
         let vreg = self.use_reg_half(source, 0);
         self.widen(vreg, first_part(self.ty(value)).1);
@@ -317,6 +342,7 @@ impl Lower<'_> {
     }
 
     /// The register that the lowering of a value defines.
+    #[inline]
     pub fn result(&mut self, value: Value) -> VReg {
         self.use_reg_half(value, 0)
     }
