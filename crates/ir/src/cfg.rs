@@ -36,6 +36,8 @@ struct Exit {
 /// Successors and predecessors of all blocks.
 #[derive(Clone, Default, Debug)]
 pub struct ControlFlowGraph {
+    /// Those of the layout, in its order.
+    blocks: Vec<Block>,
     /// By block.
     exits: Vec<Exit>,
     succs: Vec<Block>,
@@ -54,6 +56,7 @@ impl ControlFlowGraph {
     /// Computes the graph of a function in the memory of this one.
     pub fn compute(&mut self, func: &Function) {
         let blocks = func.dfg.num_blocks();
+        self.blocks.clear();
         self.exits.clear();
         self.exits.resize(blocks, Exit::default());
         self.succs.clear();
@@ -61,6 +64,7 @@ impl ControlFlowGraph {
         // One more, so that while filling the start of `b`'s part can be one further on.
         self.pred_starts.resize(blocks + 2, 0);
         for block in func.layout.blocks() {
+            self.blocks.push(block);
             let Some(inst) = func.layout.last_inst(block) else { continue };
             let start = self.succs.len() as u32;
             for call in func.dfg.branch_destinations(inst) {
@@ -77,15 +81,15 @@ impl ControlFlowGraph {
             edges += *start;
             *start = edges;
         }
-        self.fill_preds(func);
+        self.fill_preds();
     }
 
-    fn fill_preds(&mut self, func: &Function) {
+    fn fill_preds(&mut self) {
         let nowhere = Predecessor { block: Block::new(0), inst: Inst::new(0), edge: 0 };
         self.preds.clear();
         self.preds.resize(self.succs.len(), nowhere);
         // While filling, `pred_starts[b + 1]` is where the next predecessor of `b` goes; then, the end of its part.
-        for block in func.layout.blocks() {
+        for &block in &self.blocks {
             let Exit { terminator, start, end } = self.exits[block.index()];
             let Some(inst) = terminator.expand() else { continue };
             for (edge, succ) in self.succs[start as usize..end as usize].iter().enumerate() {
@@ -94,6 +98,12 @@ impl ControlFlowGraph {
                 *next += 1;
             }
         }
+    }
+
+    /// The blocks of the layout when the graph was computed, in its order.
+    #[inline]
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
     }
 
     /// The destinations of the block's terminator, in their order.

@@ -127,7 +127,7 @@ impl Optimizer {
         if !self.simplify.keeps_accesses {
             self.repeated_loads.run(func, &analyses.cfg);
         }
-        let has_unreachable = analyses.dominators.cfg_postorder().len() < func.layout.blocks().count();
+        let has_unreachable = analyses.dominators.cfg_postorder().len() < analyses.cfg.blocks().len();
         // Removing parameters leaves the graph as it is.
         std::mem::swap(&mut self.shape.cfg, &mut analyses.cfg);
         let removed = self.shape.run_on_params(func, has_unreachable);

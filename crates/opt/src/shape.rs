@@ -12,8 +12,8 @@
 //! backwards and forwards, at most [`SWEEPS`] times, which finds all superfluous ones of nested loops; cycles of parameters
 //! in irreducible control flow stay. Linear in blocks, edges and their arguments.
 
-use kingpost_ir::cfg::ControlFlowGraph;
-use kingpost_ir::{Block, BlockCall, Function, Inst, InstView, Opcode, Value};
+use kingpost_ir::cfg::{ControlFlowGraph, Predecessor};
+use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Value};
 
 /// How often all is done. Each round but the first follows one that converted branches, and finds those around them.
 const ROUNDS: usize = 4;
@@ -41,8 +41,6 @@ pub(crate) struct Shape {
     named: Vec<bool>,
     stack: Vec<Block>,
     pub(crate) blocks: Vec<Block>,
-    /// How the predecessors of the block at hand name it.
-    calls: Vec<BlockCall>,
     /// Those but the entry that have parameters, or had some.
     pub(crate) joins: Vec<Block>,
     /// By parameter of a block: whether it stays.
@@ -86,7 +84,7 @@ impl Shape {
     pub(crate) fn run_on_params(&mut self, func: &mut Function, has_unreachable: bool) -> bool {
         let Some(entry) = func.layout.entry_block() else { return false };
         self.blocks.clear();
-        self.blocks.extend(func.layout.blocks());
+        self.blocks.extend_from_slice(self.cfg.blocks());
         let mut changed = false;
         if has_unreachable {
             self.find_named_blocks(func);
@@ -182,22 +180,16 @@ impl Shape {
 
     /// Makes the superfluous parameters of a block aliases, and returns their number.
     fn alias_constant_params(&mut self, func: &mut Function, block: Block) -> usize {
-        let mut calls = std::mem::take(&mut self.calls);
-        calls.clear();
-        calls.extend(
-            self.cfg.preds(block).iter().map(|pred| func.dfg.branch_destinations(pred.inst)[pred.edge as usize]),
-        );
         let mut found = 0;
         for number in 0..func.dfg.block_params(block).len() {
             let param = func.dfg.block_params(block)[number];
             if func.dfg.value_alias(param).is_none()
-                && let Some(value) = only_value(func, &calls, number, param)
+                && let Some(value) = only_value(func, self.cfg.preds(block), number, param)
                 && func.dfg.change_to_alias(param, value).is_ok()
             {
                 found += 1;
             }
         }
-        self.calls = calls;
         found
     }
 
@@ -265,10 +257,11 @@ impl Shape {
     }
 }
 
-/// The one value besides itself that a parameter has, if it is one. `calls` are those that name its block.
-fn only_value(func: &Function, calls: &[BlockCall], number: usize, param: Value) -> Option<Value> {
+/// The one value besides itself that a parameter has, if it is one. `preds` are the edges into its block.
+fn only_value(func: &Function, preds: &[Predecessor], number: usize, param: Value) -> Option<Value> {
     let mut only = None;
-    for &call in calls {
+    for pred in preds {
+        let call = func.dfg.branch_destinations(pred.inst)[pred.edge as usize];
         let value = func.dfg.resolve_aliases(func.dfg.block_args(call)[number].value()?);
         if value != param && *only.get_or_insert(value) != value {
             return None;
