@@ -111,12 +111,14 @@ impl Fused {
     ) -> bool {
         self.sync(lower);
         let operands = &selected.operands[..];
+        let mut has_ties = false;
         for operand in operands {
             self.meet(lower, operand.vreg());
+            has_ties |= operand.reused().is_some();
         }
         placement.regs = SmallVec::from_elem(Reg::NONE, operands.len());
         let regs = &mut placement.regs[..];
-        let taken = match self.choose(selected, regs) {
+        let taken = match self.choose(selected, has_ties, regs) {
             Some(taken) => taken,
             None if self.find_match(lower, selected, regs).is_ok() => masks(regs),
             None => {
@@ -124,9 +126,11 @@ impl Fused {
                 return false;
             }
         };
-        for (k, operand) in operands.iter().enumerate() {
-            if let Some(tied) = operand.reused() {
-                regs[k] = regs[usize::from(tied)];
+        if has_ties {
+            for (k, operand) in operands.iter().enumerate() {
+                if let Some(tied) = operand.reused() {
+                    regs[k] = regs[usize::from(tied)];
+                }
             }
         }
         let clobbered = *self.registers.clobbered(selected.clobbers);
@@ -145,10 +149,9 @@ impl Fused {
 
     /// Each operand takes the best register left, those without a choice first. Returns all of these; none if none is left for one
     /// of them.
-    fn choose(&self, selected: &Selected, regs: &mut [Reg]) -> Option<Masks> {
+    fn choose(&self, selected: &Selected, has_ties: bool, regs: &mut [Reg]) -> Option<Masks> {
         let operands = &selected.operands[..];
         let clobbered = self.registers.clobbered(selected.clobbers);
-        let has_ties = operands.iter().any(|operand| operand.reused().is_some());
         let tied = |k: usize| if has_ties { tied_def(operands, k) } else { None };
         let mut taken = Taken::default();
         // A call with handlers may define several values in one register, each on another edge.

@@ -139,10 +139,7 @@ impl Fused {
 
     /// The successor that runs most often, the first one of several.
     fn hottest(&self, lower: &Lower<'_>) -> Option<Block> {
-        match *self.edges.succs {
-            [to] => Some(to),
-            ref succs => succs.iter().rev().copied().max_by_key(|&to| lower.order().freq(to)),
-        }
+        hottest_of(lower, &self.edges.succs)
     }
 
     /// Leaves registers as they are at the head of the only successor, or the hottest one: but for values that the loop has in
@@ -168,19 +165,20 @@ impl Fused {
 
     /// Serves the instruction that ends a block.
     #[inline(never)]
-    pub(crate) fn terminator(&mut self, lower: &mut Lower<'_>, at: usize, plain: Option<PlainOperands>) {
+    pub(crate) fn terminator(&mut self, lower: &mut Lower<'_>, at: usize, plain: Option<&PlainOperands>) {
         match (&*self.edges.succs, plain) {
             ([], Some(shape)) => self.plain_terminator(lower, at, shape),
             ([], None) => self.constrained(lower, at),
             (&[to], _) if range(&lower.piece()[at]).is_empty() => {
-                self.push_inst(lower, at, &[], None);
+                self.push_bare(lower, at);
                 if self.heads.passed.is_none() {
                     self.pass(lower, to);
                 }
             }
             _ if self.heads.passed.is_some() => self.refuse("an edge with more than a jump"),
-            _ if self.edges.pairs.is_empty() => self.fork(lower, at, plain),
-            _ => self.refuse("a branch that passes arguments"),
+            _ if !self.edges.pairs.is_empty() => self.refuse("a branch that passes arguments"),
+            (_, Some(shape)) => self.fork(lower, at, shape),
+            (_, None) => self.fork_constrained(lower, at),
         }
     }
 
@@ -286,44 +284,56 @@ impl Fused {
         reg
     }
 
-    /// Several edges: moves stand at the heads of the successors.
-    fn fork(&mut self, lower: &mut Lower<'_>, at: usize, plain: Option<PlainOperands>) {
-        let mut placed = None;
-        if plain.is_some() {
-            for operand in &lower.operands()[range(&lower.piece()[at])] {
-                self.meet(lower, operand.vreg());
-            }
-        } else {
-            let selected = Selected::new(lower, &lower.piece()[at]);
-            let mut placement = Placement::default();
-            if !self.find_registers(lower, &selected, &mut placement) {
-                return;
-            }
-            self.begin_exits(&selected, &placement);
-            placed = Some((selected, placement));
+    /// Several edges, whose moves stand at the heads of the successors, behind a branch of operands in any registers.
+    fn fork(&mut self, lower: &mut Lower<'_>, at: usize, shape: &PlainOperands) {
+        let operands = range(&lower.piece()[at]);
+        // Most branches read the flags alone.
+        if operands.is_empty() {
+            self.adopt_heads(lower, &Touched::default(), [0; 2]);
+            self.enter_successors(lower);
+            return self.push_bare(lower, at);
         }
-        let touched = placed.as_ref().map_or(Touched::default(), |(_, placement)| placement.touched);
-        let room = if plain.is_some() { self.missing(lower, at).1 } else { [0; 2] };
-        let hottest = self.hottest(lower);
-        let (succs, entries) = (std::mem::take(&mut self.edges.succs), std::mem::take(&mut self.heads.entries));
-        let others = succs.iter().copied().filter(|&to| Some(to) != hottest);
-        hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, &entries, &touched, room));
-        match placed {
-            None => self.leave_room(lower, at),
-            Some(_) => self.give_way(&touched),
+        for operand in &lower.operands()[operands] {
+            self.meet(lower, operand.vreg());
         }
-        for &to in &succs {
-            self.enter(lower, to, &entries);
+        let (_, room) = self.missing(lower, at);
+        self.adopt_heads(lower, &Touched::default(), room);
+        self.leave_room(lower, at);
+        self.enter_successors(lower);
+        self.plain_terminator(lower, at, shape);
+    }
+
+    /// The same behind any other branch.
+    fn fork_constrained(&mut self, lower: &mut Lower<'_>, at: usize) {
+        let selected = Selected::new(lower, &lower.piece()[at]);
+        let mut placement = Placement::default();
+        if !self.find_registers(lower, &selected, &mut placement) {
+            return;
         }
+        self.begin_exits(&selected, &placement);
+        self.adopt_heads(lower, &placement.touched, [0; 2]);
+        self.give_way(&placement.touched);
+        self.enter_successors(lower);
         for vreg in self.heads.exits.drain(..) {
             self.state.value_mut(vreg).entry_reg = Reg::NONE;
         }
+        self.place(lower, &selected, &placement);
+    }
+
+    /// Has in registers what the successors expect there, the hottest one first.
+    fn adopt_heads(&mut self, lower: &mut Lower<'_>, touched: &Touched, room: [u32; 2]) {
+        let (succs, entries) = (std::mem::take(&mut self.edges.succs), std::mem::take(&mut self.heads.entries));
+        let hottest = hottest_of(lower, &succs);
+        let others = succs.iter().copied().filter(|&to| Some(to) != hottest);
+        hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, &entries, touched, room));
         (self.edges.succs, self.heads.entries) = (succs, entries);
-        match (plain, placed) {
-            (Some(shape), _) => self.plain_terminator(lower, at, shape),
-            (None, Some((selected, placement))) => self.place(lower, &selected, &placement),
-            (None, None) => {}
-        }
+    }
+
+    /// Adds the moves at the heads of the successors.
+    fn enter_successors(&mut self, lower: &mut Lower<'_>) {
+        let (succs, entries) = (std::mem::take(&mut self.edges.succs), std::mem::take(&mut self.heads.entries));
+        succs.iter().for_each(|&to| self.enter(lower, to, &entries));
+        (self.edges.succs, self.heads.entries) = (succs, entries);
     }
 
     /// What a call with handlers defines is in its register at the end of the block, and nowhere else.
@@ -467,6 +477,16 @@ impl Fused {
         }
         self.sequence.clear();
         self.steps.blocks[to.index()].heads = (start, self.steps.heads.len() as u32);
+    }
+}
+
+/// The block of these that runs most often, the first one of several.
+fn hottest_of(lower: &Lower<'_>, blocks: &[Block]) -> Option<Block> {
+    let freq = |block| lower.order().freq(block);
+    match *blocks {
+        [to] => Some(to),
+        [first, second] => Some(if freq(second) > freq(first) { second } else { first }),
+        _ => blocks.iter().rev().copied().max_by_key(|&to| freq(to)),
     }
 }
 

@@ -8,7 +8,7 @@
 //! Uses keep the registers that they have below; the def leaves its own; then the uses met first take registers, that of the def
 //! among them. Where none is free a value from further up is filled behind the instruction.
 
-use crate::walk::{Fused, is_copy, range};
+use crate::walk::{FewRegs, Fused, is_copy, range};
 use kingpost_mach::{Lower, PlainOperands};
 use kingpost_regalloc::{EditKind, InstFlags, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg};
@@ -18,15 +18,15 @@ const TOO_MANY: &str = "an instruction that needs more registers than there are"
 impl Fused {
     /// Serves a plain instruction that ends a block, and for which registers enough are free.
     #[inline(never)]
-    pub(crate) fn plain_terminator(&mut self, lower: &mut Lower<'_>, at: usize, shape: PlainOperands) {
+    pub(crate) fn plain_terminator(&mut self, lower: &mut Lower<'_>, at: usize, shape: &PlainOperands) {
         self.plain(lower, at, shape, false);
     }
 
     /// Serves a plain instruction. Without `can_evict` there are registers enough.
     #[inline(always)]
-    pub(crate) fn plain(&mut self, lower: &mut Lower<'_>, at: usize, shape: PlainOperands, can_evict: bool) {
+    pub(crate) fn plain(&mut self, lower: &mut Lower<'_>, at: usize, shape: &PlainOperands, can_evict: bool) {
         // The last one is that which the tied use is copied from.
-        let mut regs = [Reg::NONE; PlainOperands::MOST + 1];
+        let mut regs: FewRegs = [Reg::NONE; PlainOperands::MOST + 1];
         let mut vregs = [VReg::from_u32(0); PlainOperands::MOST];
         let mut missing = 0u32;
         let record = &lower.piece()[at];
@@ -95,11 +95,10 @@ impl Fused {
             self.put(reg, vregs[k]);
             regs[k] = reg;
         }
-        let regs = &regs[..count];
         if flags.has(InstFlags::MOVE) && regs[0] == regs[1] && is_copy(lower, &lower.operands()[first..first + count]) {
-            self.drop_inst(lower, at, regs);
+            self.drop_inst(lower, at, &regs[..count]);
         } else {
-            self.push_inst(lower, at, regs, slot);
+            self.push_plain(lower, at, &regs, count, slot);
         }
         if let Some((from, to, width)) = copy {
             self.push_edit(EditKind::Move { from, to, width });

@@ -20,6 +20,9 @@ use smallvec::SmallVec;
 /// Bytes of a general-purpose register. What lowering knows of widths grows as the walk goes on, so all of it is kept.
 pub(crate) const WORD: u8 = 8;
 
+/// Registers of the operands of a plain instruction, and one more.
+pub(crate) type FewRegs = [Reg; PlainOperands::MOST + 1];
+
 /// Locations of an instruction's operands.
 pub(crate) type Locs = SmallVec<[Loc; 16]>;
 
@@ -167,8 +170,8 @@ impl Flags {
     #[inline]
     fn before(self, effect: FlagsEffect) -> Flags {
         // No branches: what comes next is hard to predict.
-        let passed = if effect.reads() { Flags::READ } else { Flags(self.0.saturating_sub(1)) };
-        if effect.writes() && !effect.reads() { Flags::WRITTEN } else { passed }
+        let (kept, set) = BEFORE[effect as usize];
+        Flags(self.0.saturating_sub(1) & kept | set)
     }
 
     /// Does nothing read them, and is that seen within as many instructions as are looked at?
@@ -176,6 +179,15 @@ impl Flags {
         self.0 != 0
     }
 }
+
+/// By effect: which bits stay of one instruction more, and which are set.
+const BEFORE: [(u8, u8); 5] = {
+    let mut before = [(0, Flags::READ.0); 5];
+    before[FlagsEffect::None as usize] = (u8::MAX, 0);
+    before[FlagsEffect::Def as usize] = (0, Flags::WRITTEN.0);
+    before[FlagsEffect::Clobber as usize] = (0, Flags::WRITTEN.0);
+    before
+};
 
 /// An instruction with its operands.
 pub(crate) struct Selected {
@@ -223,10 +235,10 @@ pub(crate) fn is_copy(lower: &Lower<'_>, operands: &[Operand]) -> bool {
 
 /// What is known of an instruction whose operands may be in any registers: no clobbers, none beyond its row's and its address's.
 #[inline]
-fn plain_operands(lower: &Lower<'_>, record: &Record) -> Option<PlainOperands> {
+fn plain_operands(lower: &Lower<'_>, record: &Record) -> Option<&'static PlainOperands> {
     let row = &lower.rows()[usize::from(record.inst.row.0)];
     let has_more = range(record).len() != row.operands.len() + record.inst.mode.regs();
-    row.plain.filter(|_| record.clobbers == ClobberId::NONE && !has_more)
+    row.plain.as_ref().filter(|_| record.clobbers == ClobberId::NONE && !has_more)
 }
 
 impl Fused {
@@ -289,12 +301,39 @@ impl Fused {
         }
     }
 
-    /// Adds an instruction whose operands are in these registers, but for one in memory, before everything added so far.
+    /// Adds an instruction whose operands are in the first of these registers, but for one in memory, before everything added so far.
     #[inline(always)]
-    pub(crate) fn push_inst(&mut self, lower: &Lower<'_>, at: usize, regs: &[Reg], slot: Option<Slot>) {
+    pub(crate) fn push_plain(
+        &mut self,
+        lower: &Lower<'_>,
+        at: usize,
+        regs: &FewRegs,
+        count: usize,
+        slot: Option<Slot>,
+    ) {
         if self.log.is_some() {
-            self.log_regs(lower, at, regs, slot, false);
+            self.log_regs(lower, at, &regs[..count], slot, false);
         }
+        let placed = match slot {
+            None => Regs::of_first(regs.map(|reg| self.registers.preg(reg)), count),
+            Some(_) => {
+                let in_registers = regs[..count].iter().filter(|reg| !reg.is_none());
+                Regs::of_few(in_registers.map(|&reg| self.registers.preg(reg)))
+            }
+        };
+        self.push_inst(lower, at, placed, slot);
+    }
+
+    /// Adds a branch without operands.
+    pub(crate) fn push_bare(&mut self, lower: &Lower<'_>, at: usize) {
+        if self.log.is_some() {
+            self.log_regs(lower, at, &[], None, false);
+        }
+        self.push_inst(lower, at, Regs::default(), None);
+    }
+
+    #[inline(always)]
+    fn push_inst(&mut self, lower: &Lower<'_>, at: usize, regs: Regs, slot: Option<Slot>) {
         let inst = lower.piece()[at].inst;
         let row = &lower.rows()[usize::from(inst.row.0)];
         let mut placed = PlacedInst::new(inst, row.kind, self.flags.are_dead());
@@ -302,8 +341,7 @@ impl Fused {
         if let (Some(slot), Some(twin)) = (slot, row.twin) {
             placed.read_slot(slot, twin);
         }
-        let in_registers = regs.iter().filter(|reg| !reg.is_none());
-        placed.regs = Regs::of_few(in_registers.map(|&reg| self.registers.preg(reg)));
+        placed.regs = regs;
         self.push(Step::Inst(placed));
     }
 

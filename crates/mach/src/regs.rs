@@ -33,6 +33,14 @@ impl Regs {
         Regs::counted(word, at / 8)
     }
 
+    /// The first `len` of these, less than all.
+    #[inline]
+    pub fn of_first(regs: [PReg; Regs::MAX], len: usize) -> Regs {
+        // No loop: how many there are is hard to predict.
+        let word = regs.iter().rev().fold(0, |word, reg| word << 8 | reg.index() as u64);
+        Regs::counted(word & ((1 << (8 * len)) - 1), len)
+    }
+
     /// The registers that these places are, no more than seven.
     #[inline]
     pub(crate) fn of_locs(locs: &[Loc]) -> Regs {
@@ -98,6 +106,9 @@ mod tests {
         let regs = [3, 60, 0, 63, 7, 15, 31].map(|n| if n % 3 == 0 { PReg::float(n) } else { PReg::int(n) });
         for len in 0..=regs.len() {
             let packed = Regs::of(&regs[..len]);
+            if len < regs.len() {
+                assert_eq!(Regs::of_first(regs, len), packed);
+            }
             assert_eq!(packed.to_array()[..packed.len()], regs[..len]);
             (0..len).for_each(|k| assert_eq!((packed.get(k), packed.from_end(k)), (regs[k], regs[len - 1 - k])));
             let locs: Vec<Loc> = regs[..len].iter().map(|&reg| Loc::reg(reg)).collect();
