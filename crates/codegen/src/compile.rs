@@ -34,7 +34,7 @@ impl Compiler {
     /// As [`Compiler::compile`].
     pub fn compile_code(&self, cx: &mut Context, text: Parsed, module: &mut ModuleBuffer) -> Result<(), CompileError> {
         let name = FuncName::Named(text.code.problem.name.clone());
-        cx.stages.code = text.code;
+        cx.stages.get_mut().code = text.code;
         self.guarded(cx, &name.to_string(), module, |cx, module, stages| {
             stages.current = Stage::Lower;
             pipeline::compile_code(self, cx, &name, text.allocation, false, module, stages)
@@ -50,7 +50,7 @@ impl Compiler {
         body: impl FnOnce(&mut StageMemory, &mut ModuleBuffer, &mut Stages<'_>) -> Result<(), CompileError>,
     ) -> Result<(), CompileError> {
         let mut stages = Stages::new(self.options(), self.settings().verify_each, name, &mut cx.stats);
-        let caught = catch_unwind(AssertUnwindSafe(|| body(&mut cx.stages, module, &mut stages)));
+        let caught = catch_unwind(AssertUnwindSafe(|| body(cx.stages.get_mut(), module, &mut stages)));
         let stage = stages.current;
         let result = caught.unwrap_or_else(|panic| {
             cx.stages = self.stage_memory();

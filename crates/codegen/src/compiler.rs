@@ -32,8 +32,25 @@ pub struct Compiler {
 
 /// Memory of one compiling thread, used for function after function.
 pub struct Context {
-    pub(crate) stages: StageMemory,
+    pub(crate) stages: Box<dyn Memory>,
     pub(crate) stats: Stats,
+}
+
+/// [`StageMemory`] as a trait object: the code that frees it is compiled once, and not again in every crate that owns a
+/// [`Compiler`] or a [`Context`].
+pub(crate) trait Memory: Send {
+    fn get(&self) -> &StageMemory;
+    fn get_mut(&mut self) -> &mut StageMemory;
+}
+
+impl Memory for StageMemory {
+    fn get(&self) -> &StageMemory {
+        self
+    }
+
+    fn get_mut(&mut self) -> &mut StageMemory {
+        self
+    }
 }
 
 /// Memory of the stages.
@@ -165,9 +182,9 @@ impl Compiler {
         Context { stages: self.stage_memory(), stats: Stats::default() }
     }
 
-    pub(crate) fn stage_memory(&self) -> StageMemory {
+    pub(crate) fn stage_memory(&self) -> Box<dyn Memory> {
         let guard = self.options.guard();
-        StageMemory {
+        Box::new(StageMemory {
             verifier: Verifier::default(),
             analyses: Analyses::default(),
             optimizer: Optimizer::limited(self.options.rules)
@@ -181,7 +198,7 @@ impl Compiler {
             allocator: self.new_allocator(),
             allocation: Allocation::default(),
             checker: Checker::new(),
-        }
+        })
     }
 
     /// A context that another batch is done with, or a new one.
@@ -193,7 +210,7 @@ impl Compiler {
     /// Takes back a context, with its counters, for the next batch.
     pub(crate) fn give_back(&self, mut cx: Context) -> Stats {
         let mut stats = std::mem::take(&mut cx.stats);
-        stats.tiles = cx.stages.lowering.take_tile_counts();
+        stats.tiles = cx.stages.get_mut().lowering.take_tile_counts();
         self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(cx);
         stats
     }
@@ -207,21 +224,21 @@ impl Context {
 
     /// The machine code of the function compiled last, before allocation.
     pub fn code(&self) -> &Code {
-        &self.stages.code
+        &self.stages.get().code
     }
 
     /// What lowering recorded of the function compiled last: the blocks and values that its machine code is about.
     pub fn lowering(&self) -> &Lowering {
-        &self.stages.lowering
+        &self.stages.get().lowering
     }
 
     /// The allocation of the function compiled last.
     pub fn allocation(&self) -> &Allocation {
-        &self.stages.allocation
+        &self.stages.get().allocation
     }
 
     /// The emitted instructions of the function compiled last, if [`Options::list`] is set.
     pub fn listing(&self) -> &Listing {
-        self.stages.emitter.listing()
+        self.stages.get().emitter.listing()
     }
 }
