@@ -19,17 +19,17 @@ impl Lower<'_> {
     /// The operands of an instruction.
     #[inline]
     pub fn args<const N: usize>(&self, inst: Inst) -> [Value; N] {
-        let args = self.func.dfg.inst_args(inst);
-        std::array::from_fn(|k| args[k])
+        let args = self.func.dfg.inst_args(inst).first_chunk();
+        *args.expect("an opcode has its arguments")
     }
 
     /// The registers of the first result and of all arguments, `N` in all.
     pub fn registers<const N: usize>(&mut self, inst: Inst) -> [VReg; N] {
-        let args = self.func.dfg.inst_args(inst);
-        std::array::from_fn(|k| match k.checked_sub(1) {
-            None => self.result(self.first_result(inst)),
-            Some(k) => self.use_reg(args[k]),
-        })
+        let mut regs = [self.result(self.first_result(inst)); N];
+        for (reg, &arg) in regs.iter_mut().skip(1).zip(self.func.dfg.inst_args(inst)) {
+            *reg = self.use_reg(arg);
+        }
+        regs
     }
 
     /// The first result of an instruction.
