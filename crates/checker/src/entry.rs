@@ -9,6 +9,7 @@
 
 use crate::state::{Cell, Class, Epoch, State, UNKNOWN_CELL, Version};
 use crate::value_numbering::ValueNumbering;
+use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{Edge, Problem};
 
 /// What is known on entry to a root, but for the registers.
@@ -101,7 +102,7 @@ impl Entry {
                 passed.push((from, to));
             }
         }
-        passed.sort_unstable();
+        sort(passed);
         for group in passed.chunk_by(|a, b| a.0 == b.0) {
             let from = group[0].0;
             let holds = |names: &ValueNumbering, there: &Cell, epoch| {
@@ -114,7 +115,7 @@ impl Entry {
                 }
             }
             let mut slots: Vec<u32> = state.slots_of(from).collect();
-            slots.sort_unstable();
+            sort(&mut slots);
             slots.dedup();
             for slot in slots {
                 if holds(names, &state.slots.get(state.now.slots, slot as usize), state.now.epoch) {
@@ -148,7 +149,7 @@ impl Entry {
         if ours != theirs {
             slots.extend(self.refs.iter().flatten());
         }
-        slots.sort_unstable();
+        sort(slots);
         slots.dedup();
         for &slot in &*slots {
             let mut cell = state.slots.get(self.version.slots, slot as usize);

@@ -10,6 +10,7 @@ use crate::structural_rules::Input;
 use crate::value_numbering::ValueNumbering;
 use crate::walk::with_content;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::sort::{sort, sort_by_key};
 use kingpost_regalloc::{Allocation, Block, Inst, LabelUse, Problem, VReg};
 
 #[derive(Default)]
@@ -40,7 +41,7 @@ impl Labels {
             return false;
         }
         self.requests.extend_from_slice(&problem.labels);
-        self.requests.sort_by_key(|request| (request.label, request.from));
+        sort_by_key(&mut self.requests, |request| (request.label, request.from, request.to, request.vreg));
         self.reach.clear();
         for (i, request) in self.requests.iter().enumerate() {
             let before = i.checked_sub(1).filter(|&j| self.requests[j].label == request.label).map(|j| self.reach[j]);
@@ -52,7 +53,7 @@ impl Labels {
             let blocks = (first.index()..=last.index()).map(Block::new);
             touching.extend(blocks.map(|block| (block, n as u32)));
         }
-        touching.sort_unstable();
+        sort(&mut touching);
         self.ranges.extend(touching.iter().map(|&(_, n)| n));
         let ends = problem.blocks().map(|block| touching.partition_point(|&(b, _)| b <= block) as u32);
         self.ends.extend(ends);
@@ -80,8 +81,8 @@ impl Labels {
                 self.events.extend([(request.from, n), (request.to, n)]);
             }
         }
-        self.events.sort_unstable();
-        self.by_loc.sort_unstable();
+        sort(&mut self.events);
+        sort(&mut self.by_loc);
     }
 
     /// Rules 23 and 24 before `inst`, whose edits have run.
@@ -107,7 +108,7 @@ impl Labels {
             self.due.push(n);
             self.past += 1;
         }
-        self.due.sort_unstable();
+        sort(&mut self.due);
         self.due.dedup();
         for &n in &self.due {
             self.claim(input, names, inst, n, state, report);

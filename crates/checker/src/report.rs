@@ -1,6 +1,7 @@
 //! The list of errors, of bounded length.
 
 use crate::error::CheckError;
+use kingpost_regalloc::sort::sort_by_key;
 
 /// More errors than this say nothing more.
 pub(crate) const MAX_ERRORS: usize = 64;
@@ -27,7 +28,7 @@ impl Report {
 
     /// The errors in the order of the code.
     pub(crate) fn finish(mut self) -> Result<(), Vec<CheckError>> {
-        self.errors.sort_by_key(|error| (error.entity.inst(), error.entity, error.rule));
+        sort_by_key(&mut self.errors, |error| (error.entity.inst(), error.entity, error.rule));
         if self.errors.is_empty() { Ok(()) } else { Err(self.errors) }
     }
 }

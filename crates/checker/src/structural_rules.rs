@@ -3,6 +3,7 @@
 use crate::error::{CheckError, Entity, Rule};
 use crate::report::Report;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{
     Allocation, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, PReg, PRegSet, Problem, RegClass, Slot,
 };
@@ -265,7 +266,7 @@ fn overlapping_ranges(input: Input, report: &mut Report) {
     for range in &input.answer.labels {
         steps.extend([(range.label, range.from, -1), (range.label, range.to, 1)]);
     }
-    steps.sort_unstable();
+    sort(&mut steps);
     let mut left = 0;
     for point in steps.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
         left += point.iter().map(|step| step.2).sum::<i32>();

@@ -5,6 +5,7 @@ use crate::error::CompileError;
 use crate::stages::Stats;
 use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
+use kingpost_regalloc::sort::sort_by_key;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -74,7 +75,7 @@ fn merge(count: usize, mut shares: Vec<Share>) -> Batch {
         batch.stats += &share.stats;
         batch.errors.append(&mut share.errors);
     }
-    batch.errors.sort_by_key(|&(index, _)| index);
+    sort_by_key(&mut batch.errors, |&(index, _)| index);
     if let [share] = &mut shares[..] {
         batch.module = std::mem::take(&mut share.module);
         return batch;

@@ -16,6 +16,7 @@ use crate::lower::LowerError;
 use crate::row::RowKind;
 use crate::value_sites::ValueSites;
 use cranelift_entity::{EntityRef, PrimaryMap};
+use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{Allocation, Block, Edit, Inst, Loc, PRegSet, Slot, SlotData};
 
 /// Settings of emission.
@@ -182,7 +183,7 @@ impl Emitter {
         }
         self.pads.extend_from_slice(&code.tables.targets);
         self.pads.extend(code.handlers.iter().map(|handler| handler.block.as_u32()));
-        self.pads.sort_unstable();
+        sort(&mut self.pads);
         self.pads.dedup();
     }
 

@@ -15,6 +15,7 @@
 //! Cost: sorting what is written, then a search for each range.
 
 use crate::code::Code;
+use kingpost_regalloc::sort::{sort, sort_by_key};
 use kingpost_regalloc::{Allocation, Block, ClobberId, Edit, EditKind, Inst, LabelRange, LabelUse, Loc, Problem};
 use std::ops::Range;
 
@@ -80,7 +81,7 @@ impl ValueSites {
 
     /// Everything is noted.
     pub(crate) fn finish(&mut self) {
-        self.writes.sort_unstable();
+        sort(&mut self.writes);
     }
 
     /// Where values are, label by label: the label, the place, and the bytes.
@@ -104,7 +105,7 @@ impl ValueSites {
             places.push((range.label, range.loc, first..end));
         }
         places.extend(problem.labels.iter().filter_map(|request| self.defined(problem, allocation, &ranges, request)));
-        places.sort_unstable_by_key(|(label, _, bytes)| (*label, bytes.start));
+        sort_by_key(&mut places, |(label, _, bytes)| (*label, bytes.start));
         // Arguments are in their registers from the function's first byte on: no prologue writes to them.
         let body = self.spans.first().map_or(0, |span| span.edits);
         for (_, _, bytes) in places.iter_mut().filter(|(_, loc, bytes)| loc.as_reg().is_some() && bytes.start == body) {

@@ -20,9 +20,9 @@ use crate::bundles::Bundle;
 use crate::liveness::Need;
 use crate::search::Search;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc_common::order::{BlockIndex, LoopId, OrderedBlock};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
-use kingpost_regalloc_common::sort::sort_by_key;
 use std::ops::Range;
 
 /// Loops around a call that are taken to memory as a whole.

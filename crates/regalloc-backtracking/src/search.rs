@@ -20,11 +20,11 @@ use crate::region_split::RegionSplit;
 use crate::reservations::{Reservations, each_point, reserved_points};
 use crate::spill_weights::{Requirements, SpillCost};
 use crate::split::Window;
+use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{AllocError, Diagnostics, Freq, MachineEnv, PReg, Problem, RegClass, Stats};
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::PointRange;
 use kingpost_regalloc_common::preference::{Reg, regs};
-use kingpost_regalloc_common::sort::sort_by_key;
 
 /// More interfering bundles than this are not evicted.
 const MAX_EVICTED: usize = 16;

@@ -15,8 +15,8 @@ use crate::bundles::Bundles;
 use crate::liveness::{Liveness, Need};
 use crate::value_locations::ValueLocations;
 use kingpost_regalloc::Problem;
+use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc_common::point::PointRange;
-use kingpost_regalloc_common::sort::sort_by_key;
 use std::fmt::Display;
 
 pub(crate) fn liveness(problem: &Problem, live: &Liveness) -> Result<(), String> {

@@ -13,7 +13,6 @@
 //! | `point.rs` | program points: a position in the linear order and one of its four phases |
 //! | `preference.rs` | registers numbered in order of preference, and sets of them |
 //! | `slot_packing.rs` | spill slots for lifetimes |
-//! | `sort.rs` | sorting of short lists |
 //!
 //! ```
 //! use kingpost_regalloc::text::parse;
@@ -44,7 +43,6 @@ pub mod order;
 pub mod point;
 pub mod preference;
 pub mod slot_packing;
-pub mod sort;
 
 /// Instructions of a problem beyond which an allocator frees its memory once it has answered: what comes after allocation needs it
 /// more than the next problem.

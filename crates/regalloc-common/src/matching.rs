@@ -14,7 +14,7 @@
 //! Cost: requests times registers; the search at most 400,000 comparisons of requests. No memory is allocated once the
 //! lists have grown.
 
-use crate::sort::sort_by_key;
+use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{
     AllocError, Constraint, Edge, Inst, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass, VReg,
 };

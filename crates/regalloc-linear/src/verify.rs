@@ -15,10 +15,10 @@ use crate::linear_scan::ScanResult;
 use crate::resolve::{Input, Resolved};
 use crate::values::Values;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::sort::{sort, sort_by_key};
 use kingpost_regalloc::{Edge, VReg};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::preference::Reg;
-use kingpost_regalloc_common::sort::{sort, sort_by_key};
 
 pub(crate) fn liveness(input: &Input<'_>, values: &Values) -> Result<(), String> {
     let in_order = input.problem.vregs.keys().filter(|&vreg| values.def(vreg) != ProgPoint::OPEN);

@@ -13,10 +13,10 @@
 
 use crate::allocator::Walk;
 use crate::constrained::Touched;
+use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{AllocError, Block, Edge, Inst, Loc, Operand, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LoopId};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
-use kingpost_regalloc_common::sort::sort_by_key;
 use std::ops::Range;
 
 /// Registers of each class that the head of a loop leaves free.

@@ -5,9 +5,9 @@
 //! nothing. A label counts as a use, since the collector does not trace what no map names.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
+use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{AllocError, Allocation, Inst, InstFlags, LabelUse, Problem, Slot, StackMapEntry, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
-use kingpost_regalloc_common::sort::sort_by_key;
 
 /// A value is live from behind this instruction of the block, or from its head.
 type Def = (BlockIndex, Option<Inst>);

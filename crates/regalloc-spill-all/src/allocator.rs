@@ -4,6 +4,7 @@ use crate::assign::{Assigned, Assigner};
 use crate::stack_maps::StackMaps;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{
     AllocError, Allocation, Allocator, Block, Edit, EditKind, Inst, InstFlags, LabelRange, Loc, MachineEnv, NoRegister,
     PRegSet, ParallelMoves, Problem, Slot, VReg,
@@ -216,6 +217,6 @@ impl SpillAll {
             let loc = Loc::slot(self.slot(problem, label.vreg, out));
             out.labels.push(LabelRange { label: label.label, loc, from: label.from, to: label.to });
         }
-        out.labels.sort_by_key(|range| (range.label, range.from));
+        sort_by_key(&mut out.labels, |range| (range.label, range.from));
     }
 }

@@ -5,6 +5,7 @@
 //! references cost nothing. A label counts as a use, since the collector does not trace what no map names.
 
 use cranelift_entity::SecondaryMap;
+use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{AllocError, Block, Inst, InstFlags, Problem, Slot, StackMapEntry, VReg};
 
 /// Steps before giving up: for any function, and for each of its instructions.
@@ -43,7 +44,7 @@ impl StackMaps {
         }
         self.find_defs_and_uses(problem);
         self.live_out.clear();
-        self.uses.sort_unstable();
+        sort(&mut self.uses);
         let limit = STEPS.0 + STEPS.1 * problem.num_insts() as u64;
         for i in 0..self.uses.len() {
             let (vreg, block, before) = self.uses[i];
@@ -57,7 +58,7 @@ impl StackMaps {
                 return Err(AllocError::StepBudget { steps: self.steps });
             }
         }
-        maps.sort_unstable();
+        sort(maps);
         maps.dedup();
         Ok(self.steps)
     }

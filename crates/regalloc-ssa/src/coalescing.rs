@@ -16,12 +16,12 @@ use crate::constraints::Constraints;
 use crate::liveness::{Liveness, scaled};
 use crate::spill_plan::check;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::sort::{sort, sort_by_key};
 use kingpost_regalloc::{Problem, VReg};
 use kingpost_regalloc_common::affinity::Affinities;
 use kingpost_regalloc_common::congruence::Congruence;
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
-use kingpost_regalloc_common::sort::{sort, sort_by_key};
 use std::fmt::{self, Write};
 
 /// Steps of all merges, per pair that is tried.

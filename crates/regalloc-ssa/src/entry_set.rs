@@ -10,10 +10,10 @@ use crate::spill_instruction::At;
 use crate::spill_plan::Span;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::sort::sort_by;
 use kingpost_regalloc::{Block, Edge, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::release;
-use kingpost_regalloc_common::sort::sort_by;
 
 /// Memory for one head after another.
 #[derive(Default)]

@@ -10,11 +10,11 @@ use crate::demands::{Around, Demands, Matching, Request, Site, carries};
 use crate::fast_path::drop_void_move;
 use crate::spill_plan::Transfer;
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{
     AllocError, Allocation, Constraint, Inst, InstFlags, Loc, PReg, PRegSet, Pos, Problem, Step, VReg,
 };
 use kingpost_regalloc_common::matching::Points;
-use kingpost_regalloc_common::sort::sort;
 
 /// Memory for one instruction after another.
 #[derive(Default)]

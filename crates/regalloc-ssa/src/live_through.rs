@@ -4,7 +4,7 @@ use crate::coloring::Coloring;
 use crate::instruction::{At, Read, Scratch, Taken};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::PRegSet;
-use kingpost_regalloc_common::sort::sort;
+use kingpost_regalloc::sort::sort;
 
 impl Coloring {
     /// Keeps values where they are if no operand and no clobber is in the way, and finds free registers for the others.

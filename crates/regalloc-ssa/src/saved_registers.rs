@@ -13,9 +13,9 @@ use crate::register_set::{Counts, NOT_COUNTED};
 use crate::spill_instruction::At;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{Freq, MachineEnv, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
-use kingpost_regalloc_common::sort::sort_by_key;
 use std::cmp::Reverse;
 
 /// So many registers are used whatever it costs to save them, as instructions need some.

@@ -8,11 +8,11 @@ use crate::register_set::Counts;
 use crate::spill_plan::Transfer;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
+use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{
     AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PReg, PRegSet, Pos, Problem, RegClass, Shape, Step,
     VReg,
 };
-use kingpost_regalloc_common::sort::sort;
 
 /// The instruction at hand: its number, its position in the block, the frequency of the block.
 #[derive(Clone, Copy)]

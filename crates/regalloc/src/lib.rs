@@ -16,6 +16,7 @@
 //! | `dominators.rs` | the dominator tree of the verifier |
 //! | `cost.rs` | one price for every allocator's answer |
 //! | `parallel_moves.rs` | parallel copies made sequential |
+//! | `sort.rs` | sorting in little code |
 //! | `text/` | the `.ra` text form, printer and parser |
 //!
 //! ```
@@ -46,6 +47,7 @@ pub mod operand;
 pub mod parallel_moves;
 pub mod problem;
 pub mod reg;
+pub mod sort;
 pub mod text;
 pub mod verify;
 

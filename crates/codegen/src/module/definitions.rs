@@ -13,6 +13,7 @@ use kingpost_mach::{
     Buffer, DataObject, DataPointer, FrameInfo, FunctionHead, FunctionView, JumpTables, ModuleBuffer, RelocKind,
     SymbolName,
 };
+use kingpost_regalloc::sort::sort_by_key;
 use std::fmt;
 use std::sync::Arc;
 
@@ -172,7 +173,7 @@ impl Definitions {
                 errors.push((index, error));
             }
         }
-        errors.sort_by_key(|&(index, _)| index);
+        sort_by_key(&mut errors, |&(index, _)| index);
         errors
     }
 
@@ -278,7 +279,7 @@ impl Definitions {
     /// The pointers of a data object, in order and with what they name resolved.
     fn check_pointers(&self, name: &SymbolName, data: &DataDescription) -> Result<Vec<DataPointer>, ModuleError> {
         let mut pointers = data.pointers.clone();
-        pointers.sort_by_key(|pointer| pointer.offset);
+        sort_by_key(&mut pointers, |pointer| pointer.offset);
         let mut free = 0;
         for pointer in &mut pointers {
             let offset = pointer.offset;

@@ -15,6 +15,7 @@
 use super::tables::ENTRY_BYTES;
 use super::{BranchForms, Buffer, JumpTables, Label, Reach, Reference, Target, UNBOUND};
 use crate::compiled::{BlockEdge, FunctionHead, HandlerSite, ModuleBuffer, SymbolName};
+use kingpost_regalloc::sort::sort;
 
 /// Rounds of growth before each shortest encoding is given up, and again before each second one.
 const MAX_ROUNDS: usize = 12;
@@ -176,7 +177,7 @@ impl Buffer {
         move_table(references, self.handlers.iter_mut().map(|h| &mut h.return_offset));
         // Values are not in the order of their offsets.
         let mut ends: Vec<&mut u32> = self.values.iter_mut().flat_map(|v| [&mut v.from, &mut v.to]).collect();
-        ends.sort_unstable();
+        sort(&mut ends);
         move_table(references, ends.into_iter());
         move_table(references, self.unwind.iter_mut().map(|u| &mut u.offset));
         move_table(references, self.block_starts.iter_mut());

@@ -13,6 +13,7 @@ use crate::compiled::ValueConstant;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::types::{F32, F64, I8, I16, I32, I64};
 use kingpost_ir::{InstView, Type, Value};
+use kingpost_regalloc::sort::{sort, sort_by_key};
 use kingpost_regalloc::{Block, Inst, LabelUse, Problem, VReg};
 
 /// Types that debuggers know and that one register holds.
@@ -43,8 +44,8 @@ impl Lower<'_> {
                 self.code.value_types.push((label, ty));
             }
         }
-        self.code.value_types.sort_unstable_by_key(|&(label, _)| label);
-        self.code.constants.sort_unstable_by_key(|constant| constant.value);
+        sort_by_key(&mut self.code.value_types, |&(label, _)| label);
+        sort_by_key(&mut self.code.constants, |constant| constant.value);
     }
 
     fn constant_of_any_type(&self, value: Value) -> Option<u64> {
@@ -107,7 +108,7 @@ impl Liveness {
             }
         }
         // The last use of each block.
-        blocks.sort_unstable();
+        sort(&mut blocks);
         blocks.reverse();
         blocks.dedup_by_key(|&mut (block, _)| block);
         let range = |(block, last): (Block, Inst)| {

@@ -5,6 +5,7 @@ use crate::entities::{Edge, Inst, VReg};
 use crate::operand::{Constraint, Operand, Pos};
 use crate::problem::{Clobbers, InstFlags, Problem};
 use crate::reg::PReg;
+use crate::sort::sort;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
 
@@ -140,7 +141,7 @@ fn check_fixed(problem: &Problem, inst: Inst, points: &mut Points, edge_defs: &m
         let late = !reaches_late || points.claim(1, reg, operand.vreg());
         errors.check(early && late, Rule::FixedConflict, at);
     }
-    edge_defs.fixed.sort_unstable();
+    sort(&mut edge_defs.fixed);
     let mut previous = None;
     for &(edge, reg, i) in &edge_defs.fixed {
         let taken = previous.replace((edge, reg)) == Some((edge, reg)) || points.owners[1][reg.index()].is_some();
