@@ -38,7 +38,7 @@ struct Uses {
 }
 
 /// How many dominators are gone up for a value that has been made again.
-const STEPS: usize = 3;
+const STEPS: usize = 2;
 
 /// What stands for a value that is made again.
 #[derive(Copy, Clone, Default, Debug)]
