@@ -26,7 +26,7 @@ use crate::rematerialise::Rematerialise;
 use kingpost_ir::analyses::Analyses;
 
 /// Loops that are looked at for one instruction, from the innermost outwards.
-const MAX_LOOPS: usize = 8;
+pub(crate) const MAX_LOOPS: usize = 8;
 
 /// So many values of each register class a loop may use from outside, with those that cheap instructions moved out of it add:
 /// what machines of sixteen registers keep beside the values of the loop itself. A call in the loop leaves nothing of it, as the

@@ -21,6 +21,7 @@ use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::loops::Loop;
 use kingpost_ir::{Block, Function, Inst, Value, ValueDef};
 
+use crate::place::MAX_LOOPS;
 use crate::purity::{constant, is_cheap, is_pure_load};
 use kingpost_ir::analyses::Analyses;
 
@@ -33,7 +34,7 @@ struct Uses {
     again: u32,
     /// The last block that was counted.
     last: PackedOption<Block>,
-    /// Blocks of the largest such loop that it is used in and comes from outside of; 0 if it cannot be made again.
+    /// Blocks of the largest loop around such a use that it comes from outside of; 0 if it cannot be made again.
     range: u32,
 }
 
@@ -51,9 +52,20 @@ struct Copied {
     user: PackedOption<Inst>,
 }
 
+/// Where the blocks of a loop are looked at.
+#[derive(Copy, Clone, Default, Debug)]
+struct Site {
+    /// The innermost loop around them that is short of registers.
+    around: PackedOption<Loop>,
+    /// The block in that loop, in front of one with registers enough, where values are made again; none if each block has them made.
+    target: PackedOption<Block>,
+}
+
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Rematerialise {
+    /// By loop.
+    sites: SecondaryMap<Loop, Site>,
     /// By value.
     uses: SecondaryMap<Value, Uses>,
     /// By value: only of those that are made again.
@@ -70,15 +82,10 @@ impl Rematerialise {
         self.uses.clear();
         self.uses.resize(func.dfg.num_values());
         self.candidates.clear();
-        let innermost = |block| {
-            let mut around = analyses.loops.innermost_loop(block);
-            while let Some(each) = around.filter(|&each| !is_short(each)) {
-                around = analyses.loops.parent(each);
-            }
-            around
-        };
+        self.find_sites(analyses, is_short);
         for &block in analyses.dominators.preorder() {
-            if let Some(around) = innermost(block) {
+            let Site { around, .. } = self.site(analyses, block);
+            if let Some(around) = around.expand() {
                 for inst in func.layout.block_insts(block) {
                     func.dfg.for_each_use(inst, |value| self.count(func, analyses, value, block, around));
                 }
@@ -88,10 +95,30 @@ impl Rematerialise {
             return;
         }
         for &block in analyses.dominators.preorder() {
-            if let Some(around) = innermost(block) {
-                self.visit_block(func, analyses, block, around);
+            let Site { around, target } = self.site(analyses, block);
+            if let Some(around) = around.expand() {
+                self.visit_block(func, analyses, block, (around, target.expand().unwrap_or(block)));
             }
         }
+    }
+
+    /// Finds where the blocks of each loop are looked at, from the outermost loops inwards.
+    fn find_sites(&mut self, analyses: &Analyses, is_short: impl Fn(Loop) -> bool) {
+        self.sites.clear();
+        for each in analyses.loops.loops().rev() {
+            let outside = analyses.loops.parent(each).map_or(Site::default(), |parent| self.sites[parent]);
+            self.sites[each] = match outside.around.expand() {
+                _ if is_short(each) => Site { around: each.into(), target: None.into() },
+                Some(_) if outside.target.is_none() => {
+                    Site { target: analyses.dominators.idom(analyses.loops.header(each)).into(), ..outside }
+                }
+                _ => outside,
+            };
+        }
+    }
+
+    fn site(&self, analyses: &Analyses, block: Block) -> Site {
+        analyses.loops.innermost_loop(block).map_or(Site::default(), |each| self.sites[each])
     }
 
     /// Counts a use in a block whose innermost loop short of registers is `around`.
@@ -106,10 +133,11 @@ impl Rematerialise {
             return;
         }
         let mut outermost = around;
-        while let Some(parent) = analyses.loops.parent(outermost)
-            && comes_from_outside(func, analyses, value, parent)
-        {
-            outermost = parent;
+        for _ in 0..MAX_LOOPS {
+            match analyses.loops.parent(outermost) {
+                Some(parent) if comes_from_outside(func, analyses, value, parent) => outermost = parent,
+                _ => break,
+            }
         }
         if uses.range == 0 {
             self.candidates.push(value);
@@ -147,14 +175,8 @@ impl Rematerialise {
         std::iter::successors(Some(block), above).take(STEPS + 1).any(|block| block == made)
     }
 
-    /// Replaces what the instructions of a block use and is chosen.
-    fn visit_block(&mut self, func: &mut Function, analyses: &Analyses, block: Block, around: Loop) {
-        let mut target = block;
-        let mut inside = analyses.loops.innermost_loop(block);
-        while let Some(each) = inside.filter(|&each| each != around) {
-            target = analyses.dominators.idom(analyses.loops.header(each)).unwrap_or(target);
-            inside = analyses.loops.parent(each);
-        }
+    /// Replaces what the instructions of a block use and is chosen, by what is made again in `target`, in the loop `around`.
+    fn visit_block(&mut self, func: &mut Function, analyses: &Analyses, block: Block, (around, target): (Loop, Block)) {
         let mut next = func.layout.first_inst(block);
         while let Some(inst) = next {
             next = func.layout.next_inst(inst);

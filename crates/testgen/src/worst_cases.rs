@@ -30,6 +30,7 @@ pub const CASES: &[Case] = &[
     ("siblings", siblings),
     ("deep-dominators", deep_dominators),
     ("loop-nest", loop_nest),
+    ("nest-under-pressure", nest_under_pressure),
     ("loads-and-stores", loads_and_stores),
     ("slots", slots),
     ("slot-in-diamonds", slot_in_diamonds),
@@ -284,13 +285,29 @@ fn deep_dominators(size: usize) -> String {
 
 /// Loops in loops, each with something to compute outside all of them.
 fn loop_nest(size: usize) -> String {
-    let depth = size / 8;
-    let mut t = Text::new(&["i64", "i64"]);
+    nest(size / 8, Text::new(&["i64", "i64"]), 1, 0)
+}
+
+/// Only the outermost loop uses more values than there are registers, and all use what can be made again.
+fn nest_under_pressure(size: usize) -> String {
+    let mut t = Text::new(&["i64"; PRESSURE]);
+    let loaded = t.def("load.i64 notrap readonly can_move v0");
+    nest(size / 8, t, loaded, PRESSURE)
+}
+
+/// More values than registers.
+const PRESSURE: usize = 40;
+
+/// Loops in loops behind the entry. All multiply by `factor`, and the outermost adds up so many parameters.
+fn nest(depth: usize, mut t: Text, factor: usize, added: usize) -> String {
     t.line("jump block1(v0)");
     let heads: Vec<usize> = (1..=depth)
         .map(|block| {
-            let head = t.block(block, &["i64"]);
-            let product = t.def("imul v0, v1");
+            let mut head = t.block(block, &["i64"]);
+            for param in 0..if block == 1 { added } else { 0 } {
+                head = t.def(format_args!("iadd v{head}, v{param}"));
+            }
+            let product = t.def(format_args!("imul v0, v{factor}"));
             let sum = t.def(format_args!("iadd v{product}, v{head}"));
             t.line(format_args!("jump block{}(v{sum})", block + 1));
             head
