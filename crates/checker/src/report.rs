@@ -1,7 +1,6 @@
 //! The list of errors, of bounded length.
 
 use crate::error::CheckError;
-use kingpost_regalloc::sort::sort_by_key;
 
 /// More errors than this say nothing more.
 pub(crate) const MAX_ERRORS: usize = 64;
@@ -28,7 +27,7 @@ impl Report {
 
     /// The errors in the order of the code.
     pub(crate) fn finish(mut self) -> Result<(), Vec<CheckError>> {
-        sort_by_key(&mut self.errors, |error| (error.entity.inst(), error.entity, error.rule));
+        self.errors.sort_by_key(|error| (error.entity.inst(), error.entity, error.rule));
         if self.errors.is_empty() { Ok(()) } else { Err(self.errors) }
     }
 }

@@ -9,7 +9,6 @@ use crate::entities::{Block, ClobberId, Inst, RegSetId, VReg};
 use crate::operand::{Constraint, Kind, Operand, Pos};
 use crate::problem::{Clobbers, Freq, InstFlags, LabelUse, Problem};
 use crate::reg::PRegSet;
-use crate::sort::sort_by_key;
 use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -405,7 +404,7 @@ impl Builder<'_> {
         // Numbered edges go where their numbers say; the others keep the order of the text.
         let mut edges: Vec<(u64, &ForwardEdge)> =
             self.edges.iter().enumerate().map(|(i, e)| (e.number.map_or(i as u64, u64::from), e)).collect();
-        sort_by_key(&mut edges, |&(number, _)| number);
+        edges.sort_by_key(|&(number, _)| number);
         // The block of an edge by its predecessor, and where it leads.
         let mut edge_blocks = vec![None; blocks];
         for (_, edge) in edges {
