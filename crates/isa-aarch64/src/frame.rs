@@ -12,6 +12,16 @@
 //! add sp, sp, popped           of callees that pop their arguments
 //! ret
 //! ```
+//! A frame of up to 504 bytes without outgoing stack arguments is made in one step, with the link at its bottom:
+//!
+//! ```text
+//! stp x29, x30, [sp, #-48]!
+//! mov x29, sp
+//! stp x20, x19, [x29, #32]
+//! ...
+//! ldp x20, x19, [x29, #32]
+//! ldp x29, x30, [sp], #48
+//! ```
 //! A function that needs no frame has none of this: its return address stays in x30. Where a tail call passes more stack
 //! arguments than were received, the stack pointer moves down before all this, and the CFA with it.
 
@@ -26,6 +36,8 @@ use kingpost_regalloc::{PReg, RegClass};
 
 /// Bytes of the return address and the caller's frame pointer.
 const LINK_BYTES: u32 = 16;
+/// What is added to the stack pointer beside an access to a pair is at most this.
+const MAX_IN_ONE_STEP: u64 = 504;
 /// Offsets from the frame pointer are below this, so that arguments are within 32 bits as well.
 const MAX_FRAME: u64 = (1 << 32) - (1 << 28);
 /// Probes up to this many are written out one after the other; more become a loop.
@@ -56,6 +68,11 @@ pub(crate) fn layout(needs: &FrameNeeds, stack_align: u32, signing: Signing) -> 
         return Err(LowerError::TooLarge { what: "bytes of stack frame", limit: MAX_FRAME });
     }
     frame.slots_from_stack_pointer = !needs.moves_stack_pointer;
+    // Outgoing arguments are where the link would be.
+    frame.link_at_bottom = frame.size > 0
+        && needs.outgoing_bytes == 0
+        && !needs.moves_stack_pointer
+        && frame.size + u64::from(LINK_BYTES) <= MAX_IN_ONE_STEP;
     frame.signs_return = match signing {
         Signing::Never => false,
         Signing::WithFrame => frame.has_frame,
@@ -86,17 +103,29 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: boo
     if !frame.has_frame {
         return;
     }
-    encode(rows::STP64_PRE, &Args::imm(&[SP, SP, FP, LR], -i64::from(LINK_BYTES)), buffer);
-    buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
-    buffer.unwind(UnwindOp::Saved(FP, LINK_BYTES));
-    buffer.unwind(UnwindOp::Saved(LR, LINK_BYTES - 8));
+    let above = above_frame_pointer(frame);
+    encode(rows::STP64_PRE, &Args::imm(&[SP, SP, FP, LR], -i64::from(above)), buffer);
+    buffer.unwind(UnwindOp::CfaStackPointer(above));
+    buffer.unwind(UnwindOp::Saved(FP, above));
+    buffer.unwind(UnwindOp::Saved(LR, above - 8));
     encode(rows::ADD_RRI.of(64), &Args::imm(&[FP, SP], 0), buffer);
-    buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
-    descend(frame.size, guard, buffer);
+    buffer.unwind(UnwindOp::CfaFramePointer(above));
+    descend(frame.below_frame_pointer(), guard, buffer);
+    let top = top_of_saves(frame);
     for save in Saves(&frame.saves) {
-        save.emit(true, buffer);
-        save.each(|reg, below| buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below)));
+        save.emit(true, top, buffer);
+        save.each(|reg, below| buffer.unwind(UnwindOp::Saved(reg, (i64::from(above) - top) as u32 + below)));
     }
+}
+
+/// Bytes from the frame pointer up to the CFA.
+fn above_frame_pointer(frame: &FrameLayout) -> u32 {
+    LINK_BYTES + (frame.size - frame.below_frame_pointer()) as u32
+}
+
+/// How far above the frame pointer the area of saved registers ends.
+fn top_of_saves(frame: &FrameLayout) -> i64 {
+    if frame.link_at_bottom { above_frame_pointer(frame).into() } else { 0 }
 }
 
 fn sign_return(buffer: &mut Buffer) {
@@ -182,13 +211,13 @@ pub(crate) fn epilogue(frame: &FrameLayout, popped: u64, buffer: &mut Buffer, ex
 
 fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
     for save in Saves(&frame.saves) {
-        save.emit(false, buffer);
+        save.emit(false, top_of_saves(frame), buffer);
         save.each(|reg, _| buffer.unwind(UnwindOp::Restored(reg)));
     }
-    if frame.size > 0 {
+    if frame.below_frame_pointer() > 0 {
         encode(rows::MOV64_TO_SP, &Args::regs(&[FP]), buffer);
     }
-    encode(rows::LDP64_POST, &Args::imm(&[SP, SP, FP, LR], i64::from(LINK_BYTES)), buffer);
+    encode(rows::LDP64_POST, &Args::imm(&[SP, SP, FP, LR], above_frame_pointer(frame).into()), buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(0));
     buffer.unwind(UnwindOp::Restored(FP));
     buffer.unwind(UnwindOp::Restored(LR));
@@ -204,7 +233,7 @@ fn move_up(bytes: u64, buffer: &mut Buffer) {
     }
 }
 
-/// One or two registers that one instruction saves, each with how far below the frame pointer; that of the second is
+/// One or two registers that one instruction saves, each with how far below the top of their area; that of the second is
 /// the lower one.
 #[derive(Clone, Copy)]
 struct Save((PReg, u32), Option<(PReg, u32)>);
@@ -218,11 +247,11 @@ impl Save {
         }
     }
 
-    /// The store, or the load.
-    fn emit(self, store: bool, buffer: &mut Buffer) {
+    /// The store, or the load. The area ends `top` bytes above the frame pointer.
+    fn emit(self, store: bool, top: i64, buffer: &mut Buffer) {
         let Save((first, below), second) = self;
         let int = first.class() == RegClass::Int;
-        let slot = |below: u32| Mem::base(MemBase::FramePointer, -i64::from(below));
+        let slot = |below: u32| Mem::base(MemBase::FramePointer, top - i64::from(below));
         match second {
             Some((second, below)) => {
                 encode(pair_row(int, store), &Args::mem(&[second, first], slot(below)), buffer);
@@ -315,16 +344,35 @@ mod tests {
     fn a_frame_is_built_and_taken_down() {
         let kept = FrameNeeds { keep_frame_pointer: true, ..needs(&[], 0) };
         assert_eq!(code(&kept, Signing::Never), [PUSH, SET_FP, NOP, POP, RET]);
-        // sub sp, sp, #48; stp x20, x19, [x29, #-16]; stur x21, [x29, #-24]; and the reverse
+        // stp x29, x30, [sp, #-64]!; mov x29, sp; stp x20, x19, [x29, #48]; str x21, [x29, #40]; and the reverse
         let saved = needs(&[x(19), x(20), x(21)], 16);
-        let expected =
-            [PUSH, SET_FP, 0xd100_c3ff, 0xa93f_4fb4, 0xf81e_83b5, NOP, 0xa97f_4fb4, 0xf85e_83b5, SP_FROM_FP, POP, RET];
+        let expected = [0xa9bc_7bfd, SET_FP, 0xa903_4fb4, 0xf900_17b5, NOP, 0xa943_4fb4, 0xf940_17b5, 0xa8c4_7bfd, RET];
         assert_eq!(code(&saved, Signing::Never), expected);
-        // sub sp, sp, #32; stur x19, [x29, #-8]; stur q8, [x29, #-32]
+        // paciasp; stp x29, x30, [sp, #-48]!; mov x29, sp; str x19, [x29, #40]; str q8, [x29, #16]
         let wide = code(&needs(&[x(19), v(8)], 0), Signing::WithFrame);
-        assert_eq!(wide[..6], [0xd503_233f, PUSH, SET_FP, 0xd100_83ff, 0xf81f_83b3, 0x3c9e_03a8]);
-        // stp q9, q8, [x29, #-32]
-        assert_eq!(code(&needs(&[v(8), v(9)], 0), Signing::Never)[3], 0xad3f_23a9);
+        assert_eq!(wide[..5], [0xd503_233f, 0xa9bd_7bfd, SET_FP, 0xf900_17b3, 0x3d80_07a8]);
+        // stp q9, q8, [x29, #16]
+        assert_eq!(code(&needs(&[v(8), v(9)], 0), Signing::Never)[2], 0xad00_a3a9);
+    }
+
+    #[test]
+    fn a_frame_with_outgoing_arguments_or_more_bytes_has_its_link_at_the_top() {
+        // sub sp, sp, #64; stp x20, x19, [x29, #-16]; stur x21, [x29, #-24]; and the reverse
+        let calls = FrameNeeds { outgoing_bytes: 16, ..needs(&[x(19), x(20), x(21)], 16) };
+        let expected =
+            [PUSH, SET_FP, 0xd101_03ff, 0xa93f_4fb4, 0xf81e_83b5, NOP, 0xa97f_4fb4, 0xf85e_83b5, SP_FROM_FP, POP, RET];
+        assert_eq!(code(&calls, Signing::Never), expected);
+        // stp x29, x30, [sp, #-496]! has the largest amount that an access to a pair adds; sub sp, sp, #496
+        assert_eq!(code(&needs(&[], 480), Signing::Never)[..2], [0xa9a1_7bfd, SET_FP]);
+        assert_eq!(code(&needs(&[], 496), Signing::Never)[..3], [PUSH, SET_FP, 0xd107_c3ff]);
+        // A spill slot below a saved register: 32 bytes below the CFA, or below the link.
+        for (outgoing_bytes, link_above) in [(0, 0), (16, 16)] {
+            let frame = layout(&FrameNeeds { outgoing_bytes, ..needs(&[x(19)], 24) }, 16, Signing::Never).unwrap();
+            let bytes = frame.size + u64::from(frame.link_bytes);
+            assert_eq!(bytes - frame.above_stack_pointer(24), 32 + link_above);
+            let above = (bytes - frame.below_frame_pointer()) as i64;
+            assert_eq!(frame.incoming(8), Mem::base(MemBase::FramePointer, above + 8));
+        }
     }
 
     #[test]

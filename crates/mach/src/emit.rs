@@ -139,7 +139,7 @@ impl Emitter {
             frame: FrameInfo {
                 size: (frame.size + u64::from(frame.link_bytes)) as u32,
                 incoming_bytes: frame.incoming_bytes as u32,
-                body_offset: frame.size as u32,
+                body_offset: frame.below_frame_pointer() as u32,
             },
         };
         self.buffer

@@ -13,7 +13,8 @@
 //!   SP ────▶ ─────────────────────────
 //! ```
 //!
-//! Spill slots stand nearest to the frame pointer, so that the common ones have short displacements.
+//! Spill slots stand nearest to the frame pointer, so that the common ones have short displacements. A target may have the link at
+//! the bottom instead, where no outgoing arguments are: one instruction then makes room and stores the link, and one undoes both.
 
 use crate::code::SymbolRef;
 use crate::isa::{Mem, MemBase};
@@ -73,13 +74,15 @@ pub struct FrameLayout {
     /// Bytes between the CFA and the frame pointer: return address and saved frame pointer. Without a frame: bytes between the
     /// CFA and the stack pointer.
     pub link_bytes: u32,
-    /// Bytes by which the stack pointer is below the frame pointer in the body.
+    /// Bytes of the frame beside the link.
     pub size: u64,
-    /// Saved registers and how far below the frame pointer each is stored.
+    /// Is the link below all the rest (AArch64)? The frame pointer is the stack pointer of the body then.
+    pub link_at_bottom: bool,
+    /// Saved registers and how far below the link, or the CFA if that is at the bottom, each is stored.
     pub saves: SmallVec<[(PReg, u32); 8]>,
-    /// How far the end of the spill area is below the frame pointer: slot offsets count downwards from here.
+    /// How far the end of the spill area is below there: slot offsets count downwards from here.
     pub spill_top: u64,
-    /// How far the start (lowest address) of the user slots is below the frame pointer.
+    /// How far the start (lowest address) of the user slots is below there.
     pub slots_base: u64,
     /// Bytes of stack arguments popped at return: those received and [`FrameLayout::growth`].
     pub popped_bytes: u64,
@@ -156,11 +159,22 @@ impl FrameLayout {
         saved.iter().fold(0, top_of_save)
     }
 
-    /// What lies so far below the frame pointer, in the body.
+    /// Bytes of the link, if it is at the bottom.
+    fn bottom(&self) -> u64 {
+        if self.link_at_bottom { self.link_bytes.into() } else { 0 }
+    }
+
+    /// Bytes by which the stack pointer is below the frame pointer in the body.
+    pub fn below_frame_pointer(&self) -> u64 {
+        if self.link_at_bottom { 0 } else { self.size }
+    }
+
+    /// What lies so far below the link at the top, or the CFA, in the body.
     fn below(&self, bytes: u64, offset: u64) -> Mem {
         if self.slots_from_stack_pointer {
-            Mem::base(MemBase::StackPointer, (self.size - bytes + offset) as i64)
+            Mem::base(MemBase::StackPointer, (self.bottom() + self.size - bytes + offset) as i64)
         } else {
+            debug_assert!(!self.link_at_bottom, "the frame pointer is above the slots");
             Mem::base(MemBase::FramePointer, offset as i64 - bytes as i64)
         }
     }
@@ -172,7 +186,7 @@ impl FrameLayout {
 
     /// How far a byte of the user's slots is above the stack pointer of the body.
     pub fn user_slot_offset(&self, offset: u32) -> u32 {
-        (self.size - self.slots_base) as u32 + offset
+        (self.bottom() + self.size - self.slots_base) as u32 + offset
     }
 
     /// The memory of a spill slot placed at `offset` by [`SpillArea::place`].
@@ -188,13 +202,14 @@ impl FrameLayout {
 
     /// How far a spill slot is above the stack pointer of the body.
     pub fn above_stack_pointer(&self, offset: u64) -> u64 {
-        self.size - (self.spill_top + offset)
+        self.bottom() + self.size - (self.spill_top + offset)
     }
 
     /// The memory of an incoming stack argument.
     pub fn incoming(&self, offset: i32) -> Mem {
         let base = if self.has_frame { MemBase::FramePointer } else { MemBase::StackPointer };
-        Mem::base(base, i64::from(self.link_bytes) + self.growth() as i64 + i64::from(offset))
+        let above = self.size - self.below_frame_pointer() + u64::from(self.link_bytes) + self.growth();
+        Mem::base(base, above as i64 + i64::from(offset))
     }
 
     /// By how many bytes the return address moves up for a tail call whose callee pops `bytes` of stack arguments.
