@@ -3,11 +3,13 @@
 //! ```text
 //! push rbp                  pushes, so that debuggers see the usual chain of frames
 //! mov rbp, rsp
-//! sub rsp, size
-//! mov [rbp - 8], rbx        callee-saved registers lie below the frame pointer
+//! push rbx                  callee-saved registers lie below the frame pointer
 //! ...
-//! mov rbx, [rbp - 8]
-//! leave
+//! sub rsp, the rest
+//! ...
+//! lea rsp, [rbp - saves]    or mov rbx, [rbp - 8]; leave: what is shorter
+//! pop ...
+//! pop rbp
 //! ret
 //! ```
 //! A function that needs no frame has none of this. Where a tail call passes more stack arguments than were received, the
@@ -17,8 +19,8 @@
 //! sub rsp, n - 8               pop  [rsp + n - 8]
 //! push [rsp + n - 8]           add  rsp, n - 8
 //! ```
-//! If the frame is large enough to be probed, registers are saved first,
-//! as probing writes some.
+//! If the frame is large enough to be probed, registers are saved first, as probing writes some. Where float registers are saved, all
+//! are by moves.
 
 use crate::branches::jump_if;
 use crate::emit::emit_edit;
@@ -79,18 +81,24 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
     buffer.unwind(UnwindOp::Saved(RBP, LINK_BYTES));
     encode_row::<{ rows::MOV_RR.of(64).0 }>(&[RBP, RSP], buffer);
     buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
-    let Some(guard) = guard.filter(|&guard| frame.size > guard) else {
-        move_down(frame.size, buffer);
-        save(frame, buffer);
-        return;
+    let guard = guard.filter(|&guard| frame.size > guard);
+    let saves = match pushed_bytes(frame) {
+        Some(pushed) => pushed,
+        None if guard.is_some() => frame.saves.last().map_or(0, |&(_, below)| u64::from(below).next_multiple_of(16)),
+        None => frame.size,
     };
-    let saves = frame.saves.last().map_or(0, |&(_, below)| u64::from(below).next_multiple_of(16));
-    move_down(saves, buffer);
-    save(frame, buffer);
-    match frame.probestack {
-        Some(routine) => call_probestack(frame.size - saves, routine, buffer),
-        None => probe(frame.size - saves, guard, buffer),
+    save(frame, saves, buffer);
+    match (guard, frame.probestack) {
+        (None, _) => move_down(frame.size - saves, buffer),
+        (_, Some(routine)) => call_probestack(frame.size - saves, routine, buffer),
+        (Some(guard), None) => probe(frame.size - saves, guard, buffer),
     }
+}
+
+/// Bytes of the saved registers, if all can be pushed.
+fn pushed_bytes(frame: &FrameLayout) -> Option<u64> {
+    let is_pushed = |&(reg, _): &(PReg, u32)| reg.class() == RegClass::Int;
+    frame.saves.iter().all(is_pushed).then(|| frame.saves.last().map_or(0, |&(_, below)| below.into()))
 }
 
 /// Moves the return address down by `bytes`, a multiple of 16, touching each guard page in between.
@@ -115,9 +123,17 @@ fn move_return_up(bytes: u64, buffer: &mut Buffer) {
     buffer.unwind(UnwindOp::CfaStackPointer(RETURN_BYTES));
 }
 
-fn save(frame: &FrameLayout, buffer: &mut Buffer) {
+/// Saves registers in the first `bytes` bytes of the frame, to whose end the stack pointer moves.
+fn save(frame: &FrameLayout, bytes: u64, buffer: &mut Buffer) {
+    let pushes = pushed_bytes(frame).is_some();
+    if !pushes {
+        move_down(bytes, buffer);
+    }
     for &(reg, below) in &frame.saves {
-        emit_edit(&MachineEdit::Spill(reg, save_slot(below), width(reg)), buffer);
+        match pushes {
+            true => encode_row::<{ rows::PUSH_R.0 }>(&[reg], buffer),
+            false => emit_edit(&MachineEdit::Spill(reg, save_slot(below), width(reg)), buffer),
+        }
         buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below));
     }
 }
@@ -189,17 +205,35 @@ pub(crate) fn epilogue(frame: &FrameLayout, rise: u64, buffer: &mut Buffer, exit
 }
 
 fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
-    for &(reg, below) in &frame.saves {
-        emit_edit(&MachineEdit::Fill(save_slot(below), reg, width(reg)), buffer);
-        buffer.unwind(UnwindOp::Restored(reg));
+    let pops = pops(frame);
+    if pops && pushed_bytes(frame) != Some(frame.size) {
+        let saves = frame.saves.last().map_or(0, |&(_, below)| below);
+        encode(rows::LEA_RM.of(64), &Args::mem(&[RSP], save_slot(saves)), buffer);
     }
-    if frame.size > 0 {
+    let restore = |&(reg, below): &(PReg, u32)| {
+        match pops {
+            true => encode_row::<{ rows::POP_R.0 }>(&[reg], buffer),
+            false => emit_edit(&MachineEdit::Fill(save_slot(below), reg, width(reg)), buffer),
+        }
+        buffer.unwind(UnwindOp::Restored(reg));
+    };
+    match pops {
+        true => frame.saves.iter().rev().for_each(restore),
+        false => frame.saves.iter().for_each(restore),
+    }
+    if frame.size > 0 && !pops {
         encode_row::<{ rows::LEAVE.0 }>(&[], buffer);
     } else {
         encode_row::<{ rows::POP_R.0 }>(&[RBP], buffer);
     }
     buffer.unwind(UnwindOp::CfaStackPointer(RETURN_BYTES));
     buffer.unwind(UnwindOp::Restored(RBP));
+}
+
+/// Do pops restore registers in fewer bytes than moves? First they need the stack pointer where the registers are.
+fn pops(frame: &FrameLayout) -> bool {
+    let least = if pushed_bytes(frame) == Some(frame.size) { 1 } else { 3 };
+    pushed_bytes(frame).is_some() && frame.saves.len() >= least
 }
 
 /// Emits the return itself.
@@ -222,7 +256,7 @@ fn save_slot(below: u32) -> Mem {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regs::{R12, RBX, xmm};
+    use crate::regs::{R12, R13, RBX, xmm};
 
     fn needs(saved: &[PReg], spill_bytes: u64) -> FrameNeeds {
         FrameNeeds { saved: saved.iter().copied().collect(), spill_bytes, ..FrameNeeds::default() }
@@ -251,10 +285,13 @@ mod tests {
         // ...; sub rsp, 16; nop; leave; ret 32
         let popped = FrameNeeds { popped_bytes: 32, incoming_bytes: 32, ..needs(&[], 8) };
         assert_eq!(code(&popped), "554889e54883ec1090c9c22000");
-        // sub rsp, 32; mov [rbp - 8], rbx; mov [rbp - 16], r12; nop and the reverse
-        let saved = needs(&[RBX, R12], 16);
-        let expected = "554889e54883ec2048895df84c8965f090488b5df84c8b65f0c9c3";
-        assert_eq!(code(&saved), expected);
+        // push rbx; push r12; sub rsp, 16; nop; mov rbx, [rbp - 8]; mov r12, [rbp - 16]; leave
+        assert_eq!(code(&needs(&[RBX, R12], 16)), "554889e55341544883ec1090488b5df84c8b65f0c9c3");
+        // Nothing else is in the frame: push rbx; push r12; nop and the reverse
+        assert_eq!(code(&needs(&[RBX, R12], 0)), "554889e553415490415c5b5dc3");
+        // push rbx; push r12; push r13; sub rsp, 8; nop; lea rsp, [rbp - 24]; pop r13; pop r12; pop rbx; pop rbp
+        let many = needs(&[RBX, R12, R13], 8);
+        assert_eq!(code(&many), "554889e553415441554883ec0890488d65e8415d415c5b5dc3");
         // movups [rbp - 16], xmm6
         assert_eq!(code(&needs(&[xmm(6)], 0)), "554889e54883ec100f1175f0900f1075f0c9c3");
     }
@@ -293,9 +330,9 @@ mod tests {
         assert_eq!(probed(8192 + 16, 4096), format!("554889e5{step}{step}4883ec10"));
         // lea r11, [rsp - 0x100000]; the step; cmp rsp, r11; jne, whose distance is filled in later
         assert_eq!(probed(1 << 20, 4096), format!("554889e54c8d9c240000f0ff{step}4c39dc0000"));
-        // sub rsp, 16; mov [rbp - 8], rbx; the steps
+        // push rbx; the steps; sub rsp, 8
         let saved = layout(&FrameNeeds { slots_bytes: 8192, ..needs(&[RBX], 0) }, 16).unwrap();
-        assert_eq!(hex(&saved, 4096), format!("554889e54883ec1048895df8{step}{step}"));
+        assert_eq!(hex(&saved, 4096), format!("554889e553{step}{step}4883ec08"));
     }
 
     #[test]
@@ -303,9 +340,9 @@ mod tests {
         let frame = layout(&FrameNeeds { slots_bytes: 8192, ..needs(&[RBX], 0) }, 16).unwrap();
         let probestack = Some(SymbolRef { name: 7, colocated: false, offset: 0 });
         let frame = FrameLayout { probestack, ..frame };
-        // sub rsp, 16; mov [rbp - 8], rbx; mov eax, 8192; call; sub rsp, 8192
-        assert_eq!(hex(&frame, 4096), "554889e54883ec1048895df8b800200000e8000000004881ec00200000");
-        assert_eq!(hex(&frame, 8208), "554889e54881ec1020000048895df8");
+        // push rbx; mov eax, 8200; call; sub rsp, 8200
+        assert_eq!(hex(&frame, 4096), "554889e553b808200000e8000000004881ec08200000");
+        assert_eq!(hex(&frame, 8208), "554889e5534881ec08200000");
     }
 
     /// Bytes of the prologue.
