@@ -34,7 +34,12 @@ pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer:
     let disp = i64::from(inst.aux as i32);
     let word = match (encoding.mem, inst.mode.kind()) {
         (MemField::None, AddrKind::None) => Some(word),
-        (MemField::Single, AddrKind::Base) => at_base(word, encoding.bytes, regs.from_end(0), disp),
+        (MemField::Single, AddrKind::Base) => {
+            let Some(word) = at_base(word, encoding.bytes, regs.from_end(0), disp) else { return false };
+            put(word, inst.trap(), buffer);
+            pairs::join_alike(buffer);
+            return true;
+        }
         (MemField::Single, AddrKind::Index) if disp == 0 => {
             let index = (regs.from_end(0), inst.mode.shift(), inst.mode.extend());
             at_index(word, encoding.bytes, regs.from_end(1), index)
@@ -77,8 +82,10 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     match encoding.special {
         Special::No | Special::Constant(_) | Special::Got | Special::Absolute => {
             encode(inst.row, &args, buffer);
-            if in_frame(cx.mem) {
-                pairs::join(buffer);
+            match cx.mem {
+                Some(Mem { base: MemBase::StackPointer | MemBase::FramePointer, .. }) => pairs::join(buffer),
+                Some(Mem { base: MemBase::Reg(_), index: None, .. }) => pairs::join_alike(buffer),
+                _ => {}
             }
         }
         Special::Jump => branching(cx, buffer).jump(inst.aux),
@@ -112,11 +119,6 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
 fn leave(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer, exit: impl FnOnce(&mut Buffer)) {
     let popped = if inst.row == rows::RET { cx.frame.popped_bytes } else { cx.frame.rise(inst.imm as u64) };
     frame::epilogue(cx.frame, popped, buffer, exit);
-}
-
-/// Is this a place in the frame?
-fn in_frame(mem: Option<Mem>) -> bool {
-    matches!(mem, Some(Mem { base: MemBase::StackPointer | MemBase::FramePointer, .. }))
 }
 
 /// `bti j`, by its number among the hints.

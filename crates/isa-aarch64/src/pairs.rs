@@ -1,18 +1,19 @@
-//! Two loads or two stores of neighbouring places in the frame become one instruction.
+//! Two loads or two stores of neighbouring places become one instruction.
 //!
 //! ```text
 //! str x0, [sp, #24]
 //! str x1, [sp, #16]       →       stp x1, x0, [sp, #16]
 //! ```
-//! Spills and fills often come in such rows around calls. It happens as the second one is emitted, and looks at the word
-//! before it only. Source: Arm Architecture Reference Manual, C4.1, "Loads and Stores".
+//! Spills and fills often come in such rows around calls, loads of fields behind each other. It happens as the second one is emitted, and
+//! looks at the word before it only. Loads that may trap become one that may; stores that may trap stay, as the first one has to
+//! happen if the second traps. Source: Arm Architecture Reference Manual, C4.1, "Loads and Stores".
 
 use crate::immediates::paired;
-use crate::regs::{FP, SP, name};
-use kingpost_mach::Buffer;
+use crate::regs::name;
+use kingpost_mach::{Buffer, LastTwoWords};
 use kingpost_regalloc::{PReg, RegClass};
 
-/// A load or store in the frame.
+/// A load or store.
 #[derive(Clone, Copy)]
 struct Access {
     /// All of the word but register, base and offset.
@@ -24,16 +25,26 @@ struct Access {
     bytes: i64,
 }
 
-/// Makes the last two instructions one if they are such a pair. The last one has no entry in any table.
+/// Makes the last two instructions one if they are such a pair.
 pub(crate) fn join(buffer: &mut Buffer) {
-    let Some([first, second]) = buffer.last_two_words() else { return };
-    if let (Some(a), Some(b)) = (access(first), access(second))
-        && let Some((word, low, high)) = pair(a, b)
-    {
-        buffer.replace_last_two_words(word, || text(low, high));
+    let Some(last) = buffer.last_two_words() else { return };
+    if let Some((word, low, high)) = pair(last) {
+        buffer.replace_last_two_words(last, word, || text(low, high));
     }
 }
 
+/// As [`join`], of two that differ in register and offset alone, as others seldom are a pair: that is seen at once.
+#[inline]
+pub(crate) fn join_alike(buffer: &mut Buffer) {
+    let Some(&bytes) = buffer.bytes().last_chunk() else { return };
+    let words = u64::from_le_bytes(bytes);
+    if (words as u32 ^ (words >> 32) as u32) & ALIKE == 0 {
+        join(buffer);
+    }
+}
+
+/// All of the word of a load or store but register and offset.
+const ALIKE: u32 = 0xffc0_03e0;
 /// The bit that makes a store a load, also of pairs.
 const LOAD: u32 = 1 << 22;
 /// The bit of vector registers.
@@ -57,9 +68,6 @@ fn pair_form(kind: u32) -> Option<(u32, u32)> {
 
 fn access(word: u32) -> Option<Access> {
     let base = word >> 5 & 31;
-    if base != u32::from(SP.enc()) && base != u32::from(FP.enc()) {
-        return None;
-    }
     let kind = word & KIND;
     let (_, scale) = pair_form(kind)?;
     let offset = if word & 0x3b00_0000 == 0x3900_0000 {
@@ -73,14 +81,18 @@ fn access(word: u32) -> Option<Access> {
 }
 
 /// The word for both, and which of them comes first in memory.
-fn pair(a: Access, b: Access) -> Option<(u32, Access, Access)> {
-    let (low, high) = if a.offset < b.offset { (a, b) } else { (b, a) };
-    let apart = high.offset - low.offset == low.bytes && (low.kind & LOAD == 0 || low.register != high.register);
-    if a.kind != b.kind || a.base != b.base || !apart {
+fn pair(last: LastTwoWords) -> Option<(u32, Access, Access)> {
+    let (first, second) = (access(last.words[0])?, access(last.words[1])?);
+    let (low, high) = if first.offset < second.offset { (first, second) } else { (second, first) };
+    let is_load = first.kind & LOAD != 0;
+    // What is loaded first is not the base of the second.
+    let apart = low.register != high.register && (first.kind & FLOAT != 0 || first.register != first.base);
+    let fits = first.kind == second.kind && first.base == second.base && high.offset - low.offset == low.bytes;
+    if !fits || is_load && !apart || last.traps && !is_load {
         return None;
     }
     let field = paired(low.offset, low.bytes as u8)?;
-    let (word, _) = pair_form(a.kind)?;
+    let (word, _) = pair_form(first.kind)?;
     Some((word | field << 15 | high.register << 10 | low.base << 5 | low.register, low, high))
 }
 
@@ -162,20 +174,61 @@ mod tests {
 
     #[test]
     fn a_label_or_a_trap_keeps_them_apart() {
-        let load = |buffer: &mut Buffer, reg, disp| {
-            encode(rows::LDR_RM.of(64), &Args::mem(&[reg], Mem::base(MemBase::StackPointer, disp)), buffer);
-        };
-        let length = |between: fn(&mut Buffer)| {
+        let code = |code| kingpost_ir::TrapCode::user(code).unwrap();
+        let length = |row: RowId, before: &dyn Fn(&mut Buffer), between: &dyn Fn(&mut Buffer)| {
+            let access = |buffer: &mut Buffer, reg, disp| {
+                encode(row, &Args::mem(&[reg], Mem::base(MemBase::StackPointer, disp)), buffer);
+            };
             let mut buffer = Buffer::default();
             buffer.start(1);
-            load(&mut buffer, x(0), 0);
+            before(&mut buffer);
+            access(&mut buffer, x(0), 0);
             between(&mut buffer);
-            load(&mut buffer, x(1), 8);
+            access(&mut buffer, x(1), 8);
             join(&mut buffer);
+            (buffer.len(), buffer.last_two_words().is_some())
+        };
+        let (load, store) = (rows::LDR_RM.of(64), rows::STR_MR.of(64));
+        assert_eq!(length(load, &|_| {}, &|_| {}).0, 4);
+        assert_eq!(length(load, &|_| {}, &|b| b.bind(Label::new(0))).0, 8);
+        assert_eq!(length(load, &|_| {}, &|b| b.trap(code(1))).0, 8);
+        assert_eq!(length(load, &|b| b.trap(code(1)), &|_| {}).0, 8);
+        assert_eq!(length(load, &|b| b.trap(code(1)), &|b| b.trap(code(2))).0, 8);
+        // Two loads become one that may trap; two stores do not, as the first one has to happen.
+        assert_eq!(length(load, &|b| b.trap(code(1)), &|b| b.trap(code(1))).0, 4);
+        assert_eq!(length(store, &|b| b.trap(code(1)), &|b| b.trap(code(1))), (8, true));
+        // Where they trap, a debugger is to find the location of either.
+        assert_eq!(length(load, &|b| b.trap(code(1)), &|b| (b.srcloc(7), b.trap(code(1))).1).0, 8);
+    }
+
+    #[test]
+    fn what_the_first_loads_is_not_the_base() {
+        let base = MemBase::Reg(x(5));
+        let loads =
+            |first, second| joined((rows::LDR_RM.of(64), first, base, 16), (rows::LDR_RM.of(64), second, base, 24));
+        // ldp x1, x5, [x5, #16]
+        assert_eq!(loads(x(1), x(5)), [0xa941_14a1]);
+        assert_eq!(loads(x(5), x(1)).len(), 2);
+        // ldp d5, d1, [x5, #16]
+        let floats =
+            |first, second| joined((rows::LDR_FM.of(64), first, base, 16), (rows::LDR_FM.of(64), second, base, 24));
+        assert_eq!(floats(v(5), v(1)), [0x6d41_04a5]);
+    }
+
+    #[test]
+    fn those_of_one_form_are_seen() {
+        let length = |second: (RowId, i64)| {
+            let mut buffer = Buffer::default();
+            buffer.start(0);
+            for (row, reg, disp) in [(rows::LDR_RM.of(32), x(0), 4), (second.0, x(1), second.1)] {
+                encode(row, &Args::mem(&[reg], Mem::base(MemBase::Reg(x(5)), disp)), &mut buffer);
+                join_alike(&mut buffer);
+            }
             buffer.len()
         };
-        assert_eq!(length(|_| {}), 4);
-        assert_eq!(length(|b| b.bind(Label::new(0))), 8);
-        assert_eq!(length(|b| b.trap(kingpost_ir::TrapCode::user(1).unwrap())), 8);
+        assert_eq!(length((rows::LDR_RM.of(32), 8)), 4);
+        assert_eq!(length((rows::LDR_RM.of(32), 12)), 8);
+        assert_eq!(length((rows::LDR_RM.of(64), 8)), 8);
+        assert_eq!(length((rows::STR_MR.of(32), 8)), 8);
     }
 }

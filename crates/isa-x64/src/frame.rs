@@ -82,12 +82,22 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
     encode_row::<{ rows::MOV_RR.of(64).0 }>(&[RBP, RSP], buffer);
     buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
     let guard = guard.filter(|&guard| frame.size > guard);
-    let saves = match pushed_bytes(frame) {
-        Some(pushed) => pushed,
+    let pushed = pushed_bytes(frame);
+    let saves = match pushed {
+        Some(bytes) => bytes,
         None if guard.is_some() => frame.saves.last().map_or(0, |&(_, below)| u64::from(below).next_multiple_of(16)),
         None => frame.size,
     };
-    save(frame, saves, buffer);
+    if pushed.is_none() {
+        move_down(saves, buffer);
+    }
+    for &(reg, below) in &frame.saves {
+        match pushed {
+            Some(_) => encode_row::<{ rows::PUSH_R.0 }>(&[reg], buffer),
+            None => emit_edit(&MachineEdit::Spill(reg, save_slot(below), width(reg)), buffer),
+        }
+        buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below));
+    }
     match (guard, frame.probestack) {
         (None, _) => move_down(frame.size - saves, buffer),
         (_, Some(routine)) => call_probestack(frame.size - saves, routine, buffer),
@@ -96,6 +106,7 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
 }
 
 /// Bytes of the saved registers, if all can be pushed.
+#[inline]
 fn pushed_bytes(frame: &FrameLayout) -> Option<u64> {
     let is_pushed = |&(reg, _): &(PReg, u32)| reg.class() == RegClass::Int;
     frame.saves.iter().all(is_pushed).then(|| frame.saves.last().map_or(0, |&(_, below)| below.into()))
@@ -121,21 +132,6 @@ fn move_return_up(bytes: u64, buffer: &mut Buffer) {
     buffer.unwind(UnwindOp::CfaStackPointer(bytes as u32));
     encode(rows::ADDRSP_I, &Args::imm(&[], bytes as i64 - 8), buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(RETURN_BYTES));
-}
-
-/// Saves registers in the first `bytes` bytes of the frame, to whose end the stack pointer moves.
-fn save(frame: &FrameLayout, bytes: u64, buffer: &mut Buffer) {
-    let pushes = pushed_bytes(frame).is_some();
-    if !pushes {
-        move_down(bytes, buffer);
-    }
-    for &(reg, below) in &frame.saves {
-        match pushes {
-            true => encode_row::<{ rows::PUSH_R.0 }>(&[reg], buffer),
-            false => emit_edit(&MachineEdit::Spill(reg, save_slot(below), width(reg)), buffer),
-        }
-        buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below));
-    }
 }
 
 /// Has `routine` touch the next `bytes` bytes, then moves the stack pointer down. The routine gets their number in `eax`
@@ -205,35 +201,35 @@ pub(crate) fn epilogue(frame: &FrameLayout, rise: u64, buffer: &mut Buffer, exit
 }
 
 fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
-    let pops = pops(frame);
-    if pops && pushed_bytes(frame) != Some(frame.size) {
-        let saves = frame.saves.last().map_or(0, |&(_, below)| below);
-        encode(rows::LEA_RM.of(64), &Args::mem(&[RSP], save_slot(saves)), buffer);
+    let popped = popped_bytes(frame);
+    if let Some(bytes) = popped.filter(|&bytes| bytes < frame.size) {
+        encode(rows::LEA_RM.of(64), &Args::mem(&[RSP], save_slot(bytes as u32)), buffer);
     }
-    let restore = |&(reg, below): &(PReg, u32)| {
-        match pops {
-            true => encode_row::<{ rows::POP_R.0 }>(&[reg], buffer),
-            false => emit_edit(&MachineEdit::Fill(save_slot(below), reg, width(reg)), buffer),
+    let restored = |reg, buffer: &mut Buffer| buffer.unwind(UnwindOp::Restored(reg));
+    if popped.is_some() {
+        for &(reg, _) in frame.saves.iter().rev() {
+            encode_row::<{ rows::POP_R.0 }>(&[reg], buffer);
+            restored(reg, buffer);
         }
-        buffer.unwind(UnwindOp::Restored(reg));
-    };
-    match pops {
-        true => frame.saves.iter().rev().for_each(restore),
-        false => frame.saves.iter().for_each(restore),
-    }
-    if frame.size > 0 && !pops {
-        encode_row::<{ rows::LEAVE.0 }>(&[], buffer);
     } else {
-        encode_row::<{ rows::POP_R.0 }>(&[RBP], buffer);
+        for &(reg, below) in &frame.saves {
+            emit_edit(&MachineEdit::Fill(save_slot(below), reg, width(reg)), buffer);
+            restored(reg, buffer);
+        }
+    }
+    match popped {
+        None if frame.size > 0 => encode_row::<{ rows::LEAVE.0 }>(&[], buffer),
+        _ => encode_row::<{ rows::POP_R.0 }>(&[RBP], buffer),
     }
     buffer.unwind(UnwindOp::CfaStackPointer(RETURN_BYTES));
-    buffer.unwind(UnwindOp::Restored(RBP));
+    restored(RBP, buffer);
 }
 
-/// Do pops restore registers in fewer bytes than moves? First they need the stack pointer where the registers are.
-fn pops(frame: &FrameLayout) -> bool {
-    let least = if pushed_bytes(frame) == Some(frame.size) { 1 } else { 3 };
-    pushed_bytes(frame).is_some() && frame.saves.len() >= least
+/// Bytes of the saved registers, if pops restore them in fewer bytes than moves: these need the stack pointer where the registers are.
+fn popped_bytes(frame: &FrameLayout) -> Option<u64> {
+    let pushed = pushed_bytes(frame)?;
+    let least = if pushed == frame.size { 1 } else { 3 };
+    (frame.saves.len() >= least).then_some(pushed)
 }
 
 /// Emits the return itself.

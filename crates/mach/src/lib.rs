@@ -83,7 +83,7 @@ pub mod verify;
 
 pub use args::{Args, fill_template};
 pub use branching::Branching;
-pub use buffer::{BranchForms, Buffer, JumpTable, JumpTables, Label, NoBranches, Reach, Target};
+pub use buffer::{BranchForms, Buffer, JumpTable, JumpTables, Label, LastTwoWords, NoBranches, Reach, Target};
 pub use code::{Annotation, CallExits, Code, Handler, SymbolRef};
 pub use compiled::{
     BlockEdge, CallSite, CompiledFunction, ContextPlace, DebugTag, DebugTagSite, FrameInfo, FunctionHead, FunctionView,

@@ -134,6 +134,15 @@ pub struct Buffer {
 }
 
 /// Emitting.
+/// The last two words of four bytes that have been emitted.
+#[derive(Clone, Copy, Debug)]
+pub struct LastTwoWords {
+    /// The words, in order.
+    pub words: [u32; 2],
+    /// May both trap?
+    pub traps: bool,
+}
+
 impl Buffer {
     /// Starts a function with `labels` labels.
     pub fn start(&mut self, labels: usize) {
@@ -227,22 +236,38 @@ impl Buffer {
         &mut self.bytes
     }
 
-    /// The last two words of four bytes, if they may become one: nothing goes to the second, and neither has a table
-    /// entry or is still to be filled in.
-    pub fn last_two_words(&self) -> Option<[u32; 2]> {
+    /// The last two words of four bytes, if they may become one: nothing goes to the second, and neither is still to be filled in or
+    /// has a table entry, but for traps of both, with one code and source location.
+    pub fn last_two_words(&self) -> Option<LastTwoWords> {
         let start = self.at().checked_sub(8)?;
+        let traps = self.traps_of_two(start)?;
         let free = self.bound.last().is_none_or(|l| self.labels[l.index()] <= start)
-            && self.traps.last().is_none_or(|t| t.offset < start)
             && self.relocs.last().is_none_or(|r| r.offset < start)
             && self.references.last().is_none_or(|r| r.at + u32::from(r.hole) <= start)
-            && self.fixups.last().is_none_or(|f| f.at < start);
+            && self.fixups.last().is_none_or(|f| f.at < start)
+            && (!traps || self.srclocs.last().is_none_or(|s| s.offset <= start));
         let (words, []) = self.bytes[start as usize..].as_chunks() else { return None };
-        free.then(|| [u32::from_le_bytes(words[0]), u32::from_le_bytes(words[1])])
+        free.then(|| LastTwoWords { words: [u32::from_le_bytes(words[0]), u32::from_le_bytes(words[1])], traps })
     }
 
-    /// Puts one word in the place of the last two, which [`Buffer::last_two_words`] gave, with `text` in the listing.
-    pub fn replace_last_two_words(&mut self, word: u32, text: impl FnOnce() -> String) {
+    /// Whether two words may both trap with one code. Nothing if only one may, or with another.
+    fn traps_of_two(&self, start: u32) -> Option<bool> {
+        let mut traps = self.traps.iter().rev().take_while(|trap| trap.offset >= start);
+        match (traps.next(), traps.next(), traps.next()) {
+            (None, ..) => Some(false),
+            (Some(second), Some(first), None) if first.offset == start && first.code == second.code => {
+                (second.offset == start + 4).then_some(true)
+            }
+            _ => None,
+        }
+    }
+
+    /// Puts one word in the place of the last two, with `text` in the listing. It traps as they do.
+    pub fn replace_last_two_words(&mut self, last: LastTwoWords, word: u32, text: impl FnOnce() -> String) {
         self.bytes.truncate(self.bytes.len() - 8);
+        if last.traps {
+            self.traps.pop();
+        }
         self.listing.forget_from(self.bytes.len());
         self.list(text);
         self.put4(word);
