@@ -1,8 +1,8 @@
 //! Emission: code, its allocation and a frame become bytes in a module buffer.
 //!
 //! Walks the blocks in layout order. Edits come before the instruction they name; dropped instructions are left out; an
-//! operand that landed in a slot selects its row's memory twin. Blocks that hold nothing but a jump are not emitted:
-//! branches to them go where they go.
+//! operand that landed in a slot selects its row's memory twin. Blocks that hold nothing but a jump, or what another one does, are not
+//! emitted (`thread_jumps.rs`).
 
 use crate::buffer::{Buffer, TooLong};
 use crate::code::Code;
@@ -14,10 +14,11 @@ use crate::limits::{Limits, check_limit};
 use crate::listing::{Listing, Origin};
 use crate::lower::LowerError;
 use crate::row::RowKind;
+use crate::thread_jumps::Threads;
 use crate::value_sites::ValueSites;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::sort::sort;
-use kingpost_regalloc::{Allocation, Block, Edit, Inst, Loc, PRegSet, Slot, SlotData};
+use kingpost_regalloc::{Allocation, Edit, EditKind, Inst, Loc, PRegSet, Slot, SlotData};
 
 /// Settings of emission.
 #[derive(Clone, Copy, Debug, Default)]
@@ -38,8 +39,7 @@ pub struct Emitter {
     limits: Limits,
     buffer: Buffer,
     spill_area: SpillArea,
-    /// Per block, where a branch to it really goes.
-    pub(crate) thread: Vec<Block>,
+    pub(crate) threads: Threads,
     /// Blocks that begin with a landing pad, ascending.
     pads: Vec<u32>,
     sites: ValueSites,
@@ -91,7 +91,7 @@ impl Emitter {
         self.complete(isa, code, &frame, options, name, module)
     }
 
-    /// Emits the prologue and the blocks, through which [`Emitter::thread`] leads.
+    /// Emits the prologue and the blocks, through which [`Emitter::threads`] lead.
     pub(crate) fn blocks(
         &mut self,
         isa: &dyn Isa,
@@ -102,14 +102,14 @@ impl Emitter {
     ) -> Result<(), LowerError> {
         self.thread_tables(code);
         self.find_pads(code, isa.landing_pad().is_some());
-        self.buffer.start(self.thread.len());
+        self.buffer.start(self.threads.to().len());
         isa.prologue(frame, &mut self.buffer);
         isa.emit_blocks(Blocks {
             code,
             body,
             frame,
             options,
-            thread: &self.thread,
+            thread: self.threads.to(),
             pads: &self.pads,
             spill_area: &self.spill_area,
             buffer: &mut self.buffer,
@@ -166,12 +166,13 @@ impl Emitter {
 
     /// Leads everything that names blocks beside instructions to where branches to them really go.
     fn thread_tables(&self, code: &mut Code) {
+        let to = self.threads.to();
         for target in &mut code.tables.targets {
-            *target = self.thread[*target as usize].as_u32();
+            *target = to[*target as usize].as_u32();
         }
         let exits = code.exits.iter_mut().map(|exits| &mut exits.normal);
         for block in exits.chain(code.handlers.iter_mut().map(|handler| &mut handler.block)) {
-            *block = self.thread[block.index()];
+            *block = to[block.index()];
         }
     }
 
@@ -213,13 +214,12 @@ impl Emitter {
         Ok(FrameLayout { has_calls, probestack: code.probestack, stack_limit, ..frame })
     }
 
-    /// Finds for every block where a branch to it ends up. Blocks with only a jump and no edits are passed through,
-    /// but not the entry, and not a ring of such blocks.
+    /// Finds for every block where a branch to it ends up.
     fn thread_jumps(&mut self, isa: &dyn Isa, code: &Code, allocation: &Allocation) {
         let problem = &code.problem;
-        self.thread.clear();
-        self.thread.extend(problem.blocks());
+        self.threads.begin(problem.blocks().len());
         let rows = isa.rows();
+        let edits = |block| edits_at(&allocation.edits, problem.terminator(block));
         for block in problem.blocks().skip(1) {
             let jump = problem.terminator(block);
             if problem.first_inst(block) != jump {
@@ -228,42 +228,24 @@ impl Emitter {
             let inst = &code.insts[jump];
             let only_jump = rows[usize::from(inst.row.0)].kind == RowKind::Branch
                 && problem.succs(block).len() == 1
-                && inst.extra == NO_BLOCK
-                && edits_at(&allocation.edits, jump).is_empty();
+                && inst.extra == NO_BLOCK;
             if only_jump {
-                self.thread[block.index()] = problem.edge(problem.succs(block)[0]).to;
+                let to = problem.edge(problem.succs(block)[0]).to;
+                match edits(block) {
+                    [] => self.threads.pass_through(block, to),
+                    _ => self.threads.note_moves(block, to),
+                }
             }
         }
-        self.resolve_threads();
-    }
-
-    /// Follows all chains of jumps.
-    pub(crate) fn resolve_threads(&mut self) {
-        for block in (0..self.thread.len()).map(Block::new) {
-            if self.thread[block.index()] != block {
-                self.resolve_thread(block);
+        let is_same = |a: &Edit, b: &Edit| match (a.kind, b.kind) {
+            (EditKind::Remat { inst: a, to }, EditKind::Remat { inst: b, to: also }) => {
+                to == also && code.insts[a] == code.insts[b]
             }
-        }
-    }
-
-    /// Follows `block`'s chain of jumps and shortens it. A ring is broken where it was entered.
-    fn resolve_thread(&mut self, block: Block) {
-        let mut end = block;
-        while self.thread[end.index()] != end {
-            let next = self.thread[end.index()];
-            if next == block {
-                // A ring: keep this block, the rest of the ring leads here.
-                self.thread[block.index()] = block;
-                return;
-            }
-            end = next;
-        }
-        let mut at = block;
-        while self.thread[at.index()] != end {
-            let next = self.thread[at.index()];
-            self.thread[at.index()] = end;
-            at = next;
-        }
+            (a, b) => a == b,
+        };
+        self.threads.resolve(|a, b| {
+            edits(a).len() == edits(b).len() && edits(a).iter().zip(edits(b)).all(|(a, b)| is_same(a, b))
+        });
     }
 }
 

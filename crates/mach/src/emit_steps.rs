@@ -32,22 +32,32 @@ impl Emitter {
         self.complete(isa, code, &frame, options, name, module)
     }
 
-    /// As for allocated code: blocks with a jump and nothing else are passed through.
+    /// Finds for every block where a branch to it ends up, as for allocated code.
     fn thread_steps(&mut self, rows: &[Row], steps: &Steps) {
-        self.thread.clear();
-        self.thread.extend((0..steps.blocks.len()).map(Block::new));
-        for (block, data) in steps.blocks.iter().enumerate().skip(1) {
-            let list = &steps.list[data.list.0 as usize..data.list.1 as usize];
-            if let ([Step::Inst(PlacedInst { inst, .. })], true) = (list, data.heads.0 == data.heads.1)
-                && rows[usize::from(inst.row.0)].kind == RowKind::Branch
+        self.threads.begin(steps.blocks.len());
+        let list = |block: Block| {
+            let (start, end) = steps.blocks[block.index()].list;
+            &steps.list[start as usize..end as usize]
+        };
+        for block in (1..steps.blocks.len()).map(Block::new) {
+            // The jump comes first, as everything does that is last.
+            let [Step::Inst(PlacedInst { inst, .. }), moves @ ..] = list(block) else { continue };
+            let row = &rows[usize::from(inst.row.0)];
+            let is_jump = row.kind == RowKind::Branch
                 && inst.extra == NO_BLOCK
                 && inst.aux != NO_BLOCK
-                && rows[usize::from(inst.row.0)].operands.is_empty()
-            {
-                self.thread[block] = Block::from_u32(inst.aux);
+                && row.operands.is_empty();
+            let (start, end) = steps.blocks[block.index()].heads;
+            if is_jump && start == end {
+                let to = Block::from_u32(inst.aux);
+                match moves {
+                    [] => self.threads.pass_through(block, to),
+                    _ if moves.iter().all(Step::is_move) => self.threads.note_moves(block, to),
+                    _ => {}
+                }
             }
         }
-        self.resolve_threads();
+        self.threads.resolve(|a, b| list(a)[1..] == list(b)[1..]);
     }
 }
 

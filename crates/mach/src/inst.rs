@@ -94,7 +94,7 @@ impl AddrMode {
 }
 
 /// One machine instruction. Its operands stand in the allocation problem, at the same instruction number.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MInst {
     /// Which form.
     pub row: RowId,

@@ -78,6 +78,7 @@ pub mod row_table;
 pub mod settings;
 pub mod steps;
 pub mod text;
+mod thread_jumps;
 mod value_sites;
 pub mod verify;
 

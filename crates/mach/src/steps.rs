@@ -9,7 +9,7 @@ use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{EditKind, PRegSet, Slot, SlotData};
 
 /// Something to be encoded.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// An instruction.
     Inst(PlacedInst),
@@ -17,8 +17,18 @@ pub enum Step {
     Edit(EditKind),
 }
 
+impl Step {
+    /// Is this what an edge may have before its jump: an edit, or an instruction that computes a value again?
+    pub(crate) fn is_move(&self) -> bool {
+        match self {
+            Step::Inst(placed) => !placed.is_special && placed.inst.trap().is_none(),
+            Step::Edit(_) => true,
+        }
+    }
+}
+
 /// An instruction with its registers.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlacedInst {
     /// The instruction; the row's memory twin where an operand is in a slot.
     pub inst: MInst,

@@ -1,0 +1,150 @@
+//! Where branches to a block end up.
+//!
+//! ```text
+//! b4: mov r0 <- 0; jump b9
+//! b5: jump b6                         a branch to b5 or b7 goes to b9, one to b4 to b8
+//! b6: jump b9
+//! b7: jump b5
+//! b8: mov r0 <- 0; jump b9
+//! ```
+//!
+//! Blocks that hold nothing but a jump are passed through, but not the entry, and not a ring of them. Of blocks that hold the same moves
+//! and a jump to the same place, as edges do that pass the same arguments, the last one stands for all: from there it is nearest.
+//! What is left out is never emitted.
+//!
+//! Cost: linear in blocks, but for sorting those that hold moves and a jump; each is compared with a few.
+
+use cranelift_entity::EntityRef;
+use kingpost_regalloc::Block;
+use kingpost_regalloc::sort::sort_by_key;
+use std::cmp::Reverse;
+
+/// So many different blocks with a jump to one place are compared with the next one.
+const MAX_DIFFERENT: usize = 8;
+
+/// The threading of one function's jumps. Cleared and used again.
+#[derive(Default, Debug)]
+pub(crate) struct Threads {
+    /// By block, where a branch to it goes.
+    to: Vec<Block>,
+    /// Blocks that hold moves and a jump, each with its destination.
+    moves: Vec<(Block, Block)>,
+}
+
+impl Threads {
+    /// Begins with a function of so many blocks: branches go where they say.
+    pub(crate) fn begin(&mut self, blocks: usize) {
+        self.to.clear();
+        self.to.extend((0..blocks).map(Block::new));
+        self.moves.clear();
+    }
+
+    /// Notes that a block holds nothing but a jump.
+    pub(crate) fn pass_through(&mut self, block: Block, to: Block) {
+        self.to[block.index()] = to;
+    }
+
+    /// Notes that a block holds moves and a jump.
+    pub(crate) fn note_moves(&mut self, block: Block, to: Block) {
+        self.moves.push((block, to));
+    }
+
+    /// By block, where a branch to it goes.
+    pub(crate) fn to(&self) -> &[Block] {
+        &self.to
+    }
+
+    /// Follows all chains of jumps, and merges blocks whose moves are the same.
+    pub(crate) fn resolve(&mut self, are_same: impl Fn(Block, Block) -> bool) {
+        self.resolve_chains();
+        if self.merge(are_same) {
+            self.resolve_chains();
+        }
+    }
+
+    fn resolve_chains(&mut self) {
+        for block in (0..self.to.len()).map(Block::new) {
+            if self.to[block.index()] != block {
+                self.resolve_chain(block);
+            }
+        }
+    }
+
+    /// Follows `block`'s chain of jumps and shortens it. A ring is broken where it was entered.
+    fn resolve_chain(&mut self, block: Block) {
+        let mut end = block;
+        while self.to[end.index()] != end {
+            let next = self.to[end.index()];
+            if next == block {
+                // A ring: keep this block, the rest of the ring leads here.
+                self.to[block.index()] = block;
+                return;
+            }
+            end = next;
+        }
+        let mut at = block;
+        while self.to[at.index()] != end {
+            let next = self.to[at.index()];
+            self.to[at.index()] = end;
+            at = next;
+        }
+    }
+
+    /// Leads branches to each block with moves to the last one that has the same. Returns whether there are any.
+    fn merge(&mut self, are_same: impl Fn(Block, Block) -> bool) -> bool {
+        for (_, to) in &mut self.moves {
+            *to = self.to[to.index()];
+        }
+        sort_by_key(&mut self.moves, |&(block, to)| (to, Reverse(block)));
+        let mut merged = false;
+        for same_place in self.moves.chunk_by(|a, b| a.1 == b.1) {
+            let mut kept = [None; MAX_DIFFERENT];
+            for &(block, _) in same_place {
+                let mut places = kept.iter_mut();
+                match places.find(|place| place.is_none_or(|kept| are_same(kept, block))) {
+                    Some(Some(kept)) => (self.to[block.index()], merged) = (*kept, true),
+                    Some(place) => *place = Some(block),
+                    None => {}
+                }
+            }
+        }
+        merged
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn threads(blocks: usize, jumps: &[(usize, usize)], moves: &[(usize, usize, u32)]) -> Vec<usize> {
+        let mut threads = Threads::default();
+        threads.begin(blocks);
+        jumps.iter().for_each(|&(block, to)| threads.pass_through(Block::new(block), Block::new(to)));
+        moves.iter().for_each(|&(block, to, _)| threads.note_moves(Block::new(block), Block::new(to)));
+        let what = |block: Block| moves.iter().find(|moves| moves.0 == block.index()).map(|moves| moves.2);
+        threads.resolve(|a, b| what(a) == what(b));
+        threads.to().iter().map(|to| to.index()).collect()
+    }
+
+    #[test]
+    fn chains_are_followed_and_rings_broken() {
+        assert_eq!(threads(5, &[(1, 2), (2, 4)], &[]), [0, 4, 4, 3, 4]);
+        assert_eq!(threads(4, &[(1, 2), (2, 3), (3, 1)], &[]), [0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn the_last_of_equal_blocks_stands_for_all() {
+        // Blocks 1, 2 and 4 pass the same to 6, the second by way of 5, and 3 something else.
+        let moves = [(1, 6, 7), (2, 5, 7), (3, 6, 8), (4, 6, 7)];
+        assert_eq!(threads(7, &[(5, 6)], &moves), [0, 4, 4, 3, 4, 6, 6]);
+        // A jump to one that goes leads on, and the same moves elsewhere stay.
+        assert_eq!(threads(6, &[(5, 1)], &[(1, 4, 7), (2, 4, 7), (3, 0, 7)]), [0, 2, 2, 3, 4, 2]);
+    }
+
+    #[test]
+    fn of_many_different_ones_some_stay() {
+        let moves: Vec<_> = (1..20).map(|block| (block, 20, block as u32 % 10)).collect();
+        let to = threads(21, &[], &moves);
+        assert_eq!((to[9], to[8], to[2], to[1]), (19, 18, 12, 1));
+    }
+}
