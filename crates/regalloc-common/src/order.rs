@@ -175,29 +175,41 @@ impl LinearOrder {
     /// # Errors
     /// If there are more instructions and blocks than [`Position`] can number.
     pub fn build(&mut self, problem: &Problem) -> Result<(), AllocError> {
-        self.number(problem, &problem.order)?;
-        self.find_back_edges(problem);
-        self.find_loops();
-        self.find_entries(problem);
+        self.build_in(problem, &problem.order)?;
+        self.find_positions();
         Ok(())
     }
 
+    /// Finds out which block holds each position, of an order made by [`LinearOrder::build_forward`].
+    pub fn find_positions(&mut self) {
+        self.block_at.clear();
+        for (index, block) in self.blocks.iter() {
+            self.block_at.resize(block.end.index(), index);
+        }
+    }
+
     /// As [`LinearOrder::build`], but in a reverse post-order if the problem's own order is not
-    /// [forward](LinearOrder::is_forward). Blocks that cannot be reached are not in it then.
+    /// [forward](LinearOrder::is_forward). Blocks that cannot be reached are not in it then. Which block holds a position is
+    /// not known before [`LinearOrder::find_positions`].
     ///
     /// # Errors
     /// As [`LinearOrder::build`].
     pub fn build_forward(&mut self, problem: &Problem) -> Result<(), AllocError> {
-        self.build(problem)?;
+        self.block_at.clear();
+        self.build_in(problem, &problem.order)?;
         if self.is_forward {
             return Ok(());
         }
         let mut sequence = std::mem::take(&mut self.sequence);
         self.post_order(problem, &mut sequence);
         sequence.reverse();
-        let numbered = self.number(problem, &sequence);
+        let built = self.build_in(problem, &sequence);
         self.sequence = sequence;
-        numbered?;
+        built
+    }
+
+    fn build_in(&mut self, problem: &Problem, sequence: &[Block]) -> Result<(), AllocError> {
+        self.number(problem, sequence)?;
         self.find_back_edges(problem);
         self.find_loops();
         self.find_entries(problem);
@@ -210,7 +222,6 @@ impl LinearOrder {
             return Err(AllocError::TooLarge { what: "instructions and blocks", limit });
         }
         self.blocks.clear();
-        self.block_at.clear();
         self.indices.clear();
         self.indices.resize(problem.num_blocks());
         let mut head = Position::new(0);
@@ -229,7 +240,6 @@ impl LinearOrder {
                 receives: !problem.params(block).is_empty(),
             });
             self.indices[block] = index.into();
-            self.block_at.resize(end.index(), index);
             head = end;
         }
         for (index, block) in self.blocks.iter_mut().skip(1) {
@@ -392,13 +402,13 @@ impl LinearOrder {
     /// Number of positions.
     #[inline]
     pub fn num_positions(&self) -> usize {
-        self.block_at.len()
+        self.blocks.values().next_back().map_or(0, |block| block.end.index())
     }
 
     /// The first point after all blocks.
     #[inline]
     pub fn stop(&self) -> ProgPoint {
-        ProgPoint::before(Position::new(self.block_at.len() as u32))
+        ProgPoint::before(Position::new(self.num_positions() as u32))
     }
 
     /// All loops.

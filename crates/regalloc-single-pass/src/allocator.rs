@@ -61,6 +61,7 @@ impl Allocator for SinglePass {
         diagnostics.begin("survey");
         registers.build(problem, env);
         order.build_forward(problem)?;
+        order.find_positions();
         state.begin(problem);
         survey.run(problem, order, state);
         diagnostics.begin("walk");

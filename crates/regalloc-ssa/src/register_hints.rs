@@ -16,7 +16,7 @@ use crate::spill_plan::SpillPlan;
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{PReg, RegClass, VReg};
-use kingpost_regalloc_common::order::BlockIndex;
+use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 use kingpost_regalloc_common::point::ProgPoint;
 use kingpost_regalloc_common::release;
 use std::fmt::{self, Write};
@@ -147,7 +147,6 @@ impl RegisterHints {
             self.taken.iter_mut().for_each(|taken| reset(taken, 2 * blocks, 0));
             self.find_freqs(input);
             self.find_boundaries(input, plan);
-            self.find_fixed(input);
             self.find_points(input);
             self.sort_classes();
             for i in 0..self.order.len() {
@@ -188,7 +187,9 @@ impl RegisterHints {
     fn find_freqs(&mut self, input: &Input) {
         let (problem, order) = (input.problem, input.order);
         self.freqs.clear();
-        self.freqs.extend(order.blocks().values().map(|block| scaled(block.freq)).flat_map(|freq| [freq, freq]));
+        for block in order.blocks().values() {
+            self.freqs.extend_from_slice(&[scaled(block.freq); 2]);
+        }
         for (index, block) in order.blocks().iter().filter(|block| input.live.jumps.are[block.0.index()]) {
             let to = order.index(problem.edge(problem.succs(block.block)[0]).to);
             let freq = self.freqs[Boundary::end(index).index()];
@@ -222,37 +223,36 @@ impl RegisterHints {
         self.steps += self.members.len() as u64;
     }
 
-    fn find_fixed(&mut self, input: &Input) {
-        let problem = input.problem;
-        self.fixed.clear();
-        for point in &input.constraints.clobber_points {
-            let block = input.order.block_at(point.position);
-            let inst = block.inst(point.position);
-            let range = problem.operand_range(inst);
-            for (operand, after) in problem.operands(inst).iter().zip(&input.live.after[range]) {
-                // A value that is live through while the register is lost needs a copy anyway.
-                let is_lost = |reg| operand.is_use() && !after.is_dead() && point.late.contains(reg);
-                let Some(reg) = operand.fixed_reg().filter(|&reg| !is_lost(reg)) else { continue };
-                let number = self.numbers[input.classes.class(operand.vreg()).index()];
-                if let Some(group) = self.groups.get_mut(number as usize) {
-                    let other = std::mem::replace(&mut group.fixed, self.fixed.len() as u32);
-                    self.fixed.push(FixedHint { reg, freq: scaled(block.freq), other });
-                }
-            }
-        }
-    }
-
+    /// Finds the clobber points of each block, and the fixed operands there.
     fn find_points(&mut self, input: &Input) {
         let points = &input.constraints.clobber_points;
         self.points.clear();
+        self.fixed.clear();
         let mut next = 0;
         for block in input.order.blocks().values() {
             self.points.push(next);
-            while points.get(next as usize).is_some_and(|point| point.position < block.end) {
+            while let Some(point) = points.get(next as usize).filter(|point| point.position < block.end) {
+                self.find_fixed(input, point, block);
                 next += 1;
             }
         }
         self.points.push(next);
+    }
+
+    fn find_fixed(&mut self, input: &Input, point: &ClobberPoint, block: &OrderedBlock) {
+        let problem = input.problem;
+        let inst = block.inst(point.position);
+        let range = problem.operand_range(inst);
+        for (operand, after) in problem.operands(inst).iter().zip(&input.live.after[range]) {
+            // A value that is live through while the register is lost needs a copy anyway.
+            let is_lost = |reg| operand.is_use() && !after.is_dead() && point.late.contains(reg);
+            let Some(reg) = operand.fixed_reg().filter(|&reg| !is_lost(reg)) else { continue };
+            let number = self.numbers[input.classes.class(operand.vreg()).index()];
+            if let Some(group) = self.groups.get_mut(number as usize) {
+                let other = std::mem::replace(&mut group.fixed, self.fixed.len() as u32);
+                self.fixed.push(FixedHint { reg, freq: scaled(block.freq), other });
+            }
+        }
     }
 
     fn sort_classes(&mut self) {
