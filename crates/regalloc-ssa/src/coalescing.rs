@@ -5,87 +5,41 @@
 //! ```
 //!
 //! No two members are live at one point, so that a slot may belong to the class as a whole. Each pair that a block
-//! parameter, or a move, brings together is tried, the most frequent first.
+//! parameter, or a move, brings together is tried, the most frequent first. Two classes become one unless a member of one
+//! interferes with a member of the other: most have two or three, and two values interfere if the one that is defined first
+//! is live where the other is defined (Budimlić et al., *Fast copy coalescing and live-range identification*, 2002).
 //!
 //! 1. No two members of a class are live at one point.
 //! 2. All members of a class are of one register class, and references or not; far values are alone.
 //!
-//! Cost: linear in the ranges of what is tried; a budget bounds classes that are tried again and again.
+//! Cost: linear in the pairs that are tried; a budget bounds tests of large classes.
 
 use crate::constraints::Constraints;
 use crate::liveness::{Liveness, scaled};
 use crate::spill_plan::check;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::sort::{sort, sort_by_key};
+use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{Problem, VReg};
 use kingpost_regalloc_common::affinity::Affinities;
-use kingpost_regalloc_common::congruence::Congruence;
-use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
-use kingpost_regalloc_common::point::{PointRange, ProgPoint};
+use kingpost_regalloc_common::order::LinearOrder;
+use kingpost_regalloc_common::point::PointRange;
+use kingpost_regalloc_common::release;
 use std::fmt::{self, Write};
 
-/// Steps of all merges, per pair that is tried.
-const STEPS_PER_PAIR: usize = 32;
-
-/// Classes with more ranges than this do not grow.
-const MOST_RANGES: usize = 224;
-
-/// So many ranges are sorted by comparison.
-const FEW: usize = 20;
-
-/// The live ranges of one value after another.
-#[derive(Default)]
-struct Ranges {
-    /// Ascending, with their blocks.
-    list: Vec<(BlockIndex, PointRange)>,
-    /// Per block in order, the range at hand in it, if it is a member.
-    by_block: Vec<PointRange>,
-    /// A bit per block. Empty in between.
-    members: Vec<u64>,
-}
-
-impl Ranges {
-    fn find(&mut self, order: &LinearOrder, live: &Liveness, vreg: VReg) {
-        self.list.clear();
-        self.list.extend(live.ranges(order, vreg));
-        if self.list.len() <= FEW {
-            sort_by_key(&mut self.list, |range| range.0);
-            return;
-        }
-        let least = self.list.iter().map(|range| range.0).min().unwrap_or_default().index() / 64;
-        let end = self.list.iter().map(|range| range.0).max().unwrap_or_default().index() / 64 + 1;
-        if end - least > self.list.len() {
-            self.list.sort_unstable_by_key(|range| range.0);
-            return;
-        }
-        self.by_block
-            .resize(order.num_blocks().max(self.by_block.len()), PointRange::new(ProgPoint::FIRST, ProgPoint::FIRST));
-        self.members.resize(end.max(self.members.len()), 0);
-        for (block, range) in self.list.drain(..) {
-            self.by_block[block.index()] = range;
-            self.members[block.index() / 64] |= 1 << (block.index() % 64);
-        }
-        for (i, word) in self.members[..end].iter_mut().enumerate().skip(least) {
-            while *word != 0 {
-                let block = 64 * i + word.trailing_zeros() as usize;
-                self.list.push((BlockIndex::new(block), self.by_block[block]));
-                *word &= *word - 1;
-            }
-        }
-    }
-}
+/// Tests of interference, per pair that is tried.
+const TESTS_PER_PAIR: u64 = 32;
 
 /// The classes, and what their search needs.
 #[derive(Default)]
 pub(crate) struct Coalescing {
     /// Per value, the one that stands for its class: the least of it.
     classes: Vec<VReg>,
-    /// Values that are not alone in their class, some of them twice.
+    /// Per value, the next one of its class: the last is followed by the first.
+    next: Vec<VReg>,
+    /// Values that do not stand for their class, some of them twice.
     pub(crate) merged: Vec<VReg>,
-    congruence: Congruence<PointRange>,
     /// Values that should be in one class, so that no move is needed.
     pairs: Affinities,
-    ranges: Ranges,
     pub(crate) steps: u64,
 }
 
@@ -105,42 +59,56 @@ impl Coalescing {
         if self.pairs.is_empty() {
             return;
         }
-        self.congruence.begin(problem.vregs.len());
-        self.congruence.budget = self.pairs.len() * STEPS_PER_PAIR;
-        let budget = self.congruence.budget;
+        self.next.clone_from(&self.classes);
+        let budget = self.pairs.len() as u64 * TESTS_PER_PAIR;
         let pairs = std::mem::take(&mut self.pairs);
-        pairs.iter().for_each(|(a, b)| self.try_pair(problem, order, live, a, b));
+        for (a, b) in pairs.iter() {
+            let (x, y) = (problem.vregs[a], problem.vregs[b]);
+            let alike = x.class == y.class && x.is_ref == y.is_ref;
+            let is_far = live.far[a.index()] || live.far[b.index()];
+            let [x, y] = [a, b].map(|vreg| self.class(vreg));
+            if alike && !is_far && x != y && !self.interfere(live, x, y, budget) {
+                self.merge(x.min(y), x.max(y));
+            }
+        }
         self.pairs = pairs;
-        self.steps += (budget - self.congruence.budget) as u64;
-        for &vreg in &self.merged {
-            self.classes[vreg.index()] = self.classes[self.congruence.find(vreg.as_u32()) as usize];
+    }
+
+    /// Does a member of one class interfere with a member of the other, as far as is known within the budget?
+    fn interfere(&mut self, live: &Liveness, x: VReg, y: VReg, budget: u64) -> bool {
+        let (mut a, mut b) = (x, y);
+        loop {
+            self.steps += 1;
+            if self.steps > budget || live.interfere(a, b) {
+                return true;
+            }
+            b = self.next[b.index()];
+            if b == y {
+                a = self.next[a.index()];
+                if a == x {
+                    return false;
+                }
+            }
         }
     }
 
-    fn try_pair(&mut self, problem: &Problem, order: &LinearOrder, live: &Liveness, a: VReg, b: VReg) {
-        let (x, y) = (problem.vregs[a], problem.vregs[b]);
-        let alike = x.class == y.class && x.is_ref == y.is_ref;
-        if !alike || live.far[a.index()] || live.far[b.index()] {
-            return;
-        }
-        let [x, y] = [a, b].map(|vreg| {
-            let root = self.congruence.find(vreg.as_u32());
-            if self.congruence.len(root) == 0 {
-                self.ranges.find(order, live, vreg);
-                self.congruence.set(root, self.ranges.list.iter().map(|&(_, range)| range));
+    /// The members of one class come to that of a lesser value.
+    fn merge(&mut self, to: VReg, from: VReg) {
+        let mut member = from;
+        loop {
+            self.classes[member.index()] = to;
+            self.merged.push(member);
+            member = self.next[member.index()];
+            if member == from {
+                break;
             }
-            root
-        });
-        if x != y && self.congruence.len(x) + self.congruence.len(y) <= MOST_RANGES && self.congruence.merge(x, y) {
-            let root = if self.congruence.is_representative(x) { x } else { y };
-            self.classes[root as usize] = self.classes[x as usize].min(self.classes[y as usize]);
-            self.merged.extend([x, y].map(VReg::from_u32));
         }
+        self.next.swap(to.index(), from.index());
     }
 
     /// Frees memory that only a large problem needs, and later phases do not.
     pub(crate) fn release(&mut self) {
-        self.congruence.release();
+        release(&mut self.next);
     }
 
     /// The value that stands for the class.

@@ -384,6 +384,17 @@ impl Liveness {
         is_passed || self.is_live_in(to, vreg) && !self.is_defined_at_head(vreg, to)
     }
 
+    /// Are two values that are not far live at one point? Then one of them is live where the other is defined, which is
+    /// later in the order.
+    pub(crate) fn interfere(&self, a: VReg, b: VReg) -> bool {
+        let [x, y] = [a, b].map(|vreg| &self.defs[vreg.index()]);
+        let (vreg, first, second) = if x.point <= y.point { (a, x, y) } else { (b, y, x) };
+        match first.block == second.block {
+            true => second.point < first.end,
+            false => self.end_in(second.block, vreg).is_some_and(|end| second.point < end),
+        }
+    }
+
     /// Is the value defined in the order?
     pub(crate) fn is_defined(&self, vreg: VReg) -> bool {
         self.defs[vreg.index()].point != ProgPoint::OPEN
