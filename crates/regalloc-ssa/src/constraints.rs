@@ -151,7 +151,27 @@ impl Constraints {
         }
     }
 
-    /// An instruction that is more than plain operands, with so many before it in its block.
+    /// An instruction that overwrites an input, or may read in memory, and no more than that.
+    #[inline]
+    pub(crate) fn tied(&mut self, operands: &[Operand]) {
+        for &operand in operands.iter().filter(|operand| !operand.is_reg()) {
+            if let Some(k) = operand.reused() {
+                self.tie(operands, k, operand);
+            } else if operand.constraint() == Constraint::Any {
+                self.read_in_memory[operand.vreg().index()] = true;
+            }
+        }
+    }
+
+    /// A result overwrites an input.
+    #[inline]
+    fn tie(&mut self, operands: &[Operand], k: u8, result: Operand) {
+        if let Some(input) = operands.get(usize::from(k)) {
+            self.flow(input.vreg(), result.vreg());
+        }
+    }
+
+    /// An instruction that is more than plain or tied operands, with so many before it in its block.
     pub(crate) fn instruction(
         &mut self,
         problem: &Problem,
@@ -164,11 +184,7 @@ impl Constraints {
         let is_branch = step.flags.has(InstFlags::BRANCH);
         for &operand in operands.iter().filter(|operand| !operand.is_reg()) {
             match operand.constraint() {
-                Constraint::Reuse(k) => {
-                    if let Some(input) = operands.get(usize::from(k)) {
-                        self.flow(input.vreg(), operand.vreg());
-                    }
-                }
+                Constraint::Reuse(k) => self.tie(operands, k, operand),
                 Constraint::Stack | Constraint::Any | Constraint::MemOk if is_branch && operand.is_def() => {
                     self.begin_in_memory.insert(operand.vreg());
                 }

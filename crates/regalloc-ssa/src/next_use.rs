@@ -194,8 +194,11 @@ impl Liveness {
             for (i, &operand) in operands.iter().enumerate().rev() {
                 self.operand(problem, operand, step.operands.start + i, at, constraints);
             }
-            if step.shape > Shape::Plain || !matches!(step.flags, InstFlags::NONE | InstFlags::BRANCH) {
-                constraints.instruction(problem, &step.clone(), index, position, distance);
+            let is_usual = matches!(step.flags, InstFlags::NONE | InstFlags::BRANCH);
+            match step.shape {
+                Shape::Plain if is_usual => {}
+                Shape::Tied if is_usual => constraints.tied(operands),
+                _ => constraints.instruction(problem, &step.clone(), index, position, distance),
             }
         }
         for &param in problem.params(block.block) {
