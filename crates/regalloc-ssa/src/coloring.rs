@@ -139,7 +139,15 @@ impl Coloring {
         scratch: &mut Scratch,
         out: &mut Allocation,
     ) -> Result<(), AllocError> {
-        let &Step { inst, flags, .. } = step;
+        let inst = step.inst;
+        let is_deferred = step.flags.has(InstFlags::REMAT) && {
+            let vreg = input.problem.all_operands()[step.operands.start].vreg();
+            input.plan.placements[vreg.index()] == Placement::Deferred
+        };
+        if is_deferred && !self.has_transfer(inst) {
+            out.drop_inst(inst);
+            return Ok(());
+        }
         self.note_next_uses(input, step.operands.clone());
         let mut is_constrained = step.shape == Shape::Constrained;
         if self.has_transfer(inst) {
@@ -151,17 +159,11 @@ impl Coloring {
                 scratch.note_transfers(&input.plan.transfers[start..self.transfer]);
             }
         }
-        if flags.has(InstFlags::REMAT) {
-            let vreg = input.problem.operands(inst)[0].vreg();
-            if input.plan.placements[vreg.index()] == Placement::Deferred {
-                out.drop_inst(inst);
-                return Ok(());
-            }
+        match (is_deferred, is_constrained) {
+            (true, _) => out.drop_inst(inst),
+            (_, true) => return self.constrained(input, step, scratch, out),
+            _ => self.unconstrained(input, step, out),
         }
-        if is_constrained {
-            return self.constrained(input, step, scratch, out);
-        }
-        self.unconstrained(input, step, out);
         Ok(())
     }
 
