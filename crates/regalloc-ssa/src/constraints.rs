@@ -51,7 +51,7 @@ pub(crate) struct Constraints {
     /// Per value, the instruction that computes it anywhere, or [`NONE`].
     remat: Vec<u32>,
     /// Values that have one.
-    computed: Vec<VReg>,
+    pub(crate) computed: Vec<VReg>,
     /// Per value: does something read it in memory for sure?
     pub(crate) read_in_memory: Vec<bool>,
     /// Results of branches that begin in memory: those whose operand may be there.
@@ -84,6 +84,7 @@ impl Constraints {
         reset(&mut self.is_fed, values, false);
         reset(&mut self.remat, values, NONE);
         reset(&mut self.read_in_memory, values, false);
+        self.computed.clear();
         self.begin_in_memory.clear();
         reset(&mut self.labelled, values, false);
         reset(&mut self.flows, values, NONE);
@@ -98,11 +99,12 @@ impl Constraints {
         self.clobber_points.reverse();
         self.moves.reverse();
         // A value that an operand reads in memory needs a slot, so that computing it again saves nothing.
-        for vreg in self.computed.drain(..) {
-            if self.read_in_memory[vreg.index()] {
-                self.remat[vreg.index()] = NONE;
-            }
-        }
+        let Constraints { computed, remat, read_in_memory, .. } = self;
+        computed.retain(|vreg| {
+            let is_read = read_in_memory[vreg.index()];
+            remat[vreg.index()] = if is_read { NONE } else { remat[vreg.index()] };
+            !is_read
+        });
     }
 
     /// Frees memory that only a large problem needs, and the answer does not.
@@ -117,12 +119,6 @@ impl Constraints {
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
         let inst = self.remat[vreg.index()];
         (inst != NONE).then(|| Inst::from_u32(inst))
-    }
-
-    /// Per value: can it be computed anywhere, and so where it is used?
-    pub(crate) fn computable(&self) -> impl ExactSizeIterator<Item = (bool, bool)> {
-        let facts = self.remat.iter().zip(&self.labelled);
-        facts.map(|(&remat, &is_labelled)| (remat != NONE, remat != NONE && !is_labelled))
     }
 
     /// Per class, the number in the block of the first instruction through which no register keeps its value: none further

@@ -133,6 +133,8 @@ pub(crate) struct Liveness {
     pub(crate) defs: Vec<Def>,
     /// Per value: is it live in blocks where it has no entry?
     pub(crate) far: Vec<bool>,
+    /// Those that are.
+    pub(crate) far_values: Vec<VReg>,
     pub(crate) steps: u64,
     pub(crate) uses: Uses,
     pub(crate) jumps: BareJumps,
@@ -437,6 +439,7 @@ impl Liveness {
         self.walk.begin(order.num_blocks());
         self.find_preds(problem, order);
         reset(&mut self.far, values, false);
+        self.far_values.clear();
         reset(&mut self.ranges_of, values, Span::default());
         // Nothing begins at the head of a single block.
         reset(&mut self.heads, if order.num_blocks() > 1 { values } else { 0 }, Next::DEAD);
@@ -501,6 +504,7 @@ impl Liveness {
     /// The value may be used anywhere behind the blocks that use it.
     fn leave_open(&mut self, vreg: VReg, later: u32) {
         self.far[vreg.index()] = true;
+        self.far_values.push(vreg);
         let mut next = later;
         while let Some(&Use { open, later, .. }) = self.uses.all.get(next as usize) {
             if let Some(after) = self.after.get_mut(open as usize) {

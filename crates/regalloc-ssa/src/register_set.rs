@@ -44,21 +44,21 @@ pub(crate) struct Value {
 pub(crate) const NOT_COUNTED: u8 = u8::MAX;
 
 impl Value {
-    /// Of a value that is defined so often; can it be computed anywhere, and so where it is used?
+    /// Of a value that is defined so often.
     #[inline]
-    fn new(class: RegClass, is_far: bool, freq: u32, (is_remat, is_deferrable): (bool, bool)) -> Value {
+    fn new(class: RegClass, freq: u32) -> Value {
         Value {
             next: Next::DEAD,
-            stores_left: if is_far { 0 } else { freq },
+            stores_left: freq,
             live_at: None.into(),
             read_by: 0,
             index: 0,
             class: class.index() as u8,
             saved_index: NOT_COUNTED,
-            is_remat,
-            is_deferrable,
+            is_remat: false,
+            is_deferrable: false,
             is_deferred: false,
-            is_spilled: is_far,
+            is_spilled: false,
             is_clean: false,
         }
     }
@@ -76,8 +76,16 @@ impl RegisterSet {
         self.members.iter_mut().for_each(Vec::clear);
         self.values.clear();
         let Input { problem, live, constraints, .. } = *input;
-        let facts = problem.vregs.values().zip(&live.far).zip(&live.defs).zip(constraints.computable());
-        self.values.extend(facts.map(|(((data, &is_far), def), how)| Value::new(data.class, is_far, def.freq, how)));
+        let facts = problem.vregs.values().zip(&live.defs);
+        self.values.extend(facts.map(|(data, def)| Value::new(data.class, def.freq)));
+        for &vreg in &live.far_values {
+            let value = &mut self.values[vreg.index()];
+            (value.stores_left, value.is_spilled) = (0, true);
+        }
+        for &vreg in &constraints.computed {
+            let value = &mut self.values[vreg.index()];
+            (value.is_remat, value.is_deferrable) = (true, !constraints.labelled[vreg.index()]);
+        }
     }
 
     pub(crate) fn len(&self, class: RegClass) -> usize {

@@ -82,7 +82,7 @@ impl Spilling {
             self.walk(input, region)?;
         }
         self.set.empty();
-        self.place_stores(input);
+        self.place_stores();
         Ok(())
     }
 
@@ -161,18 +161,16 @@ impl Spilling {
     }
 
     /// Each value is stored once, at its definition, if that is no more frequent than the stores at its evictions.
-    fn place_stores(&mut self, input: &Input) {
+    fn place_stores(&mut self) {
         self.plan.open = self.saved.open;
-        reset(&mut self.plan.placements, self.set.values.len(), Placement::Never);
-        let values = self.set.values.iter().zip(&input.live.far).enumerate();
-        for (v, (value, _)) in values.filter(|(_, (value, is_far))| value.is_spilled || **is_far) {
-            if value.is_deferred {
-                self.plan.placements[v] = Placement::Deferred;
-            } else if !value.is_remat {
-                let is_early = value.stores_left == 0;
-                self.plan.placements[v] = if is_early { Placement::AtDefinition } else { Placement::AtEvictions };
-            }
-        }
+        self.plan.placements.clear();
+        self.plan.placements.extend(self.set.values.iter().map(|value| match value {
+            _ if !value.is_spilled => Placement::Never,
+            _ if value.is_deferred => Placement::Deferred,
+            _ if value.is_remat => Placement::Never,
+            _ if value.stores_left == 0 => Placement::AtDefinition,
+            _ => Placement::AtEvictions,
+        }));
     }
 
     fn block(&mut self, input: &Input, index: BlockIndex) -> Result<(), AllocError> {
