@@ -124,7 +124,7 @@ impl Coloring {
     ) -> Result<(), AllocError> {
         let is_usual = step.shape < Shape::Constrained && !step.flags.has(InstFlags::REMAT);
         if !is_usual || self.has_transfer(step.inst) {
-            return self.unusual_instruction(input, &step.clone(), scratch, out);
+            return self.unusual_instruction(input, &input.problem.step(step.inst), scratch, out);
         }
         self.unconstrained(input, step, out);
         Ok(())

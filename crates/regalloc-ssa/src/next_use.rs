@@ -198,7 +198,7 @@ impl Liveness {
             match step.shape {
                 Shape::Plain if is_usual => {}
                 Shape::Tied if is_usual => constraints.tied(operands),
-                _ => constraints.instruction(problem, &step.clone(), index, position, distance),
+                _ => constraints.instruction(problem, &problem.step(step.inst), index, position, distance),
             }
         }
         for &param in problem.params(block.block) {

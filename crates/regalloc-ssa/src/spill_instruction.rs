@@ -43,9 +43,9 @@ impl Spilling {
     /// Fast path: an unconstrained instruction where all values fit, and where there is nothing to learn. Returns whether
     /// this is one.
     #[inline(always)]
-    pub(crate) fn serve_settled(&mut self, input: &Input, step: &Step, now: At) -> bool {
+    pub(crate) fn serve_settled(&mut self, input: &Input, step: &Step, now: impl Fn() -> At) -> bool {
         if !self.set.has_room(step.operands.len(), self.saved.settled) {
-            return self.serve_counted(input, &step.clone(), now);
+            return self.serve_counted(input, &input.problem.step(step.inst), now());
         }
         let operands = &input.problem.all_operands()[step.operands.clone()];
         for (i, (operand, &next)) in operands.iter().zip(&input.live.after[step.operands.clone()]).enumerate() {
@@ -57,12 +57,12 @@ impl Spilling {
                     if !needs_register(input.constraints, operands, i) {
                         continue;
                     }
-                    self.reload(operand.vreg(), now);
+                    self.reload(operand.vreg(), now());
                 }
                 if next.is_dead() {
                     self.set.remove(operand.vreg());
                 }
-            } else if value.is_deferrable && next.freq <= now.here {
+            } else if value.is_deferrable && next.freq <= now().here {
                 (value.is_deferred, value.is_spilled) = (true, true);
             } else if !next.is_dead() {
                 self.set.add(operand.vreg(), false);

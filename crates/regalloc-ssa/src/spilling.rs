@@ -193,15 +193,15 @@ impl Spilling {
 
     fn walk_block(&mut self, input: &Input, index: BlockIndex) -> Result<(), AllocError> {
         self.enter(input, index);
+        let problem = input.problem;
         let here = scaled(input.order.block(index).freq);
-        for (pos, step) in (0..).zip(input.problem.walk(input.order.block(index).block)) {
-            let now = At { inst: step.inst, pos, here };
+        for (pos, step) in (0..).zip(problem.walk(input.order.block(index).block)) {
+            let now = || At { inst: step.inst, pos, here };
             if step.operands.is_empty() && step.shape != Shape::Constrained && self.set.has_room(0, self.saved.limits) {
                 continue;
             }
             if step.shape == Shape::Constrained || !self.serve_settled(input, &step, now) {
-                // A copy, so that other steps need no memory.
-                self.instruction(input, &step.clone(), now)?;
+                self.instruction(input, &problem.step(step.inst), now())?;
             }
         }
         Ok(())

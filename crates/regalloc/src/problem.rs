@@ -198,6 +198,19 @@ pub struct Step {
     pub operands: Range<usize>,
 }
 
+impl Step {
+    #[inline]
+    fn new(inst: Inst, data: InstData, next: InstData) -> Step {
+        Step {
+            inst,
+            flags: data.flags(),
+            shape: data.shape(),
+            clobbers: data.clobbers(),
+            operands: data.operands as usize..next.operands as usize,
+        }
+    }
+}
+
 /// A range of one of the pools.
 #[derive(Clone, Copy, Default, Debug)]
 struct Span {
@@ -558,13 +571,15 @@ impl Problem {
     pub fn walk(&self, block: Block) -> impl DoubleEndedIterator<Item = Step> + ExactSizeIterator {
         let span = self.blocks[block].insts;
         let pairs = self.insts[span.start as usize..=span.end as usize].windows(2);
-        pairs.zip(span.start..span.end).map(|(pair, inst)| Step {
-            inst: Inst::from_u32(inst),
-            flags: pair[0].flags(),
-            shape: pair[0].shape(),
-            clobbers: pair[0].clobbers(),
-            operands: pair[0].operands as usize..pair[1].operands as usize,
-        })
+        pairs.zip(span.start..span.end).map(|(pair, inst)| Step::new(Inst::from_u32(inst), pair[0], pair[1]))
+    }
+
+    /// An instruction as [`Problem::walk`] visits it: for a function that few instructions are passed to, so that those that
+    /// are not need no place in memory.
+    #[inline]
+    pub fn step(&self, inst: Inst) -> Step {
+        let pair = &self.insts[inst.index()..inst.index() + 2];
+        Step::new(inst, pair[0], pair[1])
     }
 
     /// The first instruction of a block.
