@@ -126,7 +126,9 @@ impl Coloring {
         if !is_usual || self.has_transfer(step.inst) {
             return self.unusual_instruction(input, &input.problem.step(step.inst), scratch, out);
         }
-        self.unconstrained(input, step, out);
+        if !step.operands.is_empty() {
+            self.unconstrained(input, step, out);
+        }
         Ok(())
     }
 

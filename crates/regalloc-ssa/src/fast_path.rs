@@ -12,13 +12,21 @@ use kingpost_regalloc::{
     Allocation, Edit, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Problem, Step, VReg,
 };
 
-/// The instruction at hand.
+/// The instruction at hand. Functions that few instructions are passed to make one of their own, so that this one needs no
+/// memory.
 struct At<'a> {
     input: &'a Input<'a>,
     inst: Inst,
     operands: &'a [Operand],
     /// Index of the first operand.
     base: usize,
+}
+
+impl<'a> At<'a> {
+    fn new(input: &'a Input<'a>, inst: Inst) -> At<'a> {
+        let range = input.problem.operand_range(inst);
+        At { input, inst, operands: &input.problem.all_operands()[range.clone()], base: range.start }
+    }
 }
 
 /// What its operands are.
@@ -41,37 +49,42 @@ impl Coloring {
         let at = At { input, inst, operands: &input.problem.all_operands()[operands.clone()], base: operands.start };
         let Operands { dying, defs, def, reads_memory } = self.read_uses(&at, out);
         if reads_memory {
-            self.read_memory(&at, out);
+            self.read_memory(input, inst, out);
         }
         match defs {
             0 | 1 => {
                 let tied = if defs == 0 { PRegSet::EMPTY } else { self.tie(&at, def, dying, PRegSet::EMPTY, out) };
                 self.map.remove(dying);
-                self.update_labels(inst, at.operands, &out.locs[at.base..]);
+                self.update_labels(input.problem, inst, out);
                 if defs == 1 {
                     self.place_def(&at, def, tied, out);
                 }
             }
-            _ => self.place_all(&at, dying, out),
+            _ => self.place_all(input, inst, dying, out),
         }
         if flags.has(InstFlags::MOVE) {
             drop_void_move(input.problem, inst, out);
         }
     }
 
-    /// Notes labelled values that moved before the instruction, or end with it. `locs` begins with its operands' places.
+    /// Notes labelled values that moved before the instruction, or end with it.
     #[inline]
-    pub(crate) fn update_labels(&mut self, inst: Inst, operands: &[Operand], locs: &[Loc]) {
+    pub(crate) fn update_labels(&mut self, problem: &Problem, inst: Inst, out: &Allocation) {
         if !self.labels.is_empty() {
-            let values = &self.map.values;
-            let at =
-                |vreg: VReg| Some(values[vreg.index()]).filter(|value| !value.next.is_dead()).map(|value| value.at);
-            let read = |vreg: VReg| {
-                let mut uses = operands.iter().zip(locs).filter(|(operand, _)| operand.is_use());
-                uses.find(|(operand, loc)| operand.vreg() == vreg && !loc.is_none()).map(|(_, &loc)| loc)
-            };
-            self.labels.update(inst, at, read);
+            self.update_some_labels(problem, inst, out);
         }
+    }
+
+    #[cold]
+    fn update_some_labels(&mut self, problem: &Problem, inst: Inst, out: &Allocation) {
+        let values = &self.map.values;
+        let at = |vreg: VReg| Some(values[vreg.index()]).filter(|value| !value.next.is_dead()).map(|value| value.at);
+        let operands = problem.operands(inst).iter().zip(out.operand_locs(problem, inst));
+        let read = |vreg: VReg| {
+            let mut uses = operands.clone().filter(|(operand, _)| operand.is_use());
+            uses.find(|(operand, loc)| operand.vreg() == vreg && !loc.is_none()).map(|(_, &loc)| loc)
+        };
+        self.labels.update(inst, at, read);
     }
 
     /// Notes the next use after each operand and the registers in which values are read.
@@ -104,7 +117,8 @@ impl Coloring {
     }
 
     #[cold]
-    fn read_memory(&mut self, at: &At, out: &mut Allocation) {
+    fn read_memory(&mut self, input: &Input, inst: Inst, out: &mut Allocation) {
+        let at = At::new(input, inst);
         for (i, operand) in at.operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             if self.map.at(operand.vreg()).is_none() {
                 self.assignment.in_memory.push((at.base + i) as u32);
@@ -115,11 +129,12 @@ impl Coloring {
 
     /// Several results.
     #[cold]
-    fn place_all(&mut self, at: &At, dying: PRegSet, out: &mut Allocation) {
+    fn place_all(&mut self, input: &Input, inst: Inst, dying: PRegSet, out: &mut Allocation) {
+        let at = &At::new(input, inst);
         let all = 0..at.operands.len();
         let tied = all.clone().fold(PRegSet::EMPTY, |tied, i| self.tie(at, i, dying, tied, out));
         self.map.remove(dying);
-        self.update_labels(at.inst, at.operands, &out.locs[at.base..]);
+        self.update_labels(input.problem, inst, out);
         all.fold(tied, |placed, i| self.place_def(at, i, placed, out));
     }
 
@@ -133,7 +148,7 @@ impl Coloring {
         let from = out.locs[at.base + k].as_reg().expect("a tied use is in a register");
         let reg = match dying.contains(from) && !tied.contains(from) {
             true => from,
-            false => self.copy_tied(at, at.operands[k].vreg(), from, def.vreg(), tied),
+            false => self.copy_tied(at.input, at.inst, [at.operands[k].vreg(), def.vreg()], from, tied),
         };
         out.locs[at.base + k] = Loc::reg(reg);
         out.locs[at.base + i] = Loc::reg(reg);
@@ -143,17 +158,16 @@ impl Coloring {
     /// Copies an input that is live after, or moves it, if its register suits the result better. Returns the register to be
     /// overwritten.
     #[inline(never)]
-    fn copy_tied(&mut self, at: &At, vreg: VReg, from: PReg, def: VReg, tied: PRegSet) -> PReg {
-        let input = at.input;
+    fn copy_tied(&mut self, input: &Input, inst: Inst, [vreg, def]: [VReg; 2], from: PReg, tied: PRegSet) -> PReg {
         let free = input.constraints.allocatable.difference(self.map.occupied).difference(tied);
         let (class, width) = (input.problem.class(vreg), input.problem.width(vreg));
         let def_hints = self.hints(input, def, input.live.defs[def.index()].end);
         let own = self.hints(input, vreg, self.known_end(vreg));
-        let lives_on = self.map.lives_on(vreg, at.inst);
+        let lives_on = self.map.lives_on(vreg, inst);
         let moves = lives_on && self.penalty(input, &def_hints, from) < 0 && self.penalty(input, &own, from) >= 0;
         let hints = if moves { &own } else { &def_hints };
         let to = self.choose_open(input, class, hints, free).expect("registers were counted");
-        self.assignment.edits.push(Edit { at: at.inst, kind: EditKind::Move { from, to, width } });
+        self.assignment.edits.push(Edit { at: inst, kind: EditKind::Move { from, to, width } });
         if !moves {
             return to;
         }
