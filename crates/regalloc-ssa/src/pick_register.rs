@@ -92,12 +92,8 @@ impl Picker {
 
     pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex) {
         let block = input.order.block(index);
-        self.reserved = PRegSet::EMPTY;
-        if block.num_insts() > 1 {
-            // They are better left to those values.
-            let exit = input.spills.exit(index).iter();
-            self.reserved = exit.filter_map(|&vreg| input.hints.get(vreg)).collect();
-        }
+        // They are better left to those values.
+        self.reserved = if block.num_insts() > 1 { input.hints.at_end(index) } else { PRegSet::EMPTY };
         self.end = block.end;
         self.head = block.head;
         self.advance(input.constraints, block.head);

@@ -15,7 +15,7 @@ use crate::pick_register::Preference;
 use crate::spill_plan::SpillPlan;
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{PReg, RegClass, VReg};
+use kingpost_regalloc::{PReg, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 use kingpost_regalloc_common::point::ProgPoint;
 use kingpost_regalloc_common::release;
@@ -143,8 +143,9 @@ impl RegisterHints {
         for (preference, class) in self.preferences.iter_mut().zip(&input.env.classes) {
             preference.set(&class.order);
         }
+        let boundaries = if blocks > 1 { 2 * blocks } else { 0 };
+        self.taken.iter_mut().for_each(|taken| reset(taken, boundaries, 0));
         if blocks > 1 {
-            self.taken.iter_mut().for_each(|taken| reset(taken, 2 * blocks, 0));
             self.find_freqs(input);
             self.find_boundaries(input, plan);
             self.find_points(input);
@@ -163,13 +164,13 @@ impl RegisterHints {
         release(&mut self.numbers);
         release(&mut self.groups);
         release(&mut self.members);
-        self.taken.iter_mut().for_each(release);
         release(&mut self.order);
     }
 
     /// Frees memory that only a large problem needs, and the answer does not.
     pub(crate) fn close(&mut self) {
         release(&mut self.hints);
+        self.taken.iter_mut().for_each(release);
         release(&mut self.fixed);
         release(&mut self.freqs);
         release(&mut self.points);
@@ -180,6 +181,13 @@ impl RegisterHints {
     pub(crate) fn get(&self, vreg: VReg) -> Option<PReg> {
         let hint = self.hints[vreg.index()];
         (hint != NONE).then(|| PReg::from_index(usize::from(hint)))
+    }
+
+    /// The hints of all values that are in registers at the end of a block.
+    pub(crate) fn at_end(&self, block: BlockIndex) -> PRegSet {
+        let taken = |class: RegClass| self.taken[class.index()].get(Boundary::end(block).index()).copied().unwrap_or(0);
+        let [int, float] = RegClass::ALL.map(|class| PRegSet::from_mask(class, taken(class)));
+        int.union(float)
     }
 
     /// A bare jump has no boundaries of its own: what is in registers at its end is so where its predecessor ends, and
