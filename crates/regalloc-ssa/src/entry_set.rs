@@ -28,6 +28,8 @@ pub(crate) struct Scratch {
     edges: u32,
     chosen: Vec<(f32, VReg)>,
     bare_jump: BareJumpEntries,
+    /// Per member of the pool of entry sets: does memory have it as well?
+    pub(crate) pool_clean: Vec<bool>,
 }
 
 /// How a value arrives at a head, if it is a parameter or was ever without a register while it is live: any other arrives in
@@ -85,6 +87,7 @@ impl Head {
 impl Scratch {
     pub(crate) fn release(&mut self) {
         release(&mut self.candidates);
+        release(&mut self.pool_clean);
     }
 
     pub(crate) fn begin(&mut self, values: usize) {
@@ -92,6 +95,7 @@ impl Scratch {
             (self.heads, self.edges) = (0, 0);
             self.candidates.clear();
         }
+        self.pool_clean.clear();
         if self.candidates.len() < values {
             self.candidates.resize(values, EntryCandidate::default());
         }
@@ -229,7 +233,10 @@ impl Spilling {
             }
         }
         let start = self.plan.entry_pool.len() as u32;
-        self.set.members.iter().for_each(|members| self.plan.entry_pool.extend(members));
+        for members in &self.set.members {
+            self.plan.entry_pool.extend(members);
+            self.entry.pool_clean.extend(members.iter().map(|vreg| self.set.values[vreg.index()].is_clean));
+        }
         let end = self.plan.entry_pool.len() as u32;
         self.plan.entries[index.index()] = Span { start, end };
         self.steps += u64::from(end - start);

@@ -72,6 +72,7 @@ mod register_hints;
 mod register_map;
 mod register_set;
 mod reload;
+mod repeat;
 mod resolve;
 mod saved_registers;
 mod slots;

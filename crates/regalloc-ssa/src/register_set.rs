@@ -130,6 +130,15 @@ impl RegisterSet {
         }
     }
 
+    /// Are these values in registers, and no others, and does memory have those of them that are clean?
+    pub(crate) fn has_only(&self, members: &[VReg], clean: &[bool]) -> bool {
+        let is_so = |(vreg, &is_clean): (&VReg, &bool)| {
+            let value = &self.values[vreg.index()];
+            value.is_member() && value.is_clean == is_clean
+        };
+        self.counts().iter().sum::<usize>() == members.len() && members.iter().zip(clean).all(is_so)
+    }
+
     pub(crate) fn empty(&mut self) {
         for members in &mut self.members {
             members.drain(..).for_each(|vreg| self.values[vreg.index()].index = 0);
@@ -159,6 +168,14 @@ impl Value {
     #[inline]
     pub(crate) fn is_member(&self) -> bool {
         self.index != 0
+    }
+
+    /// The value is stored so often. Returns by how much less it may be from now on.
+    #[inline]
+    pub(crate) fn take_store(&mut self, freq: u64) -> u32 {
+        let stores = u64::from(self.stores_left).min(freq) as u32;
+        self.stores_left -= stores;
+        stores
     }
 
     /// How often the value must be stored if it leaves registers `here` times: once at its definition, or at each

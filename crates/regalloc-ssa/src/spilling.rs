@@ -22,6 +22,7 @@ use crate::coalescing::Coalescing;
 use crate::constraints::Constraints;
 use crate::liveness::{Liveness, reset, scaled};
 use crate::register_set::RegisterSet;
+use crate::repeat::FirstWalk;
 use crate::saved_registers::{Pass, SavedRegisters};
 use crate::spill_instruction::At;
 use crate::spill_plan::{Placement, SpillPlan, Transfer};
@@ -42,9 +43,9 @@ pub(crate) struct Input<'a> {
 
 /// Where the lists stood when a region began, so that it can be walked once more.
 #[derive(Clone, Copy)]
-struct Mark {
-    region: BlockIndex,
-    transfers: usize,
+pub(crate) struct Mark {
+    pub(crate) region: BlockIndex,
+    pub(crate) transfers: usize,
     stores: usize,
 }
 
@@ -59,9 +60,10 @@ pub(crate) struct Spilling {
     /// What was taken from [`Value::stores_left`], in the order of the walk.
     ///
     /// [`Value::stores_left`]: crate::register_set::Value::stores_left
-    stores: Vec<(VReg, u32)>,
+    pub(crate) stores: Vec<(VReg, u32)>,
     /// Per region, as long as it may be walked once more.
-    marks: Vec<Mark>,
+    pub(crate) marks: Vec<Mark>,
+    pub(crate) first_walk: FirstWalk,
     /// Is every loop entered at its header only?
     pub(crate) is_reducible: bool,
     /// The block at whose end the values in `set` are in registers.
@@ -127,7 +129,7 @@ impl Spilling {
                 continue;
             }
             if self.saved.may_be_last(input.env) {
-                self.take_back(first);
+                self.begin_repeat(first);
                 self.saved.pass = Pass::Repeat;
                 self.region(input, first, end)?;
                 self.saved.pass = Pass::Learn;
@@ -144,7 +146,7 @@ impl Spilling {
     }
 
     /// Clears the transfers from a region on.
-    fn take_back(&mut self, region: BlockIndex) {
+    pub(crate) fn take_back(&mut self, region: BlockIndex) {
         let Ok(i) = self.marks.binary_search_by_key(&region, |mark| mark.region) else { return };
         let Mark { transfers, stores, .. } = self.marks[i];
         self.plan.transfers.truncate(transfers);
@@ -178,8 +180,11 @@ impl Spilling {
         let block = input.order.block(index).block;
         if let Some(exit) = self.pass_bare_jump(input, index) {
             self.plan.exits[index.index()] = Some(exit);
+        } else if self.saved.pass == Pass::Repeat {
+            return self.repeat_block(input, index);
         } else {
-            self.walk_block(input, index)?;
+            self.enter(input, index);
+            self.walk_instructions(input, index)?;
             self.plan.exits[index.index()] = Some(self.save_set());
         }
         if input.order.block(index).innermost.is_some() && !self.surprised {
@@ -191,8 +196,7 @@ impl Spilling {
         Ok(())
     }
 
-    fn walk_block(&mut self, input: &Input, index: BlockIndex) -> Result<(), AllocError> {
-        self.enter(input, index);
+    pub(crate) fn walk_instructions(&mut self, input: &Input, index: BlockIndex) -> Result<(), AllocError> {
         let problem = input.problem;
         let here = scaled(input.order.block(index).freq);
         for (pos, step) in (0..).zip(problem.walk(input.order.block(index).block)) {
@@ -240,9 +244,8 @@ impl Spilling {
         value.is_spilled = true;
         let is_new = !std::mem::replace(&mut value.is_clean, true);
         if is_new {
-            let stores = u64::from(value.stores_left).min(freq) as u32;
-            value.stores_left -= stores;
-            self.stores.push((vreg, stores));
+            let store = value.take_store(freq);
+            self.stores.push((vreg, store));
         }
         is_new
     }
