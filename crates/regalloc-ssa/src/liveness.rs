@@ -447,11 +447,6 @@ impl Liveness {
         let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.num_blocks());
         for i in 0..self.uses.defs.len() {
             let vreg = self.uses.defs[i];
-            let Chain { first: used, pass, .. } = self.uses.chains[vreg.index()];
-            if used == NONE && pass == NONE && !self.defs[vreg.index()].point.is_before() {
-                // Only its own block is known.
-                continue;
-            }
             let first = self.walk.ranges.len();
             let later = self.begin_value(vreg);
             if later != NONE && first > budget && !problem.vregs[vreg].is_ref {

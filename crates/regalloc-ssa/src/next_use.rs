@@ -70,6 +70,14 @@ pub(crate) struct Chain {
     pub(crate) open: u32,
 }
 
+impl Chain {
+    /// Does no other block use the value, and no edge?
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.first == NONE && self.pass == NONE
+    }
+}
+
 /// The instruction at hand.
 #[derive(Clone, Copy)]
 struct At {
@@ -90,7 +98,7 @@ pub(crate) struct Uses {
     pub(crate) chains: Vec<Chain>,
     pub(crate) all: Vec<Use>,
     pub(crate) passes: Vec<Pass>,
-    /// Values in the order in which they end before others begin.
+    /// Values that other blocks see, in the order in which they end before others begin.
     pub(crate) defs: Vec<VReg>,
     seen: Vec<Seen>,
     /// Values that the block at hand reads.
@@ -161,6 +169,9 @@ impl Liveness {
                 let index = order.index(problem.edge(edge).to);
                 let (block, def) = (order.block(index), &mut self.defs[vreg.index()]);
                 *def = Def { block: index, point: block.start(), freq: scaled(block.freq), end: def.end };
+                if self.uses.chains[vreg.index()].is_empty() {
+                    self.uses.defs.push(vreg);
+                }
             }
         }
         constraints.end();
@@ -204,8 +215,9 @@ impl Liveness {
         for &param in problem.params(block.block) {
             self.defs[param.index()] = Def { block: index, point: block.start(), freq: here, ..Def::NONE };
             self.uses.defs.push(param);
-            let result = self.uses.seen(param, index).result;
-            self.link(problem, param, result, constraints);
+            if self.uses.chains[param.index()].is_empty() {
+                link(problem, param, self.uses.seen(param, index).result, constraints);
+            }
         }
         self.uses.close(index);
     }
@@ -230,8 +242,11 @@ impl Liveness {
             let end = if next.is_dead() { point.next_position() } else { seen.end };
             self.defs[v] = Def { block, point, end, freq: here };
             let Seen { open, result, .. } = *seen;
-            self.uses.chains[v].open = open;
-            self.link(problem, vreg, result, constraints);
+            let chain = &mut self.uses.chains[v];
+            if chain.is_empty() {
+                return link(problem, vreg, result, constraints);
+            }
+            chain.open = open;
             self.uses.defs.push(vreg);
             return;
         }
@@ -242,16 +257,15 @@ impl Liveness {
             self.uses.read.push(vreg);
         }
     }
+}
 
-    /// A value that its own block alone uses may go on in what the instruction defines that uses it last.
-    #[inline]
-    fn link(&mut self, problem: &Problem, vreg: VReg, result: u32, constraints: &mut Constraints) {
-        let Chain { first, pass, .. } = self.uses.chains[vreg.index()];
-        if result != NONE && first == NONE && pass == NONE {
-            let result = VReg::from_u32(result);
-            if problem.class(vreg) == problem.class(result) {
-                constraints.flow_from_dying(vreg, result);
-            }
+/// A value that its own block alone uses may go on in what the instruction defines that uses it last.
+#[inline]
+fn link(problem: &Problem, vreg: VReg, result: u32, constraints: &mut Constraints) {
+    if result != NONE {
+        let result = VReg::from_u32(result);
+        if problem.class(vreg) == problem.class(result) {
+            constraints.flow_from_dying(vreg, result);
         }
     }
 }
