@@ -216,7 +216,7 @@ impl Spilling {
                 may_be_clean && value.is_spilled && candidate.dirty != self.entry.heads && !is_defined_here;
             let Value { is_clean, is_spilled, .. } = *value;
             let found = self.entry.arrives_in_register(vreg, is_spilled);
-            if self.benefit(input, vreg, &head) <= 0 {
+            if self.benefit(input, vreg, &head, found) <= 0 {
                 // Edges that have it in a register may have to store it.
                 self.note_in_memory(vreg, found);
                 continue;
@@ -319,13 +319,12 @@ impl Spilling {
         }
     }
 
-    /// The benefit of having the value in a register at the head.
+    /// The benefit of having the value in a register at the head, where it arrives in one so often.
     #[inline]
-    fn benefit(&self, input: &Input, vreg: VReg, head: &Head) -> i64 {
+    fn benefit(&self, input: &Input, vreg: VReg, head: &Head, found: u64) -> i64 {
         let value = &self.set.values[vreg.index()];
         let costs = &input.env.costs;
         let Arrivals { total, unknown } = head.arrivals;
-        let found = self.entry.arrives_in_register(vreg, value.is_spilled);
         let edge_benefit = || self.entry.candidates[vreg.index()].edge_benefit;
         if head.wipes(value) {
             // It is stored before it is read. A tie goes to the register: one store behind the head serves all edges.
@@ -347,7 +346,11 @@ impl Spilling {
     /// The benefit per instruction until the next use.
     fn benefit_rate(&self, input: &Input, vreg: VReg, head: &Head) -> f32 {
         let value = &self.set.values[vreg.index()];
-        if head.wipes(value) { 0.0 } else { self.benefit(input, vreg, head) as f32 / value.next.distance.max(1) as f32 }
+        if head.wipes(value) {
+            return 0.0;
+        }
+        let found = self.entry.arrives_in_register(vreg, value.is_spilled);
+        self.benefit(input, vreg, head, found) as f32 / value.next.distance.max(1) as f32
     }
 
     /// Does the entry set of the target, visited before, contain a value that this edge leaves in memory? Is an argument

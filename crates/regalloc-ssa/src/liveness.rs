@@ -388,6 +388,7 @@ impl Liveness {
 
     /// Are two values that are not far live at one point? Then one of them is live where the other is defined, which is
     /// later in the order.
+    #[inline]
     pub(crate) fn interfere(&self, a: VReg, b: VReg) -> bool {
         let [x, y] = [a, b].map(|vreg| &self.defs[vreg.index()]);
         let (vreg, first, second) = if x.point <= y.point { (a, x, y) } else { (b, y, x) };
