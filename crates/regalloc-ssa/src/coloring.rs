@@ -266,19 +266,24 @@ impl Coloring {
     /// Notes the place of a definition after the instruction is known, and stores it if the plan stores it there.
     #[inline]
     pub(crate) fn finish_def(&mut self, input: &Input, inst: Inst, vreg: VReg, loc: Loc, out: &mut Allocation) {
-        let reg = loc.as_reg();
-        if let Some(reg) = reg {
-            self.assignment.used.insert(reg);
+        let is_dead = self.map.values[vreg.index()].next.is_dead();
+        match loc.as_reg() {
+            Some(reg) if is_dead => self.assignment.used.insert(reg),
+            Some(reg) => self.put(vreg, reg),
+            None => {}
         }
-        if self.map.values[vreg.index()].next.is_dead() {
-            return;
+        let is_stored = input.plan.placements[vreg.index()] == Placement::AtDefinition;
+        if !is_dead && (is_stored || self.labels.any()) {
+            self.follow_def(input, inst, vreg, loc.as_reg(), out);
         }
+    }
+
+    /// Stores a definition, and notes where the value is if it is labelled.
+    #[inline(never)]
+    fn follow_def(&mut self, input: &Input, inst: Inst, vreg: VReg, reg: Option<PReg>, out: &mut Allocation) {
         let next = Inst::from_u32(inst.as_u32() + 1);
-        if let Some(reg) = reg {
-            self.map.put(vreg, reg);
-            if input.plan.placements[vreg.index()] == Placement::AtDefinition {
-                self.store(input, vreg, reg, next, out);
-            }
+        if let Some(reg) = reg.filter(|_| input.plan.placements[vreg.index()] == Placement::AtDefinition) {
+            self.store(input, vreg, reg, next, out);
         }
         if self.labels.any() && input.constraints.labelled[vreg.index()] {
             self.labels.note(vreg, reg, next);
