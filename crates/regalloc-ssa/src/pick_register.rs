@@ -116,6 +116,7 @@ impl Picker {
 
 impl Coloring {
     /// The best register in `free` for a value that is live up to `end` in this block, from the instruction at hand on.
+    #[inline(always)]
     pub(crate) fn pick(&self, input: &Input, vreg: VReg, end: ProgPoint, free: PRegSet) -> Option<PReg> {
         let hints = self.hints(input, vreg, end);
         self.choose_open(input, input.problem.class(vreg), &hints, free)
