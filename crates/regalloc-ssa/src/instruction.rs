@@ -293,13 +293,20 @@ impl Coloring {
     }
 
     /// Adds the move of a value from its register, or from where it is if that is none.
+    #[inline]
     pub(crate) fn add_move(&mut self, input: &Input, vreg: VReg, from: Option<PReg>, to: Loc, out: &mut Allocation) {
-        let problem = input.problem;
-        let (class, width) = (problem.class(vreg), problem.width(vreg));
-        match (from, input.constraints.remat(vreg)) {
-            (Some(from), _) => self.moves.add(Loc::reg(from), to, class, width),
-            (None, Some(inst)) => self.moves.add_remat(inst, to, class, width),
-            (None, None) => {
+        match from.map(Loc::reg) {
+            Some(from) if from == to => {}
+            Some(from) => self.moves.add(from, to, input.problem.class(vreg), input.problem.width(vreg)),
+            None => self.add_load(input, vreg, to, out),
+        }
+    }
+
+    fn add_load(&mut self, input: &Input, vreg: VReg, to: Loc, out: &mut Allocation) {
+        let (class, width) = (input.problem.class(vreg), input.problem.width(vreg));
+        match input.constraints.remat(vreg) {
+            Some(inst) => self.moves.add_remat(inst, to, class, width),
+            None => {
                 let slot = self.slot(input, vreg, out);
                 self.moves.add(Loc::slot(slot), to, class, width);
             }
