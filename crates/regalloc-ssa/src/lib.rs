@@ -13,6 +13,7 @@
 //! | spilling | `spill_plan.rs` | **result**: the values in registers at block ends, and the transfers in between |
 //! | | `spilling.rs`, `register_set.rs` | .. the walk over blocks with the set of values in registers |
 //! | | `entry_set.rs`, `spill_instruction.rs` | .. the set at a block's head, and at an instruction |
+//! | | `repeat.rs` | .. a region once more |
 //! | | `saved_registers.rs` | .. the callee-saved registers that pay |
 //! | reload | `reload.rs` | **result**: all traffic between registers and memory, on edges too |
 //! | register_hints | `register_hints.rs` | **result**: one register per class |

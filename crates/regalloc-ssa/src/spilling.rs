@@ -10,7 +10,7 @@
 //! Blocks are walked in order with the set of values in registers, per class. At a join point a value is in a register if
 //! loading it on the edges that lack it costs no more than loading it later (`entry_set.rs`). A back edge is taken to have
 //! every value until its source has been visited, and where that was wrong the loop is walked once more with what is known
-//! then. The first walk also decides how many callee-saved registers pay for their save and restore
+//! then (`repeat.rs`). The first walk also decides how many callee-saved registers pay for their save and restore
 //! (`saved_registers.rs`); if some in use do not, a second walk begins where they were first used.
 //!
 //! Nothing is assigned here. But before each constrained instruction spilling makes sure that registers for its operands
