@@ -39,8 +39,9 @@ use std::fmt::{self, Write};
 pub(crate) const DEAD: u32 = u32::MAX;
 /// No distance that means something is larger.
 pub(crate) const FAR: u32 = 1 << 30;
-/// What an edge to a block that runs much less often adds, so that uses in a loop come before uses behind it.
-pub(crate) const AWAY: u32 = 1 << 16;
+/// What an edge to a block that runs much less often adds: uses behind a loop come after those on its next turn, but for such
+/// that are far away there. How much less a load behind it costs is known besides.
+pub(crate) const AWAY: u32 = 1 << 4;
 /// The end of the live range in a block of a value that is live-out.
 pub(crate) const LIVE_OUT: ProgPoint = ProgPoint::OPEN;
 
@@ -644,7 +645,6 @@ impl Liveness {
                 match entry.next.distance {
                     DEAD => write!(out, " {} dead", entry.vreg)?,
                     FAR.. => write!(out, " {} far", entry.vreg)?,
-                    AWAY.. => write!(out, " {} away", entry.vreg)?,
                     distance => write!(out, " {} in {distance}", entry.vreg)?,
                 }
                 out.push(',');
