@@ -19,6 +19,8 @@ use kingpost_regalloc::VReg;
 
 /// How many definitions an address looks through.
 const MAX_STEPS: usize = 8;
+/// With more uses than these a sum is likely to have one that is no access with an index.
+const FEW_USES: u32 = 3;
 /// How far an index can be shifted.
 const MAX_SHIFT: u64 = 4;
 
@@ -43,7 +45,7 @@ impl Cx<'_, '_> {
         if self.ty(addr) != I64 {
             return Err(self.unsupported(inst));
         }
-        let terms = self.address_expr(addr, offset, bytes);
+        let terms = self.address_expr(addr, offset, bytes, inst);
         if let (Some(address), None) = (self.fixed_address(&terms), terms.index) {
             self.count_tile(tiles::ADDRESS_FIXED);
             return Ok(address);
@@ -79,7 +81,7 @@ impl Cx<'_, '_> {
     }
 
     /// Splits a sum into terms where the access gains from it.
-    fn address_expr(&self, addr: Value, offset: i64, bytes: u8) -> AddressExpr {
+    fn address_expr(&self, addr: Value, offset: i64, bytes: u8, inst: Inst) -> AddressExpr {
         let mut terms = AddressExpr { base: addr, index: None, disp: offset };
         self.take_constants(&mut terms.base, &mut terms.disp);
         let Some(sum) = self.def_as(terms.base, Opcode::Iadd).filter(|_| !self.has_reg(terms.base)) else {
@@ -96,10 +98,19 @@ impl Cx<'_, '_> {
         // The side that is more than a register becomes the index.
         let (first, second) = (self.index(a), self.index(b));
         let (base, index) = if first.gain(bytes) > second.gain(bytes) { (b, first) } else { (a, second) };
-        if !index.is_scaled_for(bytes) && !self.is_single_use(terms.base) {
+        let is_kept = || !index.is_scaled_for(bytes) || self.is_sum_kept(terms.base, [base, index.value], sum, inst);
+        if !self.is_single_use(terms.base) && is_kept() {
             return terms;
         }
         AddressExpr { base, index: Some(index), disp }
+    }
+
+    /// Is it better to keep a sum that has other uses in a register from another block to this one than both of its terms? No
+    /// instruction behind this one needs the index: it would be kept for this one alone. Of many uses one is likely to need the sum,
+    /// and if none behind this one needs the base either, the sum takes one register instead of two.
+    fn is_sum_kept(&self, value: Value, [base, index]: [Value; 2], sum: Inst, inst: Inst) -> bool {
+        let [def, here] = [sum, inst].map(|inst| self.func.layout.inst_block(inst));
+        def != here && !self.has_reg(index) && (self.uses(value) > FEW_USES || !self.has_reg(base))
     }
 
     /// Takes constants out of a chain of sums.
