@@ -49,6 +49,7 @@ pub(crate) fn compile(
             s.dump(|| func.to_string());
             s.verify(|| verifier.verify(func, target).err())?;
         }
+        optimizer.finish(func);
     }
 
     // Without an optimiser, what costs less to remove than to compile.

@@ -73,9 +73,9 @@ impl Analyses {
         self.frequencies.compute(func, &self.cfg, &self.dominators, &self.loops);
     }
 
-    /// Whether none is known to be that of the function.
-    pub fn is_stale(&self) -> bool {
-        self.state == State::Stale
+    /// Whether all are known to be those of the function.
+    pub fn is_current(&self) -> bool {
+        self.state == State::Current
     }
 
     /// Says that they are those of the function no more.

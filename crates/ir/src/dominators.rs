@@ -28,10 +28,8 @@ struct Node {
     idom: PackedOption<Block>,
     /// Position in a preorder of the tree, from 1; 0 for unreachable blocks.
     pre: u32,
-    /// The largest `pre` among the descendants.
+    /// The largest `pre` among the descendants, which have all numbers from `pre` on.
     last: u32,
-    child: PackedOption<Block>,
-    sibling: PackedOption<Block>,
     /// Distance from the entry.
     depth: u32,
     /// Some ancestor, so that any ancestor is reached in logarithmically many steps over these and immediate dominators:
@@ -45,8 +43,6 @@ pub struct DominatorTree {
     nodes: SecondaryMap<Block, Node>,
     postorder: Vec<Block>,
     preorder: Vec<Block>,
-    /// Blocks yet to be numbered.
-    stack: Vec<Block>,
     dfs: Dfs,
 }
 
@@ -76,12 +72,19 @@ impl DominatorTree {
         self.nodes.resize(func.dfg.num_blocks());
         let Some(entry) = func.layout.entry_block() else { return };
         self.dfs.immediate_dominators(cfg);
-        for number in 1..self.dfs.vertices.len() {
-            let vertex = &self.dfs.vertices[number];
-            self.nodes[vertex.block].idom = self.dfs.vertices[vertex.dom as usize].block.into();
+        self.preorder.resize(self.postorder.len(), entry);
+        self.nodes[entry] = Node { pre: 1, last: 1, jump: entry.into(), ..Node::default() };
+        // Each block after its dominators; of children those with a high postorder number come first.
+        for &block in self.postorder.iter().rev().skip(1) {
+            let (idom, size) = self.dfs.dominator_and_size(block);
+            let above = &mut self.nodes[idom];
+            // What a block's children have taken so far.
+            let (pre, depth) = (above.last + 1, above.depth + 1);
+            above.last += size;
+            let jump = self.jump_below(idom).into();
+            self.nodes[block] = Node { idom: idom.into(), pre, last: pre, depth, jump };
+            self.preorder[pre as usize - 1] = block;
         }
-        self.link_children();
-        self.number_tree(entry);
     }
 
     /// Computes the orders of the depth-first search again, after terminators have come to name the same destinations in another
@@ -89,41 +92,6 @@ impl DominatorTree {
     pub fn reorder(&mut self, func: &Function, cfg: &ControlFlowGraph) {
         self.postorder.clear();
         self.dfs.run(func.layout.entry_block(), cfg, func.dfg.num_blocks(), &mut self.postorder);
-    }
-
-    /// Links children so that those with a high postorder number come first.
-    fn link_children(&mut self) {
-        for &block in &self.postorder {
-            if let Some(idom) = self.nodes[block].idom.expand() {
-                self.nodes[block].sibling = self.nodes[idom].child;
-                self.nodes[idom].child = block.into();
-            }
-        }
-    }
-
-    fn number_tree(&mut self, entry: Block) {
-        let mut stack = std::mem::take(&mut self.stack);
-        stack.push(entry);
-        self.nodes[entry].jump = entry.into();
-        while let Some(block) = stack.pop() {
-            self.preorder.push(block);
-            self.nodes[block].pre = self.preorder.len() as u32;
-            if let Some(idom) = self.nodes[block].idom.expand() {
-                self.nodes[block].depth = self.nodes[idom].depth + 1;
-                self.nodes[block].jump = self.jump_below(idom).into();
-            }
-            let first = stack.len();
-            stack.extend(self.children(block));
-            stack[first..].reverse();
-        }
-        self.stack = stack;
-        for &block in self.preorder.iter().rev() {
-            let last = self.nodes[block].last.max(self.nodes[block].pre);
-            self.nodes[block].last = last;
-            if let Some(idom) = self.nodes[block].idom.expand() {
-                self.nodes[idom].last = self.nodes[idom].last.max(last);
-            }
-        }
     }
 
     /// Where the children of a block jump to.
@@ -178,7 +146,9 @@ impl DominatorTree {
 
     /// The blocks that the given one dominates immediately, by decreasing postorder number when the tree was computed.
     pub fn children(&self, block: Block) -> impl Iterator<Item = Block> {
-        std::iter::successors(self.nodes[block].child.expand(), |&child| self.nodes[child].sibling.expand())
+        let Node { pre, last, .. } = self.nodes[block];
+        let at = move |number: u32| (number < last).then(|| self.preorder[number as usize]);
+        std::iter::successors(at(pre), move |&child| at(self.nodes[child].last))
     }
 
     /// The reachable blocks in postorder of a depth-first search that takes the destinations of a
@@ -249,6 +219,8 @@ struct Vertex {
     bucket: u32,
     /// The next one in the same bucket.
     bucket_next: u32,
+    /// How many it dominates, itself included, once that is known.
+    size: u32,
 }
 
 const NONE: u32 = u32::MAX;
@@ -321,6 +293,7 @@ impl Dfs {
             dom: 0,
             bucket: NONE,
             bucket_next: NONE,
+            size: 1,
         });
         self.places[block.index()].number = number + 1;
         let edges = cfg.edges(block);
@@ -329,16 +302,23 @@ impl Dfs {
 
     fn immediate_dominators(&mut self, cfg: &ControlFlowGraph) {
         for w in (1..self.vertices.len() as u32).rev() {
-            let block = self.vertices[w as usize].block;
+            let Vertex { block, parent, .. } = self.vertices[w as usize];
+            let preds = cfg.preds(block);
+            // Most: only the parent leads there.
+            if preds.len() == 1 {
+                let vertex = &mut self.vertices[w as usize];
+                (vertex.semi, vertex.dom, vertex.ancestor) = (parent, parent, parent);
+                self.empty_bucket(parent);
+                continue;
+            }
             let mut semi = w;
-            for pred in cfg.preds(block) {
+            for pred in preds {
                 // Edges from unreachable blocks do not count.
                 if self.places[pred.block.index()].number != 0 {
                     let u = self.eval(self.number(pred.block));
                     semi = semi.min(self.vertices[u as usize].semi);
                 }
             }
-            let parent = self.vertices[w as usize].parent;
             let bucket = std::mem::replace(&mut self.vertices[semi as usize].bucket, w);
             let vertex = &mut self.vertices[w as usize];
             vertex.semi = semi;
@@ -352,6 +332,16 @@ impl Dfs {
                 self.vertices[w].dom = self.vertices[vertex.dom as usize].dom;
             }
         }
+        for w in (1..self.vertices.len()).rev() {
+            let Vertex { dom, size, .. } = self.vertices[w];
+            self.vertices[dom as usize].size += size;
+        }
+    }
+
+    /// The immediate dominator of a reachable block other than the entry, and how many blocks the block dominates.
+    fn dominator_and_size(&self, block: Block) -> (Block, u32) {
+        let Vertex { dom, size, .. } = self.vertices[self.number(block) as usize];
+        (self.vertices[dom as usize].block, size)
     }
 
     fn empty_bucket(&mut self, parent: u32) {

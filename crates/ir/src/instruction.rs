@@ -318,6 +318,14 @@ impl InstData {
         [head | a << 32, b | c << 32]
     }
 
+    /// As [`InstData::key`], but the same for both orders of the operands of a commutative opcode.
+    #[inline]
+    pub fn unordered_key(&self) -> [u64; 2] {
+        let [a, b, c] = self.words;
+        let words = if a > b && self.opcode.is_commutative() { [b, a, c] } else { self.words };
+        InstData { words, ..*self }.key()
+    }
+
     /// The same instruction with another small immediate.
     #[inline]
     #[must_use]
@@ -352,14 +360,14 @@ impl InstData {
     /// The operand values of a format without operand lists; none of the others.
     #[inline]
     pub fn args(&self) -> &[Value] {
-        &self.words[..self.inline_args().unwrap_or(0)]
+        // A list counts as none.
+        &self.words[..usize::from(INLINE_ARGS[self.opcode as usize] % ARGS_LIST)]
     }
 
     /// The operand values of a format without operand lists, to be changed; none of the others.
     #[inline]
     pub fn args_mut(&mut self) -> &mut [Value] {
-        let count = self.inline_args().unwrap_or(0);
-        &mut self.words[..count]
+        &mut self.words[..usize::from(INLINE_ARGS[self.opcode as usize] % ARGS_LIST)]
     }
 
     /// The bits of an `iconst`, zero-extended from its type.
@@ -420,6 +428,7 @@ impl InstData {
     #[inline]
     pub(crate) fn inline_args(&self) -> Option<usize> {
         let count = INLINE_ARGS[self.opcode as usize];
-        (count != ARGS_LIST).then_some(count.into())
+        // The remainder is the count itself, and seen to be no more than there are words.
+        (count != ARGS_LIST).then_some(usize::from(count % ARGS_LIST))
     }
 }

@@ -119,6 +119,7 @@ impl Opcode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::opcodes::INLINE_ARGS;
 
     #[test]
     fn properties() {
@@ -128,5 +129,12 @@ mod tests {
         assert!(Opcode::AtomicLoad.other_side_effects() && Opcode::TryCall.is_call());
         assert_eq!(Opcode::Fma.info().suffix, Suffix::From(1));
         assert_eq!(Opcode::Sdiv.trap_codes().count(), 2);
+    }
+
+    /// `InstData::unordered_key` exchanges the first two words.
+    #[test]
+    fn commutative_opcodes_have_two_operands() {
+        let commutative = |opcode: &Opcode| opcode.is_commutative();
+        assert!(Opcode::ALL.iter().copied().filter(commutative).all(|opcode| INLINE_ARGS[opcode as usize] == 2));
     }
 }

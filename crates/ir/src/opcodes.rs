@@ -602,8 +602,8 @@ pub(crate) use opcode_table;
 
 opcode_table!(opcodes);
 
-/// Stands among numbers of operands for a list.
-pub(crate) const ARGS_LIST: u8 = u8::MAX;
+/// Stands among numbers of operands for a list: one more than there are words, so that remainders by it are numbers of words.
+pub(crate) const ARGS_LIST: u8 = 4;
 
 /// How many words of an instruction are operand values, of the formats whose operands are all inline.
 const fn inline_args(format: Format) -> u8 {

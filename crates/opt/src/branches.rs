@@ -50,7 +50,9 @@ impl Walk<'_> {
         loop {
             let condition = self.func.dfg.inline_arg(inst, 0);
             self.func.dfg.inst_args_mut(inst)[0] = self.simplify_condition(condition);
-            match self.effect_of_rules(inst) {
+            let data = *self.func.dfg.inst(inst);
+            let effect = if self.may_be_simplified(&data) { self.effect_of_rules(&data) } else { None };
+            match effect {
                 None => return true,
                 Some(Effect::Inst(data)) if data.opcode() == Opcode::Trap => {
                     self.traps.push(inst);

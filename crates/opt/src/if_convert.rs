@@ -60,7 +60,8 @@ impl Shape {
             return None;
         }
         let pairs = func.dfg.block_args(then_arm.meets).iter().zip(func.dfg.block_args(else_arm.meets));
-        let pairs: SmallVec<[(BlockArg, BlockArg); 8]> = pairs.map(|(&x, &y)| (x, y)).collect();
+        let resolved = |arg: &BlockArg| arg.value().map_or(*arg, |value| func.dfg.resolve_aliases(value).into());
+        let pairs: SmallVec<[(BlockArg, BlockArg); 8]> = pairs.map(|(x, y)| (resolved(x), resolved(y))).collect();
         let mut differing = pairs.iter().filter(|(x, y)| x != y);
         let is_word = |arg: BlockArg| arg.value().is_some_and(|value| is_word(func.dfg.value_type(value)));
         if differing.clone().count() > MAX_SELECTS || !differing.all(|&(x, _)| is_word(x)) {

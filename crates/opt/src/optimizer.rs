@@ -62,6 +62,8 @@ pub struct Optimizer {
     slots: Slots,
     simplify: Simplify,
     place: Place,
+    /// Whether the function may use aliases.
+    may_use_aliases: bool,
 }
 
 impl Optimizer {
@@ -111,16 +113,24 @@ impl Optimizer {
         analyses.invalidate();
         self.start();
         Pass::ALL.into_iter().for_each(|pass| self.run(pass, func, analyses));
+        self.finish(func);
     }
 
-    /// Tells that a function comes that it has not seen.
+    /// Tells that a function comes that it has not seen, which may use aliases.
     pub fn start(&mut self) {
-        self.shape.may_use_aliases = true;
+        self.may_use_aliases = true;
+    }
+
+    /// Ends the work on a function, which uses no aliases then.
+    pub fn finish(&mut self, func: &mut Function) {
+        if std::mem::take(&mut self.may_use_aliases) {
+            func.dfg.resolve_all_aliases();
+        }
     }
 
     /// What pays for itself without an optimiser, as less is left to compile: removes loads that repeat another of memory that
     /// never changes (unless it keeps accesses), and the part of [`Pass::Shape`] that takes next to no time: unreachable blocks,
-    /// and parameters that always have one value. The function may use aliases before, and has none in use after.
+    /// and parameters that always have one value. The function may use aliases before, and uses none after.
     pub fn tidy(&mut self, func: &mut Function, analyses: &mut Analyses) {
         analyses.update_loops(func);
         self.start();
@@ -135,10 +145,11 @@ impl Optimizer {
         if removed {
             analyses.invalidate();
         }
+        self.finish(func);
     }
 
-    /// Runs one pass. The function has no aliases in use, before and after; before [`Pass::Shape`] it may. The analyses are those of
-    /// the function or stale, before and after.
+    /// Runs one pass. The function may use aliases, before and after. The analyses are those of the function or stale, before and
+    /// after.
     pub fn run(&mut self, pass: Pass, func: &mut Function, analyses: &mut Analyses) {
         match pass {
             Pass::Shape => self.run_shape(func, analyses),
@@ -146,13 +157,16 @@ impl Optimizer {
             Pass::Slots => {
                 analyses.update(func);
                 if self.slots.run(func, analyses) {
-                    self.shape.may_use_aliases = true;
+                    self.may_use_aliases = true;
                     self.run_shape(func, analyses);
                 }
             }
             Pass::Simplify => {
                 analyses.update(func);
-                match self.simplify.run(func, analyses) {
+                let edges = self.simplify.run(func, analyses);
+                // It has replaced them with all that it has visited.
+                self.may_use_aliases = false;
+                match edges {
                     Edges::Kept => {}
                     Edges::Reordered => analyses.reorder(),
                     Edges::Died => {
@@ -162,6 +176,7 @@ impl Optimizer {
                 }
             }
             Pass::Place => {
+                self.finish(func);
                 analyses.update(func);
                 self.place.run(func, analyses);
             }
@@ -169,10 +184,21 @@ impl Optimizer {
     }
 
     fn run_shape(&mut self, func: &mut Function, analyses: &mut Analyses) {
-        match self.shape.run(func) {
-            Changes::None if !analyses.is_stale() => {}
-            Changes::None | Changes::AllButGraph => analyses.invalidate_all_but(&mut self.shape.cfg),
-            Changes::All => analyses.invalidate(),
+        let is_graph_known = analyses.is_current();
+        if is_graph_known {
+            std::mem::swap(&mut self.shape.cfg, &mut analyses.cfg);
+        }
+        match self.shape.run(func, is_graph_known) {
+            Changes::None if is_graph_known => std::mem::swap(&mut self.shape.cfg, &mut analyses.cfg),
+            Changes::None => analyses.invalidate_all_but(&mut self.shape.cfg),
+            Changes::AllButGraph => {
+                self.may_use_aliases = true;
+                analyses.invalidate_all_but(&mut self.shape.cfg);
+            }
+            Changes::All => {
+                self.may_use_aliases = true;
+                analyses.invalidate();
+            }
         }
     }
 }

@@ -44,6 +44,16 @@ struct Uses {
     first: PackedOption<Inst>,
 }
 
+/// Where an instruction stands.
+#[derive(Copy, Clone, Debug)]
+struct Here {
+    block: Block,
+    /// Preorder number of the header of the block's innermost loop, 0 if there is none.
+    header: u32,
+    /// Whether it ends the block.
+    is_last: bool,
+}
+
 /// Where a value comes from. All zeros outside loops.
 #[derive(Copy, Clone, Default, Debug)]
 struct Origin {
@@ -95,12 +105,13 @@ impl Place {
         for &block in analyses.dominators.preorder().iter().rev() {
             let innermost = analyses.loops.innermost_loop(block);
             let header = innermost.map_or(0, |each| analyses.dominators.preorder_number(analyses.loops.header(each)));
-            let mut next = func.layout.last_inst(block);
+            let last = func.layout.last_inst(block);
+            let mut next = last;
             while let Some(inst) = next {
                 next = func.layout.prev_inst(inst);
                 let uses = self.uses[inst.index()];
                 if !uses.are_of_placed() {
-                    self.visit(func, analyses, inst, uses, block, header);
+                    self.visit(func, analyses, inst, uses, Here { block, header, is_last: last == Some(inst) });
                 }
             }
         }
@@ -179,9 +190,9 @@ impl Place {
         }
     }
 
-    /// Decides where an instruction goes whose users have been decided. `header` is the preorder number of the header of the
-    /// block's innermost loop, 0 if there is none.
-    fn visit(&mut self, func: &mut Function, analyses: &Analyses, inst: Inst, uses: Uses, block: Block, header: u32) {
+    /// Decides where an instruction goes whose users have been decided.
+    fn visit(&mut self, func: &mut Function, analyses: &Analyses, inst: Inst, uses: Uses, here: Here) {
+        let Here { block, header, is_last } = here;
         let mut target = block;
         match uses.block.expand() {
             None if is_removable(func, inst) => return func.layout.remove_inst(inst),
@@ -202,7 +213,7 @@ impl Place {
             _ => {}
         }
         // Users in a block are visited from its end, but what has moved there, to the end or in front of a user, is before the terminator.
-        let is_in_order = target == block && func.layout.last_inst(block) != Some(inst);
+        let is_in_order = target == block && !is_last;
         let uses = &mut self.uses;
         let dfg = &func.dfg;
         dfg.for_each_use(inst, |value| {

@@ -7,7 +7,7 @@
 //!                  return v2
 //! ```
 //!
-//! Needs nothing, the function may use aliases; leaves none in use and no analysis valid. A parameter is superfluous if all its arguments are one
+//! Needs nothing, the function may use aliases, before and after; leaves no analysis valid but the graph. A parameter is superfluous if all its arguments are one
 //! value or itself (Braun et al., "Simple and Efficient Construction of SSA Form", 2013, section 3). Blocks are swept
 //! backwards and forwards, at most [`SWEEPS`] times, which finds all superfluous ones of nested loops; cycles of parameters
 //! in irreducible control flow stay. Linear in blocks, edges and their arguments.
@@ -32,8 +32,6 @@ pub(crate) enum Changes {
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct Shape {
-    /// Whether the function may use aliases, as it does before the first run.
-    pub(crate) may_use_aliases: bool,
     pub(crate) cfg: ControlFlowGraph,
     /// By block: whether it is reached.
     reached: Vec<bool>,
@@ -50,15 +48,21 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// Runs the pass. Returns whether anything changed, and leaves the graph of the function in `cfg` unless it says otherwise.
-    pub(crate) fn run(&mut self, func: &mut Function) -> Changes {
+    /// Runs the pass. Returns whether anything changed, and leaves the graph of the function in `cfg` unless it says otherwise. If it
+    /// is there before, all blocks must be reachable.
+    pub(crate) fn run(&mut self, func: &mut Function, is_graph_known: bool) -> Changes {
         let Some(entry) = func.layout.entry_block() else { return Changes::All };
         self.find_named_blocks(func);
         let mut changed = false;
         let mut is_converted = false;
-        for _ in 0..ROUNDS {
-            self.cfg.compute(func);
-            changed |= self.clean(func, entry);
+        for round in 0..ROUNDS {
+            if is_graph_known && round == 0 {
+                self.blocks.clear();
+                self.blocks.extend_from_slice(self.cfg.blocks());
+            } else {
+                self.cfg.compute(func);
+                changed |= self.clean(func, entry);
+            }
             changed |= self.remove_constant_params(func, entry);
             if self.thread_jumps(func) {
                 changed = true;
@@ -156,9 +160,6 @@ impl Shape {
             }
         }
         if found == 0 {
-            if std::mem::take(&mut self.may_use_aliases) {
-                func.dfg.resolve_all_aliases();
-            }
             return false;
         }
         for &block in &self.joins {
@@ -173,8 +174,7 @@ impl Shape {
             }
             func.dfg.drop_aliased_params(block);
         }
-        func.dfg.resolve_all_aliases();
-        self.may_use_aliases = false;
+        func.dfg.compress_aliases();
         true
     }
 

@@ -10,8 +10,8 @@
 //!         return v5
 //! ```
 //!
-//! Needs the analyses; leaves them valid unless it says that an edge has died. Blocks are visited in preorder of the
-//! dominator tree, so that every operand is final before it is used. An instruction stays where it is; one that is equal to
+//! Needs the analyses, the function may use aliases; leaves none in use, and the analyses valid unless it says that an edge has
+//! died. Blocks are visited in preorder of the dominator tree, so that every operand is final before it is used. An instruction stays where it is; one that is equal to
 //! one in a block that does not dominate it moves to the end of their common dominator, if that does not run more often
 //! than the two together. In a large loop, and in those inside it, a cheap instruction of one operand stays in every block that
 //! has it, as its result would take a register, or a spill slot, from one to the next; one of a register and a constant does in a
@@ -55,7 +55,7 @@ const MEDIUM_LOOP: u32 = 30;
 pub(crate) struct Simplify {
     table: Table,
     memory: Memory,
-    /// What stands for a value; itself if there is no entry.
+    /// What stands for a value; itself if there is no entry. That of an alias has one of its own, where it is not final.
     representatives: SecondaryMap<Value, PackedOption<Value>>,
     pub(crate) applications: Applications,
     /// Are accesses to memory left as they are?
@@ -72,10 +72,14 @@ pub(crate) struct Simplify {
 impl Simplify {
     /// Runs the pass. Returns what has become of the edges of the control-flow graph.
     pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> Edges {
-        // Of most functions half of the instructions are numbered, and half of those are equal to others.
-        self.table.reset(func.dfg.num_insts() / 2);
+        // Few functions number more than that.
+        self.table.reset(func.dfg.num_insts());
         self.representatives.clear();
         self.representatives.resize(func.dfg.num_values());
+        func.dfg.compress_aliases();
+        for (alias, value) in func.dfg.aliases() {
+            self.representatives[alias] = value.into();
+        }
         self.memory.reset(func, analyses);
         let Some(entry) = func.layout.entry_block() else { return Edges::Kept };
         let large_loop = if self.has_few_registers { MEDIUM_LOOP } else { LARGE_LOOP };
@@ -150,15 +154,19 @@ impl Walk<'_> {
     }
 
     fn visit(&mut self, inst: Inst) {
-        let purity = purity(self.func.dfg.opcode(inst));
-        if purity == Purity::Constant {
-            return self.number_only(inst);
-        }
-        self.resolve_operands(inst);
         self.fuel = FUEL;
-        match purity {
-            Purity::Constant => {}
+        match purity(self.func.dfg.opcode(inst)) {
+            Purity::Constant => self.number_only(inst),
             Purity::Pure => self.visit_pure(inst),
+            purity => self.visit_other(inst, purity),
+        }
+    }
+
+    /// What is neither a constant nor pure with one result.
+    fn visit_other(&mut self, inst: Inst, purity: Purity) {
+        self.resolve_operands(inst);
+        match purity {
+            Purity::Constant | Purity::Pure => {}
             Purity::PureMany => self.visit_pure_many(inst),
             Purity::Trap => self.visit_trap(inst),
             Purity::Load => self.visit_load(inst),
@@ -171,38 +179,40 @@ impl Walk<'_> {
     /// Replaces operands by what stands for them.
     fn resolve_operands(&mut self, inst: Inst) {
         let representatives = &*self.representatives;
-        self.func.dfg.map_values(inst, |value| representatives[value].expand().unwrap_or(value));
+        self.func.dfg.map_values(inst, |value| representative(representatives, value));
     }
 
     /// A pure instruction that is the root of no rule.
     fn number_only(&mut self, inst: Inst) {
         let data = *self.func.dfg.inst(inst);
         if let Some(result) = self.func.dfg.first_result(inst) {
-            let value = self.number_by(data.key(), &data, Some(result));
-            self.replace(inst, result, value);
+            self.number_existing(data.key(), &data, inst, result);
         }
     }
 
     fn visit_pure(&mut self, inst: Inst) {
+        // None of its operands is the argument of a branch.
+        for value in self.func.dfg.inst_args_mut(inst) {
+            *value = representative(self.representatives, *value);
+        }
         let mut data = *self.func.dfg.inst(inst);
         let Some(result) = self.func.dfg.first_result(inst) else { return };
-        let simplified = if self.may_be_simplified(&data) {
+        if self.may_be_simplified(&data) {
             if self.order_operands(&mut data) {
                 self.func.dfg.replace_inst(inst, data);
             }
-            self.simplified(&data)
-        } else {
-            None
-        };
-        let value = simplified.unwrap_or_else(|| self.number(&data, Some(result)));
-        self.replace(inst, result, value);
+            if let Some(value) = self.simplified(&data) {
+                return self.replace(inst, result, value);
+            }
+        }
+        self.number_existing(data.unordered_key(), &data, inst, result);
     }
 
     /// Whether constants or rules may make something of an instruction.
     #[inline]
-    fn may_be_simplified(&self, data: &InstData) -> bool {
+    pub(crate) fn may_be_simplified(&self, data: &InstData) -> bool {
         let dfg = &self.func.dfg;
-        rewrite::may_match(data, |value| Some(dfg.opcode(dfg.first_result_of(value)?)), |value| dfg.value_type(value))
+        rewrite::may_match(data, |value| Some(dfg.inst(dfg.first_result_of(value)?)), |value| dfg.value_type(value))
     }
 
     fn visit_pure_many(&mut self, inst: Inst) {
@@ -236,29 +246,29 @@ impl Walk<'_> {
     }
 
     /// What the rules make of an instruction that is executed for its effect.
-    pub(crate) fn effect_of_rules(&mut self, inst: Inst) -> Option<Effect> {
-        let data = *self.func.dfg.inst(inst);
-        if !self.may_be_simplified(&data) {
-            return None;
-        }
+    pub(crate) fn effect_of_rules(&mut self, data: &InstData) -> Option<Effect> {
         if self.fuel == 0 {
             self.applications.exhaust();
             return None;
         }
         self.fuel -= 1;
-        let effect = rewrite::replace_effect(self, &data)?;
+        let effect = rewrite::replace_effect(self, data)?;
         if let Some(observer) = &mut self.observer {
-            observer.replaced(self.func, &data, effect);
+            observer.replaced(self.func, data, effect);
         }
         Some(effect)
     }
 
     /// Applies the rules on an access to memory, and returns what it is then.
     fn rewritten_access(&mut self, inst: Inst) -> InstData {
-        while let Some(Effect::Inst(data)) = self.effect_of_rules(inst) {
-            self.func.dfg.replace_inst(inst, data);
+        let mut data = *self.func.dfg.inst(inst);
+        while self.may_be_simplified(&data)
+            && let Some(Effect::Inst(rewritten)) = self.effect_of_rules(&data)
+        {
+            self.func.dfg.replace_inst(inst, rewritten);
+            data = rewritten;
         }
-        *self.func.dfg.inst(inst)
+        data
     }
 
     /// Removes a trap that an equal one dominates.
@@ -397,14 +407,7 @@ impl Walk<'_> {
         self.are_uses_counted = true;
         self.uses.clear();
         self.uses.resize(self.func.dfg.num_values());
-        let uses = self.uses.values_mut().into_slice();
-        let insts = (0..self.func.dfg.num_insts()).map(|number| Inst::from_u32(number as u32));
-        for inst in insts.filter(|&inst| self.func.layout.inst_block(inst).is_some()) {
-            self.func.dfg.for_each_use(inst, |value| {
-                let uses = &mut uses[value.index()];
-                *uses = uses.saturating_add(1);
-            });
-        }
+        self.func.dfg.count_uses(&self.func.layout, self.uses.values_mut().into_slice());
         for (result, value) in self.representatives.iter() {
             if let Some(value) = value.expand() {
                 self.uses[value] = self.uses[value].saturating_add(self.uses[result]);
@@ -423,18 +426,7 @@ impl Walk<'_> {
 
     /// The first result of the instruction that is numbered equal. If there is none, that is `existing`, or that of a new instruction.
     fn number(&mut self, data: &InstData, existing: Option<Value>) -> Value {
-        let key = match *data.args() {
-            [x, y] if x > y && data.opcode().is_commutative() => {
-                let mut ordered = *data;
-                ordered.args_mut().swap(0, 1);
-                ordered.key()
-            }
-            _ => data.key(),
-        };
-        self.number_by(key, data, existing)
-    }
-
-    fn number_by(&mut self, key: [u64; 2], data: &InstData, existing: Option<Value>) -> Value {
+        let key = data.unordered_key();
         let (place, entry) = self.table.find(key);
         if let Some(value) = entry.map(Value::from_u32)
             && self.make_available(data, value)
@@ -444,6 +436,19 @@ impl Walk<'_> {
         let value = existing.unwrap_or_else(|| self.make_inst(data));
         self.table.set(place, key, value.as_u32());
         value
+    }
+
+    /// Numbers an instruction that exists. One that is equal to another goes, and that one's result stands for its own.
+    #[inline(always)]
+    fn number_existing(&mut self, key: [u64; 2], data: &InstData, inst: Inst, result: Value) {
+        let (place, entry) = self.table.find(key);
+        if let Some(value) = entry.map(Value::from_u32)
+            && self.make_available(data, value)
+        {
+            self.represent(result, value);
+            return self.func.layout.remove_inst(inst);
+        }
+        self.table.set(place, key, result.as_u32());
     }
 
     /// Makes a pure instruction in front of the one that is visited. Returns its first result.
@@ -470,7 +475,7 @@ impl Walk<'_> {
     }
 
     /// As [`Walk::is_available`], for the result of a movable instruction, which moves up if need be and if that pays.
-    #[inline]
+    #[inline(always)]
     fn make_available(&mut self, data: &InstData, value: Value) -> bool {
         let Some(inst) = self.func.dfg.first_result_of(value) else { return false };
         let Some(block) = self.func.layout.inst_block(inst) else { return false };
@@ -491,6 +496,7 @@ impl Walk<'_> {
     }
 
     /// Moves an instruction from a block that does not dominate that of the walk to one that dominates both, if that pays.
+    #[inline(never)]
     fn hoist(&mut self, inst: Inst, block: Block) -> bool {
         let common = self.analyses.dominators.common_dominator(block, self.block);
         let frequency = |block| u64::from(self.analyses.frequencies.block(block));
@@ -567,6 +573,15 @@ impl Graph for Walk<'_> {
 
     fn may_apply(&mut self, rule: Rule) -> bool {
         self.applications.may_apply(rule)
+    }
+}
+
+/// What stands for a value.
+#[inline]
+fn representative(representatives: &SecondaryMap<Value, PackedOption<Value>>, value: Value) -> Value {
+    match representatives[value].expand() {
+        None => value,
+        Some(first) => representatives[first].expand().unwrap_or(first),
     }
 }
 

@@ -7,7 +7,7 @@
 //! v3 = iadd v2, v2
 //! ```
 //!
-//! Needs the analyses, and that all blocks are reachable; changes neither blocks nor edges but for parameters. A slot is
+//! Needs the analyses, and that all blocks are reachable, the function may use aliases; changes neither blocks nor edges but for parameters. A slot is
 //! promoted if its address is only the address of plain loads and stores, any two of which are of the same bytes, type and
 //! byte order or of different bytes. A slot that a stack map, a debug tag or a key names stays. The values are found by the
 //! construction of SSA form that front ends use, [`FrontendContext`]; parameters that turn out superfluous are left to
@@ -103,10 +103,19 @@ impl Slots {
         self.sites.clear();
         self.addresses.clear();
         self.addresses.resize(func.dfg.num_values());
+        for (alias, value) in func.dfg.aliases() {
+            if let Some(inst) = func.dfg.first_result_of(func.dfg.resolve_aliases(value)) {
+                self.note_address(func, inst, alias);
+            }
+        }
         for block in analyses.dominators.reverse_postorder() {
             for inst in func.layout.block_insts(block) {
                 match func.dfg.opcode(inst) {
-                    Opcode::StackAddr => self.note_address(func, inst),
+                    Opcode::StackAddr => {
+                        if let Some(result) = func.dfg.first_result(inst) {
+                            self.note_address(func, inst, result);
+                        }
+                    }
                     Opcode::Load | Opcode::Store => self.note_access(func, inst),
                     _ => func.dfg.for_each_use(inst, |value| self.note_use(value)),
                 }
@@ -114,10 +123,9 @@ impl Slots {
         }
     }
 
-    fn note_address(&mut self, func: &Function, inst: Inst) {
-        if let InstView::StackAddr { slot, offset } = func.dfg.view(inst)
-            && let Some(result) = func.dfg.first_result(inst)
-        {
+    /// Notes what a value is that an instruction makes.
+    fn note_address(&mut self, func: &Function, inst: Inst, result: Value) {
+        if let InstView::StackAddr { slot, offset } = func.dfg.view(inst) {
             self.addresses[result] = Address { slot: slot.into(), offset };
         }
     }

@@ -41,7 +41,7 @@ impl Test {
     fn of(func: &Function, block: Block) -> Option<Test> {
         let branch = func.layout.last_inst(block).filter(|&last| func.dfg.opcode(last) == Opcode::Brif)?;
         let &[then_dest, else_dest] = func.dfg.branch_destinations(branch) else { return None };
-        let cond = func.dfg.inline_arg(branch, 0);
+        let cond = func.dfg.resolve_aliases(func.dfg.inline_arg(branch, 0));
         let tested = |value, comparison| match func.dfg.value_def(value) {
             ValueDef::Param(of, param) if of == block => {
                 Some(Test { param: param as usize, comparison, then_dest, else_dest })
@@ -56,7 +56,7 @@ impl Test {
                     None => tested(cond, None),
                     Some(inst) if func.dfg.first_result(inst) == Some(cond) => {
                         let &[x, y] = func.dfg.inst_args(inst) else { return None };
-                        tested(x, Some((inst, constant(func, y)?)))
+                        tested(x, Some((inst, constant(func, func.dfg.resolve_aliases(y))?)))
                     }
                     Some(_) => None,
                 };
@@ -72,6 +72,7 @@ impl Test {
 
     /// Where the branch goes if the parameter is a constant.
     fn destination(&self, func: &Function, param: Value) -> Option<BlockCall> {
+        let param = func.dfg.resolve_aliases(param);
         let x = Constant { bits: constant(func, param)?, width: func.dfg.value_type(param).bits() };
         let is_true = match self.comparison {
             None => x.bits != 0,
@@ -174,6 +175,7 @@ impl Shape {
         for &block in &self.blocks {
             for inst in func.layout.block_insts(block) {
                 func.dfg.for_each_use(inst, |value| {
+                    let value = func.dfg.resolve_aliases(value);
                     let definer = match func.dfg.value_def(value) {
                         ValueDef::Param(block, _) => Some(block),
                         ValueDef::Result(inst, _) => func.layout.inst_block(inst),

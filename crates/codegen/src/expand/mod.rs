@@ -2,8 +2,7 @@
 //!
 //! Before: `v2 = udiv.i128 v0, v1`.
 //! After: `trapz v1, int_divz`, `v3, v4 = isplit v0`, `v5, v6 = isplit v1`, `v7, v8 = call %UdivI128(v3, v4, v5, v6)`,
-//! `v9 = iconcat v7, v8`; `v2` is an alias of `v9`, and aliases are resolved, here or by the first pass of the
-//! optimiser.
+//! `v9 = iconcat v7, v8`; `v2` is an alias of `v9`, which the stages behind this one resolve.
 //!
 //! | file | holds |
 //! |---|---|
@@ -18,8 +17,6 @@
 use crate::compiler::Compiler;
 use kingpost_ir::Function;
 use kingpost_mach::Refusal;
-use kingpost_mach::settings::OptLevel;
-use kingpost_opt::Pass;
 
 mod byte_order;
 mod conversions;
@@ -29,7 +26,7 @@ mod global_values;
 mod wide;
 mod windows_results;
 
-/// Expands `func` and resolves its aliases, unless the pass that comes next does.
+/// Expands `func`, which may use aliases before and after.
 ///
 /// # Errors
 /// A global value or a part of a vector that no target has.
@@ -42,10 +39,6 @@ pub(crate) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusa
     }
     if wide::occurs(func) {
         wide::run(func, compiler.isa().half_precision(), compiler.settings());
-    }
-    let is_optimised = compiler.settings().opt_level != OptLevel::None;
-    if is_optimised && !compiler.options().passes.contains(Pass::Shape) {
-        func.dfg.resolve_all_aliases();
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ mod view;
 pub use values::AliasCycle;
 
 use cranelift_entity::packed_option::PackedOption;
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
 
 use crate::condcodes::{FloatCC, IntCC};
 use crate::constants::ConstantPool;
@@ -22,6 +22,7 @@ use crate::entities::{Block, ExceptionTable, FuncRef, Inst, JumpTable, ShuffleMa
 use crate::exception_table::{ExceptionItem, ExceptionTableData};
 use crate::extfunc::ExtFuncData;
 use crate::instruction::{BlockArg, BlockArgKind, BlockCall, Edges, InstData};
+use crate::layout::Layout;
 use crate::memflags::{Endianness, MemFlags};
 use crate::opcodes::{Format, INLINE_ARGS, Opcode, Suffix};
 use crate::pool::{List, Pool};
@@ -378,15 +379,36 @@ impl DataFlowGraph {
     #[inline]
     pub fn for_each_use(&self, inst: Inst, mut visit: impl FnMut(Value)) {
         self.inst_args(inst).iter().copied().for_each(&mut visit);
-        if !self.opcode(inst).is_branch() {
-            return;
+        if self.opcode(inst).is_branch() {
+            self.for_each_use_of_edges(inst, visit);
         }
+    }
+
+    /// The part of [`DataFlowGraph::for_each_use`] that only terminators have.
+    fn for_each_use_of_edges(&self, inst: Inst, mut visit: impl FnMut(Value)) {
         for call in self.branch_destinations(inst) {
             self.block_args(*call).iter().filter_map(|arg| arg.value()).for_each(&mut visit);
         }
         if let Some(table) = self.inst_exception_table(inst) {
             let items = self.exception_items.get(self.exception_tables[table].items);
             items.iter().filter_map(|item| item.context()).for_each(&mut visit);
+        }
+    }
+
+    /// Adds to `uses`, by value, how often the instructions of the layout use each. Counts stop at 255.
+    pub fn count_uses(&self, layout: &Layout, uses: &mut [u8]) {
+        let mut count = |value: Value| {
+            let uses = &mut uses[value.index()];
+            *uses = uses.saturating_add(1);
+        };
+        for (inst, data) in self.insts.iter().filter(|&(inst, _)| layout.inst_block(inst).is_some()) {
+            match data.words.get(..INLINE_ARGS[data.opcode as usize].into()) {
+                Some(args) => args.iter().copied().for_each(&mut count),
+                None => self.value_lists.get(args_list(data)).iter().copied().for_each(&mut count),
+            }
+            if data.opcode.is_branch() {
+                self.for_each_use_of_edges(inst, &mut count);
+            }
         }
     }
 

@@ -104,6 +104,13 @@ impl DataFlowGraph {
     /// Makes each alias point at its value directly and replaces aliases in all instructions.
     /// The aliases still exist afterwards, but nothing uses them.
     pub fn resolve_all_aliases(&mut self) {
+        if self.compress_aliases() {
+            self.replace_aliases();
+        }
+    }
+
+    /// Makes each alias point at its value directly. Returns whether there are any.
+    pub fn compress_aliases(&mut self) -> bool {
         let mut any = false;
         for index in 0..self.aliases.len() {
             let value = self.aliases[index];
@@ -121,9 +128,12 @@ impl DataFlowGraph {
                 link = next;
             }
         }
-        if any {
-            self.replace_aliases();
-        }
+        any
+    }
+
+    /// The aliases, some perhaps more than once, and what they point at.
+    pub fn aliases(&self) -> impl Iterator<Item = (Value, Value)> {
+        self.aliases.iter().filter_map(|&value| Some((value, self.values[value].alias_target()?)))
     }
 
     /// Replaces every alias, whose target is known to be no alias, wherever a value is used. The arguments of edges stand in

@@ -88,20 +88,31 @@ impl Rule {
     }
 }
 
-/// Whether a rule may match the request, or constants may be folded in it, given the opcodes of instructions by their first results, and
-/// types: of most requests there is nothing to be made, which their operands show at once.
-#[inline]
-pub fn may_match(request: &InstData, opcode: impl Fn(Value) -> Option<Opcode>, ty: impl Fn(Value) -> Type) -> bool {
+/// Whether a rule may match the request, or constants may be folded in it, given the instructions of which values are the first results,
+/// and types: of most requests there is nothing to be made, which their operands show at once.
+#[inline(always)]
+pub fn may_match<'g>(
+    request: &InstData,
+    definition: impl Fn(Value) -> Option<&'g InstData>,
+    ty: impl Fn(Value) -> Type,
+) -> bool {
     let sources = generated::sources(request.opcode());
-    let is_looked_for = |value: Value| {
-        let Some(opcode) = opcode(value) else { return false };
-        // Extended constants are the constants of 128 bits.
-        sources.look_for(opcode) || matches!(opcode, Opcode::Uextend | Opcode::Sextend) && ty(value) == I128
-    };
+    let opcode = |inst: Option<&InstData>| inst.map_or(Opcode::Nop, InstData::opcode);
+    // Extended constants are the constants of 128 bits.
+    let is_wide = |value, opcode| matches!(opcode, Opcode::Uextend | Opcode::Sextend) && ty(value) == I128;
+    let is_first_looked_for =
+        |value, opcode| opcode == Opcode::Iconst || sources.look_for_first(opcode) || is_wide(value, opcode);
     sources.look_at_any()
         || match *request.args() {
-            [x] => is_looked_for(x),
-            [x, y] => x == y || is_looked_for(x) || is_looked_for(y),
+            [x] => is_first_looked_for(x, opcode(definition(x))),
+            [x, y] => {
+                let (x_opcode, y_inst) = (opcode(definition(x)), definition(y));
+                let is_second_looked_for = || match y_inst.and_then(InstData::iconst_bits) {
+                    Some(bits) => sources.look_for_constant(bits, x_opcode),
+                    None => sources.look_for_second(opcode(y_inst)) || is_wide(y, opcode(y_inst)),
+                };
+                x == y || is_first_looked_for(x, x_opcode) || is_second_looked_for()
+            }
             _ => true,
         }
 }

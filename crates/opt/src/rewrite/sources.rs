@@ -1,36 +1,75 @@
-//! Which operands the rules of a root look for, so that a request with none of them is not tried on any. Constants are always looked for, as
-//! they may be folded.
+//! Which operands the rules of a root look for, so that a request with none of them is not tried on any. A request whose first operand
+//! is a constant is always tried, as it may be folded, or its operands exchanged.
 
 use kingpost_ir::Opcode;
 
 /// What the sources of a root's rules look for among its operands, equal operands aside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources {
-    /// A bit for each opcode.
-    opcodes: [u64; 4],
+    /// What the first and the second operand are made by.
+    first: Opcodes,
+    second: Opcodes,
+    /// What the first operand is made by where the second one is a constant.
+    beside_constants: Opcodes,
+    /// The constants as second operand that they look for, whatever the first one is.
+    constants: Constants,
     look_at_any: bool,
+}
+
+/// A bit for each opcode.
+#[derive(Clone, Copy, Debug)]
+struct Opcodes([u64; 4]);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Constants {
+    None,
+    Zero,
+    All,
+}
+
+impl Opcodes {
+    const fn of(opcodes: &[Opcode]) -> Opcodes {
+        let (mut set, mut index) = ([0; 4], 0);
+        while index < opcodes.len() {
+            let number = opcodes[index] as usize;
+            set[number / 64] |= 1 << (number % 64);
+            index += 1;
+        }
+        Opcodes(set)
+    }
+
+    #[inline]
+    fn contains(&self, opcode: Opcode) -> bool {
+        self.0[opcode as usize / 64 % 4] >> (opcode as usize % 64) & 1 != 0
+    }
 }
 
 impl Sources {
     /// Of a root without rules.
-    pub(super) const NONE: Sources = Sources::of(&[]);
+    pub(super) const NONE: Sources = Sources::of(&[], &[]);
     /// Of a root one of whose rules matches any operands.
-    pub(super) const ANY: Sources = Sources { opcodes: [0; 4], look_at_any: true };
+    pub(super) const ANY: Sources = Sources { look_at_any: true, ..Sources::NONE };
 
-    /// Of a root each of whose rules has one of these opcodes, a constant or equal operands in its source.
-    pub(super) const fn of(opcodes: &[Opcode]) -> Sources {
-        let mut sources = Sources { opcodes: [0; 4], look_at_any: false }.with(Opcode::Iconst);
-        let mut index = 0;
-        while index < opcodes.len() {
-            sources = sources.with(opcodes[index]);
-            index += 1;
-        }
-        sources
+    /// Of a root with at most two operands, each of whose rules has in its source one of these opcodes as first or one of these as
+    /// second operand, or equal operands.
+    pub(super) const fn of(first: &[Opcode], second: &[Opcode]) -> Sources {
+        let (first, second, beside_constants) = (Opcodes::of(first), Opcodes::of(second), Opcodes::of(&[]));
+        Sources { first, second, beside_constants, constants: Constants::None, look_at_any: false }
     }
 
-    const fn with(mut self, opcode: Opcode) -> Sources {
-        self.opcodes[opcode as usize / 64] |= 1 << (opcode as usize % 64);
-        self
+    /// Rules may also have a constant as second operand, and one of these opcodes as first one.
+    pub(super) const fn or_beside_constants(self, opcodes: &[Opcode]) -> Sources {
+        Sources { beside_constants: Opcodes::of(opcodes), ..self }
+    }
+
+    /// Rules may also have zero as second operand, and nothing else.
+    pub(super) const fn or_zero(self) -> Sources {
+        Sources { constants: Constants::Zero, ..self }
+    }
+
+    /// Rules may also have a constant as second operand, and nothing else.
+    pub(super) const fn or_constants(self) -> Sources {
+        Sources { constants: Constants::All, ..self }
     }
 
     /// Whether there is something to be made of any operands.
@@ -39,9 +78,23 @@ impl Sources {
         self.look_at_any
     }
 
-    /// Whether an operand made by this opcode is in the source of a rule.
+    /// Whether a first operand made by this opcode is in the source of a rule.
     #[inline]
-    pub(crate) fn look_for(&self, opcode: Opcode) -> bool {
-        self.opcodes[opcode as usize / 64 % 4] >> (opcode as usize % 64) & 1 != 0
+    pub(crate) fn look_for_first(&self, opcode: Opcode) -> bool {
+        self.first.contains(opcode)
+    }
+
+    /// Whether a second operand made by this opcode is in the source of a rule.
+    #[inline]
+    pub(crate) fn look_for_second(&self, opcode: Opcode) -> bool {
+        self.second.contains(opcode)
+    }
+
+    /// Whether a constant with these bits as second operand and a first one made by this opcode are in the source of a rule.
+    #[inline]
+    pub(crate) fn look_for_constant(&self, bits: u64, first: Opcode) -> bool {
+        self.constants == Constants::All
+            || self.constants == Constants::Zero && bits == 0
+            || self.beside_constants.contains(first)
     }
 }

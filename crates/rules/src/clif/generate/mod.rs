@@ -22,12 +22,13 @@ use super::Condition;
 use super::ast::{ClifRule, Node, NodeKind};
 use super::cover::{self, Typed};
 use super::order;
+use crate::ast::ExprKind;
 use crate::error::RuleError;
 use kingpost_ir::opcodes::Suffix;
 use kingpost_ir::{Opcode, Type};
 use leaf::{Leaf, LeafText};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use tree::{Candidate, Statement, contains_word, print, tree, with_operands};
 use types::Types;
 
@@ -181,36 +182,87 @@ fn head(rules: &[&ClifRule], files: &[Dependency], body: &str) -> String {
     text
 }
 
-/// By root, the opcodes of operands of which each rule has one, unless it has a constant or equal operands.
-fn sources(text: &mut String, rules: &[&ClifRule]) {
-    let mut roots: BTreeMap<Opcode, Option<BTreeSet<Opcode>>> = BTreeMap::new();
-    for rule in rules.iter().filter(|rule| !rule.is_condition) {
-        let NodeKind::Inst { opcode, operands, .. } = &rule.source.kind else { continue };
-        let known = roots.entry(*opcode).or_insert_with(|| Some(BTreeSet::new()));
-        let inner = operands.iter().find_map(|operand| match operand.kind {
-            NodeKind::Inst { opcode, .. } => Some(opcode),
-            _ => None,
-        });
+/// What the sources of a root's rules look for among its operands.
+#[derive(Default)]
+struct Sources {
+    /// By operand, if there are no more than two.
+    opcodes: [BTreeSet<Opcode>; 2],
+    /// As first operand, where the second one is a constant.
+    beside_constants: BTreeSet<Opcode>,
+    /// Zero, or all constants, as second operand, beside anything.
+    zero: bool,
+    constants: bool,
+    /// Nothing.
+    any: bool,
+}
+
+impl Sources {
+    /// Adds the source of a rule with these operands, in one of their orders.
+    fn add(&mut self, operands: &[Node]) {
+        let mut inner = None;
+        let mut constant = None;
+        for (index, operand) in operands.iter().enumerate() {
+            match &operand.kind {
+                NodeKind::Inst { opcode, .. } if inner.is_none() => inner = Some((index, *opcode)),
+                NodeKind::Constant(expr) => constant = Some((index, expr)),
+                _ => {}
+            }
+        }
         let names: Vec<&String> = operands.iter().filter_map(Node::value).collect();
         let has_equal = (1..names.len()).any(|index| names[..index].contains(&names[index]));
-        if operands.iter().any(|operand| matches!(operand.kind, NodeKind::Constant(_))) {
+        if let Some(opcodes) = constant.and_then(|(index, _)| self.opcodes.get_mut(index)) {
             // Constants that no `iconst` makes; extended ones are recognised by their type.
-            known.iter_mut().for_each(|set| set.extend([Opcode::Splat, Opcode::Iconcat]));
-        } else if let Some(inner) = inner {
-            known.iter_mut().for_each(|set| set.extend([inner]));
-        } else if !has_equal {
-            *known = None;
+            opcodes.extend([Opcode::Splat, Opcode::Iconcat]);
+        }
+        match (constant, inner) {
+            (Some(_), Some((_, opcode))) => self.beside_constants.extend([opcode]),
+            (Some((_, expr)), None) if matches!(expr.kind, ExprKind::Literal(0)) => self.zero = true,
+            (Some(_), None) => self.constants = true,
+            (None, Some((index, opcode))) => match self.opcodes.get_mut(index) {
+                Some(opcodes) => opcodes.extend([opcode]),
+                None => self.any = true,
+            },
+            (None, None) => self.any |= !has_equal,
+        }
+    }
+}
+
+/// The code that makes them.
+impl fmt::Display for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |opcodes: &BTreeSet<Opcode>| opcodes.iter().copied().map(opcode_name).collect::<Vec<_>>().join(", ");
+        if self.any {
+            return f.write_str("ANY");
+        }
+        write!(f, "of(&[{}], &[{}])", list(&self.opcodes[0]), list(&self.opcodes[1]))?;
+        match (self.constants, self.zero) {
+            // Any opcode may be beside them.
+            (true, _) => return f.write_str(".or_constants()"),
+            (false, true) => f.write_str(".or_zero()")?,
+            (false, false) => {}
+        }
+        if self.beside_constants.is_empty() {
+            return Ok(());
+        }
+        write!(f, ".or_beside_constants(&[{}])", list(&self.beside_constants))
+    }
+}
+
+/// By root, what the sources of rules look for.
+fn sources(text: &mut String, rules: &[&ClifRule]) {
+    let mut roots: BTreeMap<Opcode, Sources> = BTreeMap::new();
+    for rule in rules.iter().filter(|rule| !rule.is_condition) {
+        for variant in super::variants::variants(rule) {
+            if let NodeKind::Inst { opcode, operands, .. } = &variant.kind {
+                roots.entry(*opcode).or_default().add(operands);
+            }
         }
     }
     let _ = writeln!(text, "/// What the sources of a root look for.\n#[inline]");
     let _ = writeln!(text, "pub(crate) fn sources(root: Opcode) -> &'static Sources {{");
     let _ = writeln!(text, "    static SOURCES: [Sources; Opcode::ALL.len()] = {{");
     let _ = writeln!(text, "        let mut all = [Sources::NONE; Opcode::ALL.len()];");
-    for (root, opcodes) in roots {
-        let sources = opcodes.map_or("ANY".to_string(), |opcodes| {
-            let opcodes: Vec<String> = opcodes.into_iter().map(opcode_name).collect();
-            format!("of(&[{}])", opcodes.join(", "))
-        });
+    for (root, sources) in roots {
         let _ = writeln!(text, "        all[{} as usize] = Sources::{sources};", opcode_name(root));
     }
     let _ = writeln!(text, "        all\n    }};\n    &SOURCES[root as usize]\n}}\n");
