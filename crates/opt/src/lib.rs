@@ -6,6 +6,7 @@
 //! | `thread.rs`, `if_convert.rs` | parts of the same pass: edges past branches they decide, branches around few instructions |
 //! | `slots.rs` | promotion of stack slots to values |
 //! | `simplify.rs` | value numbering, with the rewrite rules on insertion |
+//! | `read_back.rs` | loads of part of what was stored |
 //! | `memory.rs`, `branches.rs` | parts of the same walk: loads and stores, conditions and branches |
 //! | `place.rs` | unused instructions, motion out of loops and into the paths that use a value |
 //! | `rematerialise.rs` | part of the same pass: cheap values made again in loops that are short of registers |
@@ -40,6 +41,7 @@ mod observer;
 mod optimizer;
 mod place;
 mod purity;
+pub mod read_back;
 mod rematerialise;
 mod repeated_loads;
 pub mod rewrite;

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Each alias region has a version, a number that changes whenever something may write to it. Equal loads of one version
-//! are one value, and a store says what a load of the next version returns. A block inherits the versions on which
+//! are one value, and a store says what a load of the next version returns; the last store to a region says so for loads of fewer
+//! bytes, too ([`crate::read_back`]). A block inherits the versions on which
 //! its predecessors agree, the header of a loop those of regions that no block of the loop writes. A store is dead
 //! if another one to the same place follows in its block and nothing between them reads the region, traps or leaves. No
 //! fixpoint is computed: linear in blocks, edges and instructions.
@@ -42,6 +43,19 @@ pub(crate) struct Memory {
     written: SecondaryMap<Loop, Regions>,
     /// By region: the last store, with its place, if it is dead should another one to the same place follow now.
     pending: [Option<(Inst, [u64; 2])>; REGIONS],
+    /// By region: the last store that was visited, if it is little-endian.
+    stored: [Option<Stored>; REGIONS],
+}
+
+/// A store, as far as loads of its place must know it.
+#[derive(Copy, Clone, Debug)]
+struct Stored {
+    opcode: Opcode,
+    value: Value,
+    addr: Value,
+    offset: i32,
+    /// The version of its region that it has made.
+    version: u32,
 }
 
 impl Memory {
@@ -50,6 +64,7 @@ impl Memory {
         self.next_version = 0;
         self.current = [0; REGIONS];
         self.pending = Default::default();
+        self.stored = Default::default();
         self.written.clear();
         if analyses.loops.loops().next().is_some() {
             self.find_written(func, analyses);
@@ -153,6 +168,24 @@ impl Memory {
         self.clobber(1 << region);
         self.pending[region] = Some((inst, place));
         dead.map(|(inst, _)| inst)
+    }
+
+    /// Notes what a store has just written, so that loads of another width can read it back.
+    pub(crate) fn note_stored(&mut self, flags: MemFlags, opcode: Opcode, value: Value, addr: Value, offset: i32) {
+        let region = region(flags);
+        let version = self.current[region];
+        let is_little = flags.endianness() != Some(Endianness::Big);
+        self.stored[region] = is_little.then_some(Stored { opcode, value, addr, offset, version });
+    }
+
+    /// The opcode and value of the store that has written what a load at this place reads, if it is little-endian. The store
+    /// is on every path to where the walk is, as its version is the current one.
+    pub(crate) fn stored(&self, flags: MemFlags, addr: Value, offset: i32) -> Option<(Opcode, Value)> {
+        let region = region(flags);
+        let stored = self.stored[region].filter(|stored| stored.version == self.current[region])?;
+        let is_same = stored.addr == addr && stored.offset == offset;
+        let may_read = flags.endianness() != Some(Endianness::Big) && !flags.readonly();
+        (is_same && may_read).then_some((stored.opcode, stored.value))
     }
 
     /// The key of a load that would happen now: equal keys are equal values.

@@ -28,6 +28,7 @@ use crate::fold::{self, Constant};
 use crate::memory::{Memory, load_of_store};
 use crate::observer::{Observer, Subject};
 use crate::purity::{Purity, constant, is_cheap, is_constant, is_pure_load, never_traps, purity};
+use crate::read_back::Steps;
 use crate::rewrite::{self, Applications, Effect, Graph, Rule};
 use crate::table::Table;
 use kingpost_ir::analyses::Analyses;
@@ -305,8 +306,27 @@ impl Walk<'_> {
         {
             return self.replace(inst, result, value);
         }
+        if let Some(value) = self.read_back(inst, result) {
+            return self.replace(inst, result, value);
+        }
         self.table.set(place, key, result.as_u32());
         self.memory.load(flags);
+    }
+
+    /// What a load returns of a value that was stored as a wider one, or as part of one.
+    fn read_back(&mut self, inst: Inst, result: Value) -> Option<Value> {
+        let (flags, addr, offset) = self.func.dfg.load_parts(inst);
+        let (store, value) = self.memory.stored(flags, addr, offset)?;
+        let [stored, loaded] = [value, result].map(|value| self.func.dfg.value_type(value));
+        let Steps { reduced, extended } = Steps::between(store, stored, self.func.dfg.opcode(inst), loaded)?;
+        let mut value = value;
+        if let Some(ty) = reduced {
+            value = self.make(InstData::unary(Opcode::Ireduce, ty, value));
+        }
+        if let Some((opcode, ty)) = extended {
+            value = self.make(InstData::unary(opcode, ty, value));
+        }
+        Some(value)
     }
 
     fn visit_store(&mut self, inst: Inst) {
@@ -327,6 +347,7 @@ impl Walk<'_> {
         if let Some(dead) = self.memory.store(inst, flags, load.key()) {
             self.func.layout.remove_inst(dead);
         }
+        self.memory.note_stored(flags, data.opcode(), value, addr, offset);
         if is_whole {
             let key = self.memory.load_key(&load);
             let (place, _) = self.table.find(key);

@@ -1,0 +1,52 @@
+//! Reading back: what a load makes of the value that a store has left at the same address, if it reads no more bytes than that wrote.
+//!
+//! ```text
+//! store little v0, v1          v0: i64
+//! v2 = sload8.i32 little v1    v3 = ireduce.i8 v0
+//!                              v2 = sextend.i32 v3
+//! ```
+//!
+//! Part of [`crate::memory`]; proved for all accesses: `tests/read_back.rs`.
+
+use kingpost_ir::{Opcode, Type};
+
+/// What makes the result of a load of a stored value, each step if it is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Steps {
+    /// The type to which the value is reduced.
+    pub reduced: Option<Type>,
+    /// The extension of that, and the type of the result.
+    pub extended: Option<(Opcode, Type)>,
+}
+
+impl Steps {
+    /// The steps from a value of type `stored` to the result of type `loaded`, both in little-endian byte order. None if the load reads
+    /// bytes that the store has not written, or either is not of integers.
+    pub fn between(store: Opcode, stored: Type, load: Opcode, loaded: Type) -> Option<Steps> {
+        let (written, read) = (in_memory(store, stored)?, in_memory(load, loaded)?);
+        if read.bits() > written.bits() {
+            return None;
+        }
+        let extension = match load {
+            Opcode::Uload8 | Opcode::Uload16 | Opcode::Uload32 => Some(Opcode::Uextend),
+            Opcode::Sload8 | Opcode::Sload16 | Opcode::Sload32 => Some(Opcode::Sextend),
+            _ => None,
+        };
+        Some(Steps {
+            reduced: (read != stored).then_some(read),
+            extended: extension.map(|extension| (extension, loaded)),
+        })
+    }
+}
+
+/// The integer that an access to memory reads or writes.
+fn in_memory(opcode: Opcode, ty: Type) -> Option<Type> {
+    let bits = match opcode {
+        Opcode::Load | Opcode::Store => ty.bits(),
+        Opcode::Uload8 | Opcode::Sload8 | Opcode::Istore8 => 8,
+        Opcode::Uload16 | Opcode::Sload16 | Opcode::Istore16 => 16,
+        Opcode::Uload32 | Opcode::Sload32 | Opcode::Istore32 => 32,
+        _ => return None,
+    };
+    if ty.is_int() { Type::int(bits) } else { None }
+}
