@@ -33,7 +33,7 @@ macro_rules! stages {
 
 stages! {
     Verify "verify" "clif" "Check the rules of the intermediate representation.";
-    Expand "expand" "clif" "Replace global values and aliases by plain instructions.";
+    Expand "expand" "clif" "Replace global values by plain instructions.";
     Shape "shape" "clif" "Remove unreachable blocks and constant block parameters, merge blocks (opt_level=speed).";
     Slots "slots" "clif" "Turn stack slots that are only loaded and stored into values (opt_level=speed).";
     Simplify "simplify" "clif" "Make equal values one and apply rewrite rules (opt_level=speed).";

@@ -243,7 +243,7 @@ impl Shape {
     /// Finds the blocks that `get_exception_handler_address` names: they end in a call with handlers, and keep their name.
     fn find_named_blocks(&mut self, func: &Function) {
         self.named.clear();
-        if !func.dfg.has_exception_tables() {
+        if !func.dfg.has_handler_addresses() {
             return;
         }
         self.named.resize(func.dfg.num_blocks(), false);

@@ -159,6 +159,8 @@ impl Slots {
 
     /// Finds the slots that can be promoted, and their accesses.
     fn find_accesses(&mut self, func: &Function) {
+        let stays = &self.stays;
+        self.sites.retain(|site| !stays[site.access.slot]);
         self.accesses.clear();
         self.accesses.extend(self.sites.iter().map(|site| site.access));
         self.accesses.sort_unstable();

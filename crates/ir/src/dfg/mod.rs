@@ -49,6 +49,8 @@ pub struct DataFlowGraph {
     aliases: Vec<Value>,
     /// Was any `symbol_value` made?
     has_symbols: bool,
+    /// Was any `get_exception_handler_address` ever made?
+    has_handler_addresses: bool,
     /// Was any `bitcast` in big-endian byte order ever made?
     has_big_bitcasts: bool,
     /// Lane codes of the types that values ever had, a bit each, and [`DYNAMIC_VECTORS`].
@@ -88,6 +90,7 @@ impl DataFlowGraph {
         self.values.clear();
         self.aliases.clear();
         self.has_symbols = false;
+        self.has_handler_addresses = false;
         self.has_big_bitcasts = false;
         self.lane_types = 0;
         self.alias_targets.clear();
@@ -120,9 +123,15 @@ impl DataFlowGraph {
     /// Notes what there is of instructions that few functions have.
     #[inline]
     fn note(&mut self, data: &InstData) {
-        self.has_symbols |= data.opcode == Opcode::SymbolValue;
-        self.has_big_bitcasts |=
-            data.opcode == Opcode::Bitcast && data.memflags().and_then(MemFlags::endianness) == Some(Endianness::Big);
+        match data.opcode {
+            Opcode::SymbolValue => self.has_symbols = true,
+            Opcode::GetExceptionHandlerAddress => self.has_handler_addresses = true,
+            Opcode::Bitcast => {
+                let order = data.memflags().and_then(MemFlags::endianness);
+                self.has_big_bitcasts |= order == Some(Endianness::Big);
+            }
+            _ => {}
+        }
     }
 
     /// Number of instructions, those that are not in the layout included.
@@ -133,6 +142,11 @@ impl DataFlowGraph {
     /// Was any `symbol_value` ever made?
     pub fn has_symbol_values(&self) -> bool {
         self.has_symbols
+    }
+
+    /// Was any `get_exception_handler_address` ever made?
+    pub fn has_handler_addresses(&self) -> bool {
+        self.has_handler_addresses
     }
 
     /// Was any `bitcast` in big-endian byte order ever made?

@@ -149,9 +149,8 @@ impl Store {
     /// # Errors
     /// Addresses of other types than `i64`.
     pub fn of<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, ty: Type) -> Result<Store, LowerError> {
-        let InstView::Store { flags, value, addr, offset } = cx.func.dfg.view(inst) else {
-            return Err(cx.unsupported(inst));
-        };
+        let (flags, addr, offset) = cx.func.dfg.store_parts(inst);
+        let value = cx.func.dfg.inline_arg(inst, 0);
         let address = cx.memory_operand(addr, i64::from(offset), part_bytes(ty), inst)?;
         Ok(Store { inst, value, ty, address, flags })
     }
