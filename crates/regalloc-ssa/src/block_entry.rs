@@ -152,17 +152,22 @@ impl Coloring {
     fn vote_predecessors(&mut self, input: &Input, index: BlockIndex) {
         let problem = input.problem;
         let preds = problem.preds(input.order.block(index).block);
-        let mut hint_votes = 0;
+        let head = input.order.block(index).head;
+        let (mut hint_votes, mut all_votes) = (0, 0);
         for &edge in preds {
             let data = problem.edge(edge);
             let is_back = input.order.index(data.from) >= index;
             hint_votes += data.freq.0 / if is_back { 1 } else { HINT_SHARE };
+            all_votes += data.freq.0;
         }
         for &vreg in input.spills.entry(index) {
             let majority = &mut self.majorities[vreg.index()];
             *majority = Majority::default();
             if let Some(hint) = input.hints.get(vreg) {
-                majority.vote(hint, hint_votes);
+                // In a register that calls keep, the value need not move before the next one.
+                let is_kept = input.constraints.callee_saved.contains(hint);
+                let calls = if is_kept { input.hints.call_after(vreg, head).min(all_votes) } else { 0 };
+                majority.vote(hint, hint_votes + calls);
             }
         }
         for &edge in preds {

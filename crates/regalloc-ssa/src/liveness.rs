@@ -120,9 +120,17 @@ impl Def {
         Def { block: BlockIndex::FIRST, point: ProgPoint::OPEN, end: ProgPoint::FIRST, freq: 0 };
 }
 
+/// Binary logarithm of what frequencies are divided by to become small numbers.
+const SCALE: u32 = 8;
+
 /// A frequency as a small number: 256 per entry of the function.
 pub(crate) fn scaled(freq: Freq) -> u32 {
-    (freq.0 >> 8).clamp(1, u64::from(u32::MAX)) as u32
+    (freq.0 >> SCALE).clamp(1, u64::from(u32::MAX)) as u32
+}
+
+/// The frequency that such a number stands for.
+pub(crate) fn unscaled(freq: u32) -> u64 {
+    u64::from(freq) << SCALE
 }
 
 /// Liveness of one problem after another.

@@ -10,20 +10,22 @@
 //! Cost: linear in the members of boundaries, but for sorting classes.
 
 use crate::constraints::ClobberPoint;
-use crate::liveness::{LIVE_OUT, reset, scaled};
+use crate::liveness::{LIVE_OUT, reset, scaled, unscaled};
 use crate::pick_register::Preference;
 use crate::spill_plan::SpillPlan;
 use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{PReg, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
-use kingpost_regalloc_common::point::ProgPoint;
+use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::release;
 use std::fmt::{self, Write};
 
 const NONE: u8 = u8::MAX;
 /// There is no other.
 const END: u32 = u32::MAX;
+/// What takes more registers from the values that live through it is a call.
+const FEW: u32 = 4;
 /// Instructions of one block that are looked at for the registers they take from a value defined in it.
 const MAX_POINTS: usize = 16;
 
@@ -109,6 +111,8 @@ struct Repelled {
 pub(crate) struct RegisterHints {
     /// Per value, the index of its register, or [`NONE`].
     hints: Vec<u8>,
+    /// Per value, the last call that its class lives through, and how often that runs.
+    last_calls: Vec<(Position, u32)>,
     /// Per value that stands for its class, or is met at a boundary, the index of the group of its class, or [`END`].
     numbers: Vec<u32>,
     groups: Vec<Group>,
@@ -136,6 +140,7 @@ impl RegisterHints {
         let values = input.problem.vregs.len();
         let blocks = input.order.num_blocks();
         reset(&mut self.hints, values, NONE);
+        reset(&mut self.last_calls, if blocks > 1 { values } else { 0 }, (Position::new(0), 0));
         self.steps = 0;
         self.order.clear();
         reset(&mut self.suits, 64, 0);
@@ -154,6 +159,7 @@ impl RegisterHints {
                 self.choose(input, plan, self.groups[self.order[i].group()]);
             }
             for &vreg in &input.classes.merged {
+                self.last_calls[vreg.index()] = self.last_calls[input.classes.class(vreg).index()];
                 self.hints[vreg.index()] = self.hints[input.classes.class(vreg).index()];
             }
         }
@@ -170,6 +176,7 @@ impl RegisterHints {
     /// Frees memory that only a large problem needs, and the answer does not.
     pub(crate) fn close(&mut self) {
         release(&mut self.hints);
+        release(&mut self.last_calls);
         self.taken.iter_mut().for_each(release);
         release(&mut self.fixed);
         release(&mut self.freqs);
@@ -181,6 +188,14 @@ impl RegisterHints {
     pub(crate) fn get(&self, vreg: VReg) -> Option<PReg> {
         let hint = self.hints[vreg.index()];
         (hint != NONE).then(|| PReg::from_index(usize::from(hint)))
+    }
+
+    /// How often the last call runs that the class of the value lives through, in units of [`Freq`]; 0 if it comes before.
+    ///
+    /// [`Freq`]: kingpost_regalloc::Freq
+    pub(crate) fn call_after(&self, vreg: VReg, at: Position) -> u64 {
+        let (call, freq) = self.last_calls[vreg.index()];
+        if call > at { unscaled(freq) } else { 0 }
     }
 
     /// The hints of all values that are in registers at the end of a block.
@@ -351,6 +366,10 @@ impl RegisterHints {
             let met = met.skip_while(|&point| point_of(point) >= until);
             for point in met.take(MAX_POINTS).take_while(|&point| point_of(point) > since) {
                 let regs = point.early.union(point.late).mask(class);
+                if regs.count_ones() > FEW {
+                    let last = &mut self.last_calls[group.class.index()];
+                    *last = (point.position, self.freqs[boundary.index()]).max(*last);
+                }
                 if regs != last.regs && regs != 0 {
                     if last.regs != 0 {
                         lower(&mut self.suits, last);

@@ -56,6 +56,8 @@ pub(crate) struct SavedRegisters {
     price: u64,
     /// Per class and callee-saved register, the spill cost that it avoids.
     benefits: [Vec<u64>; 2],
+    /// Per class and callee-saved register that a value was counted for, the distance of the value's next use then.
+    next_uses: [Vec<u32>; 2],
     /// Per class and callee-saved register in use, the region that used it first.
     first_regions: [Vec<BlockIndex>; 2],
     sorted: Vec<(u64, VReg)>,
@@ -73,6 +75,7 @@ impl SavedRegisters {
             let caller_saved = input.constraints.allocatable.difference(input.constraints.callee_saved);
             self.caller_saved[c] = caller_saved.of_class(class).len();
             reset(&mut self.benefits[c], MAX_REGISTERS, 0);
+            self.next_uses[c].resize(MAX_REGISTERS, 0);
             self.first_regions[c].clear();
         }
         self.set_limits();
@@ -195,8 +198,13 @@ impl Spilling {
         let mut sorted = std::mem::take(&mut self.saved.sorted);
         sorted.clear();
         for &vreg in &self.set.members[c] {
-            match self.set.values[vreg.index()].saved_index {
+            let value = &self.set.values[vreg.index()];
+            match value.saved_index {
                 NOT_COUNTED => sorted.push((self.spill_cost(input, vreg, now.here), vreg)),
+                // It has been used since: it would have been brought back, and is lost again.
+                index if self.saved.next_uses[c][usize::from(index)] != value.next.distance => {
+                    sorted.push((self.return_cost(input, vreg), vreg));
+                }
                 index => counted |= 1 << index,
             }
         }
@@ -207,7 +215,9 @@ impl Spilling {
                 break;
             }
             counted |= 1 << index;
-            self.set.values[vreg.index()].saved_index = index as u8;
+            let value = &mut self.set.values[vreg.index()];
+            value.saved_index = index as u8;
+            self.saved.next_uses[c][index as usize] = value.next.distance;
         }
         self.saved.sorted = sorted;
         let most = (u64::BITS - counted.leading_zeros()) as usize;

@@ -253,12 +253,15 @@ impl Spilling {
     /// The cost if the value leaves its register here and comes back for its next use.
     #[inline]
     pub(crate) fn spill_cost(&self, input: &Input, vreg: VReg, here: u32) -> u64 {
-        let costs = &input.env.costs;
         let value = &self.set.values[vreg.index()];
-        let back = u64::from(value.next.freq);
-        if value.is_remat {
-            return back * u64::from(costs.remat);
-        }
-        back * u64::from(costs.fill) + value.store_freq(u64::from(here)) * u64::from(costs.spill)
+        let store = if value.is_remat { 0 } else { value.store_freq(u64::from(here)) };
+        self.return_cost(input, vreg) + store * u64::from(input.env.costs.spill)
+    }
+
+    /// The cost of bringing a value that memory has back for its next use.
+    #[inline]
+    pub(crate) fn return_cost(&self, input: &Input, vreg: VReg) -> u64 {
+        let (value, costs) = (&self.set.values[vreg.index()], &input.env.costs);
+        u64::from(value.next.freq) * u64::from(if value.is_remat { costs.remat } else { costs.fill })
     }
 }
