@@ -85,21 +85,33 @@ impl Tables<'_> {
         }
     }
 
-    /// Slots lie in the frame, aligned, and do not overlap.
+    /// Slots lie in the frame, aligned, and do not overlap each other or the return address and the frame pointer saved beside it.
     fn slots_are_apart(&self) -> Result<(), String> {
-        let mut placed: Vec<(StackSlot, u32)> = self.starts.iter().map(|(&slot, &start)| (slot, start)).collect();
-        placed.sort_by_key(|&(_, start)| start);
-        let frame = self.view.function.head.frame.body_offset;
-        let ends = placed.iter().skip(1).map(|&(_, start)| start).chain([frame]);
-        for (&(slot, start), end) in placed.iter().zip(ends) {
-            let data = &self.function.stack_slots[slot];
-            if start + data.size > end || !start.is_multiple_of(1 << data.align_shift) {
-                return Err(format!("{slot} is at {start} and must end at {end}"));
+        let frame = self.view.function.head.frame;
+        if self.starts.is_empty() {
+            // There may be no frame.
+            return Ok(());
+        }
+        let mut placed: Vec<(u32, Option<StackSlot>)> =
+            self.starts.iter().map(|(&slot, &start)| (start, Some(slot))).chain([(frame.body_offset, None)]).collect();
+        placed.sort_by_key(|&(start, _)| start);
+        let ends = placed.iter().skip(1).map(|&(start, _)| start).chain([frame.size]);
+        for (&(start, slot), end) in placed.iter().zip(ends) {
+            let name = slot.map_or("the link".into(), |slot| slot.to_string());
+            let (size, align) = slot.map_or((LINK_BYTES, LINK_BYTES), |slot| {
+                let data = &self.function.stack_slots[slot];
+                (data.size, 1 << data.align_shift)
+            });
+            if start + size > end || !start.is_multiple_of(align) {
+                return Err(format!("{name} is at {start} and must end at {end}"));
             }
         }
         Ok(())
     }
 }
+
+/// Bytes of the return address and the frame pointer.
+const LINK_BYTES: u32 = 16;
 
 fn reachable(function: &Function) -> Vec<Block> {
     let mut blocks: Vec<Block> = function.layout.entry_block().into_iter().collect();

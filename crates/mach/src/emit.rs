@@ -244,7 +244,8 @@ impl Emitter {
             (a, b) => a == b,
         };
         self.threads.resolve(|a, b| {
-            edits(a).len() == edits(b).len() && edits(a).iter().zip(edits(b)).all(|(a, b)| is_same(a, b))
+            let (a, b) = (edits(a), edits(b));
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
         });
     }
 }
