@@ -18,7 +18,8 @@ pub enum Step {
 }
 
 impl Step {
-    /// Is this what an edge may have before its jump: an edit, or an instruction that computes a value again?
+    /// Is this an edit, or an instruction that neither transfers control nor traps nor reads a slot: such as computes a value again on an
+    /// edge?
     pub(crate) fn is_move(&self) -> bool {
         match self {
             Step::Inst(placed) => !placed.is_special && placed.inst.trap().is_none(),

@@ -190,7 +190,7 @@ impl Place {
         }
     }
 
-    /// Decides where an instruction goes whose users have been decided.
+    /// Finds the block of an instruction, given those of its users.
     fn visit(&mut self, func: &mut Function, analyses: &Analyses, inst: Inst, uses: Uses, here: Here) {
         let Here { block, header, is_last } = here;
         let mut target = block;
