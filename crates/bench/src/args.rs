@@ -29,7 +29,16 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// The same on generated functions of growing size, with the fitted growth.
+    /// Optimisers alone: time for each instruction of the input.
+    Optimise {
+        /// What both sides optimise for: `x86_64` or `aarch64`.
+        #[arg(long, value_name = "ARCH", default_value = "x86_64")]
+        target: String,
+        /// Functions in CLIF; `.xz` is unpacked by `xz`.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Compile time and code size on generated functions of growing size, with the fitted growth.
     Shapes {
         /// Instructions of the largest.
         #[arg(default_value_t = 100_000)]

@@ -9,6 +9,7 @@ mod args;
 mod kernels;
 mod measure;
 mod module;
+mod optimisers;
 mod ours;
 mod parse;
 pub mod regalloc;
@@ -32,6 +33,7 @@ pub fn run() -> Result<()> {
         None => report::write(&ReportArgs::default()),
         Some(Command::Report(args)) => report::write(&args),
         Some(Command::Compile { opt_level, target, files }) => compile(&files, &opt_level, &target),
+        Some(Command::Optimise { target, files }) => optimisers::report(&files, &target),
         Some(Command::Shapes { max }) => shapes::report(max),
         Some(Command::Parse { files }) => files.iter().try_for_each(|file| parse(file)),
         Some(Command::Module { files }) => files.iter().try_for_each(|file| module(file)),

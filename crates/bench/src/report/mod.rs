@@ -15,6 +15,7 @@ mod plot;
 use crate::args::ReportArgs;
 use crate::kernels::{Measured, Summary};
 use crate::measure::{self, Row, geometric_mean};
+use crate::optimisers::{self, Outcome as Optimised};
 use crate::regalloc::duel::{FASTALLOC, ION, Outcome};
 use crate::regalloc::growth::{fit, points, sizes};
 use crate::regalloc::table::cost_ratio;
@@ -64,6 +65,7 @@ pub(crate) fn write(args: &ReportArgs) -> Result<()> {
     compile_time(&mut page, &plan)?;
     tiny(&mut page, &plan)?;
     optimised(&mut page, &plan)?;
+    optimisers(&mut page, &plan)?;
     allocation(&mut page, &plan)?;
     run_time(&mut page, &plan)?;
     memory(&mut page, &plan)?;
@@ -244,6 +246,33 @@ fn optimised(page: &mut Page, plan: &Plan) -> Result<()> {
         lines.extend(numbers(&compiled, target, "speed"));
     }
     page.numbers("optimised.csv", &COMPILED, &lines)
+}
+
+/// Optimisers alone, without what compiles their results.
+fn optimisers(page: &mut Page, plan: &Plan) -> Result<()> {
+    if plan.files.is_empty() {
+        return Ok(());
+    }
+    page.heading("Optimisers alone");
+    let (mut rows, mut lines) = (Vec::new(), Vec::new());
+    for target in TARGETS {
+        let outcomes: Vec<Optimised> =
+            plan.files.iter().map(|file| optimisers::compare(file, target, plan.rounds)).collect::<Result<_>>()?;
+        let cases = outcomes.iter().map(|Optimised { rows, .. }| [1, 0].map(|i| (rows[i].seconds, &*rows[i].rounds)));
+        let times = [0, 1].map(|i| geometric_mean(outcomes.iter().map(|each| each.nanoseconds()[i])));
+        let cells = times.iter().map(|time| format!("{time:.0}")).chain(Ratio::faster(cases, plan.rounds).cells());
+        rows.push(std::iter::once(target.to_string()).chain(cells).collect::<Vec<_>>());
+        lines.extend(plan.files.iter().zip(&outcomes).map(|(file, each)| {
+            let times = each.nanoseconds().map(|time| format!("{time:.1}"));
+            [target.into(), name_of(file), each.insts.to_string()].into_iter().chain(times).collect::<Vec<_>>()
+        }));
+    }
+    page.paragraph(
+        "CPU nanoseconds for each instruction of the input: Cranelift's pass on e-graphs with its analyses of loops and aliases, control \
+         flow and dominators being known, and all passes of ours with all analyses. Geometric means over modules.",
+    );
+    page.table(&["target", "Cranelift", "Kingpost", "faster", "spread"], &rows);
+    page.numbers("optimisers.csv", &["target", "module", "instructions", "cranelift", "kingpost"], &lines)
 }
 
 fn allocation(page: &mut Page, plan: &Plan) -> Result<()> {
