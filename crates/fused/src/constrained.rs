@@ -25,8 +25,8 @@ use smallvec::SmallVec;
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Touched {
     /// Registers of operands.
-    taken: Masks,
-    clobbered: Clobbered,
+    pub(crate) taken: Masks,
+    pub(crate) clobbered: Clobbered,
 }
 
 impl Touched {
@@ -94,7 +94,10 @@ impl Fused {
                 return self.drop_inst(lower, at, &[Reg::NONE]);
             }
         }
-        let selected = Selected::new(lower, record);
+        if self.fixed(lower, at) {
+            return;
+        }
+        let selected = Selected::new(lower, &lower.piece()[at]);
         let mut placement = Placement::default();
         if self.find_registers(lower, &selected, &mut placement) {
             self.restore(lower, &selected, &placement);
@@ -133,18 +136,23 @@ impl Fused {
                 }
             }
         }
-        let clobbered = *self.registers.clobbered(selected.clobbers);
+        placement.touched = Touched { taken, clobbered: *self.registers.clobbered(selected.clobbers) };
+        self.touch_all(lower, &placement.touched, selected.clobbers);
+        true
+    }
+
+    /// Notes which registers an instruction writes.
+    pub(crate) fn touch_all(&mut self, lower: &Lower<'_>, touched: &Touched, clobbers: ClobberId) {
+        let Touched { taken, clobbered } = touched;
         for (class, &taken) in taken.iter().enumerate() {
             self.state.used[class] |= taken | clobbered.lost[class];
             self.state.recent[class] |= taken | clobbered.any(class);
         }
-        if selected.clobbers != ClobberId::NONE {
+        if clobbers != ClobberId::NONE {
             // Those that no value may be in are to be saved as well.
-            let lost = lower.code.problem.all_clobbers()[selected.clobbers].lost;
+            let lost = lower.code.problem.all_clobbers()[clobbers].lost;
             self.steps.written = self.steps.written.union(lost);
         }
-        placement.touched = Touched { taken, clobbered };
-        true
     }
 
     /// Each operand takes the best register left, those without a choice first. Returns all of these; none if none is left for one
@@ -271,34 +279,55 @@ impl Fused {
             if reg.is_none() {
                 return self.refuse("a result in memory");
             }
-            let (vreg, from) = (operand.vreg(), self.loc(reg));
-            let value = self.state.value(vreg);
-            let (below, class, width, is_stored) =
-                (value.reg, RegClass::ALL[value.class()], value.width, value.is_stored);
-            if !below.is_none() {
-                self.state.release(below);
-                self.moves.add(from, self.loc(below), class, width);
-            }
-            if is_stored {
-                let to = Loc::slot(self.slot(vreg));
-                self.moves.add(from, to, class, width);
-            }
+            self.define(operand.vreg(), reg);
         }
-        for class in 0..2 {
-            for reg in regs(class, self.state.occupied[class] & placement.touched.any(class)) {
-                self.relocate(lower, reg, selected, placement);
-            }
-        }
+        let kept = self.kept(selected, placement);
+        self.relocate_all(lower, &placement.touched, &kept);
         self.resolve(lower, &needed);
     }
 
+    /// Has a value, defined in a register, go from there to where it is expected.
+    pub(crate) fn define(&mut self, vreg: VReg, reg: Reg) {
+        let from = self.loc(reg);
+        let value = self.state.value(vreg);
+        let (below, class, width, is_stored) = (value.reg, RegClass::ALL[value.class()], value.width, value.is_stored);
+        if !below.is_none() {
+            self.state.release(below);
+            self.moves.add(from, self.loc(below), class, width);
+        }
+        if is_stored {
+            let to = Loc::slot(self.slot(vreg));
+            self.moves.add(from, to, class, width);
+        }
+    }
+
+    /// Registers of uses whose values are in them behind the instruction, too, as nothing else is done to these.
+    fn kept(&self, selected: &Selected, placement: &Placement) -> Masks {
+        let (mut kept, mut others) = (Masks::default(), Masks::default());
+        for (operand, &reg) in selected.operands.iter().zip(&placement.regs).filter(|(_, reg)| !reg.is_none()) {
+            let is_kept = operand.is_use() && self.state.value(operand.vreg()).reg == reg;
+            let set = if is_kept { &mut kept } else { &mut others };
+            set[reg.class()] |= reg.bit();
+        }
+        [0, 1].map(|class| kept[class] & !others[class])
+    }
+
+    /// Values in registers that an operand occupies or the instruction clobbers are elsewhere before it.
+    pub(crate) fn relocate_all(&mut self, lower: &mut Lower<'_>, touched: &Touched, kept: &Masks) {
+        for class in 0..2 {
+            for reg in regs(class, self.state.occupied[class] & touched.any(class)) {
+                self.relocate(lower, reg, touched, kept);
+            }
+        }
+    }
+
     /// A value in a register that an operand occupies or the instruction clobbers is in another one before it, or in its slot.
-    fn relocate(&mut self, lower: &mut Lower<'_>, reg: Reg, selected: &Selected, placement: &Placement) {
+    fn relocate(&mut self, lower: &mut Lower<'_>, reg: Reg, touched: &Touched, kept: &Masks) {
         let Some(vreg) = self.state.owner(reg) else { return };
         let value = self.state.value(vreg);
         let (class, width, is_resident) = (value.class(), value.width, !value.resident.is_none());
-        let spared = placement.touched.spared(class, width);
-        if spared & reg.bit() != 0 || is_only_read(reg, vreg, width, selected, placement) {
+        let spared = touched.spared(class, width);
+        if (spared | kept[class] & !touched.clobbered.of(class, width)) & reg.bit() != 0 {
             return;
         }
         self.state.release(reg);
@@ -347,7 +376,7 @@ impl Fused {
     }
 
     /// Has a value in a register before the instruction.
-    fn bring(&mut self, vreg: VReg, reg: Reg) -> Option<EditKind> {
+    pub(crate) fn bring(&mut self, vreg: VReg, reg: Reg) -> Option<EditKind> {
         let value = self.state.value(vreg);
         if value.reg.is_none() {
             self.put(reg, vreg);
@@ -367,11 +396,4 @@ impl Fused {
         }
         Loc::slot(self.slot(operand.vreg()))
     }
-}
-
-/// Is the register that of uses of this very value, which leave it as it is?
-fn is_only_read(reg: Reg, vreg: VReg, width: u8, selected: &Selected, placement: &Placement) -> bool {
-    let is_kept = placement.touched.clobbered.of(reg.class(), width) & reg.bit() == 0;
-    let mut with = selected.operands.iter().zip(&placement.regs).filter(|&(_, &of)| of == reg);
-    is_kept && with.all(|(operand, _)| operand.is_use() && operand.vreg() == vreg)
 }

@@ -7,7 +7,8 @@ use crate::state::{Remat, State};
 use cranelift_entity::EntityRef;
 use kingpost_mach::lower::{Edges, Record, Sink};
 use kingpost_mach::{
-    Code, FlagsEffect, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, PlainOperands, Regs, RowKind, Step, Steps,
+    Code, FlagsEffect, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, PlainOperands, Regs, Row, RowKind, Step,
+    Steps,
 };
 use kingpost_regalloc::{
     Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, ParallelMoves,
@@ -16,6 +17,8 @@ use kingpost_regalloc::{
 use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
 use smallvec::SmallVec;
+
+pub(crate) const MANY_REGISTERS: &str = "an instruction of many registers";
 
 /// Bytes of a general-purpose register. What lowering knows of widths grows as the walk goes on, so all of it is kept.
 pub(crate) const WORD: u8 = 8;
@@ -356,9 +359,7 @@ impl Fused {
 
     /// Adds an instruction with the locations of its operands, before everything added so far.
     pub(crate) fn push_selected(&mut self, lower: &Lower<'_>, selected: &Selected, locs: &[Loc]) {
-        if let Some(log) = &mut self.log {
-            log.inst(selected, self.srcloc, locs, false);
-        }
+        self.log_inst(selected, locs);
         let row = &lower.rows()[usize::from(selected.inst.row.0)];
         let mut placed = PlacedInst::new(selected.inst, row.kind, self.flags.are_dead());
         let encoded = row.operands.len() + selected.inst.mode.regs();
@@ -366,9 +367,20 @@ impl Fused {
             match (loc.as_reg(), loc.as_slot(), row.twin) {
                 (Some(reg), ..) if placed.regs.push(reg) => {}
                 (None, Some(slot), Some(twin)) => placed.read_slot(slot, twin),
-                _ => self.refusal = Some("an instruction of many registers"),
+                _ => self.refuse(MANY_REGISTERS),
             }
         }
+        self.push_placed(placed, row);
+    }
+
+    pub(crate) fn log_inst(&mut self, selected: &Selected, locs: &[Loc]) {
+        if let Some(log) = &mut self.log {
+            log.inst(selected, self.srcloc, locs, false);
+        }
+    }
+
+    /// Adds an instruction that may be a call, before everything added so far.
+    pub(crate) fn push_placed(&mut self, placed: PlacedInst, row: &Row) {
         let is_call = matches!(row.kind, RowKind::Call | RowKind::TryCall);
         self.flags = if is_call { Flags::WRITTEN } else { self.flags.before(row.flags) };
         self.push(Step::Inst(placed));

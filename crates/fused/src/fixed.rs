@@ -1,0 +1,98 @@
+//! Instructions all of whose operands are in registers of the machine's choice: entries, returns, calls of known functions.
+//!
+//! ```text
+//! call use v0 = r0, def v1 = r0, clobbers {r1}         v1 in r2 below, v2 in r1: behind the call move r2 <- r0,
+//!                                                      and r1 is filled from the slot of v2; before it v0 is in r0
+//! ```
+//!
+//! Nothing has to be chosen, so that what [`constrained.rs`](super::constrained) does for any instruction is done here in two loops
+//! over the operands, without a copy of them.
+
+use crate::constrained::Touched;
+use crate::walk::{Fused, Locs, MANY_REGISTERS, Selected, range};
+use kingpost_mach::{Lower, PlacedInst};
+use kingpost_regalloc::{Operand, Pos};
+use kingpost_regalloc_common::preference::{Masks, Reg};
+
+impl Fused {
+    /// Serves an instruction of this kind. False, and nothing has changed, if it is another.
+    pub(crate) fn fixed(&mut self, lower: &mut Lower<'_>, at: usize) -> bool {
+        let record = &lower.piece()[at];
+        let (clobbers, operands) = (record.clobbers, range(record));
+        self.sync(lower);
+        let Some([read, written]) = self.fixed_registers(&lower.operands()[operands.clone()]) else { return false };
+        let clobbered = *self.registers.clobbered(clobbers);
+        if (0..2).any(|class| written[class] & clobbered.any(class) != 0) {
+            return false;
+        }
+        let taken = [0, 1].map(|class| read[class] | written[class]);
+        let touched = Touched { taken, clobbered };
+        self.touch_all(lower, &touched, clobbers);
+        let needed = self.state.occupied;
+        // Registers whose values the instruction reads and leaves.
+        let mut kept = Masks::default();
+        for k in operands.clone() {
+            let operand = lower.operands()[k];
+            let (vreg, reg) = (operand.vreg(), self.fixed_register(operand));
+            let below = self.meet(lower, vreg);
+            if operand.is_def() {
+                self.define(vreg, reg);
+            } else if below == reg && !reg.is_in(&written) {
+                kept[reg.class()] |= reg.bit();
+            }
+        }
+        self.relocate_all(lower, &touched, &kept);
+        self.resolve(lower, &needed);
+        self.push_fixed(lower, at);
+        for k in operands {
+            let operand = lower.operands()[k];
+            let reg = self.fixed_register(operand);
+            if operand.is_use()
+                && let Some(copy) = self.bring(operand.vreg(), reg)
+            {
+                self.push_edit(copy);
+            }
+        }
+        true
+    }
+
+    /// The registers that an instruction reads and those that it writes, none of them twice; nothing if it has an operand of
+    /// another kind.
+    fn fixed_registers(&self, operands: &[Operand]) -> Option<[Masks; 2]> {
+        let mut masks = [Masks::default(); 2];
+        for operand in operands {
+            let reg = self.registers.reg(operand.fixed_reg()?);
+            let set = &mut masks[usize::from(operand.is_def())];
+            if operand.is_def() != (operand.pos() == Pos::Late) || reg.is_none() || reg.is_in(set) {
+                return None;
+            }
+            set[reg.class()] |= reg.bit();
+        }
+        Some(masks)
+    }
+
+    /// The register of one of its operands.
+    #[inline]
+    fn fixed_register(&self, operand: Operand) -> Reg {
+        operand.fixed_reg().map_or(Reg::NONE, |preg| self.registers.reg(preg))
+    }
+
+    /// Adds the instruction, before everything added so far.
+    fn push_fixed(&mut self, lower: &Lower<'_>, at: usize) {
+        let record = &lower.piece()[at];
+        let operands = &lower.operands()[range(record)];
+        if self.log.is_some() {
+            let locs: Locs = operands.iter().map(|&operand| self.loc(self.fixed_register(operand))).collect();
+            self.log_inst(&Selected::new(lower, record), &locs);
+        }
+        let row = &lower.rows()[usize::from(record.inst.row.0)];
+        let encoded = row.operands.len() + record.inst.mode.regs();
+        let mut placed = PlacedInst::new(record.inst, row.kind, self.flags.are_dead());
+        for preg in operands[..encoded.min(operands.len())].iter().filter_map(|operand| operand.fixed_reg()) {
+            if !placed.regs.push(preg) {
+                self.refuse(MANY_REGISTERS);
+            }
+        }
+        self.push_placed(placed, row);
+    }
+}
