@@ -6,8 +6,9 @@
 //! | `thread.rs`, `if_convert.rs` | parts of the same pass: edges past branches they decide, branches around few instructions |
 //! | `slots.rs` | promotion of stack slots to values |
 //! | `simplify.rs` | value numbering, with the rewrite rules on insertion |
+//! | `numbering.rs`, `accesses.rs`, `branches.rs` | parts of the same walk: equal instructions, loads and stores, conditions and branches |
+//! | `memory.rs` | what memory holds, for that walk |
 //! | `read_back.rs` | loads of part of what was stored |
-//! | `memory.rs`, `branches.rs` | parts of the same walk: loads and stores, conditions and branches |
 //! | `place.rs` | unused instructions, motion out of loops and into the paths that use a value |
 //! | `rematerialise.rs` | part of the same pass: cheap values made again in loops that are short of registers |
 //! | `repeated_loads.rs` | loads that repeat another of memory that never changes, without an optimiser too |
@@ -32,11 +33,13 @@
 //! assert!(!func.to_string().contains("iadd"), "{func}");
 //! ```
 
+mod accesses;
 mod branches;
 pub mod facts;
 mod fold;
 mod if_convert;
 mod memory;
+mod numbering;
 mod observer;
 mod optimizer;
 mod place;

@@ -22,13 +22,13 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::loops::LoopForest;
 use kingpost_ir::type_class::Allowed;
-use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value, ValueDef};
+use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value};
 
 use crate::fold::{self, Constant};
-use crate::memory::{Memory, load_of_store};
+use crate::memory::Memory;
+use crate::numbering::representative;
 use crate::observer::{Observer, Subject};
-use crate::purity::{Purity, constant, is_cheap, is_constant, is_pure_load, never_traps, purity};
-use crate::read_back::Steps;
+use crate::purity::{Purity, constant, never_traps, purity};
 use crate::rewrite::{self, Applications, Effect, Graph, Rule};
 use crate::table::Table;
 use kingpost_ir::analyses::Analyses;
@@ -49,7 +49,7 @@ pub(crate) enum Edges {
 /// A loop of this many blocks is large: values compete for registers all around it.
 const LARGE_LOOP: u32 = 200;
 /// A loop of this many blocks is large for machines with few registers, and of medium size for others.
-const MEDIUM_LOOP: u32 = 30;
+pub(crate) const MEDIUM_LOOP: u32 = 30;
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
@@ -116,24 +116,24 @@ impl Simplify {
 /// The walk over the instructions.
 pub(crate) struct Walk<'a> {
     pub(crate) func: &'a mut Function,
-    analyses: &'a Analyses,
-    table: &'a mut Table,
-    memory: &'a mut Memory,
-    representatives: &'a mut SecondaryMap<Value, PackedOption<Value>>,
+    pub(crate) analyses: &'a Analyses,
+    pub(crate) table: &'a mut Table,
+    pub(crate) memory: &'a mut Memory,
+    pub(crate) representatives: &'a mut SecondaryMap<Value, PackedOption<Value>>,
     applications: &'a mut Applications,
-    keeps_accesses: bool,
+    pub(crate) keeps_accesses: bool,
     prefers_size: bool,
     observer: Option<&'a mut (dyn Observer + 'static)>,
-    uses: &'a mut SecondaryMap<Value, u8>,
-    are_uses_counted: bool,
+    pub(crate) uses: &'a mut SecondaryMap<Value, u8>,
+    pub(crate) are_uses_counted: bool,
     /// The block that is visited.
-    block: Block,
+    pub(crate) block: Block,
     /// As many blocks as a large loop has at least.
-    large_loop: u32,
+    pub(crate) large_loop: u32,
     /// How many blocks the loops around the block have, as far as it matters.
-    loop_size: u32,
+    pub(crate) loop_size: u32,
     /// The instruction that is visited: new ones go in front of it.
-    before: Inst,
+    pub(crate) before: Inst,
     fuel: u32,
     /// Conditional traps that always occur.
     pub(crate) traps: Vec<Inst>,
@@ -184,7 +184,7 @@ impl Walk<'_> {
     }
 
     /// A pure instruction that is the root of no rule.
-    fn number_only(&mut self, inst: Inst) {
+    pub(crate) fn number_only(&mut self, inst: Inst) {
         let data = *self.func.dfg.inst(inst);
         if let Some(result) = self.func.dfg.first_result(inst) {
             self.number_existing(data.key(), &data, inst, result);
@@ -260,18 +260,6 @@ impl Walk<'_> {
         Some(effect)
     }
 
-    /// Applies the rules on an access to memory, and returns what it is then.
-    fn rewritten_access(&mut self, inst: Inst) -> InstData {
-        let mut data = *self.func.dfg.inst(inst);
-        while self.may_be_simplified(&data)
-            && let Some(Effect::Inst(rewritten)) = self.effect_of_rules(&data)
-        {
-            self.func.dfg.replace_inst(inst, rewritten);
-            data = rewritten;
-        }
-        data
-    }
-
     /// Removes a trap that an equal one dominates.
     fn number_trap(&mut self, inst: Inst) {
         let key = self.func.dfg.inst(inst).key();
@@ -288,71 +276,6 @@ impl Walk<'_> {
         }
         self.table.set(place, key, inst.as_u32());
         self.memory.observe();
-    }
-
-    fn visit_load(&mut self, inst: Inst) {
-        let data = if self.keeps_accesses { *self.func.dfg.inst(inst) } else { self.rewritten_access(inst) };
-        if is_pure_load(&data) {
-            return self.number_only(inst);
-        }
-        if self.keeps_accesses {
-            return;
-        }
-        let (Some(result), Some(flags)) = (self.func.dfg.first_result(inst), data.memflags()) else { return };
-        let key = self.memory.load_key(&data);
-        let (place, entry) = self.table.find(key);
-        if let Some(value) = entry.map(Value::from_u32)
-            && self.is_available(value)
-        {
-            return self.replace(inst, result, value);
-        }
-        if let Some(value) = self.read_back(inst, result) {
-            return self.replace(inst, result, value);
-        }
-        self.table.set(place, key, result.as_u32());
-        self.memory.load(flags);
-    }
-
-    /// What a load returns of a value that was stored as a wider one, or as part of one.
-    fn read_back(&mut self, inst: Inst, result: Value) -> Option<Value> {
-        let (flags, addr, offset) = self.func.dfg.load_parts(inst);
-        let (store, value) = self.memory.stored(flags, addr, offset)?;
-        let [stored, loaded] = [value, result].map(|value| self.func.dfg.value_type(value));
-        let Steps { reduced, extended } = Steps::between(store, stored, self.func.dfg.opcode(inst), loaded)?;
-        let mut value = value;
-        if let Some(ty) = reduced {
-            value = self.make(InstData::unary(Opcode::Ireduce, ty, value));
-        }
-        if let Some((opcode, ty)) = extended {
-            value = self.make(InstData::unary(opcode, ty, value));
-        }
-        Some(value)
-    }
-
-    fn visit_store(&mut self, inst: Inst) {
-        if self.keeps_accesses {
-            return;
-        }
-        let written = *self.func.dfg.inst(inst);
-        let rewritten = self.rewritten_access(inst);
-        // What was written as a whole is known as a whole, though it may now be part of a wider value.
-        let data = if written.opcode() == Opcode::Store { written } else { rewritten };
-        let [value, _] = *data.args() else { return };
-        let (flags, addr, offset) = self.func.dfg.store_parts(inst);
-        let load = load_of_store(&data, self.func.dfg.value_type(value), addr, offset);
-        let is_whole = load.opcode() == Opcode::Load;
-        if is_whole && flags.notrap() && self.table.find(self.memory.load_key(&load)).1 == Some(value.as_u32()) {
-            return self.func.layout.remove_inst(inst);
-        }
-        if let Some(dead) = self.memory.store(inst, flags, load.key()) {
-            self.func.layout.remove_inst(dead);
-        }
-        self.memory.note_stored(flags, data.opcode(), value, addr, offset);
-        if is_whole {
-            let key = self.memory.load_key(&load);
-            let (place, _) = self.table.find(key);
-            self.table.set(place, key, value.as_u32());
-        }
     }
 
     fn visit_effect(&mut self, inst: Inst) {
@@ -435,119 +358,6 @@ impl Walk<'_> {
             }
         }
     }
-
-    /// What uses `result` uses `value` from here on, so its uses are those of `value`.
-    #[inline]
-    fn represent(&mut self, result: Value, value: Value) {
-        self.representatives[result] = value.into();
-        if self.are_uses_counted {
-            self.uses[value] = self.uses[value].saturating_add(self.uses[result]);
-        }
-    }
-
-    /// The first result of the instruction that is numbered equal. If there is none, that is `existing`, or that of a new instruction.
-    fn number(&mut self, data: &InstData, existing: Option<Value>) -> Value {
-        let key = data.unordered_key();
-        let (place, entry) = self.table.find(key);
-        if let Some(value) = entry.map(Value::from_u32)
-            && self.make_available(data, value)
-        {
-            return value;
-        }
-        let value = existing.unwrap_or_else(|| self.make_inst(data));
-        self.table.set(place, key, value.as_u32());
-        value
-    }
-
-    /// Numbers an instruction that exists. One that is equal to another goes, and that one's result stands for its own.
-    #[inline(always)]
-    fn number_existing(&mut self, key: [u64; 2], data: &InstData, inst: Inst, result: Value) {
-        let (place, entry) = self.table.find(key);
-        if let Some(value) = entry.map(Value::from_u32)
-            && self.make_available(data, value)
-        {
-            self.represent(result, value);
-            return self.func.layout.remove_inst(inst);
-        }
-        self.table.set(place, key, result.as_u32());
-    }
-
-    /// Makes a pure instruction in front of the one that is visited. Returns its first result.
-    #[inline(never)]
-    fn make_inst(&mut self, data: &InstData) -> Value {
-        let inst = self.func.dfg.make_inst(*data);
-        self.func.dfg.make_results(inst, data.controlling_type());
-        self.func.layout.insert_inst(inst, self.before);
-        let location = self.func.srcloc(self.before);
-        if !location.is_none() {
-            self.func.srclocs[inst] = location;
-        }
-        self.func.dfg.inst_results(inst)[0]
-    }
-
-    /// Whether a value is defined on all paths to where the walk is.
-    fn is_available(&self, value: Value) -> bool {
-        let block = match self.func.dfg.value_def(value) {
-            ValueDef::Result(inst, _) => self.func.layout.inst_block(inst),
-            ValueDef::Param(block, _) => Some(block),
-            ValueDef::Undefined => None,
-        };
-        block.is_some_and(|block| block == self.block || self.analyses.dominators.dominates(block, self.block))
-    }
-
-    /// As [`Walk::is_available`], for the result of a movable instruction, which moves up if need be and if that pays.
-    #[inline(always)]
-    fn make_available(&mut self, data: &InstData, value: Value) -> bool {
-        let Some(inst) = self.func.dfg.first_result_of(value) else { return false };
-        let Some(block) = self.func.layout.inst_block(inst) else { return false };
-        block == self.block
-            || !(self.loop_size >= MEDIUM_LOOP && self.is_better_repeated(data))
-                && (self.analyses.dominators.dominates(block, self.block) || self.hoist(inst, block))
-    }
-
-    /// Whether an instruction costs less than a register for its result from another block to this one, in a loop of medium size or a
-    /// large one: a cheap one, of one operand that is no constant.
-    fn is_better_repeated(&self, data: &InstData) -> bool {
-        is_cheap(data.opcode())
-            && match *data.args() {
-                [_] => self.loop_size >= self.large_loop,
-                [_, y] => constant(self.func, y).is_some(),
-                _ => false,
-            }
-    }
-
-    /// Moves an instruction from a block that does not dominate that of the walk to one that dominates both, if that pays.
-    #[inline(never)]
-    fn hoist(&mut self, inst: Inst, block: Block) -> bool {
-        let common = self.analyses.dominators.common_dominator(block, self.block);
-        let frequency = |block| u64::from(self.analyses.frequencies.block(block));
-        let pays = frequency(common) <= frequency(block) + frequency(self.block);
-        let Some(terminator) = self.func.layout.last_inst(common) else { return false };
-        if !pays || is_constant(self.func.dfg.opcode(inst)) {
-            return false;
-        }
-        self.func.layout.remove_inst(inst);
-        self.func.layout.insert_inst(inst, terminator);
-        true
-    }
-
-    /// Removes an instruction; `value` stands for its only result, if it is another one.
-    fn replace(&mut self, inst: Inst, result: Value, value: Value) {
-        if value != result {
-            self.represent(result, value);
-            self.func.layout.remove_inst(inst);
-        }
-    }
-
-    /// Removes an instruction; the results of the one whose first result is `first` stand for its own.
-    fn replace_all(&mut self, inst: Inst, first: Value) {
-        let Some(equal) = self.func.dfg.first_result_of(first) else { return };
-        for index in 0..self.func.dfg.inst_results(inst).len() {
-            let [result, value] = [inst, equal].map(|inst| self.func.dfg.inst_results(inst)[index]);
-            self.represent(result, value);
-        }
-        self.func.layout.remove_inst(inst);
-    }
 }
 
 impl Graph for Walk<'_> {
@@ -594,15 +404,6 @@ impl Graph for Walk<'_> {
 
     fn may_apply(&mut self, rule: Rule) -> bool {
         self.applications.may_apply(rule)
-    }
-}
-
-/// What stands for a value.
-#[inline]
-fn representative(representatives: &SecondaryMap<Value, PackedOption<Value>>, value: Value) -> Value {
-    match representatives[value].expand() {
-        None => value,
-        Some(first) => representatives[first].expand().unwrap_or(first),
     }
 }
 
