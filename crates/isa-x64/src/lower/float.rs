@@ -103,11 +103,10 @@ impl Cx<'_, '_> {
 
     /// The operands of a row, exchanged if that is allowed and better: the second one may be in memory, the first one
     /// leaves its register to the result.
-    pub(super) fn memory_last(&self, row: RowId, [x, y]: [Value; 2]) -> [Value; 2] {
+    pub(super) fn memory_last(&self, row: RowId, result: Value, [x, y]: [Value; 2]) -> [Value; 2] {
         let commutes = rows::ROWS[usize::from(row.0)].commutes;
-        let swap = commutes
-            && !self.prefers_memory(y)
-            && (self.prefers_memory(x) || (!self.is_last_use(x) && self.is_last_use(y)));
+        let swap =
+            commutes && !self.prefers_memory(y) && (self.prefers_memory(x) || self.is_better_second(result, [x, y]));
         if swap { [y, x] } else { [x, y] }
     }
 
@@ -157,7 +156,7 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, rows: FloatRows) -> Lowere
     let ty = cx.ty(operands[0]);
     cx.require_floats(inst, ty)?;
     let row = rows.of(ty);
-    let [x, y] = cx.memory_last(row, operands);
+    let [x, y] = cx.memory_last(row, cx.first_result(inst), operands);
     arithmetic(cx, inst, |cx, def| {
         let x = cx.use_reg(x);
         cx.emit_float(row, &[def, x], y, inst)?;

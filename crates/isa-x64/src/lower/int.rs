@@ -119,7 +119,8 @@ pub(super) fn operate(
         return Ok(());
     }
     // The result takes the place of the first operand.
-    let (x, y) = if alu.commutes() && !cx.is_last_use(x) && cx.is_last_use(y) { (y, x) } else { (x, y) };
+    let is_swapped = alu.commutes() && cx.is_better_second(cx.first_result(inst), [x, y]);
+    let [x, y] = if is_swapped { [y, x] } else { [x, y] };
     let operands = [def, cx.use_reg(x), cx.use_reg(y)];
     cx.emit(alu.rr.of(bits), &operands);
     Ok(())

@@ -151,6 +151,22 @@ impl Lower<'_> {
         def.is_some_and(is_inside)
     }
 
+    /// Is `result`, of an instruction whose result takes the place of its first operand, better in the place of `y` than of `x`? They
+    /// are exchanged then, if they may be.
+    pub fn is_better_second(&self, result: Value, [x, y]: [Value; 2]) -> bool {
+        !self.becomes(x, result) && (self.becomes(y, result) || !self.is_last_use(x) && self.is_last_use(y))
+    }
+
+    /// Is the value a parameter of a block to which this one passes `result` for it, as a loop does what it sums up? One register is
+    /// enough for both. What a call lies before is better off as a second operand, which may be in memory.
+    fn becomes(&self, value: Value, result: Value) -> bool {
+        let ValueDef::Param(to, number) = self.func.dfg.value_def(value) else { return false };
+        let Some(branch) = self.func.layout.last_inst(self.block) else { return false };
+        let mut edges = self.func.dfg.branch_destinations(branch).iter().filter(|edge| edge.block == to);
+        edges.any(|&edge| self.func.dfg.block_args(edge)[number as usize].value() == Some(result))
+            && self.cx.needed.calls_from(to) <= self.cx.needed.epoch(self.inst).calls
+    }
+
     /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
     #[inline(always)]
     pub fn take_constant(&self, value: &mut Value, disp: &mut i64) -> bool {

@@ -159,9 +159,9 @@ pub(super) fn lanes(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered 
 
 /// An opcode of two operands that is `row`.
 pub(super) fn by_row(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let [x, y] = cx.memory_last(row, [x, y]);
     let value = cx.first_result(inst);
+    let operands = cx.args(inst);
+    let [x, y] = cx.memory_last(row, value, operands);
     let (def, x) = (cx.result(value), cx.use_reg(x));
     cx.emit_float(row, &[def, x], y, inst)?;
     Ok(())
