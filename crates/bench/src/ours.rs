@@ -2,7 +2,7 @@
 
 use crate::measure;
 use anyhow::{Result, anyhow};
-use kingpost_codegen::{Compiler, Context, Settings};
+use kingpost_codegen::{Compiler, Context, Options, Settings};
 use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
 
@@ -49,7 +49,8 @@ impl Kingpost {
             ("preserve_frame_pointers", "true"),
             ("enable_multi_ret_implicit_sret", "true"),
         ];
-        let compiler = compiler(&triple(target), flags(target), &settings)?;
+        let options = Options { free_functions: true, ..Options::default() };
+        let compiler = compiler(&triple(target), flags(target), &settings)?.with_options(options);
         let context = compiler.context();
         Ok(Kingpost {
             name: format!("kingpost {allocator}"),

@@ -41,6 +41,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         dump: dumps.sink(),
         list: args.assembly,
         stop_after: args.stop_after.as_deref().and_then(Stage::named),
+        free_functions: true,
         ..Options::default()
     };
     if let Some(input) = args.files.iter().find(|&input| args.output.as_ref().is_some_and(|out| is_same(input, out))) {

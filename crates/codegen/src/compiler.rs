@@ -6,6 +6,7 @@ use crate::stages::Stats;
 use crate::targets::{self, CpuFlags, TargetError};
 use kingpost_checker::Checker;
 use kingpost_fused::Fused;
+use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
@@ -65,6 +66,24 @@ pub(crate) struct StageMemory {
     pub(crate) allocation: Allocation,
     pub(crate) checker: Checker,
     pub(crate) emitter: Emitter,
+}
+
+/// Instructions of a function that is kept, and whose analyses are kept for the next, whatever the options say.
+const MAX_KEPT: usize = 1 << 17;
+
+impl StageMemory {
+    /// Frees what only lowering reads of a large function: the analyses, and, if nothing reads it later either, the function.
+    pub(crate) fn release_input(&mut self, func: &mut Function, options: &Options) {
+        if func.dfg.num_insts() <= MAX_KEPT {
+            return;
+        }
+        self.analyses = Analyses::default();
+        if options.free_functions {
+            self.lowering.release();
+            let name = std::mem::take(&mut func.name);
+            *func = Function { name, ..Function::default() };
+        }
+    }
 }
 
 impl Compiler {

@@ -19,6 +19,9 @@ pub struct Options {
     pub list: bool,
     /// Takes the text of what stages make.
     pub dump: Option<Arc<dyn DumpSink>>,
+    /// Free a large function once it is lowered, and what lowering recorded of it, for allocation needs the memory more: its name
+    /// alone is left, and [`Context::lowering`](crate::Context::lowering) is empty.
+    pub free_functions: bool,
     /// The last stage that runs; [`CompileError::Stopped`](crate::CompileError::Stopped) is the result if others would follow.
     pub stop_after: Option<Stage>,
     /// The optimiser's passes that run where the optimisation level has any.

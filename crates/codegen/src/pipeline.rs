@@ -71,11 +71,17 @@ pub(crate) fn compile(
     }
     let answer = if fused { walk.take_log(code, lowering, isa.env()) } else { None };
     s.dump(|| text::display(&func.name, code, None, isa.rows()).to_string());
+
+    // Allocation takes more memory than all before it, and reads nothing of that but the code.
+    let clif_insts = func.dfg.num_insts() as u64;
+    cx.release_input(func, s.options);
+
+    // Registers for the values, and bytes for the instructions.
     match answer {
         None if fused => fused::emit(compiler, cx, &func.name, module, s)?,
         answer => compile_code(compiler, cx, &func.name, answer, fused, module, s)?,
     }
-    s.stats.clif_insts += func.dfg.num_insts() as u64;
+    s.stats.clif_insts += clif_insts;
     Ok(())
 }
 

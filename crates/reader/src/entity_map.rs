@@ -26,6 +26,9 @@ pub(crate) struct EntityMap {
 /// The table may have this many slots for each entity, and a thousand times as many at least.
 const SLOTS_PER_ENTITY: usize = 4;
 
+/// Slots that are kept for the next function.
+const MAX_KEPT: usize = 1 << 17;
+
 impl EntityMap {
     /// Clears all numbers. Must be called before the first use.
     pub(crate) fn clear(&mut self) {
@@ -36,6 +39,13 @@ impl EntityMap {
             self.epoch = 0;
         }
         self.epoch += 1;
+    }
+
+    /// Frees the memory of a map that is larger than most, whose function has been read: what compiles that needs it more.
+    pub(crate) fn release(&mut self) {
+        if self.table.len() > MAX_KEPT {
+            self.table = Vec::new();
+        }
     }
 
     #[inline]

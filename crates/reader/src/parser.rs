@@ -92,7 +92,9 @@ impl<'a> Parser<'a> {
             func,
             default_call_conv: self.default_call_conv,
         };
-        match context.function() {
+        let result = context.function();
+        self.tables.values.release();
+        match result {
             Ok(()) => Ok(true),
             Err(fault) => Err(fault.locate_after(self.lexer.text(), &mut self.lines)),
         }

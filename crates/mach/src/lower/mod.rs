@@ -298,6 +298,12 @@ impl Lowering {
         Ok(lower)
     }
 
+    /// Frees the memory of the function lowered last. Nothing is known of it then.
+    pub fn release(&mut self) {
+        let Lowering { guard, abi_cache, tile_counts, .. } = std::mem::take(self);
+        *self = Lowering { guard, abi_cache, tile_counts, ..Lowering::default() };
+    }
+
     /// What the blocks of the code made last stand for.
     pub fn machine_blocks(&self) -> &[MachineBlock] {
         self.order.blocks()
@@ -305,7 +311,7 @@ impl Lowering {
 
     /// The registers of a value in the code made last, low part first; none if no instruction needed it in a register.
     pub fn registers(&self, value: Value) -> impl Iterator<Item = VReg> {
-        self.value_regs[value.index()].into_iter().filter_map(PackedOption::expand)
+        self.value_regs.get(value.index()).into_iter().flatten().filter_map(|vreg| vreg.expand())
     }
 
     fn clear(&mut self) {
