@@ -112,9 +112,9 @@ impl Coloring {
     fn join(&mut self, input: &Input, index: BlockIndex) {
         self.vote_predecessors(input, index);
         let mut left = 0;
-        for &vreg in input.spills.entry(index) {
-            let most = self.majorities[vreg.index()].winner();
-            left += u32::from(!self.put_if_free(vreg, most));
+        for i in 0..self.majorities.len() {
+            let (vreg, most) = self.majorities[i];
+            left += u32::from(!self.put_if_free(vreg, most.winner()));
         }
         if left > 0 {
             self.join_rest(input, index);
@@ -160,15 +160,17 @@ impl Coloring {
             hint_votes += data.freq.0 / if is_back { 1 } else { HINT_SHARE };
             all_votes += data.freq.0;
         }
-        for &vreg in input.spills.entry(index) {
-            let majority = &mut self.majorities[vreg.index()];
-            *majority = Majority::default();
+        self.majorities.clear();
+        for (number, &vreg) in (0..).zip(input.spills.entry(index)) {
+            self.map.values[vreg.index()].number = number;
+            let mut majority = Majority::default();
             if let Some(hint) = input.hints.get(vreg) {
                 // In a register that calls keep, the value need not move before the next one.
                 let is_kept = input.constraints.callee_saved.contains(hint);
                 let calls = if is_kept { input.hints.call_after(vreg, head).min(all_votes) } else { 0 };
                 majority.vote(hint, hint_votes + calls);
             }
+            self.majorities.push((vreg, majority));
         }
         for &edge in preds {
             self.vote_predecessor(input, index, edge);
@@ -185,16 +187,18 @@ impl Coloring {
         let is_jump = problem.first_inst(data.from) == problem.terminator(data.from);
         let weight = data.freq.0.max(1) * if is_jump { JUMP_WEIGHT } else { 1 };
         let residents = self.assignment.exit(from);
-        let values = &self.map.values[..];
-        for &(vreg, reg) in residents {
-            if values[vreg.index()].live_at == index.into() {
-                self.majorities[vreg.index()].vote(reg, weight);
+        let (values, majorities) = (&self.map.values[..], &mut self.majorities[..]);
+        let mut vote = |vreg: VReg, reg| {
+            let number = values[vreg.index()].number;
+            if let Some((_, majority)) = majorities.get_mut(usize::from(number)).filter(|(other, _)| *other == vreg) {
+                majority.vote(reg, weight);
             }
-        }
+        };
+        residents.iter().for_each(|&(vreg, reg)| vote(vreg, reg));
         for (&param, &arg) in problem.params(data.to).iter().zip(problem.edge_args(edge)) {
             let ends = values[arg.index()].live_at != index.into();
             if let Some(&(_, reg)) = residents.iter().find(|resident| ends && resident.0 == arg) {
-                self.majorities[param.index()].vote(reg, weight);
+                vote(param, reg);
             }
         }
     }

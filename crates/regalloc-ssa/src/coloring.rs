@@ -54,8 +54,10 @@ pub(crate) struct Coloring {
     pub(crate) moves: ParallelMoves,
     pub(crate) sequence: Vec<EditKind>,
     scratch: Scratch,
-    /// Per value, the register in which most edges bring it to the join point at hand.
-    pub(crate) majorities: Vec<Majority<PReg>>,
+    /// The values in registers at the join point at hand, by [`Value::number`], and the register in which most edges bring each.
+    ///
+    /// [`Value::number`]: crate::register_map::Value::number
+    pub(crate) majorities: Vec<(VReg, Majority<PReg>)>,
     /// Per value, where a branch left it.
     pub(crate) branch_defs: Vec<Loc>,
     pub(crate) bare_jump: BareJumpEntries,
@@ -99,9 +101,6 @@ impl Coloring {
     fn begin(&mut self, input: &Input) {
         let values = input.problem.vregs.len();
         self.map.begin(values);
-        // A single block is entered by no edge that could vote.
-        let voted = if input.order.num_blocks() > 1 { values } else { 0 };
-        self.majorities.resize(voted.max(self.majorities.len()), Majority::default());
         self.assignment.begin(input.order.num_blocks());
         self.picker.begin(input);
         self.slots.begin(input.problem);

@@ -151,18 +151,30 @@ pub(crate) struct Liveness {
     entries: Vec<Entry>,
     /// Per block in order, its entries.
     spans: Vec<Span>,
-    /// Per value, its entries among the ranges of the walk; first of them comes one of no value.
-    ranges_of: Vec<Span>,
-    /// Per parameter or result of a branch, its next use.
-    heads: Vec<Next>,
+    /// The same value by value: where each is live in blocks at whose heads it has an entry.
+    live_in: Vec<LiveIn>,
+    /// Per value, the first of those; one more at the end.
+    live_in_starts: Vec<u32>,
     /// The edges into blocks, seen over bare jumps.
     preds: Vec<Source>,
     /// Per block in order, its edges in; none of a bare jump.
     pred_spans: Vec<Span>,
     // What the walk from uses to defs needs.
     walk: Walk,
+    /// Per value, its entries among the ranges of the walk; first of them comes one of no value.
+    ranges_of: Vec<Span>,
+    /// Per parameter or result of a branch, its next use.
+    heads: Vec<Next>,
     /// Values passed back to the head of a loop.
     back: Vec<VReg>,
+}
+
+/// A block at whose head a value is live, or begins.
+#[derive(Clone, Copy, Debug)]
+struct LiveIn {
+    block: BlockIndex,
+    /// The end of the live range in the block, or [`LIVE_OUT`].
+    end: ProgPoint,
 }
 
 /// A value in a block where it is defined, or live at the head.
@@ -293,6 +305,7 @@ impl Liveness {
         self.jumps.find(problem, order);
         self.find_uses(problem, order, constraints);
         self.walk_up(problem, order)?;
+        self.uses.release();
         self.sort_entries(problem);
         self.steps += (problem.num_insts() + self.walk.ranges.len()) as u64;
         Ok(())
@@ -300,8 +313,10 @@ impl Liveness {
 
     /// Frees memory that only a large problem needs, and later phases do not.
     pub(crate) fn release(&mut self) {
-        self.uses.release();
+        release(&mut self.walk.ranges);
         release(&mut self.walk.marks);
+        release(&mut self.ranges_of);
+        release(&mut self.heads);
         release(&mut self.preds);
         release(&mut self.pred_spans);
     }
@@ -311,7 +326,6 @@ impl Liveness {
         release(&mut self.after);
         release(&mut self.entries);
         release(&mut self.spans);
-        release(&mut self.heads);
     }
 
     /// What is live at the head of a block that is no bare jump, by value; parameters and results of the branch before it as
@@ -350,7 +364,7 @@ impl Liveness {
             found.add(Entry { vreg, next: next.behind(distance), end: LIVE_OUT });
         }
         for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge)) {
-            let next = self.heads[param.index()].passed(distance);
+            let next = self.entry(to, param).map_or(Next::DEAD, |entry| entry.next).passed(distance);
             let known = found.entries.get_mut(found.found[arg.index()] as usize);
             if let Some(entry) = known.filter(|entry| entry.vreg == arg) {
                 entry.next.improve(next);
@@ -366,9 +380,14 @@ impl Liveness {
         entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok().map(|i| &entries[i])
     }
 
+    fn live_in(&self, vreg: VReg) -> &[LiveIn] {
+        let starts = &self.live_in_starts[vreg.index()..vreg.index() + 2];
+        &self.live_in[starts[0] as usize..starts[1] as usize]
+    }
+
     /// The end of the live range of a value in a block that is no bare jump, if it has an entry there.
     pub(crate) fn end_in(&self, block: BlockIndex, vreg: VReg) -> Option<ProgPoint> {
-        let ranges = &self.walk.ranges[self.ranges_of[vreg.index()].range()];
+        let ranges = self.live_in(vreg);
         if ranges.len() <= FEW {
             return ranges.iter().find(|range| range.block == block).map(|range| range.end);
         }
@@ -377,9 +396,9 @@ impl Liveness {
 
     /// Is the value live at the head of a block that is no bare jump?
     pub(crate) fn is_live_in(&self, block: BlockIndex, vreg: VReg) -> bool {
-        let ranges = &self.walk.ranges[self.ranges_of[vreg.index()].range()];
-        if ranges.len() <= FEW {
-            return ranges.iter().any(|range| range.block == block && !range.next.is_dead());
+        let ranges = self.live_in(vreg);
+        if ranges.len() <= FEW && !self.is_defined_at_head(vreg, block) {
+            return ranges.iter().any(|range| range.block == block);
         }
         self.entry(block, vreg).is_some_and(|entry| !entry.next.is_dead())
     }
@@ -419,7 +438,7 @@ impl Liveness {
         let Def { block, point, end, .. } = self.defs[vreg.index()];
         let stop = |block: BlockIndex| self.jumps.stops[block.index()];
         let own = Some((block, PointRange::new(point, end.min(stop(block)))));
-        let ranges = self.walk.ranges[self.ranges_of[vreg.index()].range()].iter();
+        let ranges = self.live_in(vreg).iter();
         let ranges = ranges.map(move |range| {
             let points = PointRange::new(order.block(range.block).start(), range.end.min(stop(range.block)));
             (range.block, points)
@@ -431,7 +450,7 @@ impl Liveness {
     /// The hull of the live ranges of a value that is not far. It begins with the definition, which comes before all uses.
     pub(crate) fn hull(&self, vreg: VReg) -> PointRange {
         let Def { block, point, end, .. } = self.defs[vreg.index()];
-        let ranges = self.walk.ranges[self.ranges_of[vreg.index()].range()].iter();
+        let ranges = self.live_in(vreg).iter();
         let (block, end) = ranges.fold((block, end), |last, range| last.max((range.block, range.end)));
         PointRange::new(point, end.min(self.jumps.stops[block.index()]).max(point))
     }
@@ -586,7 +605,7 @@ impl Liveness {
         leads_back
     }
 
-    /// Entries by block and, within one, by value.
+    /// Entries by block and, within one, by value; and by value.
     fn sort_entries(&mut self, problem: &Problem) {
         let ranges = &self.walk.ranges[..];
         self.spans.clear();
@@ -598,14 +617,25 @@ impl Liveness {
         // The list never shrinks, so that it is not written twice.
         let blank = Entry { vreg: VReg::from_u32(0), next: Next::DEAD, end: ProgPoint::FIRST };
         self.entries.resize(self.entries.len().max(len as usize), blank);
+        let blank = LiveIn { block: BlockIndex::FIRST, end: ProgPoint::FIRST };
+        self.live_in.resize(self.live_in.len().max(len as usize), blank);
         let (entries, spans) = (&mut self.entries[..], &mut self.spans[..]);
+        let mut live_in = self.live_in.iter_mut();
         for (vreg, span) in problem.vregs.keys().zip(&self.ranges_of) {
-            for range in &ranges[span.range()] {
+            for (range, live_in) in ranges[span.range()].iter().zip(&mut live_in) {
+                *live_in = LiveIn { block: range.block, end: range.end };
                 let at = &mut spans[range.block.index()].end;
                 entries[*at as usize] = Entry { vreg, next: range.next, end: range.end };
                 *at += 1;
             }
         }
+        let mut start = 0;
+        self.live_in_starts.clear();
+        self.live_in_starts.extend(self.ranges_of.iter().map(|span| {
+            let end = start + span.end - span.start;
+            std::mem::replace(&mut start, end)
+        }));
+        self.live_in_starts.push(start);
     }
 
     /// Plants a fault: the value is not live at the head of a block.

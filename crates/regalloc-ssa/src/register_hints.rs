@@ -120,7 +120,7 @@ pub(crate) struct RegisterHints {
     fixed: Vec<FixedHint>,
     /// Per boundary, how often it is passed.
     freqs: Vec<u32>,
-    /// Per class of registers and boundary, the registers given away.
+    /// Per class of registers and boundary, the registers given away. Empty if no value of the class is at a boundary.
     taken: [Vec<u64>; 2],
     /// Per block, its first clobber point; one more at the end.
     points: Vec<u32>,
@@ -148,8 +148,7 @@ impl RegisterHints {
         for (preference, class) in self.preferences.iter_mut().zip(&input.env.classes) {
             preference.set(&class.order);
         }
-        let boundaries = if blocks > 1 { 2 * blocks } else { 0 };
-        self.taken.iter_mut().for_each(|taken| reset(taken, boundaries, 0));
+        self.taken.iter_mut().for_each(Vec::clear);
         if blocks > 1 {
             self.find_freqs(input);
             self.find_boundaries(input, plan);
@@ -285,6 +284,9 @@ impl RegisterHints {
 
     fn choose(&mut self, input: &Input, plan: &SpillPlan, group: Group) {
         let class = input.problem.class(group.class);
+        if self.taken[class.index()].is_empty() {
+            reset(&mut self.taken[class.index()], self.freqs.len(), 0);
+        }
         self.attract(group);
         let (taken, repelled) = self.repel(input, group, class);
         let open = plan.open.mask(class);

@@ -17,6 +17,8 @@ pub(crate) struct Value {
     pub(crate) live_at: PackedOption<BlockIndex>,
     /// One plus the number of the instruction that evicts it after reading it.
     pub(crate) evicted_after: u32,
+    /// Its number among the values in registers at the join point at hand, if it is one of those.
+    pub(crate) number: u16,
     /// Its register.
     pub(crate) at: Option<PReg>,
 }
@@ -37,7 +39,8 @@ impl Default for RegisterMap {
 
 impl RegisterMap {
     pub(crate) fn begin(&mut self, values: usize) {
-        reset(&mut self.values, values, Value { next: Next::DEAD, live_at: None.into(), evicted_after: 0, at: None });
+        let value = Value { next: Next::DEAD, live_at: None.into(), evicted_after: 0, number: 0, at: None };
+        reset(&mut self.values, values, value);
         self.occupied = PRegSet::EMPTY;
     }
 

@@ -99,9 +99,21 @@ impl Lower<'_> {
         if is_rmw || flags == InstFlags::MOVE {
             self.cx.depend_on_widths.push(self.code.insts.len() as u32);
         }
-        self.code.srclocs.push(self.srcloc);
+        if self.cx.has_srclocs {
+            self.push_srcloc();
+        }
         self.code.insts.push(inst);
         self.code.insts.last_mut().expect("just pushed").1
+    }
+
+    /// Notes where the instruction is located that is pushed next.
+    #[inline(always)]
+    fn push_srcloc(&mut self) {
+        // Nothing is noted before the first one that has a location.
+        while self.code.srclocs.len() < self.code.insts.len() {
+            self.code.srclocs.push(u32::MAX);
+        }
+        self.code.srclocs.push(self.srcloc);
     }
 
     /// Operand number `k` of a row.

@@ -12,10 +12,7 @@ impl Lower<'_> {
     pub(super) fn finish(&mut self) {
         self.code.problem.turn_round();
         self.code.insts.values_mut().into_slice().reverse();
-        match self.cx.has_srclocs {
-            true => self.code.srclocs.values_mut().into_slice().reverse(),
-            false => self.code.srclocs.clear(),
-        }
+        self.code.srclocs.values_mut().into_slice().reverse();
         self.add_blocks();
         let problem = &mut self.code.problem;
         self.cx.edge_widths.unify(problem);
