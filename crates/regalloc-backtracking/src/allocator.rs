@@ -86,9 +86,9 @@ impl Allocator for Backtracking {
         d.end("search", || verify::search(problem, bundles), |text| bundles.dump(text))?;
 
         d.begin("locations");
+        interference.iter_mut().for_each(Interference::release);
         locations.build(problem, bundles);
         bundles.release();
-        interference.iter_mut().for_each(Interference::release);
         FillGaps { problem, order, live, reservations, interference, unused }.run(locations, d);
         d.end("locations", || verify::locations(problem, locations), |text| locations.dump(problem, text))?;
 

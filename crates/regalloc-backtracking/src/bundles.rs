@@ -11,7 +11,7 @@
 //!
 //! Cost: n log n in pairs of values, and a bounded number of steps per segment.
 
-use crate::liveness::{Liveness, Segment};
+use crate::liveness::{LiveRange, Liveness, Segment};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{PrimaryMap, SecondaryMap, entity_impl};
 use kingpost_regalloc::{Diagnostics, EdgeData, Event, Freq, PReg, Problem, VReg};
@@ -118,7 +118,7 @@ pub(crate) struct Bundles {
     pub(crate) hints: PrimaryMap<SpillSet, Option<PReg>>,
     spill_sets: SecondaryMap<VReg, PackedOption<SpillSet>>,
     affinities: Vec<Affinity>,
-    classes: Congruence<Segment>,
+    classes: Congruence<LiveRange>,
     arguments: Vec<Argument>,
     /// Sums of the frequencies in `arguments` before each.
     sums: Vec<u64>,
@@ -213,7 +213,8 @@ impl Bundles {
 
     /// Makes the bundles, from the most frequent pair on.
     pub(crate) fn build(&mut self, problem: &Problem, live: &Liveness, diagnostics: &mut Diagnostics<'_>) {
-        self.classes.begin_with(live.all_ranges(), live.spans());
+        let ranges = (0..).zip(live.all_ranges()).map(|(index, range)| LiveRange::new(index, range));
+        self.classes.begin_with(ranges, live.spans());
         self.classes.budget = MERGE_STEPS * (self.classes.pool.len() + 1);
         for pair in self.affinities.iter_mut().filter(|pair| pair.on_edge) {
             if fixed_hint(problem, live, pair.a).is_some_and(|reg| fixed_hint(problem, live, pair.b) == Some(reg)) {
@@ -223,7 +224,8 @@ impl Bundles {
         self.defer_obstacles(live);
         self.affinities.sort_by_key(|pair| (Reverse(pair.freq), pair.group));
         self.merge_all(problem, live, diagnostics);
-        self.number(problem);
+        release(&mut self.affinities);
+        self.number(problem, live);
     }
 
     fn merge_all(&mut self, problem: &Problem, live: &Liveness, diagnostics: &mut Diagnostics<'_>) {
@@ -241,7 +243,7 @@ impl Bundles {
     }
 
     /// Makes a bundle and a spill set of each class of values that are live anywhere.
-    fn number(&mut self, problem: &Problem) {
+    fn number(&mut self, problem: &Problem, live: &Liveness) {
         self.bundles.clear();
         self.hints.clear();
         self.spill_sets.clear();
@@ -253,7 +255,8 @@ impl Bundles {
                 let spill_set = self.hints.push(None);
                 self.spill_sets[VReg::from_u32(v)] = spill_set.into();
                 let start = self.segments.len() as u32;
-                self.segments.extend_from_slice(self.classes.intervals(v));
+                let ranges = self.classes.intervals(v).iter();
+                self.segments.extend(ranges.map(|range| live.all_ranges()[range.index as usize]));
                 self.push(start..self.segments.len() as u32, spill_set, 0);
             }
         }
@@ -264,7 +267,6 @@ impl Bundles {
             }
         }
         self.classes.release();
-        release(&mut self.affinities);
     }
 
     /// Gives arguments the least frequency that would keep others from their parameter that are more frequent together.

@@ -112,7 +112,22 @@ impl Segment {
     }
 }
 
-impl Interval for Segment {
+/// A live range as coalescing sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LiveRange {
+    from: ProgPoint,
+    to: ProgPoint,
+    /// Its index in [`Liveness::all_ranges`].
+    pub(crate) index: u32,
+}
+
+impl LiveRange {
+    pub(crate) fn new(index: u32, segment: &Segment) -> LiveRange {
+        LiveRange { from: segment.from, to: segment.to, index }
+    }
+}
+
+impl Interval for LiveRange {
     type Point = ProgPoint;
 
     #[inline]
@@ -125,13 +140,19 @@ impl Interval for Segment {
         self.to
     }
 
-    /// The slot of a result that is copied may be written by the instruction itself.
     #[inline]
     fn reserved_from(&self) -> ProgPoint {
-        match self.from.phase() {
-            Phase::After => ProgPoint::early(self.from.position()),
-            _ => self.from,
-        }
+        reserved_from(self.from)
+    }
+}
+
+/// Returns from where on a slot is taken by what begins at a point: that of a result that is copied may be written by the
+/// instruction itself.
+#[inline]
+pub(crate) fn reserved_from(start: ProgPoint) -> ProgPoint {
+    match start.phase() {
+        Phase::After => ProgPoint::early(start.position()),
+        _ => start,
     }
 }
 

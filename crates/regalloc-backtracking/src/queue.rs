@@ -3,6 +3,7 @@
 //! The first bundles are sorted once; a heap takes only what comes later. Cost: a logarithm per bundle.
 
 use crate::bundles::Bundle;
+use kingpost_regalloc_common::release;
 use std::collections::BinaryHeap;
 
 /// What decides when a bundle's turn comes: the number of points at which it is live, with a mark on bundles that are live
@@ -54,6 +55,14 @@ impl Queue {
     pub(crate) fn clear(&mut self) {
         self.first.clear();
         self.later.clear();
+    }
+
+    /// Frees the memory of a large problem, once the queue is empty.
+    pub(crate) fn release(&mut self) {
+        release(&mut self.first);
+        let mut later = std::mem::take(&mut self.later).into_vec();
+        release(&mut later);
+        self.later = later.into();
     }
 
     /// Adds a bundle before the first [`Queue::sort`].

@@ -110,6 +110,7 @@ impl Search<'_, '_> {
             let Some((priority, bundle)) = self.s.queue.pop() else { break };
             self.process(bundle, priority.crosses_calls())?;
         }
+        self.s.queue.release();
         Ok(())
     }
 

@@ -7,11 +7,10 @@
 //! Cost: n log n in fragments and in slots; a look is logarithmic in the fragments of the value.
 
 use crate::bundles::Bundles;
-use crate::liveness::{Liveness, Segment};
+use crate::liveness::{Liveness, reserved_from};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_regalloc::{AllocError, Allocation, Loc, PReg, Problem, Slot, VReg};
-use kingpost_regalloc_common::congruence::Interval;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::slot_packing::SlotPacking;
 
@@ -211,8 +210,8 @@ impl ValueLocations {
             let width = problem.width(vreg);
             match (bundles.spill_set(vreg), live.ranges(vreg)) {
                 (Some(spill_set), [first, ..]) => {
-                    let end = live.ranges(vreg).last().map_or(first.to, Segment::end);
-                    self.shared[spill_set.index()].add(PointRange::new(first.reserved_from(), end), width);
+                    let end = live.ranges(vreg).last().map_or(first.to, |last| last.to);
+                    self.shared[spill_set.index()].add(PointRange::new(reserved_from(first.from), end), width);
                 }
                 _ => self.memory[vreg].slot = out.add_slot(width).into(),
             }

@@ -131,10 +131,10 @@ impl<I: Interval> Congruence<I> {
     }
 
     /// Makes a class of each value; `spans` has the indices of each value's intervals.
-    pub fn begin_with(&mut self, intervals: &[I], spans: impl Iterator<Item = Range<u32>>) {
+    pub fn begin_with(&mut self, intervals: impl Iterator<Item = I>, spans: impl Iterator<Item = Range<u32>>) {
         self.forget_gathered();
         self.pool.clear();
-        self.pool.extend_from_slice(intervals);
+        self.pool.extend(intervals);
         self.lists.clear();
         self.lists.extend(spans.map(|Range { start, end }| List { start, end, capacity_end: end }));
         self.parents.clear();
