@@ -17,17 +17,22 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClobberPoint {
     pub(crate) position: Position,
+    /// The index of what it takes.
+    taken: u32,
+}
+
+/// The registers that an instruction takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct TakenRegs {
     /// Registers in which a value that is read by the instruction may not be, but by its own fixed operands.
     pub(crate) early: PRegSet,
     /// Registers in which no value lives through it.
     pub(crate) late: PRegSet,
 }
 
-impl ClobberPoint {
-    /// The registers in which a value that is live at these points cannot be.
-    pub(crate) fn taken_from(&self, points: PointRange) -> PRegSet {
-        let at = |point: ProgPoint, regs: PRegSet| if points.contains(point) { regs } else { PRegSet::EMPTY };
-        at(ProgPoint::early(self.position), self.early).union(at(ProgPoint::late(self.position), self.late))
+impl TakenRegs {
+    pub(crate) fn all(&self) -> PRegSet {
+        self.early.union(self.late)
     }
 }
 
@@ -46,6 +51,8 @@ pub(crate) struct Constraints {
     wipes: Vec<[u32; 2]>,
     /// In the order of the walk.
     pub(crate) clobber_points: Vec<ClobberPoint>,
+    /// What they take; that of neighbours is often the same, and stands here once.
+    taken: Vec<TakenRegs>,
     /// Instructions that copy, in the order of the walk, and their blocks.
     pub(crate) moves: Vec<(BlockIndex, Inst)>,
     /// Per value, the instruction that computes it anywhere, or [`NONE`].
@@ -62,11 +69,13 @@ pub(crate) struct Constraints {
     flows: Vec<u32>,
     /// Per value: does one flow into it where it dies?
     is_fed: Vec<bool>,
-    /// Per value, the register it is bound to next, as an index, and where the instruction is that binds it.
-    fixed_hints: Vec<(u8, Position)>,
+    /// Per value, the register it is bound to next, as an index, or [`NO_HINT`].
+    fixed_hints: Vec<u8>,
+    /// .. and where the instruction is that binds it.
+    fixed_at: Vec<Position>,
 }
 
-const NO_HINT: (u8, Position) = (u8::MAX, Position::END);
+const NO_HINT: u8 = u8::MAX;
 
 impl Constraints {
     pub(crate) fn begin(&mut self, problem: &Problem, env: &MachineEnv, order: &LinearOrder) {
@@ -79,6 +88,7 @@ impl Constraints {
             self.has_refs |= data.is_ref;
         }
         self.clobber_points.clear();
+        self.taken.clear();
         self.moves.clear();
         reset(&mut self.wipes, order.num_blocks(), [NONE; 2]);
         reset(&mut self.is_fed, values, false);
@@ -89,6 +99,8 @@ impl Constraints {
         reset(&mut self.labelled, values, false);
         reset(&mut self.flows, values, NONE);
         reset(&mut self.fixed_hints, values, NO_HINT);
+        // Read only where there is a hint.
+        self.fixed_at.resize(values.max(self.fixed_at.len()), Position::END);
         for label in &problem.labels {
             self.labelled[label.vreg.index()] = true;
         }
@@ -110,9 +122,24 @@ impl Constraints {
     /// Frees memory that only a large problem needs, and the answer does not.
     pub(crate) fn close(&mut self) {
         release(&mut self.clobber_points);
+        release(&mut self.taken);
         release(&mut self.moves);
         release(&mut self.flows);
         release(&mut self.fixed_hints);
+        release(&mut self.fixed_at);
+    }
+
+    /// The registers that an instruction takes.
+    #[inline]
+    pub(crate) fn taken(&self, point: &ClobberPoint) -> &TakenRegs {
+        &self.taken[point.taken as usize]
+    }
+
+    /// The registers in which a value that is live at these points cannot be because of an instruction.
+    pub(crate) fn taken_from(&self, point: &ClobberPoint, points: PointRange) -> PRegSet {
+        let at = |point: ProgPoint, regs: PRegSet| if points.contains(point) { regs } else { PRegSet::EMPTY };
+        let TakenRegs { early, late } = *self.taken(point);
+        at(ProgPoint::early(point.position), early).union(at(ProgPoint::late(point.position), late))
     }
 
     /// The instruction that computes the value anywhere.
@@ -135,15 +162,21 @@ impl Constraints {
 
     /// The register the value is bound to next, if nothing takes it before, and where.
     pub(crate) fn fixed_hint(&self, vreg: VReg) -> Option<(PReg, Position)> {
-        let (reg, position) = self.fixed_hints[vreg.index()];
-        (reg != u8::MAX).then(|| (PReg::from_index(usize::from(reg)), position))
+        let reg = self.fixed_hints[vreg.index()];
+        (reg != NO_HINT).then(|| (PReg::from_index(usize::from(reg)), self.fixed_at[vreg.index()]))
+    }
+
+    fn fix(&mut self, vreg: VReg, hint: u8, at: Position) {
+        self.fixed_hints[vreg.index()] = hint;
+        self.fixed_at[vreg.index()] = at;
     }
 
     /// An argument is passed.
     pub(crate) fn flow(&mut self, from: VReg, to: VReg) {
         self.flows[from.index()] = to.as_u32();
-        if self.fixed_hints[to.index()] != NO_HINT {
-            self.fixed_hints[from.index()] = self.fixed_hints[to.index()];
+        let hint = self.fixed_hints[to.index()];
+        if hint != NO_HINT {
+            self.fix(from, hint, self.fixed_at[to.index()]);
         }
     }
 
@@ -188,7 +221,7 @@ impl Constraints {
                     self.read_in_memory[operand.vreg().index()] |= operand.is_use();
                 }
                 Constraint::Fixed(reg) if operand.is_use() => {
-                    self.fixed_hints[operand.vreg().index()] = (reg.index() as u8, position);
+                    self.fix(operand.vreg(), reg.index() as u8, position);
                 }
                 _ => {}
             }
@@ -212,10 +245,10 @@ impl Constraints {
 
     /// Notes the registers that an instruction takes.
     fn clobber_point(&mut self, problem: &Problem, step: &Step, block: BlockIndex, position: Position, distance: u32) {
-        let mut point = ClobberPoint { position, early: PRegSet::EMPTY, late: PRegSet::EMPTY };
+        let mut taken = TakenRegs { early: PRegSet::EMPTY, late: PRegSet::EMPTY };
         if step.clobbers != ClobberId::NONE {
             let clobbers = problem.clobbers(step.inst);
-            point.late = clobbers.lost.union(clobbers.partial);
+            taken.late = clobbers.lost.union(clobbers.partial);
             for class in RegClass::ALL {
                 if self.allocatable.of_class(class).difference(clobbers.lost).is_empty() {
                     self.wipes[block.index()][class.index()] = distance;
@@ -225,26 +258,30 @@ impl Constraints {
         for operand in &problem.all_operands()[step.operands.clone()] {
             let Some(reg) = operand.fixed_reg() else { continue };
             if operand.pos() == Pos::Early {
-                point.early.insert(reg);
+                taken.early.insert(reg);
             }
             if operand.is_def() || operand.pos() == Pos::Late {
-                point.late.insert(reg);
+                taken.late.insert(reg);
             }
         }
-        if !point.early.union(point.late).is_empty() {
-            self.clobber_points.push(point);
+        if taken.all().is_empty() {
+            return;
         }
+        if self.taken.last() != Some(&taken) {
+            self.taken.push(taken);
+        }
+        self.clobber_points.push(ClobberPoint { position, taken: self.taken.len() as u32 - 1 });
     }
 
     /// A result takes the register of an input that dies, so that a chain is in one register. This one does, in the
     /// block that defines it.
     pub(crate) fn flow_from_dying(&mut self, from: VReg, to: VReg) {
         if self.flows[from.index()] == NONE && !std::mem::replace(&mut self.is_fed[to.index()], true) {
-            let hint = self.fixed_hints[from.index()];
+            let (hint, at) = (self.fixed_hints[from.index()], self.fixed_at[from.index()]);
             self.flow(from, to);
             // A use of its own in a fixed register comes before that.
             if hint != NO_HINT {
-                self.fixed_hints[from.index()] = hint;
+                self.fix(from, hint, at);
             }
         }
     }

@@ -157,8 +157,8 @@ impl Coloring {
             if let Some((reg, _)) = next.filter(|&(_, to)| to == point.position) {
                 fixed = Some(reg).filter(|&reg| !taken.contains(reg));
             }
-            taken = taken.union(point.early).union(point.late);
-            bad = bad.union(point.taken_from(live));
+            taken = taken.union(input.constraints.taken(point).all());
+            bad = bad.union(input.constraints.taken_from(point, live));
         }
         if let Some(reg) = fixed {
             bad.remove(reg);

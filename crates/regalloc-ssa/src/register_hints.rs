@@ -29,6 +29,9 @@ const FEW: u32 = 4;
 /// Instructions of one block that are looked at for the registers they take from a value defined in it.
 const MAX_POINTS: usize = 16;
 
+/// The class of a value lives through no call.
+const NO_CALL: (Position, u32) = (Position::new(0), 0);
+
 /// The head or the end of a block.
 #[derive(Clone, Copy, Debug)]
 struct Boundary(u32);
@@ -111,7 +114,7 @@ struct Repelled {
 pub(crate) struct RegisterHints {
     /// Per value, the index of its register, or [`NONE`].
     hints: Vec<u8>,
-    /// Per value, the last call that its class lives through, and how often that runs.
+    /// Per value, the last call that its class lives through, and how often that runs. Empty if nothing takes registers.
     last_calls: Vec<(Position, u32)>,
     /// Per value that stands for its class, or is met at a boundary, the index of the group of its class, or [`END`].
     numbers: Vec<u32>,
@@ -140,7 +143,8 @@ impl RegisterHints {
         let values = input.problem.vregs.len();
         let blocks = input.order.num_blocks();
         reset(&mut self.hints, values, NONE);
-        reset(&mut self.last_calls, if blocks > 1 { values } else { 0 }, (Position::new(0), 0));
+        let has_calls = blocks > 1 && !input.constraints.clobber_points.is_empty();
+        reset(&mut self.last_calls, if has_calls { values } else { 0 }, NO_CALL);
         self.steps = 0;
         self.order.clear();
         reset(&mut self.suits, 64, 0);
@@ -158,7 +162,9 @@ impl RegisterHints {
                 self.choose(input, plan, self.groups[self.order[i].group()]);
             }
             for &vreg in &input.classes.merged {
-                self.last_calls[vreg.index()] = self.last_calls[input.classes.class(vreg).index()];
+                if has_calls {
+                    self.last_calls[vreg.index()] = self.last_calls[input.classes.class(vreg).index()];
+                }
                 self.hints[vreg.index()] = self.hints[input.classes.class(vreg).index()];
             }
         }
@@ -193,7 +199,7 @@ impl RegisterHints {
     ///
     /// [`Freq`]: kingpost_regalloc::Freq
     pub(crate) fn call_after(&self, vreg: VReg, at: Position) -> u64 {
-        let (call, freq) = self.last_calls[vreg.index()];
+        let (call, freq) = self.last_calls.get(vreg.index()).copied().unwrap_or(NO_CALL);
         if call > at { unscaled(freq) } else { 0 }
     }
 
@@ -265,9 +271,10 @@ impl RegisterHints {
         let problem = input.problem;
         let inst = block.inst(point.position);
         let range = problem.operand_range(inst);
+        let late = input.constraints.taken(point).late;
         for (operand, after) in problem.operands(inst).iter().zip(&input.live.after[range]) {
             // A value that is live through while the register is lost needs a copy anyway.
-            let is_lost = |reg| operand.is_use() && !after.is_dead() && point.late.contains(reg);
+            let is_lost = |reg| operand.is_use() && !after.is_dead() && late.contains(reg);
             let Some(reg) = operand.fixed_reg().filter(|&reg| !is_lost(reg)) else { continue };
             let number = self.numbers[input.classes.class(operand.vreg()).index()];
             if let Some(group) = self.groups.get_mut(number as usize) {
@@ -367,7 +374,7 @@ impl RegisterHints {
             let met = input.constraints.clobber_points[points].iter().rev();
             let met = met.skip_while(|&point| point_of(point) >= until);
             for point in met.take(MAX_POINTS).take_while(|&point| point_of(point) > since) {
-                let regs = point.early.union(point.late).mask(class);
+                let regs = input.constraints.taken(point).all().mask(class);
                 if regs.count_ones() > FEW {
                     let last = &mut self.last_calls[group.class.index()];
                     *last = (point.position, self.freqs[boundary.index()]).max(*last);
