@@ -66,21 +66,27 @@ impl Taken {
 
     #[inline]
     fn insert(&mut self, bit: u64) {
-        self.0 |= u128::from(bit);
+        insert(&mut self.0, bit);
     }
+}
 
-    /// Undoes [`Taken::insert`]: what is reserved remains.
-    #[inline]
-    fn remove(&mut self, bit: u64) {
-        self.0 &= !u128::from(bit) | u128::from(self.reserved());
-    }
+/// Adds a register to what is taken of a node.
+#[inline]
+fn insert(node: &mut u128, bit: u64) {
+    *node |= u128::from(bit);
+}
+
+/// Undoes [`insert`]: what is reserved remains.
+#[inline]
+fn remove(node: &mut u128, bit: u64) {
+    *node &= !u128::from(bit) | u128::from(Taken(*node).reserved());
 }
 
 /// The registers of one class.
 #[derive(Default)]
 pub(crate) struct Interference {
-    /// All levels, points first.
-    nodes: Vec<Taken>,
+    /// All levels, points first, each node as [`Taken`] holds it.
+    nodes: Vec<u128>,
     /// From level 1 on: what one segment takes of the whole node.
     own: Vec<u64>,
     /// Where each level starts in `nodes`.
@@ -105,8 +111,13 @@ impl Interference {
             }
             nodes = nodes.div_ceil(RADIX);
         }
-        self.nodes.clear();
-        self.nodes.resize(total, Taken::default());
+        if total > MAX_KEPT {
+            // Zeros that are allocated take no memory before they are written, which is after coalescing.
+            self.nodes = vec![0; total];
+        } else {
+            self.nodes.clear();
+            self.nodes.resize(total, 0);
+        }
         self.own.clear();
         self.own.resize(total - points, 0);
         self.registers.resize_with(registers, AssignedList::default);
@@ -141,7 +152,7 @@ impl Interference {
         let mut at = point.index();
         for &start in &self.starts[..self.levels] {
             let node = &mut self.nodes[start + at];
-            let with = node.union(Taken::new(registers, registers));
+            let with = *node | Taken::new(registers, registers).0;
             if *node == with {
                 break;
             }
@@ -187,7 +198,7 @@ impl Interference {
 
     /// Returns the registers taken at a point.
     pub(crate) fn taken_at(&self, point: ProgPoint) -> u64 {
-        self.nodes[point.index()].any() | self.own_above(point.index(), 1)
+        Taken(self.nodes[point.index()]).any() | self.own_above(point.index(), 1)
     }
 
     /// Where a node is in `own`, from level 1 on.
@@ -223,7 +234,7 @@ impl Interference {
             let nodes = &self.nodes[self.starts[level] + first..self.starts[level] + end];
             let mut left = free;
             let full = nodes.iter().position(|node| {
-                let rest = left & !node.any();
+                let rest = left & !Taken(*node).any();
                 left = if rest == 0 { left } else { rest };
                 rest == 0
             });
@@ -253,7 +264,7 @@ impl Interference {
     pub(crate) fn take(&mut self, reg: Reg, points: PointRange) {
         let bit = reg.bit();
         if is_short(points) {
-            self.nodes[indices(points)].iter_mut().for_each(|node| node.insert(bit));
+            self.nodes[indices(points)].iter_mut().for_each(|node| insert(node, bit));
         } else {
             let first = self.starts[1];
             let (mut nodes, mut own) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.own));
@@ -261,19 +272,19 @@ impl Interference {
                 if range.start >= first {
                     own[range.start - first..range.end - first].iter_mut().for_each(|node| *node |= bit);
                 }
-                nodes[range].iter_mut().for_each(|node| node.insert(bit));
+                nodes[range].iter_mut().for_each(|node| insert(node, bit));
             });
             (self.nodes, self.own) = (nodes, own);
         }
         let (mut a, mut b) = (points.from.index(), points.to.index() - 1);
         for &start in &self.starts[1..self.levels] {
             (a, b) = (a >> SHIFT, b >> SHIFT);
-            if a == b && self.nodes[start + a].any() & bit != 0 {
+            if a == b && Taken(self.nodes[start + a]).any() & bit != 0 {
                 // So it is on all levels above.
                 break;
             }
-            self.nodes[start + a].insert(bit);
-            self.nodes[start + b].insert(bit);
+            insert(&mut self.nodes[start + a], bit);
+            insert(&mut self.nodes[start + b], bit);
         }
     }
 
@@ -282,7 +293,7 @@ impl Interference {
         self.sort(reg);
         self.registers[reg.number()].remove(points.from);
         let bit = reg.bit();
-        let clear = |nodes: &mut [Taken]| nodes.iter_mut().for_each(|node| node.remove(bit));
+        let clear = |nodes: &mut [u128]| nodes.iter_mut().for_each(|node| remove(node, bit));
         if is_short(points) {
             clear(&mut self.nodes[indices(points)]);
         } else {
@@ -315,7 +326,7 @@ impl Interference {
         let children = start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end);
         let is_free = (self.own[self.own_index(level, node)] | union(&self.nodes[children]).any()) & bit == 0;
         if is_free {
-            self.nodes[end + node].remove(bit);
+            remove(&mut self.nodes[end + node], bit);
         }
         is_free
     }
@@ -373,10 +384,10 @@ fn indices(points: PointRange) -> Range<usize> {
 }
 
 #[inline]
-fn union(nodes: &[Taken]) -> Taken {
+fn union(nodes: &[u128]) -> Taken {
     let (fours, rest) = nodes.as_chunks::<4>();
-    let union = fours.iter().fold(0, |union, [a, b, c, d]| union | a.0 | b.0 | c.0 | d.0);
-    Taken(rest.iter().fold(union, |union, node| union | node.0))
+    let union = fours.iter().fold(0, |union, [a, b, c, d]| union | a | b | c | d);
+    Taken(rest.iter().fold(union, |union, node| union | node))
 }
 
 /// Points below a node.
