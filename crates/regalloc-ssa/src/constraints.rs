@@ -110,6 +110,7 @@ impl Constraints {
     pub(crate) fn end(&mut self) {
         self.clobber_points.reverse();
         self.moves.reverse();
+        release(&mut self.is_fed);
         // A value that an operand reads in memory needs a slot, so that computing it again saves nothing.
         let Constraints { computed, remat, read_in_memory, .. } = self;
         computed.retain(|vreg| {

@@ -120,6 +120,7 @@ impl Uses {
         release(&mut self.passes);
         release(&mut self.defs);
         release(&mut self.seen);
+        release(&mut self.read);
     }
 
     /// The value as far as the block has been read.
