@@ -280,7 +280,8 @@ impl Search<'_, '_> {
                 must |= matches!(need, Need::Reg | Need::Within);
                 let units = self.memory_cost(u, need, remat);
                 cost = cost.saturating_add(units * block.freq.0);
-                if units > 0 && crosses_calls {
+                // What an edge passes on within the bundle costs nothing itself, but begins or ends a way across a call.
+                if crosses_calls && (units > 0 || self.is_internal(u)) {
                     let point = if u.is_def { u.end().prev() } else { u.start() };
                     let calls = self.reservations.calls_before(point);
                     self.note_crossing(&mut crossing, u, calls, units, block.freq);

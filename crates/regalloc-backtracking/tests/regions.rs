@@ -31,3 +31,28 @@ fn a_cold_call_costs_no_loads_in_the_loop_around_it() {
     let (_, cost) = &solve_text(&mut Backtracking::default(), DISPATCH)[0];
     assert!(cost.loads() < 10.0, "{cost}");
 }
+
+/// A value that each run of a loop computes from the one before, which a call stands behind.
+const CARRIED: &str = "env {
+    int r0, r1, r3 saved {r3}
+    }
+    problem %carried {
+    v0, v1, v2: int 8
+    b0:
+    def v0
+    branch -> b1(v0) freq 1
+    b1(v1) freq 8:
+    safepoint clobbers {r0, r1}
+    def v2, use v1
+    branch use v2 -> b2 freq 7, b3 freq 1
+    b2 freq 7:
+    branch -> b1(v2) freq 7
+    b3 freq 1:
+    branch
+    }";
+
+#[test]
+fn a_value_carried_round_a_loop_is_in_a_register_that_calls_keep() {
+    let (_, cost) = &solve_text(&mut Backtracking::default(), CARRIED)[0];
+    assert!(cost.loads() < 3.0, "{cost}");
+}
