@@ -75,6 +75,8 @@ pub(crate) struct BundleData {
     pub(crate) weight: Weight,
     /// Is it live across a call?
     pub(crate) crosses_calls: bool,
+    /// Were others spilled for it where they interfere?
+    pub(crate) has_spilled: bool,
     pub(crate) reg: Option<PReg>,
 }
 
@@ -158,6 +160,7 @@ impl Bundles {
             splits,
             weight,
             crosses_calls: false,
+            has_spilled: false,
             reg: None,
             is_split: false,
         })

@@ -37,6 +37,7 @@
 //! | `reservations.rs` | what instructions reserve of each register: fixed operands, clobbers, safepoints |
 //! | `bundles.rs` | values coalesced into bundles |
 //! | `interference.rs` | which bundle is in which register when |
+//! | `interference_regions.rs` | bundles spilled only where they interfere |
 //! | `spill_weights.rs` | what a bundle requires, what memory would cost it, its weight |
 //! | `queue.rs` | bundles by priority |
 //! | `search.rs` | assignment and eviction |
@@ -83,6 +84,7 @@ mod edge_moves;
 mod emit;
 mod fill_gaps;
 mod interference;
+mod interference_regions;
 mod liveness;
 mod operands;
 mod queue;

@@ -226,6 +226,17 @@ impl Liveness {
         (from < to).then_some(Segment { from, to, vreg: segment.vreg, uses_start, uses_end })
     }
 
+    /// Returns the parts within some points of segments, which are in order.
+    pub(crate) fn clip_all<'a>(
+        &'a self,
+        segments: &'a [Segment],
+        points: PointRange,
+    ) -> impl Iterator<Item = Segment> + 'a {
+        let first = segments.partition_point(|segment| segment.to <= points.from);
+        let segments = segments[first..].iter().take_while(move |segment| segment.from < points.to);
+        segments.filter_map(move |segment| self.clip(segment, points.from, points.to))
+    }
+
     /// Returns the live ranges of a value, in order.
     #[inline]
     pub(crate) fn ranges(&self, vreg: VReg) -> &[Segment] {

@@ -42,10 +42,10 @@ const MAX_WAITING: usize = 4096;
 #[derive(Default)]
 pub(crate) struct Scratch {
     queue: Queue,
-    interfering: Vec<Bundle>,
+    pub(crate) interfering: Vec<Bundle>,
     /// By register: the segment that was in the way of a bundle last.
     blockers: Vec<Option<Assigned>>,
-    best: Vec<Bundle>,
+    pub(crate) best: Vec<Bundle>,
     /// Segments of the next part of a bundle.
     pub(crate) part: Vec<Segment>,
     pub(crate) cuts: Vec<PointRange>,
@@ -135,7 +135,7 @@ impl Search<'_, '_> {
         self.s.queue.push(priority, bundle);
     }
 
-    fn priority(&self, bundle: Bundle) -> Priority {
+    pub(crate) fn priority(&self, bundle: Bundle) -> Priority {
         let segments = self.bundles.segments(bundle);
         let points = segments.iter().fold(0u32, |sum, s| sum.saturating_add(s.to.since(s.from)));
         Priority::new(points, segments.iter().any(|s| self.reservations.crosses_call(s.range())))
@@ -188,6 +188,7 @@ impl Search<'_, '_> {
             return Ok(());
         }
         let reg = self.take_from_others(bundle, &r, r.allowed & taken.reserved());
+        let reg = reg.or_else(|| self.spill_regions(bundle, &r, taken.reserved()));
         match reg.or_else(|| if r.is_minimal { hints.best(free) } else { None }) {
             Some(reg) => self.assign(bundle, reg),
             None if r.is_minimal => return self.match_instruction(bundle),
@@ -227,7 +228,7 @@ impl Search<'_, '_> {
     }
 
     /// Returns what memory costs a bundle, and notes its weight.
-    fn cost(&mut self, bundle: Bundle) -> SpillCost {
+    pub(crate) fn cost(&mut self, bundle: Bundle) -> SpillCost {
         let cost = self.spill_cost(bundle, self.bundles.bundles[bundle].crosses_calls);
         self.stats.steps += cost.steps;
         self.bundles.bundles[bundle].weight = cost.weight;
@@ -331,7 +332,7 @@ impl Search<'_, '_> {
 
     /// Lists the bundles that interfere in `reg`, and returns the weight of the heaviest, if that is below `limit` and
     /// they are not more than `most`.
-    fn interfering(&mut self, bundle: Bundle, reg: Reg, limit: Weight, most: usize) -> Option<Weight> {
+    pub(crate) fn interfering(&mut self, bundle: Bundle, reg: Reg, limit: Weight, most: usize) -> Option<Weight> {
         if self.is_blocked(bundle, reg, limit) {
             return None;
         }
@@ -418,7 +419,7 @@ impl Search<'_, '_> {
         best
     }
 
-    fn assign(&mut self, bundle: Bundle, reg: Reg) {
+    pub(crate) fn assign(&mut self, bundle: Bundle, reg: Reg) {
         let preg = self.reservations.registers.preg(reg);
         for segment in self.bundles.segments(bundle) {
             self.interference[reg.class()].insert(reg, segment.range(), bundle);
@@ -439,7 +440,7 @@ impl Search<'_, '_> {
     }
 
     /// Takes the register of a bundle away. Returns false if it has none.
-    fn unassign(&mut self, bundle: Bundle) -> bool {
+    pub(crate) fn unassign(&mut self, bundle: Bundle) -> bool {
         let Some(preg) = self.bundles.bundles[bundle].reg.take() else { return false };
         let reg = self.reservations.registers.reg(preg);
         for segment in self.bundles.segments(bundle) {

@@ -248,6 +248,11 @@ impl Search<'_, '_> {
     }
 
     /// Returns what one run of a use costs if the value is in memory, in halves of a load.
+    pub(crate) fn use_cost(&self, u: &Use) -> u64 {
+        self.memory_cost(u, self.need(u), self.live.remat(u.vreg).is_some())
+    }
+
+    /// The same, with what is known of the use.
     fn memory_cost(&self, u: &Use, need: Need, remat: bool) -> u64 {
         match need {
             Need::Slot => 0,
@@ -341,12 +346,15 @@ impl Search<'_, '_> {
     /// Returns what it costs to bring a part that begins in memory into its register.
     fn entry_cost(&self, bundle: Bundle) -> u64 {
         let first = self.bundles.segments(bundle)[0];
-        let units = match self.live.remat(first.vreg) {
-            _ if self.live.def(first.vreg) == first.from => return 0,
-            Some(_) => 1,
-            None => 2,
-        };
-        units * self.order.freq_at(first.from.position()).0
+        if self.live.def(first.vreg) == first.from {
+            return 0;
+        }
+        self.load_cost(first.vreg) * self.order.freq_at(first.from.position()).0
+    }
+
+    /// Returns what it costs to bring a value into a register, in halves of a load.
+    pub(crate) fn load_cost(&self, vreg: VReg) -> u64 {
+        if self.live.remat(vreg).is_some() { 1 } else { 2 }
     }
 
     /// Is the point where a segment ends the end of a block, so that the value may be live out?

@@ -114,7 +114,7 @@ impl Search<'_, '_> {
     }
 
     /// Would memory cost the use anything?
-    fn counts(&self, u: &Use) -> bool {
+    pub(crate) fn counts(&self, u: &Use) -> bool {
         u.need != Need::Slot && !(u.is_def && self.live.remat(u.vreg).is_some()) && !self.is_internal(u)
     }
 
@@ -239,11 +239,7 @@ impl Search<'_, '_> {
 
     /// Adds the given points of a bundle to the segments of a part.
     pub(crate) fn clip_part(&mut self, bundle: Bundle, points: PointRange) {
-        let segments = self.bundles.segments(bundle);
-        let first = segments.partition_point(|segment| segment.to <= points.from);
-        for segment in segments[first..].iter().take_while(|segment| segment.from < points.to) {
-            self.s.part.extend(self.live.clip(segment, points.from, points.to));
-        }
+        self.s.part.extend(self.live.clip_all(self.bundles.segments(bundle), points));
     }
 
     /// Makes a bundle of the segments of a part, if there are any.

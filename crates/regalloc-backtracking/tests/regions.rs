@@ -56,3 +56,38 @@ fn a_value_carried_round_a_loop_is_in_a_register_that_calls_keep() {
     let (_, cost) = &solve_text(&mut Backtracking::default(), CARRIED)[0];
     assert!(cost.loads() < 3.0, "{cost}");
 }
+
+/// A value with many uses in one loop that is only live through another, which needs all registers.
+const THROUGH: &str = "env {
+    int r0, r1
+    }
+    problem %through {
+    v0, v1, v2: int 8
+    b0:
+    def v0
+    branch -> b1 freq 1
+    b1 freq 100:
+    use v0, use v0
+    branch -> b2 freq 99, b3 freq 1
+    b2 freq 99:
+    branch -> b1 freq 99
+    b3 freq 1:
+    def v1
+    def v2
+    branch -> b4 freq 1
+    b4 freq 50:
+    use v1
+    use v2
+    branch -> b5 freq 49, b6 freq 1
+    b5 freq 49:
+    branch -> b4 freq 49
+    b6 freq 1:
+    use v0
+    branch
+    }";
+
+#[test]
+fn a_value_leaves_its_register_for_a_loop_that_does_not_use_it() {
+    let (_, cost) = &solve_text(&mut Backtracking::default(), THROUGH)[0];
+    assert!(cost.loads() < 10.0, "{cost}");
+}
