@@ -11,18 +11,25 @@
 //! keep their register outside, and their uses inside are parts of their own.
 //!
 //! This is interference region spilling (Bergner, Dahl, Engebretsen, O'Keefe, *Spill code minimization via interference region
-//! spilling*, 1997). Cost: linear in the segments, uses, blocks and edges of the region, for each register.
+//! spilling*, 1997). Cost: linear in the segments, uses, blocks and edges of the region, for each register, and in a bounded
+//! number of segments of what is spilled.
 
-use crate::bundles::{Bundle, Weight};
+use crate::bundles::{Bundle, BundleData, Weight};
 use crate::liveness::Segment;
 use crate::search::Search;
 use crate::spill_weights::Requirements;
-use kingpost_regalloc::Freq;
+use kingpost_regalloc::{Freq, PReg};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::preference::{Reg, regs};
 
 /// Bundles that may be spilled for another one.
 const MAX_SPILLED: usize = 2;
+
+/// Segments of a bundle that is spilled, as they are gone through for each region.
+const MAX_SEGMENTS: usize = 1024;
+
+/// Uses of a part beyond which its weight is not computed anew for each region cut out of it.
+const MANY_USES: usize = 256;
 
 /// What memory must cost a bundle at least, so that the search pays.
 const MIN_COST: u64 = 32 * Freq::ENTRY.0;
@@ -63,7 +70,11 @@ impl Search<'_, '_> {
         self.interfering(bundle, reg, Weight::MINIMAL, MAX_SPILLED)?;
         let mut price = 0;
         for i in 0..self.s.interfering.len() {
-            price += self.region_price(self.s.interfering[i], bundle, limit - price);
+            let other = self.s.interfering[i];
+            if self.bundles.segments(other).len() > MAX_SEGMENTS {
+                return None;
+            }
+            price += self.region_price(other, bundle, limit - price);
             if price >= limit {
                 return None;
             }
@@ -125,20 +136,35 @@ impl Search<'_, '_> {
         self.unassign(bundle);
         self.trace_split(bundle, self.bundles.hull(other).0);
         self.cut_region(bundle, other);
-        if !self.s.part.is_empty() {
-            let part = self.bundles.add_part(bundle, &self.s.part);
-            let crosses_calls = self.priority(part).crosses_calls();
-            let splits = self.bundles.bundles[bundle].splits.max(1);
-            let data = &mut self.bundles.bundles[part];
-            // It is no smaller for the search: however often it is spilled like this, it is as if split once.
-            (data.splits, data.crosses_calls) = (splits, crosses_calls);
-            self.stats.splits += 1;
-            self.assign(part, self.reservations.registers.reg(preg));
-        }
+        // Two parts, so that the next region is cut out of a smaller one.
+        let kept = std::mem::take(&mut self.s.part);
+        let start = self.bundles.hull(other).0;
+        let (before, behind) = kept.split_at(kept.partition_point(|segment| segment.to <= start));
+        self.keep_part(bundle, before, preg);
+        self.keep_part(bundle, behind, preg);
+        self.s.part = kept;
         let cuts = std::mem::take(&mut self.s.cuts);
         cuts.iter().for_each(|&points| self.cut_out(bundle, points));
         self.s.cuts = cuts;
         self.bundles.retire(bundle);
+    }
+
+    /// Makes a part of a bundle that stays in its register, if there are segments.
+    fn keep_part(&mut self, bundle: Bundle, segments: &[Segment], preg: PReg) {
+        if segments.is_empty() {
+            return;
+        }
+        let BundleData { splits, weight, .. } = self.bundles.bundles[bundle];
+        let part = self.bundles.add_part(bundle, segments);
+        let crosses_calls = self.priority(part).crosses_calls();
+        let data = &mut self.bundles.bundles[part];
+        // However often it is spilled like this, the search may split it as often as before.
+        (data.splits, data.crosses_calls) = (splits.max(1), crosses_calls);
+        if segments.iter().map(|segment| segment.uses().len()).sum::<usize>() > MANY_USES {
+            data.weight = weight;
+        }
+        self.stats.splits += 1;
+        self.assign(part, self.reservations.registers.reg(preg));
     }
 
     /// Makes the next part of a bundle what lies outside the points at which another is live, and lists the uses inside, those

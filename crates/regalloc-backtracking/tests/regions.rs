@@ -2,6 +2,7 @@
 
 use kingpost_regalloc_backtracking::Backtracking;
 use kingpost_testgen::conformance::solve_text;
+use std::fmt::Write;
 
 /// A loop with a call on a way that is seldom taken, which stands between its header and its body.
 const DISPATCH: &str = "env {
@@ -90,4 +91,31 @@ const THROUGH: &str = "env {
 fn a_value_leaves_its_register_for_a_loop_that_does_not_use_it() {
     let (_, cost) = &solve_text(&mut Backtracking::default(), THROUGH)[0];
     assert!(cost.loads() < 10.0, "{cost}");
+}
+
+/// A value that is used between many loops, each of which needs the register that calls keep for a value of its own.
+fn loops_in_turn(loops: usize) -> String {
+    let values: Vec<String> = (0..=loops).map(|v| format!("v{v}")).collect();
+    let mut text = "env {\nint r0, r1, r3 saved {r3}\n}\nproblem %turns {\n".to_string();
+    let _ = writeln!(text, "{}: int 8\nb0:\ndef v0\nbranch -> b1 freq 1\nb1 freq 1000:", values.join(", "));
+    text += "clobbers {r0, r1}\nuse v0\nbranch -> b2 freq 999, b3 freq 1\nb2 freq 999:\nbranch -> b1 freq 999\n";
+    for v in 1..=loops {
+        let b = 3 * v;
+        let _ = writeln!(text, "b{b} freq 1:\nuse v0\ndef v{v}\nbranch -> b{} freq 1\nb{} freq 100:", b + 1, b + 1);
+        let _ = writeln!(text, "clobbers {{r0, r1}}\nuse v{v}\nbranch -> b{} freq 99, b{} freq 1", b + 2, b + 3);
+        let _ = writeln!(text, "b{} freq 99:\nbranch -> b{} freq 99", b + 2, b + 1);
+    }
+    let _ = writeln!(text, "b{} freq 1:\nuse v0\nbranch\n}}", 3 * loops + 3);
+    text
+}
+
+#[test]
+fn a_value_that_leaves_its_register_for_many_loops_is_not_looked_at_as_a_whole_for_each() {
+    let steps = |loops: usize| {
+        let (answer, cost) = &solve_text(&mut Backtracking::default(), &loops_in_turn(loops))[0];
+        assert!(cost.loads() < 20.0 * loops as f64, "{cost}");
+        answer.stats.steps
+    };
+    let (few, many) = (steps(200), steps(2000));
+    assert!(many < 12 * few, "{few} steps, then {many}");
 }
