@@ -32,7 +32,7 @@ const MAX_SEGMENTS: usize = 1024;
 const MANY_USES: usize = 256;
 
 /// What memory must cost a bundle at least, so that the search pays.
-const MIN_COST: u64 = 32 * Freq::ENTRY.0;
+const MIN_COST: u64 = 64 * Freq::ENTRY.0;
 
 impl Search<'_, '_> {
     /// Makes a register free by spilling the bundles in it where they interfere, if that costs less than memory costs the

@@ -17,6 +17,8 @@
 //! registers, and the uses whose register a result takes over, are copies around the instruction, so that they bind the
 //! value's own register to nothing.
 //!
+//! Before a bundle is split, what is in its way in some register may be spilled over its points alone, if that is cheaper.
+//!
 //! A minimal bundle is the live range of one operand at one instruction. Where such bundles interfere with each other, a
 //! matching serves the whole instruction, and all its operands are fixed from then on. This ends the search: it fails only
 //! for instructions that no allocator can serve. A budget proportional to the problem's size bounds evictions and splits;
