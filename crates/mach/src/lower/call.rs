@@ -7,7 +7,7 @@
 //! whose address is passed as a hidden argument.
 
 use super::machine::{CallRows, Machine};
-use super::memory::{load_place_row, store_place_row};
+use super::memory::{load_into, store_place_row};
 use super::symbol::symbol_address;
 use super::width::extend_for_abi;
 use super::{Address, Lower, Lowered, Parts};
@@ -184,8 +184,7 @@ pub(super) fn after_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSi
     for (def, part) in places(results, abi) {
         if let AbiPlace::Stack(offset) = part.place {
             let area = cx.call_area(abi.return_bytes)?;
-            let row = load_place_row::<M>(part.ty).ok_or_else(|| cx.unsupported(inst))?;
-            cx.emit_mem(row, &[def], Address::Slot(area + offset));
+            load_into(cx, def, part.ty, Address::Slot(area + offset), None).ok_or_else(|| cx.unsupported(inst))?;
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 //! Before: `block0(v0: i64, v1: i64): return v0`. After: `entry def v0 fixed rdi; ret use v0 fixed rax`.
 
 use super::machine::Machine;
-use super::memory::{load_place_row, store_place_row};
+use super::memory::{load_place_row, store_reg};
 use super::symbol::global_base;
 use super::width::extend_for_abi;
 use super::{Address, Lower, Lowered};
@@ -155,12 +155,13 @@ pub fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
             match part.place {
                 AbiPlace::Reg(reg) => operands.push(Operand::fixed_use(extended, reg)),
                 AbiPlace::Stack(offset) => {
-                    let row = match extended == vreg {
-                        true => store_place_row::<M>(part.ty).ok_or_else(|| cx.unsupported(inst))?,
-                        false => M::store_row(RegClass::Int, 8),
-                    };
-                    let base = cx.return_area();
-                    cx.emit_mem(row, &[extended], Address::Base { base, disp: offset as i32 });
+                    let address = Address::Base { base: cx.return_area(), disp: offset as i32 };
+                    if extended != vreg {
+                        cx.emit_mem(M::store_row(RegClass::Int, 8), &[extended], address);
+                        continue;
+                    }
+                    // Results may lie without gaps.
+                    store_reg(cx, vreg, part.ty, address, None).ok_or_else(|| cx.unsupported(inst))?;
                 }
             }
         }

@@ -40,7 +40,8 @@ fn access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
     Some((class, bytes))
 }
 
-/// The access to the place of an argument or result of this type on the stack, which has at least 8 bytes.
+/// The access to the place of an argument of this type on the stack, which has at least 8 bytes where float registers are stored with 32
+/// bits at least.
 fn place_access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
     let narrow = is_float_reg(ty) && ty.bytes() < u32::from(M::LEAST_FLOAT_BYTES);
     if narrow { Some((RegClass::Float, M::LEAST_FLOAT_BYTES)) } else { access::<M>(ty) }
@@ -56,12 +57,12 @@ pub(super) fn store_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
     access::<M>(ty).map(|(class, bytes)| M::store_row(class, bytes))
 }
 
-/// The row that loads an argument or result of this type from its place on the stack.
+/// The row that loads an argument of this type from its place on the stack.
 pub(super) fn load_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
     place_access::<M>(ty).map(|(class, bytes)| M::load_row(class, bytes))
 }
 
-/// The row that stores an argument or result of this type to its place on the stack.
+/// The row that stores an argument of this type to its place on the stack.
 pub(super) fn store_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
     place_access::<M>(ty).map(|(class, bytes)| M::store_row(class, bytes))
 }
@@ -187,11 +188,22 @@ fn store_value<'f, M: Machine<'f>>(
     address: Address,
     trap: Option<TrapCode>,
 ) -> Option<()> {
+    let source = cx.use_reg(value);
+    store_reg(cx, source, ty, address, trap)
+}
+
+/// Stores a register that holds a value or a part of this type, and not a byte more. None if there is no code for the type.
+pub(super) fn store_reg<'f, M: Machine<'f>>(
+    cx: &mut M,
+    source: VReg,
+    ty: Type,
+    address: Address,
+    trap: Option<TrapCode>,
+) -> Option<()> {
     if let Some(row) = store_row::<M>(ty) {
-        let source = cx.use_reg(value);
         cx.emit_mem(row, &[source], address).set_trap(trap);
     } else if is_half(ty) {
-        let (image, source) = (cx.int_temp(16), cx.use_reg(value));
+        let image = cx.int_temp(16);
         cx.emit(M::ROWS.float_to_int32, &[image, source]);
         cx.emit_mem(M::store_row(RegClass::Int, 2), &[image], address).set_trap(trap);
     } else {
