@@ -1,14 +1,14 @@
 //! Optimisers alone: upstream's pass on e-graphs, with the analyses that it makes, and all passes of ours with theirs.
 
 use crate::measure::{self, Compiler, Row};
-use crate::{ours, read, upstream};
-use anyhow::{Result, anyhow};
-use cranelift_codegen::Context;
-use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::isa::OwnedTargetIsa;
+use crate::ours::Kingpost;
+use crate::read;
+use crate::upstream::Cranelift;
+use anyhow::Result;
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 use kingpost_opt::Optimizer;
+use kingpost_regalloc::RegClass;
 use std::path::{Path, PathBuf};
 
 /// What both do with one file.
@@ -33,7 +33,8 @@ impl Outcome {
 pub(crate) fn compare(file: &Path, target: &str, rounds: usize) -> Result<Outcome> {
     let text = read(file)?;
     let insts = kingpost_reader::parse_functions(&text)?.iter().map(count).sum();
-    let mut optimisers: [Box<dyn Compiler>; 2] = [Box::new(Egraphs::new(target)?), Box::new(Rules::new(target)?)];
+    let mut optimisers: [Box<dyn Compiler>; 2] =
+        [Box::new(Egraphs(Cranelift::new("backtracking", "speed", target)?)), Box::new(Rules::new(target)?)];
     Ok(Outcome { insts, rows: measure::measure(&mut optimisers, &text, rounds)? })
 }
 
@@ -64,20 +65,7 @@ fn count(func: &Function) -> usize {
 }
 
 /// Upstream's pass.
-struct Egraphs {
-    isa: OwnedTargetIsa,
-    context: Context,
-    functions: Vec<cranelift_codegen::ir::Function>,
-    control_plane: ControlPlane,
-}
-
-impl Egraphs {
-    fn new(target: &str) -> Result<Egraphs> {
-        let settings = [("opt_level", "speed"), ("enable_multi_ret_implicit_sret", "true")];
-        let isa = upstream::isa(&ours::triple(target), ours::flags(target), &settings)?;
-        Ok(Egraphs { isa, context: Context::new(), functions: Vec::new(), control_plane: ControlPlane::default() })
-    }
-}
+struct Egraphs(Cranelift);
 
 impl Compiler for Egraphs {
     fn name(&self) -> &str {
@@ -85,49 +73,43 @@ impl Compiler for Egraphs {
     }
 
     fn load(&mut self, text: &str) -> Result<()> {
-        self.functions = cranelift_reader::parse_functions(text).map_err(|error| anyhow!("{error}"))?;
-        Ok(())
+        self.0.load(text)
     }
 
     fn len(&self) -> usize {
-        self.functions.len()
+        self.0.len()
     }
 
     /// What its pipeline does at every level is not timed: the graph, dominators, unreachable blocks, constant parameters, aliases.
     fn prepare(&mut self, index: usize) {
-        let context = &mut self.context;
-        context.clear();
-        context.func = self.functions[index].clone();
+        self.0.prepare(index);
+        let Cranelift { isa, context, .. } = &mut self.0;
         context.compute_cfg();
         context.compute_domtree();
-        let isa = &*self.isa;
+        let isa = &**isa;
         let _refused = context.eliminate_unreachable_code(isa).and_then(|()| context.remove_constant_phis(isa));
         context.func.dfg.resolve_all_aliases();
     }
 
     fn compile(&mut self, _: usize) -> Option<usize> {
-        self.context.egraph_pass(&*self.isa, &mut self.control_plane).ok().map(|()| 0)
+        let Cranelift { isa, context, control_plane, .. } = &mut self.0;
+        context.egraph_pass(&**isa, control_plane).ok().map(|()| 0)
     }
 }
 
 /// All passes of ours, on a function of which nothing is known.
 struct Rules {
+    kingpost: Kingpost,
     optimizer: Optimizer,
     analyses: Analyses,
-    functions: Vec<Function>,
-    next: Function,
 }
 
 impl Rules {
     fn new(target: &str) -> Result<Rules> {
-        let compiler = ours::compiler(&ours::triple(target), ours::flags(target), &[])?;
-        let registers = compiler.isa().env().class(kingpost_regalloc::RegClass::Int).allocatable().len();
-        Ok(Rules {
-            optimizer: Optimizer::default().for_registers(registers),
-            analyses: Analyses::default(),
-            functions: Vec::new(),
-            next: Function::default(),
-        })
+        let kingpost = Kingpost::new("ssa", "speed", target)?;
+        let registers = kingpost.compiler.isa().env().class(RegClass::Int).allocatable().len();
+        let optimizer = Optimizer::default().for_registers(registers);
+        Ok(Rules { kingpost, optimizer, analyses: Analyses::default() })
     }
 }
 
@@ -137,20 +119,19 @@ impl Compiler for Rules {
     }
 
     fn load(&mut self, text: &str) -> Result<()> {
-        self.functions = kingpost_reader::parse_functions(text)?;
-        Ok(())
+        self.kingpost.load(text)
     }
 
     fn len(&self) -> usize {
-        self.functions.len()
+        self.kingpost.len()
     }
 
     fn prepare(&mut self, index: usize) {
-        self.next = self.functions[index].clone();
+        self.kingpost.prepare(index);
     }
 
     fn compile(&mut self, _: usize) -> Option<usize> {
-        self.optimizer.run_all(&mut self.next, &mut self.analyses);
+        self.optimizer.run_all(&mut self.kingpost.next, &mut self.analyses);
         Some(0)
     }
 }

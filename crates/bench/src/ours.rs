@@ -22,10 +22,10 @@ pub fn triple(target: &str) -> String {
 /// See the module documentation.
 pub struct Kingpost {
     name: String,
-    compiler: Compiler,
+    pub(crate) compiler: Compiler,
     context: Context,
     functions: Vec<Function>,
-    next: Function,
+    pub(crate) next: Function,
     module: ModuleBuffer,
 }
 

@@ -11,10 +11,10 @@ use cranelift_codegen::{Context, isa};
 /// See the module documentation.
 pub struct Cranelift {
     name: String,
-    isa: OwnedTargetIsa,
-    context: Context,
+    pub(crate) isa: OwnedTargetIsa,
+    pub(crate) context: Context,
     functions: Vec<Function>,
-    control_plane: ControlPlane,
+    pub(crate) control_plane: ControlPlane,
 }
 
 /// A compiler without a verifier.

@@ -68,7 +68,7 @@ pub(crate) struct StageMemory {
     pub(crate) emitter: Emitter,
 }
 
-/// Instructions of a function that is kept, and whose analyses are kept for the next, whatever the options say.
+/// Instructions of the largest function of which nothing is freed, whatever the options say.
 const MAX_KEPT: usize = 1 << 17;
 
 impl StageMemory {

@@ -286,7 +286,7 @@ impl Fused {
         self.resolve(lower, &needed);
     }
 
-    /// Has a value, defined in a register, go from there to where it is expected.
+    /// Adds the moves of a value from the register in which it is defined to where it is expected.
     pub(crate) fn define(&mut self, vreg: VReg, reg: Reg) {
         let from = self.loc(reg);
         let value = self.state.value(vreg);
@@ -301,7 +301,7 @@ impl Fused {
         }
     }
 
-    /// Registers of uses whose values are in them behind the instruction, too, as nothing else is done to these.
+    /// Registers of uses that no other operand has, with the value that is expected in them below.
     fn kept(&self, selected: &Selected, placement: &Placement) -> Masks {
         let (mut kept, mut others) = (Masks::default(), Masks::default());
         for (operand, &reg) in selected.operands.iter().zip(&placement.regs).filter(|(_, reg)| !reg.is_none()) {

@@ -1,12 +1,12 @@
-//! Instructions all of whose operands are in registers of the machine's choice: entries, returns, calls of known functions.
+//! Instructions all of whose operands are in fixed registers: entries, returns, calls of known functions.
 //!
 //! ```text
 //! call use v0 = r0, def v1 = r0, clobbers {r1}         v1 in r2 below, v2 in r1: behind the call move r2 <- r0,
 //!                                                      and r1 is filled from the slot of v2; before it v0 is in r0
 //! ```
 //!
-//! Nothing has to be chosen, so that what [`constrained.rs`](super::constrained) does for any instruction is done here in two loops
-//! over the operands, without a copy of them.
+//! Nothing has to be chosen, so that what [`constrained.rs`](super::constrained) does for any instruction is done here without a copy of the
+//! operands.
 
 use crate::constrained::Touched;
 use crate::walk::{Fused, Locs, MANY_REGISTERS, Selected, range};
@@ -29,7 +29,7 @@ impl Fused {
         let touched = Touched { taken, clobbered };
         self.touch_all(lower, &touched, clobbers);
         let needed = self.state.occupied;
-        // Registers whose values the instruction reads and leaves.
+        // Registers that the instruction reads and does not write, with the value that is expected in them below.
         let mut kept = Masks::default();
         for k in operands.clone() {
             let operand = lower.operands()[k];

@@ -30,7 +30,7 @@
 //! | `walk.rs` | the walk: what lowering hands over, and where it goes |
 //! | `state.rs` | values, and which of them is in which register |
 //! | `plain.rs` | instructions that take any registers for their operands |
-//! | `fixed.rs` | instructions whose operands all are in registers of the machine's choice |
+//! | `fixed.rs` | instructions whose operands all are in fixed registers |
 //! | `constrained.rs` | all others |
 //! | `edges.rs` | heads and ends of blocks |
 //! | `loops.rs` | what is resident in loops |

@@ -40,8 +40,8 @@ fn access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
     Some((class, bytes))
 }
 
-/// The access to the place of an argument of this type on the stack, which has at least 8 bytes where float registers are stored with 32
-/// bits at least.
+/// The access to the place of an argument of this type on the stack. Where no float register is stored with less than 32 bits, each
+/// place has 8 bytes at least.
 fn place_access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
     let narrow = is_float_reg(ty) && ty.bytes() < u32::from(M::LEAST_FLOAT_BYTES);
     if narrow { Some((RegClass::Float, M::LEAST_FLOAT_BYTES)) } else { access::<M>(ty) }
