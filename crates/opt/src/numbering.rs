@@ -82,7 +82,8 @@ impl Walk<'_> {
         let Some(block) = self.func.layout.inst_block(inst) else { return false };
         block == self.block
             || !(self.loop_size >= MEDIUM_LOOP && self.is_better_repeated(data))
-                && (self.analyses.dominators.dominates(block, self.block) || self.hoist(inst, block))
+                && (self.analyses.dominators.dominates(block, self.block)
+                    || !is_constant(data.opcode()) && self.hoist(inst, block))
     }
 
     /// Whether an instruction costs less than a register for its result from another block to this one, in a loop of medium size or a
@@ -96,14 +97,15 @@ impl Walk<'_> {
             }
     }
 
-    /// Moves an instruction from a block that does not dominate that of the walk to one that dominates both, if that pays.
+    /// Moves an instruction that is no constant from a block that does not dominate that of the walk to one that dominates both, if that
+    /// pays.
     #[inline(never)]
     fn hoist(&mut self, inst: Inst, block: Block) -> bool {
         let common = self.analyses.dominators.common_dominator(block, self.block);
         let frequency = |block| u64::from(self.analyses.frequencies.block(block));
         let pays = frequency(common) <= frequency(block) + frequency(self.block);
         let Some(terminator) = self.func.layout.last_inst(common) else { return false };
-        if !pays || is_constant(self.func.dfg.opcode(inst)) {
+        if !pays {
             return false;
         }
         self.func.layout.remove_inst(inst);

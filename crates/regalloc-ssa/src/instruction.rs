@@ -33,7 +33,9 @@ pub(crate) struct Scratch {
     pub(crate) taken: Taken,
     /// Values that live through elsewhere than they were before.
     pub(crate) moved: Vec<(VReg, PReg)>,
-    /// The registers whose values end with the instruction, or move before it.
+    /// The registers whose values end with the instruction.
+    pub(crate) ending: PRegSet,
+    /// Those, and the ones whose values move before it.
     freed: PRegSet,
     /// Values that must leave their registers, with the distances of their next uses.
     pub(crate) displaced: Vec<(u32, VReg)>,
@@ -121,14 +123,15 @@ impl Coloring {
         if at.is_branch {
             self.note_branch_defs(&at, scratch);
         }
-        let is_bound = read_bound(&at, scratch, out) && self.keep_live_through(&at, scratch);
+        let is_bound = self.read_bound(&at, scratch, out) && self.keep_live_through(&at, scratch);
         if !is_bound {
+            scratch.ending = self.ending(&at);
             self.find_sites(&at, scratch);
             if self.match_operands(&at, scratch).is_err() || !self.keep_live_through(&at, scratch) {
                 self.solve(&at, scratch)?;
             }
         }
-        scratch.freed = self.freed(&at, &scratch.moved);
+        scratch.freed = self.freed(scratch.ending, &scratch.moved);
         self.move_values(&at, scratch, out)?;
         if !is_bound {
             self.write_locs(&at, scratch, out);
@@ -278,12 +281,17 @@ impl Coloring {
         self.resolve_moves(at.input, at.inst, taken, out)
     }
 
-    /// The registers whose values end with the instruction, or move before it.
-    pub(crate) fn freed(&self, at: &At, moved: &[(VReg, PReg)]) -> PRegSet {
+    fn ending(&self, at: &At) -> PRegSet {
         let uses = at.demands.operands.iter().filter(|operand| operand.is_use()).map(|operand| operand.vreg());
-        let ending = uses.filter(|&vreg| !self.map.lives_on(vreg, at.inst)).filter_map(|vreg| self.map.at(vreg));
-        let moved = moved.iter().filter_map(|&(vreg, to)| self.map.at(vreg).filter(|&from| from != to));
-        ending.chain(moved).collect()
+        uses.filter(|&vreg| !self.map.lives_on(vreg, at.inst)).filter_map(|vreg| self.map.at(vreg)).collect()
+    }
+
+    /// The registers whose values end with the instruction, or move before it.
+    pub(crate) fn freed(&self, ending: PRegSet, moved: &[(VReg, PReg)]) -> PRegSet {
+        moved.iter().fold(ending, |freed, &(vreg, to)| match self.map.at(vreg) {
+            Some(from) if from != to => freed.with(from),
+            _ => freed,
+        })
     }
 
     /// Adds the move of a value from where it is.
@@ -356,38 +364,41 @@ impl Coloring {
             }
         }
     }
-}
 
-/// Fast path: places of the operands of an instruction that binds all that it reads and defines to registers, as most calls
-/// and returns do. What a branch defines is on its edges. Returns whether this is one.
-fn read_bound(at: &At, scratch: &mut Scratch, out: &mut Allocation) -> bool {
-    let Scratch { reads, sites, taken, matching, .. } = scratch;
-    let operands = at.demands.operands;
-    reads.clear();
-    sites.clear();
-    *taken = Taken::default();
-    let locs = &mut out.locs[at.base..at.base + operands.len()];
-    for (operand, loc) in operands.iter().zip(locs) {
-        let Some(reg) = operand.fixed_reg().filter(|&reg| at.input.constraints.allocatable.contains(reg)) else {
-            return false;
-        };
-        let vreg = operand.vreg();
-        *loc = Loc::reg(reg);
-        if operand.is_def() {
-            let is_killed = at.demands.killed(vreg).contains(reg);
-            if at.is_branch || operand.pos() == Pos::Early || taken.late.contains(reg) || is_killed {
+    /// Fast path: places of the operands of an instruction that binds all that it reads and defines to registers, as most calls
+    /// and returns do. What a branch defines is on its edges. Returns whether this is one.
+    fn read_bound(&self, at: &At, scratch: &mut Scratch, out: &mut Allocation) -> bool {
+        let Scratch { reads, sites, taken, ending, matching, .. } = scratch;
+        let operands = at.demands.operands;
+        reads.clear();
+        sites.clear();
+        (*taken, *ending) = (Taken::default(), PRegSet::EMPTY);
+        let locs = &mut out.locs[at.base..at.base + operands.len()];
+        for (operand, loc) in operands.iter().zip(locs) {
+            let Some(reg) = operand.fixed_reg().filter(|&reg| at.input.constraints.allocatable.contains(reg)) else {
+                return false;
+            };
+            let vreg = operand.vreg();
+            *loc = Loc::reg(reg);
+            if operand.is_def() {
+                let is_killed = at.demands.killed(vreg).contains(reg);
+                if at.is_branch || operand.pos() == Pos::Early || taken.late.contains(reg) || is_killed {
+                    return false;
+                }
+                taken.late.insert(reg);
+            } else if operand.pos() == Pos::Late {
+                return false;
+            } else if !taken.early.contains(reg) {
+                reads.push(Read { vreg, reg, is_late: false, is_written: false });
+                taken.early.insert(reg);
+                if let Some(own) = self.map.at(vreg).filter(|_| !self.map.lives_on(vreg, at.inst)) {
+                    ending.insert(own);
+                }
+            } else if !reads.iter().any(|read| (read.vreg, read.reg) == (vreg, reg)) {
                 return false;
             }
-            taken.late.insert(reg);
-        } else if operand.pos() == Pos::Late {
-            return false;
-        } else if !taken.early.contains(reg) {
-            reads.push(Read { vreg, reg, is_late: false, is_written: false });
-            taken.early.insert(reg);
-        } else if !reads.iter().any(|read| (read.vreg, read.reg) == (vreg, reg)) {
-            return false;
         }
+        matching.steps += operands.len() as u64;
+        true
     }
-    matching.steps += operands.len() as u64;
-    true
 }

@@ -18,10 +18,13 @@ impl Coloring {
         let late = self.keep_in_operands(at, scratch, in_way, late);
         for reg in in_way.iter() {
             let vreg = self.map.resident(reg);
+            if !self.map.lives_on(vreg, at.inst) || scratch.moved.iter().any(|moved| moved.0 == vreg) {
+                continue;
+            }
             let is_read = |read: &Read| (read.vreg, read.reg) == (vreg, reg);
             let is_own = !early.contains(reg) || scratch.reads.iter().any(is_read);
             let stays = is_own && !late.contains(reg) && !at.demands.killed(vreg).contains(reg);
-            if !stays && self.map.lives_on(vreg, at.inst) && !scratch.moved.iter().any(|moved| moved.0 == vreg) {
+            if !stays {
                 scratch.displaced.push((self.map.values[vreg.index()].next.distance, vreg));
             }
         }
@@ -57,7 +60,7 @@ impl Coloring {
             return true;
         }
         let leaving = scratch.displaced.iter().filter_map(|&(_, vreg)| self.map.at(vreg)).collect();
-        let staying = self.map.occupied.difference(self.freed(at, &scratch.moved)).difference(leaving);
+        let staying = self.map.occupied.difference(self.freed(scratch.ending, &scratch.moved)).difference(leaving);
         let mut busy = scratch.moved.iter().fold(taken.union(staying), |busy, moved| busy.with(moved.1));
         sort(&mut scratch.displaced);
         for &(_, vreg) in &scratch.displaced {

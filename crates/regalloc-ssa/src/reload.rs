@@ -67,7 +67,7 @@ impl ReloadPlan {
         self.edge_pool.clear();
         reset(&mut self.met, input.problem.vregs.len(), Default::default());
         for (index, block) in input.order.blocks().iter().skip(1) {
-            if block.inherits.is_none() {
+            if block.inherits.is_none() && self.meets_memory(input, plan, index) {
                 for entry in input.live.entries(index).iter().filter(|entry| !entry.next.is_dead()) {
                     self.met[entry.vreg.index()].0 = index.into();
                 }
@@ -79,6 +79,14 @@ impl ReloadPlan {
                 }
             }
         }
+    }
+
+    /// Is any value at the head of a joined block without a register anywhere? Most joins meet none, so that no edge has anything to do.
+    fn meets_memory(&self, input: &Input, plan: &SpillPlan, index: BlockIndex) -> bool {
+        let is_stored =
+            |vreg: VReg| matches!(self.placements[vreg.index()], Placement::AtDefinition | Placement::AtEvictions);
+        input.live.entries(index).iter().any(|entry| is_stored(entry.vreg))
+            || plan.entry(index).iter().any(|&vreg| input.constraints.remat(vreg).is_some())
     }
 
     /// Frees memory that only a large problem needs, and later phases do not.

@@ -155,6 +155,9 @@ impl Spilling {
             self.serve_with_room(input, operands, after, now);
             return Ok(());
         }
+        if step.shape == Shape::Constrained && self.serve_bound(input, operands, after, now)? {
+            return Ok(());
+        }
         self.serve_over_pressure(input, operands, after, now)
     }
 
@@ -217,7 +220,7 @@ impl Spilling {
         has_room &= self.make_room(input, pressure.late, None, now);
         if problem.shape(now.inst) == Shape::Constrained || !has_room {
             let lost = clobbers.killed(input.constraints.widest);
-            if !self.fits_bound(input, &pressure, lost) {
+            if !(pressure.is_bound && self.fits_bound(input, pressure.reads, results, lost)) {
                 self.fit(input, now)?;
             }
         }
@@ -272,20 +275,18 @@ impl Spilling {
         pressure
     }
 
-    /// Is it plain, of an instruction that binds all it reads and defines, that there are enough registers?
-    fn fits_bound(&self, input: &Input, pressure: &Pressure, lost: PRegSet) -> bool {
-        let Pressure { reads, results, .. } = *pressure;
+    /// Is it plain, of an instruction that reads and defines values in these registers only, that there are enough?
+    pub(crate) fn fits_bound(&self, input: &Input, reads: PRegSet, results: PRegSet, lost: PRegSet) -> bool {
         let bound = reads.union(results);
         let left = self.saved.open.difference(lost).difference(bound);
         let has_room = |class: RegClass| self.set.len(class) <= left.mask(class).count_ones() as usize;
-        pressure.is_bound
-            && results.intersection(lost).is_empty()
+        results.intersection(lost).is_empty()
             && bound.difference(input.constraints.allocatable).is_empty()
             && RegClass::ALL.into_iter().all(has_room)
     }
 
     /// Evicts values until so many more of each class have room. Returns whether they have.
-    fn make_room(&mut self, input: &Input, more: Counts, reads: Option<u32>, now: At) -> bool {
+    pub(crate) fn make_room(&mut self, input: &Input, more: Counts, reads: Option<u32>, now: At) -> bool {
         let mut has_room = true;
         for (c, more) in more.into_iter().enumerate() {
             if self.set.members[c].len() + more > self.saved.limits[c] {
@@ -321,7 +322,7 @@ impl Spilling {
         }
     }
 
-    fn reload(&mut self, vreg: VReg, now: At) {
+    pub(crate) fn reload(&mut self, vreg: VReg, now: At) {
         self.plan.transfers.push((now.inst, vreg, Transfer::Reload));
         self.set.add(vreg, true);
     }
@@ -350,7 +351,7 @@ impl Spilling {
     }
 
     /// A value reloaded only into fixed registers that it cannot keep is not worth another register.
-    fn drop_transient(&mut self, operands: &[Operand], lost: PRegSet, now: At) {
+    pub(crate) fn drop_transient(&mut self, operands: &[Operand], lost: PRegSet, now: At) {
         let is_lost = |operand: &Operand| operand.fixed_reg().is_some_and(|reg| lost.contains(reg));
         for i in (0..self.plan.transfers.len()).rev() {
             let (inst, vreg, transfer) = self.plan.transfers[i];
@@ -365,7 +366,7 @@ impl Spilling {
     }
 
     /// Notes the values that operands find in registers, and the results that begin in memory.
-    fn note_operands(&mut self, operands: &[Operand], is_branch: bool) {
+    pub(crate) fn note_operands(&mut self, operands: &[Operand], is_branch: bool) {
         let set = &self.set;
         let Scratch { read_in_register, read_in_memory, begins_in_memory, .. } = &mut self.scratch;
         read_in_memory.clear();
@@ -378,7 +379,7 @@ impl Spilling {
     }
 
     /// Evicts the values for which clobbers and fixed results leave no register.
-    fn pass_clobbers(&mut self, input: &Input, gone: PRegSet, now: At) {
+    pub(crate) fn pass_clobbers(&mut self, input: &Input, gone: PRegSet, now: At) {
         for class in RegClass::ALL {
             let count = self.set.len(class);
             if count == 0 {
@@ -395,7 +396,7 @@ impl Spilling {
     }
 
     /// References are in memory at a safepoint, where the collector finds them.
-    fn evict_refs(&mut self, problem: &Problem, now: At) {
+    pub(crate) fn evict_refs(&mut self, problem: &Problem, now: At) {
         for class in RegClass::ALL {
             for i in (0..self.set.len(class)).rev() {
                 let vreg = self.set.members[class.index()][i];
@@ -441,7 +442,7 @@ impl Spilling {
     /// Evicts values until there are registers for all operands and all values that live through: the numbers so far
     /// take no account of which registers those may be in. Only what augmenting paths do not serve when there is nothing
     /// left to evict is worth a search.
-    fn fit(&mut self, input: &Input, now: At) -> Result<(), AllocError> {
+    pub(crate) fn fit(&mut self, input: &Input, now: At) -> Result<(), AllocError> {
         let demands = Demands::new(input.problem, (input.order, input.live), input.constraints, now.inst);
         if self.fits_by_count(&demands) {
             return Ok(());
