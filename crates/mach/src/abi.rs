@@ -51,6 +51,20 @@ pub enum AbiArg {
     },
 }
 
+impl AbiArg {
+    /// The register of a value that is in one, all by itself and as it is.
+    #[inline]
+    pub fn only_reg(&self) -> Option<PReg> {
+        match self {
+            AbiArg::Value(parts) => match parts[..] {
+                [AbiPart { place: AbiPlace::Reg(reg), extension: ArgumentExtension::None, .. }] => Some(reg),
+                _ => None,
+            },
+            AbiArg::Struct { .. } | AbiArg::Indirect { .. } => None,
+        }
+    }
+}
+
 /// Where everything of one signature goes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AbiSignature {

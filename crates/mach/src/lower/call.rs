@@ -124,9 +124,11 @@ pub(super) fn pass_arguments<'f, M: Machine<'f>>(
     args: &[Value],
     operands: &mut Operands,
 ) -> Lowered {
-    for (&arg, to) in args.iter().zip(&abi.args) {
-        if let AbiArg::Struct { offset, size } = *to {
-            copy_struct(cx, arg, offset, size);
+    if abi.arg_bytes > 0 {
+        for (&arg, to) in args.iter().zip(&abi.args) {
+            if let AbiArg::Struct { offset, size } = *to {
+                copy_struct(cx, arg, offset, size);
+            }
         }
     }
     if let Some(part) = &abi.return_area {
@@ -136,6 +138,10 @@ pub(super) fn pass_arguments<'f, M: Machine<'f>>(
         pass(cx, pointer, part, operands).ok_or_else(|| cx.unsupported(inst))?;
     }
     for (&arg, to) in args.iter().zip(&abi.args) {
+        if let Some(reg) = to.only_reg() {
+            operands.push(Operand::fixed_use(cx.use_reg(arg), reg));
+            continue;
+        }
         let (AbiArg::Value(parts) | AbiArg::Indirect { parts, .. }) = to else { continue };
         let vregs = cx.use_regs(arg);
         for (&vreg, part) in vregs.iter().zip(parts) {
@@ -166,6 +172,15 @@ fn places<'a>(results: &'a Results, abi: &'a AbiSignature) -> impl Iterator<Item
 /// Adds the results that come in registers to the operands of a call, and returns their registers.
 pub(super) fn define_results(results: &Results, abi: &AbiSignature, operands: &mut Operands) -> PRegSet {
     let mut defined = PRegSet::EMPTY;
+    if let ([regs], [from]) = (&results[..], &abi.results[..])
+        && let Some(reg) = from.only_reg()
+    {
+        if let Some(def) = regs[0].expand() {
+            operands.push(Operand::fixed_def(def, reg));
+            defined.insert(reg);
+        }
+        return defined;
+    }
     for (def, part) in places(results, abi) {
         if let AbiPlace::Reg(reg) = part.place {
             operands.push(Operand::fixed_def(def, reg));
@@ -181,7 +196,8 @@ pub(super) fn after_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSi
         // The callee took its arguments off the stack, where the next call's will be.
         cx.take_back(abi.arg_bytes);
     }
-    for (def, part) in places(results, abi) {
+    let in_memory = if abi.return_bytes > 0 { Some(places(results, abi)) } else { None };
+    for (def, part) in in_memory.into_iter().flatten() {
         if let AbiPlace::Stack(offset) = part.place {
             let area = cx.call_area(abi.return_bytes)?;
             load_into(cx, def, part.ty, Address::Slot(area + offset), None).ok_or_else(|| cx.unsupported(inst))?;
