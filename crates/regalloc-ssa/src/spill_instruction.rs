@@ -2,13 +2,12 @@
 //! that.
 
 use crate::constraints::{Constraints, needs_register};
-use crate::demands::{Around, Demands, Matching, Site};
+use crate::demands::{Matching, Site};
 use crate::liveness::Next;
 use crate::register_set::Counts;
 use crate::spill_plan::Transfer;
 use crate::spilling::{Input, Spilling};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{
     AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PReg, PRegSet, Pos, Problem, RegClass, Shape, Step,
     VReg,
@@ -29,14 +28,14 @@ pub(crate) struct Scratch {
     /// Number of the instruction under high pressure at hand, for [`crate::register_set::Value::read_by`].
     pub(crate) reads: u32,
     /// Values that operands find in registers.
-    read_in_register: Vec<VReg>,
+    pub(crate) read_in_register: Vec<VReg>,
     /// Values that operands find in memory if they may, although others find them in registers.
-    read_in_memory: Vec<VReg>,
+    pub(crate) read_in_memory: Vec<VReg>,
     /// Results that begin in memory.
-    begins_in_memory: Vec<VReg>,
+    pub(crate) begins_in_memory: Vec<VReg>,
     /// Values that live through, sorted.
-    through: Vec<VReg>,
-    sites: Vec<(Site, u32)>,
+    pub(crate) through: Vec<VReg>,
+    pub(crate) sites: Vec<(Site, u32)>,
 }
 
 impl Spilling {
@@ -415,7 +414,7 @@ impl Spilling {
         }
     }
 
-    fn cheapest(&mut self, input: &Input, c: usize, reads: Option<u32>, now: At) -> Option<VReg> {
+    pub(crate) fn cheapest(&mut self, input: &Input, c: usize, reads: Option<u32>, now: At) -> Option<VReg> {
         let mut best: Option<(f32, VReg)> = None;
         self.steps += self.set.members[c].len() as u64;
         for &vreg in &self.set.members[c] {
@@ -437,135 +436,6 @@ impl Spilling {
         }
         let distance = next.distance.saturating_sub(now.pos).max(1);
         self.spill_cost(input, vreg, now.here) as f32 / distance as f32
-    }
-
-    /// Evicts values until there are registers for all operands and all values that live through: the numbers so far
-    /// take no account of which registers those may be in. Only what augmenting paths do not serve when there is nothing
-    /// left to evict is worth a search.
-    pub(crate) fn fit(&mut self, input: &Input, now: At) -> Result<(), AllocError> {
-        let demands = Demands::new(input.problem, (input.order, input.live), input.constraints, now.inst);
-        if self.fits_by_count(&demands) {
-            return Ok(());
-        }
-        let mut matching = std::mem::take(&mut self.scratch.matching);
-        let result = loop {
-            let Err(error) = self.try_to_fit(input, &demands, &mut matching) else { break Ok(()) };
-            let class = match error {
-                AllocError::TooFewRegisters { class, .. } => class,
-                AllocError::FixedConflict { reg, .. } => reg.class(),
-                _ => break Err(error),
-            };
-            // One request of those that cannot be served is reported, which need not be of the class that is short.
-            let mut classes = [class].into_iter().chain(RegClass::ALL.into_iter().filter(|&other| other != class));
-            if !classes.any(|class| self.evict_one_more(input, &demands, class, now)) {
-                break demands.solve(&mut matching, input.env);
-            }
-            if self.fits_by_count(&demands) {
-                break Ok(());
-            }
-        };
-        self.steps += std::mem::take(&mut matching.steps);
-        self.scratch.matching = matching;
-        result
-    }
-
-    /// Calls `f` with what is known about the values around the instruction.
-    fn with_around<T>(&self, f: impl FnOnce(&Around) -> T) -> T {
-        let Scratch { read_in_register, read_in_memory, begins_in_memory, .. } = &self.scratch;
-        f(&Around {
-            is_read_in_register: &|vreg| read_in_register.contains(&vreg),
-            is_read_in_memory: &|vreg| read_in_memory.contains(&vreg),
-            lives_on: &|vreg| self.set.contains(vreg),
-            begins_in_memory: &|vreg| begins_in_memory.contains(&vreg),
-        })
-    }
-
-    fn fits_by_count(&self, demands: &Demands) -> bool {
-        self.with_around(|around| demands.fits_by_count(self.saved.open, around, self.set.counts()))
-    }
-
-    /// # Errors
-    /// There are too few registers, or augmenting paths do not suffice.
-    fn try_to_fit(&mut self, input: &Input, demands: &Demands, matching: &mut Matching) -> Result<(), AllocError> {
-        let mut through = std::mem::take(&mut self.scratch.through);
-        let mut sites = std::mem::take(&mut self.scratch.sites);
-        through.clear();
-        self.set.members.iter().for_each(|members| through.extend_from_slice(members));
-        sort(&mut through);
-        let result = self.with_around(|around| demands.request_all(matching, around, &mut sites, &through));
-        (self.scratch.through, self.scratch.sites) = (through, sites);
-        result?;
-        matching.augment(input.env, demands.inst, |_, _| 0)
-    }
-
-    /// Evicts a value that lives through, or lets an operand that may be in memory be there. Returns whether there is
-    /// any.
-    fn evict_one_more(&mut self, input: &Input, demands: &Demands, class: RegClass, now: At) -> bool {
-        if let Some(vreg) = self.cheapest(input, class.index(), None, now) {
-            self.evict(vreg, now);
-            return true;
-        }
-        let operands = demands.operands;
-        for (i, operand) in operands.iter().enumerate().filter(|(_, o)| demands.problem.class(o.vreg()) == class) {
-            let vreg = operand.vreg();
-            if operand.is_def() {
-                let twin = operand.reused().filter(|_| operand.is_rmw()).map(|k| &operands[usize::from(k)]);
-                let is_free = twin.map_or(may_be_in_memory(operand), may_be_in_memory);
-                if is_free
-                    && operand.constraint() != Constraint::Stack
-                    && !self.scratch.begins_in_memory.contains(&vreg)
-                {
-                    self.scratch.begins_in_memory.push(vreg);
-                    self.plan.transfers.push((now.inst, vreg, Transfer::Begin));
-                    twin.iter().for_each(|twin| self.read_in_memory(operands, twin.vreg(), now));
-                    return true;
-                }
-            } else if demands.reuser(i).is_none() && self.scratch.read_in_register.contains(&vreg) {
-                let mut uses = operands.iter().filter(|other| other.is_use() && other.vreg() == vreg);
-                if uses.all(may_be_in_memory) {
-                    self.read_in_memory(operands, vreg, now);
-                    return true;
-                }
-                if may_be_in_memory(operand)
-                    && operand.constraint() != Constraint::Stack
-                    && !self.set.values[vreg.index()].is_remat
-                    && !self.scratch.read_in_memory.contains(&vreg)
-                {
-                    self.scratch.read_in_memory.push(vreg);
-                    if self.note_in_memory(vreg, u64::from(now.here)) {
-                        self.plan.transfers.push((now.inst, vreg, Transfer::Store));
-                    }
-                    self.plan.transfers.push((now.inst, vreg, Transfer::ReadInMemory));
-                    return true;
-                }
-            }
-        }
-        false
-    }
-
-    /// The instruction reads the value in memory, unless another operand reads it in a register.
-    fn read_in_memory(&mut self, operands: &[Operand], vreg: VReg, now: At) {
-        let mut uses = operands.iter().filter(|other| other.is_use() && other.vreg() == vreg);
-        if !uses.all(may_be_in_memory) {
-            return;
-        }
-        self.scratch.read_in_register.retain(|&read| read != vreg);
-        if self.set.contains(vreg) {
-            self.set.remove(vreg);
-        }
-        let transfers = &mut self.plan.transfers;
-        let start = transfers.iter().rposition(|transfer| transfer.0 != now.inst).map_or(0, |last| last + 1);
-        let is_reloaded = transfers[start..].contains(&(now.inst, vreg, Transfer::Reload));
-        let was_stored = transfers[start..].contains(&(now.inst, vreg, Transfer::Store));
-        let others: Vec<_> = transfers.drain(start..).filter(|transfer| transfer.1 != vreg).collect();
-        transfers.extend(others);
-        let is_remat = self.set.values[vreg.index()].is_remat;
-        self.set.values[vreg.index()].is_spilled = true;
-        let is_stored = !is_remat && (self.note_in_memory(vreg, u64::from(now.here)) || was_stored);
-        // Its register is free for values that are reloaded.
-        let first = [(is_stored, Transfer::Store), (!is_reloaded, Transfer::Evict), (is_remat, Transfer::Compute)];
-        let first = first.into_iter().filter(|first| first.0).map(|first| (now.inst, vreg, first.1));
-        self.plan.transfers.splice(start..start, first);
     }
 }
 
@@ -614,7 +484,7 @@ fn is_first_read(constraints: &Constraints, operands: &[Operand], i: usize) -> b
 }
 
 /// May the operand be in memory, by itself?
-fn may_be_in_memory(operand: &Operand) -> bool {
+pub(crate) fn may_be_in_memory(operand: &Operand) -> bool {
     matches!(operand.constraint(), Constraint::MemOk | Constraint::Any | Constraint::Stack)
 }
 
