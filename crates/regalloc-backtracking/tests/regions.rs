@@ -93,6 +93,14 @@ fn a_value_leaves_its_register_for_a_loop_that_does_not_use_it() {
     assert!(cost.loads() < 10.0, "{cost}");
 }
 
+#[test]
+fn regions_of_what_costs_little_in_memory_are_not_looked_for() {
+    let seldom = THROUGH.replace("freq 100:", "freq 10:").replace("freq 99", "freq 9");
+    let seldom = seldom.replace("freq 50:", "freq 5:").replace("freq 49", "freq 4");
+    let [few, many] = [&seldom, THROUGH].map(|text| solve_text(&mut Backtracking::default(), text).remove(0).1);
+    assert!(few.loads() > many.loads() && few.loads() < 64.0, "{few}, and where it runs more often {many}");
+}
+
 /// A value that is used between many loops, each of which needs the register that calls keep for a value of its own.
 fn loops_in_turn(loops: usize) -> String {
     let values: Vec<String> = (0..=loops).map(|v| format!("v{v}")).collect();
