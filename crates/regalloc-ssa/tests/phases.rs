@@ -25,3 +25,13 @@ fn slots_are_shared() {
     let (answer, cost) = solve_text(&mut SsaAllocator::default(), &(source + "branch\n}\n")).remove(0);
     assert_eq!((cost.spills, answer.slots.len()), (2, 1));
 }
+
+/// A value that a call reads in a register that it destroys comes there for the call only: no other leaves its register for that.
+#[test]
+fn what_a_call_reads_from_memory_takes_no_other_register() {
+    let source = "env {\nint r0, r1, r2, r3 saved {r2, r3}\n}\nproblem %f {\nv0, v1, v2, v3, v4: int 8\nb0:\n\
+        def v0\ndef v1\ndef v2\nclobbers {r0, r1}\nuse v0, use v2\nuse v1 = r0, clobbers {r0, r1}\nuse v1\n\
+        def v3\nuse v3\ndef v4\nuse v4\nuse v0, use v2\nbranch\n}\n";
+    let (_, cost) = solve_text(&mut SsaAllocator::default(), source).remove(0);
+    assert_eq!((cost.spills, cost.fills), (1, 2), "{cost}");
+}
