@@ -226,11 +226,8 @@ impl Fused {
         let (pairs, all) = (std::mem::take(&mut self.edges.pairs), std::mem::take(&mut self.heads.entries));
         let head = self.heads.of[to.index()];
         let entries = &all[head.range()];
-        let mut needed = head.regs;
+        let mut needed = self.with_residents(head.regs);
         let mut need = |reg: Reg| needed[reg.class()] |= reg.bit();
-        if to.as_u32() <= self.block {
-            self.loops.residents().for_each(|(reg, _)| need(reg));
-        }
         for &(reg, vreg) in entries {
             if self.state.is_free(reg) && self.state.value(vreg).reg.is_none() {
                 self.put(reg, vreg);
@@ -260,6 +257,13 @@ impl Fused {
         }
         self.resolve(lower, &needed);
         (self.edges.pairs, self.heads.entries) = (pairs, all);
+    }
+
+    /// Registers at the head of a successor, and those of what has become resident since the walk passed that.
+    fn with_residents(&self, regs: Masks) -> Masks {
+        let mut all = regs;
+        self.loops.residents().for_each(|(reg, _)| all[reg.class()] |= reg.bit());
+        all
     }
 
     /// Has the edge bring a value into a register.
@@ -464,7 +468,7 @@ impl Fused {
                 }
             }
         }
-        if !self.sequence_moves(lower, &head.regs) {
+        if !self.sequence_moves(lower, &self.with_residents(head.regs)) {
             return;
         }
         let start = self.steps.heads.len() as u32;
