@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `ir.rs` | generated programs: interpreter and compiled code agree under every allocator |
 //! | `abi/` | generated signatures: compiled code and C call each other |
+//! | `checked.rs` | generated programs: the checker accepts what every allocator makes of them |
 //! | `memory/` | every access that may fold, at the first and last bytes of memory |
 //! | `native.rs` | compiles, loads and calls, in a process that may die |
 //! | `emulated.rs` | the same for another machine, by an emulator |
@@ -18,6 +19,7 @@
 //! ```
 
 pub mod abi;
+pub mod checked;
 mod emulated;
 mod failure;
 pub mod ir;

@@ -1,0 +1,144 @@
+//! Generated programs, compiled and judged by the checker of allocations alone: nothing is called, so that ten times as many are
+//! seen in the same time, under every allocator, with all registers and with few.
+
+use crate::failure::{Failure, Report};
+use crate::native::needs_frame_pointers;
+use kingpost_codegen::{ALLOCATORS, Compiler, Context, OptLevel, Settings};
+use kingpost_ir::Function;
+use kingpost_mach::ModuleBuffer;
+use kingpost_mach::settings::AllocatedRegisters;
+use kingpost_testgen::ir::{Program, generate, shrink};
+use std::fmt::Write;
+use std::ops::Range;
+
+/// Machines, and optimisation levels, in turns: what a seed is compiled for.
+const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
+const LEVELS: [OptLevel; 2] = [OptLevel::None, OptLevel::Speed];
+
+/// Compiles the programs of `seeds`, each for one machine at one optimisation level in turns, with every allocator.
+///
+/// # Errors
+/// The first program that an allocator answers wrongly, or that is not compiled for another reason than that there is no code
+/// for it; shrunken.
+pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
+    let mut report = Report::default();
+    let mut lanes: Vec<Vec<Lane>> =
+        LEVELS.iter().flat_map(|&level| MACHINES.map(|machine| all(machine, level))).collect();
+    for seed in seeds {
+        let program = generate(seed);
+        let turn = seed as usize % lanes.len();
+        for lane in &mut lanes[turn] {
+            if let Some(what) = lane.error(&program.functions, &mut report) {
+                return Err(failure(seed, &program, lane, &what));
+            }
+        }
+        report.cases += 1;
+    }
+    Ok(report)
+}
+
+/// A compiler under test.
+struct Lane {
+    settings: Settings,
+    machine: &'static str,
+    plain: (Compiler, Context),
+    /// The same with frame pointers in all functions.
+    framed: (Compiler, Context),
+    module: ModuleBuffer,
+}
+
+/// Every allocator with all registers and with few.
+fn all(machine: &'static str, opt_level: OptLevel) -> Vec<Lane> {
+    let both = [AllocatedRegisters::All, AllocatedRegisters::Few];
+    let lanes = ALLOCATORS.iter().flat_map(|&(allocator, _)| both.map(|registers| (allocator, registers)));
+    let lanes = lanes.map(|(allocator, regalloc_registers)| {
+        Lane::new(
+            machine,
+            Settings {
+                opt_level,
+                regalloc_registers,
+                regalloc_algorithm: allocator.into(),
+                regalloc_checker: true,
+                enable_multi_ret_implicit_sret: true,
+                enable_llvm_abi_extensions: true,
+                ..Settings::default()
+            },
+        )
+    });
+    lanes.collect()
+}
+
+impl Lane {
+    fn new(machine: &'static str, settings: Settings) -> Lane {
+        let triple = format!("{machine}-unknown-linux-gnu").parse().expect("a known triple");
+        let compiler = |preserve_frame_pointers| {
+            let settings = Settings { preserve_frame_pointers, ..settings.clone() };
+            let compiler = Compiler::new(&triple, settings, &[]).expect("settings of the table");
+            let cx = compiler.context();
+            (compiler, cx)
+        };
+        let (plain, framed) = (compiler(false), compiler(true));
+        Lane { settings, machine, plain, framed, module: ModuleBuffer::default() }
+    }
+
+    /// What is wrong with compiling these functions.
+    fn error(&mut self, functions: &[Function], report: &mut Report) -> Option<String> {
+        let (compiler, cx) = if needs_frame_pointers(functions) { &mut self.framed } else { &mut self.plain };
+        self.module.clear();
+        for function in functions {
+            match compiler.compile(cx, &mut function.clone(), &mut self.module) {
+                Ok(()) => report.functions += 1,
+                Err(error) if error.is_unsupported() => report.skip(error),
+                Err(error) => return Some(format!("{}: {error}", function.name)),
+            }
+        }
+        None
+    }
+}
+
+/// The program cut down as far as an error remains.
+fn failure(seed: u64, program: &Program, lane: &mut Lane, what: &str) -> Box<Failure> {
+    let small = shrink(program, |candidate| lane.error(&candidate.functions, &mut Report::default()).is_some());
+    let what = lane.error(&small.functions, &mut Report::default()).unwrap_or_else(|| what.into());
+    let what = format!("{what}\nrepeat with: make fuzz TARGET=checked N=1 SEED={seed}");
+    let Settings { regalloc_algorithm, opt_level, regalloc_registers, .. } = &lane.settings;
+    let mut text = "test compile\nset enable_multi_ret_implicit_sret\nset enable_llvm_abi_extensions\n".to_string();
+    if needs_frame_pointers(&small.functions) {
+        text += "set preserve_frame_pointers\n";
+    }
+    // Writing to a string does not fail.
+    let _ = writeln!(text, "set regalloc_algorithm={regalloc_algorithm}\nset opt_level={opt_level}");
+    let _ = writeln!(text, "set regalloc_registers={regalloc_registers}\ntarget {}", lane.machine);
+    small.functions.iter().rev().for_each(|function| text += &format!("\n{function}"));
+    Box::new(Failure { seed, what, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_ir::{InstData, Opcode};
+
+    #[test]
+    fn smoke() {
+        let report = run(0..80).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(report.cases == 80 && report.functions > 1000, "{report}");
+    }
+
+    /// What a compiler refuses is told with a small program for which it does: here one of an invalid function.
+    #[test]
+    fn failures_are_shrunken() {
+        let mut program = generate(1);
+        let f = &mut program.functions[0];
+        let entry = f.layout.entry_block().unwrap();
+        let last = f.layout.last_inst(entry).unwrap();
+        let param = f.dfg.append_block_param(entry, kingpost_ir::types::F32);
+        let inst = f.dfg.make_inst(InstData::binary(Opcode::Iadd, kingpost_ir::types::I32, [param, param]));
+        f.dfg.make_results(inst, kingpost_ir::types::I32);
+        f.layout.insert_inst(inst, last);
+        let mut lanes = all("aarch64", OptLevel::None);
+        let what = lanes[0].error(&program.functions, &mut Report::default()).expect("an invalid function");
+        let failure = failure(1, &program, &mut lanes[0], &what);
+        assert!(failure.what.contains("repeat with: make fuzz TARGET=checked N=1 SEED=1"), "{failure}");
+        assert!(failure.text.contains("target aarch64\n\nfunction "), "{failure}");
+    }
+}
