@@ -63,15 +63,16 @@ impl ControlFlowGraph {
         self.pred_starts.clear();
         // One more, so that while filling the start of `b`'s part can be one further on.
         self.pred_starts.resize(blocks + 2, 0);
+        let (exits, pred_starts) = (&mut self.exits[..], &mut self.pred_starts[2..]);
         for block in func.layout.blocks() {
             self.blocks.push(block);
             let Some(inst) = func.layout.last_inst(block) else { continue };
             let start = self.succs.len() as u32;
             for call in func.dfg.branch_destinations(inst) {
                 self.succs.push(call.block);
-                self.pred_starts[call.block.index() + 2] += 1;
+                pred_starts[call.block.index()] += 1;
             }
-            self.exits[block.index()] = Exit { terminator: inst.into(), start, end: self.succs.len() as u32 };
+            exits[block.index()] = Exit { terminator: inst.into(), start, end: self.succs.len() as u32 };
         }
         if self.succs.is_empty() {
             return self.preds.clear();
@@ -89,12 +90,13 @@ impl ControlFlowGraph {
         self.preds.clear();
         self.preds.resize(self.succs.len(), nowhere);
         // While filling, `pred_starts[b + 1]` is where the next predecessor of `b` goes; then, the end of its part.
+        let (exits, preds, nexts) = (&self.exits[..], &mut self.preds[..], &mut self.pred_starts[1..]);
         for &block in &self.blocks {
-            let Exit { terminator, start, end } = self.exits[block.index()];
+            let Exit { terminator, start, end } = exits[block.index()];
             let Some(inst) = terminator.expand() else { continue };
             for (edge, succ) in self.succs[start as usize..end as usize].iter().enumerate() {
-                let next = &mut self.pred_starts[succ.index() + 1];
-                self.preds[*next as usize] = Predecessor { block, inst, edge: edge as u32 };
+                let next = &mut nexts[succ.index()];
+                preds[*next as usize] = Predecessor { block, inst, edge: edge as u32 };
                 *next += 1;
             }
         }

@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `shape.rs` | unreachable blocks, constant block parameters, blocks that follow their only predecessor |
+//! | `constant_params.rs` | part of the same pass, without an optimiser too: block parameters that always have one value |
 //! | `thread.rs`, `if_convert.rs` | parts of the same pass: edges past branches they decide, branches around few instructions |
 //! | `slots.rs` | promotion of stack slots to values |
 //! | `simplify.rs` | value numbering, with the rewrite rules on insertion |
@@ -35,6 +36,7 @@
 
 mod accesses;
 mod branches;
+mod constant_params;
 pub mod facts;
 mod fold;
 mod if_convert;

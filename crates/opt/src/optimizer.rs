@@ -138,12 +138,12 @@ impl Optimizer {
             self.repeated_loads.run(func, &analyses.cfg);
         }
         let has_unreachable = analyses.dominators.cfg_postorder().len() < analyses.cfg.blocks().len();
-        // Removing parameters leaves the graph as it is.
-        std::mem::swap(&mut self.shape.cfg, &mut analyses.cfg);
-        let removed = self.shape.run_on_params(func, has_unreachable);
-        std::mem::swap(&mut self.shape.cfg, &mut analyses.cfg);
-        if removed {
+        if has_unreachable && self.shape.run_on_unreachable(func, &mut analyses.cfg) {
             analyses.invalidate();
+        }
+        // Leaves the graph as it is.
+        if let Some(entry) = func.layout.entry_block() {
+            self.shape.params.remove(func, &analyses.cfg, analyses.cfg.blocks(), entry);
         }
         self.finish(func);
     }

@@ -36,11 +36,12 @@ impl RepeatedLoads {
         let Some(entry) = func.layout.entry_block() else { return };
         // Loads of many places are rare: the table grows then.
         self.loads.reset(0);
-        for number in 0..func.dfg.num_insts() {
-            let inst = Inst::from_u32(number as u32);
-            let data = func.dfg.inst(inst);
-            if data.opcode() == Opcode::Load && data.memflags().is_some_and(MemFlags::readonly) {
-                self.visit(func, cfg, entry, inst);
+        let mut from = 0;
+        while let Some(load) = next_load(func, from) {
+            from = load.as_u32() as usize + 1;
+            let (flags, ..) = func.dfg.load_parts(load);
+            if flags.readonly() {
+                self.visit(func, cfg, entry, load);
             }
         }
     }
@@ -48,7 +49,7 @@ impl RepeatedLoads {
     /// Removes a load that repeats an earlier one, or remembers it.
     fn visit(&mut self, func: &mut Function, cfg: &ControlFlowGraph, entry: Block, load: Inst) {
         let (Some(block), Some(value)) = (func.layout.inst_block(load), func.dfg.first_result(load)) else { return };
-        let key = key(func, func.dfg.inst(load));
+        let key = key(func, load);
         let (place, known) = self.loads.find(key);
         let known = known.map(Inst::from_u32);
         let source = known.filter(|&earlier| is_dominated(func, cfg, entry, (load, block), earlier));
@@ -64,13 +65,20 @@ impl RepeatedLoads {
     }
 }
 
+/// The first load of those instructions that have at least this number.
+#[inline]
+fn next_load(func: &Function, from: usize) -> Option<Inst> {
+    let distance = func.dfg.insts()[from..].iter().position(|data| data.opcode() == Opcode::Load)?;
+    Some(Inst::from_u32((from + distance) as u32))
+}
+
 /// Equal for loads that read the same: what may trap and which other accesses may meet it plays no part, as the earlier one
 /// did not trap and memory does not change.
-fn key(func: &Function, load: &InstData) -> [u64; 2] {
-    let order = load.memflags().and_then(MemFlags::endianness);
-    let flags = order.map_or(MemFlags::new(), |order| MemFlags::new().with_endianness(order));
-    let addr = func.dfg.resolve_aliases(load.args()[0]);
-    InstData::load(load.opcode(), load.controlling_type(), flags, addr, load.offset()).key()
+fn key(func: &Function, load: Inst) -> [u64; 2] {
+    let (flags, addr, offset) = func.dfg.load_parts(load);
+    let flags = flags.endianness().map_or(MemFlags::new(), |order| MemFlags::new().with_endianness(order));
+    let ty = func.dfg.inst(load).controlling_type();
+    InstData::load(Opcode::Load, ty, flags, func.dfg.resolve_aliases(addr), offset).key()
 }
 
 /// Whether every path to a load in a block goes through `earlier`. `false` if that takes more than a few steps to find out.

@@ -7,18 +7,15 @@
 //!                  return v2
 //! ```
 //!
-//! Needs nothing, the function may use aliases, before and after; leaves no analysis valid but the graph. A parameter is superfluous if all its arguments are one
-//! value or itself (Braun et al., "Simple and Efficient Construction of SSA Form", 2013, section 3). Blocks are swept
-//! backwards and forwards, at most [`SWEEPS`] times, which finds all superfluous ones of nested loops; cycles of parameters
-//! in irreducible control flow stay. Linear in blocks, edges and their arguments.
+//! Needs nothing, the function may use aliases, before and after; leaves no analysis valid but the graph. Linear in blocks, edges
+//! and their arguments.
 
-use kingpost_ir::cfg::{ControlFlowGraph, Predecessor};
-use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Value};
+use crate::constant_params::ConstantParams;
+use kingpost_ir::cfg::ControlFlowGraph;
+use kingpost_ir::{Block, Function, Inst, InstView, Opcode};
 
 /// How often all is done. Each round but the first follows one that converted branches, and finds those around them.
 const ROUNDS: usize = 4;
-/// How often parameters are looked at. Each sweep but the first follows one that found something.
-const SWEEPS: usize = 4;
 
 /// What of the analyses holds no more.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -39,10 +36,7 @@ pub(crate) struct Shape {
     named: Vec<bool>,
     stack: Vec<Block>,
     pub(crate) blocks: Vec<Block>,
-    /// Those but the entry that have parameters, or had some.
-    pub(crate) joins: Vec<Block>,
-    /// By parameter of a block: whether it stays.
-    keep: Vec<bool>,
+    pub(crate) params: ConstantParams,
     /// By value: whether another block uses it than the one that defines it. Empty if not known.
     pub(crate) used_elsewhere: Vec<bool>,
 }
@@ -83,18 +77,13 @@ impl Shape {
         }
     }
 
-    /// The part of the pass that removes unreachable blocks, if there are any, and superfluous parameters. The graph is valid before
-    /// and after. Returns whether blocks were removed.
-    pub(crate) fn run_on_params(&mut self, func: &mut Function, has_unreachable: bool) -> bool {
+    /// The part of the pass that removes unreachable blocks. The graph is valid before and after. Returns whether there were any.
+    pub(crate) fn run_on_unreachable(&mut self, func: &mut Function, cfg: &mut ControlFlowGraph) -> bool {
         let Some(entry) = func.layout.entry_block() else { return false };
-        self.blocks.clear();
-        self.blocks.extend_from_slice(self.cfg.blocks());
-        let mut changed = false;
-        if has_unreachable {
-            self.find_named_blocks(func);
-            changed = self.clean(func, entry);
-        }
-        self.remove_constant_params(func, entry);
+        std::mem::swap(&mut self.cfg, cfg);
+        self.find_named_blocks(func);
+        let changed = self.clean(func, entry);
+        std::mem::swap(&mut self.cfg, cfg);
         changed
     }
 
@@ -143,54 +132,12 @@ impl Shape {
         true
     }
 
-    /// Replaces parameters that always have one value by that value.
     fn remove_constant_params(&mut self, func: &mut Function, entry: Block) -> bool {
-        let joins = self.blocks.iter().copied();
-        self.joins.clear();
-        self.joins.extend(joins.filter(|&block| block != entry && !func.dfg.block_params(block).is_empty()));
-        let mut found = 0;
-        for sweep in 0..SWEEPS {
-            let before = found;
-            for index in 0..self.joins.len() {
-                let index = if sweep % 2 == 0 { self.joins.len() - 1 - index } else { index };
-                found += self.alias_constant_params(func, self.joins[index]);
-            }
-            if found == before {
-                break;
-            }
+        let removed = self.params.remove(func, &self.cfg, &self.blocks, entry);
+        if removed {
+            func.dfg.compress_aliases();
         }
-        if found == 0 {
-            return false;
-        }
-        for &block in &self.joins {
-            let params = func.dfg.block_params(block).iter();
-            self.keep.clear();
-            self.keep.extend(params.map(|&param| func.dfg.value_alias(param).is_none()));
-            if self.keep.iter().all(|&keep| keep) {
-                continue;
-            }
-            for pred in self.cfg.preds(block) {
-                func.dfg.retain_block_args(pred.inst, pred.edge as usize, |number| self.keep[number]);
-            }
-            func.dfg.drop_aliased_params(block);
-        }
-        func.dfg.compress_aliases();
-        true
-    }
-
-    /// Makes the superfluous parameters of a block aliases, and returns their number.
-    fn alias_constant_params(&mut self, func: &mut Function, block: Block) -> usize {
-        let mut found = 0;
-        for number in 0..func.dfg.block_params(block).len() {
-            let param = func.dfg.block_params(block)[number];
-            if func.dfg.value_alias(param).is_none()
-                && let Some(value) = only_value(func, self.cfg.preds(block), number, param)
-                && func.dfg.change_to_alias(param, value).is_ok()
-            {
-                found += 1;
-            }
-        }
-        found
+        removed
     }
 
     /// Appends each block to its only predecessor where that ends in a jump.
@@ -255,17 +202,4 @@ impl Shape {
             }
         }
     }
-}
-
-/// The one value besides itself that a parameter has, if it is one. `preds` are the edges into its block.
-fn only_value(func: &Function, preds: &[Predecessor], number: usize, param: Value) -> Option<Value> {
-    let mut only = None;
-    for pred in preds {
-        let call = func.dfg.branch_destinations(pred.inst)[pred.edge as usize];
-        let value = func.dfg.resolve_aliases(func.dfg.block_args(call)[number].value()?);
-        if value != param && *only.get_or_insert(value) != value {
-            return None;
-        }
-    }
-    only
 }

@@ -118,8 +118,8 @@ impl Shape {
     pub(crate) fn thread_jumps(&mut self, func: &mut Function) -> bool {
         self.used_elsewhere.clear();
         let mut changed = false;
-        for index in 0..self.joins.len() {
-            let block = self.joins[index];
+        for index in 0..self.params.joins.len() {
+            let block = self.params.joins[index];
             if func.dfg.block_params(block).is_empty()
                 || (Test::of(func, block).is_none() && jump(func, block).is_none())
             {

@@ -118,7 +118,8 @@ impl DataFlowGraph {
         match data.opcode.format() {
             Format::Jump => Edges { start: data.words[0].0, len: 1 },
             Format::Brif => Edges { start: data.words[1].0, len: 2 },
-            _ => self.listed_edges(data),
+            Format::BranchTable | Format::TryCall | Format::TryCallIndirect => self.listed_edges(data),
+            _ => Edges::default(),
         }
     }
 

@@ -164,6 +164,12 @@ impl DataFlowGraph {
         self.lane_types & DYNAMIC_VECTORS != 0
     }
 
+    /// All instructions as they are stored, by number, those that are not in the layout included.
+    #[inline]
+    pub fn insts(&self) -> &[InstData] {
+        self.insts.as_values_slice()
+    }
+
     /// The instruction as it is stored.
     #[inline]
     pub fn inst(&self, inst: Inst) -> &InstData {
