@@ -49,7 +49,7 @@ impl Compiler {
         module: &mut ModuleBuffer,
         body: impl FnOnce(&mut StageMemory, &mut ModuleBuffer, &mut Stages<'_>) -> Result<(), CompileError>,
     ) -> Result<(), CompileError> {
-        let mut stages = Stages::new(self.options(), self.settings().verify_each, name, &mut cx.stats);
+        let mut stages = Stages::new(self.options_and_guard(), self.settings().verify_each, name, &mut cx.stats);
         let caught = catch_unwind(AssertUnwindSafe(|| body(cx.stages.get_mut(), module, &mut stages)));
         let stage = stages.current;
         let result = caught.unwrap_or_else(|panic| {

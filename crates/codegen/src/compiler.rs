@@ -12,7 +12,7 @@ use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, Settings};
-use kingpost_mach::{Code, EmitOptions, Emitter, Isa, Listing, Lowering};
+use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Isa, Listing, Lowering};
 use kingpost_opt::Optimizer;
 use kingpost_regalloc::{Allocation, Allocator, RegClass};
 use std::sync::{Mutex, PoisonError};
@@ -27,6 +27,8 @@ pub struct Compiler {
     /// Are registers allocated while instructions are selected, where that is possible?
     is_fused: bool,
     options: Options,
+    /// Limits and cancellation, as the options say.
+    guard: Guard,
     /// Contexts of batches that are done, for the next.
     spare: Mutex<Vec<Context>>,
 }
@@ -106,6 +108,7 @@ impl Compiler {
             triple: triple.clone(),
             allocator: factory,
             is_fused,
+            guard: Options::default().guard(),
             options: Options::default(),
             spare: Mutex::default(),
         })
@@ -132,6 +135,7 @@ impl Compiler {
     /// The same compiler with other observation, limits or cancellation.
     #[must_use]
     pub fn with_options(mut self, options: Options) -> Compiler {
+        self.guard = options.guard();
         self.options = options;
         self.spare = Mutex::default();
         self
@@ -164,6 +168,10 @@ impl Compiler {
     /// What is observed, and the limits.
     pub fn options(&self) -> &Options {
         &self.options
+    }
+
+    pub(crate) fn options_and_guard(&self) -> (&Options, &Guard) {
+        (&self.options, &self.guard)
     }
 
     /// A new allocator, as those of contexts are.
@@ -202,7 +210,7 @@ impl Compiler {
     }
 
     pub(crate) fn stage_memory(&self) -> Box<dyn Memory> {
-        let guard = self.options.guard();
+        let guard = self.guard.clone();
         Box::new(StageMemory {
             verifier: Verifier::default(),
             analyses: Analyses::default(),

@@ -60,7 +60,7 @@ impl AddAssign<&Stats> for Stats {
 pub(crate) struct Stages<'a> {
     pub(crate) options: &'a Options,
     pub(crate) current: Stage,
-    pub(crate) guard: Guard,
+    pub(crate) guard: &'a Guard,
     /// The setting `verify_each`.
     verify_each: bool,
     name: &'a str,
@@ -68,11 +68,17 @@ pub(crate) struct Stages<'a> {
 }
 
 impl<'a> Stages<'a> {
-    pub(crate) fn new(options: &'a Options, verify_each: bool, name: &'a str, stats: &'a mut Stats) -> Stages<'a> {
-        Stages { options, current: Stage::ALL[0], guard: options.guard(), verify_each, name, stats }
+    pub(crate) fn new(
+        (options, guard): (&'a Options, &'a Guard),
+        verify_each: bool,
+        name: &'a str,
+        stats: &'a mut Stats,
+    ) -> Stages<'a> {
+        Stages { options, current: Stage::ALL[0], guard, verify_each, name, stats }
     }
 
     /// Runs one stage, unless it is cancelled or comes after the last stage that is to run.
+    #[inline]
     pub(crate) fn run<T, E: Into<CompileError>>(
         &mut self,
         stage: Stage,
@@ -104,6 +110,7 @@ impl<'a> Stages<'a> {
         Err(CompileError::Broken { stage: self.current, report: report.join("\n") })
     }
 
+    #[inline]
     fn timed<T>(&mut self, stage: Stage, body: impl FnOnce() -> T) -> T {
         if !self.options.time {
             return body();
@@ -115,11 +122,13 @@ impl<'a> Stages<'a> {
     }
 
     /// Whether the text of what `stage` makes is to be taken.
+    #[inline]
     pub(crate) fn takes(&self, stage: Stage) -> bool {
         self.options.dump.as_ref().is_some_and(|sink| sink.takes(stage, self.name))
     }
 
     /// Hands the text of what the current stage made to the sink, if it takes it.
+    #[inline]
     pub(crate) fn dump(&self, text: impl FnOnce() -> String) {
         if let Some(sink) = self.options.dump.as_ref().filter(|_| self.takes(self.current)) {
             sink.take(self.current, self.name, text());
@@ -172,7 +181,8 @@ mod tests {
 
     fn verify(verify_each: bool) -> Result<(), CompileError> {
         let (options, mut stats) = (Options::default(), Stats::default());
-        let mut s = Stages::new(&options, verify_each, "%f", &mut stats);
+        let guard = options.guard();
+        let mut s = Stages::new((&options, &guard), verify_each, "%f", &mut stats);
         s.run(Stage::Lower, || Ok::<(), CompileError>(()))?;
         s.verify(|| ["i3: no such row", "i4: no such row"])
     }

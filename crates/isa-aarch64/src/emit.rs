@@ -153,7 +153,8 @@ fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buf
     });
 }
 
-/// Emits one edit. None of these instructions touches the flags.
+/// Emits one edit. None of these instructions touches the flags. Inlined, as a caller that knows what it copies needs little of it.
+#[inline(always)]
 pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
     // Of a load or store only the first register counts.
     let (row, regs, mem) = match *edit {

@@ -58,12 +58,17 @@ pub(crate) enum Signing {
     Always,
 }
 
-/// The frame for `needs`.
+/// Makes of an empty layout that of the frame for `needs`.
 ///
 /// # Errors
 /// If 32 bits do not reach all of it.
-pub(crate) fn layout(needs: &FrameNeeds, stack_align: u32, signing: Signing) -> Result<FrameLayout, LowerError> {
-    let mut frame = FrameLayout::new(needs, LINK_BYTES, 0, stack_align);
+pub(crate) fn lay_out(
+    needs: &FrameNeeds,
+    stack_align: u32,
+    signing: Signing,
+    frame: &mut FrameLayout,
+) -> Result<(), LowerError> {
+    frame.lay_out(needs, LINK_BYTES, 0, stack_align);
     if frame.size > MAX_FRAME {
         return Err(LowerError::TooLarge { what: "bytes of stack frame", limit: MAX_FRAME });
     }
@@ -78,7 +83,7 @@ pub(crate) fn layout(needs: &FrameNeeds, stack_align: u32, signing: Signing) -> 
         Signing::WithFrame => frame.has_frame,
         Signing::Always => true,
     };
-    Ok(frame)
+    Ok(())
 }
 
 /// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page on its way down.
@@ -303,6 +308,11 @@ impl Iterator for Saves<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn layout(needs: &FrameNeeds, stack_align: u32, signing: Signing) -> Result<FrameLayout, LowerError> {
+        let mut frame = FrameLayout::default();
+        lay_out(needs, stack_align, signing, &mut frame).map(|()| frame)
+    }
     use crate::regs::{v, x};
 
     fn needs(saved: &[PReg], spill_bytes: u64) -> FrameNeeds {

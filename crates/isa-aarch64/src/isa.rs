@@ -130,8 +130,8 @@ impl Isa for A64 {
         STACK_ALIGN
     }
 
-    fn frame(&self, needs: &FrameNeeds) -> Result<FrameLayout, LowerError> {
-        frame::layout(needs, STACK_ALIGN, self.signing())
+    fn frame(&self, needs: &FrameNeeds, frame: &mut FrameLayout) -> Result<(), LowerError> {
+        frame::lay_out(needs, STACK_ALIGN, self.signing(), frame)
     }
 
     fn landing_pad(&self) -> Option<fn(&mut Buffer)> {

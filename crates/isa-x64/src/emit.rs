@@ -134,8 +134,8 @@ fn select(inst: &MInst, regs: &[PReg], buffer: &mut Buffer) {
     buffer.bind(skip);
 }
 
-/// Emits one edit. None of these instructions touches the flags.
-#[inline]
+/// Emits one edit. None of these instructions touches the flags. Inlined, as a caller that knows what it copies needs little of it.
+#[inline(always)]
 pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
     let (row, regs, mem) = match *edit {
         MachineEdit::Move(from, to, width) => (move_row(from, width), Regs::of(&[to, from]), None),

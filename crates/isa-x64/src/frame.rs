@@ -46,19 +46,19 @@ const LEAST_GUARD: u64 = 4096;
 /// What `ret imm16` pops at most, stack alignment considered.
 const MAX_POPPED: u64 = 0xfff0;
 
-/// The frame for `needs`.
+/// Makes of an empty layout that of the frame for `needs`.
 ///
 /// # Errors
 /// If displacements do not reach all of it, or more bytes are to be popped than a return can pop.
-pub(crate) fn layout(needs: &FrameNeeds, stack_align: u32) -> Result<FrameLayout, LowerError> {
-    let frame = FrameLayout::new(needs, LINK_BYTES, RETURN_BYTES, stack_align);
+pub(crate) fn lay_out(needs: &FrameNeeds, stack_align: u32, frame: &mut FrameLayout) -> Result<(), LowerError> {
+    frame.lay_out(needs, LINK_BYTES, RETURN_BYTES, stack_align);
     if frame.size > MAX_FRAME || frame.incoming_bytes > MAX_FRAME {
         return Err(LowerError::TooLarge { what: "bytes of stack frame", limit: MAX_FRAME });
     }
     if frame.popped_bytes > MAX_POPPED {
         return Err(LowerError::TooLarge { what: "bytes of popped stack arguments", limit: MAX_POPPED });
     }
-    Ok(frame)
+    Ok(())
 }
 
 /// Registers that probing the stack may write: those of the loop, and of the routine whose argument is in `eax`.
@@ -252,6 +252,11 @@ fn save_slot(below: u32) -> Mem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn layout(needs: &FrameNeeds, stack_align: u32) -> Result<FrameLayout, LowerError> {
+        let mut frame = FrameLayout::default();
+        lay_out(needs, stack_align, &mut frame).map(|()| frame)
+    }
     use crate::regs::{R12, R13, RBX, xmm};
 
     fn needs(saved: &[PReg], spill_bytes: u64) -> FrameNeeds {

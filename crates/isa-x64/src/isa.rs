@@ -104,8 +104,8 @@ impl Isa for X64 {
         STACK_ALIGN
     }
 
-    fn frame(&self, needs: &FrameNeeds) -> Result<FrameLayout, LowerError> {
-        frame::layout(needs, STACK_ALIGN)
+    fn frame(&self, needs: &FrameNeeds, frame: &mut FrameLayout) -> Result<(), LowerError> {
+        frame::lay_out(needs, STACK_ALIGN, frame)
     }
 
     fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer) {

@@ -14,7 +14,9 @@ const MAX_KEPT: usize = 1024;
 /// The assignments of one instruction set under one set of settings.
 #[derive(Default, Debug)]
 pub(crate) struct AbiCache {
-    kept: HashMap<Signature, Arc<AbiSignature>, BuildHasherDefault<SignatureHasher>>,
+    kept: HashMap<Arc<Signature>, Arc<AbiSignature>, BuildHasherDefault<SignatureHasher>>,
+    /// The signature asked for last: the next one is often the same.
+    last: Option<(Arc<Signature>, Arc<AbiSignature>)>,
 }
 
 impl AbiCache {
@@ -23,15 +25,28 @@ impl AbiCache {
     /// # Errors
     /// What the convention cannot pass.
     pub(crate) fn assign(&mut self, isa: &dyn Isa, signature: &Signature) -> Result<Arc<AbiSignature>, LowerError> {
-        if let Some(abi) = self.kept.get(signature) {
+        if let Some((last, abi)) = &self.last
+            && **last == *signature
+        {
             return Ok(Arc::clone(abi));
         }
+        let (signature, abi) = match self.kept.get_key_value(signature) {
+            Some((signature, abi)) => (Arc::clone(signature), Arc::clone(abi)),
+            None => self.add(isa, signature)?,
+        };
+        self.last = Some((signature, Arc::clone(&abi)));
+        Ok(abi)
+    }
+
+    #[cold]
+    fn add(&mut self, isa: &dyn Isa, signature: &Signature) -> Result<(Arc<Signature>, Arc<AbiSignature>), LowerError> {
         let abi = Arc::new(isa.abi(signature)?);
         if self.kept.len() == MAX_KEPT {
             self.kept.clear();
         }
-        self.kept.insert(signature.clone(), Arc::clone(&abi));
-        Ok(abi)
+        let signature = Arc::new(signature.clone());
+        self.kept.insert(Arc::clone(&signature), Arc::clone(&abi));
+        Ok((signature, abi))
     }
 }
 

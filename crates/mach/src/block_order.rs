@@ -138,9 +138,14 @@ impl BlockOrder {
         } else {
             self.rpo.extend(analyses.dominators.reverse_postorder());
         }
-        self.unify_edges(func, analyses);
+        let has_edges = analyses.cfg.num_edges() > 0;
+        if has_edges {
+            self.unify_edges(func, analyses);
+        }
         self.place_blocks(func, analyses);
-        self.resolve_targets(analyses);
+        if has_edges {
+            self.resolve_targets(analyses);
+        }
     }
 
     /// Makes everything empty.

@@ -82,7 +82,8 @@ impl Emitter {
             true => allocation.saved,
             false => allocation.saved.union(written().intersection(code.also_preserved)),
         };
-        let frame = self.layout_frame(isa, code, saved, &allocation.slots, options)?;
+        let mut frame = FrameLayout::default();
+        self.layout_frame(isa, code, saved, &allocation.slots, options, &mut frame)?;
         self.thread_jumps(isa, code, allocation);
         self.sites.start(code);
         self.blocks(isa, code, Body::Allocated(allocation), &frame, options)?;
@@ -188,6 +189,7 @@ impl Emitter {
         self.pads.dedup();
     }
 
+    /// Lays out the frame, in a layout that is empty.
     pub(crate) fn layout_frame(
         &mut self,
         isa: &dyn Isa,
@@ -195,9 +197,10 @@ impl Emitter {
         saved: PRegSet,
         slots: &PrimaryMap<Slot, SlotData>,
         options: &EmitOptions,
-    ) -> Result<FrameLayout, LowerError> {
+        frame: &mut FrameLayout,
+    ) -> Result<(), LowerError> {
         self.spill_area.place(slots, FrameLayout::saves_bytes(saved));
-        let frame = isa.frame(&FrameNeeds {
+        let needs = FrameNeeds {
             saved,
             spill_bytes: self.spill_area.bytes(),
             slots_bytes: code.slots_bytes,
@@ -208,10 +211,12 @@ impl Emitter {
             has_calls: code.has_calls,
             keep_frame_pointer: options.keep_frame_pointer,
             moves_stack_pointer: code.moves_stack_pointer,
-        })?;
-        check_limit("bytes of frame", frame.size, self.limits.frame_bytes)?;
-        let (has_calls, stack_limit) = (code.has_calls, code.stack_limit.take());
-        Ok(FrameLayout { has_calls, probestack: code.probestack, stack_limit, ..frame })
+        };
+        isa.frame(&needs, frame)?;
+        frame.has_calls = code.has_calls;
+        frame.probestack = code.probestack;
+        frame.stack_limit = code.stack_limit.take();
+        check_limit("bytes of frame", frame.size, self.limits.frame_bytes)
     }
 
     /// Finds for every block where a branch to it ends up.

@@ -260,8 +260,22 @@ impl<I: Isa> Encode<'_, I> {
     }
 
     /// Emits an edit other than rematerialisation.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn edit(&mut self, kind: EditKind) {
+        match kind {
+            EditKind::Move { from, to, width } => self.copy(from, to, width),
+            _ => self.unusual_edit(kind),
+        }
+    }
+
+    /// Emits a copy of a register. Apart, as most edits are one, and as it has no memory operand.
+    #[inline(never)]
+    fn copy(&mut self, from: PReg, to: PReg, width: u8) {
+        self.isa.emit_edit(&MachineEdit::Move(from, to, width), self.buffer);
+    }
+
+    #[inline(never)]
+    fn unusual_edit(&mut self, kind: EditKind) {
         let edit = match kind {
             EditKind::Move { from, to, width } => MachineEdit::Move(from, to, width),
             EditKind::Exchange { a, b, width } => MachineEdit::Exchange(a, b, width),
@@ -292,10 +306,15 @@ impl<I: Isa> Encode<'_, I> {
     }
 
     /// Emits any instruction, and tells the tables what is known of it.
+    #[inline]
     pub(crate) fn control(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>) {
         let start = self.buffer.len();
         match self.rows[usize::from(inst.row.0)].kind {
-            RowKind::Branch => self.emit(&self.threaded(inst), regs, slot, next),
+            RowKind::Branch => {
+                let mut inst = *inst;
+                (inst.aux, inst.extra) = (self.threaded(inst.aux), self.threaded(inst.extra));
+                self.emit(&inst, regs, slot, next);
+            }
             RowKind::SequencePoint => {
                 self.emit(inst, regs, slot, next);
                 self.tell(inst, None);
@@ -340,12 +359,10 @@ impl<I: Isa> Encode<'_, I> {
         }
     }
 
-    /// The branch that goes where this one really leads.
-    fn threaded(&self, inst: &MInst) -> MInst {
-        let threaded = |block: u32| self.thread.get(block as usize).map_or(block, |b| b.as_u32());
-        let mut inst = *inst;
-        (inst.aux, inst.extra) = (threaded(inst.aux), threaded(inst.extra));
-        inst
+    /// Where a branch to a block, if it is one, really leads.
+    #[inline]
+    pub(crate) fn threaded(&self, block: u32) -> u32 {
+        self.thread.get(block as usize).map_or(block, |to| to.as_u32())
     }
 
     /// Emits one instruction. The last registers are those of its address, unless `slot` is its memory.

@@ -4,6 +4,8 @@ use crate::code::Code;
 use crate::compiled::{ModuleBuffer, SymbolName};
 use crate::emit::{EmitOptions, Emitter, NO_BLOCK};
 use crate::emit_blocks::{Body, Encode};
+use crate::frame::FrameLayout;
+use crate::inst::MInst;
 use crate::isa::Isa;
 use crate::lower::LowerError;
 use crate::row::{Row, RowKind};
@@ -26,7 +28,8 @@ impl Emitter {
         module: &mut ModuleBuffer,
     ) -> Result<(), LowerError> {
         let saved = steps.written.intersection(isa.env().callee_saved().union(code.also_preserved));
-        let frame = self.layout_frame(isa, code, saved, &steps.slots, options)?;
+        let mut frame = FrameLayout::default();
+        self.layout_frame(isa, code, saved, &steps.slots, options, &mut frame)?;
         self.thread_steps(isa.rows(), steps);
         self.blocks(isa, code, Body::Steps(steps), &frame, options)?;
         self.complete(isa, code, &frame, options, name, module)
@@ -42,13 +45,8 @@ impl Emitter {
         for block in (1..steps.blocks.len()).map(Block::new) {
             // The jump comes first, as everything does that is last.
             let [Step::Inst(PlacedInst { inst, .. }), moves @ ..] = list(block) else { continue };
-            let row = &rows[usize::from(inst.row.0)];
-            let is_jump = row.kind == RowKind::Branch
-                && inst.extra == NO_BLOCK
-                && inst.aux != NO_BLOCK
-                && row.operands.is_empty();
             let (start, end) = steps.blocks[block.index()].heads;
-            if is_jump && start == end {
+            if is_jump(&rows[usize::from(inst.row.0)], inst) && start == end {
                 let to = Block::from_u32(inst.aux);
                 match moves {
                     [] => self.threads.pass_through(block, to),
@@ -61,36 +59,55 @@ impl Emitter {
     }
 }
 
+/// Does an instruction of this row go to one block, whatever holds?
+#[inline]
+fn is_jump(row: &Row, inst: &MInst) -> bool {
+    row.kind == RowKind::Branch && inst.extra == NO_BLOCK && inst.aux != NO_BLOCK && row.operands.is_empty()
+}
+
 impl<I: Isa> Encode<'_, I> {
     /// Emits a block of which the steps are known.
     pub(crate) fn steps(&mut self, steps: &Steps, block: BlockSteps, next: Option<Block>) {
-        let list = block.list.0 as usize..block.list.1 as usize;
-        // None at all if the function has no locations.
-        let srclocs = steps.srclocs.get(list.clone()).unwrap_or_default();
-        if let Some(&srcloc) = srclocs.last() {
-            self.buffer.srcloc(srcloc);
+        if !steps.srclocs.is_empty() {
+            return self.located_steps(steps, block, next);
         }
-        let mut srclocs = srclocs.iter().rev();
-        for step in &steps.heads[block.heads.0 as usize..block.heads.1 as usize] {
-            self.head(step, next);
+        let BlockSteps { list, heads } = block;
+        for step in &steps.heads[heads.0 as usize..heads.1 as usize] {
+            self.step_apart(step, next);
         }
-        for step in steps.list[list].iter().rev() {
-            if let Some(&srcloc) = srclocs.next() {
-                self.buffer.srcloc(srcloc);
-            }
-            match step {
-                Step::Inst(inst) => self.placed(inst, next),
-                Step::Edit(edit) => self.edit(*edit),
-            }
+        for step in steps.list[list.0 as usize..list.1 as usize].iter().rev() {
+            self.step(step, next);
         }
     }
 
+    /// The same for a function with source locations.
     #[inline(never)]
-    fn head(&mut self, step: &Step, next: Option<Block>) {
+    fn located_steps(&mut self, steps: &Steps, block: BlockSteps, next: Option<Block>) {
+        let list = block.list.0 as usize..block.list.1 as usize;
+        let srclocs = &steps.srclocs[list.clone()];
+        if let Some(&srcloc) = srclocs.last() {
+            self.buffer.srcloc(srcloc);
+        }
+        for step in &steps.heads[block.heads.0 as usize..block.heads.1 as usize] {
+            self.step_apart(step, next);
+        }
+        for (step, &srcloc) in steps.list[list].iter().zip(srclocs).rev() {
+            self.buffer.srcloc(srcloc);
+            self.step_apart(step, next);
+        }
+    }
+
+    #[inline(always)]
+    fn step(&mut self, step: &Step, next: Option<Block>) {
         match step {
             Step::Inst(inst) => self.placed(inst, next),
             Step::Edit(edit) => self.edit(*edit),
         }
+    }
+
+    #[inline(never)]
+    fn step_apart(&mut self, step: &Step, next: Option<Block>) {
+        self.step(step, next);
     }
 
     #[inline(always)]
@@ -103,9 +120,14 @@ impl<I: Isa> Encode<'_, I> {
 
     #[inline(never)]
     fn special(&mut self, placed: &PlacedInst, next: Option<Block>) {
-        let slot = placed.slot.expand().map(|slot| self.slot(slot));
-        self.control(&placed.inst, &placed.regs.to_array()[..placed.regs.len()], slot, next);
-        if self.rows[usize::from(placed.inst.row.0)].kind == RowKind::TryCall {
+        let PlacedInst { inst, regs, slot, .. } = placed;
+        let row = &self.rows[usize::from(inst.row.0)];
+        if is_jump(row, inst) && next.is_some_and(|next| next.as_u32() == self.threaded(inst.aux)) {
+            return;
+        }
+        let slot = slot.expand().map(|slot| self.slot(slot));
+        self.control(inst, &regs.to_array()[..regs.len()], slot, next);
+        if row.kind == RowKind::TryCall {
             // Contexts are not among steps.
             self.exits(placed.inst.imm as usize, &[], next);
         }

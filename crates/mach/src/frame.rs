@@ -124,34 +124,31 @@ pub enum LimitStep {
 }
 
 impl FrameLayout {
-    /// Lays out a frame top down. `link_bytes` as in the field of that name with a frame; `bare_bytes` without.
-    pub fn new(needs: &FrameNeeds, link_bytes: u32, bare_bytes: u32, stack_align: u32) -> FrameLayout {
+    /// Lays out a frame top down in a layout that is empty: it is large, so it is filled where it is. `link_bytes` as in the field of
+    /// that name with a frame; `bare_bytes` without.
+    pub fn lay_out(&mut self, needs: &FrameNeeds, link_bytes: u32, bare_bytes: u32, stack_align: u32) {
         let has_frame = needs.keep_frame_pointer
             || needs.has_calls
             || !needs.saved.is_empty()
             || needs.spill_bytes + needs.slots_bytes + needs.outgoing_bytes > 0;
-        let mut layout = FrameLayout {
-            has_frame,
-            link_bytes: if has_frame { link_bytes } else { bare_bytes },
-            popped_bytes: needs.popped_bytes,
-            incoming_bytes: needs.incoming_bytes,
-            ..FrameLayout::default()
-        };
+        self.has_frame = has_frame;
+        self.link_bytes = if has_frame { link_bytes } else { bare_bytes };
+        self.popped_bytes = needs.popped_bytes;
+        self.incoming_bytes = needs.incoming_bytes;
         if !has_frame {
-            return layout;
+            return;
         }
         let mut top = 0u64;
         for reg in needs.saved.iter() {
             top = top_of_save(top, reg);
-            layout.saves.push((reg, top as u32));
+            self.saves.push((reg, top as u32));
         }
-        layout.spill_top = top;
+        self.spill_top = top;
         top += needs.spill_bytes + needs.slots_bytes + needs.outgoing_bytes;
         // The frame pointer itself is aligned once the link is pushed, and the outgoing arguments fill whole units of
         // that alignment: so slots are aligned from the stack pointer up.
-        layout.size = top.next_multiple_of(u64::from(stack_align));
-        layout.slots_base = layout.size - needs.outgoing_bytes;
-        layout
+        self.size = top.next_multiple_of(u64::from(stack_align));
+        self.slots_base = self.size - needs.outgoing_bytes;
     }
 
     /// Bytes that saving these registers takes.

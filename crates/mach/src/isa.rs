@@ -173,11 +173,11 @@ pub trait Isa: Send + Sync {
     /// Bytes by which frames, and the stack at calls, are aligned.
     fn stack_align(&self) -> u32;
 
-    /// Shape of the frame for the given needs.
+    /// Makes of an empty layout that of the frame for the given needs.
     ///
     /// # Errors
     /// A frame that is too large to address.
-    fn frame(&self, needs: &crate::frame::FrameNeeds) -> Result<FrameLayout, LowerError>;
+    fn frame(&self, needs: &crate::frame::FrameNeeds, frame: &mut FrameLayout) -> Result<(), LowerError>;
 
     /// Emits what must stand at the start of blocks that jump tables lead to, if anything must.
     fn landing_pad(&self) -> Option<fn(&mut Buffer)> {

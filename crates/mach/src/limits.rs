@@ -51,6 +51,7 @@ pub struct Guard {
 
 impl Guard {
     /// Whether compilation is to stop.
+    #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
@@ -60,6 +61,7 @@ impl Guard {
 ///
 /// # Errors
 /// [`LowerError::TooLarge`].
+#[inline]
 pub fn check_limit(what: &'static str, amount: u64, limit: u64) -> Result<(), LowerError> {
     if amount > limit { Err(LowerError::TooLarge { what, limit }) } else { Ok(()) }
 }

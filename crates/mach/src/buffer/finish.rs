@@ -52,25 +52,25 @@ impl Buffer {
             return Err(TooLong);
         }
         self.apply_fixups(&mut pools.code[base..]);
-        pools.relocs.extend_from_slice(&self.relocs);
-        pools.symbols.extend_from_slice(symbols);
-        pools.traps.extend_from_slice(&self.traps);
-        pools.srclocs.extend_from_slice(&self.srclocs);
-        pools.calls.extend_from_slice(&self.calls);
-        pools.stack_maps.extend_from_slice(&self.stack_maps);
-        pools.debug_tags.extend_from_slice(&self.debug_tags);
-        pools.patchable_calls.extend_from_slice(&self.patchable_calls);
-        pools.keyed_slots.extend_from_slice(&self.keyed_slots);
+        append(&mut pools.relocs, &self.relocs);
+        append(&mut pools.symbols, symbols);
+        append(&mut pools.traps, &self.traps);
+        append(&mut pools.srclocs, &self.srclocs);
+        append(&mut pools.calls, &self.calls);
+        append(&mut pools.stack_maps, &self.stack_maps);
+        append(&mut pools.debug_tags, &self.debug_tags);
+        append(&mut pools.patchable_calls, &self.patchable_calls);
+        append(&mut pools.keyed_slots, &self.keyed_slots);
         pools.handlers.extend(
             self.handlers.iter().map(|handler| HandlerSite {
                 handler_offset: self.labels[handler.handler_offset as usize],
                 ..*handler
             }),
         );
-        pools.values.extend_from_slice(&self.values);
-        pools.constants.extend_from_slice(&self.constants);
-        pools.unwind.extend_from_slice(&self.unwind);
-        pools.blocks.extend_from_slice(&self.block_starts);
+        append(&mut pools.values, &self.values);
+        append(&mut pools.constants, &self.constants);
+        append(&mut pools.unwind, &self.unwind);
+        append(&mut pools.blocks, &self.block_starts);
         let offset = |label: u32| self.labels[label as usize];
         let edges = self.block_edges.iter();
         pools.block_edges.extend(edges.map(|edge| BlockEdge { from: offset(edge.from), to: offset(edge.to) }));
@@ -235,6 +235,14 @@ impl Reference {
         self.growth = encodings[new].bytes - self.hole;
         self.set_reach(encodings[new]);
         new != old
+    }
+}
+
+/// Adds a table of a function to that of the module. Most functions have few tables with anything in them.
+#[inline(always)]
+fn append<T: Clone>(pool: &mut Vec<T>, table: &[T]) {
+    if !table.is_empty() {
+        pool.extend_from_slice(table);
     }
 }
 

@@ -407,6 +407,7 @@ impl Buffer {
     }
 
     /// Notes an unwind operation in force from here on.
+    #[inline]
     pub fn unwind(&mut self, op: UnwindOp) {
         let offset = self.at();
         self.unwind.push(UnwindSite { offset, op });
