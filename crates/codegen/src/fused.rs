@@ -25,7 +25,7 @@ pub(crate) fn lower(
     } else {
         fused.begin(is_logged(compiler, s));
         s.run(Stage::Lower, || lowering.run_into(func, analyses, isa, settings, code, fused))?;
-        fused.finish().err()
+        fused.finish(code).err()
     };
     if let Some(what) = refusal {
         log::debug!("left to another allocator: {what}");

@@ -14,8 +14,7 @@ use crate::state::Value;
 use crate::walk::{Fused, Locs, Selected, masks};
 use kingpost_mach::Lower;
 use kingpost_regalloc::{
-    AllocError, ClobberId, Clobbers, Constraint, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, RegClass,
-    VReg,
+    AllocError, ClobberId, Clobbers, Constraint, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, RegClass, VReg,
 };
 use kingpost_regalloc_common::matching::{Points, Request, needs_register, tied_def};
 use kingpost_regalloc_common::preference::{Clobbered, Masks, Reg, regs};
@@ -101,7 +100,7 @@ impl Fused {
         let mut placement = Placement::default();
         if self.find_registers(lower, &selected, &mut placement) {
             self.restore(lower, &selected, &placement);
-            self.place(lower, &selected, &placement);
+            self.place(&selected, &placement);
         }
     }
 
@@ -213,7 +212,10 @@ impl Fused {
     fn find_match(&mut self, lower: &Lower<'_>, selected: &Selected, regs: &mut [Reg]) -> Result<(), AllocError> {
         let operands = &selected.operands;
         let clobbers = lower.code.problem.all_clobbers()[selected.clobbers];
-        self.matching.clear();
+        match std::mem::replace(&mut self.has_matched, true) {
+            true => self.matching.clear(),
+            false => self.matching.begin(&self.widths),
+        }
         let mut requests = SmallVec::<[Option<u32>; 16]>::new();
         let inst = Inst::from_u32(0);
         for (k, &operand) in operands.iter().enumerate() {
@@ -348,43 +350,42 @@ impl Fused {
     }
 
     /// Adds the instruction with the locations of its operands, and brings uses where they are expected.
-    pub(crate) fn place(&mut self, lower: &mut Lower<'_>, selected: &Selected, placement: &Placement) {
-        let (mut locs, mut copies) = (Locs::new(), SmallVec::<[EditKind; 8]>::new());
-        let encoded = self.encoded(lower, selected);
+    pub(crate) fn place(&mut self, selected: &Selected, placement: &Placement) {
+        let (mut locs, mut copies) = (Locs::new(), SmallVec::<[(Reg, Reg, u8); 8]>::new());
+        let encoded = self.encoded(selected);
         for (k, (&operand, &reg)) in selected.operands.iter().zip(&placement.regs).enumerate() {
             if operand.is_use()
                 && !reg.is_none()
-                && let Some(copy) = self.bring(operand.vreg(), reg)
+                && let Some((from, width)) = self.bring(operand.vreg(), reg)
             {
-                copies.push(copy);
+                copies.push((from, reg, width));
             }
             let loc = if reg.is_none() { self.anywhere(operand, &placement.touched) } else { self.loc(reg) };
             if k < encoded {
                 locs.push(loc);
             }
         }
-        self.push_selected(lower, selected, &locs);
-        for &copy in &copies {
-            self.push_edit(copy);
+        self.push_selected(selected, &locs);
+        for &(from, to, width) in &copies {
+            self.push_copy(from, to, width);
         }
     }
 
     /// How many operands, from the first, need a location in the step: those in the bytes, or all if there is a log.
-    fn encoded(&self, lower: &Lower<'_>, selected: &Selected) -> usize {
-        let row = &lower.rows()[usize::from(selected.inst.row.0)];
-        if self.log.is_some() { usize::MAX } else { row.operands.len() + selected.inst.mode.regs() }
+    fn encoded(&self, selected: &Selected) -> usize {
+        if self.log.is_some() { usize::MAX } else { selected.row.operands.len() + selected.inst.mode.regs() }
     }
 
-    /// Has a value in a register before the instruction.
-    pub(crate) fn bring(&mut self, vreg: VReg, reg: Reg) -> Option<EditKind> {
+    /// Has a value in a register before the instruction. Returns the register that it is to be copied from there, if it keeps one,
+    /// and its width.
+    #[inline]
+    pub(crate) fn bring(&mut self, vreg: VReg, reg: Reg) -> Option<(Reg, u8)> {
         let value = self.state.value(vreg);
         if value.reg.is_none() {
             self.put(reg, vreg);
-        } else if value.reg != reg {
-            let (from, to) = (self.registers.preg(value.reg), self.registers.preg(reg));
-            return Some(EditKind::Move { from, to, width: value.width });
+            return None;
         }
-        None
+        (value.reg != reg).then_some((value.reg, value.width))
     }
 
     /// Where a use is that any location will do for.

@@ -293,17 +293,21 @@ impl Fused {
         let operands = range(&lower.piece()[at]);
         // Most branches read the flags alone.
         if operands.is_empty() {
-            self.adopt_heads(lower, &Touched::default(), [0; 2]);
-            self.enter_successors(lower);
+            let (succs, entries) = self.take_heads();
+            self.adopt_heads(lower, (&succs, &entries), &Touched::default(), [0; 2]);
+            succs.iter().for_each(|&to| self.enter(lower, to, &entries));
+            self.put_heads(succs, entries);
             return self.push_bare(lower, at);
         }
         for operand in &lower.operands()[operands] {
             self.meet(lower, operand.vreg());
         }
         let (_, room) = self.missing(lower, at);
-        self.adopt_heads(lower, &Touched::default(), room);
+        let (succs, entries) = self.take_heads();
+        self.adopt_heads(lower, (&succs, &entries), &Touched::default(), room);
         self.leave_room(lower, at);
-        self.enter_successors(lower);
+        succs.iter().for_each(|&to| self.enter(lower, to, &entries));
+        self.put_heads(succs, entries);
         self.plain_terminator(lower, at, shape);
     }
 
@@ -315,29 +319,37 @@ impl Fused {
             return;
         }
         self.begin_exits(&selected, &placement);
-        self.adopt_heads(lower, &placement.touched, [0; 2]);
+        let (succs, entries) = self.take_heads();
+        self.adopt_heads(lower, (&succs, &entries), &placement.touched, [0; 2]);
         self.give_way(&placement.touched);
-        self.enter_successors(lower);
+        succs.iter().for_each(|&to| self.enter(lower, to, &entries));
+        self.put_heads(succs, entries);
         for vreg in self.heads.exits.drain(..) {
             self.state.value_mut(vreg).entry_reg = Reg::NONE;
         }
-        self.place(lower, &selected, &placement);
+        self.place(&selected, &placement);
+    }
+
+    /// Takes out the successors of the block at hand, and what heads expect.
+    fn take_heads(&mut self) -> (Vec<Block>, Vec<(Reg, VReg)>) {
+        (std::mem::take(&mut self.edges.succs), std::mem::take(&mut self.heads.entries))
+    }
+
+    fn put_heads(&mut self, succs: Vec<Block>, entries: Vec<(Reg, VReg)>) {
+        (self.edges.succs, self.heads.entries) = (succs, entries);
     }
 
     /// Has in registers what the successors expect there, the hottest one first.
-    fn adopt_heads(&mut self, lower: &mut Lower<'_>, touched: &Touched, room: [u32; 2]) {
-        let (succs, entries) = (std::mem::take(&mut self.edges.succs), std::mem::take(&mut self.heads.entries));
-        let hottest = hottest_of(lower, &succs);
+    fn adopt_heads(
+        &mut self,
+        lower: &mut Lower<'_>,
+        (succs, entries): (&[Block], &[(Reg, VReg)]),
+        touched: &Touched,
+        room: [u32; 2],
+    ) {
+        let hottest = hottest_of(lower, succs);
         let others = succs.iter().copied().filter(|&to| Some(to) != hottest);
-        hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, &entries, touched, room));
-        (self.edges.succs, self.heads.entries) = (succs, entries);
-    }
-
-    /// Adds the moves at the heads of the successors.
-    fn enter_successors(&mut self, lower: &mut Lower<'_>) {
-        let (succs, entries) = (std::mem::take(&mut self.edges.succs), std::mem::take(&mut self.heads.entries));
-        succs.iter().for_each(|&to| self.enter(lower, to, &entries));
-        (self.edges.succs, self.heads.entries) = (succs, entries);
+        hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, entries, touched, room));
     }
 
     /// What a call with handlers defines is in its register at the end of the block, and nowhere else.
@@ -468,9 +480,10 @@ impl Fused {
                 }
             }
         }
-        if !self.sequence_moves(lower, &self.with_residents(head.regs)) {
+        if self.moves.is_empty() {
             return;
         }
+        self.sequence_moves(lower, &self.with_residents(head.regs));
         let start = self.steps.heads.len() as u32;
         for i in 0..self.sequence.len() {
             let step = self.step(self.sequence[i], head.has_dead_flags);
@@ -547,10 +560,11 @@ impl Fused {
                 self.heads.push(&mut regs, reg, vreg);
             }
         }
+        let (state, entries) = (&self.state, &mut self.heads.entries);
         for class in 0..2 {
-            for reg in preference::regs(class, self.state.occupied[class]) {
-                if let Some(vreg) = self.state.owner(reg) {
-                    self.heads.entries.push((reg, vreg));
+            for reg in preference::regs(class, state.occupied[class]) {
+                if let Some(vreg) = state.owner(reg) {
+                    entries.push((reg, vreg));
                 }
             }
         }

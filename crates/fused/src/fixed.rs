@@ -48,9 +48,9 @@ impl Fused {
             let operand = lower.operands()[k];
             let reg = self.fixed_register(operand);
             if operand.is_use()
-                && let Some(copy) = self.bring(operand.vreg(), reg)
+                && let Some((from, width)) = self.bring(operand.vreg(), reg)
             {
-                self.push_edit(copy);
+                self.push_copy(from, reg, width);
             }
         }
         true
@@ -85,7 +85,7 @@ impl Fused {
             let locs: Locs = operands.iter().map(|&operand| self.loc(self.fixed_register(operand))).collect();
             self.log_inst(&Selected::new(lower, record), &locs);
         }
-        let row = &lower.rows()[usize::from(record.inst.row.0)];
+        let row = record.row;
         let encoded = row.operands.len() + record.inst.mode.regs();
         let mut placed = PlacedInst::new(record.inst, row.kind, self.flags.are_dead());
         for preg in operands[..encoded.min(operands.len())].iter().filter_map(|operand| operand.fixed_reg()) {

@@ -10,7 +10,7 @@
 
 use crate::walk::{FewRegs, Fused, is_copy, range};
 use kingpost_mach::{Lower, PlainOperands};
-use kingpost_regalloc::{EditKind, InstFlags, VReg};
+use kingpost_regalloc::{InstFlags, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg};
 
 const TOO_MANY: &str = "an instruction that needs more registers than there are";
@@ -28,15 +28,23 @@ impl Fused {
         // The last one is that which the tied use is copied from.
         let mut regs: FewRegs = [Reg::NONE; PlainOperands::MOST + 1];
         let mut vregs = [VReg::from_u32(0); PlainOperands::MOST];
-        let mut missing = 0u32;
+        let (mut missing, mut new) = (0u32, 0u32);
         let record = &lower.piece()[at];
         let (flags, first) = (record.flags, record.operands.0 as usize);
         let operands = &lower.operands()[range(record)];
         let count = operands.len().min(PlainOperands::MOST);
-        for k in 0..count {
-            vregs[k] = operands[k].vreg();
-            regs[k] = self.meet(lower, vregs[k]);
+        let clock = self.state.clock;
+        for (k, operand) in operands[..count].iter().enumerate() {
+            vregs[k] = operand.vreg();
+            let value = self.state.value_mut(vregs[k]);
+            regs[k] = value.reg;
             missing |= u32::from(regs[k].is_none()) << k;
+            new |= u32::from(std::mem::replace(&mut value.met_at, clock) == 0) << k;
+        }
+        // Apart, so that the loop above calls nothing.
+        while new != 0 {
+            self.meet_first(lower, vregs[new.trailing_zeros() as usize]);
+            new &= new - 1;
         }
         // Free, but of the tied use only.
         let mut copied_to = Masks::default();
@@ -67,8 +75,7 @@ impl Fused {
                 if read.reg.is_none() {
                     self.put(def, vregs[tied]);
                 } else if read.reg != def {
-                    let (from, to) = (self.registers.preg(read.reg), self.registers.preg(def));
-                    copy = Some((from, to, read.width));
+                    copy = Some((read.reg, def, read.width));
                     regs[PlainOperands::MOST] = read.reg;
                     copied_to[def.class()] = def.bit();
                 }
@@ -101,7 +108,7 @@ impl Fused {
             self.push_plain(lower, at, &regs, count, slot);
         }
         if let Some((from, to, width)) = copy {
-            self.push_edit(EditKind::Move { from, to, width });
+            self.push_copy(from, to, width);
         }
     }
 }

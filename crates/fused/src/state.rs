@@ -94,7 +94,7 @@ pub(crate) struct State {
 }
 
 /// Values are added so many at once, at least.
-const ROOM: usize = 8;
+const ROOM: usize = 4;
 
 impl Default for State {
     fn default() -> State {
@@ -127,7 +127,7 @@ impl State {
 
     #[inline(never)]
     fn add_room(&mut self, len: usize) {
-        self.values.resize(len + len / 4 + ROOM, Value::default());
+        self.values.resize(len + len / 8 + ROOM, Value::default());
     }
 
     #[inline]

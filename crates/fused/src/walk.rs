@@ -47,6 +47,8 @@ pub struct Fused {
     pub(crate) moves: ParallelMoves,
     pub(crate) sequence: Vec<EditKind>,
     pub(crate) matching: Matching<Option<PReg>>,
+    /// Has `matching` begun with the function?
+    pub(crate) has_matched: bool,
     /// Instructions that compute values again.
     remats: Vec<MInst>,
     /// Nothing but the widths of registers, for parallel moves.
@@ -75,7 +77,7 @@ impl Fused {
         self.steps.clear(0);
         self.slots.reset(&self.widths);
         self.moves.begin();
-        self.matching.begin(&self.widths);
+        self.has_matched = false;
         self.remats.clear();
         self.log = is_logged.then(Log::default);
         self.refusal = None;
@@ -84,15 +86,18 @@ impl Fused {
         (self.srcloc, self.has_srclocs) = (u32::MAX, false);
     }
 
-    /// To be called when lowering is done.
+    /// To be called when `code` has been lowered.
     ///
     /// # Errors
     /// What the function has that is beyond this walk: another allocator has to serve it.
-    pub fn finish(&mut self) -> Result<(), &'static str> {
+    pub fn finish(&mut self, code: &Code) -> Result<(), &'static str> {
         self.steps.slots.clear();
         self.steps.slots.extend(self.slots.slots.values().copied());
-        for reg in (0..2).flat_map(|class| regs(class, self.state.used[class])) {
-            self.steps.written.insert(self.registers.preg(reg));
+        for (class, also_preserved) in self.registers.masks(code.also_preserved).into_iter().enumerate() {
+            let preserved = self.registers.callee_saved[class] | also_preserved;
+            for reg in regs(class, self.state.used[class] & preserved) {
+                self.steps.written.insert(self.registers.preg(reg));
+            }
         }
         self.refusal.map_or(Ok(()), Err)
     }
@@ -136,13 +141,23 @@ impl Sink for Fused {
         if self.refusal.is_some() {
             return;
         }
-        let Some(last) = lower.piece().last() else { return };
-        if self.srcloc != last.srcloc {
-            self.begin_srcloc(last.srcloc);
+        if self.srcloc != lower.srcloc() {
+            self.begin_srcloc(lower.srcloc());
         }
         self.state.grow(lower.code.problem.vregs.len());
-        for at in (0..lower.piece().len()).rev() {
-            self.record(lower, at);
+        let mut at = lower.piece().len();
+        if std::mem::take(&mut self.is_at_end) {
+            at -= 1;
+            self.state.clock += 1;
+            self.terminator(lower, at, plain_operands(&lower.piece()[at]));
+        }
+        while at > 0 {
+            at -= 1;
+            self.state.clock += 1;
+            match plain_operands(&lower.piece()[at]) {
+                Some(shape) => self.plain(lower, at, shape, true),
+                None => self.constrained(lower, at),
+            }
         }
     }
 
@@ -195,6 +210,7 @@ const BEFORE: [(u8, u8); 5] = {
 /// An instruction with its operands.
 pub(crate) struct Selected {
     pub(crate) inst: MInst,
+    pub(crate) row: &'static Row,
     pub(crate) flags: InstFlags,
     pub(crate) clobbers: ClobberId,
     pub(crate) operands: SmallVec<[Operand; 16]>,
@@ -203,9 +219,9 @@ pub(crate) struct Selected {
 impl Selected {
     /// No operand is read, modified and written in memory.
     pub(crate) fn new(lower: &Lower<'_>, record: &Record) -> Selected {
-        let Record { inst, flags, clobbers, .. } = *record;
+        let Record { inst, row, flags, clobbers, .. } = *record;
         // Filled where it is: it is large.
-        let mut selected = Selected { inst, flags, clobbers, operands: SmallVec::new() };
+        let mut selected = Selected { inst, row, flags, clobbers, operands: SmallVec::new() };
         selected.operands.extend_from_slice(&lower.operands()[range(record)]);
         let operands = &mut selected.operands[..];
         for def in 0..operands.len() {
@@ -238,10 +254,8 @@ pub(crate) fn is_copy(lower: &Lower<'_>, operands: &[Operand]) -> bool {
 
 /// What is known of an instruction whose operands may be in any registers: no clobbers, none beyond its row's and its address's.
 #[inline]
-fn plain_operands(lower: &Lower<'_>, record: &Record) -> Option<&'static PlainOperands> {
-    let row = &lower.rows()[usize::from(record.inst.row.0)];
-    let has_more = range(record).len() != row.operands.len() + record.inst.mode.regs();
-    row.plain.as_ref().filter(|_| record.clobbers == ClobberId::NONE && !has_more)
+fn plain_operands(record: &Record) -> Option<&'static PlainOperands> {
+    record.row.plain.as_ref().filter(|_| !record.has_more)
 }
 
 impl Fused {
@@ -280,21 +294,6 @@ impl Fused {
         }
     }
 
-    /// Serves instruction number `at` of the piece. It was only just made, and is not copied before it has to be.
-    #[inline(always)]
-    fn record(&mut self, lower: &mut Lower<'_>, at: usize) {
-        self.state.clock += 1;
-        let plain = plain_operands(lower, &lower.piece()[at]);
-        if self.is_at_end {
-            self.is_at_end = false;
-            return self.terminator(lower, at, plain);
-        }
-        match plain {
-            Some(shape) => self.plain(lower, at, shape, true),
-            None => self.constrained(lower, at),
-        }
-    }
-
     /// Leaves an instruction out.
     #[inline(never)]
     pub(crate) fn drop_inst(&mut self, lower: &Lower<'_>, at: usize, regs: &[Reg]) {
@@ -318,6 +317,10 @@ impl Fused {
             self.log_regs(lower, at, &regs[..count], slot, false);
         }
         let placed = match slot {
+            // Few instructions have more.
+            None if count <= 3 => {
+                Regs::of_first([regs[0], regs[1], regs[2]].map(|reg| self.registers.preg(reg)), count)
+            }
             None => Regs::of_first(regs.map(|reg| self.registers.preg(reg)), count),
             Some(_) => {
                 let in_registers = regs[..count].iter().filter(|reg| !reg.is_none());
@@ -337,8 +340,7 @@ impl Fused {
 
     #[inline(always)]
     fn push_inst(&mut self, lower: &Lower<'_>, at: usize, regs: Regs, slot: Option<Slot>) {
-        let inst = lower.piece()[at].inst;
-        let row = &lower.rows()[usize::from(inst.row.0)];
+        let Record { inst, row, .. } = lower.piece()[at];
         let mut placed = PlacedInst::new(inst, row.kind, self.flags.are_dead());
         self.flags = self.flags.before(row.flags);
         if let (Some(slot), Some(twin)) = (slot, row.twin) {
@@ -358,9 +360,9 @@ impl Fused {
     }
 
     /// Adds an instruction with the locations of its operands, before everything added so far.
-    pub(crate) fn push_selected(&mut self, lower: &Lower<'_>, selected: &Selected, locs: &[Loc]) {
+    pub(crate) fn push_selected(&mut self, selected: &Selected, locs: &[Loc]) {
         self.log_inst(selected, locs);
-        let row = &lower.rows()[usize::from(selected.inst.row.0)];
+        let row = selected.row;
         let mut placed = PlacedInst::new(selected.inst, row.kind, self.flags.are_dead());
         let encoded = row.operands.len() + selected.inst.mode.regs();
         for &loc in &locs[..encoded.min(locs.len())] {
@@ -406,6 +408,18 @@ impl Fused {
         self.push(step);
     }
 
+    /// Adds a copy of a register into another one, before everything added so far.
+    #[inline(always)]
+    pub(crate) fn push_copy(&mut self, from: Reg, to: Reg, width: u8) {
+        self.state.touch(to);
+        let (from, to) = (self.registers.preg(from), self.registers.preg(to));
+        let kind = EditKind::Move { from, to, width };
+        if self.log.is_some() {
+            self.log_edit(kind);
+        }
+        self.push(Step::Edit(kind));
+    }
+
     #[cold]
     #[inline(never)]
     fn log_edit(&mut self, kind: EditKind) {
@@ -443,19 +457,23 @@ impl Fused {
     }
 
     /// Adds what the moves gathered so far come to. Only the `needed` registers mean anything behind them.
+    #[inline]
     pub(crate) fn resolve(&mut self, lower: &Lower<'_>, needed: &Masks) {
-        if self.sequence_moves(lower, needed) {
-            while let Some(kind) = self.sequence.pop() {
-                self.push_edit(kind);
-            }
+        if !self.moves.is_empty() {
+            self.push_moves(lower, needed);
         }
     }
 
-    /// Puts the moves gathered so far in order. False if there are none.
-    pub(crate) fn sequence_moves(&mut self, lower: &Lower<'_>, needed: &Masks) -> bool {
-        if self.moves.is_empty() {
-            return false;
+    #[inline(never)]
+    fn push_moves(&mut self, lower: &Lower<'_>, needed: &Masks) {
+        self.sequence_moves(lower, needed);
+        while let Some(kind) = self.sequence.pop() {
+            self.push_edit(kind);
         }
+    }
+
+    /// Puts the moves gathered so far in order.
+    pub(crate) fn sequence_moves(&mut self, lower: &Lower<'_>, needed: &Masks) {
         if !self.moves.resolve_in_order(&mut self.sequence) {
             let free = (0..2).flat_map(|class| regs(class, self.registers.allocatable[class] & !needed[class]));
             let free = free.map(|reg| self.registers.preg(reg)).collect();
@@ -464,7 +482,6 @@ impl Fused {
                 self.refuse("a move that no register is left for");
             }
         }
-        true
     }
 }
 
@@ -482,8 +499,9 @@ impl Fused {
         value.reg
     }
 
+    /// Finds out about a value that the walk has not met before.
     #[inline(never)]
-    fn meet_first(&mut self, lower: &Lower<'_>, vreg: VReg) {
+    pub(crate) fn meet_first(&mut self, lower: &Lower<'_>, vreg: VReg) {
         let data = lower.code.problem.vregs[vreg];
         let value = self.state.value_mut(vreg);
         value.class = data.class.index() as u8;
@@ -548,13 +566,17 @@ impl Fused {
     }
 
     /// Stores a value that the instruction to be added next defines in a register, if anything reads its slot.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn store(&mut self, vreg: VReg, reg: Reg) {
-        let value = self.state.value(vreg);
-        if value.is_stored {
-            let (width, to) = (value.width, self.slot(vreg));
-            self.push_edit(EditKind::Spill { from: self.registers.preg(reg), to, width });
+        if self.state.value(vreg).is_stored {
+            self.spill(vreg, reg);
         }
+    }
+
+    #[inline(never)]
+    fn spill(&mut self, vreg: VReg, reg: Reg) {
+        let (width, to) = (self.state.value(vreg).width, self.slot(vreg));
+        self.push_edit(EditKind::Spill { from: self.registers.preg(reg), to, width });
     }
 
     /// Puts a value that was in none into a free register. It may be there all over the loops around from now on.
@@ -589,7 +611,6 @@ impl Fused {
     }
 
     /// A register for a value, outside of `busy`: its hint, `prefer`, or the first free one of the better kind.
-    #[inline]
     pub(crate) fn free_register(&self, vreg: VReg, busy: &Masks, prefer: Reg) -> Option<Reg> {
         let value = self.state.value(vreg);
         let class = value.class();

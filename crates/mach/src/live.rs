@@ -11,12 +11,23 @@ use kingpost_ir::{Block, BlockArgKind, Function, Inst, Opcode, Value, ValueDef};
 /// When, in one block, memory may have changed or a trap may have happened.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Epoch {
-    /// Stores, calls and fences seen so far.
-    pub(crate) writes: u32,
-    /// Instructions that may trap seen so far.
-    pub(crate) traps: u32,
+    /// Stores, calls and fences seen so far, in the lower half; in the upper one, instructions that may trap. One word, as there are few
+    /// registers for the loop that counts.
+    seen: u64,
     /// Calls from here on, in the order of blocks.
     pub(crate) calls: u32,
+}
+
+impl Epoch {
+    /// Stores, calls and fences seen so far.
+    pub(crate) fn writes(self) -> u32 {
+        self.seen as u32
+    }
+
+    /// Instructions that may trap seen so far.
+    pub(crate) fn traps(self) -> u32 {
+        (self.seen >> 32) as u32
+    }
 }
 
 /// Is an instruction lowered?
@@ -247,7 +258,7 @@ impl Needed {
 #[inline(never)]
 fn scan_insts(func: &Function, last: Inst, calls: u32, values: &mut [ValueFacts], insts: &mut [InstFacts]) -> u32 {
     // Counted from the end; what matters is how two of one block differ.
-    let mut epoch = Epoch { writes: u32::MAX, traps: u32::MAX, calls };
+    let mut epoch = Epoch { seen: u64::MAX, calls };
     let mut next = Some(last);
     while let Some(inst) = next {
         next = func.layout.prev_inst(inst);
@@ -256,8 +267,7 @@ fn scan_insts(func: &Function, last: Inst, calls: u32, values: &mut [ValueFacts]
         if opcode.has_side_effects() {
             let writes = opcode.can_store() || opcode.is_call() || opcode.other_side_effects();
             let traps = may_trap(func, inst);
-            epoch.writes -= u32::from(writes);
-            epoch.traps -= u32::from(traps);
+            epoch.seen -= u64::from(writes) | u64::from(traps) << 32;
             epoch.calls += u32::from(opcode.is_call());
             // A load that does not trap is there for its result.
             is_needed = writes || traps || !opcode.has_memory_flags();

@@ -8,6 +8,8 @@ use kingpost_regalloc::{Loc, PReg};
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Regs(u64);
 
+/// In each byte the bits of [`PReg::index`].
+const INDICES: u64 = 0x0101_0101_0101_0101 * (PReg::COUNT as u64 - 1);
 /// Where the number of registers is.
 const LEN_AT: usize = 8 * Regs::MAX;
 
@@ -33,9 +35,10 @@ impl Regs {
         Regs::counted(word, at / 8)
     }
 
-    /// The first `len` of these, less than all.
+    /// The first `len` of these, of seven less than all.
     #[inline]
-    pub fn of_first(regs: [PReg; Regs::MAX], len: usize) -> Regs {
+    pub fn of_first<const N: usize>(regs: [PReg; N], len: usize) -> Regs {
+        const { assert!(N <= Regs::MAX) };
         // No loop: how many there are is hard to predict.
         let word = regs.iter().rev().fold(0, |word, reg| word << 8 | reg.index() as u64);
         Regs::counted(word & ((1 << (8 * len)) - 1), len)
@@ -92,8 +95,10 @@ impl Regs {
     }
 
     /// All of them, one by one. [`Regs::len`] of these count.
+    #[inline]
     pub fn to_array(self) -> [PReg; Regs::MAX] {
-        std::array::from_fn(|k| self.get(k))
+        let bytes = (self.0 & INDICES).to_le_bytes();
+        std::array::from_fn(|k| PReg::from_index(bytes[k].into()))
     }
 }
 

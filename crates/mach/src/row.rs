@@ -102,6 +102,11 @@ pub struct OperandSpec {
 }
 
 impl OperandSpec {
+    /// Bytes of the widest value of which a def of this kind writes all, be it in memory.
+    pub(crate) const fn whole_width(&self) -> u8 {
+        if self.width < 4 { 4 } else { self.width }
+    }
+
     /// An early use of `width` bytes in any register.
     pub const fn uses(class: RegClass, width: u8) -> OperandSpec {
         OperandSpec { kind: Kind::Use, pos: Pos::Early, class, width, constraint: RowConstraint::Reg }
@@ -214,6 +219,12 @@ pub struct PlainOperands {
     pub tied: u8,
     /// The operands of the row without their values, all in registers.
     pub(crate) forms: [OperandForm; PlainOperands::MOST - 2],
+    /// Index of the use that the row's memory form has in memory; beyond all operands if there is none.
+    pub(crate) in_memory: u8,
+    /// Bytes that it has there, at least.
+    pub(crate) memory_bytes: u8,
+    /// Bytes of a def that may take its place there, at most; 0 if it does not.
+    pub(crate) def_bytes: u8,
 }
 
 impl PlainOperands {
@@ -223,7 +234,8 @@ impl PlainOperands {
     /// Those of a row, if it is one.
     pub(crate) const fn of(row: &Row) -> Option<PlainOperands> {
         let forms = [OperandForm::USE; PlainOperands::MOST - 2];
-        let mut plain = PlainOperands { has_def: false, tied: 0, forms };
+        let mut plain =
+            PlainOperands { has_def: false, tied: 0, forms, in_memory: u8::MAX, memory_bytes: 0, def_bytes: 0 };
         if row.operands.len() + 2 > Self::MOST
             || matches!(row.addr_pos, Pos::Late)
             || matches!(row.kind, RowKind::Call | RowKind::TryCall)
@@ -244,6 +256,13 @@ impl PlainOperands {
                 _ => return None,
             }
             k += 1;
+        }
+        if let Some(Twin { operand, .. }) = row.twin {
+            plain.in_memory = operand;
+            plain.memory_bytes = row.operands[operand as usize].width;
+            if plain.tied != 0 && plain.tied == operand {
+                plain.def_bytes = row.operands[0].whole_width();
+            }
         }
         if plain.has_def && matches!(row.kind, RowKind::Branch | RowKind::Exit) { None } else { Some(plain) }
     }

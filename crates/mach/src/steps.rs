@@ -74,7 +74,7 @@ pub struct Steps {
     pub blocks: Vec<BlockSteps>,
     /// Spill slots.
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Registers that anything writes.
+    /// Of the registers that the function preserves, at least those that anything writes.
     pub written: PRegSet,
 }
 

@@ -258,7 +258,7 @@ impl Operand {
         let payload = (self.0 >> 40) as u16;
         match self.0 >> 35 & 15 {
             0 => Constraint::Reg,
-            1 => Constraint::Fixed(PReg::from_index(usize::from(payload))),
+            1 => Constraint::Fixed(PReg::from_index(usize::from(payload) % PReg::COUNT)),
             2 => Constraint::Reuse(payload as u8),
             3 => Constraint::Stack,
             4 => Constraint::MemOk,
@@ -282,10 +282,7 @@ impl Operand {
     /// The register of a [`Constraint::Fixed`] operand.
     #[inline]
     pub fn fixed_reg(self) -> Option<PReg> {
-        match self.constraint() {
-            Constraint::Fixed(reg) => Some(reg),
-            _ => None,
-        }
+        (self.0 >> 35 & 15 == 1).then(|| PReg::from_index((self.0 >> 40) as usize % PReg::COUNT))
     }
 }
 

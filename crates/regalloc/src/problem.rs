@@ -391,12 +391,12 @@ impl Problem {
         Inst::new(inst)
     }
 
-    /// Adds an operand, in front of those added so far, to the instruction that the next [`Problem::prepend_inst`] completes, and
-    /// what it demands to `demands`.
+    /// Adds the operands, in order, of the instruction that the next [`Problem::prepend_inst`] completes, in front of all added so far.
+    /// Returns what they demand.
     #[inline]
-    pub fn prepend_operand(&mut self, operand: Operand, demands: &mut Demands) {
-        *demands = demands.and(operand.demands());
-        self.operands.push(operand);
+    pub fn prepend_operands(&mut self, operands: &[Operand]) -> Demands {
+        self.operands.extend(operands.iter().rev());
+        operands.iter().fold(Demands::default(), |demands, operand| demands.and(operand.demands()))
     }
 
     /// Completes an instruction, in front of those added so far, whose operands demand that. Returns whether it may read, modify
@@ -740,8 +740,7 @@ mod tests {
         let tied = [reuse.with_rmw(), Operand::mem_ok_use(v[0]), Operand::reg_use(v[2])];
         let last = [Operand::reg_use(v[1]), Operand::fixed_use(v[0], PReg::int(0))];
         let mut prepend = |flags, operands: &[Operand]| {
-            let mut demands = Demands::default();
-            operands.iter().rev().for_each(|&operand| problem.prepend_operand(operand, &mut demands));
+            let demands = problem.prepend_operands(operands);
             problem.prepend_inst(flags, ClobberId::NONE, demands)
         };
         assert!(!prepend(InstFlags::BRANCH, &last));

@@ -5,11 +5,9 @@ use crate::code::SymbolRef;
 use crate::compiled::SymbolName;
 use crate::inst::{AddrKind, AddrMode, MInst};
 use crate::literal::Literal;
-use crate::row::{OperandSpec, Row, RowConstraint, RowId};
+use crate::row::{OperandSpec, PlainOperands, Row, RowConstraint, RowId};
 use kingpost_ir::extfunc::ExternalName;
-use kingpost_regalloc::{
-    ClobberId, Clobbers, Constraint, Demands, InstFlags, Kind, Operand, OperandForm, PRegSet, VReg,
-};
+use kingpost_regalloc::{ClobberId, Clobbers, Constraint, InstFlags, Kind, Operand, OperandForm, PRegSet, VReg};
 
 /// How many of the symbols mentioned last are compared with the next one, so that many symbols cost linear time.
 const MAX_RECENT_NAMES: usize = 64;
@@ -74,27 +72,19 @@ impl Lower<'_> {
         {
             flags = flags.and(InstFlags::REMAT);
         }
-        let operands = vregs.iter().enumerate();
+        let start = self.cx.operands.len();
+        self.row_operands(row, vregs, address.is_some());
+        registers.for_each(|operand| self.cx.operands.push(operand));
+        self.cx.operands.extend_from_slice(more);
         if self.hands_over {
-            let start = self.cx.operands.len() as u32;
-            for (k, &vreg) in operands {
-                let operand = self.row_operand(row, k, vreg, address.is_some());
-                self.cx.operands.push(operand);
-            }
-            registers.for_each(|operand| self.cx.operands.push(operand));
-            more.iter().for_each(|&operand| self.cx.operands.push(operand));
-            let operands = (start, self.cx.operands.len() as u32);
-            self.cx.records.push(Record { inst, operands, clobbers, flags, srcloc: self.srcloc });
-            return &mut self.cx.records.last_mut().expect("just pushed").inst;
+            let operands = (start as u32, self.cx.operands.len() as u32);
+            let has_more = !more.is_empty() || clobbers != ClobberId::NONE;
+            let record = self.cx.records.push_mut(Record { inst, row, operands, clobbers, flags, has_more });
+            return &mut record.inst;
         }
         // The last operand comes first, as everything does until it is turned round.
-        let mut demands = Demands::default();
-        more.iter().rev().for_each(|&operand| self.code.problem.prepend_operand(operand, &mut demands));
-        registers.rev().for_each(|operand| self.code.problem.prepend_operand(operand, &mut demands));
-        for (k, &vreg) in operands.rev() {
-            let operand = self.row_operand(row, k, vreg, address.is_some());
-            self.code.problem.prepend_operand(operand, &mut demands);
-        }
+        let demands = self.code.problem.prepend_operands(&self.cx.operands);
+        self.cx.operands.clear();
         let is_rmw = self.code.problem.prepend_inst(flags, clobbers, demands);
         if is_rmw || flags == InstFlags::MOVE {
             self.cx.depend_on_widths.push(self.code.insts.len() as u32);
@@ -116,31 +106,53 @@ impl Lower<'_> {
         self.code.srclocs.push(self.srcloc);
     }
 
-    /// Operand number `k` of a row.
+    /// Adds the operands of a row.
     #[inline(always)]
-    fn row_operand(&mut self, row: &Row, k: usize, vreg: VReg, has_memory: bool) -> Operand {
-        debug_assert_eq!(row.operands[k].class, self.code.problem.class(vreg), "class of an operand of {row}");
-        let Some(plain) = row.plain.as_ref().filter(|plain| k < plain.forms.len()) else {
-            return self.special_operand(row, &row.operands[k], vreg, has_memory);
+    fn row_operands(&mut self, row: &Row, vregs: &[VReg], has_memory: bool) {
+        let are_of_their_class =
+            || row.operands.iter().zip(vregs).all(|(s, &vreg)| s.class == self.code.problem.class(vreg));
+        debug_assert!(are_of_their_class(), "classes of the operands of {row}");
+        let Some(plain) = &row.plain else {
+            for (spec, &vreg) in row.operands.iter().zip(vregs) {
+                let operand = self.special_operand(row, spec, vreg, has_memory);
+                self.cx.operands.push(operand);
+            }
+            return;
         };
-        let operand = Operand::of_form(vreg, plain.forms[k]);
-        let is_tied = k == 0 && plain.tied != 0;
-        let is_whole = || self.is_whole(&row.operands[k], vreg);
-        debug_assert!(!is_tied || is_whole() || row.zero_extends, "{row} defines all of {vreg}");
+        debug_assert!(
+            plain.tied == 0 || self.is_whole(&row.operands[0], vregs[0]) || row.zero_extends,
+            "{row} defines all of {}",
+            vregs[0]
+        );
+        let start = self.cx.operands.len();
+        let operands = vregs.iter().zip(&plain.forms).map(|(&vreg, &form)| Operand::of_form(vreg, form));
+        self.cx.operands.extend(operands);
         // Not in memory if another operand is there.
-        let Some(twin) = row.twin.filter(|_| !has_memory) else { return operand };
-        if k == usize::from(twin.operand) {
-            // Only as wide as that of the memory form.
-            let fits = self.code.problem.width(vreg) >= row.operands[k].width;
-            return if fits { Operand::of_form(vreg, OperandForm::MEM_OK_USE) } else { operand };
+        if !has_memory {
+            self.allow_memory(plain, vregs, start);
         }
-        if is_tied && plain.tied == twin.operand && is_whole() { operand.with_rmw() } else { operand }
+    }
+
+    /// Lets the operand be in memory that the row's memory form has there, and the def that takes its place. The operands of the row
+    /// begin at `start`.
+    #[inline(always)]
+    fn allow_memory(&mut self, plain: &PlainOperands, vregs: &[VReg], start: usize) {
+        let k = usize::from(plain.in_memory);
+        let Some(&used) = vregs.get(k) else { return };
+        // Only as wide as that of the memory form.
+        if self.code.problem.width(used) >= plain.memory_bytes {
+            self.cx.operands[start + k] = Operand::of_form(used, OperandForm::MEM_OK_USE);
+        }
+        if plain.def_bytes != 0 && self.code.problem.width(vregs[0]) <= plain.def_bytes {
+            let def = &mut self.cx.operands[start];
+            *def = def.with_rmw();
+        }
     }
 
     /// In memory a row writes its own width only: a wider value's zeros above it would be missing.
     #[inline]
     fn is_whole(&self, spec: &OperandSpec, vreg: VReg) -> bool {
-        self.code.problem.width(vreg) <= spec.width.max(4)
+        self.code.problem.width(vreg) <= spec.whole_width()
     }
 
     /// An operand of a row that has others than plain ones.

@@ -105,6 +105,9 @@ pub use width::use_widened;
 /// The result of lowering an instruction.
 pub type Lowered = Result<(), LowerError>;
 
+/// What takes over instructions, if they are not to be kept.
+type Receiver<'a> = Option<&'a mut dyn Sink>;
+
 /// An address over virtual registers. Displacements and offsets are bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Address {
@@ -145,14 +148,16 @@ pub enum Address {
 pub struct Record {
     /// The instruction.
     pub inst: MInst,
+    /// Its row.
+    pub row: &'static Row,
     /// Where its operands begin and end among those of the piece.
     pub operands: (u32, u32),
     /// What it destroys.
     pub clobbers: ClobberId,
     /// What else allocators must know.
     pub flags: InstFlags,
-    /// Its source location.
-    pub srcloc: u32,
+    /// Does it have operands behind those of its row and its address, or destroy anything?
+    pub has_more: bool,
 }
 
 /// Virtual registers of a value's parts, low part first.
@@ -213,8 +218,7 @@ pub struct Lower<'a> {
     rows: &'static [Row],
     zeros_from: &'static [u8],
     cx: &'a mut Lowering,
-    /// What takes over instructions, if they are not to be kept, but while it does.
-    sink: Option<&'a mut dyn Sink>,
+    /// Are instructions handed to a sink rather than kept?
     hands_over: bool,
     srcloc: u32,
     block: IrBlock,
@@ -241,7 +245,7 @@ impl Lowering {
         code: &mut Code,
     ) -> Result<(), Refusal> {
         let mut lower = self.start(func, analyses, isa, settings, code)?;
-        lower.lower_blocks()?;
+        lower.lower_blocks(&mut None)?;
         lower.finish();
         lower.label_values();
         self.needed.release();
@@ -288,7 +292,6 @@ impl Lowering {
             rows,
             zeros_from,
             cx: self,
-            sink: None,
             hands_over: false,
             srcloc: u32::MAX,
             block,
@@ -339,6 +342,10 @@ impl Lower<'_> {
     /// Lays out the user's stack slots, each at a multiple of a machine word at least. Those aligned beyond the stack get
     /// room to align them at run time.
     fn place_slots(&mut self) -> Result<(), LowerError> {
+        self.cx.call_area = 0;
+        if self.func.stack_slots.is_empty() {
+            return Ok(());
+        }
         let stack_align = u64::from(self.isa.stack_align());
         let mut top = 0u64;
         for (slot, data) in self.func.stack_slots.iter() {
@@ -359,16 +366,18 @@ impl Lower<'_> {
         check_limit("bytes of stack slots", self.code.slots_bytes, self.cx.guard.limits.frame_bytes)
     }
 
-    fn lower_blocks(&mut self) -> Result<(), Refusal> {
+    fn lower_blocks(&mut self, sink: &mut Receiver<'_>) -> Result<(), Refusal> {
         for index in (0..self.cx.order.blocks().len()).rev() {
             self.cx.behind_block[index] = self.code.insts.len() as u32;
             match self.cx.order.blocks()[index] {
-                MachineBlock::Ir(block) => self.lower_block(block, Block::from_u32(index as u32))?,
+                MachineBlock::Ir(block) => self.lower_block(block, Block::from_u32(index as u32), sink)?,
                 MachineBlock::Edge { from, edge } => {
-                    self.lower_edge_block(from, edge, Block::from_u32(index as u32))?
+                    self.lower_edge_block(from, edge, Block::from_u32(index as u32), sink)?
                 }
             }
-            self.hand_head(Block::from_u32(index as u32));
+            if let Some(sink) = sink {
+                sink.head(self, Block::from_u32(index as u32));
+            }
             self.check_guard()?;
         }
         Ok(())
@@ -385,18 +394,18 @@ impl Lower<'_> {
         check_limit("virtual registers", self.code.problem.vregs.len() as u64, guard.limits.vregs)
     }
 
-    fn lower_block(&mut self, block: IrBlock, machine: Block) -> Result<(), Refusal> {
+    fn lower_block(&mut self, block: IrBlock, machine: Block, sink: &mut Receiver<'_>) -> Result<(), Refusal> {
         self.block = block;
         let mut next = self.func.layout.last_inst(block);
         if let Some(terminator) = next {
             self.locate(terminator);
-            match self.hands_over {
-                true => self.hand_edges(block, terminator, machine),
-                false => self.record_edges(block, terminator, machine),
+            match sink {
+                Some(sink) => self.hand_edges(block, terminator, machine, *sink),
+                None => self.record_edges(block, terminator, machine),
             }
             self.isa.lower(self, terminator).map_err(Refusal::of(terminator))?;
             self.cx.edge_results.clear();
-            self.flush();
+            self.flush(sink);
             next = self.func.layout.prev_inst(terminator);
         }
         while let Some(inst) = next {
@@ -404,14 +413,14 @@ impl Lower<'_> {
                 self.locate(inst);
                 self.isa.lower(self, inst).map_err(Refusal::of(inst))?;
                 self.note_zeros(inst);
-                self.flush();
+                self.flush(sink);
             }
             next = self.func.layout.prev_inst(inst);
         }
         if Some(block) == self.func.layout.entry_block() {
             self.srcloc = u32::MAX;
             self.isa.lower_entry(self)?;
-            self.flush();
+            self.flush(sink);
         }
         Ok(())
     }
@@ -424,18 +433,18 @@ impl Lower<'_> {
         self.cx.has_srclocs |= self.srcloc != u32::MAX;
     }
 
-    fn lower_edge_block(&mut self, from: IrBlock, edge: u32, machine: Block) -> Lowered {
+    fn lower_edge_block(&mut self, from: IrBlock, edge: u32, machine: Block, sink: &mut Receiver<'_>) -> Lowered {
         self.srcloc = u32::MAX;
         let edge = edge as usize;
         let branch = self.analyses.cfg.terminator(from).expect("a block with edges has a branch");
         let target = self.analyses.cfg.succs(from)[edge];
         let target = self.cx.order.block_of(target).expect("a reachable block is placed");
-        if self.hands_over {
+        if let Some(sink) = sink {
             self.inst = branch;
-            self.hand_edge(edge, &self.func.dfg.branch_destinations(branch)[edge], target, machine);
+            self.hand_edge(edge, &self.func.dfg.branch_destinations(branch)[edge], (machine, target), *sink);
         }
         self.isa.lower_edge(self, branch, edge, target)?;
-        self.flush();
+        self.flush(sink);
         Ok(())
     }
 
@@ -484,9 +493,9 @@ impl Lower<'_> {
 
     /// Ends the piece.
     #[inline(always)]
-    fn flush(&mut self) {
-        if self.hands_over {
-            return self.hand_over();
+    fn flush(&mut self, sink: &mut Receiver<'_>) {
+        if let Some(sink) = sink {
+            return self.hand_over(*sink);
         }
         let end = self.code.insts.len();
         let start = std::mem::replace(&mut self.cx.piece_start, end);

@@ -27,7 +27,7 @@ pub trait Sink {
     /// The walk has come to the end of `block`. The sink may keep `edges` and leave others to be used again.
     fn end(&mut self, lower: &mut Lower<'_>, block: Block, edges: &mut Box<Edges>);
 
-    /// One instruction of the function has become those of [`Lower::piece`].
+    /// One instruction of the function has become those of [`Lower::piece`], one at least.
     fn piece(&mut self, lower: &mut Lower<'_>);
 
     /// The walk has come to the head of `block`.
@@ -47,7 +47,8 @@ pub struct Edges {
 #[derive(Default, Debug)]
 pub(super) struct Handed {
     edges: Option<Box<Edges>>,
-    /// By register: the value that it is a part of, if lowering into a sink; some room is ahead.
+    /// By register: the value that it is a part of, if lowering into a sink. What is behind those of this function is left over from
+    /// others.
     origins: Vec<PackedOption<Value>>,
     /// Instructions handed over so far.
     pub(super) count: usize,
@@ -58,7 +59,6 @@ const ROOM: usize = 32;
 
 impl Handed {
     pub(super) fn clear(&mut self) {
-        self.origins.clear();
         self.count = 0;
     }
 }
@@ -84,9 +84,8 @@ impl Lowering {
         sink: &'a mut dyn Sink,
     ) -> Result<(), Refusal> {
         let mut lower = self.start(func, analyses, isa, settings, code)?;
-        lower.sink = Some(sink);
         lower.hands_over = true;
-        lower.lower_blocks()?;
+        lower.lower_blocks(&mut Some(sink))?;
         lower.lay_out();
         Ok(())
     }
@@ -96,17 +95,18 @@ impl Lowering {
 impl Lower<'_> {
     /// Hands the finished piece over.
     #[inline]
-    pub(super) fn hand_over(&mut self) {
-        let Some(sink) = self.sink.take() else { return };
+    pub(super) fn hand_over(&mut self, sink: &mut dyn Sink) {
+        if self.cx.records.is_empty() {
+            return;
+        }
         self.cx.handed.count += self.cx.records.len();
         sink.piece(self);
-        self.sink = Some(sink);
         self.cx.records.clear();
         self.cx.operands.clear();
     }
 
     /// Tells the sink of the end of a block of the function.
-    pub(super) fn hand_edges(&mut self, block: IrBlock, terminator: Inst, machine: Block) {
+    pub(super) fn hand_edges(&mut self, block: IrBlock, terminator: Inst, machine: Block, sink: &mut dyn Sink) {
         let func = self.func;
         let dests = func.dfg.branch_destinations(terminator);
         let mut edges = self.cx.handed.edges.take().unwrap_or_default();
@@ -119,24 +119,27 @@ impl Lower<'_> {
         {
             self.pair_arguments(machine, (to, 0), &dests[0], &mut edges.pairs);
         }
-        self.hand_end(machine, edges);
+        self.hand_end(machine, edges, sink);
     }
 
-    /// Tells the sink of the end of the block of an edge.
-    pub(super) fn hand_edge(&mut self, edge: usize, dest: &BlockCall, to: Block, machine: Block) {
+    /// Tells the sink of the end of the block of an edge, which leads `to` another.
+    pub(super) fn hand_edge(
+        &mut self,
+        edge: usize,
+        dest: &BlockCall,
+        (machine, to): (Block, Block),
+        sink: &mut dyn Sink,
+    ) {
         let mut edges = self.cx.handed.edges.take().unwrap_or_default();
         edges.succs.clear();
         edges.succs.push(to);
         edges.pairs.clear();
         self.pair_arguments(machine, (to, edge), dest, &mut edges.pairs);
-        self.hand_end(machine, edges);
+        self.hand_end(machine, edges, sink);
     }
 
-    fn hand_end(&mut self, machine: Block, mut edges: Box<Edges>) {
-        if let Some(sink) = self.sink.take() {
-            sink.end(self, machine, &mut edges);
-            self.sink = Some(sink);
-        }
+    fn hand_end(&mut self, machine: Block, mut edges: Box<Edges>, sink: &mut dyn Sink) {
+        sink.end(self, machine, &mut edges);
         self.cx.handed.edges = Some(edges);
     }
 
@@ -183,29 +186,22 @@ impl Lower<'_> {
         parts.into_iter().flatten().filter_map(|part| part.expand())
     }
 
-    /// Tells the sink of the head of a block.
-    pub(super) fn hand_head(&mut self, block: Block) {
-        if let Some(sink) = self.sink.take() {
-            sink.head(self, block);
-            self.sink = Some(sink);
-        }
-    }
-
-    /// Notes which value a register is a part of.
+    /// Notes which value a register is a part of, one that was just made.
     #[inline]
-    pub(super) fn note_origin(&mut self, vreg: VReg, value: Value) {
+    pub(super) fn note_origin(&mut self, vreg: VReg, value: PackedOption<Value>) {
         let (origins, index) = (&mut self.cx.handed.origins, vreg.as_u32() as usize);
-        if index >= origins.len() {
-            make_room(origins, index);
+        match origins.get_mut(index) {
+            Some(origin) => *origin = value,
+            None => make_room(origins, index, value),
         }
-        origins[index] = value.into();
     }
 }
 
-/// Makes room for the origins of registers up to number `index`, and of some more.
+/// Makes room for the origins of registers up to number `index`, that of this one, and some more.
 #[cold]
-fn make_room(origins: &mut Vec<PackedOption<Value>>, index: usize) {
+fn make_room(origins: &mut Vec<PackedOption<Value>>, index: usize, value: PackedOption<Value>) {
     origins.resize(index + index / 2 + ROOM, None.into());
+    origins[index] = value;
 }
 
 /// What a sink may ask.
@@ -221,6 +217,12 @@ impl Lower<'_> {
     #[inline]
     pub fn operands(&self) -> &[Operand] {
         &self.cx.operands
+    }
+
+    /// The source location of the piece.
+    #[inline]
+    pub fn srcloc(&self) -> u32 {
+        self.srcloc
     }
 
     /// The value that a register is a part of; none of those for intermediate results.

@@ -177,10 +177,13 @@ impl Lower<'_> {
     fn take_constant_of_sum(&self, value: &mut Value, disp: &mut i64) -> bool {
         let Some(sum) = self.def(*value) else { return false };
         let [a, b] = self.args(sum);
-        let (rest, constant) = match (self.constant_signed(a), self.constant_signed(b)) {
-            (_, Some(constant)) => (a, constant),
-            (Some(constant), None) => (b, constant),
-            (None, None) => return false,
+        // Front ends put constants second.
+        let (rest, constant) = match self.constant_signed(b) {
+            Some(constant) => (a, constant),
+            None => match self.constant_signed(a) {
+                Some(constant) => (b, constant),
+                None => return false,
+            },
         };
         let total = disp.wrapping_add(constant);
         if i32::try_from(total).is_err() {
@@ -243,7 +246,7 @@ impl Lower<'_> {
         }
         let (from, to) = (self.cx.needed.epoch(load), self.cx.needed.epoch(user));
         let traps = u32::from(crate::live::may_trap(self.func, load));
-        let moves = from.writes == to.writes && (traps == 0 || from.traps + traps == to.traps);
+        let moves = from.writes() == to.writes() && (traps == 0 || from.traps() + traps == to.traps());
         moves.then_some(load)
     }
 
@@ -389,11 +392,12 @@ impl Lower<'_> {
     #[inline(always)]
     fn make_parts(&mut self, value: Value, k: usize) -> VReg {
         // All parts at once, so that the definition finds them all.
-        let (class, width, two) = first_part(self.ty(value));
+        let (ty, def) = (self.ty(value), self.func.dfg.defining_inst(value));
+        let (class, width, two) = first_part(ty);
         let low = self.make_part(value, class, width);
         let high = two.then(|| self.make_part(value, class, width));
         self.cx.value_regs[value.index()] = [low.into(), high.into()];
-        if let Some(def) = self.func.dfg.defining_inst(value) {
+        if let Some(def) = def {
             self.cx.needed.mark_used(def);
         }
         if k == 0 { low } else { high.expect("the value has that many parts") }
@@ -403,7 +407,7 @@ impl Lower<'_> {
     fn make_part(&mut self, value: Value, class: RegClass, width: u8) -> VReg {
         let vreg = self.code.problem.add_vreg(class, width, false);
         if self.hands_over {
-            self.note_origin(vreg, value);
+            self.note_origin(vreg, value.into());
         }
         vreg
     }
@@ -412,8 +416,8 @@ impl Lower<'_> {
     #[inline(always)]
     pub(super) fn new_parts(&mut self, ty: Type) -> Parts {
         let (class, width, two) = first_part(ty);
-        let low = self.code.problem.add_vreg(class, width, false);
-        let high = two.then(|| self.code.problem.add_vreg(class, width, false));
+        let low = self.temp(class, width);
+        let high = two.then(|| self.temp(class, width));
         [low.into(), high.into()]
     }
 
@@ -472,7 +476,11 @@ impl Lower<'_> {
 
     /// A register for an intermediate result.
     pub fn temp(&mut self, class: RegClass, width: u8) -> VReg {
-        self.code.problem.add_vreg(class, width, false)
+        let vreg = self.code.problem.add_vreg(class, width, false);
+        if self.hands_over {
+            self.note_origin(vreg, None.into());
+        }
+        vreg
     }
 
     /// Makes spilling keep at least `width` bytes of `vreg`, as many as a user reads.
