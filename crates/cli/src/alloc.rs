@@ -21,7 +21,7 @@ pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
     let is_ra = match args.file.extension() {
         Some(extension) => extension == "ra" || extension == "mach",
         // Standard input has no name; functions begin with a word that problems do not have.
-        None => !input.text.split(|&byte| byte == b'\n').any(|line| line.starts_with(b"function ")),
+        None => !input.text().split(|&byte| byte == b'\n').any(|line| line.starts_with(b"function ")),
     };
     match &names[..] {
         [name] if is_ra => problems(args, &input, name),
@@ -50,7 +50,7 @@ fn columns(args: &AllocArgs, names: &[String], input: &Input) -> Outcome {
 
 /// The problems of a `.ra` file, for its machine or the target's.
 fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
-    let source = String::from_utf8_lossy(&input.text);
+    let source = String::from_utf8_lossy(input.text());
     let file = text::parse(&source).map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
     if file.cases.is_empty() {
         Diagnostic::at(input, 0, "there is no problem".into()).complain();

@@ -13,7 +13,7 @@ pub(crate) fn check(args: &CheckArgs) -> Outcome {
     let mut outcome = Verdict::Good;
     for file in &args.files {
         let input = input::read(file).map_err(malformed)?;
-        let text = String::from_utf8_lossy(&input.text);
+        let text = String::from_utf8_lossy(input.text());
         let verdicts = check_text(&text, compiler.isa().env());
         let verdicts = verdicts.map_err(|error| Stop::Malformed(format!("{}:{error}", input.name)))?;
         for verdict in verdicts {

@@ -75,7 +75,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
     for path in &args.files {
         let input = Rc::new(input::read(path)?);
         session.inputs.push(Rc::clone(&input));
-        session.file(&input)?;
+        session.file(input)?;
         if session.stopped() {
             break;
         }
@@ -85,7 +85,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
 
 /// Gives instructions without a location the line on which they stand.
 fn number_lines(input: &Input, start: usize, func: &mut Function) {
-    for (entity, range) in SourceMap::read(&input.text, start).iter() {
+    for (entity, range) in SourceMap::read(input.text(), start).iter() {
         if let AnyEntity::Inst(inst) = entity
             && func.srcloc(inst).is_none()
         {
@@ -182,7 +182,7 @@ impl Session<'_> {
     fn machine_code(&mut self, input: &Input) -> Result<(), Stop> {
         let compiler = target::compiler(&self.args.target, self.args.regalloc.as_deref(), true)?;
         let compiler = compiler.with_options(self.observe.clone());
-        let functions = match text::parse(&String::from_utf8_lossy(&input.text), compiler.isa().rows()) {
+        let functions = match text::parse(&String::from_utf8_lossy(input.text()), compiler.isa().rows()) {
             Ok(functions) => functions,
             Err(error) => {
                 complain(&format!("{}:{error}", input.name));
@@ -212,40 +212,52 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn file(&mut self, input: &Input) -> Result<(), Stop> {
+    fn file(&mut self, mut input: Rc<Input>) -> Result<(), Stop> {
         if Path::new(&input.name).extension().is_some_and(|extension| extension == "mach") {
-            return self.machine_code(input);
+            return self.machine_code(&input);
         }
         let start = Instant::now();
-        let parser = Parser::new(&input.text, kingpost_reader::Options::default());
+        let parser = Parser::new(input.text(), kingpost_reader::Options::default());
         self.summary.parse_s += start.elapsed().as_secs_f64();
         let mut parser = match parser {
             Ok(parser) => parser,
             Err(error) => {
-                self.bad_text(input, &error);
+                self.bad_text(&input, &error);
                 return Ok(());
             }
         };
         let own = match self.compiler_of(parser.header()) {
             Ok(own) => own,
             Err(refused) => {
-                self.report(Diagnostic::of_header(input, parser.header(), refused));
+                self.report(Diagnostic::of_header(&input, parser.header(), refused));
                 return Ok(());
             }
         };
-        loop {
+        let left = loop {
             let start = Instant::now();
-            let (count, more) = self.read_portion(input, &mut parser);
+            let (count, more) = self.read_portion(&input, &mut parser);
             self.summary.parse_s += start.elapsed().as_secs_f64();
             if self.stopped() {
                 return Ok(());
             }
-            self.compile_portion(input, own.as_ref(), count)?;
-            if !more || self.stopped() {
-                break;
+            if !more {
+                break count;
             }
+            self.compile_portion(&input, own.as_ref(), count)?;
+            if self.stopped() {
+                break 0;
+            }
+        };
+        let data = parser.data();
+        drop(parser);
+        // All is read. Errors in what is still to be compiled can read a large text again, which would else take memory until then.
+        if input.is_large_file() {
+            input = Rc::new(input.unread());
+            self.inputs.pop();
+            self.inputs.push(Rc::clone(&input));
         }
-        match parser.data() {
+        self.compile_portion(&input, own.as_ref(), left)?;
+        match data {
             Ok(mut objects) => {
                 objects.retain(|object| self.define(&object.name, object.start));
                 match kingpost_filetest::data_objects(&objects) {
@@ -253,7 +265,7 @@ impl Session<'_> {
                     Err(fault) => self.leave_out(&input.name, fault.to_string()),
                 }
             }
-            Err(error) => self.bad_text(input, &error),
+            Err(error) => self.bad_text(&input, &error),
         }
         Ok(())
     }
@@ -304,7 +316,7 @@ impl Session<'_> {
                 }
             }
         }
-        (count, true)
+        (count, !parser.is_at_end())
     }
 
     /// Whether a function is to be compiled: one of those that `--only` names, if it names any.
@@ -339,7 +351,11 @@ impl Session<'_> {
             }
             None => {
                 let batch = compiler.compile_batch(&mut self.functions[..count], self.jobs);
-                self.module.append(&batch.module);
+                // A copy of the first portion would be in memory beside it.
+                match self.module.is_empty() {
+                    true => self.module = batch.module,
+                    false => self.module.append(&batch.module),
+                }
                 self.summary.stats += &batch.stats;
                 batch.errors
             }

@@ -63,7 +63,7 @@ pub(crate) struct Diagnostic<'a> {
 impl<'a> Diagnostic<'a> {
     /// Something wrong with the word at a byte.
     pub(crate) fn at(input: &'a Input, start: usize, message: String) -> Diagnostic<'a> {
-        Diagnostic { input, range: start..end_of_word(&input.text, start), function: None, message, help: None }
+        Diagnostic { input, range: start..end_of_word(input.text(), start), function: None, message, help: None }
     }
 
     /// What the reader says of a text.
@@ -83,10 +83,10 @@ impl<'a> Diagnostic<'a> {
         name: &str,
         findings: Vec<VerifierError>,
     ) -> Vec<Diagnostic<'a>> {
-        let map = SourceMap::read(&input.text, start);
+        let map = SourceMap::read(input.text(), start);
         let diagnostics = findings.into_iter().map(|finding| Diagnostic {
             input,
-            range: map.range_of(&input.text, finding.location, &finding.message),
+            range: map.range_of(input.text(), finding.location, &finding.message),
             function: Some(name.to_string()),
             message: finding.message,
             help: None,
@@ -144,7 +144,7 @@ impl<'a> Diagnostic<'a> {
 
     /// The line in which the fault begins, and which of its bytes are at fault.
     fn first_line(&self) -> (String, Range<usize>) {
-        let text = &self.input.text;
+        let text = self.input.text();
         let is_end = |byte: &u8| *byte == b'\n';
         let at = self.range.start.min(text.len());
         let start = text[..at].iter().rposition(is_end).map_or(0, |index| index + 1);

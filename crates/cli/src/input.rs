@@ -2,23 +2,44 @@
 
 use crate::outcome::Stop;
 use kingpost_reader::{Lines, Position};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Bytes of the largest text that stays in memory while what was read from it is compiled.
+const MAX_KEPT: usize = 1 << 22;
 
 /// A text and the name by which errors call it.
 #[derive(Default)]
 pub(crate) struct Input {
     pub(crate) name: String,
-    pub(crate) text: Vec<u8>,
+    path: PathBuf,
+    /// Empty until it is read again, if it was read and freed.
+    text: OnceCell<Vec<u8>>,
     /// Where the last error was, so that many cost no more than the text.
     lines: RefCell<Lines>,
 }
 
 impl Input {
+    /// The text. It is empty if it must be read again and that fails.
+    pub(crate) fn text(&self) -> &[u8] {
+        let is_text = |text: &Vec<u8>| std::str::from_utf8(text).is_ok();
+        self.text.get_or_init(|| std::fs::read(&self.path).ok().filter(is_text).unwrap_or_default())
+    }
+
+    /// Is it a file that can be read again, and larger than most?
+    pub(crate) fn is_large_file(&self) -> bool {
+        self.text().len() > MAX_KEPT && std::fs::metadata(&self.path).is_ok_and(|file| file.is_file())
+    }
+
+    /// The same input with its text still to be read.
+    pub(crate) fn unread(&self) -> Input {
+        Input { name: self.name.clone(), path: self.path.clone(), ..Input::default() }
+    }
+
     /// Line and column of a byte.
     pub(crate) fn position(&self, offset: usize) -> Position {
-        self.lines.borrow_mut().position(&self.text, offset)
+        self.lines.borrow_mut().position(self.text(), offset)
     }
 }
 
@@ -29,16 +50,16 @@ pub(crate) fn is_stream(path: &Path) -> bool {
 
 /// Reads a file, or standard input for `-`.
 pub(crate) fn read(path: &Path) -> Result<Input, Stop> {
-    if !is_stream(path) {
-        let name = path.display().to_string();
-        let text = std::fs::read(path).map_err(|error| Stop::Failure(format!("{name}: {error}")))?;
-        return Ok(Input { name, text, ..Input::default() });
-    }
-    let name = "<stdin>".to_string();
+    let name = if is_stream(path) { "<stdin>".to_string() } else { path.display().to_string() };
+    let text = if is_stream(path) { read_stdin() } else { std::fs::read(path) };
+    let text = text.map_err(|error| Stop::Failure(format!("{name}: {error}")))?;
+    Ok(Input { name, path: path.to_path_buf(), text: text.into(), lines: RefCell::default() })
+}
+
+fn read_stdin() -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     // One byte more than can be read shows that there is too much.
     let limit = kingpost_reader::MAX_TEXT_BYTES as u64 + 1;
-    let read = std::io::stdin().lock().take(limit).read_to_end(&mut text);
-    read.map_err(|error| Stop::Failure(format!("{name}: {error}")))?;
-    Ok(Input { name, text, ..Input::default() })
+    std::io::stdin().lock().take(limit).read_to_end(&mut text)?;
+    Ok(text)
 }

@@ -211,7 +211,7 @@ pub(crate) fn generate(args: &GenerateArgs) -> Outcome {
     }
     let mut files = Vec::new();
     for path in args.rules.files.iter().chain([&args.rules.ledger()]) {
-        files.push((path_from(&args.output, path)?, input::read(path)?.text));
+        files.push((path_from(&args.output, path)?, input::read(path)?.text().to_vec()));
     }
     let dependency = |(path, bytes): &'_ (String, Vec<u8>)| Dependency { path: path.clone(), bytes: bytes.clone() };
     let files: Vec<Dependency> = files.iter().map(dependency).collect();

@@ -21,7 +21,7 @@ pub(crate) fn reduce(args: &ReduceArgs) -> Outcome {
     let input = input::read(&args.file)?;
     let is_ra = args.file.extension().is_some_and(|extension| extension == "ra");
     let mut trial = Trial::new(args)?;
-    let source = String::from_utf8_lossy(&input.text).into_owned();
+    let source = String::from_utf8_lossy(input.text()).into_owned();
     if !trial.fails(&source) {
         let how = args.message.as_ref().map(|message| format!(" with `{message}`")).unwrap_or_default();
         return Err(Stop::Failure(format!("{}: the command does not fail{how}", input.name)));
@@ -98,7 +98,7 @@ fn problem(input: &Input, source: &str, trial: &mut Trial) -> Result<String, Sto
 
 /// Reduces the functions: to one, if the command fails on it alone.
 fn functions(input: &Input, source: &str, trial: &mut Trial) -> Result<String, Stop> {
-    let functions = kingpost_reader::parse_functions(&input.text)
+    let functions = kingpost_reader::parse_functions(input.text())
         .map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
     if functions.is_empty() {
         return Err(Stop::Failure(format!("{}:1:1: there is no function to reduce", input.name)));

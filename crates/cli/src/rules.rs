@@ -217,7 +217,7 @@ pub(crate) fn threads(jobs: usize) -> usize {
 
 /// The text of a file of rules.
 pub(crate) fn utf8(input: &Input) -> Result<&str, Stop> {
-    std::str::from_utf8(&input.text).map_err(|error| {
+    std::str::from_utf8(input.text()).map_err(|error| {
         let position = input.position(error.valid_up_to());
         Stop::Failure(format!("{}:{position}: the text is not valid UTF-8", input.name))
     })
@@ -288,7 +288,7 @@ pub(crate) fn in_order<J: Sync, P, V: Send>(
 
 /// Shows an error in its place.
 fn complain(input: &Input, error: &RuleError) {
-    let text = String::from_utf8_lossy(&input.text);
+    let text = String::from_utf8_lossy(input.text());
     let line_start: usize = text.split_inclusive('\n').take(error.at.line as usize - 1).map(str::len).sum();
     let before = text[line_start..].chars().take(error.at.column as usize - 1).map(char::len_utf8).sum::<usize>();
     Diagnostic::at(input, line_start + before, error.message.clone()).complain();

@@ -55,7 +55,7 @@ pub(crate) fn functions_of<T>(
 ) -> Outcome {
     let mut verdict = Verdict::Good;
     let mut func = Function::default();
-    let mut parser = match Parser::new(&input.text, Options::default()) {
+    let mut parser = match Parser::new(input.text(), Options::default()) {
         Ok(parser) => parser,
         Err(error) => {
             Diagnostic::of_text(input, &error).complain();

@@ -58,7 +58,7 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
     let mut report = report?;
     for path in &streams {
         let input = input::read(path)?;
-        report.units.extend(kingpost_filetest::run_text(&input.name, &input.text, None, &options).units);
+        report.units.extend(kingpost_filetest::run_text(&input.name, input.text(), None, &options).units);
     }
     say(&report)
 }
@@ -66,7 +66,7 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
 /// Reads a list of directives that must not hold.
 fn known_wrong(path: &Path) -> Result<KnownWrong, Stop> {
     let input = input::read(path)?;
-    let text = String::from_utf8_lossy(&input.text);
+    let text = String::from_utf8_lossy(input.text());
     KnownWrong::parse(&text).map_err(|(line, what)| Stop::Failure(format!("{}:{line}:1: {what}", input.name)))
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn directives(command: &str, args: &RunArgs) -> Outcome {
             verdict = Verdict::Bad;
             continue;
         }
-        report.units.extend(kingpost_filetest::run_text(&input.name, &input.text, Some(command), &options).units);
+        report.units.extend(kingpost_filetest::run_text(&input.name, input.text(), Some(command), &options).units);
     }
     Ok(if verdict == Verdict::Good || !report.units.is_empty() { say(&report)?.and(verdict) } else { verdict })
 }

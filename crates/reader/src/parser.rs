@@ -72,14 +72,19 @@ impl<'a> Parser<'a> {
         self.function_start
     }
 
+    /// Is there no other function?
+    pub fn is_at_end(&mut self) -> bool {
+        self.lexer.skip();
+        self.lexer.at_end()
+    }
+
     /// Reads the next function in place of the contents of `func`. `false` at the end of the text.
     ///
     /// # Errors
     /// If the text is malformed. `func` holds an unfinished function then;
     /// [`Parser::skip_to_next_function`] goes on.
     pub fn next_function(&mut self, func: &mut Function) -> std::result::Result<bool, Error> {
-        self.lexer.skip();
-        if self.lexer.at_end() {
+        if self.is_at_end() {
             return Ok(false);
         }
         self.function_start = self.lexer.position();
@@ -94,6 +99,7 @@ impl<'a> Parser<'a> {
         };
         let result = context.function();
         self.tables.values.release();
+        self.tables.blocks.release();
         match result {
             Ok(()) => Ok(true),
             Err(fault) => Err(fault.locate_after(self.lexer.text(), &mut self.lines)),
