@@ -79,11 +79,10 @@ impl StageMemory {
         if func.dfg.num_insts() <= MAX_KEPT {
             return;
         }
-        self.analyses = Analyses::default();
+        self.analyses.release();
         if options.free_functions {
             self.lowering.release();
-            let name = std::mem::take(&mut func.name);
-            *func = Function { name, ..Function::default() };
+            func.release();
         }
     }
 }

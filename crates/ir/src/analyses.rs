@@ -40,6 +40,15 @@ pub struct Analyses {
 }
 
 impl Analyses {
+    /// Forgets everything and frees the memory.
+    pub fn release(&mut self) {
+        self.cfg.release();
+        self.dominators.release();
+        self.loops.release();
+        self.frequencies.release();
+        *self = Analyses::default();
+    }
+
     /// Computes what is stale of `func`.
     pub fn update(&mut self, func: &Function) {
         self.update_loops(func);

@@ -12,6 +12,7 @@ use std::ops::Range;
 use crate::entities::{Block, Inst};
 use crate::function::Function;
 use crate::layout::Layout;
+use crate::release::release;
 
 /// An edge, seen from its destination.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
@@ -46,6 +47,15 @@ pub struct ControlFlowGraph {
 }
 
 impl ControlFlowGraph {
+    /// Clears everything and frees the memory.
+    pub(crate) fn release(&mut self) {
+        release(&mut self.blocks);
+        release(&mut self.exits);
+        release(&mut self.succs);
+        release(&mut self.pred_starts);
+        release(&mut self.preds);
+    }
+
     /// The graph of a function.
     pub fn new(func: &Function) -> ControlFlowGraph {
         let mut cfg = ControlFlowGraph::default();

@@ -21,6 +21,7 @@ use crate::cfg::ControlFlowGraph;
 use crate::entities::{Block, Inst, Value};
 use crate::function::Function;
 use crate::layout::Layout;
+use crate::release::{map_apart, release};
 use crate::value_data::ValueDef;
 
 #[derive(Copy, Clone, Default, Debug)]
@@ -60,6 +61,17 @@ impl DominatorTree {
         self.complete(func, cfg);
     }
 
+    /// Clears everything and frees the memory.
+    pub(crate) fn release(&mut self) {
+        release(&mut self.postorder);
+        release(&mut self.preorder);
+        release(&mut self.dfs.vertices);
+        release(&mut self.dfs.places);
+        release(&mut self.dfs.stack);
+        release(&mut self.dfs.path);
+        self.nodes = SecondaryMap::new();
+    }
+
     /// Computes the depth-first search alone: which blocks are reachable, and their orders, but not the tree.
     pub(crate) fn search(&mut self, func: &Function, cfg: &ControlFlowGraph) {
         self.nodes.clear();
@@ -69,6 +81,7 @@ impl DominatorTree {
 
     /// Computes the tree, the search being done.
     pub(crate) fn complete(&mut self, func: &Function, cfg: &ControlFlowGraph) {
+        map_apart(&mut self.nodes, func.dfg.num_blocks());
         self.nodes.resize(func.dfg.num_blocks());
         let Some(entry) = func.layout.entry_block() else { return };
         self.dfs.immediate_dominators(cfg);

@@ -3,13 +3,15 @@
 //! Ids are dense: they index tables. The numbers that the text used are kept apart, in
 //! [`crate::names`].
 
+use crate::release::map_apart;
 use cranelift_entity::{EntityRef, SecondaryMap, entity_impl};
 
 /// The element of `key`. Keys mostly come in order, and growing by a share is faster than growing by one each time.
 #[inline]
-pub(crate) fn grown<K: EntityRef, V: Clone>(map: &mut SecondaryMap<K, V>, key: K) -> &mut V {
+pub(crate) fn grown<K: EntityRef, V: Clone + Default>(map: &mut SecondaryMap<K, V>, key: K) -> &mut V {
     if map.get(key).is_none() {
         let len = key.index();
+        map_apart(map, len);
         map.resize(len + len / 8 + 16);
     }
     &mut map[key]

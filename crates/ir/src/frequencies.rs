@@ -15,6 +15,7 @@ use crate::entities::Block;
 use crate::function::Function;
 use crate::loops::LoopForest;
 use crate::opcodes::Opcode;
+use crate::release::release;
 
 /// Frequencies of blocks and edges.
 #[derive(Clone, Default, Debug)]
@@ -25,6 +26,12 @@ pub struct Frequencies {
 }
 
 impl Frequencies {
+    /// Clears everything and frees the memory.
+    pub(crate) fn release(&mut self) {
+        release(&mut self.blocks);
+        release(&mut self.edges);
+    }
+
     /// The frequency of the entry block.
     pub const ENTRY: u32 = 1 << 10;
     /// What does not count runs so often.

@@ -146,6 +146,12 @@ impl Function {
         self.names.clear();
     }
 
+    /// Clears everything but the name, and frees the memory.
+    pub fn release(&mut self) {
+        self.dfg.release();
+        *self = Function { name: std::mem::take(&mut self.name), ..Function::default() };
+    }
+
     /// The source location of an instruction.
     pub fn srcloc(&self, inst: Inst) -> SourceLoc {
         self.srclocs[inst]

@@ -61,6 +61,7 @@ pub mod opcodes;
 pub mod pool;
 pub mod preamble;
 mod print;
+pub mod release;
 pub mod signature;
 #[cfg(test)]
 mod testing;

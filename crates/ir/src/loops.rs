@@ -26,6 +26,7 @@ use crate::cfg::ControlFlowGraph;
 use crate::dominators::DominatorTree;
 use crate::entities::Block;
 use crate::function::Function;
+use crate::release::release_map;
 
 /// A loop. Inner loops have smaller numbers than those around them.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +60,12 @@ pub struct LoopForest {
 }
 
 impl LoopForest {
+    /// Clears everything and frees the memory.
+    pub(crate) fn release(&mut self) {
+        release_map(&mut self.loops);
+        *self = LoopForest::default();
+    }
+
     /// The loops of a function.
     pub fn new(func: &Function, cfg: &ControlFlowGraph, tree: &DominatorTree) -> LoopForest {
         let mut loops = LoopForest::default();

@@ -4,6 +4,7 @@
 //! grew has capacity for the next power of two, one that was made whole is copied on its first
 //! growth. What a copy leaves behind is reclaimed when the pool is cleared.
 
+use crate::release::release;
 use std::marker::PhantomData;
 
 /// A list in a [`Pool`].
@@ -137,6 +138,11 @@ impl<T: Copy> Pool<T> {
     /// Clears all lists and keeps the memory.
     pub fn clear(&mut self) {
         self.items.clear();
+    }
+
+    /// Clears everything and frees the memory.
+    pub(crate) fn release(&mut self) {
+        release(&mut self.items);
     }
 }
 

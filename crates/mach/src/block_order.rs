@@ -13,6 +13,7 @@ use cranelift_entity::packed_option::{PackedOption, ReservedValue};
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::frequencies::Frequencies;
 use kingpost_ir::loops::Loop;
+use kingpost_ir::release::release;
 use kingpost_ir::{Block as IrBlock, BlockCall, Function, Inst as IrInst};
 use kingpost_regalloc::{Block, Freq};
 use std::ops::Range;
@@ -130,6 +131,19 @@ const NONE: u32 = u32::MAX;
 const MAX_COMPARED: usize = 8;
 
 impl BlockOrder {
+    /// Clears everything and frees the memory.
+    pub(crate) fn release(&mut self) {
+        release(&mut self.blocks);
+        release(&mut self.freqs);
+        release(&mut self.rpo);
+        release(&mut self.placements);
+        release(&mut self.targets);
+        release(&mut self.same_as);
+        release(&mut self.chain);
+        release(&mut self.lists.ends);
+        release(&mut self.lists.items);
+    }
+
     /// Computes the order for `func`.
     pub fn compute(&mut self, func: &Function, analyses: &Analyses) {
         self.clear(func.dfg.num_blocks());

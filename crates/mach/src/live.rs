@@ -6,6 +6,7 @@
 use crate::block_order::BlockOrder;
 use cranelift_entity::EntityRef;
 use kingpost_ir::cfg::ControlFlowGraph;
+use kingpost_ir::release::release;
 use kingpost_ir::{Block, BlockArgKind, Function, Inst, Opcode, Value, ValueDef};
 
 /// When, in one block, memory may have changed or a trap may have happened.
@@ -89,7 +90,10 @@ impl Needed {
     /// Frees the memory of a function that is larger than most, once it is lowered: allocators need it more.
     pub(crate) fn release(&mut self) {
         if self.insts.len() > MAX_KEPT {
-            *self = Needed::default();
+            release(&mut self.values);
+            release(&mut self.insts);
+            release(&mut self.blocks);
+            release(&mut self.worklist);
         }
     }
 

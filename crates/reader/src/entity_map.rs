@@ -4,6 +4,7 @@
 //! clearing is free. The table never grows beyond a constant factor of the number of entities; what
 //! does not fit goes to a hash map, and moves to the table when that has grown enough.
 
+use kingpost_ir::release::release;
 use std::collections::HashMap;
 
 #[derive(Copy, Clone, Default)]
@@ -44,7 +45,7 @@ impl EntityMap {
     /// Frees the memory of a map that is larger than most, whose function has been read: what compiles that needs it more.
     pub(crate) fn release(&mut self) {
         if self.table.len() > MAX_KEPT {
-            self.table = Vec::new();
+            release(&mut self.table);
         }
     }
 

@@ -52,9 +52,12 @@ pub const MAX_KEPT: usize = 1 << 17;
 const KEPT: usize = 1 << 20;
 
 /// Frees the memory of a list that is larger than most problems need, when a stage is done with it: the peak of a large problem
-/// is in a later stage.
+/// is in a later stage. It is shrunk first: after a large block is freed as it is, the allocator of glibc takes blocks of up to its
+/// size from the heap, where those that are freed leave holes, and no longer maps each by itself.
 pub fn release<T>(list: &mut Vec<T>) {
     if list.capacity() * size_of::<T>() > KEPT {
+        list.clear();
+        list.shrink_to(1);
         *list = Vec::new();
     }
 }

@@ -26,6 +26,7 @@ use crate::layout::Layout;
 use crate::memflags::{Endianness, MemFlags};
 use crate::opcodes::{Format, INLINE_ARGS, Opcode, Suffix};
 use crate::pool::{List, Pool};
+use crate::release::{release, release_map};
 use crate::signature::Signature;
 use crate::type_class::{Allowed, Constraint};
 use crate::types::{self, Type};
@@ -107,6 +108,18 @@ impl DataFlowGraph {
         self.signatures.clear();
         self.ext_funcs.clear();
         self.constants.clear();
+    }
+
+    /// Clears the tables of values, instructions and blocks, and frees their memory.
+    pub(crate) fn release(&mut self) {
+        release_map(&mut self.values);
+        release_map(&mut self.insts);
+        release_map(&mut self.results);
+        release_map(&mut self.blocks);
+        self.value_lists.release();
+        self.block_args.release();
+        release(&mut self.block_calls);
+        self.exception_items.release();
     }
 }
 

@@ -56,6 +56,7 @@ use crate::settings::Settings;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::analyses::Analyses;
+use kingpost_ir::release::release;
 use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst, SigRef, Value};
 use kingpost_regalloc::{Block, ClobberId, InstFlags, Operand, VReg};
 use std::sync::Arc;
@@ -303,6 +304,11 @@ impl Lowering {
 
     /// Frees the memory of the function lowered last. Nothing is known of it then.
     pub fn release(&mut self) {
+        self.order.release();
+        release(&mut self.value_regs);
+        release(&mut self.records);
+        release(&mut self.behind_block);
+        release(&mut self.depend_on_widths);
         let Lowering { guard, abi_cache, tile_counts, .. } = std::mem::take(self);
         *self = Lowering { guard, abi_cache, tile_counts, ..Lowering::default() };
     }
