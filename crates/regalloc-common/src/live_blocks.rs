@@ -19,6 +19,7 @@
 
 use crate::order::{BlockIndex, LinearOrder};
 use crate::point::{PointRange, ProgPoint};
+use crate::release;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Problem, VReg};
 use std::ops::Range;
@@ -85,6 +86,15 @@ pub struct LiveBlocks {
 impl LiveBlocks {
     /// So many values are served at once.
     pub const CHUNK: usize = 64;
+
+    /// Frees the memory of a problem that was larger than most, once its values have been found.
+    pub fn release(&mut self) {
+        release(&mut self.words);
+        release(&mut self.succs);
+        release(&mut self.more_succs);
+        release(&mut self.found);
+        release(&mut self.back_from);
+    }
 
     /// Prepares for a problem.
     pub fn begin(&mut self, problem: &Problem, order: &LinearOrder) {

@@ -14,6 +14,7 @@
 //! Cost: requests times registers; the search at most 400,000 comparisons of requests. No memory is allocated once the
 //! lists have grown.
 
+use crate::release;
 use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{
     AllocError, Constraint, Edge, Inst, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass, VReg,
@@ -200,6 +201,14 @@ pub struct Matching<H = ()> {
     search_steps: u64,
     /// Registers looked at since [`Matching::begin`].
     pub steps: u64,
+}
+
+impl<H> Matching<H> {
+    /// Frees the memory of an instruction with more operands than most.
+    pub fn shrink(&mut self) {
+        release(&mut self.requests);
+        release(&mut self.order);
+    }
 }
 
 impl<H> Default for Matching<H> {

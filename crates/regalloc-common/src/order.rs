@@ -64,9 +64,9 @@ pub struct OrderedBlock {
     pub freq: Freq,
     /// The innermost loop around it.
     pub innermost: PackedOption<LoopId>,
-    /// The only edge into it, and the block that this comes from, if that is before it and nothing is passed: such a block
-    /// goes on where the other ended.
-    pub inherits: Option<(Edge, BlockIndex)>,
+    inherited: PackedOption<Edge>,
+    /// Where that edge comes from, if there is one.
+    from: BlockIndex,
     /// Do edges out of it pass values, as arguments or as results of its terminator?
     pub passes: bool,
     /// Do values begin with it, as parameters or as results of a terminator?
@@ -74,10 +74,17 @@ pub struct OrderedBlock {
 }
 
 impl OrderedBlock {
+    /// The only edge into it, and the block that this comes from, if that is before it and nothing is passed: such a block
+    /// goes on where the other ended.
+    #[inline]
+    pub fn inherits(&self) -> Option<(Edge, BlockIndex)> {
+        self.inherited.expand().map(|edge| (edge, self.from))
+    }
+
     /// Does the block, which has this index, go on where the one before it in the order ended?
     #[inline]
     pub fn goes_on(&self, index: BlockIndex) -> bool {
-        self.inherits.is_some_and(|(_, from)| from.next() == index)
+        self.inherits().is_some_and(|(_, from)| from.next() == index)
     }
 
     /// The first point.
@@ -235,7 +242,8 @@ impl LinearOrder {
                 first_inst,
                 freq,
                 innermost: None.into(),
-                inherits: None,
+                inherited: None.into(),
+                from: BlockIndex::FIRST,
                 passes: false,
                 receives: !problem.params(block).is_empty(),
             });
@@ -243,9 +251,10 @@ impl LinearOrder {
             head = end;
         }
         for (index, block) in self.blocks.iter_mut().skip(1) {
-            if let (false, &[edge]) = (block.receives, problem.preds(block.block)) {
-                let from = self.indices[problem.edge(edge).from].expand().filter(|&from| from < index);
-                block.inherits = from.map(|from| (edge, from));
+            if let (false, &[edge]) = (block.receives, problem.preds(block.block))
+                && let Some(from) = self.indices[problem.edge(edge).from].expand().filter(|&from| from < index)
+            {
+                (block.inherited, block.from) = (edge.into(), from);
             }
         }
         Ok(())

@@ -31,7 +31,7 @@ impl Scan<'_, '_> {
     pub(crate) fn start_block(&mut self, at: BlockIndex) {
         let block = self.order.block(at);
         if block.goes_on(at)
-            && let (Some((edge, _)), false) = (block.inherits, block.receives)
+            && let (Some((edge, _)), false) = (block.inherits(), block.receives)
         {
             self.close_dead(block.start());
             self.scan.blocks[at.index()].unchanged_edge = edge.into();
@@ -39,7 +39,7 @@ impl Scan<'_, '_> {
         }
         let block = *block;
         let preds = self.problem.preds(block.block);
-        let best_pred = block.inherits.or_else(|| self.best_pred(preds, at));
+        let best_pred = block.inherits().or_else(|| self.best_pred(preds, at));
         match best_pred {
             Some((edge, pred)) => self.inherit_state(edge, pred, at),
             None => self.close_all(block.start()),
@@ -67,7 +67,7 @@ impl Scan<'_, '_> {
         let is_live_in = match *self.problem.succs(block.block) {
             [] => true,
             [edge] => {
-                let inherits = self.order.blocks().get(at.next()).and_then(|next| next.inherits);
+                let inherits = self.order.blocks().get(at.next()).and_then(|next| next.inherits());
                 inherits == Some((edge, at)) && self.problem.edge_defs(edge).is_empty()
             }
             _ => false,

@@ -124,7 +124,7 @@ impl Emit<'_> {
             [edge] if is_at_head(problem, edge) => Some(edge),
             _ => None,
         };
-        let edge = block.inherits.map(|(edge, _)| edge).or_else(only_edge);
+        let edge = block.inherits().map(|(edge, _)| edge).or_else(only_edge);
         if let Some(edge) = edge.filter(|&edge| !self.resolved.edges.of(edge).is_empty()) {
             self.edge(edge, inst)?;
         }

@@ -46,7 +46,6 @@ impl Allocator for SsaAllocator {
         out: &mut Allocation,
         d: &mut Diagnostics<'_>,
     ) -> Result<(), AllocError> {
-        out.reset(problem);
         for (count, what) in [(problem.vregs.len(), "values"), (problem.num_operands(), "operands")] {
             if count as u64 > MAX_VALUES {
                 return Err(AllocError::TooLarge { what, limit: MAX_VALUES });
@@ -86,6 +85,8 @@ impl Allocator for SsaAllocator {
         d.end("register_hints", || Ok(()), |text| hints.dump(text))?;
         hints.release();
 
+        // What is written from here on was no use before.
+        out.reset(problem);
         d.begin("coloring");
         let input = &coloring::Input { problem, env, order, constraints, live, classes, spills, plan, hints };
         coloring.run(input, out)?;

@@ -65,14 +65,14 @@ impl BareJumps {
 
     /// The block that a bare jump goes on from, if this is one.
     pub(crate) fn source_of(&self, order: &LinearOrder, index: BlockIndex) -> Option<BlockIndex> {
-        if self.are[index.index()] { order.block(index).inherits.map(|(_, from)| from) } else { None }
+        if self.are[index.index()] { order.block(index).inherits().map(|(_, from)| from) } else { None }
     }
 
     /// Where an edge comes from.
     pub(crate) fn source(&self, problem: &Problem, order: &LinearOrder, edge: Edge) -> Source {
         let last = order.index(problem.edge(edge).from);
         let distance = EdgeDistance::new(problem, edge);
-        match order.block(last).inherits {
+        match order.block(last).inherits() {
             Some((before, from)) if self.are[last.index()] => {
                 Source { from, edge: distance.after(EdgeDistance::new(problem, before)) }
             }
@@ -84,10 +84,10 @@ impl BareJumps {
 /// Is the block nothing but a jump to a block with several edges in, and does it go on where its only predecessor ended?
 fn is_bare_jump(problem: &Problem, order: &LinearOrder, index: BlockIndex) -> bool {
     let block = order.block(index);
-    let (1, Some((before, _))) = (block.num_insts(), block.inherits) else { return false };
+    let (1, Some((before, _))) = (block.num_insts(), block.inherits()) else { return false };
     let &[edge] = problem.succs(block.block) else { return false };
     let jump = problem.terminator(block.block);
-    order.block(order.index(problem.edge(edge).to)).inherits.is_none()
+    order.block(order.index(problem.edge(edge).to)).inherits().is_none()
         && problem.edge_defs(before).is_empty()
         && problem.operands(jump).is_empty()
         && problem.shape(jump) == Shape::Plain

@@ -38,11 +38,11 @@ impl Coloring {
         let values = &mut self.map.values[..];
         for entry in entries {
             let value = &mut values[entry.vreg.index()];
-            (value.next, value.live_at) = (entry.next, index.into());
+            (value.distance, value.live_at) = (entry.next.distance, index.into());
         }
         self.steps += entries.len() as u64;
         self.picker.enter(input, index);
-        if let Some((edge, from)) = block.inherits {
+        if let Some((edge, from)) = block.inherits() {
             self.inherit(input, index, edge, (from, last == from), out);
         } else {
             self.map.remove(self.map.occupied);
@@ -91,7 +91,7 @@ impl Coloring {
         for &vreg in input.problem.edge_defs(edge) {
             let value = &self.map.values[vreg.index()];
             if value.live_at == index.into()
-                && !value.next.is_dead()
+                && !value.is_dead()
                 && let Some(reg) = self.branch_defs[vreg.index()].as_reg()
             {
                 self.put(vreg, reg);

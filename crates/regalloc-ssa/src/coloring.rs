@@ -170,7 +170,7 @@ impl Coloring {
 
     fn note_next_uses(&mut self, input: &Input, range: Range<usize>) {
         for (operand, &after) in input.problem.all_operands()[range.clone()].iter().zip(&input.live.after[range]) {
-            self.map.values[operand.vreg().index()].next = after;
+            self.map.values[operand.vreg().index()].distance = after.distance;
         }
     }
 
@@ -265,7 +265,7 @@ impl Coloring {
     /// Notes the place of a definition after the instruction is known, and stores it if the plan stores it there.
     #[inline]
     pub(crate) fn finish_def(&mut self, input: &Input, inst: Inst, vreg: VReg, loc: Loc, out: &mut Allocation) {
-        let is_dead = self.map.values[vreg.index()].next.is_dead();
+        let is_dead = self.map.values[vreg.index()].is_dead();
         match loc.as_reg() {
             Some(reg) if is_dead => self.assignment.used.insert(reg),
             Some(reg) => self.put(vreg, reg),

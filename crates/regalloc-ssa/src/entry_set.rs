@@ -33,8 +33,9 @@ pub(crate) struct Scratch {
 }
 
 /// How a value arrives at a head, if it is a parameter or was ever without a register while it is live: any other arrives in
-/// one, and never in memory too.
+/// one, and never in memory too. There is one for each value, hence no gap.
 #[derive(Clone, Copy, Default)]
+#[repr(C, packed(4))]
 struct EntryCandidate {
     /// How often it arrives in a register at the head `head`.
     in_register: u64,
@@ -126,7 +127,7 @@ impl Spilling {
     /// Starts a block: sets the values in registers, and the next uses.
     pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex) {
         let last = self.last.replace(index);
-        let Some((edge, from)) = input.order.block(index).inherits else {
+        let Some((edge, from)) = input.order.block(index).inherits() else {
             self.set.empty();
             if index > BlockIndex::FIRST {
                 self.join(input, index);

@@ -78,7 +78,7 @@ impl Coloring {
     #[cold]
     fn update_some_labels(&mut self, problem: &Problem, inst: Inst, out: &Allocation) {
         let values = &self.map.values;
-        let at = |vreg: VReg| Some(values[vreg.index()]).filter(|value| !value.next.is_dead()).map(|value| value.at);
+        let at = |vreg: VReg| Some(values[vreg.index()]).filter(|value| !value.is_dead()).map(|value| value.at);
         let operands = problem.operands(inst).iter().zip(out.operand_locs(problem, inst));
         let read = |vreg: VReg| {
             let mut uses = operands.clone().filter(|(operand, _)| operand.is_use());
@@ -97,7 +97,7 @@ impl Coloring {
         let after = &at.input.live.after[range];
         for (i, ((operand, &after), loc)) in at.operands.iter().zip(after).zip(locs).enumerate() {
             let value = &mut values[operand.vreg().index()];
-            value.next = after;
+            value.distance = after.distance;
             if operand.is_def() {
                 found.defs += 1;
                 found.def = i;

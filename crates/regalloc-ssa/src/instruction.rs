@@ -160,7 +160,7 @@ impl Coloring {
             let to = at.input.order.index(problem.edge(edge).to);
             for &vreg in problem.edge_defs(edge) {
                 if let Some(entry) = at.input.live.entry(to, vreg) {
-                    self.map.values[vreg.index()].next = entry.next;
+                    self.map.values[vreg.index()].distance = entry.next.distance;
                 }
             }
         }

@@ -25,12 +25,12 @@ impl Coloring {
             let is_own = !early.contains(reg) || scratch.reads.iter().any(is_read);
             let stays = is_own && !late.contains(reg) && !at.demands.killed(vreg).contains(reg);
             if !stays {
-                scratch.displaced.push((self.map.values[vreg.index()].next.distance, vreg));
+                scratch.displaced.push((self.map.values[vreg.index()].distance, vreg));
             }
         }
         for &vreg in &scratch.reloads {
             if self.map.lives_on(vreg, at.inst) && !scratch.moved.iter().any(|moved| moved.0 == vreg) {
-                scratch.displaced.push((self.map.values[vreg.index()].next.distance, vreg));
+                scratch.displaced.push((self.map.values[vreg.index()].distance, vreg));
             }
         }
         self.place_displaced(at, early.union(late), scratch)

@@ -204,7 +204,7 @@ impl Coloring {
     /// Up to where a value that is live at the instruction at hand is so in this block.
     pub(crate) fn known_end(&self, vreg: VReg) -> ProgPoint {
         let first = self.picker.head.as_u32() + 1;
-        let use_at = first.saturating_add(self.map.values[vreg.index()].next.distance);
+        let use_at = first.saturating_add(self.map.values[vreg.index()].distance);
         if use_at >= self.picker.end.as_u32() { LIVE_OUT } else { ProgPoint::late(Position::new(use_at)) }
     }
 }

@@ -176,6 +176,9 @@ impl RegisterHints {
         release(&mut self.groups);
         release(&mut self.members);
         release(&mut self.order);
+        release(&mut self.fixed);
+        release(&mut self.freqs);
+        release(&mut self.points);
     }
 
     /// Frees memory that only a large problem needs, and the answer does not.
@@ -183,9 +186,6 @@ impl RegisterHints {
         release(&mut self.hints);
         release(&mut self.last_calls);
         self.taken.iter_mut().for_each(release);
-        release(&mut self.fixed);
-        release(&mut self.freqs);
-        release(&mut self.points);
     }
 
     /// The hint of the class of a value.

@@ -2,7 +2,7 @@
 //!
 //! 1. No two values are in one register, and no value is in two, between instructions.
 
-use crate::liveness::{Next, reset};
+use crate::liveness::{DEAD, reset};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Inst, PReg, PRegSet, RegClass, VReg};
@@ -11,8 +11,8 @@ use kingpost_regalloc_common::order::BlockIndex;
 /// What is known about a value.
 #[derive(Clone, Copy)]
 pub(crate) struct Value {
-    /// While it is live, its next use, counted from the head of the block at hand.
-    pub(crate) next: Next,
+    /// While it is live, how far its next use is from the head of the block at hand, or [`DEAD`].
+    pub(crate) distance: u32,
     /// The last block at whose head it was found live, or begins.
     pub(crate) live_at: PackedOption<BlockIndex>,
     /// One plus the number of the instruction that evicts it after reading it.
@@ -21,6 +21,13 @@ pub(crate) struct Value {
     pub(crate) number: u16,
     /// Its register.
     pub(crate) at: Option<PReg>,
+}
+
+impl Value {
+    #[inline]
+    pub(crate) fn is_dead(&self) -> bool {
+        self.distance == DEAD
+    }
 }
 
 pub(crate) struct RegisterMap {
@@ -39,7 +46,7 @@ impl Default for RegisterMap {
 
 impl RegisterMap {
     pub(crate) fn begin(&mut self, values: usize) {
-        let value = Value { next: Next::DEAD, live_at: None.into(), evicted_after: 0, number: 0, at: None };
+        let value = Value { distance: DEAD, live_at: None.into(), evicted_after: 0, number: 0, at: None };
         reset(&mut self.values, values, value);
         self.occupied = PRegSet::EMPTY;
     }
@@ -82,7 +89,7 @@ impl RegisterMap {
     #[inline]
     pub(crate) fn lives_on(&self, vreg: VReg, inst: Inst) -> bool {
         let value = &self.values[vreg.index()];
-        !value.next.is_dead() && value.evicted_after != inst.as_u32() + 1
+        !value.is_dead() && value.evicted_after != inst.as_u32() + 1
     }
 
     /// Adds all values in registers, by register.

@@ -67,7 +67,7 @@ impl ReloadPlan {
         self.edge_pool.clear();
         reset(&mut self.met, input.problem.vregs.len(), Default::default());
         for (index, block) in input.order.blocks().iter().skip(1) {
-            if block.inherits.is_none() && self.meets_memory(input, plan, index) {
+            if block.inherits().is_none() && self.meets_memory(input, plan, index) {
                 for entry in input.live.entries(index).iter().filter(|entry| !entry.next.is_dead()) {
                     self.met[entry.vreg.index()].0 = index.into();
                 }

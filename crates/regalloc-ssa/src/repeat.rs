@@ -49,7 +49,7 @@ impl Spilling {
     pub(crate) fn repeat_block(&mut self, input: &Input, index: BlockIndex) -> Result<(), AllocError> {
         let block = input.order.block(index);
         let transfers = self.first_walk.next_block(input.problem.first_inst(block.block)..block.inst(block.end));
-        let is_unchanged = match block.inherits {
+        let is_unchanged = match block.inherits() {
             Some((_, from)) => self.ends_as_before(from) || self.enter_changed(input, index),
             None => self.enter_joined(input, index),
         };

@@ -42,7 +42,7 @@ impl Coloring {
             out.edits.extend_from_slice(&self.assignment.edits[span]);
             if let &[edge] = problem.succs(block) {
                 let to = input.order.index(problem.edge(edge).to);
-                if input.order.block(to).inherits.is_none() {
+                if input.order.block(to).inherits().is_none() {
                     self.resolve_edge(input, edge, to, out)?;
                 }
             }

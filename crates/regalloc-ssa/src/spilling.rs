@@ -91,7 +91,10 @@ impl Spilling {
     /// Frees memory that only a large problem needs, and later phases do not.
     pub(crate) fn release(&mut self) {
         release(&mut self.set.values);
+        release(&mut self.stores);
+        release(&mut self.marks);
         self.entry.release();
+        self.scratch.matching.shrink();
     }
 
     fn begin(&mut self, input: &Input) {
