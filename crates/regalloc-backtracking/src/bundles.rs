@@ -68,19 +68,41 @@ pub(crate) struct BundleData {
     start: u32,
     end: u32,
     pub(crate) spill_set: SpillSet,
-    /// How many splits it comes from.
-    pub(crate) splits: u32,
-    /// Are there parts of it, so that nothing reads its segments again?
-    is_split: bool,
+    /// How many splits it comes from; many are not told apart.
+    pub(crate) splits: u8,
+    flags: u8,
     pub(crate) weight: Weight,
-    /// Is it live across a call?
-    pub(crate) crosses_calls: bool,
-    /// Were others spilled for it where they interfere?
-    pub(crate) has_spilled: bool,
     pub(crate) reg: Option<PReg>,
 }
 
+/// There are parts of it, so that nothing reads its segments again.
+const SPLIT: u8 = 1;
+const CROSSES_CALLS: u8 = 2;
+const HAS_SPILLED: u8 = 4;
+
 impl BundleData {
+    fn is_split(&self) -> bool {
+        self.flags & SPLIT != 0
+    }
+
+    /// Is it live across a call?
+    pub(crate) fn crosses_calls(&self) -> bool {
+        self.flags & CROSSES_CALLS != 0
+    }
+
+    pub(crate) fn set_crosses_calls(&mut self, crosses_calls: bool) {
+        self.flags = self.flags & !CROSSES_CALLS | if crosses_calls { CROSSES_CALLS } else { 0 };
+    }
+
+    /// Were others spilled for it where they interfere?
+    pub(crate) fn has_spilled(&self) -> bool {
+        self.flags & HAS_SPILLED != 0
+    }
+
+    pub(crate) fn set_has_spilled(&mut self) {
+        self.flags |= HAS_SPILLED;
+    }
+
     /// Indices of its segments.
     pub(crate) fn range(&self) -> Range<usize> {
         self.start as usize..self.end as usize
@@ -148,36 +170,26 @@ impl Bundles {
         let BundleData { spill_set, splits, .. } = self.bundles[parent];
         let start = self.segments.len() as u32;
         self.segments.extend_from_slice(segments);
-        self.push(start..self.segments.len() as u32, spill_set, splits + 1)
+        self.push(start..self.segments.len() as u32, spill_set, splits.saturating_add(1))
     }
 
-    fn push(&mut self, segments: Range<u32>, spill_set: SpillSet, splits: u32) -> Bundle {
+    fn push(&mut self, segments: Range<u32>, spill_set: SpillSet, splits: u8) -> Bundle {
         let (start, end, weight) = (segments.start, segments.end, Weight::UNKNOWN);
-        self.bundles.push(BundleData {
-            start,
-            end,
-            spill_set,
-            splits,
-            weight,
-            crosses_calls: false,
-            has_spilled: false,
-            reg: None,
-            is_split: false,
-        })
+        self.bundles.push(BundleData { start, end, spill_set, splits, flags: 0, weight, reg: None })
     }
 
-    /// Notes that there are parts of a bundle, and closes the gaps of such bundles once they take most of the memory.
+    /// Notes that there are parts of a bundle, and closes the gaps of such bundles once they take much of the memory.
     pub(crate) fn retire(&mut self, bundle: Bundle) {
         let data = &mut self.bundles[bundle];
-        data.is_split = true;
+        data.flags |= SPLIT;
         self.retired += data.range().len();
-        if self.retired < MIN_RETIRED || self.retired < self.segments.len() / 2 {
+        if self.retired < MIN_RETIRED || self.retired < self.segments.len() / 5 * 2 {
             return;
         }
         self.retired = 0;
         let mut next = 0;
         for data in self.bundles.values_mut() {
-            let range = if data.is_split { 0..0 } else { data.range() };
+            let range = if data.is_split() { 0..0 } else { data.range() };
             let end = next + range.len();
             self.segments.copy_within(range, next);
             (data.start, data.end) = (next as u32, end as u32);
@@ -228,6 +240,8 @@ impl Bundles {
         self.affinities.sort_by_key(|pair| (Reverse(pair.freq), pair.group));
         self.merge_all(problem, live, diagnostics);
         release(&mut self.affinities);
+        release(&mut self.arguments);
+        release(&mut self.sums);
         self.number(problem, live);
     }
 
@@ -342,7 +356,7 @@ mod tests {
     use kingpost_regalloc_common::point::Position;
 
     #[test]
-    fn segments_of_split_bundles_go_once_they_are_most_of_all() {
+    fn segments_of_split_bundles_go_once_they_are_many() {
         const COUNT: u32 = MIN_RETIRED as u32;
         let mut bundles = Bundles::default();
         let spill_set = bundles.hints.push(None);

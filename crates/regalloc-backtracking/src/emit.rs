@@ -241,7 +241,7 @@ impl Emit<'_> {
         };
         let operands = PointRange::new(ProgPoint::early(at), ProgPoint::after(at));
         self.free_registers(|interference| {
-            interference.taken_at(before) | interference.taken_at(other) | interference.taken(operands).reserved()
+            interference.taken_at(before) | interference.taken_at(other) | interference.reserved(operands)
         })
     }
 

@@ -72,7 +72,7 @@ impl FillGaps<'_> {
         }
         let (registers, class) = (&self.reservations.registers, self.problem.class(vreg).index());
         let bit = |reg: PReg| registers.reg(reg).bit();
-        let free = registers.allocatable[class] & !self.interference[class].taken(points).any() & !self.unused[class];
+        let free = registers.allocatable[class] & !self.interference[class].taken(points) & !self.unused[class];
         let may_move = points.from.is_before();
         let reg = match free {
             _ if free & bit(before.reg) != 0 => before.reg,

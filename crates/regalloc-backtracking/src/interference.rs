@@ -14,6 +14,7 @@
 use crate::bundles::Bundle;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::preference::Reg;
+use kingpost_regalloc_common::release;
 use std::ops::Range;
 
 /// Children of a node, as a power of two.
@@ -36,57 +37,31 @@ pub(crate) struct Assigned {
     pub(crate) bundle: Bundle,
 }
 
-/// What is taken of the points below a node, or over a range: registers by number in the order of allocation.
-/// The lower half has all of them, the upper half those that instructions reserve for operands or destroy.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Taken(u128);
+/// What is taken over a range: registers by number in the order of allocation.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Taken {
+    /// All of them.
+    pub(crate) any: u64,
+    /// Those that instructions reserve for operands or destroy.
+    pub(crate) reserved: u64,
+}
 
 impl Taken {
-    fn new(any: u64, reserved: u64) -> Taken {
-        Taken(u128::from(reserved) << 64 | u128::from(any))
-    }
-
-    /// Returns all of them.
-    #[inline]
-    pub(crate) fn any(self) -> u64 {
-        self.0 as u64
-    }
-
-    /// Returns those that instructions reserve for operands or destroy.
-    #[inline]
-    pub(crate) fn reserved(self) -> u64 {
-        (self.0 >> 64) as u64
-    }
-
     /// Returns what is taken in one of two ranges.
     #[inline]
     pub(crate) fn union(self, other: Taken) -> Taken {
-        Taken(self.0 | other.0)
-    }
-
-    #[inline]
-    fn insert(&mut self, bit: u64) {
-        insert(&mut self.0, bit);
+        Taken { any: self.any | other.any, reserved: self.reserved | other.reserved }
     }
 }
 
-/// Adds a register to what is taken of a node.
-#[inline]
-fn insert(node: &mut u128, bit: u64) {
-    *node |= u128::from(bit);
-}
-
-/// Undoes [`insert`]: what is reserved remains.
-#[inline]
-fn remove(node: &mut u128, bit: u64) {
-    *node &= !u128::from(bit) | u128::from(Taken(*node).reserved());
-}
-
-/// The registers of one class.
+/// The registers of one class. What is taken of a node is a set of them, as in [`Taken`].
 #[derive(Default)]
 pub(crate) struct Interference {
-    /// All levels, points first, each node as [`Taken`] holds it.
-    nodes: Vec<u128>,
+    /// All levels, points first: what is taken of each node.
+    nodes: Vec<u64>,
+    /// .. and what of that instructions reserve for operands or destroy. Apart, as most of it is never written in most large
+    /// problems.
+    reserved: Vec<u64>,
     /// From level 1 on: what one segment takes of the whole node.
     own: Vec<u64>,
     /// Where each level starts in `nodes`.
@@ -111,12 +86,14 @@ impl Interference {
             }
             nodes = nodes.div_ceil(RADIX);
         }
-        if total > MAX_KEPT {
-            // Zeros that are allocated take no memory before they are written, which is after coalescing.
-            self.nodes = vec![0; total];
-        } else {
-            self.nodes.clear();
-            self.nodes.resize(total, 0);
+        for table in [&mut self.nodes, &mut self.reserved] {
+            if total > MAX_KEPT {
+                // Zeros that are allocated take no memory before they are written, which is after coalescing.
+                *table = vec![0; total];
+            } else {
+                table.clear();
+                table.resize(total, 0);
+            }
         }
         self.own.clear();
         self.own.resize(total - points, 0);
@@ -134,6 +111,7 @@ impl Interference {
     /// Frees the memory of a large problem that tells which bundles have the registers.
     pub(crate) fn release(&mut self) {
         if self.nodes.len() > MAX_KEPT {
+            self.registers.iter_mut().for_each(|list| release(&mut list.pending));
             self.registers.clear();
             self.spare.clear();
         }
@@ -151,18 +129,19 @@ impl Interference {
         }
         let mut at = point.index();
         for &start in &self.starts[..self.levels] {
-            let node = &mut self.nodes[start + at];
-            let with = *node | Taken::new(registers, registers).0;
+            let node = &mut self.reserved[start + at];
+            let with = *node | registers;
             if *node == with {
                 break;
             }
             *node = with;
+            self.nodes[start + at] |= registers;
             at >>= SHIFT;
         }
     }
 
     /// Calls `f` for the fewest nodes that make up the points, with their indices in `nodes`.
-    #[inline]
+    #[inline(always)]
     fn decompose(&self, points: PointRange, mut f: impl FnMut(Range<usize>)) {
         let Range { start: mut a, end: mut b } = indices(points);
         for (level, &start) in self.starts[..self.levels].iter().enumerate() {
@@ -186,19 +165,58 @@ impl Interference {
     }
 
     /// Returns the registers taken at any of the points.
-    pub(crate) fn taken(&self, points: PointRange) -> Taken {
-        let mut taken = Taken::new(self.own_above(points.from.index(), 1), 0);
+    pub(crate) fn taken(&self, points: PointRange) -> u64 {
+        let taken = self.own_above(points.from.index(), 1);
         if is_short(points) {
-            return taken.union(union(&self.nodes[indices(points)]));
+            return taken | union(&self.nodes[indices(points)]);
         }
-        taken.insert(self.own_above(points.to.index() - 1, 1));
-        self.decompose(points, |nodes| taken = taken.union(union(&self.nodes[nodes])));
+        taken | self.own_above(points.to.index() - 1, 1) | self.union_of(&self.nodes, points)
+    }
+
+    /// Returns the registers taken at any of the points, and which of them are reserved.
+    pub(crate) fn taken_and_reserved(&self, points: PointRange) -> Taken {
+        let mut taken = Taken { any: self.own_above(points.from.index(), 1), reserved: 0 };
+        if is_short(points) {
+            return taken.union(self.union_of_both(indices(points)));
+        }
+        taken.any |= self.own_above(points.to.index() - 1, 1);
+        self.decompose(points, |nodes| taken = taken.union(self.union_of_both(nodes)));
         taken
+    }
+
+    #[inline]
+    fn union_of_both(&self, nodes: Range<usize>) -> Taken {
+        let (fours, rest) = self.nodes[nodes.clone()].as_chunks::<4>();
+        let (reserved_fours, reserved_rest) = self.reserved[nodes].as_chunks::<4>();
+        let (mut any, mut reserved) = (0, 0);
+        for ([a, b, c, d], [e, f, g, h]) in fours.iter().zip(reserved_fours) {
+            (any, reserved) = (any | a | b | c | d, reserved | e | f | g | h);
+        }
+        for (node, of_it) in rest.iter().zip(reserved_rest) {
+            (any, reserved) = (any | node, reserved | of_it);
+        }
+        Taken { any, reserved }
+    }
+
+    /// Returns the registers that instructions reserve for operands or destroy at any of the points.
+    pub(crate) fn reserved(&self, points: PointRange) -> u64 {
+        if is_short(points) {
+            return union(&self.reserved[indices(points)]);
+        }
+        self.union_of(&self.reserved, points)
+    }
+
+    /// What is in a table by node for any of the points.
+    #[inline]
+    fn union_of(&self, table: &[u64], points: PointRange) -> u64 {
+        let mut all = 0;
+        self.decompose(points, |nodes| all |= union(&table[nodes]));
+        all
     }
 
     /// Returns the registers taken at a point.
     pub(crate) fn taken_at(&self, point: ProgPoint) -> u64 {
-        Taken(self.nodes[point.index()]).any() | self.own_above(point.index(), 1)
+        self.nodes[point.index()] | self.own_above(point.index(), 1)
     }
 
     /// Where a node is in `own`, from level 1 on.
@@ -216,7 +234,7 @@ impl Interference {
 
     /// Removes from `candidates` what is taken at the points, as far as the point at which nothing is left, if there is one.
     pub(crate) fn remove_taken(&self, points: PointRange, candidates: &mut u64) -> Option<ProgPoint> {
-        let left = *candidates & !self.taken(points).any();
+        let left = *candidates & !self.taken(points);
         if left != 0 {
             *candidates = left;
             return None;
@@ -234,7 +252,7 @@ impl Interference {
             let nodes = &self.nodes[self.starts[level] + first..self.starts[level] + end];
             let mut left = free;
             let full = nodes.iter().position(|node| {
-                let rest = left & !Taken(*node).any();
+                let rest = left & !node;
                 left = if rest == 0 { left } else { rest };
                 rest == 0
             });
@@ -264,7 +282,7 @@ impl Interference {
     pub(crate) fn take(&mut self, reg: Reg, points: PointRange) {
         let bit = reg.bit();
         if is_short(points) {
-            self.nodes[indices(points)].iter_mut().for_each(|node| insert(node, bit));
+            self.nodes[indices(points)].iter_mut().for_each(|node| *node |= bit);
         } else {
             let first = self.starts[1];
             let (mut nodes, mut own) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.own));
@@ -272,19 +290,19 @@ impl Interference {
                 if range.start >= first {
                     own[range.start - first..range.end - first].iter_mut().for_each(|node| *node |= bit);
                 }
-                nodes[range].iter_mut().for_each(|node| insert(node, bit));
+                nodes[range].iter_mut().for_each(|node| *node |= bit);
             });
             (self.nodes, self.own) = (nodes, own);
         }
         let (mut a, mut b) = (points.from.index(), points.to.index() - 1);
         for &start in &self.starts[1..self.levels] {
             (a, b) = (a >> SHIFT, b >> SHIFT);
-            if a == b && Taken(self.nodes[start + a]).any() & bit != 0 {
+            if a == b && self.nodes[start + a] & bit != 0 {
                 // So it is on all levels above.
                 break;
             }
-            insert(&mut self.nodes[start + a], bit);
-            insert(&mut self.nodes[start + b], bit);
+            self.nodes[start + a] |= bit;
+            self.nodes[start + b] |= bit;
         }
     }
 
@@ -293,9 +311,8 @@ impl Interference {
         self.sort(reg);
         self.registers[reg.number()].remove(points.from);
         let bit = reg.bit();
-        let clear = |nodes: &mut [u128]| nodes.iter_mut().for_each(|node| remove(node, bit));
         if is_short(points) {
-            clear(&mut self.nodes[indices(points)]);
+            clear(&mut self.nodes[indices(points)], &self.reserved[indices(points)], bit);
         } else {
             let first = self.starts[1];
             let (mut nodes, mut own) = (std::mem::take(&mut self.nodes), std::mem::take(&mut self.own));
@@ -303,7 +320,7 @@ impl Interference {
                 if range.start >= first {
                     own[range.start - first..range.end - first].iter_mut().for_each(|node| *node &= !bit);
                 }
-                clear(&mut nodes[range]);
+                clear(&mut nodes[range.clone()], &self.reserved[range], bit);
             });
             (self.nodes, self.own) = (nodes, own);
         }
@@ -324,9 +341,10 @@ impl Interference {
     fn clear_if_free(&mut self, level: usize, node: usize, bit: u64) -> bool {
         let (start, end) = (self.starts[level - 1], self.starts[level]);
         let children = start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end);
-        let is_free = (self.own[self.own_index(level, node)] | union(&self.nodes[children]).any()) & bit == 0;
+        let is_free = (self.own[self.own_index(level, node)] | union(&self.nodes[children])) & bit == 0;
         if is_free {
-            remove(&mut self.nodes[end + node], bit);
+            // What is reserved below it is taken there.
+            self.nodes[end + node] &= !bit;
         }
         is_free
     }
@@ -384,10 +402,16 @@ fn indices(points: PointRange) -> Range<usize> {
 }
 
 #[inline]
-fn union(nodes: &[u128]) -> Taken {
+fn union(nodes: &[u64]) -> u64 {
     let (fours, rest) = nodes.as_chunks::<4>();
     let union = fours.iter().fold(0, |union, [a, b, c, d]| union | a | b | c | d);
-    Taken(rest.iter().fold(union, |union, node| union | node))
+    rest.iter().fold(union, |union, node| union | node)
+}
+
+/// Takes a register from nodes, but for what is reserved.
+#[inline]
+fn clear(nodes: &mut [u64], reserved: &[u64], bit: u64) {
+    nodes.iter_mut().zip(reserved).for_each(|(node, reserved)| *node &= !bit | reserved);
 }
 
 /// Points below a node.
@@ -502,7 +526,7 @@ mod tests {
             let points = PointRange::new(ProgPoint::from_index(from), ProgPoint::from_index(from + length));
             let is_taken = |p: &usize, r: usize| table[*p][r].is_some();
             let taken = (0..3).filter(|&r| indices.clone().any(|p| is_taken(&p, r))).fold(0, |mask, r| mask | 1 << r);
-            assert_eq!(interference.taken(points).any(), taken);
+            assert_eq!(interference.taken(points), taken);
             let (mut candidates, mut left) = (7, 7u64);
             let gone = indices.clone().find(|p| {
                 left &= !(0..3).filter(|&r| is_taken(p, r)).fold(0, |mask, r| mask | 1 << r);

@@ -40,7 +40,7 @@ impl Search<'_, '_> {
     pub(crate) fn spill_regions(&mut self, bundle: Bundle, r: &Requirements, reserved: u64) -> Option<Reg> {
         let data = self.bundles.bundles[bundle];
         // Parts, and what was evicted from a register it had in this way, would take it from each other in turns.
-        if r.is_minimal || data.splits > 0 || data.has_spilled || self.is_exhausted() {
+        if r.is_minimal || data.splits > 0 || data.has_spilled() || self.is_exhausted() {
             return None;
         }
         let cost = self.cost(bundle);
@@ -57,7 +57,7 @@ impl Search<'_, '_> {
             }
         }
         if best.is_some() {
-            self.bundles.bundles[bundle].has_spilled = true;
+            self.bundles.bundles[bundle].set_has_spilled();
             let mut spilled = std::mem::take(&mut self.s.best);
             spilled.drain(..).for_each(|other| self.spill_region(other, bundle));
             self.s.best = spilled;
@@ -159,7 +159,8 @@ impl Search<'_, '_> {
         let crosses_calls = self.priority(part).crosses_calls();
         let data = &mut self.bundles.bundles[part];
         // However often it is spilled like this, the search may split it as often as before.
-        (data.splits, data.crosses_calls) = (splits.max(1), crosses_calls);
+        data.splits = splits.max(1);
+        data.set_crosses_calls(crosses_calls);
         if segments.iter().map(|segment| segment.uses().len()).sum::<usize>() > MANY_USES {
             data.weight = weight;
         }

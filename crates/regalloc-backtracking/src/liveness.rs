@@ -23,6 +23,7 @@ use kingpost_regalloc_common::live_blocks::{DefsAndUses, LiveBlocks, LiveUse};
 use kingpost_regalloc_common::matching::tied_def;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Phase, PointRange, ProgPoint};
+use kingpost_regalloc_common::release;
 use std::ops::Range;
 
 /// What a use or def needs.
@@ -469,7 +470,16 @@ impl Liveness {
         self.blocks.begin(problem, order);
         let result = globals.chunks(LiveBlocks::CHUNK).try_for_each(|chunk| self.find_global(problem, order, chunk));
         self.globals = globals;
+        self.release();
         result
+    }
+
+    /// Frees memory that only a large problem needs, and only to find ranges.
+    fn release(&mut self) {
+        release(&mut self.globals);
+        release(&mut self.found);
+        release(&mut self.spans);
+        self.blocks.release();
     }
 
     /// Finds where values are live that are used in several blocks.

@@ -161,7 +161,7 @@ impl Search<'_, '_> {
             return Ok(());
         }
         let data = &mut self.bundles.bundles[bundle];
-        data.crosses_calls = r.crosses_calls;
+        data.set_crosses_calls(r.crosses_calls);
         if self.reservations.has_matched {
             data.weight = Weight::UNKNOWN;
         }
@@ -171,9 +171,9 @@ impl Search<'_, '_> {
         }
         let class = r.class.index();
         let taken = self.taken(bundle, class, r.allowed);
-        let mut free = r.allowed & !taken.any();
+        let mut free = r.allowed & !taken.any;
         // Its own operands do not keep a bundle from a register.
-        let blocked = r.allowed & taken.reserved() & r.hints.mask();
+        let blocked = r.allowed & taken.reserved & r.hints.mask();
         if blocked != 0 {
             let vacant = self.vacant(bundle, class, blocked);
             free |= self.own(bundle, class, vacant);
@@ -187,8 +187,8 @@ impl Search<'_, '_> {
         {
             return Ok(());
         }
-        let reg = self.take_from_others(bundle, &r, r.allowed & taken.reserved());
-        let reg = reg.or_else(|| self.spill_regions(bundle, &r, taken.reserved()));
+        let reg = self.take_from_others(bundle, &r, r.allowed & taken.reserved);
+        let reg = reg.or_else(|| self.spill_regions(bundle, &r, taken.reserved));
         match reg.or_else(|| if r.is_minimal { hints.best(free) } else { None }) {
             Some(reg) => self.assign(bundle, reg),
             None if r.is_minimal => return self.match_instruction(bundle),
@@ -229,7 +229,7 @@ impl Search<'_, '_> {
 
     /// Returns what memory costs a bundle, and notes its weight.
     pub(crate) fn cost(&mut self, bundle: Bundle) -> SpillCost {
-        let cost = self.spill_cost(bundle, self.bundles.bundles[bundle].crosses_calls);
+        let cost = self.spill_cost(bundle, self.bundles.bundles[bundle].crosses_calls());
         self.stats.steps += cost.steps;
         self.bundles.bundles[bundle].weight = cost.weight;
         cost
@@ -258,7 +258,7 @@ impl Search<'_, '_> {
         let mut free = set;
         for segment in self.bundles.segments(bundle) {
             self.stats.steps += 1;
-            free &= !interference.taken(segment.range()).any();
+            free &= !interference.taken(segment.range());
             if free == 0 {
                 break;
             }
@@ -272,8 +272,8 @@ impl Search<'_, '_> {
         let mut taken = Taken::default();
         for segment in self.bundles.segments(bundle) {
             self.stats.steps += 1;
-            taken = taken.union(interference.taken(segment.range()));
-            if set & !taken.reserved() == 0 {
+            taken = taken.union(interference.taken_and_reserved(segment.range()));
+            if set & !taken.reserved == 0 {
                 break;
             }
         }
@@ -298,7 +298,7 @@ impl Search<'_, '_> {
             let interference = &self.interference[reg.class()];
             let is_reserved = |from, to| {
                 let points = PointRange::new(from, to);
-                !points.is_empty() && interference.taken(points).reserved() & reg.bit() != 0
+                !points.is_empty() && interference.reserved(points) & reg.bit() != 0
             };
             let mut from = segment.from;
             for u in self.live.uses_at(segment.uses()) {
@@ -346,9 +346,10 @@ impl Search<'_, '_> {
             for &assigned in interference.assigned_in(reg, points) {
                 let other = assigned.bundle;
                 self.stats.steps += 1;
-                let BundleData { mut weight, crosses_calls, .. } = self.bundles.bundles[other];
+                let data = self.bundles.bundles[other];
+                let mut weight = data.weight;
                 if weight == Weight::UNKNOWN {
-                    let cost = self.spill_cost(other, crosses_calls);
+                    let cost = self.spill_cost(other, data.crosses_calls());
                     weight = cost.weight;
                     self.stats.steps += cost.steps;
                     self.bundles.bundles[other].weight = weight;

@@ -21,10 +21,10 @@ use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 
 /// A bundle that comes from this many splits is split in the middle of its uses from then on.
-const MAX_SPLITS: u32 = 6;
+const MAX_SPLITS: u8 = 6;
 
 /// One that comes from this many is split to minimal ones.
-const MAX_HALVINGS: u32 = 12;
+const MAX_HALVINGS: u8 = 12;
 
 /// Blocks looked at for a cold one.
 const MAX_BLOCKS: usize = 64;
