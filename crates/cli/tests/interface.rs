@@ -518,6 +518,18 @@ fn every_verb_says_where() {
     }
 }
 
+/// The text of a large file is freed before the last functions are compiled, and read again for what is wrong with them.
+#[test]
+fn errors_in_large_files_have_positions() {
+    let lines = 1 << 18;
+    let source = format!(
+        "{}function %f(i32) -> i64 {{\nblock0(v0: i32):\n    return v0\n}}\n",
+        "; some text....\n".repeat(lines)
+    );
+    let (code, _, err) = check(&["compile", "--message-format", "short", "in.clif"], &source);
+    assert!(code == 1 && err.starts_with(&format!("in.clif:{}:5: %f: ", lines + 3)), "{err}");
+}
+
 /// What only loading finds out has a place, too.
 #[test]
 fn symbols_that_cannot_be_loaded_have_a_place() {
