@@ -124,7 +124,7 @@ mod tests {
         assert!(report.cases == 80 && report.functions > 1000, "{report}");
     }
 
-    /// What a compiler refuses is told with a small program for which it does: here one of an invalid function.
+    /// What a compiler refuses is reported with a small program for which it does: here one of an invalid function.
     #[test]
     fn failures_are_shrunken() {
         let mut program = generate(1);

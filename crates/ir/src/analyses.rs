@@ -40,7 +40,7 @@ pub struct Analyses {
 }
 
 impl Analyses {
-    /// Forgets everything and frees the memory.
+    /// Clears everything and frees the memory.
     pub fn release(&mut self) {
         self.cfg.release();
         self.dominators.release();

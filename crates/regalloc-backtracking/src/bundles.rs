@@ -68,7 +68,7 @@ pub(crate) struct BundleData {
     start: u32,
     end: u32,
     pub(crate) spill_set: SpillSet,
-    /// How many splits it comes from; many are not told apart.
+    /// How many splits it comes from; many count as the greatest number.
     pub(crate) splits: u8,
     flags: u8,
     pub(crate) weight: Weight,

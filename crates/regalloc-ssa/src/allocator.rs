@@ -73,11 +73,10 @@ impl Allocator for SsaAllocator {
         d.end("spilling", || spills.verify(analyses), |text| spills.dump(analyses, text))?;
 
         d.begin("reload");
-        plan.run(analyses, &spilling.plan);
+        plan.run(analyses, &mut spilling.plan);
         d.end("reload", || plan.verify(analyses), |text| plan.dump(analyses, text))?;
         events::transferred(plan, d);
         plan.release();
-        spilling.plan.release();
 
         d.begin("register_hints");
         let spills = &spilling.plan;

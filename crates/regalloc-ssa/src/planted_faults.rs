@@ -41,6 +41,9 @@ impl Solved {
         let (mut allocator, mut answer) = (SsaAllocator::default(), Allocation::default());
         let mut diagnostics = Diagnostics { verifies: true, ..Diagnostics::default() };
         allocator.allocate_with(&problem, &env, &mut answer, &mut diagnostics).unwrap();
+        // The reload plan has taken over what spilling decided.
+        let SsaAllocator { order, live, constraints, classes, spilling, .. } = &mut allocator;
+        spilling.run(&Input { problem: &problem, env: &env, order, constraints, live, classes }).unwrap();
         Solved { problem, env, allocator, answer }
     }
 

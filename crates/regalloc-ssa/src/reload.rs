@@ -52,17 +52,19 @@ pub(crate) struct ReloadPlan {
 }
 
 impl ReloadPlan {
-    pub(crate) fn run(&mut self, input: &Input, plan: &SpillPlan) {
-        self.placements.clone_from(&plan.placements);
-        self.transfers.clear();
-        self.drop_unread_definitions(input, plan);
+    /// Takes the transfers and placements of spilling over.
+    pub(crate) fn run(&mut self, input: &Input, plan: &mut SpillPlan) {
+        std::mem::swap(&mut self.placements, &mut plan.placements);
+        std::mem::swap(&mut self.transfers, &mut plan.transfers);
+        let plan = &*plan;
+        self.drop_unread_definitions(input);
         let placements = &self.placements;
-        self.transfers.extend(plan.transfers.iter().filter(|(inst, vreg, transfer)| match placements[vreg.index()] {
+        self.transfers.retain(|(inst, vreg, transfer)| match placements[vreg.index()] {
             Placement::AtDefinition => *transfer != Transfer::Store,
             // Of a value that is deferred after all the first transfer is the eviction of its definition.
             Placement::Deferred => *transfer != Transfer::Store && !is_unread(input, *vreg, *inst, *transfer),
             _ => *transfer != Transfer::Store || input.constraints.remat(*vreg).is_none(),
-        }));
+        });
         reset(&mut self.edge_spans, input.problem.num_edges(), Span::default());
         self.edge_pool.clear();
         reset(&mut self.met, input.problem.vregs.len(), Default::default());
@@ -105,8 +107,8 @@ impl ReloadPlan {
     }
 
     /// A definition that can be computed anywhere need not be computed where it stands if it is evicted unread.
-    fn drop_unread_definitions(&mut self, input: &Input, plan: &SpillPlan) {
-        for &(inst, vreg, transfer) in &plan.transfers {
+    fn drop_unread_definitions(&mut self, input: &Input) {
+        for &(inst, vreg, transfer) in &self.transfers {
             if is_unread(input, vreg, inst, transfer) {
                 self.placements[vreg.index()] = Placement::Deferred;
             }

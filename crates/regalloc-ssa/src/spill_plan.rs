@@ -19,7 +19,6 @@ use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, PRegSet, Problem, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
-use kingpost_regalloc_common::release;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
@@ -71,7 +70,7 @@ pub(crate) enum Placement {
 pub(crate) struct SpillPlan {
     /// Registers that may be used: all, but for callee-saved ones that do not pay.
     pub(crate) open: PRegSet,
-    /// In the order of instructions.
+    /// In the order of instructions. The reload plan takes them over, and the placements.
     pub(crate) transfers: Vec<(Inst, VReg, Transfer)>,
     /// Per value.
     pub(crate) placements: Vec<Placement>,
@@ -86,12 +85,6 @@ pub(crate) struct SpillPlan {
 }
 
 impl SpillPlan {
-    /// Frees memory that only a large problem needs, and phases after the reload plan do not.
-    pub(crate) fn release(&mut self) {
-        release(&mut self.transfers);
-        release(&mut self.placements);
-    }
-
     /// The values in registers at the head of a joined block.
     pub(crate) fn entry(&self, index: BlockIndex) -> &[VReg] {
         &self.entry_pool[self.entries[index.index()].range()]
