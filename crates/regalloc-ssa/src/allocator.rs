@@ -67,6 +67,7 @@ impl Allocator for SsaAllocator {
 
         d.begin("spilling");
         let analyses = &spilling::Input { problem, env, order, constraints, live, classes };
+        plan.exchange(&mut spilling.plan);
         spilling.run(analyses)?;
         spilling.release();
         let spills = &spilling.plan;

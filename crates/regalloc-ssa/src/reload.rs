@@ -54,8 +54,7 @@ pub(crate) struct ReloadPlan {
 impl ReloadPlan {
     /// Takes the transfers and placements of spilling over.
     pub(crate) fn run(&mut self, input: &Input, plan: &mut SpillPlan) {
-        std::mem::swap(&mut self.placements, &mut plan.placements);
-        std::mem::swap(&mut self.transfers, &mut plan.transfers);
+        self.exchange(plan);
         let plan = &*plan;
         self.drop_unread_definitions(input);
         let placements = &self.placements;
@@ -81,6 +80,12 @@ impl ReloadPlan {
                 }
             }
         }
+    }
+
+    /// Exchanges the lists that are taken over: before a problem, so that spilling fills those it filled for the one before.
+    pub(crate) fn exchange(&mut self, plan: &mut SpillPlan) {
+        std::mem::swap(&mut self.placements, &mut plan.placements);
+        std::mem::swap(&mut self.transfers, &mut plan.transfers);
     }
 
     /// Is any value at the head of a joined block without a register anywhere? Most joins meet none, so that no edge has anything to do.
