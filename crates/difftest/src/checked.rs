@@ -2,10 +2,9 @@
 //! seen in the same time, under every allocator, with all registers and with few.
 
 use crate::failure::{Failure, Report};
-use crate::native::needs_frame_pointers;
-use kingpost_codegen::{ALLOCATORS, Compiler, Context, OptLevel, Settings};
+use crate::native::{Lane, NotLoaded, needs_frame_pointers, settings};
+use kingpost_codegen::{ALLOCATORS, OptLevel, Settings};
 use kingpost_ir::Function;
-use kingpost_mach::ModuleBuffer;
 use kingpost_mach::settings::AllocatedRegisters;
 use kingpost_testgen::ir::{Program, generate, shrink};
 use std::fmt::Write;
@@ -28,7 +27,7 @@ pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
         let program = generate(seed);
         let turn = seed as usize % lanes.len();
         for lane in &mut lanes[turn] {
-            if let Some(what) = lane.error(&program.functions, &mut report) {
+            if let Some(what) = error(lane, &program.functions, &mut report) {
                 return Err(failure(seed, &program, lane, &what));
             }
         }
@@ -37,78 +36,42 @@ pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     Ok(report)
 }
 
-/// A compiler under test.
-struct Lane {
-    settings: Settings,
-    machine: &'static str,
-    plain: (Compiler, Context),
-    /// The same with frame pointers in all functions.
-    framed: (Compiler, Context),
-    module: ModuleBuffer,
-}
-
 /// Every allocator with all registers and with few.
-fn all(machine: &'static str, opt_level: OptLevel) -> Vec<Lane> {
+fn all(machine: &str, opt_level: OptLevel) -> Vec<Lane> {
+    let triple = format!("{machine}-unknown-linux-gnu").parse().expect("a known triple");
     let both = [AllocatedRegisters::All, AllocatedRegisters::Few];
     let lanes = ALLOCATORS.iter().flat_map(|&(allocator, _)| both.map(|registers| (allocator, registers)));
     let lanes = lanes.map(|(allocator, regalloc_registers)| {
-        Lane::new(
-            machine,
-            Settings {
-                opt_level,
-                regalloc_registers,
-                regalloc_algorithm: allocator.into(),
-                regalloc_checker: true,
-                enable_multi_ret_implicit_sret: true,
-                enable_llvm_abi_extensions: true,
-                ..Settings::default()
-            },
-        )
+        // No verifier of stages: the checker alone judges, and more programs.
+        let settings = Settings { opt_level, regalloc_registers, verify_each: false, ..settings(allocator) };
+        Lane::with_settings(&triple, allocator, Settings { regalloc_checker: true, ..settings }, Vec::new())
     });
     lanes.collect()
 }
 
-impl Lane {
-    fn new(machine: &'static str, settings: Settings) -> Lane {
-        let triple = format!("{machine}-unknown-linux-gnu").parse().expect("a known triple");
-        let compiler = |preserve_frame_pointers| {
-            let settings = Settings { preserve_frame_pointers, ..settings.clone() };
-            let compiler = Compiler::new(&triple, settings, &[]).expect("settings of the table");
-            let cx = compiler.context();
-            (compiler, cx)
-        };
-        let (plain, framed) = (compiler(false), compiler(true));
-        Lane { settings, machine, plain, framed, module: ModuleBuffer::default() }
+/// What is wrong with compiling these functions.
+fn error(lane: &mut Lane, functions: &[Function], report: &mut Report) -> Option<String> {
+    match lane.compile(functions) {
+        Ok(_) => report.functions += functions.len() as u64,
+        Err(NotLoaded::Compile(_, error)) if error.is_unsupported() => report.skip(error),
+        Err(error) => return Some(error.to_string()),
     }
-
-    /// What is wrong with compiling these functions.
-    fn error(&mut self, functions: &[Function], report: &mut Report) -> Option<String> {
-        let (compiler, cx) = if needs_frame_pointers(functions) { &mut self.framed } else { &mut self.plain };
-        self.module.clear();
-        for function in functions {
-            match compiler.compile(cx, &mut function.clone(), &mut self.module) {
-                Ok(()) => report.functions += 1,
-                Err(error) if error.is_unsupported() => report.skip(error),
-                Err(error) => return Some(format!("{}: {error}", function.name)),
-            }
-        }
-        None
-    }
+    None
 }
 
 /// The program cut down as far as an error remains.
 fn failure(seed: u64, program: &Program, lane: &mut Lane, what: &str) -> Box<Failure> {
-    let small = shrink(program, |candidate| lane.error(&candidate.functions, &mut Report::default()).is_some());
-    let what = lane.error(&small.functions, &mut Report::default()).unwrap_or_else(|| what.into());
+    let small = shrink(program, |candidate| error(lane, &candidate.functions, &mut Report::default()).is_some());
+    let what = error(lane, &small.functions, &mut Report::default()).unwrap_or_else(|| what.into());
     let what = format!("{what}\nrepeat with: make fuzz TARGET=checked N=1 SEED={seed}");
-    let Settings { regalloc_algorithm, opt_level, regalloc_registers, .. } = &lane.settings;
+    let Settings { regalloc_algorithm, opt_level, regalloc_registers, .. } = lane.compiler().settings();
     let mut text = "test compile\nset enable_multi_ret_implicit_sret\nset enable_llvm_abi_extensions\n".to_string();
     if needs_frame_pointers(&small.functions) {
         text += "set preserve_frame_pointers\n";
     }
     // Writing to a string does not fail.
     let _ = writeln!(text, "set regalloc_algorithm={regalloc_algorithm}\nset opt_level={opt_level}");
-    let _ = writeln!(text, "set regalloc_registers={regalloc_registers}\ntarget {}", lane.machine);
+    let _ = writeln!(text, "set regalloc_registers={regalloc_registers}\ntarget {}", lane.architecture);
     small.functions.iter().rev().for_each(|function| text += &format!("\n{function}"));
     Box::new(Failure { seed, what, text })
 }
@@ -136,7 +99,7 @@ mod tests {
         f.dfg.make_results(inst, kingpost_ir::types::I32);
         f.layout.insert_inst(inst, last);
         let mut lanes = all("aarch64", OptLevel::None);
-        let what = lanes[0].error(&program.functions, &mut Report::default()).expect("an invalid function");
+        let what = error(&mut lanes[0], &program.functions, &mut Report::default()).expect("an invalid function");
         let failure = failure(1, &program, &mut lanes[0], &what);
         assert!(failure.what.contains("repeat with: make fuzz TARGET=checked N=1 SEED=1"), "{failure}");
         assert!(failure.text.contains("target aarch64\n\nfunction "), "{failure}");

@@ -137,14 +137,24 @@ impl Lane {
         opt_level: OptLevel,
         flags: Vec<String>,
     ) -> Lane {
+        Lane::with_settings(triple, allocator, Settings { opt_level, ..settings(allocator) }, flags)
+    }
+
+    /// A compiler for `allocator`, which is that of the settings.
+    pub(crate) fn with_settings(
+        triple: &Triple,
+        allocator: &'static str,
+        settings: Settings,
+        flags: Vec<String>,
+    ) -> Lane {
         let compiler = |preserve_frame_pointers| {
-            let settings = Settings { opt_level, preserve_frame_pointers, ..settings(allocator) };
+            let settings = Settings { preserve_frame_pointers, ..settings.clone() };
             let compiler = Compiler::new(triple, settings, &flags).expect("settings of the table");
             let cx = compiler.context();
             (compiler, cx)
         };
         let (plain, framed) = (compiler(false), compiler(true));
-        Lane { allocator, opt_level, architecture: triple.architecture, flags, plain, framed }
+        Lane { allocator, opt_level: settings.opt_level, architecture: triple.architecture, flags, plain, framed }
     }
 
     /// Every allocator.
