@@ -33,9 +33,9 @@ pub(crate) struct Scratch {
     pub(crate) taken: Taken,
     /// Values that live through elsewhere than they were before.
     pub(crate) moved: Vec<(VReg, PReg)>,
-    /// The registers whose values end with the instruction.
+    /// Registers of values with their last use in the instruction.
     pub(crate) ending: PRegSet,
-    /// Those, and the ones whose values move before it.
+    /// Those, and registers of values that move before it.
     freed: PRegSet,
     /// Values that must leave their registers, with the distances of their next uses.
     pub(crate) displaced: Vec<(u32, VReg)>,
@@ -281,12 +281,13 @@ impl Coloring {
         self.resolve_moves(at.input, at.inst, taken, out)
     }
 
+    /// Registers of values with their last use in the instruction.
     fn ending(&self, at: &At) -> PRegSet {
         let uses = at.demands.operands.iter().filter(|operand| operand.is_use()).map(|operand| operand.vreg());
         uses.filter(|&vreg| !self.map.lives_on(vreg, at.inst)).filter_map(|vreg| self.map.at(vreg)).collect()
     }
 
-    /// The registers whose values end with the instruction, or move before it.
+    /// Registers of values with their last use in the instruction, `ending`, or that move before it.
     pub(crate) fn freed(&self, ending: PRegSet, moved: &[(VReg, PReg)]) -> PRegSet {
         moved.iter().fold(ending, |freed, &(vreg, to)| match self.map.at(vreg) {
             Some(from) if from != to => freed.with(from),

@@ -13,9 +13,9 @@ use kingpost_regalloc::{AllocError, InstFlags, Operand, PRegSet, Pos, RegClass};
 struct Bound {
     reads: PRegSet,
     results: PRegSet,
-    /// Those of the registers read whose values live on.
+    /// Registers read, of values that are live after.
     kept: PRegSet,
-    /// Operands, by index: those whose values are in no register, those whose values end here, and the results.
+    /// Operands, by index: values in no register, last uses, results.
     missing: u64,
     ending: u64,
     defs: u64,
