@@ -7,7 +7,8 @@
 //! Registers are all looked at. Of slots, those that differ are, and those that are stored as holding a parameter: an
 //! arriving state may agree there and mean the parameter of the last round.
 
-use crate::state::{Cell, Class, Epoch, State, UNKNOWN_CELL, Version};
+use crate::class::Class;
+use crate::state::{Cell, Epoch, State, UNKNOWN_CELL, Version};
 use crate::value_numbering::ValueNumbering;
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{Edge, Problem};

@@ -5,10 +5,10 @@
 
 use crate::error::{CheckError, Entity, Rule};
 use crate::report::Report;
-use crate::state::{Change, State, loc_index};
+use crate::state::{Change, State, loc_index, with_content};
 use crate::structural_rules::Input;
 use crate::value_numbering::ValueNumbering;
-use crate::walk::with_content;
+
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::sort::{sort, sort_by_key};
 use kingpost_regalloc::{Allocation, Block, Inst, LabelUse, Problem, VReg};

@@ -88,6 +88,7 @@
 //! ```
 
 mod check;
+mod class;
 mod entry;
 mod error;
 mod flow;

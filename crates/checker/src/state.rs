@@ -7,53 +7,13 @@
 //! costs as much as its stack map has entries. No location has the epoch of a safepoint when that runs, by the argument
 //! in `value_numbering.rs`.
 
-use crate::error::Origin;
+use crate::class::Class;
+use crate::error::{CheckError, Found, Origin};
 use crate::persistent::{Arena, Element, Root};
 use crate::value_numbering::ValueNumbering;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Block, Inst, Loc, MachineEnv, PReg, Problem, RegClass, VReg, VRegData};
+use kingpost_regalloc::{Block, Inst, Loc, MachineEnv, PReg, Problem, RegClass, VReg};
 use std::collections::BTreeSet;
-
-const REF: u32 = 1 << 31;
-const FLOAT: u32 = 1 << 30;
-
-/// Room for classes of values and sets.
-pub(crate) const MAX_CLASSES: usize = FLOAT as usize;
-
-/// Values with equal contents, or a set of such: see [`ValueNumbering`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
-pub(crate) struct Class(u32);
-
-impl Class {
-    /// Nothing known.
-    pub(crate) const NONE: Class = Class(0);
-
-    pub(crate) fn new(number: usize, data: &VRegData) -> Class {
-        let float = if data.class == RegClass::Float { FLOAT } else { 0 };
-        Class((number as u32 + 1) | float | if data.is_ref { REF } else { 0 })
-    }
-
-    /// The class of a set of this kind of values, some of which may be references.
-    pub(crate) fn in_set(self, number: usize, has_refs: bool) -> Class {
-        Class((number as u32 + 1) | self.0 & FLOAT | if has_refs { REF } else { 0 })
-    }
-
-    /// The number that it was made with. [`Class::NONE`] has none.
-    #[inline]
-    pub(crate) fn number(self) -> usize {
-        ((self.0 & !(REF | FLOAT)) as usize).wrapping_sub(1)
-    }
-
-    /// Is it of references, or a set with references?
-    #[inline]
-    pub(crate) fn is_ref(self) -> bool {
-        self.0 & REF != 0
-    }
-
-    pub(crate) fn reg_class(self) -> RegClass {
-        if self.0 & FLOAT != 0 { RegClass::Float } else { RegClass::Int }
-    }
-}
 
 /// When references were last known: at the entry, at a safepoint, or at a join of different epochs.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -372,4 +332,19 @@ impl State {
             Some(slot)
         })
     }
+}
+
+/// Adds to an error what is in `loc`. It looks at every value: for messages only.
+pub(crate) fn with_content(
+    error: CheckError,
+    problem: &Problem,
+    names: &ValueNumbering,
+    state: &State,
+    loc: Loc,
+) -> CheckError {
+    let content = state.content(loc);
+    let holds = |&vreg: &VReg| content.class != Class::NONE && names.contains(content.class, names.class(vreg));
+    let values = problem.vregs.keys().filter(holds).collect();
+    let found = Found { values, bytes: content.bytes, origin: state.origin(loc) };
+    CheckError { found: Some(found), ..error.at(loc) }
 }

@@ -10,8 +10,8 @@
 //! `v` is defined would hold it on all ways from the entry, also the one that comes to the def for the first time. And a
 //! copy is used only where its source is still the one it was copied from, since its def dominates the use.
 
+use crate::class::{Class, MAX_CLASSES};
 use crate::flow::Flow;
-use crate::state::{Class, MAX_CLASSES};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Edge, Problem, VReg, VRegData};
 

@@ -3,14 +3,15 @@
 //! Order within an instruction: early uses are checked; early defs; clobbers; late uses are checked; the collector runs
 //! if this is a safepoint; late defs. A terminator's defs appear on their edges, which lead to blocks without other ways in.
 
-use crate::error::{CheckError, Entity, Found, Origin, Rule};
+use crate::class::Class;
+use crate::error::{CheckError, Entity, Origin, Rule};
 use crate::labels::Labels;
 use crate::report::Report;
-use crate::state::{Class, Content, State, UNKNOWN};
+use crate::state::{Content, State, UNKNOWN, with_content};
 use crate::structural_rules::Input;
 use crate::value_numbering::ValueNumbering;
 use cranelift_entity::SecondaryMap;
-use kingpost_regalloc::{Block, ClobberId, Edge, EditKind, Inst, InstFlags, Loc, Pos, Problem, RegClass, VReg};
+use kingpost_regalloc::{Block, ClobberId, Edge, EditKind, Inst, InstFlags, Loc, Pos, RegClass, VReg};
 
 /// Walks blocks forwards, changing `state`. Errors are noted, and reported if there is a report.
 pub(crate) struct Walk<'a, 'r> {
@@ -279,21 +280,6 @@ impl Walk<'_, '_> {
             report.add(with_content(error, self.input.problem, self.names, self.state, loc));
         }
     }
-}
-
-/// Adds to an error what is in `loc`. It looks at every value: for messages only.
-pub(crate) fn with_content(
-    error: CheckError,
-    problem: &Problem,
-    names: &ValueNumbering,
-    state: &State,
-    loc: Loc,
-) -> CheckError {
-    let content = state.content(loc);
-    let holds = |&vreg: &VReg| content.class != Class::NONE && names.contains(content.class, names.class(vreg));
-    let values = problem.vregs.keys().filter(holds).collect();
-    let found = Found { values, bytes: content.bytes, origin: state.origin(loc) };
-    CheckError { found: Some(found), ..error.at(loc) }
 }
 
 /// What is left of a content of which only the low `width` bytes are. Part of a reference is nothing: the collector

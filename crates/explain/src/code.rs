@@ -2,7 +2,7 @@
 //!
 //! A register that the instruction demands stands behind a colon: `v1:rdi`.
 
-use crate::explain::Names;
+use crate::names::Names;
 use kingpost_ir::Function;
 use kingpost_mach::block_order::MachineBlock;
 use kingpost_mach::{AddrKind, Code, IndexExtend, Isa, MInst, NO_BLOCK, Row, RowKind};

@@ -1,6 +1,6 @@
 //! What the allocator decided, in its order.
 
-use crate::explain::Names;
+use crate::names::Names;
 use kingpost_regalloc::{Event, Inst, Loc, Observer, VReg};
 
 /// One decision.

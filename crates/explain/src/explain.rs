@@ -3,12 +3,13 @@
 use crate::code::{block_names, inst_text};
 use crate::decisions::{Decision, Recorder};
 use crate::live_ranges::{LiveRange, live_ranges};
+use crate::names::{Names, VRegName};
 use crate::rows::{Row, RowKind, rows};
 use crate::source::Graph;
 use cranelift_entity::EntityRef;
 use kingpost_codegen::{CompileError, Compiler, Context};
 use kingpost_ir::Function;
-use kingpost_mach::{Isa, ModuleBuffer};
+use kingpost_mach::ModuleBuffer;
 use kingpost_regalloc::{Allocation, Cost, Diagnostics, Inst, Loc, Stats, VReg};
 use std::collections::BTreeSet;
 
@@ -30,14 +31,6 @@ pub struct Explanation {
     pub solutions: Vec<Solution>,
 }
 
-/// A virtual register.
-pub struct VRegName {
-    /// The value's name, as `v4`, behind a dot the half of a value of two registers; else `t` and a number.
-    pub name: String,
-    /// Its class and width in bytes, as `int 8`.
-    pub kind: String,
-}
-
 /// What one compiler made of the function.
 pub struct Solution {
     /// The allocator.
@@ -56,23 +49,6 @@ pub struct Solution {
     pub ranges: Vec<LiveRange>,
     /// What the allocator decided.
     pub decisions: Vec<Decision>,
-}
-
-/// What virtual registers, blocks and locations are called.
-pub(crate) struct Names<'a> {
-    pub(crate) vregs: Vec<VRegName>,
-    pub(crate) blocks: Vec<String>,
-    pub(crate) isa: &'a dyn Isa,
-}
-
-impl Names<'_> {
-    pub(crate) fn vreg(&self, vreg: VReg) -> &str {
-        self.vregs.get(vreg.index()).map_or("?", |vreg| &vreg.name)
-    }
-
-    pub(crate) fn loc(&self, loc: Loc) -> String {
-        loc.as_reg().map_or_else(|| loc.to_string(), |reg| self.isa.reg_name(reg, 8))
-    }
 }
 
 /// Compiles `func` with each of `compilers`, which differ in their allocators only, and explains what they made of it. They

@@ -35,6 +35,7 @@ mod decisions;
 mod dot;
 mod explain;
 mod live_ranges;
+mod names;
 mod page;
 mod rows;
 mod source;
@@ -42,8 +43,9 @@ mod text;
 
 pub use decisions::Decision;
 pub use dot::dot;
-pub use explain::{Explanation, Solution, VRegName, explain};
+pub use explain::{Explanation, Solution, explain};
 pub use live_ranges::LiveRange;
+pub use names::VRegName;
 pub use page::page;
 pub use rows::{Move, Row, RowKind};
 pub use source::{Graph, GraphBlock, GraphEdge, Line};

@@ -1,6 +1,6 @@
 //! One allocation, instruction by instruction, in the order of emission: the function's lines, edits, assembly, bytes.
 
-use crate::explain::Names;
+use crate::names::Names;
 use crate::source::Graph;
 use kingpost_codegen::Context;
 use kingpost_mach::block_order::MachineBlock;

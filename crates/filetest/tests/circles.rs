@@ -2,8 +2,8 @@
 //!
 //! A circle is a strongly connected component of the graph whose nodes are the source files of a crate and whose edges lead from a
 //! file to the file that defines a name it uses (Tarjan, "Depth-first search and linear graph algorithms", 1972). Names are found in
-//! `use` declarations and in paths that begin with `crate`, `self`, `super`, a child module or an imported module. Re-exports are
-//! followed to the file of the definition. Tests and macro bodies in other crates are not read.
+//! `use` declarations and in paths that begin with `crate`, `self`, `super`, a child module or an imported module. A re-export is no
+//! use; names are followed through re-exports to the file of the definition. Tests and macro bodies in other crates are not read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 const MAX_FILES: usize = 34;
 
 /// Largest number of circles in the workspace.
-const MAX_CIRCLES: usize = 43;
+const MAX_CIRCLES: usize = 31;
 
 /// Path of a module from the root of its crate; empty for the root.
 type Module = Vec<String>;
@@ -117,8 +117,8 @@ impl Crate {
                 found.entry(definer).or_default().insert(name);
             }
         };
-        for (path, name) in use_paths(tokens) {
-            if let (Some(path), true) = (self.absolute(module, &path), name != "*") {
+        for Import { path, name, is_public } in use_paths(tokens) {
+            if let (Some(path), false) = (self.absolute(module, &path), is_public || name == "*") {
                 add(&path);
             }
         }
@@ -144,7 +144,7 @@ impl Crate {
     /// Reads the `use` declarations of `module`.
     fn read_imports(&self, module: &Module) -> Imports {
         let mut imports = Imports::default();
-        for (path, name) in use_paths(&self.sources[module].tokens) {
+        for Import { path, name, .. } in use_paths(&self.sources[module].tokens) {
             let Some(path) = self.rooted(module, &path) else { continue };
             match name.as_str() {
                 "*" => imports.globs.push(path),
@@ -332,12 +332,24 @@ fn mark(c: char) -> Token {
     Token::Mark(c)
 }
 
-/// Returns the paths of all `use` declarations, each with the name it has in scope; `*` for all names of a module.
-fn use_paths(tokens: &[Token]) -> Vec<(Vec<String>, String)> {
+/// One name of a `use` declaration.
+struct Import {
+    path: Vec<String>,
+    /// Name in scope; `*` for all names of a module.
+    name: String,
+    /// Whether the name is re-exported.
+    is_public: bool,
+}
+
+/// Returns the names of all `use` declarations.
+fn use_paths(tokens: &[Token]) -> Vec<Import> {
     let mut out = Vec::new();
     for (i, token) in tokens.iter().enumerate() {
         if *token == word("use") {
-            read_tree(tokens, i + 1, &[], &mut out);
+            let is_public = i > 0 && [word("pub"), mark(')')].contains(&tokens[i - 1]);
+            let mut names = Vec::new();
+            read_tree(tokens, i + 1, &[], &mut names);
+            out.extend(names.into_iter().map(|(path, name)| Import { path, name, is_public }));
         }
     }
     out

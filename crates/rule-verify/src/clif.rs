@@ -15,8 +15,8 @@ use crate::counterexample::Counterexample;
 use crate::encoder::Encoder;
 use crate::prover::{Decision, Options, Prover};
 use crate::reduce::reduce;
-use kingpost_ir::types::I8;
-use kingpost_ir::{Format, Opcode, TrapCode, Type};
+use crate::sides::{Conditions, EDGE, OpenNan, Sides, TRAP_CODE};
+use kingpost_ir::{Format, Opcode, Type};
 use kingpost_rules::clif::{ClifRule, ClifTyping, Condition, Node, NodeKind, is_effect, typings};
 use kingpost_rules::types::Typings;
 use kingpost_rules::{ErrorKind, Expr, ExprKind, RuleError};
@@ -35,32 +35,8 @@ pub struct Obligations {
     pub hash: u64,
 }
 
-/// What stands for a destination.
-pub(crate) const EDGE: Type = I8;
-/// The code of all traps that have one as an operand: no rule looks at it.
-pub(crate) const TRAP_CODE: TrapCode = TrapCode::HEAP_OUT_OF_BOUNDS;
 /// The bits of an offset.
 const OFFSET_BITS: u32 = 32;
-
-/// The conditions that names stand for.
-pub(crate) type Conditions<'r> = HashMap<&'r str, Condition>;
-
-/// What both sides of a rule come to.
-pub(crate) struct Sides {
-    /// What may be assumed.
-    pub(crate) assumed: Term,
-    pub(crate) values: [Term; 2],
-    /// Where accesses to memory are.
-    addresses: Option<[Term; 2]>,
-    /// The NaNs that operations choose, the source's first, and how many those are.
-    open: Vec<OpenNan>,
-    open_in_source: usize,
-    pub(crate) traps: [Term; 2],
-    /// The values and constants by name, in order of the text.
-    pub(crate) inputs: Vec<(String, Type, Term)>,
-    /// The constants of nodes, by number.
-    pub(crate) constants: HashMap<u32, Term>,
-}
 
 /// Judges a rule.
 pub fn check_clif(rule: &ClifRule, options: &Options, prover: &mut Prover) -> Verdict {
@@ -300,22 +276,6 @@ pub(crate) fn sides(
     let addresses: Vec<Term> = accesses.into_iter().map(|(address, _)| address).collect();
     let addresses = <[Term; 2]>::try_from(addresses).ok();
     Ok(Sides { assumed, values, addresses, open, open_in_source, traps, inputs: names, constants })
-}
-
-/// A NaN that an operation may choose. Operations that are written alike choose alike.
-struct OpenNan {
-    variable: Term,
-    nan: NanChoice,
-    /// Whether the target has such an operation.
-    is_in_target: bool,
-}
-
-impl OpenNan {
-    /// Whether the variable is what the operation may choose, if it chooses.
-    fn fits(&self, terms: &mut Terms) -> Term {
-        let allowed = self.nan.allows(terms, self.variable);
-        terms.implies(self.nan.open, allowed)
-    }
 }
 
 /// More combinations of witnesses are not tried.

@@ -1,7 +1,7 @@
 //! Counterexamples of rules on CLIF, run: each side becomes a function of the rule's values. A branch returns the number of the edge it
 //! takes; an access to memory is done in a stack slot, and returns its address and what it moved.
 
-use crate::clif::{Conditions, EDGE, Sides, TRAP_CODE};
+use crate::sides::{Conditions, EDGE, Sides, TRAP_CODE};
 use kingpost_interpreter::{DataValue, Environment, Interpreter};
 use kingpost_ir::opcodes::Suffix;
 use kingpost_ir::types::{I8, I64};

@@ -55,6 +55,7 @@ mod products;
 mod prover;
 mod reduce;
 mod side;
+mod sides;
 mod split;
 mod undef;
 mod wrap;

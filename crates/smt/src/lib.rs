@@ -38,6 +38,7 @@ mod bits;
 mod build;
 mod evaluate;
 mod float;
+mod float_op;
 mod linear;
 mod polynomial;
 mod reply;
@@ -48,7 +49,7 @@ mod term;
 
 pub use bits::{Bits, MAX_WIDTH, Sort, Value};
 pub use evaluate::{Evaluator, Model};
-pub use float::FloatOp;
+pub use float_op::FloatOp;
 pub use polynomial::equal_polynomials;
 pub use script::Query;
 pub use solver::{Answer, Backend, Solver, SolverError};

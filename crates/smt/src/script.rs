@@ -4,7 +4,8 @@
 //! except below a quantifier, where definitions that depend on its variables are nested `let`s.
 
 use crate::bits::{Sort, Value};
-use crate::float::{FloatOp, FloatText};
+use crate::float::FloatText;
+use crate::float_op::FloatOp;
 use crate::term::{Node, Op, Term, Terms};
 use std::collections::HashSet;
 use std::fmt::Write;

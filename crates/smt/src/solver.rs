@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use crate::bits::{Bits, Sort, Value};
     use crate::evaluate::Evaluator;
-    use crate::float::FloatOp;
+    use crate::float_op::FloatOp;
 
     fn each_installed(mut run: impl FnMut(Solver)) {
         for backend in [Backend::Z3, Backend::Cvc5, Backend::Cvc5Integers] {

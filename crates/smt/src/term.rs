@@ -5,7 +5,7 @@
 //! 3. Every term has a sort, and operands have the sorts their operation needs.
 
 use crate::bits::{Bits, Sort, Value};
-use crate::float::FloatOp;
+use crate::float_op::FloatOp;
 use std::collections::HashMap;
 
 /// A term of one [`Terms`] arena.

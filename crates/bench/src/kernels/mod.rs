@@ -7,10 +7,12 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `kernel.rs` | the files and results of a kernel |
 //! | `translate.rs`, `translate/`, `words.rs` | the front end |
 //! | `versions.rs` | the compilers: from CLIF or C to objects |
 //! | `program.rs` | the program that is linked and run |
 
+mod kernel;
 mod program;
 mod translate;
 mod versions;
@@ -18,21 +20,12 @@ mod words;
 
 use crate::measure::geometric_mean;
 use anyhow::{Context, Result, ensure};
+use kernel::Kernel;
 use program::Sample;
 use std::path::{Path, PathBuf};
 
 /// Where the kernels are.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels");
-
-/// A kernel: a function `u64 NAME(u64)`.
-pub(crate) struct Kernel {
-    name: String,
-    c: PathBuf,
-    clif: String,
-    /// The argument of the measured call, and what it returns.
-    argument: u64,
-    result: u64,
-}
 
 /// All kernels, by name.
 fn kernels(only: &[String]) -> Result<Vec<Kernel>> {

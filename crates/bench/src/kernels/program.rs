@@ -1,6 +1,6 @@
 //! The program that calls all versions of all kernels in turns.
 
-use super::Kernel;
+use super::kernel::Kernel;
 use super::versions::Version;
 use anyhow::{Context, Result, ensure};
 use std::fmt::Write;

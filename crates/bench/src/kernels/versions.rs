@@ -2,7 +2,7 @@
 //!
 //! Versions of a kernel are linked into one program, so each prefixes the names of its functions.
 
-use super::Kernel;
+use super::kernel::Kernel;
 use anyhow::{Context, Result, anyhow, ensure};
 use cranelift_codegen::ir::{ExternalName, UserExternalName};
 use cranelift_codegen::isa;

@@ -18,7 +18,7 @@ use crate::args::RegallocArgs;
 use anyhow::{Context, Result};
 use cases::Case;
 use duel::{FASTALLOC, ION, Outcome};
-use probe::Probe;
+use probe::{Probe, be_quiet};
 use std::path::PathBuf;
 
 /// What is asked for.
@@ -31,11 +31,6 @@ struct Options {
     /// The largest size, if growth is asked for.
     growth: Option<usize>,
     shapes: Vec<&'static str>,
-}
-
-/// Panics of a rival are refusals, and not printed.
-fn be_quiet() {
-    std::panic::set_hook(Box::new(|_| {}));
 }
 
 /// Runs what the command line requests.

@@ -76,7 +76,7 @@ pub struct Meter {
 /// A case that cannot be loaded, or an unknown name.
 pub fn run(args: &[String], meter: &Meter) -> Result<()> {
     let (spec, wanted) = args.split_first().context("usage: kingpost-bench-peak CASE NAME...")?;
-    super::be_quiet();
+    be_quiet();
     let case = Case::load(spec)?;
     let entries = entries(&case);
     for name in wanted {
@@ -113,4 +113,9 @@ fn watch(start: ProcessTime, done: Arc<AtomicBool>) -> JoinHandle<()> {
             park_timeout(Duration::from_millis(100));
         }
     })
+}
+
+/// Panics of a rival are refusals, and not printed.
+pub(super) fn be_quiet() {
+    std::panic::set_hook(Box::new(|_| {}));
 }

@@ -1,6 +1,6 @@
 //! Conversions from and to integers of 128 bits and floats of 16 and 128 bits.
 
-use super::floats::Format;
+use super::float_format::Format;
 use super::wide::Expander;
 use kingpost_ir::builder::InstBuilder;
 use kingpost_ir::condcodes::FloatCC;

@@ -4,6 +4,7 @@
 //! enough in 24, at least twice as many and two more, that rounding twice is rounding once (Figueroa, "When is double rounding
 //! innocuous?", 1995).
 
+use super::float_format::Format;
 use super::wide::Expander;
 use kingpost_ir::builder::InstBuilder;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
@@ -11,41 +12,6 @@ use kingpost_ir::immediates::{Ieee16, Ieee128};
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::types::{F16, F32, F64, F128, I32};
 use kingpost_ir::{InstData, Opcode, Type, Value};
-
-/// A binary interchange format of IEEE 754.
-#[derive(Clone, Copy)]
-pub(super) struct Format {
-    bits: u32,
-    /// Stored bits of the significand.
-    pub(super) stored: u32,
-}
-
-impl Format {
-    pub(super) fn of(ty: Type) -> Format {
-        let stored = match ty {
-            F16 => 10,
-            F32 => 23,
-            F64 => 52,
-            _ => 112,
-        };
-        Format { bits: ty.bits(), stored }
-    }
-
-    pub(super) fn sign(self) -> u128 {
-        1 << (self.bits - 1)
-    }
-
-    /// The bits of `2^exponent`, or of infinity if that is just too large.
-    pub(super) fn power(self, exponent: u32) -> u128 {
-        let bias = (1 << (self.bits - self.stored - 2)) - 1;
-        u128::from(bias + exponent) << self.stored
-    }
-
-    pub(super) fn canonical_nan(self) -> u128 {
-        let quiet = 1 << (self.stored - 1);
-        (self.sign() - quiet) & !(quiet - 1)
-    }
-}
 
 /// What a sign is made of.
 impl Expander<'_> {

@@ -9,6 +9,7 @@
 //! | `global_values.rs` | global values but for symbols |
 //! | `dynamic_vectors.rs` | vectors whose size is only known at run time |
 //! | `wide.rs` | what no machine does with integers of 128 bits and floats of 16 and 128 bits |
+//! | `float_format.rs` | the formats of floats |
 //! | `floats.rs`, `conversions.rs`, `byte_order.rs` | the same, by family |
 //! | `windows_results.rs` | results of 128 bits in `windows_fastcall` |
 //!
@@ -21,6 +22,7 @@ use kingpost_mach::Refusal;
 mod byte_order;
 mod conversions;
 mod dynamic_vectors;
+mod float_format;
 mod floats;
 mod global_values;
 mod wide;

@@ -221,7 +221,7 @@ impl<'f> Expander<'f> {
         }
         let ty = self.ty(value);
         let is_nan = self.compare(FloatCC::Unordered, [value, value]);
-        let canonical = self.float_bits(ty, super::floats::Format::of(ty).canonical_nan());
+        let canonical = self.float_bits(ty, super::float_format::Format::of(ty).canonical_nan());
         self.ins().select(is_nan, canonical, value)
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::Condition;
 use super::super::ast::{ClifRule, ConditionName, Node, NodeKind, is_effect};
+use super::names::{camel_case, condition_code, opcode_name, type_name};
 use super::types::{Known, Test, Types};
-use super::{camel_case, condition_code, opcode_name, type_name};
 use crate::ast::{Expr, ExprKind};
 use crate::error::{ErrorKind, RuleError};
 use kingpost_ir::{Format, Opcode};

@@ -10,23 +10,25 @@
 //! |---|---|
 //! | `tree.rs` | the decision trees |
 //! | `leaf.rs` | the function of a rule |
+//! | `names.rs` | names in the generated text |
 //! | `types.rs` | the tests of types |
 //! | `constant.rs` | constant expressions and conditions |
 
 mod constant;
 mod leaf;
+mod names;
 mod tree;
 mod types;
 
-use super::Condition;
 use super::ast::{ClifRule, Node, NodeKind};
 use super::cover::{self, Typed};
 use super::order;
 use crate::ast::ExprKind;
 use crate::error::RuleError;
 use kingpost_ir::opcodes::Suffix;
-use kingpost_ir::{Opcode, Type};
+use kingpost_ir::Opcode;
 use leaf::{Leaf, LeafText};
+use names::{camel_case, opcode_name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write};
 use tree::{Candidate, Statement, contains_word, print, tree, with_operands};
@@ -298,36 +300,6 @@ fn match_root(text: &mut String, opcode: Opcode, made: &str, candidates: &[Candi
     let _ = writeln!(text, "#[inline(never)]");
     let _ = writeln!(text, "fn match_{}(g: &mut impl Graph, request: &InstData) -> Option<{made}> {{", opcode.name());
     let _ = writeln!(text, "{}    None\n}}\n", print(&lines, 1));
-}
-
-/// `a0_1`: the second operand of the first operand.
-fn snake_path(letter: &str, path: &[usize]) -> String {
-    let numbers: Vec<String> = path.iter().map(usize::to_string).collect();
-    format!("{letter}{}", numbers.join("_"))
-}
-
-/// `add_zero` as `AddZero`.
-fn camel_case(name: &str) -> String {
-    let capital = |word: &str| {
-        let mut chars = word.chars();
-        chars.next().map_or(String::new(), |first| first.to_ascii_uppercase().to_string() + chars.as_str())
-    };
-    name.split('_').map(capital).collect()
-}
-
-fn opcode_name(opcode: Opcode) -> String {
-    format!("Opcode::{}", camel_case(opcode.name()))
-}
-
-fn condition_code(condition: Condition) -> String {
-    match condition {
-        Condition::Int(condition) => format!("IntCC::{condition:?}"),
-        Condition::Float(condition) => format!("FloatCC::{condition:?}"),
-    }
-}
-
-fn type_name(ty: Type) -> String {
-    format!("types::{}", ty.to_string().to_uppercase())
 }
 
 /// Fowler, Noll and Vo's hash.

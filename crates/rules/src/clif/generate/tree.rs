@@ -7,7 +7,7 @@
 use super::super::Condition;
 use super::super::ast::{ClifRule, ConditionName, Node, NodeKind};
 use super::leaf::Param;
-use super::{condition_code, opcode_name, snake_path};
+use super::names::{condition_code, opcode_name, snake_path};
 use crate::ast::ExprKind;
 use kingpost_ir::Opcode;
 use std::collections::HashMap;

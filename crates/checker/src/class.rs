@@ -1,0 +1,45 @@
+//! Classes of values that hold the same contents.
+
+use kingpost_regalloc::{RegClass, VRegData};
+
+const REF: u32 = 1 << 31;
+
+const FLOAT: u32 = 1 << 30;
+
+/// Room for classes of values and sets.
+pub(crate) const MAX_CLASSES: usize = FLOAT as usize;
+
+/// Values with equal contents, or a set of such: see [`ValueNumbering`](crate::value_numbering::ValueNumbering).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub(crate) struct Class(u32);
+
+impl Class {
+    /// Nothing known.
+    pub(crate) const NONE: Class = Class(0);
+
+    pub(crate) fn new(number: usize, data: &VRegData) -> Class {
+        let float = if data.class == RegClass::Float { FLOAT } else { 0 };
+        Class((number as u32 + 1) | float | if data.is_ref { REF } else { 0 })
+    }
+
+    /// The class of a set of this kind of values, some of which may be references.
+    pub(crate) fn in_set(self, number: usize, has_refs: bool) -> Class {
+        Class((number as u32 + 1) | self.0 & FLOAT | if has_refs { REF } else { 0 })
+    }
+
+    /// The number that it was made with. [`Class::NONE`] has none.
+    #[inline]
+    pub(crate) fn number(self) -> usize {
+        ((self.0 & !(REF | FLOAT)) as usize).wrapping_sub(1)
+    }
+
+    /// Is it of references, or a set with references?
+    #[inline]
+    pub(crate) fn is_ref(self) -> bool {
+        self.0 & REF != 0
+    }
+
+    pub(crate) fn reg_class(self) -> RegClass {
+        if self.0 & FLOAT != 0 { RegClass::Float } else { RegClass::Int }
+    }
+}
