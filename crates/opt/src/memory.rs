@@ -8,11 +8,12 @@
 //! v4 = iadd v1, v2
 //! ```
 //!
-//! Each alias region has a version, a number that changes whenever something may write to it. Equal loads of one version
+//! Each alias region has a version, a number that changes whenever an instruction may write to it. Equal loads of one version
 //! are one value, and a store says what a load of the next version returns; the last store to a region says so for loads of fewer
-//! bytes, too ([`crate::read_back`]). A block inherits the versions on which
+//! bytes, too ([`crate::read_back`]). An access that names no region may touch every region: such a store changes all
+//! versions, and the version of such loads changes with every store. A block inherits the versions on which
 //! its predecessors agree, the header of a loop those of regions that no block of the loop writes. A store is dead
-//! if another one to the same place follows in its block and nothing between them reads the region, traps or leaves. No
+//! if another one to the same place follows in its block and no instruction between them may read what it wrote, trap or leave. No
 //! fixpoint is computed: linear in blocks, edges and instructions.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -23,14 +24,21 @@ use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value};
 use crate::purity::{Purity, purity};
 use kingpost_ir::analyses::Analyses;
 
-/// Alias regions with numbers of at least this, less one, count as one. Region 0 here is that of accesses that name none.
+/// The number of regions that are told apart. Region `n` of a function is number `n + 1` here, and the last number stands for
+/// all regions from there on.
 const REGIONS: usize = 8;
+
+/// The number of accesses that name no region: they overlap every region.
+const ANY: usize = 0;
 
 /// The version of each region.
 type Versions = [u32; REGIONS];
 
 /// A set of regions, a bit each.
 type Regions = u8;
+
+/// The set of all regions.
+const ALL: Regions = !0;
 
 /// What is known of memory.
 #[derive(Default, Debug)]
@@ -43,6 +51,9 @@ pub(crate) struct Memory {
     written: SecondaryMap<Loop, Regions>,
     /// By region: the last store, with its place, if it is dead should another one to the same place follow now.
     pending: [Option<(Inst, [u64; 2])>; REGIONS],
+    /// The region whose pending store may trap; there is at most one. Such a store is dead only if no other store comes between,
+    /// because memory can be seen when it traps.
+    trapping: Option<usize>,
     /// By region: the last store that was visited, if it is little-endian.
     stored: [Option<Stored>; REGIONS],
 }
@@ -63,7 +74,7 @@ impl Memory {
     pub(crate) fn reset(&mut self, func: &Function, analyses: &Analyses) {
         self.next_version = 0;
         self.current = [0; REGIONS];
-        self.pending = Default::default();
+        self.observe();
         self.stored = Default::default();
         self.written.clear();
         if analyses.loops.loops().next().is_some() {
@@ -74,7 +85,7 @@ impl Memory {
     fn find_written(&mut self, func: &Function, analyses: &Analyses) {
         for &block in analyses.dominators.preorder() {
             if let Some(innermost) = analyses.loops.innermost_loop(block)
-                && self.written[innermost] != !0
+                && self.written[innermost] != ALL
             {
                 let (mut written, mut next) = (0, func.layout.first_inst(block));
                 while let Some(inst) = next {
@@ -106,7 +117,7 @@ impl Memory {
             if tree.preorder_number(pred.block) >= number {
                 // A back edge; one of an irreducible cycle says nothing.
                 known &= tree.dominates(block, pred.block);
-                changed |= analyses.loops.innermost_loop(block).map_or(!0, |each| self.written[each]);
+                changed |= analyses.loops.innermost_loop(block).map_or(ALL, |each| self.written[each]);
                 continue;
             }
             let exit = self.exits[pred.block];
@@ -118,8 +129,8 @@ impl Memory {
             }
         }
         self.current = first.unwrap_or_default();
-        self.clobber(if known { changed } else { !0 });
-        self.pending = Default::default();
+        self.clobber(if known { changed } else { ALL });
+        self.observe();
     }
 
     /// Ends a block.
@@ -127,19 +138,24 @@ impl Memory {
         self.exits[block] = self.current;
     }
 
-    /// Whatever these regions hold is not known any more.
-    pub(crate) fn clobber(&mut self, regions: Regions) {
+    /// Forgets what these regions hold.
+    fn clobber(&mut self, regions: Regions) {
+        self.next_version += 1;
+        if regions == ALL {
+            self.current = [self.next_version; REGIONS];
+            return;
+        }
         let mut left = regions;
         while left != 0 {
-            self.next_version += 1;
             self.current[left.trailing_zeros() as usize] = self.next_version;
             left &= left - 1;
         }
     }
 
-    /// Something sees all of memory now: a trap, a call, another thread.
+    /// Notes that all of memory can be seen now: by a trap, a call, another thread.
     pub(crate) fn observe(&mut self) {
         self.pending = Default::default();
+        self.trapping = None;
     }
 
     /// What an instruction that is neither load nor store means for memory.
@@ -150,22 +166,28 @@ impl Memory {
         }
     }
 
-    /// A load happens that is not superfluous.
+    /// Notes a load that is not superfluous.
     pub(crate) fn load(&mut self, flags: MemFlags) {
-        self.pending[region(flags)] = None;
-        if !flags.notrap() {
-            self.observe();
+        let region = region(flags);
+        if region == ANY || !flags.notrap() {
+            return self.observe();
         }
+        self.pending[region] = None;
+        self.pending[ANY] = None;
     }
 
-    /// A store happens. Returns an earlier one that it makes superfluous.
+    /// Notes a store. Returns an earlier one that it makes superfluous.
     pub(crate) fn store(&mut self, inst: Inst, flags: MemFlags, place: [u64; 2]) -> Option<Inst> {
         let region = region(flags);
         let dead = self.pending[region].filter(|&(_, earlier)| earlier == place);
+        if let Some(trapping) = self.trapping.take() {
+            self.pending[trapping] = None;
+        }
         if !flags.notrap() {
             self.observe();
+            self.trapping = Some(region);
         }
-        self.clobber(1 << region);
+        self.clobber(overlapping(region));
         self.pending[region] = Some((inst, place));
         dead.map(|(inst, _)| inst)
     }
@@ -205,17 +227,22 @@ impl Memory {
     }
 }
 
-/// The region of an access.
+/// Returns the number of an access's region.
 fn region(flags: MemFlags) -> usize {
-    flags.alias_region().map_or(0, |region| (region.index() + 1).min(REGIONS - 1))
+    flags.alias_region().map_or(ANY, |region| (region.index() + 1).min(REGIONS - 1))
+}
+
+/// Returns the regions of which a store to `region` may write a byte.
+fn overlapping(region: usize) -> Regions {
+    if region == ANY { ALL } else { 1 << region | 1 << ANY }
 }
 
 /// The regions that an instruction may write.
 fn writes(data: &InstData) -> Regions {
     match purity(data.opcode()) {
         Purity::Pure | Purity::Constant | Purity::PureMany | Purity::Trap | Purity::Load | Purity::Local => 0,
-        Purity::Store => 1 << region(data.memflags().unwrap_or_default()),
-        Purity::Effect if data.opcode().is_call() || data.opcode().other_side_effects() => !0,
+        Purity::Store => overlapping(region(data.memflags().unwrap_or_default())),
+        Purity::Effect if data.opcode().is_call() || data.opcode().other_side_effects() => ALL,
         Purity::Effect => 0,
     }
 }
