@@ -1,4 +1,4 @@
-//! Sorts and constants. Arithmetic is that of SMT-LIB's `FixedSizeBitVectors`, total: dividing by zero has a value too.
+//! Sorts and constants. Arithmetic follows `FixedSizeBitVectors` of SMT-LIB and is total: division by zero has a value.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The sort of the constant.
+    /// Returns the sort of the constant.
     pub fn sort(self) -> Sort {
         match self {
             Value::Bool(_) => Sort::Bool,
@@ -39,7 +39,7 @@ impl Value {
         }
     }
 
-    /// The zero or `false` of a sort.
+    /// Returns the zero or `false` of a sort.
     pub fn zero(sort: Sort) -> Value {
         match sort {
             Sort::Bool => Value::Bool(false),
@@ -47,12 +47,12 @@ impl Value {
         }
     }
 
-    /// Whether the constant is `true`.
+    /// Returns `true` if the constant is `true`.
     pub fn is_true(self) -> bool {
         self == Value::Bool(true)
     }
 
-    /// The bit-vector, if it is one.
+    /// Returns the bit-vector, if it is one.
     pub fn bits(self) -> Option<Bits> {
         match self {
             Value::Bits(bits) => Some(bits),
@@ -62,7 +62,7 @@ impl Value {
 }
 
 impl Bits {
-    /// `value` modulo 2^`width`.
+    /// Returns `value` modulo 2^`width`.
     ///
     /// # Panics
     /// If the width is 0 or more than [`MAX_WIDTH`].
@@ -71,48 +71,48 @@ impl Bits {
         Bits { width, value: value & mask(width) }
     }
 
-    /// `value` modulo 2^`width`, in two's complement.
+    /// Returns `value` modulo 2^`width`, in two's complement.
     pub fn signed_new(width: u32, value: i128) -> Bits {
         Bits::new(width, value as u128)
     }
 
-    /// All bits set.
+    /// Returns the bit-vector with all bits set.
     pub fn ones(width: u32) -> Bits {
         Bits::new(width, u128::MAX)
     }
 
-    /// Only the sign bit set.
+    /// Returns the bit-vector with only the sign bit set.
     pub fn sign_bit(width: u32) -> Bits {
         Bits::new(width, 1 << (width - 1))
     }
 
-    /// The width in bits.
+    /// Returns the width in bits.
     pub fn width(self) -> u32 {
         self.width
     }
 
-    /// The value as an unsigned number.
+    /// Returns the value as an unsigned number.
     pub fn unsigned(self) -> u128 {
         self.value
     }
 
-    /// The value as a signed number.
+    /// Returns the value as a signed number.
     pub fn signed(self) -> i128 {
         let unused = MAX_WIDTH - self.width;
         ((self.value << unused) as i128) >> unused
     }
 
-    /// Whether all bits are clear.
+    /// Returns `true` if all bits are clear.
     pub fn is_zero(self) -> bool {
         self.value == 0
     }
 
-    /// Whether all bits are set.
+    /// Returns `true` if all bits are set.
     pub fn is_ones(self) -> bool {
         self.value == mask(self.width)
     }
 
-    /// The logarithm, if exactly one bit is set.
+    /// Returns the logarithm, if exactly one bit is set.
     pub fn power_of_two(self) -> Option<u32> {
         self.value.is_power_of_two().then(|| self.value.trailing_zeros())
     }
@@ -157,7 +157,7 @@ impl Bits {
         self.with(self.value.checked_rem(other.value).unwrap_or(self.value))
     }
 
-    /// Truncates; a division by zero is 1 for a negative dividend and -1 otherwise.
+    /// Returns the signed quotient, truncated. A division by zero is 1 for a negative dividend and -1 otherwise.
     pub(crate) fn sdiv(self, other: Bits) -> Bits {
         if other.is_zero() {
             return self.with(if self.signed() < 0 { 1 } else { u128::MAX });
@@ -165,7 +165,7 @@ impl Bits {
         self.with(self.signed().wrapping_div(other.signed()) as u128)
     }
 
-    /// The sign follows the dividend.
+    /// Returns the signed remainder, which has the sign of the dividend.
     pub(crate) fn srem(self, other: Bits) -> Bits {
         if other.is_zero() {
             return self;
@@ -173,7 +173,7 @@ impl Bits {
         self.with(self.signed().wrapping_rem(other.signed()) as u128)
     }
 
-    /// The shift amount, if it is below the width.
+    /// Returns the shift amount, if it is below the width.
     fn amount(self, by: Bits) -> Option<u32> {
         (by.value < u128::from(self.width)).then_some(by.value as u32)
     }

@@ -22,13 +22,13 @@ impl Model {
         }
     }
 
-    /// The value of a variable, if the model names it.
+    /// Returns the value of a variable, if the model names it.
     pub fn get(&self, name: &str) -> Option<Value> {
         self.values.get(name).copied()
     }
 }
 
-/// What a term is made of.
+/// Definition of a term.
 #[derive(Debug)]
 enum Step {
     Constant(Value),
@@ -47,13 +47,13 @@ enum Step {
 pub struct Evaluator {
     /// The terms in the order in which they are computed.
     steps: Vec<(Step, Sort)>,
-    /// Where a term stands among the steps.
+    /// Index of each term among the steps.
     places: HashMap<Term, usize>,
     values: Vec<Value>,
 }
 
 impl Evaluator {
-    /// Evaluates `roots` and all they are made of.
+    /// Evaluates `roots` and all terms below them.
     ///
     /// # Panics
     /// If the model has for a variable a value of another sort.
@@ -103,7 +103,7 @@ impl Evaluator {
         }
     }
 
-    /// The value of a term below one of the roots under the last model.
+    /// Returns the value of a term below one of the roots under the last model.
     ///
     /// # Panics
     /// If the term is not below a root, or nothing has been evaluated.
@@ -112,7 +112,7 @@ impl Evaluator {
     }
 }
 
-/// An operation on constants, with a result of sort `sort`.
+/// Applies an operation to constants; the result has sort `sort`.
 pub(crate) fn apply(op: Op, sort: Sort, args: &[Value]) -> Value {
     if let (Op::Float(op), Sort::Bits(width)) = (op, sort) {
         let mut bits = [Bits::new(1, 0); 3];

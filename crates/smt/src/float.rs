@@ -9,7 +9,7 @@ use crate::term::{Node, Op, Term, Terms};
 use std::fmt::{self, Write};
 
 impl Terms {
-    /// A floating-point operation with a result of `width` bits.
+    /// Returns a floating-point operation with a result of `width` bits.
     ///
     /// # Panics
     /// If an operand or the result has a width that is no format of the operation.
@@ -34,7 +34,7 @@ impl Terms {
     }
 }
 
-/// An operation on constants.
+/// Applies an operation to constants; the result has `width` bits.
 pub(crate) fn apply(op: FloatOp, width: u32, args: &[Bits]) -> Bits {
     let format = if matches!(op, FloatOp::ToSigned | FloatOp::ToUnsigned) { args[0].width() } else { width };
     match (op, args) {
@@ -102,7 +102,7 @@ fn from_f64(width: u32, value: f64) -> Bits {
     }
 }
 
-/// Digits of binary16 behind the leading one, and its smallest exponent.
+/// Digits of binary16 after the leading one, and its smallest exponent.
 const HALF_DIGITS: i32 = 10;
 const HALF_LEAST: i32 = -14;
 
@@ -132,7 +132,7 @@ fn to_half(value: f64) -> u16 {
     sign | ((((exponent - HALF_LEAST) as u16) << HALF_DIGITS) + units)
 }
 
-/// The exponent's bits and the significand's, the hidden one included.
+/// Returns the number of exponent bits and of significand bits, including the hidden bit.
 fn format_text(width: u32) -> &'static str {
     match width {
         16 => "5 11",
@@ -151,12 +151,12 @@ pub(crate) struct FloatText<'t> {
 }
 
 impl FloatText<'_> {
-    /// Whether the operation makes an integer.
+    /// Returns `true` if the operation makes an integer.
     pub(crate) fn makes_bits(&self) -> bool {
         matches!(self.op, FloatOp::ToSigned | FloatOp::ToUnsigned)
     }
 
-    /// Bits as the float that they are.
+    /// Returns the SMT-LIB text of the float with these bits.
     pub(crate) fn as_float(width: u32, bits: &str) -> String {
         format!("((_ to_fp {}) {bits})", format_text(width))
     }

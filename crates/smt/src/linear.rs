@@ -29,7 +29,7 @@ impl Linear {
         self.parts.retain(|(_, coefficient)| !coefficient.is_zero());
     }
 
-    /// The sum of two.
+    /// Returns the sum of two sums.
     pub(crate) fn plus(mut self, other: &Linear) -> Linear {
         self.constant = self.constant.add(other.constant);
         self.parts.extend_from_slice(&other.parts);
@@ -37,7 +37,7 @@ impl Linear {
         self
     }
 
-    /// The sum times a constant.
+    /// Returns the sum times a constant.
     pub(crate) fn times(mut self, factor: Bits) -> Linear {
         self.constant = self.constant.mul(factor);
         for (_, coefficient) in &mut self.parts {
@@ -47,7 +47,7 @@ impl Linear {
         self
     }
 
-    /// The negated sum.
+    /// Returns the negated sum.
     pub(crate) fn negated(self) -> Linear {
         let minus_one = Bits::ones(self.constant.width());
         self.times(minus_one)
@@ -55,7 +55,7 @@ impl Linear {
 }
 
 impl Terms {
-    /// A bit-vector term as a sum.
+    /// Returns a bit-vector term as a sum.
     pub(crate) fn linear(&self, root: Term) -> Linear {
         let width = self.width(root);
         let mut sum = Linear { constant: Bits::new(width, 0), parts: Vec::new() };
@@ -85,7 +85,7 @@ impl Terms {
         sum
     }
 
-    /// The term of a sum, the same for equal sums.
+    /// Returns the term of a sum; equal sums have one term.
     pub(crate) fn sum(&mut self, sum: &Linear) -> Term {
         let width = sum.constant.width();
         if let [(term, factor)] = sum.parts[..]
@@ -133,7 +133,8 @@ impl Terms {
     }
 }
 
-/// The number that times an odd `value` is 1, by Newton's iteration: each step doubles the correct low bits.
+/// Returns the inverse of an odd `value` modulo 2^width, by Newton's iteration. Each step doubles the number of correct
+/// low bits.
 pub(crate) fn inverse(value: Bits) -> Bits {
     let two = Bits::new(value.width(), 2);
     let mut inverse = value;

@@ -17,7 +17,7 @@ const MAX_VISITS: u32 = 2000;
 /// Coefficient by monomial, a sorted list of unknowns. No coefficient is zero.
 type Polynomial = BTreeMap<Vec<Term>, Bits>;
 
-/// Whether two bit-vector terms of one width have the same polynomial.
+/// Returns `true` if two bit-vector terms of one width have the same polynomial.
 pub fn equal_polynomials(terms: &mut Terms, a: Term, b: Term) -> bool {
     let width = terms.width(a);
     let mut visits = MAX_VISITS;
@@ -29,7 +29,7 @@ pub fn equal_polynomials(terms: &mut Terms, a: Term, b: Term) -> bool {
     add(a, b, Bits::ones(width)).is_some_and(|difference| difference.is_empty())
 }
 
-/// `a + factor * b`, if it is not too large.
+/// Returns `a + factor * b`, if it is not too large.
 fn add(mut a: Polynomial, b: Polynomial, factor: Bits) -> Option<Polynomial> {
     for (monomial, coefficient) in b {
         let sum = a.entry(monomial).or_insert(Bits::new(factor.width(), 0));
@@ -89,7 +89,7 @@ fn polynomial(terms: &mut Terms, term: Term, depth: u32, visits: &mut u32) -> Op
     }
 }
 
-/// `1 << by`.
+/// Returns the polynomial `1 << by`.
 fn power_of_two(terms: &mut Terms, by: Term) -> Polynomial {
     let width = terms.width(by);
     let one = terms.constant(Bits::new(width, 1));

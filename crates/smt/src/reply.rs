@@ -2,7 +2,7 @@
 
 use crate::bits::{Bits, MAX_WIDTH, Value};
 
-/// The values in a reply of the form `((name value) …)`, in order. `None` if the text is anything else.
+/// Returns the values in a reply of the form `((name value) …)`, in order. `None` if the text is anything else.
 pub(crate) fn values(text: &str) -> Option<Vec<Value>> {
     let mut tokens = tokens(text);
     let mut expect = |what: &str| (tokens.next()? == what).then_some(());
@@ -22,7 +22,7 @@ pub(crate) fn values(text: &str) -> Option<Vec<Value>> {
     }
 }
 
-/// Parentheses and what is between them.
+/// Returns the parentheses and the words between them.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(['(', ')']).flat_map(|piece| {
         let (word, bracket) = match piece.strip_suffix(['(', ')']) {
@@ -33,7 +33,7 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// `true`, `#b01`, `#x0f` or `(_ bv15 8)`.
+/// Parses `true`, `#b01`, `#x0f` or `(_ bv15 8)`.
 fn value<'a>(tokens: &mut impl Iterator<Item = &'a str>) -> Option<Value> {
     let word = tokens.next()?;
     let digits = |radix_bits: u32| {

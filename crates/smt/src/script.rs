@@ -10,7 +10,7 @@ use crate::term::{Node, Op, Term, Terms};
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// Is there a model of `assertion` for which all values of the `universal` variables satisfy it?
+/// The question whether a model exists in which `assertion` holds for all values of the `universal` variables.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The formula.
@@ -20,22 +20,22 @@ pub struct Query {
 }
 
 impl Query {
-    /// A query without quantifier.
+    /// Creates a query without quantifier.
     pub fn new(assertion: Term) -> Query {
         Query { assertion, universal: Vec::new() }
     }
 
-    /// The variables whose values a model contains.
+    /// Returns the variables whose values a model contains.
     pub(crate) fn free_variables(&self, terms: &Terms) -> Vec<Term> {
         terms.variables_of(&[self.assertion]).into_iter().filter(|term| !self.universal.contains(term)).collect()
     }
 
-    /// Whether there are floats in the formula.
+    /// Returns `true` if there are floats in the formula.
     pub(crate) fn has_floats(&self, terms: &Terms) -> bool {
         terms.cone(&[self.assertion]).into_iter().any(|term| float_op(terms.node(term)).is_some())
     }
 
-    /// Declarations, definitions and the assertion, as SMT-LIB text.
+    /// Returns the declarations, definitions and the assertion as SMT-LIB text.
     pub fn script(&self, terms: &Terms) -> String {
         let mut text = String::new();
         let mut bound: HashSet<Term> = self.universal.iter().copied().collect();
@@ -90,7 +90,8 @@ fn float_op(node: Node) -> Option<FloatOp> {
     }
 }
 
-/// A float's bits have no function in SMT-LIB: they are declared, and stand for the float that the operation makes.
+/// Defines the result of a float operation. If it is a float, declares its bits and asserts that they encode the result,
+/// because SMT-LIB has no function from floats to bits.
 fn float(text: &mut String, terms: &Terms, term: Term, op: FloatOp) {
     let operands: Vec<Term> = terms.node(term).operands().collect();
     let widths = [terms.width(operands[0]), terms.width(term)];
@@ -156,7 +157,7 @@ fn expression(text: &mut String, terms: &Terms, term: Term) {
     text.push(')');
 }
 
-/// The function's name; the indexed ones need the widths of operand and result.
+/// Returns the name of the function; indexed names contain the widths of operand and result.
 fn function(text: &mut String, terms: &Terms, op: Op, term: Term) {
     let added = |terms: &Terms| {
         let inner = terms.node(term).operands().next().map_or(0, |operand| terms.width(operand));

@@ -14,7 +14,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How often the processor time of a solver that has not answered is looked at.
+/// Interval between checks of the processor time of a solver that has not answered.
 const POLL: Duration = Duration::from_millis(10);
 /// A solver is ended when its limit has passed this many times by the clock, however little of the processor it got.
 const MAX_CLOCK: u32 = 20;
@@ -33,7 +33,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// The name of the program.
+    /// Returns the name of the program.
     pub fn program(self) -> &'static str {
         match self {
             Backend::Z3 => "z3",
@@ -41,7 +41,7 @@ impl Backend {
         }
     }
 
-    /// Whether the program can be started.
+    /// Returns `true` if the program can be started.
     pub fn is_installed(self) -> bool {
         let mut command = Command::new(self.program());
         command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).stdin(Stdio::null());
@@ -56,7 +56,7 @@ impl Backend {
         }
     }
 
-    /// What a query begins with: a clean state.
+    /// Returns the commands that reset the solver and set the logic of the next query.
     fn preamble(quantified: bool, floats: bool) -> &'static str {
         match (quantified, floats) {
             (true, _) => "(reset)\n(set-logic BV)\n",
@@ -66,7 +66,7 @@ impl Backend {
     }
 }
 
-/// What a solver says of a query.
+/// Answer of a solver to a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     /// There is such a model; this is one.
@@ -77,14 +77,14 @@ pub enum Answer {
     Unknown,
 }
 
-/// Why there is no answer.
+/// Reason for which a query has no answer.
 #[derive(Debug)]
 pub enum SolverError {
     /// The program cannot be started.
     Start(Backend, io::Error),
     /// The program ended or closed its pipes.
     Closed(Backend),
-    /// The program answered with something else than was asked for.
+    /// The program's answer does not follow the protocol.
     Reply(Backend, String),
 }
 
@@ -116,12 +116,12 @@ struct Process {
 }
 
 impl Solver {
-    /// A solver that has not been started.
+    /// Creates a solver that has not been started.
     pub fn new(backend: Backend) -> Solver {
         Solver { backend, process: None, used: Duration::ZERO }
     }
 
-    /// The processor time that all queries took so far.
+    /// Returns the processor time that all queries have used.
     pub fn used(&self) -> Duration {
         self.used
     }
@@ -151,14 +151,14 @@ impl Solver {
     }
 }
 
-/// When a solver is ended.
+/// Limits after which a solver is ended.
 #[derive(Clone, Copy)]
 struct Limit {
     clock: Instant,
     processor: Duration,
 }
 
-/// Why a process does not answer.
+/// Reason for which a process does not answer.
 enum Failure {
     Late,
     Closed,
@@ -200,7 +200,7 @@ impl Process {
         }
     }
 
-    /// The processor time that the solver took so far; zero where the system does not tell.
+    /// Returns the processor time that the solver has used; zero where the system does not report it.
     fn processor_time(&self) -> Duration {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
         // The name of the program may contain anything; fields are counted from behind its bracket (proc(5)).

@@ -16,7 +16,7 @@ impl Substitution {
         Substitution { replaced: pairs.into_iter().collect() }
     }
 
-    /// The term with the replacements made.
+    /// Returns `root` with the replacements made.
     pub fn apply(&mut self, terms: &mut Terms, root: Term) -> Term {
         for term in terms.cone(&[root]) {
             if !self.replaced.contains_key(&term) {

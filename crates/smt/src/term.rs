@@ -82,12 +82,12 @@ pub enum Op {
     Float(FloatOp),
 }
 
-/// What a term is.
+/// The constant, variable or operation of a term.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Node {
     /// A constant.
     Const(Value),
-    /// A variable; the number is that of its name.
+    /// A variable, given by the number of its name.
     Var(u32),
     /// One operand.
     Unary(Op, Term),
@@ -98,7 +98,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// The operands, in order.
+    /// Returns the operands, in order.
     pub fn operands(self) -> impl Iterator<Item = Term> {
         let (a, b, c) = match self {
             Node::Const(_) | Node::Var(_) => (None, None, None),
@@ -121,22 +121,22 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// An empty arena whose constructors simplify.
+    /// Creates an empty arena whose constructors simplify.
     pub fn new() -> Terms {
         Terms::default()
     }
 
-    /// An empty arena whose constructors build exactly what they are asked for. What the simplifier makes is judged by it.
+    /// Creates an empty arena whose constructors do not simplify. Tests compare simplified terms with it.
     pub fn raw() -> Terms {
         Terms { raw: true, ..Terms::default() }
     }
 
-    /// Whether the constructors simplify.
+    /// Returns `true` if the constructors simplify.
     pub(crate) fn simplifies(&self) -> bool {
         !self.raw
     }
 
-    /// The term with this node.
+    /// Returns the term with this node; adds it if there is none.
     pub(crate) fn intern(&mut self, node: Node, sort: Sort) -> Term {
         let next = Term(u32::try_from(self.nodes.len()).expect("fewer than 2^32 terms"));
         let term = *self.numbers.entry((node, sort)).or_insert(next);
@@ -146,17 +146,17 @@ impl Terms {
         term
     }
 
-    /// What a term is.
+    /// Returns the node of a term.
     pub fn node(&self, term: Term) -> Node {
         self.nodes[term.index()].0
     }
 
-    /// The sort of a term.
+    /// Returns the sort of a term.
     pub fn sort(&self, term: Term) -> Sort {
         self.nodes[term.index()].1
     }
 
-    /// The width of a bit-vector term, in bits.
+    /// Returns the width of a bit-vector term, in bits.
     ///
     /// # Panics
     /// If the term is a boolean.
@@ -167,7 +167,7 @@ impl Terms {
         }
     }
 
-    /// The width of a bit-vector term, in bits; none if the term is a boolean.
+    /// Returns the width of a bit-vector term, in bits; none if the term is a boolean.
     pub fn bits_width(&self, term: Term) -> Option<u32> {
         match self.sort(term) {
             Sort::Bits(width) => Some(width),
@@ -175,7 +175,7 @@ impl Terms {
         }
     }
 
-    /// The value of a constant term.
+    /// Returns the value of a constant term.
     pub fn value(&self, term: Term) -> Option<Value> {
         match self.node(term) {
             Node::Const(value) => Some(value),
@@ -183,12 +183,12 @@ impl Terms {
         }
     }
 
-    /// The bits of a constant bit-vector term.
+    /// Returns the bits of a constant bit-vector term.
     pub fn bits(&self, term: Term) -> Option<Bits> {
         self.value(term).and_then(Value::bits)
     }
 
-    /// The variable of this name, made at its first use.
+    /// Returns the variable of this name; adds it at its first use.
     ///
     /// # Panics
     /// If the name is already one of another sort.
@@ -204,12 +204,12 @@ impl Terms {
         term
     }
 
-    /// The variable of this name and sort, if there is one.
+    /// Returns the variable of this name and sort, if there is one.
     pub fn existing(&self, name: &str, sort: Sort) -> Option<Term> {
         self.variables.get(name).copied().filter(|&term| self.sort(term) == sort)
     }
 
-    /// A variable that no other has the name of; `hint` begins it.
+    /// Returns a variable with an unused name that begins with `hint`.
     pub fn fresh(&mut self, hint: &str, sort: Sort) -> Term {
         let mut number = self.names.len();
         while self.variables.contains_key(&format!("{hint}!{number}")) {
@@ -218,7 +218,7 @@ impl Terms {
         self.var(&format!("{hint}!{number}"), sort)
     }
 
-    /// The name of a variable.
+    /// Returns the name of a variable.
     pub fn name(&self, term: Term) -> Option<&str> {
         match self.node(term) {
             Node::Var(number) => Some(&self.names[number as usize]),
@@ -226,7 +226,7 @@ impl Terms {
         }
     }
 
-    /// The terms that these are made of, themselves included, children before parents.
+    /// Returns the terms below `roots`, including the roots, with children before parents.
     pub fn cone(&self, roots: &[Term]) -> Vec<Term> {
         let mut seen = vec![false; self.nodes.len()];
         let mut work = roots.to_vec();
@@ -241,7 +241,7 @@ impl Terms {
         cone
     }
 
-    /// The variables that these terms are made of, in the order of their making.
+    /// Returns the variables below these terms, in order of creation.
     pub fn variables_of(&self, roots: &[Term]) -> Vec<Term> {
         self.cone(roots).into_iter().filter(|&term| matches!(self.node(term), Node::Var(_))).collect()
     }

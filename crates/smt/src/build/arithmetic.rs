@@ -4,7 +4,7 @@ use crate::bits::Bits;
 use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
-    /// Sum.
+    /// Returns the sum.
     pub fn add(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let sum = self.linear(a).plus(&self.linear(b));
@@ -13,13 +13,13 @@ impl Terms {
         self.plain_binary(Op::Add, a, b, self.sort(a))
     }
 
-    /// Difference.
+    /// Returns the difference.
     pub fn sub(&mut self, a: Term, b: Term) -> Term {
         let minus = self.neg(b);
         self.add(a, minus)
     }
 
-    /// Two's complement.
+    /// Returns the two's complement.
     pub fn neg(&mut self, a: Term) -> Term {
         if self.simplifies() {
             let negated = self.linear(a).negated();
@@ -28,7 +28,7 @@ impl Terms {
         self.plain_unary(Op::Neg, a, self.sort(a))
     }
 
-    /// Bitwise complement.
+    /// Returns the bitwise complement.
     pub fn bit_not(&mut self, a: Term) -> Term {
         if self.simplifies() {
             let mut negated = self.linear(a).negated();
@@ -38,7 +38,7 @@ impl Terms {
         self.plain_unary(Op::BitNot, a, self.sort(a))
     }
 
-    /// Product.
+    /// Returns the product.
     pub fn mul(&mut self, a: Term, b: Term) -> Term {
         if !self.simplifies() {
             return self.plain_binary(Op::Mul, a, b, self.sort(a));
@@ -62,7 +62,8 @@ impl Terms {
         self.product(a, b)
     }
 
-    /// A product of terms without coefficients: `(x << k) * y` is `(x * y) << k`, and factors ascend.
+    /// Returns the product of terms without coefficients. Rewrites `(x << k) * y` to `(x * y) << k` and sorts the
+    /// factors.
     fn product(&mut self, a: Term, b: Term) -> Term {
         for (x, y) in [(a, b), (b, a)] {
             if let Node::Binary(Op::Shl, base, by) = self.node(x)
@@ -94,7 +95,7 @@ impl Terms {
         factors
     }
 
-    /// Unsigned quotient.
+    /// Returns the unsigned quotient.
     pub fn udiv(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let width = self.width(a);
@@ -114,7 +115,7 @@ impl Terms {
         self.plain_binary(Op::Udiv, a, b, self.sort(a))
     }
 
-    /// The `k` of `1 << k`.
+    /// Returns the `k` of `1 << k`.
     fn symbolic_power(&self, term: Term) -> Option<Term> {
         match self.node(term) {
             Node::Binary(Op::Shl, one, by) if self.bits(one).is_some_and(|one| one.unsigned() == 1) => Some(by),
@@ -122,7 +123,7 @@ impl Terms {
         }
     }
 
-    /// Unsigned remainder.
+    /// Returns the unsigned remainder.
     pub fn urem(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies()
             && let Some(bits) = self.bits(b)
@@ -134,7 +135,7 @@ impl Terms {
         self.plain_binary(Op::Urem, a, b, self.sort(a))
     }
 
-    /// Signed quotient.
+    /// Returns the signed quotient.
     pub fn sdiv(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies()
             && let Some(by) = self.bits(b)
@@ -151,7 +152,7 @@ impl Terms {
         self.plain_binary(Op::Sdiv, a, b, self.sort(a))
     }
 
-    /// `a / 2^shift`, rounded to zero: negative dividends get `2^shift - 1` added before the shift.
+    /// Returns `a / 2^shift`, rounded to zero. Adds `2^shift - 1` to a negative dividend before the shift.
     fn divide_by_power(&mut self, a: Term, shift: u32) -> Term {
         if shift == 0 {
             return a;
@@ -164,7 +165,7 @@ impl Terms {
         self.ashr(biased, by)
     }
 
-    /// Signed remainder.
+    /// Returns the signed remainder.
     pub fn srem(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies()
             && let Some(by) = self.bits(b)

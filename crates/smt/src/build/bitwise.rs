@@ -1,10 +1,10 @@
-//! Shifts, and operations on bits: shifts of equal amount stand outside of those.
+//! Shifts and bitwise operations. Shifts by equal amounts are moved outside of bitwise operations.
 
 use crate::bits::{Bits, Value};
 use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
-    /// Shift left.
+    /// Returns `a` shifted left.
     pub fn shl(&mut self, a: Term, by: Term) -> Term {
         if !self.simplifies() {
             return self.plain_binary(Op::Shl, a, by, self.sort(a));
@@ -32,7 +32,7 @@ impl Terms {
         }
     }
 
-    /// Logical shift right.
+    /// Returns `a` shifted right, filled with zeros.
     pub fn lshr(&mut self, a: Term, by: Term) -> Term {
         if self.simplifies()
             && let Some(amount) = self.bits(by)
@@ -71,7 +71,7 @@ impl Terms {
         self.bits(term).is_some_and(|bits| bits.unsigned() == 1)
     }
 
-    /// A one shifted up and down again: by the difference, if it is neither lost above nor below.
+    /// Returns `(1 << up) >> down`: a one shifted by the difference, or zero if either shift moves the one out.
     fn shift_one(&mut self, up: Term, down: Term) -> Term {
         let width = self.width(up);
         let [zero, one, most] = [0, 1, width].map(|number| self.number(width, number.into()));
@@ -82,7 +82,7 @@ impl Terms {
         self.ite(is_left, shifted, zero)
     }
 
-    /// A logical shift by an amount that may not fit the width.
+    /// Returns a logical shift by an amount that may not fit the width.
     fn lshr_by(&mut self, a: Term, amount: u128) -> Term {
         let width = self.width(a);
         if amount >= u128::from(width) {
@@ -92,7 +92,7 @@ impl Terms {
         self.lshr(a, by)
     }
 
-    /// Arithmetic shift right.
+    /// Returns `a` shifted right, filled with its sign bit.
     pub fn ashr(&mut self, a: Term, by: Term) -> Term {
         if self.simplifies()
             && let Some(amount) = self.bits(by)
@@ -132,8 +132,8 @@ impl Terms {
         self.plain_binary(op, a, by, self.sort(a))
     }
 
-    /// Two shifts of one kind shift by the sum. A sum that wraps has a part of at least 2^(width - 1), and so of at least
-    /// the width.
+    /// Merges two shifts of one kind into a shift by the sum of their amounts. If the sum wraps, one amount is at least
+    /// 2^(width - 1) and therefore at least the width.
     fn shift_twice(&mut self, op: Op, a: Term, first: Term, second: Term) -> Term {
         let width = self.width(a);
         let sum = self.add(first, second);
@@ -144,17 +144,17 @@ impl Terms {
         self.ite(wraps, by_all, by_sum)
     }
 
-    /// Bitwise and.
+    /// Returns the bitwise and.
     pub fn bit_and(&mut self, a: Term, b: Term) -> Term {
         self.bitwise(Op::BitAnd, a, b)
     }
 
-    /// Bitwise or.
+    /// Returns the bitwise or.
     pub fn bit_or(&mut self, a: Term, b: Term) -> Term {
         self.bitwise(Op::BitOr, a, b)
     }
 
-    /// Bitwise exclusive or.
+    /// Returns the bitwise exclusive or.
     pub fn bit_xor(&mut self, a: Term, b: Term) -> Term {
         self.bitwise(Op::BitXor, a, b)
     }

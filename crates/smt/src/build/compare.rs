@@ -5,7 +5,7 @@ use crate::linear::{Linear, inverse};
 use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
-    /// Equality.
+    /// Returns the equality of two terms.
     pub fn eq(&mut self, a: Term, b: Term) -> Term {
         if !self.simplifies() {
             return self.plain_binary(Op::Eq, a, b, Sort::Bool);
@@ -30,7 +30,7 @@ impl Terms {
         self.plain_binary(Op::Eq, a.min(b), a.max(b), Sort::Bool)
     }
 
-    /// Decides by the difference of both sides; what is left of it goes to the side where its sign is positive.
+    /// Decides by the difference of both sides. Moves each remaining part to the side where its sign is positive.
     fn eq_bits(&mut self, a: Term, b: Term) -> Term {
         let difference = self.linear(a).plus(&self.linear(b).negated());
         match difference.parts[..] {
@@ -105,13 +105,13 @@ impl Terms {
         self.plain_binary(Op::Eq, term.min(value), term.max(value), Sort::Bool)
     }
 
-    /// Inequality.
+    /// Returns the inequality of two terms.
     pub fn ne(&mut self, a: Term, b: Term) -> Term {
         let equal = self.eq(a, b);
         self.not(equal)
     }
 
-    /// Unsigned less than.
+    /// Returns the comparison unsigned less than.
     pub fn ult(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let width = self.width(a);
@@ -135,7 +135,7 @@ impl Terms {
         self.plain_binary(Op::Ult, a, b, Sort::Bool)
     }
 
-    /// Unsigned less or equal.
+    /// Returns the comparison unsigned less or equal.
     pub fn ule(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let less = self.ult(b, a);
@@ -144,7 +144,7 @@ impl Terms {
         self.plain_binary(Op::Ule, a, b, Sort::Bool)
     }
 
-    /// Signed less than.
+    /// Returns the comparison signed less than.
     pub fn slt(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let width = self.width(a);
@@ -165,7 +165,7 @@ impl Terms {
         self.plain_binary(Op::Slt, a, b, Sort::Bool)
     }
 
-    /// Signed less or equal.
+    /// Returns the comparison signed less or equal.
     pub fn sle(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let less = self.slt(b, a);

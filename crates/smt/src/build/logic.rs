@@ -4,7 +4,8 @@ use crate::bits::Sort;
 use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
-    /// Boolean negation. That of a disjunction is a conjunction, so that its parts are found as conjuncts.
+    /// Returns the boolean negation. A negated disjunction becomes a conjunction, so that its parts are found as
+    /// conjuncts.
     pub fn not(&mut self, a: Term) -> Term {
         match self.node(a) {
             Node::Unary(Op::Not, inner) if self.simplifies() => inner,
@@ -20,7 +21,7 @@ impl Terms {
         self.node(a) == Node::Unary(Op::Not, b) || self.node(b) == Node::Unary(Op::Not, a)
     }
 
-    /// Conjunction.
+    /// Returns the conjunction.
     pub fn and(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let (a, b) = (a.min(b), a.max(b));
@@ -42,7 +43,7 @@ impl Terms {
         self.plain_binary(Op::And, a, b, Sort::Bool)
     }
 
-    /// Disjunction.
+    /// Returns the disjunction.
     pub fn or(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let (not_a, not_b) = (self.not(a), self.not(b));
@@ -55,25 +56,25 @@ impl Terms {
         self.plain_binary(Op::Or, a, b, Sort::Bool)
     }
 
-    /// Conjunction of all.
+    /// Returns the conjunction of all terms.
     pub fn all(&mut self, of: impl IntoIterator<Item = Term>) -> Term {
         let start = self.bool(true);
         of.into_iter().fold(start, |all, term| self.and(all, term))
     }
 
-    /// Disjunction of all.
+    /// Returns the disjunction of all terms.
     pub fn any(&mut self, of: impl IntoIterator<Item = Term>) -> Term {
         let start = self.bool(false);
         of.into_iter().fold(start, |any, term| self.or(any, term))
     }
 
-    /// Implication.
+    /// Returns the implication.
     pub fn implies(&mut self, a: Term, b: Term) -> Term {
         let not_a = self.not(a);
         self.or(not_a, b)
     }
 
-    /// `if condition then a else b`.
+    /// Returns `if condition then a else b`.
     pub fn ite(&mut self, condition: Term, a: Term, b: Term) -> Term {
         let sort = self.sort(a);
         assert_eq!(sort, self.sort(b), "the arms of an ite");

@@ -24,27 +24,27 @@ use crate::evaluate::apply;
 use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
-    /// A bit-vector constant.
+    /// Returns a bit-vector constant.
     pub fn constant(&mut self, bits: Bits) -> Term {
         self.intern(Node::Const(Value::Bits(bits)), Sort::Bits(bits.width()))
     }
 
-    /// The constant `value` modulo 2^`width`.
+    /// Returns the constant `value` modulo 2^`width`.
     pub fn number(&mut self, width: u32, value: u128) -> Term {
         self.constant(Bits::new(width, value))
     }
 
-    /// `true` or `false`.
+    /// Returns the constant `true` or `false`.
     pub fn bool(&mut self, value: bool) -> Term {
         self.intern(Node::Const(Value::Bool(value)), Sort::Bool)
     }
 
-    /// The constant of a value.
+    /// Returns the constant of a value.
     pub fn constant_of(&mut self, value: Value) -> Term {
         self.intern(Node::Const(value), value.sort())
     }
 
-    /// An operation of one operand; `sort` is the result's.
+    /// Returns an operation of one operand, with a result of sort `sort`.
     pub fn unary(&mut self, op: Op, a: Term, sort: Sort) -> Term {
         let width = |sort| match sort {
             Sort::Bits(width) => width,
@@ -62,7 +62,7 @@ impl Terms {
         }
     }
 
-    /// An operation of two operands.
+    /// Returns an operation of two operands.
     pub fn binary(&mut self, op: Op, a: Term, b: Term) -> Term {
         match op {
             Op::And => self.and(a, b),
@@ -90,7 +90,7 @@ impl Terms {
         }
     }
 
-    /// An operation of three operands.
+    /// Returns an operation of three operands.
     pub fn ternary(&mut self, op: Op, a: Term, b: Term, c: Term) -> Term {
         match op {
             Op::Ite => self.ite(a, b, c),
@@ -99,7 +99,7 @@ impl Terms {
         }
     }
 
-    /// The node itself, or the constant it folds to.
+    /// Returns the operation as a node, or the constant that it folds to.
     fn plain_unary(&mut self, op: Op, a: Term, sort: Sort) -> Term {
         match self.value(a) {
             Some(value) if self.simplifies() => self.constant_of(apply(op, sort, &[value])),
@@ -107,7 +107,7 @@ impl Terms {
         }
     }
 
-    /// The node itself, or the constant it folds to.
+    /// Returns the operation as a node, or the constant that it folds to.
     fn plain_binary(&mut self, op: Op, a: Term, b: Term, sort: Sort) -> Term {
         assert!(op == Op::Concat || self.sort(a) == self.sort(b), "{op:?} of two sorts");
         match (self.value(a), self.value(b)) {
@@ -151,7 +151,7 @@ mod tests {
     ];
     const COMPARE: [Op; 5] = [Op::Eq, Op::Ult, Op::Ule, Op::Slt, Op::Sle];
 
-    /// One step of a random term, the same in both arenas.
+    /// Adds a random term to both arenas.
     fn step(random: &mut Random, arenas: &mut [Terms; 2], pool: &mut Vec<[Term; 2]>, width: u32) {
         let [a, b, c] = [0; 3].map(|_| pool[random.below(pool.len())]);
         let choice = random.below(24);

@@ -1,16 +1,16 @@
-//! What changes the width: concatenation, extraction, extensions.
+//! Operations that change the width: concatenation, extraction, extensions.
 
 use crate::bits::Sort;
 use crate::term::{Node, Op, Term, Terms};
 
 impl Terms {
-    /// `high` above `low`.
+    /// Returns the concatenation of `high` and `low`.
     pub fn concat(&mut self, high: Term, low: Term) -> Term {
         let sort = Sort::Bits(self.width(high) + self.width(low));
         self.plain_binary(Op::Concat, high, low, sort)
     }
 
-    /// The `width` bits from bit `low` up.
+    /// Returns the `width` bits from bit `low` up.
     pub fn extract(&mut self, a: Term, low: u32, width: u32) -> Term {
         let all = self.width(a);
         assert!(low + width <= all, "bits {low} to {} of {all}", low + width);
@@ -37,7 +37,7 @@ impl Terms {
         self.plain_unary(Op::Extract { low }, a, Sort::Bits(width))
     }
 
-    /// Zero extension to `width` bits, or the term itself if it has them.
+    /// Zero-extends a term to `width` bits; returns the term itself if it has that width.
     pub fn zero_extend(&mut self, a: Term, width: u32) -> Term {
         assert!(width >= self.width(a), "an extension to fewer bits");
         if width == self.width(a) {
@@ -49,7 +49,7 @@ impl Terms {
         }
     }
 
-    /// Sign extension to `width` bits, or the term itself if it has them.
+    /// Sign-extends a term to `width` bits; returns the term itself if it has that width.
     pub fn sign_extend(&mut self, a: Term, width: u32) -> Term {
         assert!(width >= self.width(a), "an extension to fewer bits");
         if width == self.width(a) {
