@@ -3,7 +3,7 @@
 use crate::int::resize;
 use kingpost_smt::{Bits, Term, Terms};
 
-/// The amount of a shift of `width` bits: it counts modulo the width, a power of two.
+/// Returns the amount of a shift of `width` bits: `by` modulo the width, a power of two.
 fn amount(terms: &mut Terms, by: Term, width: u32) -> Term {
     let by = resize(terms, by, width);
     let mask = terms.number(width, u128::from(width - 1));
@@ -39,7 +39,7 @@ pub(crate) fn rotr(terms: &mut Terms, x: Term, by: Term) -> Term {
     rotl(terms, x, back)
 }
 
-/// Leading zeros: halves the part that is looked at until one bit is left.
+/// Counts leading zeros. Halves the part that is examined until one bit is left.
 pub(crate) fn clz(terms: &mut Terms, x: Term) -> Term {
     let width = terms.width(x);
     let (mut rest, mut count) = (x, terms.number(width, 0));
@@ -54,7 +54,7 @@ pub(crate) fn clz(terms: &mut Terms, x: Term) -> Term {
     plus_one_if_clear(terms, rest, width - 1, count)
 }
 
-/// Trailing zeros.
+/// Counts trailing zeros.
 pub(crate) fn ctz(terms: &mut Terms, x: Term) -> Term {
     let width = terms.width(x);
     let (mut rest, mut count) = (x, terms.number(width, 0));
@@ -69,7 +69,7 @@ pub(crate) fn ctz(terms: &mut Terms, x: Term) -> Term {
     plus_one_if_clear(terms, rest, 0, count)
 }
 
-/// `width / 2`, `width / 4` … 1.
+/// Returns `width / 2`, `width / 4` … 1.
 fn halvings(width: u32) -> impl Iterator<Item = u32> {
     (0..width.ilog2()).rev().map(|bit| 1 << bit)
 }
@@ -82,7 +82,7 @@ fn plus_one_if_clear(terms: &mut Terms, x: Term, bit: u32, count: Term) -> Term 
     terms.ite(clear, more, count)
 }
 
-/// Leading bits that equal the sign bit, itself not counted.
+/// Counts the leading bits that equal the sign bit, excluding the sign bit.
 pub(crate) fn cls(terms: &mut Terms, x: Term) -> Term {
     let width = terms.width(x);
     let by = terms.number(width, u128::from(width - 1));
@@ -93,7 +93,7 @@ pub(crate) fn cls(terms: &mut Terms, x: Term) -> Term {
     terms.sub(count, one)
 }
 
-/// Set bits: sums of neighbouring fields of 1, 2, 4 … bits.
+/// Counts set bits by adding neighboring fields of 1, 2, 4 … bits.
 pub(crate) fn popcnt(terms: &mut Terms, x: Term) -> Term {
     let width = terms.width(x);
     let mut sums = x;
@@ -115,7 +115,7 @@ pub(crate) fn bswap(terms: &mut Terms, x: Term) -> Term {
     reversed(terms, x, 8)
 }
 
-/// The order of groups of `size` bits reversed.
+/// Reverses the order of groups of `size` bits.
 fn reversed(terms: &mut Terms, x: Term, size: u32) -> Term {
     let groups = terms.width(x) / size;
     let mut result = terms.extract(x, 0, size);

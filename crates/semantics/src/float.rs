@@ -9,7 +9,7 @@ use kingpost_ir::condcodes::FloatCC;
 use kingpost_ir::types::I8;
 use kingpost_smt::{Bits, FloatOp, Term, Terms};
 
-/// Bits of the significand that are stored, of a format of so many bits (IEEE 754, section 3.6).
+/// Returns the number of stored significand bits of the format of `width` bits (IEEE 754, section 3.6).
 fn stored_digits(width: u32) -> u32 {
     match width {
         16 => 10,
@@ -19,7 +19,7 @@ fn stored_digits(width: u32) -> u32 {
     }
 }
 
-/// The bits of infinity.
+/// Returns the bits of infinity.
 fn infinity(width: u32) -> u128 {
     let digits = stored_digits(width);
     (1 << (width - 1)) - (1 << digits)
@@ -29,21 +29,22 @@ fn quiet_bit(width: u32) -> u128 {
     1 << (stored_digits(width) - 1)
 }
 
-/// Without the sign.
+/// Returns `x` with its sign bit cleared.
 pub(crate) fn magnitude(terms: &mut Terms, x: Term) -> Term {
     let sign = terms.constant(Bits::sign_bit(terms.width(x)));
     let others = terms.bit_not(sign);
     terms.bit_and(x, others)
 }
 
-/// The magnitude of one, the sign of the other.
+/// Returns the magnitude of `x` with the sign of `y`.
 pub(crate) fn copysign(terms: &mut Terms, x: Term, y: Term) -> Term {
     let sign = terms.constant(Bits::sign_bit(terms.width(x)));
     let (magnitude, sign) = (magnitude(terms, x), terms.bit_and(y, sign));
     terms.bit_or(magnitude, sign)
 }
 
-/// The positive NaN with nothing but the quiet bit set, which every operation may choose.
+/// Returns the positive canonical NaN, in whose stored significand only the quiet bit is set. Every operation may
+/// return it.
 pub fn canonical_nan(terms: &mut Terms, width: u32) -> Term {
     terms.number(width, infinity(width) | quiet_bit(width))
 }
@@ -54,7 +55,7 @@ pub(crate) fn is_nan(terms: &mut Terms, x: Term) -> Term {
     terms.ult(infinity, magnitude)
 }
 
-/// Whether a NaN may be the result of an operation on `operands`.
+/// Returns whether a NaN may be the result of an operation on `operands`.
 pub(crate) fn may_result(terms: &mut Terms, nan: Term, operands: &[Term]) -> Term {
     let width = terms.width(nan);
     let (magnitude_of, quiet) = (magnitude(terms, nan), canonical_nan(terms, width));
@@ -66,7 +67,7 @@ pub(crate) fn may_result(terms: &mut Terms, nan: Term, operands: &[Term]) -> Ter
     terms.and(is_quiet, canonical_if_all)
 }
 
-/// Whether an operand is a number or a canonical NaN.
+/// Returns whether an operand is a number or a canonical NaN.
 fn is_no_payload(terms: &mut Terms, x: Term) -> Term {
     let width = terms.width(x);
     let (nan, magnitude) = (is_nan(terms, x), magnitude(terms, x));
@@ -80,7 +81,7 @@ fn is_negative(terms: &mut Terms, x: Term) -> Term {
     crate::int::is_negative(terms, x)
 }
 
-/// Whether one of two numbers comes before the other, and -0.0 before 0.0.
+/// Returns whether the number `x` is less than the number `y`, where -0.0 is less than 0.0.
 fn precedes(terms: &mut Terms, x: Term, y: Term) -> Term {
     let [x_magnitude, y_magnitude] = [x, y].map(|operand| magnitude(terms, operand));
     let [x_negative, y_negative] = [x, y].map(|operand| is_negative(terms, operand));
@@ -91,7 +92,7 @@ fn precedes(terms: &mut Terms, x: Term, y: Term) -> Term {
     terms.ite(x_negative, if_negative, if_positive)
 }
 
-/// Whether a comparison holds.
+/// Returns whether a comparison holds.
 pub(crate) fn compare(terms: &mut Terms, condition: FloatCC, x: Term, y: Term) -> Term {
     let [x_nan, y_nan] = [x, y].map(|operand| is_nan(terms, operand));
     let unordered = terms.or(x_nan, y_nan);
@@ -125,20 +126,20 @@ pub(crate) fn compare(terms: &mut Terms, condition: FloatCC, x: Term, y: Term) -
     terms.any(parts.iter().copied())
 }
 
-/// 1 or 0.
+/// Returns the comparison as 1 or 0.
 pub(crate) fn compared(terms: &mut Terms, condition: FloatCC, x: Term, y: Term) -> Term {
     let holds = compare(terms, condition, x, y);
     flag(terms, holds, I8.bits())
 }
 
-/// The smaller one, or some NaN.
+/// Returns the smaller operand, or some NaN.
 pub(crate) fn min(terms: &mut Terms, x: Term, y: Term) -> Term {
     let before = precedes(terms, y, x);
     let smaller = terms.ite(before, y, x);
     or_nan(terms, [x, y], smaller)
 }
 
-/// The larger one, or some NaN.
+/// Returns the larger operand, or some NaN.
 pub(crate) fn max(terms: &mut Terms, x: Term, y: Term) -> Term {
     let before = precedes(terms, x, y);
     let larger = terms.ite(before, y, x);
@@ -153,12 +154,12 @@ fn or_nan(terms: &mut Terms, operands: [Term; 2], number: Term) -> Term {
     terms.ite(any, nan, number)
 }
 
-/// Whether the theory has an operation on floats of such a width.
+/// Returns `true` if the theory has an operation on floats of this width.
 pub(crate) fn has_theory(op: FloatOp, width: u32) -> bool {
     matches!(width, 32 | 64) || width == 16 && op != FloatOp::Fma
 }
 
-/// The integer that truncation makes, with the conditions under which there is none: a NaN, and one out of range.
+/// Returns the truncated integer, and the conditions under which there is none: a NaN, and a number out of range.
 pub(crate) fn to_integer(terms: &mut Terms, x: Term, width: u32, is_signed: bool) -> (Term, [Term; 2]) {
     let format = terms.width(x);
     let truncated = terms.float(FloatOp::Trunc, &[x], format);
@@ -177,7 +178,7 @@ pub(crate) fn to_integer(terms: &mut Terms, x: Term, width: u32, is_signed: bool
     (integer, [nan, terms.not(within)])
 }
 
-/// 2^exponent as a float; infinity if that is too large.
+/// Returns 2^exponent as a float; infinity if the power is too large.
 fn power_of_two(terms: &mut Terms, format: u32, exponent: u32) -> Term {
     let digits = stored_digits(format);
     let bias = (1 << (format - digits - 2)) - 1;
@@ -185,14 +186,14 @@ fn power_of_two(terms: &mut Terms, format: u32, exponent: u32) -> Term {
     terms.number(format, biased.min(infinity(format)))
 }
 
-/// With the other sign.
+/// Returns `x` with its sign bit inverted.
 pub(crate) fn negated(terms: &mut Terms, x: Term) -> Term {
     let sign = terms.constant(Bits::sign_bit(terms.width(x)));
     terms.bit_xor(x, sign)
 }
 
 impl NanChoice {
-    /// Whether a value may be the result.
+    /// Returns whether a value may be the result.
     pub fn allows(&self, terms: &mut Terms, value: Term) -> Term {
         may_result(terms, value, &self.operands)
     }

@@ -13,19 +13,19 @@ pub(crate) fn is_negative(terms: &mut Terms, x: Term) -> Term {
     terms.slt(x, zero)
 }
 
-/// A condition as a number: 1 or 0.
+/// Returns a condition as a number: 1 or 0.
 pub(crate) fn flag(terms: &mut Terms, condition: Term, width: u32) -> Term {
     let (one, zero) = (terms.number(width, 1), terms.number(width, 0));
     terms.ite(condition, one, zero)
 }
 
-/// A condition as a mask: all ones or zero.
+/// Returns a condition as a mask: all ones or zero.
 pub(crate) fn mask(terms: &mut Terms, condition: Term, width: u32) -> Term {
     let (ones, zero) = (terms.constant(Bits::ones(width)), terms.number(width, 0));
     terms.ite(condition, ones, zero)
 }
 
-/// Zero extension or truncation.
+/// Zero-extends or truncates `x` to `width` bits.
 pub(crate) fn resize(terms: &mut Terms, x: Term, width: u32) -> Term {
     if terms.width(x) <= width { terms.zero_extend(x, width) } else { terms.extract(x, 0, width) }
 }
@@ -55,7 +55,7 @@ pub(crate) fn umax(terms: &mut Terms, x: Term, y: Term) -> Term {
     terms.ite(less, y, x)
 }
 
-/// Whether a comparison holds.
+/// Returns whether a comparison holds.
 pub(crate) fn compare(terms: &mut Terms, condition: IntCC, x: Term, y: Term) -> Term {
     match condition {
         IntCC::Equal => terms.eq(x, y),
@@ -71,7 +71,7 @@ pub(crate) fn compare(terms: &mut Terms, condition: IntCC, x: Term, y: Term) -> 
     }
 }
 
-/// Whether the quotient of two is minimum / -1.
+/// Returns whether a signed quotient overflows: the minimum divided by -1.
 pub(crate) fn quotient_overflows(terms: &mut Terms, x: Term, y: Term) -> Term {
     let width = terms.width(x);
     let (least, minus_one) = (terms.constant(Bits::sign_bit(width)), terms.constant(Bits::ones(width)));
@@ -79,12 +79,12 @@ pub(crate) fn quotient_overflows(terms: &mut Terms, x: Term, y: Term) -> Term {
     terms.and(is_least, is_minus_one)
 }
 
-/// The high half of the unsigned product.
+/// Returns the high half of the unsigned product.
 pub(crate) fn umulhi(terms: &mut Terms, x: Term, y: Term) -> Term {
     high_half_of_product(terms, x, y, Terms::zero_extend, high_product)
 }
 
-/// The high half of the signed product.
+/// Returns the high half of the signed product.
 pub(crate) fn smulhi(terms: &mut Terms, x: Term, y: Term) -> Term {
     high_half_of_product(terms, x, y, Terms::sign_extend, |terms, x, y| {
         let mut high = high_product(terms, x, y);
@@ -99,7 +99,7 @@ pub(crate) fn smulhi(terms: &mut Terms, x: Term, y: Term) -> Term {
     })
 }
 
-/// By a product of double width where there is such a width.
+/// Returns the high half of a product, through a product of double width where terms may be that wide.
 fn high_half_of_product(
     terms: &mut Terms,
     x: Term,
@@ -116,7 +116,7 @@ fn high_half_of_product(
     terms.extract(product, width, width)
 }
 
-/// The high half of the unsigned product, from four products of halves.
+/// Returns the high half of the unsigned product, from four products of halves.
 fn high_product(terms: &mut Terms, x: Term, y: Term) -> Term {
     let width = terms.width(x);
     let half = width / 2;
@@ -137,7 +137,7 @@ fn high_product(terms: &mut Terms, x: Term, y: Term) -> Term {
     terms.add(sum, other_high)
 }
 
-/// The nearest number within the signed range of `width` bits, in as many bits.
+/// Returns the number within the signed range of `width` bits that is nearest to a signed number, in `width` bits.
 pub(crate) fn clamp_signed(terms: &mut Terms, x: Term, width: u32) -> Term {
     let wide = terms.width(x);
     let least = terms.constant(Bits::sign_bit(width));
@@ -148,7 +148,7 @@ pub(crate) fn clamp_signed(terms: &mut Terms, x: Term, width: u32) -> Term {
     terms.extract(within, 0, width)
 }
 
-/// The nearest number within the unsigned range of `width` bits, of a signed one.
+/// Returns the number within the unsigned range of `width` bits that is nearest to a signed number.
 pub(crate) fn clamp_unsigned(terms: &mut Terms, x: Term, width: u32) -> Term {
     let wide = terms.width(x);
     let (least, most) = (terms.number(wide, 0), terms.number(wide, (1 << width) - 1));

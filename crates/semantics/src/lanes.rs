@@ -3,18 +3,18 @@
 use kingpost_ir::Type;
 use kingpost_smt::{Term, Terms};
 
-/// The lanes of a value, the lowest first.
+/// Returns the lanes of a value, the lowest first.
 pub fn lanes_of(terms: &mut Terms, ty: Type, value: Term) -> Vec<Term> {
     let width = ty.lane_bits();
     (0..ty.lane_count()).map(|lane| terms.extract(value, lane * width, width)).collect()
 }
 
-/// The value of these lanes.
+/// Returns the value of these lanes.
 pub(crate) fn of_lanes(terms: &mut Terms, lanes: impl IntoIterator<Item = Term>) -> Term {
     lanes.into_iter().reduce(|low, high| terms.concat(high, low)).expect("a value has a lane")
 }
 
-/// A value whose lanes are computed from the operands' lanes; operands have the type `ty`.
+/// Returns a value whose lanes are computed from the operands' lanes; operands have the type `ty`.
 pub fn each_lane<const N: usize>(
     terms: &mut Terms,
     ty: Type,

@@ -8,8 +8,8 @@ use kingpost_ir::types::I8;
 use kingpost_ir::{Opcode, TrapCode, Type};
 use kingpost_smt::{Bits, FloatOp, MAX_WIDTH, Op, Term, Terms};
 
-/// What an instruction comes to, or nothing if its opcode has no meaning here, or none at its types. There are as many
-/// operands as the opcode has, of types that its row of the table allows.
+/// Returns the outcome of an instruction; `None` if this crate does not define its opcode at these types. The caller
+/// passes as many operands as the opcode has, of types that its row of the opcode table allows.
 pub fn outcome(terms: &mut Terms, operation: &Operation, operands: &[Operand]) -> Option<Outcome> {
     let fits = |ty: Type| !ty.is_dynamic_vector() && ty.bits() <= MAX_WIDTH;
     if !fits(operation.ty) || !operands.iter().all(|operand| fits(operand.ty)) {
@@ -224,7 +224,7 @@ impl Meaning<'_, '_> {
         Some(Outcome::values(self.terms, [result]))
     }
 
-    /// The operands' bits.
+    /// Returns the bits of the operands.
     fn all<const N: usize>(&self) -> [Term; N] {
         std::array::from_fn(|index| self.operands[index].bits)
     }
@@ -249,7 +249,7 @@ impl Meaning<'_, '_> {
         each_lane(self.terms, self.ty, all, |terms, [x, y]| op(terms, x, y))
     }
 
-    /// The amount is a scalar, the same for all lanes.
+    /// Shifts every lane by one scalar amount.
     fn shift(&mut self, op: fn(&mut Terms, Term, Term) -> Term) -> Term {
         let [x, by] = self.all();
         each_lane(self.terms, self.ty, [x], |terms, [x]| op(terms, x, by))
@@ -283,7 +283,7 @@ impl Meaning<'_, '_> {
         })
     }
 
-    /// 1 or 0 for scalars, all ones or zero in each lane of vectors.
+    /// Compares integers. The result is 1 or 0 for scalars, all ones or zero in each lane of vectors.
     fn icmp(&mut self) -> Option<Term> {
         let Immediate::Condition(condition) = self.immediate else { return None };
         let ([x, y], ty) = (self.all(), self.ty);
@@ -297,7 +297,7 @@ impl Meaning<'_, '_> {
         }))
     }
 
-    /// An operation whose result is a NaN of a set where it is no number.
+    /// Returns an operation on two floats. Its result is any NaN of a set where it is no number.
     fn float2(self, op: fn(&mut Terms, Term, Term) -> Term) -> Outcome {
         let [x, y] = self.all();
         let result = op(self.terms, x, y);
@@ -341,7 +341,8 @@ impl Meaning<'_, '_> {
         Some(outcome.trapping(self.terms, nan, TrapCode::BAD_CONVERSION_TO_INTEGER))
     }
 
-    /// By zero they trap, the signed quotient also where it does not fit. The remainder of minimum by -1 is zero.
+    /// Divides. A zero divisor traps, and so does a signed quotient that overflows. The remainder of the minimum by -1
+    /// is zero.
     fn division(self, op: Op) -> Outcome {
         let [x, y] = self.all();
         let result = self.terms.binary(op, x, y);

@@ -9,7 +9,8 @@ use kingpost_smt::{Term, Terms};
 
 use crate::outcome::Operand;
 
-/// How many bits in memory a load or store with an offset accesses; `ty` is the type of the value. None of other opcodes.
+/// Returns the number of bits in memory that a load or store with an offset accesses; `None` for other opcodes. `ty` is
+/// the type of the value.
 pub fn access_bits(opcode: Opcode, ty: Type) -> Option<u32> {
     Some(match opcode {
         Opcode::Load | Opcode::Store => ty.bits(),
@@ -20,7 +21,8 @@ pub fn access_bits(opcode: Opcode, ty: Type) -> Option<u32> {
     })
 }
 
-/// How wide the lanes are in memory, of which the order of bytes turns each around; `ty` is the type of the value.
+/// Returns the width of the lanes in memory, in bits; big-endian accesses swap the bytes of each lane. `ty` is the type
+/// of the value.
 pub fn lane_bits(opcode: Opcode, ty: Type) -> Option<u32> {
     match opcode {
         Opcode::Load | Opcode::Store => Some(ty.lane_bits()),
@@ -28,18 +30,18 @@ pub fn lane_bits(opcode: Opcode, ty: Type) -> Option<u32> {
     }
 }
 
-/// The address that an offset leads to.
+/// Returns the address at an offset from a base.
 pub fn address(terms: &mut Terms, base: Term, offset: Term) -> Term {
     terms.add(base, offset)
 }
 
-/// The bits that a store leaves in memory.
+/// Returns the bits that a store leaves in memory.
 pub fn stored(terms: &mut Terms, opcode: Opcode, value: Operand) -> Option<Term> {
     let bits = access_bits(opcode, value.ty)?;
     Some(terms.extract(value.bits, 0, bits))
 }
 
-/// The result of a load, of type `ty`, where memory holds these bits.
+/// Returns the result of a load, of type `ty`, where memory holds these bits.
 pub fn loaded(terms: &mut Terms, opcode: Opcode, ty: Type, bits: Term) -> Option<Term> {
     Some(match opcode {
         Opcode::Load => bits,

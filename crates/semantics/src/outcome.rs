@@ -4,7 +4,7 @@ use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::{Opcode, TrapCode, Type};
 use kingpost_smt::{Sort, Term, Terms};
 
-/// What an instruction has besides operands.
+/// Immediate of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Immediate {
     /// Nothing.
@@ -22,11 +22,11 @@ pub enum Immediate {
 /// An instruction without its operands.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// What it does.
+    /// Opcode of the instruction.
     pub opcode: Opcode,
     /// The controlling type; `INVALID` if the opcode has none.
     pub ty: Type,
-    /// What else it has.
+    /// Immediate of the instruction.
     pub immediate: Immediate,
 }
 
@@ -39,22 +39,22 @@ pub struct Operand {
     pub bits: Term,
 }
 
-/// What executing an instruction comes to.
+/// Outcome of executing an instruction.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The bits of each result; they say nothing where a trap occurs.
+    /// Bits of each result; unspecified where a trap occurs.
     pub results: Vec<Term>,
-    /// What a float result may be where it is no number.
+    /// Values that a float result may have where it is no number.
     pub nan: Option<NanChoice>,
     /// The byte of the trap code, or zero if there is no trap: a term of eight bits.
     pub trap: Term,
 }
 
-/// The result of an operation on floats that is no number: any of a set of NaNs. The first result is one NaN, which one says
-/// nothing; it stands for all that [`NanChoice::allows`].
+/// Set of NaNs that the result of an operation on floats may be. The first result is an arbitrary NaN that represents
+/// every value that [`NanChoice::allows`].
 #[derive(Clone, Debug)]
 pub struct NanChoice {
-    /// Where the result is no number.
+    /// Condition under which the result is no number.
     pub open: Term,
     /// The operands that are floats.
     pub(crate) operands: Vec<Term>,
@@ -64,18 +64,18 @@ pub struct NanChoice {
 pub(crate) const TRAP_BITS: u32 = 8;
 
 impl Outcome {
-    /// Results without a trap.
+    /// Returns an outcome with these results and without a trap.
     pub(crate) fn values(terms: &mut Terms, results: impl IntoIterator<Item = Term>) -> Outcome {
         Outcome { results: results.into_iter().collect(), nan: None, trap: terms.number(TRAP_BITS, 0) }
     }
 
-    /// The same, but a trap with a code where a condition holds.
+    /// Returns the outcome with a trap added where `condition` holds.
     pub(crate) fn trapping(self, terms: &mut Terms, condition: Term, code: TrapCode) -> Outcome {
         let code = terms.number(TRAP_BITS, code.byte().into());
         self.trapping_with(terms, condition, code)
     }
 
-    /// The same, but a trap with a code that is a term.
+    /// Returns the outcome with a trap added where `condition` holds; the trap code is a term.
     pub(crate) fn trapping_with(self, terms: &mut Terms, condition: Term, code: Term) -> Outcome {
         debug_assert_eq!(terms.sort(code), Sort::Bits(TRAP_BITS));
         Outcome { trap: terms.ite(condition, code, self.trap), ..self }

@@ -15,7 +15,7 @@ pub(crate) fn usub(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     (terms.sub(x, y), terms.ult(x, y))
 }
 
-/// Operands of one sign and a sum of the other.
+/// Returns the sum; it overflows if the operands have one sign and the sum the other.
 pub(crate) fn sadd(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     let sum = terms.add(x, y);
     let (from_x, from_y) = (terms.bit_xor(sum, x), terms.bit_xor(sum, y));
@@ -23,7 +23,8 @@ pub(crate) fn sadd(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     (sum, crate::int::is_negative(terms, both))
 }
 
-/// Operands of different signs and a difference with the sign of the subtrahend.
+/// Returns the difference; it overflows if the operands have different signs and the difference has the sign of the
+/// subtrahend.
 pub(crate) fn ssub(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     let difference = terms.sub(x, y);
     let (operands, from_x) = (terms.bit_xor(x, y), terms.bit_xor(difference, x));
@@ -31,14 +32,14 @@ pub(crate) fn ssub(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     (difference, crate::int::is_negative(terms, both))
 }
 
-/// Up to 64 bits.
+/// Returns the product, of up to 64 bits, and whether it overflows.
 pub(crate) fn umul(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     let high = crate::int::umulhi(terms, x, y);
     let fits = is_zero(terms, high);
     (terms.mul(x, y), terms.not(fits))
 }
 
-/// Up to 64 bits.
+/// Returns the product, of up to 64 bits, and whether it overflows.
 pub(crate) fn smul(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     let (low, high) = (terms.mul(x, y), crate::int::smulhi(terms, x, y));
     let sign = terms.number(terms.width(x), u128::from(terms.width(x) - 1));
@@ -46,7 +47,8 @@ pub(crate) fn smul(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     (low, terms.ne(high, expected))
 }
 
-/// Two steps, the second with a carry or borrow that counts as 1 if it is not zero; their overflows are or-ed.
+/// Applies `step` twice, the second time with a carry or borrow that counts as 1 if it is not zero. Or-s both
+/// overflows.
 pub(crate) fn with_carry(
     terms: &mut Terms,
     step: fn(&mut Terms, Term, Term) -> Wrapped,
@@ -60,12 +62,13 @@ pub(crate) fn with_carry(
     (result, terms.or(overflow, again))
 }
 
-/// Sum or difference, the nearest number in the range where it does not fit.
+/// Returns a sum or difference, or `limit` where it overflows.
 pub(crate) fn saturated(terms: &mut Terms, (result, overflow): Wrapped, limit: Term) -> Term {
     terms.ite(overflow, limit, result)
 }
 
-/// Where a signed sum or difference does not fit: the limit that is on the side of `x`.
+/// Returns the limit of the signed range that has the sign of `x`: the result of a saturating sum or difference that
+/// overflows.
 pub(crate) fn signed_limit(terms: &mut Terms, x: Term) -> Term {
     let width = terms.width(x);
     let negative = crate::int::is_negative(terms, x);

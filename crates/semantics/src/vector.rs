@@ -1,4 +1,4 @@
-//! What moves lanes, or depends on several.
+//! Operations that move lanes or combine several lanes.
 
 use crate::int;
 use crate::lanes::{lanes_of, of_lanes};
@@ -24,13 +24,13 @@ pub(crate) fn extractlane(terms: &mut Terms, ty: Type, x: Term, lane: u8) -> Opt
     lanes_of(terms, ty, x).get(usize::from(lane)).copied()
 }
 
-/// Whether any bit of the value is set.
+/// Returns whether any bit of the value is set.
 pub(crate) fn any_true(terms: &mut Terms, x: Term) -> Term {
     let none = int::is_zero(terms, x);
     terms.not(none)
 }
 
-/// Whether no lane is zero.
+/// Returns whether no lane is zero.
 pub(crate) fn all_true(terms: &mut Terms, ty: Type, x: Term) -> Term {
     let lanes = lanes_of(terms, ty, x);
     let zeros: Vec<Term> = lanes.into_iter().map(|lane| int::is_zero(terms, lane)).collect();
@@ -38,7 +38,7 @@ pub(crate) fn all_true(terms: &mut Terms, ty: Type, x: Term) -> Term {
     terms.not(any_zero)
 }
 
-/// The top bits of the lanes, in `width` bits.
+/// Returns the top bits of the lanes, in `width` bits.
 pub(crate) fn high_bits(terms: &mut Terms, ty: Type, x: Term, width: u32) -> Term {
     let top = ty.lane_bits() - 1;
     let tops: Vec<Term> = lanes_of(terms, ty, x).into_iter().map(|lane| terms.extract(lane, top, 1)).collect();
@@ -46,7 +46,7 @@ pub(crate) fn high_bits(terms: &mut Terms, ty: Type, x: Term, width: u32) -> Ter
     int::resize(terms, bits, width)
 }
 
-/// Byte `y[i]` of `x` at every `i`, as `pick` makes of an index; zero if that is none.
+/// Returns at every `i` the byte of `x` at the index that `pick` computes from `y[i]`; zero if there is no such byte.
 pub(crate) fn permuted(terms: &mut Terms, x: Term, y: Term, pick: fn(&mut Terms, Term) -> Term) -> Term {
     let (bytes, indices) = (lanes_of(terms, I8X16, x), lanes_of(terms, I8X16, y));
     let picked: Vec<Term> = indices
@@ -64,13 +64,13 @@ pub(crate) fn permuted(terms: &mut Terms, x: Term, y: Term, pick: fn(&mut Terms,
     of_lanes(terms, picked)
 }
 
-/// The index of `x86_pshufb`: the low four bits, or none if the top bit is set.
+/// Returns the index of `x86_pshufb`: the low four bits, or none if the top bit is set.
 pub(crate) fn pshufb_index(terms: &mut Terms, index: Term) -> Term {
     let mask = terms.number(8, 0x8f);
     terms.bit_and(index, mask)
 }
 
-/// The lanes of two operands, each narrowed to half its width.
+/// Returns the lanes of two operands, each narrowed to half its width.
 pub(crate) fn narrowed(
     terms: &mut Terms,
     ty: Type,
@@ -84,14 +84,14 @@ pub(crate) fn narrowed(
     of_lanes(terms, narrow)
 }
 
-/// The nearest number within the unsigned range of `width` bits, of an unsigned one.
+/// Returns the number within the unsigned range of `width` bits that is nearest to an unsigned number.
 pub(crate) fn narrow_unsigned(terms: &mut Terms, x: Term, width: u32) -> Term {
     let most = terms.number(terms.width(x), (1 << width) - 1);
     let within = int::umin(terms, x, most);
     terms.extract(within, 0, width)
 }
 
-/// Half of the lanes, the low or the high one, each extended to twice its width.
+/// Returns the low or high half of the lanes, each extended to twice its width.
 pub(crate) fn widened(
     terms: &mut Terms,
     ty: Type,
@@ -106,7 +106,7 @@ pub(crate) fn widened(
     of_lanes(terms, wide)
 }
 
-/// Sums of neighbouring lanes: first those of `x`, then those of `y`.
+/// Adds neighboring lanes: first the lanes of `x`, then the lanes of `y`.
 pub(crate) fn pairwise(terms: &mut Terms, ty: Type, [x, y]: [Term; 2]) -> Term {
     let mut lanes = lanes_of(terms, ty, x);
     lanes.extend(lanes_of(terms, ty, y));

@@ -27,7 +27,7 @@ impl Random {
         self.0
     }
 
-    /// Bits of a value: small, sparse, near the limits, or any.
+    /// Returns the bits of a random value: small, sparse, near the limits, or arbitrary.
     fn bits(&mut self, ty: Type) -> u128 {
         let any = u128::from(self.next()) << 64 | u128::from(self.next());
         let lane = ty.lane_bits();
@@ -64,7 +64,7 @@ struct Subject {
 }
 
 impl Subject {
-    /// A function that executes the instruction on its parameters.
+    /// Returns a function that executes the instruction on its parameters.
     fn text(&self, results: &[Type]) -> String {
         let info = self.opcode.info();
         let params: Vec<String> = self.operands.iter().enumerate().map(|(i, ty)| format!("v{i}: {ty}")).collect();
@@ -88,7 +88,7 @@ impl Subject {
     }
 }
 
-/// The types that stand at a place.
+/// Returns the operand types allowed at a place.
 fn choices(constraint: Constraint, ctrl: Type) -> Vec<Type> {
     let fits = |ty: &Type| !ty.is_dynamic_vector() && ty.bits() <= 128;
     match constraint.resolve(ctrl) {
@@ -98,7 +98,7 @@ fn choices(constraint: Constraint, ctrl: Type) -> Vec<Type> {
     }
 }
 
-/// Every combination of operand types.
+/// Returns every combination of operand types.
 fn combinations(constraints: &[Constraint], ctrl: Type) -> Vec<Vec<Type>> {
     constraints.iter().fold(vec![Vec::new()], |all, &constraint| {
         let choices = choices(constraint, ctrl);
@@ -106,7 +106,7 @@ fn combinations(constraints: &[Constraint], ctrl: Type) -> Vec<Vec<Type>> {
     })
 }
 
-/// Immediates with their text: before the operands, and behind them.
+/// Returns immediates with their text before and after the operands.
 fn immediates(terms: &mut Terms, opcode: Opcode, ctrl: Type) -> Vec<(Immediate, String, String)> {
     let none = String::new;
     match opcode.format() {
@@ -214,7 +214,7 @@ fn compare_opcode(opcode: Opcode, least: usize) -> usize {
     first + if first == 0 || rounds == 0 { 0 } else { each_subject(CASES * rounds) }
 }
 
-/// What a store leaves in a stack slot of ones, and what a load finds in one of known bits.
+/// Compares the bits that a store leaves in a stack slot of ones, and the bits that a load reads from known bits.
 #[test]
 fn accesses_agree_with_the_interpreter() {
     let (mut random, mut compared) = (Random(0x9e37_79b9_7f4a_7c15), 0);
