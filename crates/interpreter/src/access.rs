@@ -10,7 +10,8 @@ use crate::int;
 use crate::interpreter::{Cx, Flow, Interpreter};
 use crate::value::mask;
 
-/// An access with `notrap` that is out of bounds has no meaning; it traps like one without a code.
+/// Returns the trap code of an access. An access with `notrap` that is out of bounds is undefined; it traps like an
+/// access without a code.
 pub(crate) fn trap_code(flags: MemFlags) -> TrapCode {
     flags.trap_code().unwrap_or(TrapCode::HEAP_OUT_OF_BOUNDS)
 }
@@ -24,7 +25,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Where an access of `size` bytes goes.
+    /// Returns the place in memory that an access of `size` bytes reaches.
     ///
     /// # Errors
     /// A trap with the flags' code if it is misaligned and the flags forbid that.
@@ -38,7 +39,7 @@ impl Address {
 }
 
 impl Interpreter<'_> {
-    /// An address operand.
+    /// Returns an address operand.
     fn address(&self, cx: Cx<'_>, value: Value, offset: i32) -> Address {
         Address { bits: cx.type_of(value).bits(), value: self.get(cx, value), offset }
     }
@@ -55,7 +56,7 @@ impl Interpreter<'_> {
         self.memory.write(place, ty.bytes(), memory).map_err(|_| Stop::Trap(trap_code(flags)))
     }
 
-    /// What a load of type `ty` reads.
+    /// Returns the value of type `ty` that a load reads.
     pub(crate) fn loaded(&self, cx: Cx<'_>, ty: Type) -> Result<u128, Stop> {
         let InstView::Load { flags, addr, offset } = cx.view() else { return Err(cx.malformed()) };
         self.check_memory_type(cx, ty)?;
@@ -130,7 +131,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// Without a flag the byte order is the target's; both targets are little-endian.
+/// Returns the byte order of an access. Without a flag it is little-endian, as on both targets.
 pub(crate) fn order(flags: MemFlags) -> Endianness {
     flags.endianness().unwrap_or(Endianness::Little)
 }

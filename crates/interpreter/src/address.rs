@@ -3,7 +3,7 @@
 
 use crate::value::mask;
 
-/// What an address points into.
+/// Region that an address points into.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Region {
     Stack,
@@ -31,7 +31,7 @@ impl Place {
         Place { region, offset: address & mask(bits - 2) as u64 }
     }
 
-    /// The address in `bits` bits.
+    /// Returns the address in `bits` bits.
     pub(crate) fn encode(self, bits: u32) -> u64 {
         (self.region as u64) << (bits - 2) | self.offset & mask(bits - 2) as u64
     }
@@ -61,7 +61,7 @@ impl CodeAddress {
         Place { region: Region::Functions, offset }.encode(bits)
     }
 
-    /// The function at an address, if its region is that of functions.
+    /// Returns the function at an address, if its region is that of functions.
     pub(crate) fn decode(bits: u32, address: u64) -> Option<CodeAddress> {
         match Place::decode(bits, address) {
             Place { region: Region::Functions, offset } if offset & LIBRARY_BIT != 0 => match offset & !LIBRARY_BIT {

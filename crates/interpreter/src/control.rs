@@ -129,7 +129,7 @@ impl<'a> Interpreter<'a> {
         id.map(Callee::Function).ok_or_else(unknown)
     }
 
-    /// Goes on behind a call that has returned.
+    /// Continues after a call that has returned.
     pub(crate) fn returned(&mut self, call: Cx<'a>, results: &[u128]) -> Result<(), Stop> {
         let dfg = &call.function().dfg;
         if let Some(table) = dfg.inst_exception_table(call.inst) {

@@ -9,13 +9,13 @@ use crate::int::signed;
 use crate::soft_float::Number;
 use crate::value::mask;
 
-/// Why a number is no integer of a type.
+/// Reason for which a number is no integer of a type.
 enum OutOfRange {
     TooLow,
     TooHigh,
 }
 
-/// A number truncated to an integer type: its bits.
+/// Returns the bits of a number truncated to an integer type.
 fn truncated(x: Number, to: u32, is_signed: bool) -> Result<u128, OutOfRange> {
     let beyond = if x.is_negative { OutOfRange::TooLow } else { OutOfRange::TooHigh };
     let (lowest, highest) = if is_signed { (1 << (to - 1), mask(to) >> 1) } else { (0, mask(to)) };
@@ -63,8 +63,8 @@ pub(crate) fn from_int(from: u32, to: u32, is_signed: bool, x: u128) -> u128 {
     Number::integer(is_negative, magnitude).encode(to)
 }
 
-/// The bits of a value as memory holds them: byte N of memory is byte N of the result. Lane 0 has
-/// the lowest address in both byte orders.
+/// Returns the bits of a value as memory holds them: byte N of memory is byte N of the result. Lane 0 has the lowest
+/// address in both byte orders.
 pub(crate) fn to_memory(ty: Type, bits: u128, order: Endianness) -> u128 {
     match order {
         Endianness::Little => bits,
@@ -72,7 +72,7 @@ pub(crate) fn to_memory(ty: Type, bits: u128, order: Endianness) -> u128 {
     }
 }
 
-/// The bits of a value that memory holds. Swapping bytes is its own inverse.
+/// Returns the bits of a value that memory holds. Swapping bytes is its own inverse.
 pub(crate) fn from_memory(ty: Type, memory: u128, order: Endianness) -> u128 {
     to_memory(ty, memory, order)
 }

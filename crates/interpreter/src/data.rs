@@ -33,7 +33,7 @@ pub struct DataPointer {
     pub addend: i64,
 }
 
-/// Why data objects cannot be used.
+/// Reason for which data objects cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DataError {
     /// All objects together have more bytes than [`MAX_DATA_BYTES`].

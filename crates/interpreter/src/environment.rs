@@ -57,7 +57,7 @@ impl<'a> Callable<'a> {
         self.dynamic_slot_offsets.get(slot.as_u32() as usize).copied()
     }
 
-    /// The largest alignment of a slot, in bytes.
+    /// Returns the largest alignment of a slot, in bytes.
     pub(crate) fn frame_align(&self) -> u64 {
         let shifts = self.function.stack_slots.values().map(|slot| slot.align_shift);
         let align = shifts.max().and_then(|shift| 1_u64.checked_shl(shift.into()));
@@ -76,7 +76,7 @@ pub struct Environment<'a> {
 }
 
 impl<'a> Environment<'a> {
-    /// An environment of these functions, which must have passed the verifier.
+    /// Creates an environment of these functions, which must have passed the verifier.
     pub fn new(functions: impl IntoIterator<Item = &'a Function>) -> Environment<'a> {
         let mut environment = Environment::default();
         for function in functions {
@@ -90,7 +90,7 @@ impl<'a> Environment<'a> {
         environment
     }
 
-    /// The same environment with data objects.
+    /// Adds data objects to the environment.
     ///
     /// # Errors
     /// If they are too large or hold addresses of symbols that are not here.
@@ -108,7 +108,7 @@ impl<'a> Environment<'a> {
         Ok(self)
     }
 
-    /// The 64-bit address of a function or data object.
+    /// Returns the 64-bit address of a function or data object.
     fn address(&self, name: &FuncName) -> Option<u64> {
         if let Some(offset) = self.data.offset(name) {
             return Some(Place { region: Region::Data, offset }.encode(64));
@@ -120,7 +120,7 @@ impl<'a> Environment<'a> {
         id.map(|id| CodeAddress::Function(id.0.into()).encode(64))
     }
 
-    /// The 64-bit address of what an external name of `user` refers to.
+    /// Returns the 64-bit address of what an external name of `user` refers to.
     pub(crate) fn symbol_address(&self, user: &Function, name: &ExternalName) -> Option<u64> {
         match name {
             ExternalName::Named(word) => self.address(&FuncName::Named(word.to_string())),
@@ -132,17 +132,17 @@ impl<'a> Environment<'a> {
         }
     }
 
-    /// The function at this place of the order in which the functions were given.
+    /// Returns the function at this place of the order in which the functions were given.
     pub fn by_index(&self, index: usize) -> Option<FunctionId> {
         (index < self.callables.len()).then_some(FunctionId(index as u32))
     }
 
-    /// The function `%word`; the name is given without the sign.
+    /// Returns the function `%word`; the name is given without the sign.
     pub fn by_word(&self, word: &str) -> Option<FunctionId> {
         self.by_word.get(word).copied()
     }
 
-    /// The function itself.
+    /// Returns the function itself.
     pub fn function(&self, id: FunctionId) -> &'a Function {
         self.callables[id.0 as usize].function
     }

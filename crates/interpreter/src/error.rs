@@ -1,10 +1,10 @@
-//! Why a call stopped without results.
+//! Reasons for which a call stops without results.
 
 use std::fmt;
 
 use kingpost_ir::{Opcode, TrapCode, Type};
 
-/// Why a call did not return.
+/// Reason for which a call did not return.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Stop {
     /// The program trapped. An exhausted stack traps with `stk_ovf`.

@@ -9,12 +9,12 @@ use kingpost_ir::condcodes::FloatCC;
 use crate::soft_float::{Number, infinity, significand_bits};
 use crate::value::mask;
 
-/// The positive canonical NaN.
+/// Returns the positive canonical NaN.
 fn canonical_nan(bits: u32) -> u128 {
     (mask(bits) >> 1) & !mask(significand_bits(bits) - 1)
 }
 
-/// The canonical NaN in place of any NaN.
+/// Replaces any NaN by the canonical NaN.
 pub(crate) fn canonical(bits: u32, x: u128) -> u128 {
     if is_nan(bits, x) { canonical_nan(bits) } else { x }
 }
@@ -39,7 +39,7 @@ fn f64_of(x: u128) -> f64 {
     f64::from_bits(x as u64)
 }
 
-/// The result of an arithmetic operation: any NaN is replaced as the module's head says.
+/// Returns the result of an arithmetic operation, with any NaN replaced as the module documentation defines.
 fn settle(bits: u32, result: u128, operands: &[u128]) -> u128 {
     if !is_nan(bits, result) {
         return result;
@@ -50,7 +50,7 @@ fn settle(bits: u32, result: u128, operands: &[u128]) -> u128 {
     }
 }
 
-/// An operation on numbers: the bits of its result, or a NaN as the module's head says.
+/// Applies an operation to numbers. Returns the bits of the result, or a NaN as the module documentation defines.
 fn soft<const N: usize>(bits: u32, operands: [u128; N], op: impl Fn([Number; N]) -> Option<Number>) -> u128 {
     let is_number = operands.iter().all(|&operand| !is_nan(bits, operand));
     let result = if is_number { op(operands.map(|operand| Number::decode(bits, operand))) } else { None };
@@ -144,7 +144,7 @@ pub(crate) fn copysign(bits: u32, x: u128, y: u128) -> u128 {
     abs(bits, x) | y & sign_bit(bits)
 }
 
-/// A number that orders floats that are no NaN, with -0.0 below 0.0.
+/// Returns a number that orders floats that are no NaN, with -0.0 below 0.0.
 fn rank(bits: u32, x: u128) -> i128 {
     let magnitude = abs(bits, x) as i128;
     if x & sign_bit(bits) == 0 { magnitude } else { -1 - magnitude }
@@ -200,7 +200,7 @@ pub(crate) fn convert(from: u32, to: u32, x: u128) -> u128 {
     canonical_nan(to) | sign | payload
 }
 
-/// The number with these bits, if they are no NaN.
+/// Returns the number with these bits, if they are no NaN.
 pub(crate) fn number(bits: u32, x: u128) -> Option<Number> {
     (!is_nan(bits, x)).then(|| Number::decode(bits, x))
 }

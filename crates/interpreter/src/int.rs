@@ -8,7 +8,7 @@ use kingpost_ir::condcodes::IntCC;
 
 use crate::value::mask;
 
-/// A lane as a signed number.
+/// Returns a lane as a signed number.
 pub(crate) fn signed(bits: u32, x: u128) -> i128 {
     (x << (128 - bits)) as i128 >> (128 - bits)
 }
@@ -54,7 +54,7 @@ pub(crate) fn smulhi(bits: u32, x: u128, y: u128) -> u128 {
     high_product(x, y).wrapping_sub(too_much(x, y)).wrapping_sub(too_much(y, x))
 }
 
-/// The high half of the 256-bit product, from four products of 64-bit halves.
+/// Returns the high half of the 256-bit product, from four products of 64-bit halves.
 fn high_product(x: u128, y: u128) -> u128 {
     let low = u128::from(u64::MAX);
     let [(x1, x0), (y1, y0)] = [(x >> 64, x & low), (y >> 64, y & low)];
@@ -155,12 +155,12 @@ pub(crate) fn smul_overflow(bits: u32, x: u128, y: u128) -> Overflow {
     checked_signed(bits, signed(bits, x).overflowing_mul(signed(bits, y)))
 }
 
-/// The nearest number in the unsigned range of `bits` bits, at most 64.
+/// Returns the nearest number in the unsigned range of `bits` bits, at most 64.
 pub(crate) fn clamp_unsigned(bits: u32, x: i128) -> u128 {
     x.clamp(0, mask(bits) as i128) as u128
 }
 
-/// The nearest number in the signed range of `bits` bits.
+/// Returns the nearest number in the signed range of `bits` bits.
 pub(crate) fn clamp_signed(bits: u32, x: i128) -> u128 {
     x.clamp(minimum(bits), maximum(bits)) as u128
 }
@@ -185,7 +185,7 @@ pub(crate) fn avg_round(_: u32, x: u128, y: u128) -> u128 {
     (x + y + 1) >> 1
 }
 
-/// The high half of twice the signed product, rounded: of lanes that count fractions from -1 to 1.
+/// Returns the high half of twice the signed product, rounded: of lanes that count fractions from -1 to 1.
 fn rounded_product(bits: u32, x: u128, y: u128) -> i128 {
     (signed(bits, x) * signed(bits, y) + (1 << (bits - 2))) >> (bits - 1)
 }
@@ -207,7 +207,7 @@ pub(crate) fn with_carry(step: fn(u32, u128, u128) -> Overflow, bits: u32, x: u1
     (result, overflow || again)
 }
 
-/// The amount of a shift or rotation counts modulo the width, which is a power of two.
+/// Returns the amount of a shift or rotation: the operand modulo the width, which is a power of two.
 fn amount(bits: u32, y: u128) -> u32 {
     (y % u128::from(bits)) as u32
 }

@@ -10,7 +10,7 @@ use crate::value::mask;
 /// Bytes that are filled or copied for the price of an instruction.
 const BYTES_PER_FUEL: u64 = 64;
 
-/// What a call may use.
+/// Limits of a call.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Executed instructions; more of them stop with [`Stop::Fuel`]. Whatever an instruction does for many bytes or
@@ -34,7 +34,7 @@ impl Default for Limits {
 #[derive(Debug)]
 struct Frame<'a> {
     callable: &'a Callable<'a>,
-    /// Where the function's values start in the machine's.
+    /// Index of the function's first value among the values of the machine.
     base: usize,
     /// Of the first stack slot, in the stack's region.
     offset: u64,
@@ -102,7 +102,7 @@ fn fixed(ty: Type) -> Type {
     ty.dynamic_to_vector().unwrap_or(ty)
 }
 
-/// Where control goes after an instruction.
+/// Control flow after an instruction.
 #[derive(Debug)]
 pub(crate) enum Flow {
     Next,
@@ -115,7 +115,7 @@ pub(crate) enum Flow {
     Throw(Exception),
 }
 
-/// What looks for a handler.
+/// An exception that is searching for a handler.
 #[derive(Debug)]
 pub(crate) struct Exception {
     pub(crate) tag: u32,
@@ -127,12 +127,12 @@ fn malformed(function: &Function) -> Stop {
 }
 
 impl<'a> Interpreter<'a> {
-    /// A machine that has not run yet.
+    /// Creates a machine that has not run yet.
     pub fn new(environment: &'a Environment<'a>) -> Interpreter<'a> {
         Interpreter::with_limits(environment, Limits::default())
     }
 
-    /// A machine with other limits.
+    /// Creates a machine with these limits.
     pub fn with_limits(environment: &'a Environment<'a>, limits: Limits) -> Interpreter<'a> {
         Interpreter {
             environment,
@@ -153,7 +153,7 @@ impl<'a> Interpreter<'a> {
         self
     }
 
-    /// Instructions that are left of the fuel of the call made last.
+    /// Returns the fuel left after the last call, in instructions.
     pub fn fuel_left(&self) -> u64 {
         self.fuel
     }
@@ -172,24 +172,24 @@ impl<'a> Interpreter<'a> {
         self.fuel = self.limits.fuel;
     }
 
-    /// Pays for so many instructions.
+    /// Subtracts instructions from the fuel.
     pub(crate) fn burn_fuel(&mut self, instructions: u64) -> Result<(), Stop> {
         let left = self.fuel.checked_sub(instructions);
         self.fuel = left.unwrap_or(0);
         if left.is_some() { Ok(()) } else { Err(Stop::Fuel) }
     }
 
-    /// Pays for memory that is filled or copied.
+    /// Subtracts the fuel for bytes that are filled or copied.
     pub(crate) fn burn_fuel_for_bytes(&mut self, bytes: u64) -> Result<(), Stop> {
         self.burn_fuel(bytes / BYTES_PER_FUEL)
     }
 
-    /// Whether no call is active.
+    /// Returns `true` if no call is active.
     pub(crate) fn is_idle(&self) -> bool {
         self.frames.is_empty()
     }
 
-    /// The instruction to be executed.
+    /// Returns the instruction to be executed.
     pub(crate) fn context(&self) -> Result<Cx<'a>, Stop> {
         let frame = self.frames.last().ok_or(Stop::Fuel)?;
         let function = frame.callable.function;
@@ -242,20 +242,20 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Goes on with the first instruction of a block.
+    /// Continues with the first instruction of a block.
     pub(crate) fn go_to(&mut self, block: Block) {
         if let Some(frame) = self.frames.last_mut() {
             frame.inst = frame.callable.function.layout.first_inst(block);
         }
     }
 
-    /// The bits of a value, zero-extended.
+    /// Returns the bits of a value, zero-extended.
     pub(crate) fn get(&self, cx: Cx<'_>, value: Value) -> u128 {
         let value = cx.function().dfg.resolve_aliases(value);
         self.values[cx.base + value.as_u32() as usize]
     }
 
-    /// The bits of an operand, by its place; zero if there is none.
+    /// Returns the bits of an operand, by its place; zero if there is none.
     pub(crate) fn operand(&self, cx: Cx<'_>, index: usize) -> u128 {
         cx.args().get(index).map_or(0, |&value| self.get(cx, value))
     }

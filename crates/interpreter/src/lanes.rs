@@ -8,7 +8,7 @@ use crate::int::Overflow;
 use crate::interpreter::{Cx, Flow, Interpreter};
 use crate::value::mask;
 
-/// A lane of a vector, zero-extended.
+/// Returns a lane of a vector, zero-extended.
 pub(crate) fn lane(ty: Type, bits: u128, index: u32) -> u128 {
     bits >> (index * ty.lane_bits()) & mask(ty.lane_bits())
 }
@@ -35,13 +35,13 @@ impl Interpreter<'_> {
         Ok(self.finish(cx, bits))
     }
 
-    /// One operand, of the result's type.
+    /// Applies an operation to one operand, which has the type of the result.
     pub(crate) fn lanes1(&mut self, cx: Cx<'_>, op: impl Fn(u32, u128) -> Result<u128, Fault>) -> Result<Flow, Stop> {
         let x = self.operand(cx, 0);
         self.each_lane(cx, cx.ctrl, |index| op(cx.ctrl.lane_bits(), lane(cx.ctrl, x, index)))
     }
 
-    /// Two operands, of the result's type.
+    /// Applies an operation to two operands, which have the type of the result.
     pub(crate) fn lanes2(
         &mut self,
         cx: Cx<'_>,
@@ -51,7 +51,7 @@ impl Interpreter<'_> {
         self.each_lane(cx, ty, |index| op(ty.lane_bits(), lane(ty, x, index), lane(ty, y, index)))
     }
 
-    /// Three operands, of the result's type.
+    /// Applies an operation to three operands, which have the type of the result.
     pub(crate) fn lanes3(
         &mut self,
         cx: Cx<'_>,
@@ -62,7 +62,7 @@ impl Interpreter<'_> {
         self.each_lane(cx, ty, |index| op(ty.lane_bits(), lane(ty, x, index), lane(ty, y, index), lane(ty, z, index)))
     }
 
-    /// A conversion of one operand, lane by lane. `op` gets the width of operand and result.
+    /// Converts one operand, lane by lane. `op` takes the widths of operand and result.
     pub(crate) fn converted(
         &mut self,
         cx: Cx<'_>,
@@ -105,26 +105,26 @@ impl Interpreter<'_> {
         self.lanes3(cx, |bits, x, y, z| Ok(settled(bits, op(bits, x, y, z))))
     }
 
-    /// A conversion between floating-point formats.
+    /// Converts between floating-point formats.
     pub(crate) fn float_convert(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let settled = self.settled();
         self.converted(cx, |from, to, x| Ok(settled(to, float::convert(from, to, x))))
     }
 
-    /// A shift or rotation: the amount is a scalar of any width, the same for all lanes.
+    /// Shifts or rotates all lanes by one amount, which is a scalar of any width.
     pub(crate) fn shift(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128) -> u128) -> Result<Flow, Stop> {
         let amount = self.operand(cx, 1);
         self.lanes2(cx, |bits, x, _| Ok(op(bits, x, amount)))
     }
 
-    /// Result and overflow flag.
+    /// Sets a result and its overflow flag.
     pub(crate) fn overflow(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128) -> Overflow) -> Flow {
         let (result, overflow) = op(cx.ctrl.bits(), self.operand(cx, 0), self.operand(cx, 1));
         self.set_results(cx, &[result, overflow.into()]);
         Flow::Next
     }
 
-    /// Result and overflow flag, with a carry or borrow that counts as 1 if it is not zero.
+    /// Sets a result and its overflow flag, with a carry or borrow that counts as 1 if it is not zero.
     pub(crate) fn overflow_with_carry(&mut self, cx: Cx<'_>, step: fn(u32, u128, u128) -> Overflow) -> Flow {
         let [x, y, carry] = [0, 1, 2].map(|operand| self.operand(cx, operand));
         let (result, overflow) = crate::int::with_carry(step, cx.ctrl.bits(), x, y, carry != 0);
@@ -132,7 +132,7 @@ impl Interpreter<'_> {
         Flow::Next
     }
 
-    /// A comparison: 1 or 0 for scalars, all ones or zeros in each lane for vectors.
+    /// Compares operands. The result is 1 or 0 for scalars, and all ones or zeros in each lane for vectors.
     fn compared(&mut self, cx: Cx<'_>, holds: impl Fn(u32, u128, u128) -> bool) -> Result<Flow, Stop> {
         let truth = if cx.ctrl.is_vector() { u128::MAX } else { 1 };
         let (ty, x, y) = (cx.ctrl, self.operand(cx, 0), self.operand(cx, 1));

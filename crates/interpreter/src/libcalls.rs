@@ -35,7 +35,7 @@ pub(crate) fn call(memory: &mut Memory, libcall: LibCall, arguments: &[u128]) ->
     }
 }
 
-/// How many bytes a library routine works on.
+/// Returns the number of bytes that a library routine accesses.
 pub(crate) fn bytes(libcall: LibCall, arguments: &[u128]) -> u64 {
     match libcall {
         LibCall::Memcpy | LibCall::Memmove | LibCall::Memset | LibCall::Memcmp => {

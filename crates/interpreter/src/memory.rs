@@ -31,7 +31,7 @@ impl Memory {
         self.read_only = read_only;
     }
 
-    /// Bytes of the stack in use.
+    /// Returns the number of bytes of the stack in use.
     pub(crate) fn stack_len(&self) -> u64 {
         self.stack.len() as u64
     }

@@ -9,7 +9,7 @@
 use crate::value::mask;
 use crate::wide::Wide;
 
-/// Stored bits of the significand.
+/// Returns the number of stored bits of the significand.
 pub(crate) fn significand_bits(bits: u32) -> u32 {
     match bits {
         16 => 10,
@@ -19,12 +19,12 @@ pub(crate) fn significand_bits(bits: u32) -> u32 {
     }
 }
 
-/// The infinity without its sign: all exponent bits set.
+/// Returns the infinity without its sign: all exponent bits set.
 pub(crate) fn infinity(bits: u32) -> u128 {
     (mask(bits) >> 1) & !mask(significand_bits(bits))
 }
 
-/// The exponent of the last bit of the smallest numbers.
+/// Returns the exponent of the last bit of the smallest numbers.
 fn least_exponent(bits: u32) -> i32 {
     let bias = (infinity(bits) >> significand_bits(bits)) as i32 / 2;
     1 - bias - significand_bits(bits) as i32
@@ -40,7 +40,7 @@ pub(crate) struct Number {
 }
 
 impl Number {
-    /// The number with these bits in a format.
+    /// Returns the number with these bits in a format.
     pub(crate) fn decode(bits: u32, x: u128) -> Number {
         let stored = significand_bits(bits);
         let (magnitude, is_negative) = (x & mask(bits - 1), x >> (bits - 1) != 0);
@@ -54,7 +54,7 @@ impl Number {
         }
     }
 
-    /// An integer.
+    /// Returns an integer.
     pub(crate) fn integer(is_negative: bool, magnitude: u128) -> Number {
         Number::finite(is_negative, Wide::new(magnitude), 0)
     }
@@ -71,12 +71,12 @@ impl Number {
         !self.is_infinite && self.significand.is_zero()
     }
 
-    /// The exponent of the first bit above the number.
+    /// Returns the exponent of the first bit above the number.
     fn end(self) -> i32 {
         self.exponent + self.significand.len() as i32
     }
 
-    /// The significand at another exponent. Bits that are cut off leave a mark in the lowest one.
+    /// Returns the significand at another exponent. Bits that are cut off leave a mark in the lowest one.
     fn at_exponent(self, exponent: i32) -> Wide {
         match u32::try_from(exponent - self.exponent) {
             Err(_) => self.significand.shl((self.exponent - exponent) as u32),
@@ -84,7 +84,7 @@ impl Number {
         }
     }
 
-    /// The bits in a format, rounded to nearest, ties to even. What is too large becomes infinite.
+    /// Returns the bits in a format, rounded to nearest, ties to even. What is too large becomes infinite.
     pub(crate) fn encode(self, bits: u32) -> u128 {
         let (stored, least) = (significand_bits(bits), least_exponent(bits));
         let sign = u128::from(self.is_negative) << (bits - 1);
@@ -103,7 +103,8 @@ impl Number {
         sign | magnitude.min(infinity(bits))
     }
 
-    /// The integer nearest to zero of those next to the number: sign and magnitude. None if it has more than 128 bits.
+    /// Returns the integer nearest to zero of those next to the number: sign and magnitude. None if it has more than
+    /// 128 bits.
     pub(crate) fn truncate(self) -> Option<(bool, u128)> {
         let magnitude = match (self.is_infinite || self.end() > 128, self.end() > 0) {
             (true, _) => return None,
@@ -120,7 +121,7 @@ impl Number {
         }
     }
 
-    /// The number itself or a neighbouring integer: `rounds_up` is asked with sign, whether the integer below in
+    /// Rounds to the number itself or a neighboring integer. `rounds_up` takes the sign, whether the integer below in
     /// magnitude is odd, and how the fraction compares with a half.
     fn to_integral(self, rounds_up: fn(bool, bool, std::cmp::Ordering) -> bool) -> Number {
         if self.is_infinite || self.exponent >= 0 || self.is_zero() {
@@ -189,7 +190,7 @@ impl Number {
         }
     }
 
-    /// The exact product.
+    /// Returns the exact product.
     pub(crate) fn mul(self, other: Number) -> Option<Number> {
         let is_negative = self.is_negative != other.is_negative;
         if self.is_infinite || other.is_infinite {
@@ -199,7 +200,7 @@ impl Number {
         Some(Number::finite(is_negative, Wide::product(x?, y?), self.exponent + other.exponent))
     }
 
-    /// The quotient, with more bits than any format has, and a mark for those that were cut off.
+    /// Returns the quotient, with more bits than any format has, and a mark for those that were cut off.
     pub(crate) fn div(self, other: Number) -> Option<Number> {
         let is_negative = self.is_negative != other.is_negative;
         match (self.is_infinite, other.is_infinite) {
@@ -214,7 +215,7 @@ impl Number {
         Some(Number::finite(is_negative, quotient.shl(1).jam(inexact), exponent - 1))
     }
 
-    /// The square root, as exact as [`Number::div`].
+    /// Returns the square root, as exact as [`Number::div`].
     pub(crate) fn sqrt(self) -> Option<Number> {
         if self.is_zero() || self.is_infinite && !self.is_negative {
             return Some(self);
@@ -245,7 +246,7 @@ mod tests {
             self.0 >> 11 ^ self.0 << 40
         }
 
-        /// A number that is not NaN; exponents are near each other in one of two.
+        /// Returns a random number that is not NaN. In half of the cases exponents are close to each other.
         fn single(&mut self) -> f32 {
             let bits = self.next();
             let exponent = if bits & 1 == 0 { bits >> 40 & 0xff } else { 120 + (bits >> 40 & 15) };

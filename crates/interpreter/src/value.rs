@@ -16,29 +16,29 @@ pub struct DataValue {
 }
 
 impl DataValue {
-    /// The value of a type with these bits; bits above the type's width are dropped.
+    /// Returns the value of a type with these bits; bits above the type's width are dropped.
     pub fn new(ty: Type, bits: u128) -> DataValue {
         DataValue { ty, bits: bits & mask(ty.bits()) }
     }
 
-    /// The type.
+    /// Returns the type.
     pub fn ty(self) -> Type {
         self.ty
     }
 
-    /// The bits, zero-extended.
+    /// Returns the bits, zero-extended.
     pub fn bits(self) -> u128 {
         self.bits
     }
 
-    /// The bits of a lane.
+    /// Returns the bits of a lane.
     fn lane(self, lane: u32) -> u128 {
         let ty = self.ty.lane_type();
         self.bits >> (lane * ty.bits()) & mask(ty.bits())
     }
 }
 
-/// The lowest `bits` bits.
+/// Returns the lowest `bits` bits.
 pub(crate) fn mask(bits: u32) -> u128 {
     match bits {
         0 => 0,
@@ -58,7 +58,7 @@ fn write_scalar(f: &mut fmt::Formatter, ty: Type, bits: u128) -> fmt::Result {
 }
 
 impl Display for DataValue {
-    /// A literal that reads as the same value: integers signed, vectors lane by lane.
+    /// Returns a literal that reads as the same value: integers signed, vectors lane by lane.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if self.ty.is_scalar() {
             return write_scalar(f, self.ty, self.bits);

@@ -50,13 +50,13 @@ fn lane_of_two(ty: Type, x: u128, y: u128, index: u32) -> u128 {
     }
 }
 
-/// Whether any lane for which `holds` is true.
+/// Returns `true` if `holds` is true for any lane.
 fn any_lane(ty: Type, x: u128, holds: impl Fn(u128) -> bool) -> bool {
     (0..ty.lane_count()).any(|index| holds(lane(ty, x, index)))
 }
 
 impl Interpreter<'_> {
-    /// Type and bits of a vector operand.
+    /// Returns the type and the bits of a vector operand.
     ///
     /// # Errors
     /// If it has more than 128 bits.
@@ -71,7 +71,7 @@ impl Interpreter<'_> {
         self.each_lane(cx, cx.ctrl, |_| Ok(x))
     }
 
-    /// The only part of a dynamic vector is the first.
+    /// Extracts the first part of a dynamic vector, which is its only part.
     pub(crate) fn extract_vector(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let InstView::BinaryImm8 { arg, imm } = cx.view() else { return Err(cx.malformed()) };
         if imm == 0 { Ok(self.finish(cx, self.get(cx, arg))) } else { Err(cx.not_supported()) }
@@ -103,7 +103,7 @@ impl Interpreter<'_> {
         self.each_lane(cx, I8X16, |index| Ok(lane_of_two(I8X16, x, y, mask[index as usize].into())))
     }
 
-    /// A permutation of the bytes of the first operand, picked by the bytes of the second.
+    /// Permutes the bytes of the first operand by the bytes of the second.
     pub(crate) fn permuted(&mut self, cx: Cx<'_>, pick: fn(u128, u128) -> u128) -> Result<Flow, Stop> {
         let (x, y) = (self.operand(cx, 0), self.operand(cx, 1));
         self.each_lane(cx, I8X16, |index| Ok(pick(x, lane(I8X16, y, index))))
@@ -132,21 +132,21 @@ impl Interpreter<'_> {
         self.each_lane(cx, ty, |index| Ok(add(ty.lane_bits(), operand(2 * index), operand(2 * index + 1))))
     }
 
-    /// Signed bytes times unsigned bytes; sums of neighbours are clamped.
+    /// Multiplies signed bytes by unsigned bytes and adds neighboring products, clamped.
     pub(crate) fn x86_pmaddubsw(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let (x, y) = (self.operand(cx, 0), self.operand(cx, 1));
         let product = |index| signed(8, lane(I8X16, x, index)) * lane(I8X16, y, index) as i128;
         self.each_lane(cx, I16X8, |index| Ok(clamp_signed(16, product(2 * index) + product(2 * index + 1))))
     }
 
-    /// The lanes of two operands, each narrowed to half its width by `op`.
+    /// Narrows the lanes of two operands to half their width by `op`.
     pub(crate) fn narrowed(&mut self, cx: Cx<'_>, op: fn(u32, u128) -> u128) -> Result<Flow, Stop> {
         let ((ty, x), (_, y)) = (self.vector(cx, 0)?, self.vector(cx, 1)?);
         let result = ty.split_lanes().ok_or_else(|| cx.malformed())?;
         self.each_lane(cx, result, |index| Ok(op(ty.lane_bits(), lane_of_two(ty, x, y, index))))
     }
 
-    /// Half of the lanes, the high or the low one, each extended to twice its width.
+    /// Returns the high or low half of the lanes, each extended to twice its width.
     pub(crate) fn widened(&mut self, cx: Cx<'_>, high: bool, sign_extend: bool) -> Result<Flow, Stop> {
         let (ty, x) = self.vector(cx, 0)?;
         let result = ty.merge_lanes().ok_or_else(|| cx.malformed())?;
@@ -176,7 +176,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// A lane of a vector of type `ty`, extended.
+/// Returns a lane of a vector of type `ty`, extended.
 fn extended(ty: Type, lane: u128, sign_extend: bool) -> u128 {
     if sign_extend { signed(ty.lane_bits(), lane) as u128 } else { lane }
 }

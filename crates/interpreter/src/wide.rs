@@ -18,12 +18,12 @@ impl Wide {
         Wide(words)
     }
 
-    /// The number, if it has at most 128 bits.
+    /// Returns the number, if it has at most 128 bits.
     pub(crate) fn to_u128(self) -> Option<u128> {
         (self.len() <= 128).then(|| u128::from(self.0[0]) | u128::from(self.0[1]) << 64)
     }
 
-    /// Number of bits up to the highest one that is set.
+    /// Returns the number of bits up to the highest bit that is set.
     pub(crate) fn len(self) -> u32 {
         let top = self.0.iter().rposition(|&word| word != 0);
         top.map_or(0, |top| 64 * (top as u32 + 1) - self.0[top].leading_zeros())
@@ -54,7 +54,7 @@ impl Wide {
         result
     }
 
-    /// The quotient by a power of two, rounded down.
+    /// Returns the quotient by a power of two, rounded down.
     pub(crate) fn shr(self, amount: u32) -> Wide {
         let mut result = Wide::ZERO;
         for index in (amount..64 * WORDS as u32).filter(|&index| self.bit(index)) {
@@ -64,7 +64,7 @@ impl Wide {
         result
     }
 
-    /// Whether any of the lowest `count` bits is set.
+    /// Returns `true` if any of the lowest `count` bits is set.
     pub(crate) fn any_below(self, count: u32) -> bool {
         (0..count.min(64 * WORDS as u32)).any(|index| self.bit(index))
     }
@@ -79,7 +79,7 @@ impl Wide {
         }))
     }
 
-    /// The difference; `other` is not larger.
+    /// Returns the difference; `other` is not larger.
     pub(crate) fn sub(self, other: Wide) -> Wide {
         let mut borrow = false;
         Wide(std::array::from_fn(|k| {
@@ -94,12 +94,12 @@ impl Wide {
         self.0.iter().rev().ge(other.0.iter().rev())
     }
 
-    /// The product of two numbers of at most 128 bits.
+    /// Returns the product of two numbers of at most 128 bits.
     pub(crate) fn product(x: u128, y: u128) -> Wide {
         (0..128).filter(|&k| y >> k & 1 != 0).fold(Wide::ZERO, |sum, k| sum.add(Wide::new(x).shl(k)))
     }
 
-    /// The quotient by a number that is not zero, and whether there is a remainder.
+    /// Returns the quotient by a number that is not zero, and whether there is a remainder.
     pub(crate) fn divide(self, divisor: Wide) -> (Wide, bool) {
         let (mut quotient, mut rest) = (Wide::ZERO, Wide::ZERO);
         for index in (0..self.len()).rev() {
@@ -113,7 +113,7 @@ impl Wide {
         (quotient, !rest.is_zero())
     }
 
-    /// The square root rounded down, and whether it is inexact.
+    /// Returns the square root rounded down, and whether it is inexact.
     pub(crate) fn sqrt(self) -> (Wide, bool) {
         let (mut root, mut rest) = (Wide::ZERO, self);
         for bit in (0..self.len().div_ceil(2)).rev() {
