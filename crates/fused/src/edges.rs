@@ -100,7 +100,10 @@ impl Fused {
         }
         for ago in (1..=begun).rev() {
             let header = self.loops.begun(ago);
-            self.fix_head(lower, header);
+            // An edge from below the loop may have fixed it before.
+            if !self.heads.of[header.index()].is_fixed {
+                self.fix_head(lower, header);
+            }
         }
         for i in 0..self.edges.succs.len() {
             let to = self.edges.succs[i];

@@ -2,7 +2,9 @@
 //!
 //! A register is untouched in a loop if nothing in its blocks walked so far, moves included, has written it or held a value
 //! in it. A value defined before the loop that takes such a register is there in all of these blocks without a change to
-//! them. So it is as if it had been in the register at the header, and at all edges back.
+//! them. So it is as if it had been in the register at the header, and at all edges back. That holds only if every edge into the
+//! header is an edge back or comes from above, where the walk has yet to come: nothing is resident in a loop that an edge from
+//! below enters, as it may in an irreducible cycle.
 
 use crate::state::State;
 use kingpost_mach::Lower;
@@ -14,6 +16,8 @@ use kingpost_regalloc_common::preference::{Masks, Reg};
 struct Around {
     /// Its header's number.
     header: u32,
+    /// Whether an edge from a block below that is not of the loop may enter it.
+    is_entered_below: bool,
     /// How many residents there were when it began.
     residents: usize,
     /// Registers that its blocks walked so far touch, but for those in inner loops whose header the walk has not passed.
@@ -67,8 +71,9 @@ impl Loops {
         let (known, residents) = (self.around.len(), self.residents.len());
         let begun = depth.saturating_sub(known);
         for each in std::iter::successors(innermost, |&each| loops.parent(each)).take(begun) {
+            let is_entered_below = loops.is_irreducible_entry(loops.header(each));
             let header = lower.order().block_of(loops.header(each)).map_or(0, |header| header.as_u32());
-            self.around.push(Around { header, residents, touched: [0; 2] });
+            self.around.push(Around { header, is_entered_below, residents, touched: [0; 2] });
         }
         self.around[known..].reverse();
         self.set_depth(depth);
@@ -134,7 +139,9 @@ impl Loops {
         if self.depth < self.around.len() || recent[reg.class()] & reg.bit() != 0 {
             return false;
         }
-        let can_hold = |each: &&Around| block < each.header && each.touched[reg.class()] & reg.bit() == 0;
+        let can_hold = |each: &&Around| {
+            block < each.header && !each.is_entered_below && each.touched[reg.class()] & reg.bit() == 0
+        };
         let held = self.around.iter().rev().take_while(can_hold).count();
         if held == 0 {
             return false;
