@@ -1,7 +1,7 @@
 //! Targets that judge compiled code: by the interpreter, by C, and at the edges of memory.
 
 use anyhow::{Result, anyhow};
-use kingpost_difftest::{Failure, Report, abi, checked, ir, memory};
+use kingpost_difftest::{Failure, Report, abi, checked, graphs, ir, memory};
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -17,6 +17,7 @@ pub(crate) const TARGETS: &[Target] = &[
     Target { name: "ir", percent: 100, run: ir::run },
     Target { name: "ir-turns", percent: 0, run: ir::run_in_turns },
     Target { name: "checked", percent: 50, run: checked::run },
+    Target { name: "graphs", percent: 20, run: graphs::run },
     Target { name: "vectors", percent: 100, run: ir::run_vectors },
     Target { name: "abi", percent: 10, run: abi::run },
     Target { name: "memory", percent: 1, run: memory::run },

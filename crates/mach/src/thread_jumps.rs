@@ -149,11 +149,10 @@ mod tests {
         };
         for _ in 0..3000 {
             let blocks = 2 + random() % 40;
-            // One block in eight holds more than a jump, and leads to itself.
-            let mut next: Vec<usize> = (0..blocks).collect();
-            for block in 1..blocks {
-                next[block] = if random() % 8 == 0 { block } else { 1 + random() % (blocks - 1) };
-            }
+            // One block in eight holds more than a jump, and leads to itself, as the entry does.
+            let mut target =
+                |block: usize| if block == 0 || random() % 8 == 0 { block } else { 1 + random() % (blocks - 1) };
+            let next: Vec<usize> = (0..blocks).map(&mut target).collect();
             let jumps: Vec<_> = next.iter().copied().enumerate().filter(|(block, to)| block != to).collect();
             let to = threads(blocks, &jumps, &[]);
             for block in 0..blocks {

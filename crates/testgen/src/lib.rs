@@ -12,6 +12,7 @@
 //! | `properties.rs` | what a good allocator needs for small functions, with any number of registers |
 //! | `abstract_target.rs` | CLIF functions as problems for any number of registers |
 //! | `large.rs` | CLIF functions of hundreds of blocks |
+//! | `graphs.rs` | CLIF functions of random control flow that need not end |
 //! | `interference.rs` | which values live at once, to judge classes that share places |
 //! | `renumber.rs` | the same problem with other numbers |
 //! | `shapes.rs` | problems of any size in the shapes that compilers meet |
@@ -39,6 +40,7 @@ pub mod faults;
 mod feasible;
 mod flow;
 pub mod fuzz;
+pub mod graphs;
 pub mod interference;
 pub mod ir;
 pub mod large;

@@ -1,0 +1,152 @@
+//! CLIF functions of random control flow that need not end: rings of jumps, loops without an exit, blocks that no path reaches.
+//!
+//! They are compiled, not run: the compiler must end whatever the graph is. Every block has a few parameters of one type, so
+//! that any block can go to any other one but the entry; edges pass them on as they are, exchanged, or constants.
+
+use crate::rng::Rng;
+use std::fmt::Write;
+
+/// What the blocks of a function end in, in percent. Blocks that end in none of these return or trap.
+#[derive(Clone, Copy)]
+struct Ends {
+    jump: usize,
+    brif: usize,
+    br_table: usize,
+}
+
+/// Kinds of graphs, from functional ones to such with many edges.
+const KINDS: [Ends; 6] = [
+    Ends { jump: 100, brif: 0, br_table: 0 },
+    Ends { jump: 90, brif: 10, br_table: 0 },
+    Ends { jump: 70, brif: 20, br_table: 5 },
+    Ends { jump: 40, brif: 40, br_table: 10 },
+    Ends { jump: 10, brif: 80, br_table: 0 },
+    Ends { jump: 30, brif: 10, br_table: 60 },
+];
+
+/// A function in the making.
+struct Graph<'a> {
+    rng: &'a mut Rng,
+    text: String,
+    blocks: usize,
+    /// Parameters of each block but the entry.
+    params: usize,
+    /// The percentage of edges to one of a few next blocks, so that chains and nested loops occur.
+    near: usize,
+    next_value: usize,
+}
+
+/// Returns the text of the function of a seed.
+pub fn generate(seed: u64) -> String {
+    let rng = &mut Rng::new(seed);
+    let ends = KINDS[rng.range(0..KINDS.len())];
+    let blocks = if rng.chance(10) { rng.range(2..60) } else { rng.range(2..14) };
+    let params = if rng.chance(50) { 0 } else { rng.range(1..4) };
+    let (near, working) = (rng.range(0..100), if rng.chance(50) { 0 } else { rng.range(1..60) });
+    let mut graph = Graph { rng, text: String::new(), blocks, params, near, next_value: 2 };
+    graph.line("function %f(i32, i64) -> i64 {\n    fn0 = %g(i64) -> i64\n    ss0 = explicit_slot 16\nblock0(v0: i32, v1: i64):");
+    graph.brif(0, &[]);
+    for block in 1..blocks {
+        graph.block(block, ends, working);
+    }
+    graph.text + "}\n"
+}
+
+impl Graph<'_> {
+    fn line(&mut self, line: &str) {
+        self.text += line;
+        self.text.push('\n');
+    }
+
+    /// Defines the next value and returns its number.
+    fn def(&mut self, inst: &str) -> usize {
+        let value = self.next_value;
+        self.next_value += 1;
+        self.line(&format!("    v{value} = {inst}"));
+        value
+    }
+
+    fn block(&mut self, block: usize, ends: Ends, working: usize) {
+        let params: Vec<usize> = (self.next_value..).take(self.params).collect();
+        self.next_value += self.params;
+        let list: Vec<String> = params.iter().map(|param| format!("v{param}: i64")).collect();
+        let list = if list.is_empty() { String::new() } else { format!("({})", list.join(", ")) };
+        let cold = if self.rng.chance(15) { " cold" } else { "" };
+        self.line(&format!("block{block}{list}{cold}:"));
+        if self.rng.chance(working) {
+            self.work(&params);
+        }
+        let choice = self.rng.range(0..100);
+        if choice < ends.jump {
+            let edge = self.edge(block, &params);
+            self.line(&format!("    jump {edge}"));
+        } else if choice < ends.jump + ends.brif {
+            self.brif(block, &params);
+        } else if choice < ends.jump + ends.brif + ends.br_table {
+            self.br_table(block, &params);
+        } else if self.rng.chance(70) {
+            let value = self.value(&params);
+            self.line(&format!("    return v{value}"));
+        } else {
+            self.line("    trap user1");
+        }
+    }
+
+    /// Something besides the jump.
+    fn work(&mut self, params: &[usize]) {
+        let value = self.value(params);
+        match self.rng.range(0..4) {
+            0 => {
+                let address = self.def("stack_addr.i64 ss0");
+                self.line(&format!("    store notrap v{value}, v{address}"));
+            }
+            1 => {
+                self.def(&format!("call fn0(v{value})"));
+            }
+            2 => {
+                self.def(&format!("imul v{value}, v1"));
+            }
+            _ => self.line("    nop"),
+        }
+    }
+
+    fn brif(&mut self, block: usize, params: &[usize]) {
+        let condition = match self.rng.range(0..4) {
+            0 => 0,
+            1 => self.def("iconst.i32 1"),
+            _ => self.value(params),
+        };
+        let [then, otherwise] = [self.edge(block, params), self.edge(block, params)];
+        self.line(&format!("    brif v{condition}, {then}, {otherwise}"));
+    }
+
+    fn br_table(&mut self, block: usize, params: &[usize]) {
+        let default = self.edge(block, params);
+        let count = self.rng.range(0..6);
+        let entries: Vec<String> = (0..count).map(|_| self.edge(block, params)).collect();
+        self.line(&format!("    br_table v0, {default}, [{}]", entries.join(", ")));
+    }
+
+    /// The number of a value that is at hand in a block.
+    fn value(&mut self, params: &[usize]) -> usize {
+        self.rng.pick(params).unwrap_or(1)
+    }
+
+    /// An edge to any block but the entry.
+    fn edge(&mut self, from: usize, params: &[usize]) -> String {
+        let near = self.rng.chance(self.near);
+        let to = if near { (from + self.rng.range(0..4)).saturating_sub(1) } else { self.rng.range(1..self.blocks) };
+        let mut text = format!("block{}", to.clamp(1, self.blocks - 1));
+        let turn = if self.rng.chance(60) { 0 } else { self.rng.range(0..self.params + 1) };
+        for number in 0..self.params {
+            let value =
+                if params.is_empty() || self.rng.chance(15) { 1 } else { params[(number + turn) % params.len()] };
+            // Writing to a string does not fail.
+            let _ = write!(text, "{}v{value}", if number == 0 { "(" } else { ", " });
+        }
+        if self.params > 0 {
+            text.push(')');
+        }
+        text
+    }
+}
