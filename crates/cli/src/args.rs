@@ -179,7 +179,7 @@ pub(crate) struct CompileArgs {
     /// Verify what every stage made before the next one reads it; the same as `--set verify_each`.
     #[arg(long)]
     pub(crate) verify_each: bool,
-    /// The object; `-` is standard output. Without it, the code is only made.
+    /// Output file; `-` for stdout. If omitted, compile without writing an object.
     #[arg(short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Add the section `kingpost_traps`: where functions are, and which of their instructions trap, and why.

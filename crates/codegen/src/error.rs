@@ -94,7 +94,9 @@ impl fmt::Display for CompileError {
                 write!(f, "the checker rejects the allocation of `{allocator}`:\n{report}")
             }
             CompileError::Stopped => f.write_str("stopped as asked"),
-            CompileError::Broken { stage, report } => write!(f, "what stage `{stage}` made is not valid:\n{report}"),
+            CompileError::Broken { stage, report } => {
+                write!(f, "stage `{stage}` produced an invalid result:\n{report}")
+            }
             CompileError::Bug { stage, message } => write!(f, "compiler bug in stage `{stage}`: {message}"),
         }
     }

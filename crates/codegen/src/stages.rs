@@ -190,7 +190,7 @@ mod tests {
     #[test]
     fn broken_rules_name_their_stage() {
         let error = verify(true).unwrap_err();
-        assert_eq!(error.to_string(), "what stage `lower` made is not valid:\ni3: no such row\ni4: no such row");
+        assert_eq!(error.to_string(), "stage `lower` produced an invalid result:\ni3: no such row\ni4: no such row");
         assert_eq!(verify(false), Ok(()));
     }
 }

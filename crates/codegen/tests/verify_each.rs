@@ -58,7 +58,7 @@ fn phases_of_allocators_are_verified() {
     assert_eq!(compile(&bad(false)), (Ok(()), 1));
     let (result, functions) = compile(&bad(true));
     let error = result.unwrap_err().to_string();
-    let expected = "what phase `spilling` made is not valid: too many values in registers at i1";
+    let expected = "phase `spilling` produced an invalid result: too many values in registers at i1";
     assert!(error.ends_with(expected) && functions == 0, "{error}");
 }
 

@@ -25,7 +25,7 @@ impl fmt::Display for ObjectError {
         match self {
             ObjectError::Duplicate(name) => write!(f, "symbol `{name}` is defined twice"),
             ObjectError::Undefined(name) => write!(f, "`{name}` is declared to be defined here, but is not"),
-            ObjectError::Name(name) => write!(f, "{name:?} is no name for a symbol or file"),
+            ObjectError::Name(name) => write!(f, "invalid symbol or file name {name:?}"),
             ObjectError::Target(triple) => write!(f, "no object format for target `{triple}`"),
             ObjectError::Relocation(kind) => write!(f, "the target's objects have no relocation {kind:?}"),
             ObjectError::Format(message) => write!(f, "cannot write the object: {message}"),

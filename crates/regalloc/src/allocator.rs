@@ -146,7 +146,7 @@ impl fmt::Display for AllocError {
             }
             AllocError::FixedConflict { inst, reg } => write!(f, "two operands of {inst} need {reg} at once"),
             AllocError::StepBudget { steps } => write!(f, "no solution within {steps} steps"),
-            AllocError::Phase { phase, what } => write!(f, "what phase `{phase}` made is not valid: {what}"),
+            AllocError::Phase { phase, what } => write!(f, "phase `{phase}` produced an invalid result: {what}"),
             AllocError::TooLarge { what, limit } => write!(f, "more than {limit} {what}"),
         }
     }
