@@ -8,8 +8,6 @@
 //!
 //! Part of the walk of [`crate::simplify`].
 
-use cranelift_entity::SecondaryMap;
-use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::{Block, Inst, InstData, Value, ValueDef};
 
 use crate::purity::{constant, is_cheap, is_constant};
@@ -129,14 +127,5 @@ impl Walk<'_> {
             self.represent(result, value);
         }
         self.func.layout.remove_inst(inst);
-    }
-}
-
-/// What stands for a value.
-#[inline]
-pub(crate) fn representative(representatives: &SecondaryMap<Value, PackedOption<Value>>, value: Value) -> Value {
-    match representatives[value].expand() {
-        None => value,
-        Some(first) => representatives[first].expand().unwrap_or(first),
     }
 }

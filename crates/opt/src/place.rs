@@ -22,11 +22,8 @@ use kingpost_ir::loops::Loop;
 use kingpost_ir::{Block, Function, Inst, InstView, Opcode, Type, Value};
 
 use crate::purity::{self, Purity, is_cheap, is_constant, is_movable, purity};
-use crate::rematerialise::Rematerialise;
+use crate::rematerialise::{MAX_LOOPS, Rematerialise};
 use kingpost_ir::analyses::Analyses;
-
-/// Loops that are looked at for one instruction, from the innermost outwards.
-pub(crate) const MAX_LOOPS: usize = 8;
 
 /// So many values of each register class a loop may use from outside, with those that cheap instructions moved out of it add:
 /// what machines of sixteen registers keep beside the values of the loop itself. A call in the loop leaves nothing of it, as the

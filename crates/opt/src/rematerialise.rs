@@ -21,9 +21,11 @@ use cranelift_entity::packed_option::PackedOption;
 use kingpost_ir::loops::Loop;
 use kingpost_ir::{Block, Function, Inst, Value, ValueDef};
 
-use crate::place::MAX_LOOPS;
 use crate::purity::{constant, is_cheap, is_pure_load};
 use kingpost_ir::analyses::Analyses;
+
+/// Loops that are looked at for one instruction, from the innermost outwards.
+pub(crate) const MAX_LOOPS: usize = 8;
 
 /// What is known of a value.
 #[derive(Copy, Clone, Default, Debug)]

@@ -26,7 +26,6 @@ use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value};
 
 use crate::fold::{self, Constant};
 use crate::memory::Memory;
-use crate::numbering::representative;
 use crate::observer::{Observer, Subject};
 use crate::purity::{Purity, constant, never_traps, purity};
 use crate::rewrite::{self, Applications, Effect, Graph, Rule};
@@ -425,5 +424,14 @@ fn result_type(data: &InstData) -> Option<Type> {
     match result.resolve(data.controlling_type()) {
         Allowed::Exactly(ty) if ty.is_int() && ty.bits() <= 64 => Some(ty),
         _ => None,
+    }
+}
+
+/// What stands for a value.
+#[inline]
+pub(crate) fn representative(representatives: &SecondaryMap<Value, PackedOption<Value>>, value: Value) -> Value {
+    match representatives[value].expand() {
+        None => value,
+        Some(first) => representatives[first].expand().unwrap_or(first),
     }
 }

@@ -9,7 +9,7 @@
 //! the product is `q * 2^n + q*e + r*m`, and the last two are below `2^n`. That is proved for all numbers in
 //! `crates/rule-verify/tests/division.rs`, and the condition is looked at for every divisor. Powers of two are rules.
 
-use super::Graph;
+use super::graph::Graph;
 use kingpost_ir::{InstData, Opcode, Type, Value};
 
 /// A factor `m` of `width + 1` bits at most, and the `n` of the shift.

@@ -1,9 +1,9 @@
 //! The matcher of the proved rules. Written by `kingpost rules generate`: do not edit.
 
 use super::bits::Bits;
+use super::graph::{Effect, Graph};
 use super::sources::Sources;
 use super::support::{fits, cond_trap, condition, constant, definition, float_condition, is_int_or_lanes, is_offset, load, make_constant, offset, store, trap};
-use super::{Effect, Graph};
 use crate::facts::{ones, zeros};
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::{InstData, MemFlags, Opcode, Type, Value, types};

@@ -1,7 +1,7 @@
 //! What the generated matcher calls.
 
-use super::Graph;
 use super::bits::Bits;
+use super::graph::Graph;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{I64, I128, INVALID};
 use kingpost_ir::{InstData, Opcode, TrapCode, Type, Value};

@@ -43,91 +43,26 @@
 //! block of their own between them, numbered after all that stand in the text.
 
 mod error;
+mod file;
 mod lex;
 mod parse;
 mod parse_allocation;
 mod parse_env;
+mod parse_file;
 mod parse_problem;
 mod print;
 
 #[cfg(test)]
 mod tests;
 
-use crate::allocation::Allocation;
-use crate::entities::Inst;
-use crate::env::MachineEnv;
-use crate::problem::Problem;
-use crate::verify::Entity;
-use cranelift_entity::EntityRef;
-
 pub use error::{ParseError, ParseErrorKind};
+pub use file::{Case, File, Positions, line_and_column};
 pub use print::display_allocation;
-
-/// A `.ra` file.
-#[derive(Clone, Debug, Default)]
-pub struct File {
-    /// The machine, if the file describes one.
-    pub env: Option<MachineEnv>,
-    /// The problems, in order.
-    pub cases: Vec<Case>,
-}
-
-/// A problem and, if there is one, its solution.
-#[derive(Clone, Debug, Default)]
-pub struct Case {
-    /// What is to be allocated.
-    pub problem: Problem,
-    /// A solution.
-    pub allocation: Option<Allocation>,
-    /// Where both stand in the text.
-    pub positions: Positions,
-}
-
-/// Where the parts of a case begin, as byte offsets into the text.
-#[derive(Clone, Debug, Default)]
-pub struct Positions {
-    /// The `problem` section.
-    pub problem: usize,
-    /// The `allocation` section.
-    pub allocation: usize,
-    /// By instruction of the text: its line in the allocation, else in the problem.
-    pub insts: Vec<usize>,
-    /// By index in [`Allocation::edits`].
-    pub edits: Vec<usize>,
-    /// By index in [`Allocation::stack_maps`].
-    pub stack_maps: Vec<usize>,
-    /// By index in [`Allocation::labels`].
-    pub labels: Vec<usize>,
-}
-
-impl Positions {
-    /// Where an instruction stands, unless the reader added it.
-    pub fn inst(&self, inst: Inst) -> Option<usize> {
-        self.insts.get(inst.index()).copied()
-    }
-
-    /// Where the part of a problem stands that breaks a rule: the instruction, or else the problem.
-    pub fn of(&self, at: Entity) -> usize {
-        match at {
-            Entity::Inst(inst) | Entity::Operand(inst, _) => self.inst(inst),
-            _ => None,
-        }
-        .unwrap_or(self.problem)
-    }
-}
-
-/// Line and column, both from 1 and the latter in characters, of a byte offset into `text`.
-pub fn line_and_column(text: &str, offset: usize) -> (u32, u32) {
-    let before = &text[..offset];
-    let line_start = before.rfind('\n').map_or(0, |i| i + 1);
-    let line = 1 + before.bytes().filter(|&b| b == b'\n').count();
-    (line as u32, 1 + before[line_start..].chars().count() as u32)
-}
 
 /// Reads a file.
 ///
 /// # Errors
-/// The first [`ParseError`], with its line and column. What is read is not verified; see [`Problem::verify`].
+/// The first [`ParseError`], with its line and column. What is read is not verified; see [`Problem::verify`](crate::Problem::verify).
 pub fn parse(text: &str) -> Result<File, ParseError> {
-    parse::file(text)
+    parse_file::file(text)
 }

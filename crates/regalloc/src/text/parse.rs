@@ -1,42 +1,12 @@
-//! The common part of the `.ra` parser: tokens, errors, numbers, registers; and the file as a whole.
+//! The common part of the `.ra` parser: tokens, errors, numbers, registers.
 
 use super::error::{ParseError, ParseErrorKind};
+use super::file::line_and_column;
 use super::lex::{Lexer, Token};
-use super::parse_allocation::allocation;
-use super::parse_env::env;
-use super::parse_problem::{Names, problem};
-use super::{Case, File, Positions, line_and_column};
 use crate::problem::Freq;
 use crate::reg::{PReg, PRegSet, RegClass};
 
 pub(super) type Result<T> = std::result::Result<T, ParseError>;
-
-/// A file: `env`, `problem` and `allocation` sections.
-pub(super) fn file(text: &str) -> Result<File> {
-    let mut p = Parser::new(text);
-    let mut file = File::default();
-    let mut names = Names::default();
-    loop {
-        p.skip_newlines();
-        match p.token {
-            Token::End => return Ok(file),
-            Token::Word("env") if file.env.is_none() && file.cases.is_empty() => file.env = Some(env(&mut p)?),
-            Token::Word("problem") => {
-                names = Names::default();
-                let mut positions = Positions { problem: p.start, ..Positions::default() };
-                let problem = problem(&mut p, &mut names, &mut positions)?;
-                file.cases.push(Case { problem, allocation: None, positions });
-            }
-            Token::Word("allocation") => match file.cases.last_mut() {
-                Some(case) if case.allocation.is_none() => {
-                    case.allocation = Some(allocation(&mut p, &case.problem, &names, &mut case.positions)?);
-                }
-                _ => return p.error(ParseErrorKind::NoProblem),
-            },
-            _ => return p.unexpected("`problem`, `allocation` or, first of all, `env`"),
-        }
-    }
-}
 
 /// A cursor over the tokens of a file.
 pub(super) struct Parser<'a> {
@@ -49,7 +19,7 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str) -> Parser<'a> {
+    pub(super) fn new(text: &'a str) -> Parser<'a> {
         let mut lexer = Lexer::new(text);
         let (token, start) = lexer.next();
         Parser { text, lexer, token, start }

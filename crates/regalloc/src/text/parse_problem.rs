@@ -1,7 +1,7 @@
 //! Parsing a `problem` section.
 
-use super::Positions;
 use super::error::ParseErrorKind;
+use super::file::Positions;
 use super::lex::Token;
 use super::parse::{Parser, Result};
 use super::print::FLAGS;

@@ -1,7 +1,7 @@
 //! Printing the `.ra` text form.
 
+use super::file::{Case, File};
 use super::lex::is_name_char;
-use super::{Case, File};
 use crate::allocation::{Allocation, Edit, EditKind, Loc};
 use crate::entities::{Block, Edge, Inst, VReg};
 use crate::env::{ClassEnv, MachineEnv};

@@ -1,6 +1,6 @@
 //! Rules 26 to 30: the machine itself, and a problem on it.
 
-use super::{Entity, Errors, Rule};
+use super::rule::{Entity, Errors, Rule};
 use crate::env::MachineEnv;
 use crate::operand::Constraint;
 use crate::problem::Problem;

@@ -1,6 +1,6 @@
 //! Rules 15 to 22 and 31: what one instruction may ask for.
 
-use super::{Entity, Errors, Rule};
+use super::rule::{Entity, Errors, Rule};
 use crate::entities::{Edge, Inst, VReg};
 use crate::operand::{Constraint, Operand, Pos};
 use crate::problem::{Clobbers, InstFlags, Problem};

@@ -1,6 +1,6 @@
 //! Rules 6, 11 to 13 and 25: one def per value, and it dominates.
 
-use super::{Entity, Errors, Rule};
+use super::rule::{Entity, Errors, Rule};
 use crate::dominators::Dominators;
 use crate::entities::{Block, Inst, VReg};
 use crate::problem::Problem;

@@ -1,6 +1,6 @@
 //! Rules 1 to 10 and 23 to 24: blocks, edges, order, frequencies, widths.
 
-use super::{Entity, Errors, Rule};
+use super::rule::{Entity, Errors, Rule};
 use crate::entities::{Block, Edge};
 use crate::operand::Constraint;
 use crate::problem::{Freq, InstFlags, Problem};

@@ -1,7 +1,7 @@
 use super::*;
-use crate::entities::ClobberId;
+use crate::entities::{Block, ClobberId, Inst, VReg};
 use crate::problem::{Clobbers, Freq, InstFlags, LabelUse};
-use crate::reg::PRegSet;
+use crate::reg::{PReg, PRegSet, RegClass};
 use crate::text;
 
 /// Declarations that the cases share; v6 to v9 are integers without a def.
