@@ -15,7 +15,7 @@ use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 use kingpost_jit::LoadError;
 use kingpost_opt::Optimizer;
-use kingpost_testgen::ir::{Program, generate, generate_vectors, shrink};
+use kingpost_testgen::ir::{Program, generate, generate_accesses, generate_vectors, shrink};
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -47,6 +47,14 @@ pub fn run_vectors(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
 /// As [`run`].
 pub fn run_in_turns(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     compare(&Mode { target: "ir-turns", generate, all_lanes: false }, seeds)
+}
+
+/// As [`run_in_turns`], of programs that mostly access a few places of memory, under alias regions and without one.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_accesses(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
+    compare(&Mode { target: "accesses", generate: generate_accesses, all_lanes: false }, seeds)
 }
 
 /// What is generated, and what compiles it.
@@ -202,10 +210,10 @@ pub fn show(seed: u64) -> String {
     filetest(&program, &expected, "x86_64\ntarget aarch64")
 }
 
-/// The interpreter's opinion of the optimised program.
+/// The interpreter's opinion of the program, optimised for speed or size in turns.
 fn judge_optimized(mode: &Mode, case: &Case) -> Result<(), Box<Failure>> {
     let judge = |program: &Program, before: &[Outcome]| {
-        let what = match expected(&optimized(program)) {
+        let what = match expected(&optimized(program, case.seed % 2 == 1)) {
             Ok(after) if after == before => return None,
             Ok(after) => format!("optimised, it {}, before: {}", list(&after), list(before)),
             Err(reason) => format!("optimised, the interpreter says: {reason}"),
@@ -223,9 +231,9 @@ fn list(outcomes: &[Outcome]) -> String {
 }
 
 /// The program with its functions optimised.
-fn optimized(program: &Program) -> Program {
+fn optimized(program: &Program, prefers_size: bool) -> Program {
     let mut program = program.clone();
-    let (mut optimizer, mut analyses) = (Optimizer::default(), Analyses::default());
+    let (mut optimizer, mut analyses) = (Optimizer::default().preferring_size(prefers_size), Analyses::default());
     for function in &mut program.functions {
         function.dfg.resolve_all_aliases();
         optimizer.run_all(function, &mut analyses);
@@ -372,6 +380,7 @@ fn filetest(program: &Program, expected: &Result<Vec<Outcome>, String>, target: 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kingpost_ir::preamble::AliasRegionData;
     use kingpost_ir::verifier::verify;
     use kingpost_ir::{InstData, Opcode, TrapCode};
     use kingpost_testgen::ir::TARGET;
@@ -414,6 +423,40 @@ mod tests {
             seen += u32::from(judged.is_err());
         }
         assert!(planted > 20 && seen * 2 > planted, "{seen} of {planted}");
+    }
+
+    #[test]
+    fn smoke_of_accesses() {
+        let report = run_accesses(0..120).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(!runs_here() || report.cases > 100, "{report}");
+    }
+
+    /// Programs of accesses see an optimizer that takes accesses without an alias region for apart from all named ones: they get a
+    /// region of their own before it runs.
+    #[test]
+    fn a_region_of_accesses_without_one_is_seen() {
+        let mut seen = 0;
+        for seed in 0..200 {
+            let program = generate_accesses(seed);
+            let mut apart = program.clone();
+            apart.functions.iter_mut().for_each(name_all_accesses);
+            seen += u32::from(expected(&optimized(&apart, false)) != expected(&program));
+        }
+        assert!(seen > 10, "{seen}");
+    }
+
+    fn name_all_accesses(f: &mut Function) {
+        let description = "none".into();
+        let user_id = f.alias_regions.len() as u32;
+        let own = Some(f.alias_regions.push(AliasRegionData { user_id, description }));
+        let insts: Vec<_> = f.layout.blocks().flat_map(|block| f.layout.block_insts(block)).collect();
+        for inst in insts {
+            if let Some(flags) = f.dfg.inst(inst).memflags().filter(|flags| flags.alias_region().is_none())
+                && f.dfg.opcode(inst) != Opcode::Bitcast
+            {
+                f.dfg.set_memflags(inst, flags.with_alias_region(own).unwrap());
+            }
+        }
     }
 
     /// A trap in place of every exception shows which calls throw.

@@ -71,6 +71,11 @@ pub fn generate_vectors(seed: u64) -> Program {
     generate_by(TypeSet::Vectors, &mut Rng::new(seed))
 }
 
+/// The program of a seed that mostly accesses a few places of memory, under alias regions and without one.
+pub fn generate_accesses(seed: u64) -> Program {
+    generate_by(TypeSet::Memory, &mut Rng::new(seed))
+}
+
 fn generate_by(type_set: TypeSet, rng: &mut Rng) -> Program {
     let plans = plan::plans(type_set, rng);
     let throws = plans.iter().any(|plan| plan.may_throw);

@@ -29,6 +29,7 @@ pub(super) fn function(plans: &[Plan], index: usize, type_set: TypeSet, rng: &mu
         pool: Vec::new(),
         clean: EntitySet::new(),
         regions: Vec::new(),
+        pointee_name: None,
         constants: None,
         block: entry,
         loops: 0,
@@ -45,6 +46,7 @@ pub(super) fn function(plans: &[Plan], index: usize, type_set: TypeSet, rng: &mu
 
 impl Scope<'_> {
     fn entry(&mut self) {
+        self.declare_names();
         self.declare_slots();
         let plan = &self.plans[self.index];
         for (param, &pointer) in plan.signature.params.iter().zip(&plan.pointers) {
@@ -61,6 +63,7 @@ impl Scope<'_> {
         }
         self.fill_slots();
         self.fill_constants();
+        self.add_hidden_pointers();
     }
 
     /// Statements until the budget is used up, or a few of them.
@@ -71,6 +74,10 @@ impl Scope<'_> {
             most -= 1;
             if self.plans[self.index].may_throw && self.rng.chance(12) {
                 self.throw();
+                continue;
+            }
+            if self.type_set == TypeSet::Memory && self.rng.chance(60) {
+                self.memory();
                 continue;
             }
             match self.rng.range(0..100) {

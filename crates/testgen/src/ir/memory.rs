@@ -2,16 +2,19 @@
 //!
 //! A region is a stack slot or what a pointer parameter points to. Its size is a power of two, and every address is
 //! `region + masked index * scale + constants`, in one of the shapes that address modes can swallow.
+//!
+//! A region may have a name, an alias region. All pointer parameters have the same one, because they may point to the same bytes; an access names it
+//! or does not. So no byte is accessed under two names, as CLIF demands.
 
-use super::plan::{POINTEE, random_word};
+use super::plan::{POINTEE, TypeSet, random_word};
 use super::scope::Scope;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::builder::InstBuilder;
 use kingpost_ir::function::{DebugTag, UserStackMapEntry};
 use kingpost_ir::memflags::Endianness;
-use kingpost_ir::preamble::StackSlotData;
+use kingpost_ir::preamble::{AliasRegionData, StackSlotData};
 use kingpost_ir::types::{F64, I8, I16, I32, I64};
-use kingpost_ir::{Inst, InstData, MemFlags, Opcode, StackSlot, Type, Value};
+use kingpost_ir::{AliasRegion, Inst, InstData, MemFlags, Opcode, StackSlot, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
 /// Bytes of the memory that never changes.
@@ -23,6 +26,8 @@ pub(super) struct Region {
     base: Base,
     /// Bytes, a power of two.
     size: u32,
+    /// The name under which accesses may be made.
+    name: Option<AliasRegion>,
 }
 
 #[derive(Clone, Copy)]
@@ -32,14 +37,39 @@ enum Base {
 }
 
 impl Scope<'_> {
+    /// Declares alias regions, in some functions more than an optimizer tells apart.
+    pub(super) fn declare_names(&mut self) {
+        // Compilers that this one is compared with do not agree on what an access without a name may touch.
+        let percent = match self.type_set {
+            TypeSet::Usual => return,
+            TypeSet::Memory => 90,
+            TypeSet::All | TypeSet::Vectors => 40,
+        };
+        if self.rng.chance(percent) {
+            let count = if self.rng.chance(70) { self.rng.range(1..4) } else { self.rng.range(4..16) };
+            for user_id in 0..count as u32 {
+                self.func.alias_regions.push(AliasRegionData { user_id, description: "memory".into() });
+            }
+        }
+        self.pointee_name = self.name();
+    }
+
+    /// One of the declared names, or none.
+    fn name(&mut self) -> Option<AliasRegion> {
+        let names: Vec<AliasRegion> = self.func.alias_regions.keys().collect();
+        self.rng.pick(&names).filter(|_| self.rng.chance(85))
+    }
+
     /// Declares stack slots. The first can be handed to functions that take pointers.
     pub(super) fn declare_slots(&mut self) {
-        for n in 0..self.rng.range(1..4) {
+        let most = if self.type_set == TypeSet::Memory { 2 } else { 4 };
+        for n in 0..self.rng.range(1..most) {
             let size = if n == 0 { POINTEE } else { [8, 16, 32, 128, 1024][self.rng.range(0..5)] };
             let align_shift = self.rng.range(3..5) as u8;
             let key = self.rng.chance(20).then(|| self.rng.bits());
             let slot = self.func.stack_slots.push(StackSlotData { size, align_shift, key });
-            self.regions.push(Region { base: Base::Slot(slot), size });
+            let name = self.name();
+            self.regions.push(Region { base: Base::Slot(slot), size, name });
         }
     }
 
@@ -48,7 +78,7 @@ impl Scope<'_> {
         let number = DebugTag::User(self.func.debug_tags.len() as u32);
         let (mut map, mut tags): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) = (SmallVec::new(), smallvec![number]);
         for index in 0..self.regions.len() {
-            let Region { base: Base::Slot(slot), size } = self.regions[index] else { continue };
+            let Region { base: Base::Slot(slot), size, .. } = self.regions[index] else { continue };
             for _ in 0..self.rng.range(0..3) {
                 let ty = [I8, I16, I32, I64, F64][self.rng.range(0..5)];
                 let offset = ty.bytes() * self.rng.range(0..(size / ty.bytes()) as usize) as u32;
@@ -70,13 +100,37 @@ impl Scope<'_> {
     }
 
     pub(super) fn add_pointer(&mut self, pointer: Value) {
-        self.regions.push(Region { base: Base::Pointer(pointer), size: POINTEE });
+        self.regions.push(Region { base: Base::Pointer(pointer), size: POINTEE, name: self.pointee_name });
+    }
+
+    /// Adds other addresses of some regions, which are equal without looking so.
+    pub(super) fn add_hidden_pointers(&mut self) {
+        for index in 0..self.regions.len() {
+            if self.type_set != TypeSet::Memory || self.rng.chance(40) {
+                continue;
+            }
+            let region = self.regions[index];
+            let (base, _) = self.region_address(Region { size: 1, ..region }, 0);
+            let zero = self.hidden_zero(I64);
+            let pointer = self.ins().iadd(base, zero);
+            self.pin(pointer);
+            self.regions.push(Region { base: Base::Pointer(pointer), ..region });
+        }
+    }
+
+    /// A zero that no compiler knows: the second lowest bit of a square.
+    pub(super) fn hidden_zero(&mut self, ty: Type) -> Value {
+        let (value, bit) = (self.pick(ty), self.pinned_const(ty, 2));
+        let square = self.ins().imul(value, value);
+        self.pin(square);
+        let zero = self.ins().band(square, bit);
+        self.pin(zero)
     }
 
     /// Fills the stack slots, which start out undefined.
     pub(super) fn fill_slots(&mut self) {
         for index in 0..self.regions.len() {
-            let Region { base: Base::Slot(slot), size } = self.regions[index] else { continue };
+            let Region { base: Base::Slot(slot), size, .. } = self.regions[index] else { continue };
             let bits = self.rng.bits() as i64;
             let value = self.pinned_const(I64, if size > 128 { 0 } else { bits });
             let base = self.ins().stack_addr(I64, slot, 0);
@@ -110,7 +164,11 @@ impl Scope<'_> {
     fn region_address(&mut self, region: Region, offset: u32) -> (Value, i32) {
         match region.base {
             Base::Slot(slot) => {
-                let at = if self.rng.chance(50) { 0 } else { self.rng.range(0..region.size as usize) as i32 };
+                let at = if self.type_set == TypeSet::Memory || self.rng.chance(50) {
+                    0
+                } else {
+                    self.rng.range(0..region.size as usize) as i32
+                };
                 let address = self.ins().stack_addr(I64, slot, at);
                 (self.pin(address), offset as i32 - at)
             }
@@ -132,11 +190,24 @@ impl Scope<'_> {
         }
     }
 
-    /// An address and a displacement at which `size` bytes of some region start, at a multiple of `align`.
-    fn address(&mut self, size: u32, align: u32) -> (Value, i32) {
+    /// An address and a displacement at which `size` bytes of some region start, at a multiple of `align`, and the flags of the access.
+    fn address(&mut self, size: u32, align: u32) -> (MemFlags, Value, i32) {
         let fitting: Vec<Region> = self.regions.iter().copied().filter(|region| region.size >= size).collect();
         let region = self.rng.pick(&fitting).expect("every region holds a scalar");
+        let name = region.name.filter(|_| self.rng.chance(50));
+        let flags = self.flags().with_alias_region(name).expect("few names");
+        let (address, offset) = self.address_in(region, size, align);
+        (flags, address, offset)
+    }
+
+    fn address_in(&mut self, region: Region, size: u32, align: u32) -> (Value, i32) {
         let room = region.size - size;
+        if self.type_set == TypeSet::Memory && self.rng.chance(85) {
+            // Few places, some of which overlap.
+            let offset =
+                self.rng.range(0..2) as u32 * 8 + if self.rng.chance(80) { 0 } else { self.rng.range(0..8) as u32 };
+            return self.region_address(region, offset.min(room) / align * align);
+        }
         // The index moves the access by index * scale, where index is at most `mask`.
         let scale = 1 << self.rng.range(0..5);
         let mut mask = 0;
@@ -221,6 +292,9 @@ impl Scope<'_> {
 
     /// One access; what it loads joins the values at hand.
     pub(super) fn memory(&mut self) {
+        if self.type_set == TypeSet::Memory && self.rng.chance(70) {
+            return if self.rng.chance(50) { self.load() } else { self.store() };
+        }
         match self.rng.range(0..100) {
             0..22 => self.load(),
             22..30 => self.constant_load(),
@@ -235,8 +309,7 @@ impl Scope<'_> {
 
     fn load(&mut self) {
         let ty = self.any_type();
-        let (address, offset) = self.address(ty.bytes(), 1);
-        let flags = self.flags();
+        let (flags, address, offset) = self.address(ty.bytes(), 1);
         let value = self.emit(InstData::load(Opcode::Load, ty, flags, address, offset), ty);
         self.mark_clean(value);
     }
@@ -255,8 +328,7 @@ impl Scope<'_> {
     fn store(&mut self) {
         let ty = self.any_type();
         let value = self.pick_clean(ty);
-        let (address, offset) = self.address(ty.bytes(), 1);
-        let flags = self.flags();
+        let (flags, address, offset) = self.address(ty.bytes(), 1);
         self.ins().store(flags, value, address, offset);
     }
 
@@ -269,8 +341,7 @@ impl Scope<'_> {
             4 => (Opcode::Uload32, 4, I64),
             _ => (Opcode::Sload32, 4, I64),
         };
-        let (address, offset) = self.address(size, 1);
-        let flags = self.flags();
+        let (flags, address, offset) = self.address(size, 1);
         self.emit(InstData::load(opcode, ty, flags, address, offset), ty);
     }
 
@@ -285,8 +356,7 @@ impl Scope<'_> {
             Opcode::Sload32x2,
         ];
         let opcode = LOADS[self.rng.range(0..LOADS.len())];
-        let (address, offset) = self.address(8, 1);
-        let flags = self.flags();
+        let (flags, address, offset) = self.address(8, 1);
         self.emit(InstData::load(opcode, I64, flags, address, offset), I64);
     }
 
@@ -297,8 +367,7 @@ impl Scope<'_> {
             _ => (Opcode::Istore32, 4, I64),
         };
         let value = self.pick(ty);
-        let (address, offset) = self.address(size, 1);
-        let flags = self.flags();
+        let (flags, address, offset) = self.address(size, 1);
         self.ins().insert(InstData::store(opcode, flags, value, address, offset), ty);
     }
 
@@ -308,8 +377,7 @@ impl Scope<'_> {
         let opcodes = [Opcode::Iadd, Opcode::Isub, Opcode::Band, Opcode::Bor, Opcode::Bxor, Opcode::Ishl];
         let opcode = opcodes[self.rng.range(0..opcodes.len())];
         let operand = self.pick(ty);
-        let (address, offset) = self.address(ty.bytes(), 1);
-        let flags = self.flags();
+        let (flags, address, offset) = self.address(ty.bytes(), 1);
         let old = self.ins().load(ty, flags, address, offset);
         let operands = if self.rng.chance(75) { [old, operand] } else { [operand, old] };
         let new = self.ins().insert_with_result(InstData::binary(opcode, ty, operands), ty);
@@ -324,11 +392,10 @@ impl Scope<'_> {
 
     fn atomic(&mut self) {
         let ty = random_word(self.rng);
-        let (address, offset) = self.address(ty.bytes(), ty.bytes());
+        let (flags, address, offset) = self.address(ty.bytes(), ty.bytes());
         let offset = self.pinned_const(I64, offset.into());
         let address = self.ins().iadd(address, offset);
         self.pin(address);
-        let flags = self.flags();
         match self.rng.range(0..6) {
             0 => {
                 self.emit(InstData::load_no_offset(Opcode::AtomicLoad, ty, flags, address), ty);
@@ -379,7 +446,7 @@ impl Scope<'_> {
     /// Everything in the stack slots, mixed into `sum`.
     pub(super) fn mix_slots(&mut self, mut sum: Value) -> Value {
         for index in 0..self.regions.len() {
-            let Region { base: Base::Slot(slot), size } = self.regions[index] else { continue };
+            let Region { base: Base::Slot(slot), size, .. } = self.regions[index] else { continue };
             let base = self.ins().stack_addr(I64, slot, 0);
             self.pin(base);
             for offset in (0..size as i32).step_by(8).take(8) {

@@ -21,7 +21,7 @@ pub(super) struct Plan {
     pub(super) may_throw: bool,
 }
 
-/// The types that a program may have.
+/// The types that a program may have, and what it is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypeSet {
     All,
@@ -29,6 +29,8 @@ pub(super) enum TypeSet {
     Vectors,
     /// Those that every compiler has: integers to 64 bits, floats of 32 and 64.
     Usual,
+    /// A few usual ones. Most statements are accesses to a few places, by addresses that are equal without looking so.
+    Memory,
 }
 
 /// Integer types, the usual ones more than once and first.
@@ -39,6 +41,9 @@ const FLOATS: [Type; 8] = [F32, F32, F32, F64, F64, F64, F16, F128];
 
 impl TypeSet {
     pub(super) fn any(self, rng: &mut Rng) -> Type {
+        if self == TypeSet::Memory {
+            return [I8, I32, I64, I64, I64, I64, I64, F64][rng.range(0..8)];
+        }
         match rng.range(0..6) {
             0 => self.float(rng),
             1 if self != TypeSet::Usual => any_vector(rng),
@@ -50,13 +55,17 @@ impl TypeSet {
     pub(super) fn int(self, rng: &mut Rng) -> Type {
         match self {
             TypeSet::All | TypeSet::Vectors => INTS[rng.range(0..INTS.len())],
-            TypeSet::Usual => random_word(rng),
+            TypeSet::Usual | TypeSet::Memory => random_word(rng),
         }
     }
 
     pub(super) fn float(self, rng: &mut Rng) -> Type {
-        let unusual = if self == TypeSet::Usual { 2 } else { 0 };
-        FLOATS[rng.range(0..FLOATS.len() - unusual)]
+        FLOATS[rng.range(0..FLOATS.len() - if self.is_usual() { 2 } else { 0 })]
+    }
+
+    /// Whether every compiler has the types.
+    pub(super) fn is_usual(self) -> bool {
+        matches!(self, TypeSet::Usual | TypeSet::Memory)
     }
 }
 
@@ -71,7 +80,7 @@ pub(super) const TAGS: u32 = 4;
 /// One to five functions; the first is the one to be run. If any may throw there is one more, which always does.
 pub(super) fn plans(type_set: TypeSet, rng: &mut Rng) -> Vec<Plan> {
     let count = if rng.chance(30) { 1 } else { rng.range(2..6) };
-    let throws = type_set != TypeSet::Usual && rng.chance(if type_set == TypeSet::Vectors { 10 } else { 40 });
+    let throws = !type_set.is_usual() && rng.chance(if type_set == TypeSet::Vectors { 10 } else { 40 });
     let mut plans: Vec<Plan> = (0..count).map(|index| plan(index, throws, type_set, rng)).collect();
     share_results(&mut plans, rng);
     if plans.iter().any(|plan| plan.may_throw) {
@@ -109,8 +118,9 @@ fn plan(index: usize, throws: bool, type_set: TypeSet, rng: &mut Rng) -> Plan {
     let may_throw = throws && index > 0 && !matches!(conv, CallConv::SystemV | CallConv::Fast);
     let mut signature = Signature::new(conv);
     let mut pointers = Vec::new();
+    let pointers_in_percent = if type_set == TypeSet::Memory { 60 } else { 12 };
     for _ in 0..list_len(rng) {
-        let pointer = index > 0 && rng.chance(12);
+        let pointer = index > 0 && rng.chance(pointers_in_percent);
         let param = if pointer { AbiParam::new(I64) } else { random_param(index > 0, type_set, rng) };
         signature.params.push(param);
         pointers.push(pointer);

@@ -61,7 +61,7 @@ impl Scope<'_> {
         let vectors = match self.type_set {
             TypeSet::All => 20,
             TypeSet::Vectors => 75,
-            TypeSet::Usual => 0,
+            TypeSet::Usual | TypeSet::Memory => 0,
         };
         if vectors > 0 && self.rng.chance(vectors) {
             return self.vector();
@@ -151,7 +151,7 @@ impl Scope<'_> {
     }
 
     fn halves(&mut self) {
-        let unusual = usize::from(self.type_set == TypeSet::Usual);
+        let unusual = usize::from(self.type_set.is_usual());
         let n = self.rng.range(0..INTS.len() - 1 - unusual);
         let (narrow, wide) = (INTS[n], INTS[n + 1]);
         if self.rng.chance(50) {

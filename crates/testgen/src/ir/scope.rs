@@ -11,7 +11,7 @@ use kingpost_ir::constants::ConstantData;
 use kingpost_ir::immediates::{Ieee16, Ieee32, Ieee64, Ieee128};
 use kingpost_ir::memflags::Endianness;
 use kingpost_ir::types::{F16, F32, F64, F128, I8, I16, I32, I64, I128, INVALID};
-use kingpost_ir::{Block, FuncRef, Function, Inst, InstData, MemFlags, Opcode, Type, Value};
+use kingpost_ir::{AliasRegion, Block, FuncRef, Function, Inst, InstData, MemFlags, Opcode, Type, Value};
 
 /// A function in the making.
 pub(super) struct Scope<'a> {
@@ -28,6 +28,8 @@ pub(super) struct Scope<'a> {
     /// Floats whose bits may be observed even if they are NaNs.
     pub(super) clean: EntitySet<Value>,
     pub(super) regions: Vec<Region>,
+    /// The name of the memory that pointers point to.
+    pub(super) pointee_name: Option<AliasRegion>,
     /// The address of memory that never changes, if there is any.
     pub(super) constants: Option<Value>,
     pub(super) block: Block,
