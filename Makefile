@@ -84,9 +84,9 @@ rules:
 	target/debug/kingpost rules prove $(RULES)
 	target/debug/kingpost rules generate $(RULES) -o crates/opt/src/rewrite/generated.rs
 
-# Rewrites the list of what is refused of all opcodes at all types, filetests/matrix/refused.txt.
+# Rewrites the lists of what is refused: filetests/matrix.
 matrix:
-	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-filetest --test matrix
+	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-filetest --test matrix --test settings
 
 # Seeded random tests: make fuzz N=1000000 TARGET=linear SEED=7
 fuzz:

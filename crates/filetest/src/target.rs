@@ -102,7 +102,9 @@ pub(crate) fn compiler(header: &Header, target: &Target, unit: &Unit) -> Result<
     });
     compiler.map_err(|error| match error {
         TargetError::Unavailable(_) => NoCompiler::Skip(format!("target {} is not supported", triple.architecture)),
-        TargetError::Setting(SettingError::Unsupported { .. }) => NoCompiler::Skip(error.to_string()),
+        TargetError::Setting(SettingError::Unsupported { .. } | SettingError::OutOfRange { .. }) => {
+            NoCompiler::Skip(error.to_string())
+        }
         TargetError::Setting(error) => error.into(),
         TargetError::Allocator(name) => NoCompiler::Skip(format!("allocator {name} does not exist")),
     })

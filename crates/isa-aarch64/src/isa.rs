@@ -140,8 +140,7 @@ impl Isa for A64 {
 
     fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer) {
         let settings = &self.settings;
-        // Frames stay below 4 GiB, so a larger guard is never exceeded.
-        let guard = settings.enable_probestack.then(|| 1u64 << settings.probestack_size_log2.min(32));
+        let guard = settings.enable_probestack.then(|| 1u64 << settings.probestack_size_log2);
         frame::prologue(frame, guard, self.flags.use_bti, buffer);
     }
 

@@ -110,8 +110,7 @@ impl Isa for X64 {
 
     fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer) {
         let settings = &self.settings;
-        // Frames stay below 2 GiB, so a larger guard is never exceeded.
-        let guard = settings.enable_probestack.then(|| 1u64 << settings.probestack_size_log2.min(31));
+        let guard = settings.enable_probestack.then(|| 1u64 << settings.probestack_size_log2);
         frame::prologue(frame, guard, buffer);
     }
 

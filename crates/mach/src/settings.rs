@@ -4,6 +4,7 @@
 
 use kingpost_ir::signature::CallConv;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// A choice among words; the first is the default.
@@ -81,6 +82,15 @@ pub enum SettingError {
         /// The refused value.
         value: String,
     },
+    /// A number outside of those that have a meaning.
+    OutOfRange {
+        /// The key.
+        key: &'static str,
+        /// The refused value.
+        value: u8,
+        /// The values that are taken.
+        allowed: RangeInclusive<u8>,
+    },
 }
 
 impl SettingError {
@@ -88,7 +98,7 @@ impl SettingError {
     pub fn key(&self) -> &str {
         match self {
             SettingError::Unknown(key) | SettingError::Value { key, .. } => key,
-            SettingError::Unsupported { key, .. } => key,
+            SettingError::Unsupported { key, .. } | SettingError::OutOfRange { key, .. } => key,
         }
     }
 }
@@ -101,6 +111,10 @@ impl fmt::Display for SettingError {
                 write!(f, "bad value `{value}` for setting `{key}`: expected {expected}")
             }
             SettingError::Unsupported { key, value } => write!(f, "setting `{key}={value}` is not supported"),
+            SettingError::OutOfRange { key, value, allowed } => {
+                let (first, last) = (allowed.start(), allowed.end());
+                write!(f, "setting `{key}={value}` is not supported: expected a number from {first} to {last}")
+            }
         }
     }
 }
@@ -213,13 +227,13 @@ settings! {
     debug_values: bool = false, "Keep track of where values are, for debuggers.";
     machine_code_cfg_info: bool = false, "Report offsets of blocks, and the edges between them.";
     enable_probestack: bool = false, "Probe frames larger than the guard.";
-    probestack_size_log2: u8 = 12, "Guard size, as a power of two.";
+    probestack_size_log2: u8 = 12, "Guard size in bytes, as a power of two from 4 to 32.";
     probestack_strategy: ProbestackStrategy = ProbestackStrategy::Outline, "Call a probe routine, or probe inline.";
     enable_heap_access_spectre_mitigation: bool = true, "Read by front ends only: no meaning to the compiler.";
     enable_table_access_spectre_mitigation: bool = true, "Read by front ends only: no meaning to the compiler.";
     enable_incremental_compilation_cache_checks: bool = false, "Check that compiling twice yields equal code.";
-    bb_padding_log2_minus_one: u8 = 0, "If N is not 0, pad each block with 2^(N-1) bytes.";
-    log2_min_function_alignment: u8 = 0, "Alignment of functions, as a power of two.";
+    bb_padding_log2_minus_one: u8 = 0, "If N is not 0, pad each block with 2^(N-1) bytes; at most 24.";
+    log2_min_function_alignment: u8 = 0, "Alignment of functions in bytes, as a power of two; at most 16.";
     enable_compact_unwind_abi: bool = false, "Frames that Mach-O compact unwind can describe.";
 }
 
@@ -274,11 +288,16 @@ impl Settings {
         if self.stack_switch_model == StackSwitchModel::UpdateWindowsTib {
             return refuse("stack_switch_model", self.stack_switch_model.to_string());
         }
-        if self.bb_padding_log2_minus_one > 24 {
-            return refuse("bb_padding_log2_minus_one", self.bb_padding_log2_minus_one.to_string());
-        }
-        if self.log2_min_function_alignment > 16 {
-            return refuse("log2_min_function_alignment", self.log2_min_function_alignment.to_string());
+        let numbers = [
+            // The stack pointer moves by multiples of 16 bytes, and frames are smaller than 4 GiB.
+            ("probestack_size_log2", self.probestack_size_log2, 4..=32),
+            ("bb_padding_log2_minus_one", self.bb_padding_log2_minus_one, 0..=24),
+            ("log2_min_function_alignment", self.log2_min_function_alignment, 0..=16),
+        ];
+        for (key, value, allowed) in numbers {
+            if !allowed.contains(&value) {
+                return Err(SettingError::OutOfRange { key, value, allowed });
+            }
         }
         Ok(())
     }
@@ -313,6 +332,27 @@ mod tests {
         for model in ["macho", "coff"] {
             s.set("tls_model", model).unwrap();
             assert!(s.check().unwrap_err().to_string().contains(&format!("tls_model={model}")));
+        }
+    }
+
+    #[test]
+    fn numbers_without_a_meaning_are_refused() {
+        let error = |key: &str, value: &str| {
+            let mut settings = Settings::default();
+            settings.set(key, value).unwrap();
+            settings.check().map_err(|error| error.to_string())
+        };
+        for (key, first, last) in [
+            ("probestack_size_log2", 4, 32),
+            ("bb_padding_log2_minus_one", 0, 24),
+            ("log2_min_function_alignment", 0, 16),
+        ] {
+            for value in 0..=u8::MAX {
+                let expected =
+                    format!("setting `{key}={value}` is not supported: expected a number from {first} to {last}");
+                let taken = (first..=last).contains(&value);
+                assert_eq!(error(key, &value.to_string()), if taken { Ok(()) } else { Err(expected) });
+            }
         }
     }
 }
