@@ -3,7 +3,7 @@
 //! [`generate`] makes a [`Program`]: functions that call each other, and inputs for the first one. What a program does is
 //! fully defined, so that an interpreter and compiled code agree bit for bit:
 //!
-//! - It ends: loops count down, and a function calls only functions behind it.
+//! - It ends: loops count down, such as do not are never entered, and a function calls only functions behind it.
 //! - It touches its own stack slots, which it fills first, and what its caller hands it a pointer to; indices are masked.
 //!   Some accesses go to the lowest addresses, which no one may touch, and trap.
 //! - No address is observed.
@@ -20,10 +20,12 @@
 //! | `vector.rs` | operations on vectors |
 //! | `memory.rs` | addresses, loads, stores, atomics |
 //! | `control.rs` | branches, loops, calls, returns |
+//! | `cycles.rs` | cycles that have several entries or never end |
 //! | `exceptions.rs` | calls with handlers, and what throws |
 //! | `shrink.rs` | makes a failing program small |
 
 mod control;
+mod cycles;
 mod exceptions;
 mod memory;
 mod plan;

@@ -67,7 +67,7 @@ impl Scope<'_> {
     }
 
     /// Statements until the budget is used up, or a few of them.
-    fn statements(&mut self, depth: usize) {
+    pub(super) fn statements(&mut self, depth: usize) {
         let mut most = if depth == 0 { usize::MAX } else { self.rng.range(0..10) };
         while self.budget > 0 && most > 0 {
             self.budget -= 1;
@@ -85,9 +85,11 @@ impl Scope<'_> {
                 62..80 => self.memory(),
                 80..86 => self.call(depth),
                 86..91 if depth < 4 => self.diamond(depth),
-                91..95 if depth < 4 && self.loops < 2 => self.looped(depth),
+                91..94 if depth < 4 && self.loops < 2 => self.looped(depth),
+                94 if depth < 4 && self.loops < 2 => self.cycle(depth),
                 95..98 if depth < 4 => self.switch(depth),
                 98 => self.cond_trap(),
+                99 => self.endless(),
                 _ => self.scalar(),
             }
         }
@@ -107,7 +109,7 @@ impl Scope<'_> {
         types.iter().map(|&ty| self.pick(ty)).collect()
     }
 
-    fn edge(&mut self, block: Block, types: &[Type]) -> BlockCall {
+    pub(super) fn edge(&mut self, block: Block, types: &[Type]) -> BlockCall {
         let args = self.picks(types);
         self.func.dfg.block_call_with_values(block, &args)
     }
