@@ -134,7 +134,7 @@ impl Crate {
             });
             let defined = |word: &&String| self.sources.get(glob).is_some_and(|source| defines(&source.tokens, word));
             for word in words.filter(defined).collect::<BTreeSet<_>>() {
-                add(&[glob.as_slice(), &[word.clone()]].concat());
+                add(&[glob.as_slice(), std::slice::from_ref(word)].concat());
             }
         }
         found.remove(module);
