@@ -5,7 +5,6 @@ use crate::options::Options;
 use crate::stages::Stats;
 use crate::targets::{self, CpuFlags, TargetError};
 use kingpost_checker::Checker;
-use kingpost_fused::Fused;
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::signature::CallConv;
@@ -15,6 +14,7 @@ use kingpost_mach::settings::{OptLevel, Settings};
 use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Isa, Listing, Lowering};
 use kingpost_opt::Optimizer;
 use kingpost_regalloc::{Allocation, Allocator, RegClass};
+use kingpost_regalloc_fused::Fused;
 use std::sync::{Mutex, PoisonError};
 use target_lexicon::{CallingConvention, Triple};
 

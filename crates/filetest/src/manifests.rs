@@ -27,12 +27,12 @@ const ARROWS: &[(&str, &str)] = &[
     ("checker", "regalloc"),
     ("mach", "ir regalloc"),
     // What allocates in the walk of lowering.
-    ("fused", "mach regalloc regalloc-common"),
+    ("regalloc-fused", "mach regalloc regalloc-common"),
     ("isa-x64", "ir mach regalloc"),
     ("isa-aarch64", "ir mach regalloc"),
     (
         "codegen",
-        "checker fused ir isa-aarch64 isa-x64 mach opt regalloc regalloc-backtracking regalloc-linear \
+        "checker ir isa-aarch64 isa-x64 mach opt regalloc regalloc-backtracking regalloc-fused regalloc-linear \
          regalloc-single-pass regalloc-spill-all regalloc-ssa",
     ),
     // Both are forms of the module that `codegen` describes.
