@@ -140,5 +140,5 @@ fn lines_are_written_only_if_wanted_and_known() {
     assert!(!has_lines(&module, ObjectOptions { debug_lines: false, ..Default::default() }));
     assert!(!has_lines(&without, ObjectOptions::default()));
     let nameless = ObjectOptions { source: String::new(), ..Default::default() };
-    assert!(write(&target(), &module, &[], nameless).unwrap_err().to_string().contains("no name"));
+    assert!(write(&target(), &module, &[], nameless).unwrap_err().to_string().contains("invalid symbol or file name"));
 }

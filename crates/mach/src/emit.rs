@@ -45,7 +45,7 @@ pub struct Emitter {
     sites: ValueSites,
 }
 
-/// "No block" in [`MInst::extra`] of a branch without second target.
+/// "No block" in [`MInst::extra`](crate::MInst::extra) of a branch without second target.
 pub const NO_BLOCK: u32 = u32::MAX;
 
 impl Emitter {

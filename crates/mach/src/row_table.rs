@@ -286,7 +286,7 @@ pub const fn encodings<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [E; 
 macro_rules! rows {
     ($base:expr; $( $name:ident $([$($width:tt)+])? = $flags:ident $asm:tt $specs:tt $encoding:expr
         $(, .$method:ident $args:tt)* ; )*) => {
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the variants are the names of rows")]
         #[derive(Clone, Copy)]
         enum Index { $( $name, )* COUNT }
 

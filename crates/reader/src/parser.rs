@@ -67,7 +67,7 @@ impl<'a> Parser<'a> {
         self.lexer.position()
     }
 
-    /// The first byte of the function read last; [`Position::of`] turns it into line and column.
+    /// The first byte of the function read last; [`Position::of`](crate::Position::of) turns it into line and column.
     pub fn function_start(&self) -> usize {
         self.function_start
     }

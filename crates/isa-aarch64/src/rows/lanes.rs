@@ -414,7 +414,7 @@ const fn line(form: Form, asm: &'static str, name: &'static Name, lanes: Arrange
 
 macro_rules! lane_rows {
     ($base:expr; $($name:ident = $set:ident $mnemonic:literal $form:ident($word:literal) $(.$more:ident($($arg:expr)?))*;)*) => {
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the variants are the names of rows")]
         enum Index { $($name,)* COUNT }
 
         const SETS: [&[&str]; Index::COUNT as usize] = [$($set),*];

@@ -36,7 +36,7 @@ macro_rules! forms {
 
 macro_rules! vector_rows {
     ($base:expr; $( $name:ident $([$($width:tt)+])? = $form:ident($needs:expr) $asm:literal $encoding:expr $(, .$more:ident())? ; )*) => {
-        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the variants are the names of rows")]
         #[derive(Clone, Copy)]
         enum Index { $( $name, )* COUNT }
 

@@ -5,7 +5,7 @@
 //! the arguments on that edge itself. What one value is used for below is all known where it is defined, but for arguments of
 //! edges back to the head of a loop.
 //!
-//! A sink keeps no [`Code`](crate::Code) of instructions; symbols, tables and registers are in it all the same.
+//! A sink keeps no [`Code`] of instructions; symbols, tables and registers are in it all the same.
 
 use super::{Lower, Lowering, Record};
 use crate::abi::{AbiArg, AbiPlace};
