@@ -6,7 +6,7 @@
 
 use kingpost_codegen::Compiler;
 use kingpost_jit::{Image, LoadError};
-use kingpost_mach::{Buffer, FrameInfo, FunctionHead, JumpTables, ModuleBuffer, SymbolName};
+use kingpost_mach::{Buffer, FunctionHead, JumpTables, ModuleBuffer, SymbolName};
 
 /// Bytes of a record in front of the values: the function's address, then the note, then nothing.
 pub(crate) const RECORD_HEAD: usize = 32;
@@ -25,7 +25,7 @@ pub(crate) fn load(compiler: &Compiler, control: usize) -> Result<(Image, usize)
     let mut buffer = Buffer::default();
     buffer.start(0);
     buffer.put(&code(control as u64));
-    let head = FunctionHead { name: name.clone(), align: 16, frame: FrameInfo::default() };
+    let head = FunctionHead::of_bytes(name.clone(), 16);
     let forms = compiler.isa().branches();
     let finished = buffer.finish(head, &JumpTables::default(), &[], forms, &mut module);
     assert!(finished.is_ok(), "the stub is short");

@@ -10,9 +10,10 @@
 //! | `except_table.rs` | handlers of exceptions as `.gcc_except_table` |
 //! | `debug.rs` | source locations as `.debug_line` |
 //! | `function_tables.rs` | what programs look up by function: `kingpost_traps` and the like |
+//! | `property_note.rs` | which guards of control flow all code has |
 //! | `relocated.rs` | contents with relocations |
 //! | `names.rs` | names of symbols in object files |
-//! | `assembly.rs` | the same as text for an assembler |
+//! | `assembly/` | an object as text for an assembler |
 //! | `error.rs` | why there is no object |
 //!
 //! ```
@@ -37,6 +38,7 @@ mod except_table;
 mod function_tables;
 mod module;
 mod names;
+mod property_note;
 mod relocated;
 mod tables;
 mod write;

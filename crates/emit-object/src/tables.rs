@@ -10,7 +10,7 @@ use crate::except_table::ExceptTable;
 use crate::function_tables::FunctionTable;
 use crate::names::symbol_name;
 use crate::relocated::Relocated;
-use crate::{debug, eh_frame};
+use crate::{debug, eh_frame, property_note};
 use gimli::constants::DW_EH_PE_pcrel;
 use gimli::write::RelocationTarget;
 use kingpost_mach::{ModuleBuffer, SymbolName};
@@ -103,6 +103,15 @@ impl Writer<'_> {
             self.relocate(section, FunctionTable::address_field(i), text, start, Field::Relative4)?;
         }
         Ok(())
+    }
+
+    /// Adds the note of the guards that all code has, if it has any.
+    pub(crate) fn property_note(&mut self, module: &ModuleBuffer) {
+        if let Some(note) = property_note::contents(module, self.architecture) {
+            let section = self.object.add_section(Vec::new(), b".note.gnu.property".to_vec(), SectionKind::Note);
+            self.object.section_mut(section).flags = READ_ONLY;
+            self.object.append_section_data(section, &note, 8);
+        }
     }
 
     fn text_symbol(&mut self) -> SymbolId {

@@ -6,7 +6,7 @@ use crate::error::ObjectError;
 use crate::{eh_frame, function_tables};
 use kingpost_codegen::module::Declarations;
 use kingpost_mach::{DataObject, ModuleBuffer};
-use object::elf::{FileHeader64, SHF_MERGE, SHF_STRINGS, SectionHeader64};
+use object::elf::{FileHeader64, SHF_MERGE, SectionHeader64};
 use object::{LittleEndian, SectionKind};
 use target_lexicon::Triple;
 
@@ -78,6 +78,7 @@ pub(crate) fn write_declared(
     for table in function_tables::wanted(module, eh_frame::registers(writer.architecture)) {
         writer.function_table(&table)?;
     }
+    writer.property_note(module);
     // Without this note linkers take the object to need an executable stack, and warn.
     writer.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
     let mut bytes = writer.object.write()?;
@@ -95,7 +96,7 @@ fn size_entries(bytes: &mut [u8]) -> Result<(), ObjectError> {
     for section in headers.iter_mut() {
         let section: &mut SectionHeader64<LittleEndian> = section;
         let flags = section.sh_flags.get(LittleEndian) as u32;
-        if flags & (SHF_MERGE | SHF_STRINGS) == SHF_MERGE {
+        if flags & SHF_MERGE != 0 {
             section.sh_entsize = section.sh_addralign;
         }
     }

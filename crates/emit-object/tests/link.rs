@@ -2,8 +2,8 @@
 
 use kingpost_emit_object::{ObjectOptions, write};
 use kingpost_mach::{
-    Buffer, DataObject, DataPointer, FrameInfo, FunctionHead, JumpTables, ModuleBuffer, NoBranches, RelocKind,
-    SymbolName, UnwindOp,
+    Buffer, DataObject, DataPointer, FunctionHead, JumpTables, ModuleBuffer, NoBranches, RelocKind, SymbolName,
+    UnwindOp,
 };
 use kingpost_regalloc::PReg;
 use std::process::Command;
@@ -30,7 +30,7 @@ fn module() -> (ModuleBuffer, Vec<DataObject>) {
     b.unwind(UnwindOp::CfaStackPointer(8));
     b.put1(0xc3);
     let mut module = ModuleBuffer::default();
-    let head = FunctionHead { name: named("main"), align: 1, frame: FrameInfo::default() };
+    let head = FunctionHead::of_bytes(named("main"), 1);
     b.finish(head, &JumpTables::default(), &[named("pointer"), named("puts")], &NoBranches, &mut module).unwrap();
     let object = |name, bytes: &[u8], size, writable, pointers| DataObject {
         name: named(name),

@@ -222,9 +222,7 @@ pub(crate) fn fill_row(class: RegClass, width: u8) -> RowId {
 mod tests {
     use super::*;
     use crate::regs::{CC_HI, CC_VC, FP, LR, v, x};
-    use kingpost_mach::{
-        FrameInfo, FunctionHead, JumpTables, Label, ModuleBuffer, NO_BLOCK, SymbolName, UnwindOp, UnwindSite,
-    };
+    use kingpost_mach::{FunctionHead, JumpTables, Label, ModuleBuffer, NO_BLOCK, SymbolName, UnwindOp, UnwindSite};
     use kingpost_regalloc::Block;
 
     /// Words of what `fill` emits into a buffer with three labels: 0 at the start, 1 and 2 at the end.
@@ -237,7 +235,7 @@ mod tests {
         buffer.bind(Label::new(2));
         buffer.place_deferred_traps(emit_trap);
         let mut module = ModuleBuffer::default();
-        let head = FunctionHead { name: SymbolName::User(0, 0), align: 4, frame: FrameInfo::default() };
+        let head = FunctionHead::of_bytes(SymbolName::User(0, 0), 4);
         buffer.finish(head, &JumpTables::default(), &[], &A64Branches, &mut module).unwrap();
         let words = module.function(0).code.chunks(4).map(|w| u32::from_le_bytes(w.try_into().unwrap()));
         (words.collect(), module)

@@ -11,8 +11,8 @@ use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered, TileInfo};
 use kingpost_mach::settings::{AllocatedRegisters, ProbestackStrategy};
 use kingpost_mach::{
-    Blocks, BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower,
-    LowerError, MInst, MachineEdit, Regs, Row, SettingError, Settings,
+    Blocks, BranchForms, Buffer, ControlFlowGuards, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision,
+    Isa, Lower, LowerError, MInst, MachineEdit, Regs, Row, SettingError, Settings,
 };
 use kingpost_regalloc::{Block, MachineEnv, PReg, PRegSet};
 
@@ -136,6 +136,10 @@ impl Isa for A64 {
 
     fn landing_pad(&self) -> Option<fn(&mut Buffer)> {
         self.flags.use_bti.then_some(emit::landing_pad)
+    }
+
+    fn guards(&self) -> ControlFlowGuards {
+        ControlFlowGuards { landing_pads: self.flags.use_bti, signed_returns: self.signing() != Signing::Never }
     }
 
     fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer) {

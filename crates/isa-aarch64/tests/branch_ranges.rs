@@ -3,9 +3,7 @@
 
 use kingpost_ir::TrapCode;
 use kingpost_isa_aarch64::branches::A64Branches;
-use kingpost_mach::{
-    BranchForms, Buffer, FrameInfo, FunctionHead, JumpTables, Label, ModuleBuffer, Reach, SymbolName, Target,
-};
+use kingpost_mach::{BranchForms, Buffer, FunctionHead, JumpTables, Label, ModuleBuffer, Reach, SymbolName, Target};
 use std::cell::Cell;
 
 const B: u32 = 0x1400_0000;
@@ -64,7 +62,7 @@ fn finish(buffer: &mut Buffer) -> ModuleBuffer {
 
 fn finish_with(buffer: &mut Buffer, tables: &JumpTables, forms: &dyn BranchForms) -> ModuleBuffer {
     let mut module = ModuleBuffer::default();
-    let head = FunctionHead { name: SymbolName::named("f"), align: 4, frame: FrameInfo::default() };
+    let head = FunctionHead::of_bytes(SymbolName::named("f"), 4);
     buffer.finish(head, tables, &[], forms, &mut module).unwrap();
     module
 }

@@ -208,8 +208,7 @@ mod tests {
     use super::*;
     use crate::regs::{CC_A, CC_NP, R9, RAX, RBX, RCX, RDI, xmm};
     use kingpost_mach::{
-        FrameInfo, FunctionHead, JumpTables, Label, Mem, MemBase, ModuleBuffer, NO_BLOCK, SymbolName, UnwindOp,
-        UnwindSite,
+        FunctionHead, JumpTables, Label, Mem, MemBase, ModuleBuffer, NO_BLOCK, SymbolName, UnwindOp, UnwindSite,
     };
     use kingpost_regalloc::Block;
 
@@ -227,7 +226,7 @@ mod tests {
         buffer.bind(label(2));
         buffer.place_deferred_traps(emit_trap);
         let mut module = ModuleBuffer::default();
-        let head = FunctionHead { name: SymbolName::User(0, 0), align: 1, frame: FrameInfo::default() };
+        let head = FunctionHead::of_bytes(SymbolName::User(0, 0), 1);
         buffer.finish(head, &JumpTables::default(), &[], &X64Branches, &mut module).unwrap();
         (module.function(0).code.iter().map(|b| format!("{b:02x}")).collect(), module)
     }

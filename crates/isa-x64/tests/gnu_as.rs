@@ -14,8 +14,8 @@ use kingpost_isa_x64::encoding::{Encoding, RmField, Special};
 use kingpost_isa_x64::rows::{self, ENCODINGS, ROWS};
 use kingpost_isa_x64::tls;
 use kingpost_mach::{
-    Args, BranchForms, Buffer, FrameInfo, FunctionHead, IndexExtend, JumpTables, Label, Mem, MemBase, ModuleBuffer,
-    Reach, RelocKind, Row, RowId, SymbolName,
+    Args, BranchForms, Buffer, FunctionHead, IndexExtend, JumpTables, Label, Mem, MemBase, ModuleBuffer, Reach,
+    RelocKind, Row, RowId, SymbolName,
 };
 use kingpost_regalloc::{PReg, RegClass};
 
@@ -268,7 +268,7 @@ fn tables_are_addressed_from_the_end_of_the_instruction() {
     encode(rows::LEA64_CONST, &Args { mem, regs: &[PReg::int(9)], ..Args::default() }, &mut buffer);
     let second = buffer.len();
     let mut module = ModuleBuffer::default();
-    let head = FunctionHead { name: SymbolName::User(0, 0), align: 1, frame: FrameInfo::default() };
+    let head = FunctionHead::of_bytes(SymbolName::User(0, 0), 1);
     buffer.finish(head, &tables, &[], &X64Branches, &mut module).unwrap();
     let (code, start) = (module.function(0).code, module.function(0).function.data_offset as usize);
     let word = |at: usize| i32::from_le_bytes(code[at..at + 4].try_into().unwrap());

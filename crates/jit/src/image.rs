@@ -307,13 +307,13 @@ impl Image {
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
     use super::*;
-    use kingpost_mach::{Buffer, FrameInfo, FunctionHead, JumpTables, NoBranches, RelocKind};
+    use kingpost_mach::{Buffer, FunctionHead, JumpTables, NoBranches, RelocKind};
 
     fn add(module: &mut ModuleBuffer, name: &str, symbols: &[SymbolName], emit: impl FnOnce(&mut Buffer)) {
         let mut buffer = Buffer::default();
         buffer.start(0);
         emit(&mut buffer);
-        let head = FunctionHead { name: SymbolName::named(name), align: 1, frame: FrameInfo::default() };
+        let head = FunctionHead::of_bytes(SymbolName::named(name), 1);
         buffer.finish(head, &JumpTables::default(), symbols, &NoBranches, module).unwrap();
     }
 

@@ -326,6 +326,15 @@ pub struct FrameInfo {
     pub body_offset: u32,
 }
 
+/// How the control flow of a function is guarded, as far as linkers and loaders have to know.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ControlFlowGuards {
+    /// Whether every place that indirect branches lead to has a landing pad.
+    pub landing_pads: bool,
+    /// Whether return addresses in memory are signed.
+    pub signed_returns: bool,
+}
+
 /// What a function is called and how its code is to be placed.
 #[derive(Clone, Debug)]
 pub struct FunctionHead {
@@ -335,6 +344,15 @@ pub struct FunctionHead {
     pub align: u32,
     /// Shape of its frame.
     pub frame: FrameInfo,
+    /// The guards that its code has.
+    pub guards: ControlFlowGuards,
+}
+
+impl FunctionHead {
+    /// Returns the head of code that is given as bytes: of its frame and its guards nothing is known.
+    pub fn of_bytes(name: SymbolName, align: u32) -> FunctionHead {
+        FunctionHead { name, align, frame: FrameInfo::default(), guards: ControlFlowGuards::default() }
+    }
 }
 
 /// One function in a [`ModuleBuffer`].

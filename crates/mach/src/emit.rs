@@ -142,6 +142,7 @@ impl Emitter {
                 incoming_bytes: frame.incoming_bytes as u32,
                 body_offset: frame.below_frame_pointer() as u32,
             },
+            guards: isa.guards(),
         };
         self.buffer
             .finish(head, &code.tables, &code.names, isa.branches(), module)

@@ -2,6 +2,7 @@
 
 use crate::abi::AbiSignature;
 use crate::buffer::{BranchForms, Buffer};
+use crate::compiled::ControlFlowGuards;
 use crate::cpu_flags::CpuFeatures;
 use crate::emit_blocks::Blocks;
 use crate::frame::FrameLayout;
@@ -182,6 +183,11 @@ pub trait Isa: Send + Sync {
     /// Emits what must stand at the start of blocks that jump tables lead to, if anything must.
     fn landing_pad(&self) -> Option<fn(&mut Buffer)> {
         None
+    }
+
+    /// Returns the guards that all code has.
+    fn guards(&self) -> ControlFlowGuards {
+        ControlFlowGuards::default()
     }
 
     /// Emits the prologue.

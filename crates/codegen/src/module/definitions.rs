@@ -10,8 +10,7 @@ use cranelift_entity::EntitySet;
 use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::{
-    Buffer, DataObject, DataPointer, FrameInfo, FunctionHead, FunctionView, JumpTables, ModuleBuffer, RelocKind,
-    SymbolName,
+    Buffer, DataObject, DataPointer, FunctionHead, FunctionView, JumpTables, ModuleBuffer, RelocKind, SymbolName,
 };
 use kingpost_regalloc::sort::sort_by_key;
 use std::fmt;
@@ -240,7 +239,7 @@ impl Definitions {
         }
         buffer.put(&bytes[at..]);
         let limit = self.compiler.options().limits.clamped().code_bytes;
-        let head = FunctionHead { name: name.clone(), align, frame: FrameInfo::default() };
+        let head = FunctionHead::of_bytes(name.clone(), align);
         let forms = self.compiler.isa().branches();
         if buffer.len() as u64 > limit
             || buffer.finish(head, &JumpTables::default(), &symbols, forms, &mut self.functions).is_err()

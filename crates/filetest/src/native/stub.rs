@@ -5,7 +5,7 @@
 //! record is while the call runs stands in a control block at a fixed address: nothing that the callee may break can be
 //! relied on.
 
-use kingpost_mach::{Buffer, FrameInfo, FunctionHead, JumpTables, ModuleBuffer, NoBranches, SymbolName};
+use kingpost_mach::{Buffer, FunctionHead, JumpTables, ModuleBuffer, NoBranches, SymbolName};
 use target_lexicon::Architecture;
 
 use crate::native::call::preserved;
@@ -66,7 +66,7 @@ pub(crate) fn add_bytes(module: &mut ModuleBuffer, name: &SymbolName, bytes: &[u
     let mut buffer = Buffer::default();
     buffer.start(0);
     buffer.put(bytes);
-    let head = FunctionHead { name: name.clone(), align: 16, frame: FrameInfo::default() };
+    let head = FunctionHead::of_bytes(name.clone(), 16);
     let finished = buffer.finish(head, &JumpTables::default(), &[], &NoBranches, module);
     finished.map_err(|_| format!("{name} is too long"))
 }

@@ -263,7 +263,6 @@ fn move_table<'a>(references: &[Reference], offsets: impl Iterator<Item = &'a mu
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compiled::FrameInfo;
     use kingpost_ir::TrapCode;
 
     /// Short: 2 bytes, reach of a signed byte from the end; long: 5 bytes.
@@ -300,7 +299,7 @@ mod tests {
     }
 
     fn head() -> FunctionHead {
-        FunctionHead { name: SymbolName::named("f"), align: 1, frame: FrameInfo::default() }
+        FunctionHead::of_bytes(SymbolName::named("f"), 1)
     }
 
     fn finish(buffer: &mut Buffer, tables: &JumpTables) -> Vec<u8> {

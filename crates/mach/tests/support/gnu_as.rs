@@ -5,8 +5,8 @@
 //! next.
 
 use kingpost_mach::{
-    BranchForms, Buffer, FrameInfo, FunctionHead, JumpTables, Mem, MemBase, ModuleBuffer, RelocKind, Row,
-    RowConstraint, SymbolName, SymbolRef,
+    BranchForms, Buffer, FunctionHead, JumpTables, Mem, MemBase, ModuleBuffer, RelocKind, Row, RowConstraint,
+    SymbolName, SymbolRef,
 };
 use kingpost_regalloc::{PReg, RegClass};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget};
@@ -143,7 +143,7 @@ impl Assembler {
 
     fn ours(&self, buffer: &mut Buffer) -> (Vec<u8>, BTreeSet<Fact>) {
         let mut module = ModuleBuffer::default();
-        let head = FunctionHead { name: SymbolName::User(0, 0), align: 1, frame: FrameInfo::default() };
+        let head = FunctionHead::of_bytes(SymbolName::User(0, 0), 1);
         buffer.finish(head, &JumpTables::default(), &[], self.branches, &mut module).unwrap();
         let view = module.function(0);
         let fact = |r: &kingpost_mach::Reloc| {
