@@ -170,6 +170,7 @@ fn rule(name: &str) -> Result<Rule, String> {
 }
 
 #[derive(clap::Args, Debug)]
+#[command(group = clap::ArgGroup::new("written").args(["output", "assembly"]).multiple(true))]
 pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
@@ -183,10 +184,10 @@ pub(crate) struct CompileArgs {
     #[arg(short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     /// Add the section `kingpost_traps`: where functions are, and which of their instructions trap, and why.
-    #[arg(long, requires = "output")]
+    #[arg(long, requires = "written")]
     pub(crate) trap_table: bool,
-    /// Write text for the system's assembler in place of an object: to the file of `-o`, or to standard output.
-    #[arg(short = 'S', conflicts_with_all = ["trap_table", "stop_after"])]
+    /// Write the object as text for the system's assembler: to the file of `-o`, or to standard output.
+    #[arg(short = 'S', conflicts_with = "stop_after")]
     pub(crate) assembly: bool,
     /// For debuggers: every instruction is its own line of the file, and values are variables.
     #[arg(short = 'g')]

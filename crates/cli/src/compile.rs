@@ -52,8 +52,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         jobs => jobs,
     };
-    let assembly = Assembly::new(compiler.triple(), compiler.settings().unwind_info);
-    let assembly = args.assembly.then_some(assembly).transpose().map_err(failed)?;
+    let assembly = args.assembly.then(|| Assembly::new(compiler.triple())).transpose().map_err(failed)?;
     let summary = Summary { tiles: compiler.isa().tiles(), ..Summary::default() };
     let mut session = Session {
         args,
@@ -382,6 +381,18 @@ impl Session<'_> {
         Err(Stop::Usage(format!("--only {missing}: there is no such function{hint}")))
     }
 
+    /// Returns the object of everything that was compiled.
+    fn object(&self) -> Result<Vec<u8>, Stop> {
+        let (args, unwind_info) = (self.args, self.compiler.settings().unwind_info);
+        let mut options = ObjectOptions { unwind_info, trap_table: args.trap_table, ..ObjectOptions::default() };
+        // Source locations are lines of one file; they do not say of which, if there are several.
+        if let [file] = &args.files[..] {
+            options.source = file.display().to_string();
+            options.folder = std::env::current_dir()?.display().to_string();
+        }
+        kingpost_emit_object::write(self.compiler.triple(), &self.module, &self.data, options).map_err(failed)
+    }
+
     /// Writes the object and what was asked for besides.
     fn finish(mut self) -> Outcome {
         let (args, start) = (self.args, Instant::now());
@@ -390,19 +401,11 @@ impl Session<'_> {
         if !args.keep_going && !self.reasons.is_empty() {
             return Ok(Verdict::Bad);
         }
-        if let Some(assembly) = self.assembly.take() {
+        if args.output.is_some() || args.assembly {
             let path = args.output.as_deref().unwrap_or(Path::new("-"));
-            output::write_whole(path, assembly.finish(&self.data).as_bytes())?;
-        } else if let Some(path) = &args.output {
-            let unwind_info = self.compiler.settings().unwind_info;
-            let mut options = ObjectOptions { unwind_info, trap_table: args.trap_table, ..ObjectOptions::default() };
-            // Source locations are lines of one file; they do not say of which, if there are several.
-            if let [file] = &args.files[..] {
-                options.source = file.display().to_string();
-                options.folder = std::env::current_dir()?.display().to_string();
-            }
-            let object = kingpost_emit_object::write(self.compiler.triple(), &self.module, &self.data, options);
-            output::write_whole(path, &object.map_err(failed)?)?;
+            let object = self.object()?;
+            let text = self.assembly.take().map(|assembly| assembly.finish(&object)).transpose().map_err(failed)?;
+            output::write_whole(path, text.map_or(object, String::into_bytes).as_slice())?;
         }
         self.summary.compile_s += start.elapsed().as_secs_f64();
         if args.time {

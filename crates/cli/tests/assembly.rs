@@ -1,7 +1,9 @@
 //! `compile -S`: what the system's assembler makes of the text is the object that `compile -o` writes.
 
-use object::{Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SymbolKind, elf};
+use object::read::elf::{ElfFile64, SectionHeader};
+use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionIndex, elf};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -86,31 +88,52 @@ fn renamed(text: &str, number: usize) -> String {
 /// What two objects are compared by.
 #[derive(PartialEq, Eq, Debug)]
 struct Facts {
-    sections: BTreeMap<String, Vec<u8>>,
+    sections: BTreeMap<String, Section>,
     /// Section, offset, type, symbol or section, addend.
     relocations: BTreeSet<(String, u64, u32, String, i64)>,
-    /// Name, section, value, size, kind.
+    /// Name, section, value, size, kind, binding and visibility.
     symbols: BTreeSet<(String, String, u64, u64, String)>,
 }
 
-/// The facts of an object's code and data.
+#[derive(PartialEq, Eq)]
+struct Section {
+    /// Kind, flags, alignment and size of entries.
+    head: [u64; 4],
+    size: u64,
+    bytes: Vec<u8>,
+}
+
+impl fmt::Debug for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}, {} bytes", self.head, self.size)
+    }
+}
+
+/// Returns the facts of every section that programs and debuggers may read.
 fn facts(bytes: &[u8]) -> Facts {
-    let file = object::File::parse(bytes).expect("an object");
-    let section_name = |symbol: &object::Symbol<'_, '_>| {
-        symbol.section_index().map(|index| file.section_by_index(index).unwrap().name().unwrap().to_string())
+    let file = ElfFile64::<LittleEndian>::parse(bytes).expect("an object");
+    let section_name = |index: Option<SectionIndex>| {
+        index.map(|index| file.section_by_index(index).unwrap().name().unwrap().to_string())
     };
     let mut facts = Facts { sections: BTreeMap::new(), relocations: BTreeSet::new(), symbols: BTreeSet::new() };
     for section in file.sections() {
-        let name = section.name().unwrap();
-        if section.size() == 0 || ![".text", ".rodata", ".data", ".tdata"].iter().any(|own| name.starts_with(own)) {
+        let (name, header) = (section.name().unwrap(), section.elf_section_header());
+        let kind = header.sh_type(LittleEndian);
+        // Assemblers always make `.text`, `.data` and `.bss`.
+        let is_implied = [".text", ".data", ".bss"].contains(&name) && section.size() == 0;
+        if is_implied || [elf::SHT_SYMTAB, elf::SHT_STRTAB, elf::SHT_RELA].contains(&kind) {
             continue;
         }
-        facts.sections.insert(name.into(), section.data().unwrap().to_vec());
+        let entries = header.sh_entsize(LittleEndian);
+        let head = [kind.into(), header.sh_flags(LittleEndian), section.align(), entries];
+        let bytes = section.data().unwrap().to_vec();
+        let same_name = facts.sections.insert(name.into(), Section { head, size: section.size(), bytes });
+        assert!(same_name.is_none(), "{name} twice");
         for (offset, relocation) in section.relocations() {
             let RelocationTarget::Symbol(index) = relocation.target() else { panic!("no symbol") };
             let symbol = file.symbol_by_index(index).unwrap();
             // An assembler names a section and an offset where the symbol is local.
-            let (target, addend) = match section_name(&symbol).filter(|_| symbol.is_local()) {
+            let (target, addend) = match section_name(symbol.section_index()).filter(|_| symbol.is_local()) {
                 Some(section) => (section, relocation.addend() + symbol.address() as i64),
                 None => (symbol.name().unwrap().to_string(), relocation.addend()),
             };
@@ -121,12 +144,9 @@ fn facts(bytes: &[u8]) -> Facts {
         }
     }
     for symbol in file.symbols().filter(|symbol| symbol.is_global() && symbol.is_definition()) {
-        let (name, section) = (symbol.name().unwrap().into(), section_name(&symbol).unwrap_or_default());
-        let kind = match symbol.kind() {
-            SymbolKind::Unknown => String::new(),
-            kind => format!("{kind:?}"),
-        };
-        facts.symbols.insert((name, section, symbol.address(), symbol.size(), kind));
+        let (name, section) = (symbol.name().unwrap().into(), section_name(symbol.section_index()));
+        let kind = format!("{:?} {:?}", symbol.kind(), symbol.flags());
+        facts.symbols.insert((name, section.unwrap_or_default(), symbol.address(), symbol.size(), kind));
     }
     facts
 }
@@ -150,11 +170,13 @@ fn compare(folder: &Path, target: &str, options: &[&str], files: &[PathBuf]) {
     let output = Command::new(program).args(flags).arg("-o").arg(at("as.o")).arg(at("s")).output().expect("it starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let [ours, theirs] = ["o", "as.o"].map(|name| facts(&std::fs::read(at(name)).expect("written")));
-    for (name, bytes) in &ours.sections {
-        let other = theirs.sections.get(name).unwrap_or_else(|| panic!("{target}: no {name}"));
-        let first = bytes.iter().zip(other).position(|(a, b)| a != b);
-        assert!(bytes == other, "{target} {name}: {} and {} bytes, differ at {first:?}", bytes.len(), other.len());
+    for (name, section) in &ours.sections {
+        let other = theirs.sections.get(name).unwrap_or_else(|| panic!("{target} {options:?}: no {name}"));
+        let first = section.bytes.iter().zip(&other.bytes).position(|(a, b)| a != b);
+        assert!(section == other, "{target} {options:?} {name}: {section:?} and {other:?} differ at {first:?}");
     }
+    let [own, other] = [&ours, &theirs].map(|facts| facts.sections.keys().collect::<Vec<_>>());
+    assert_eq!(own, other, "{target} {options:?}");
     let odd: Vec<_> = ours.relocations.symmetric_difference(&theirs.relocations).take(10).collect();
     assert!(odd.is_empty(), "{target}: relocations differ: {odd:#?}");
     let odd: Vec<_> = ours.symbols.symmetric_difference(&theirs.symbols).take(10).collect();
@@ -178,8 +200,13 @@ fn the_assembler_makes_the_object_of_the_text() {
     let files: Vec<PathBuf> = sources.iter().enumerate().map(copy).collect();
     assert!(files.len() > 200);
     for target in ["x86_64", "aarch64"] {
-        compare(folder.path(), target, &[], &files);
-        compare(folder.path(), target, &["--set", "opt_level=speed", "--set", "is_pic=false"], &files);
+        for (number, (allocator, _)) in kingpost_codegen::ALLOCATORS.iter().enumerate() {
+            // One half of the allocators under each.
+            let settings = [["opt_level=none", "is_pic=true"], ["opt_level=speed", "is_pic=false"]][number % 2];
+            let mut options = vec!["--regalloc", allocator, "-g", "--trap-table"];
+            options.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+            compare(folder.path(), target, &options, &files);
+        }
     }
 }
 

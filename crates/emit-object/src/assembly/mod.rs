@@ -1,0 +1,117 @@
+//! An object as text for GNU `as`, which makes of it the sections, symbols and relocations that `elf.rs` writes.
+//!
+//! ```text
+//!     .globl f
+//!     .type f, %function
+//!     .size f, 5
+//!     .balign 16, 0
+//! f:
+//! .L0_b0:
+//!     lea rax, [rdi + rsi]
+//!     ret
+//! ```
+//! Functions are text. Every other section is read back from the finished object and becomes bytes, with symbols and addresses
+//! between them, so that the text holds all that the object holds. Tables hold offsets of instructions as numbers: whoever changes an
+//! instruction by hand changes what the tables mean.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `body.rs` | the instructions of a function |
+//! | `sections.rs` | sections other than that of the code |
+//! | `words.rs` | symbols and relocations as the assembler reads them |
+//! | `text.rs` | lines of the text |
+
+mod body;
+mod sections;
+mod text;
+mod words;
+
+use crate::elf::architecture;
+use crate::error::ObjectError;
+use body::Body;
+use kingpost_mach::{FunctionView, Listing};
+use object::read::elf::ElfFile64;
+use object::{Architecture, LittleEndian, Object, ObjectSymbol, SymbolKind};
+use target_lexicon::Triple;
+use text::Text;
+
+/// An object that is read back.
+type File<'data> = ElfFile64<'data, LittleEndian>;
+
+/// The instructions of an object's functions as text.
+#[derive(Debug)]
+pub struct Assembly {
+    triple: Triple,
+    architecture: Architecture,
+    functions: Vec<FunctionText>,
+}
+
+/// One function as text.
+#[derive(Debug)]
+struct FunctionText {
+    /// Alignment of the first byte.
+    align: u32,
+    /// Everything after the function's label.
+    body: Text,
+}
+
+impl Assembly {
+    /// Returns a text without functions, for a target.
+    ///
+    /// # Errors
+    /// A target without ELF form.
+    pub fn new(triple: &Triple) -> Result<Assembly, ObjectError> {
+        Ok(Assembly { triple: triple.clone(), architecture: architecture(triple)?, functions: Vec::new() })
+    }
+
+    /// Adds a function, and its listing.
+    ///
+    /// # Errors
+    /// A relocation that has no form in text.
+    pub fn function(&mut self, listing: &Listing, f: FunctionView<'_>) -> Result<(), ObjectError> {
+        let (architecture, triple) = (self.architecture, &self.triple);
+        let body = Body { number: self.functions.len(), listing, f, triple, architecture }.text()?;
+        self.functions.push(FunctionText { align: f.function.head.align.max(16), body });
+        Ok(())
+    }
+
+    /// Returns the text of `object`, which holds the functions that were added, in their order.
+    ///
+    /// # Errors
+    /// An object of other functions, and a name that assemblers do not read.
+    pub fn finish(self, object: &[u8]) -> Result<String, ObjectError> {
+        let file = File::parse(object).map_err(sections::malformed)?;
+        words::check_names(&file)?;
+        let is_x64 = self.architecture == Architecture::X86_64;
+        let mut text = Text::default();
+        if is_x64 {
+            text.line(".intel_syntax noprefix");
+        }
+        text.line(".text");
+        self.code(&file, &mut text)?;
+        // Names of symbols may be those of registers, which only the syntax of AT&T distinguishes.
+        if is_x64 {
+            text.line(".att_syntax prefix");
+        }
+        sections::write(&file, &mut text)?;
+        Ok(text.into())
+    }
+
+    /// Writes all functions.
+    fn code(&self, file: &File<'_>, text: &mut Text) -> Result<(), ObjectError> {
+        let mut symbols: Vec<_> = file.symbols().filter(|symbol| symbol.kind() == SymbolKind::Text).collect();
+        symbols.retain(|symbol| symbol.is_definition());
+        symbols.sort_by_key(|symbol| symbol.address());
+        let (ours, others) = (self.functions.len(), symbols.len());
+        if ours != others {
+            return Err(ObjectError::Format(format!("the text is of {ours} functions, the object of {others}")));
+        }
+        for (function, symbol) in self.functions.iter().zip(symbols) {
+            let name = words::declare(&symbol, text)?;
+            text.line(format_args!(".balign {}, 0", function.align));
+            text.label(name);
+            text.append(&function.body);
+        }
+        Ok(())
+    }
+}

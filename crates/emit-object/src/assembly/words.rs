@@ -1,0 +1,91 @@
+//! Symbols and relocations as the assembler reads them.
+
+use super::File;
+use super::sections::malformed;
+use super::text::Text;
+use crate::error::ObjectError;
+use kingpost_mach::RelocKind;
+use object::read::elf::ElfSymbol64;
+use object::{LittleEndian, Object, ObjectSymbol, SymbolFlags, SymbolKind, elf};
+
+/// Refuses names that the assembler reads as something else: those of its own labels and sections, and those that are no text.
+pub(super) fn check_names(file: &File<'_>) -> Result<(), ObjectError> {
+    for symbol in file.symbols().filter(|symbol| !symbol.is_local()) {
+        let name = symbol.name().map_err(malformed)?;
+        if name.starts_with('.') || name.contains(char::is_control) {
+            return Err(ObjectError::Name(name.into()));
+        }
+    }
+    Ok(())
+}
+
+/// Declares a symbol, unless it is a label of the assembler's own, and returns its name.
+pub(super) fn declare(symbol: &ElfSymbol64<'_, '_, LittleEndian>, text: &mut Text) -> Result<String, ObjectError> {
+    let name = quoted(symbol.name().map_err(malformed)?);
+    if symbol.is_local() && name.starts_with('.') {
+        return Ok(name);
+    }
+    if symbol.is_weak() {
+        text.line(format_args!(".weak {name}"));
+    } else if symbol.is_global() {
+        text.line(format_args!(".globl {name}"));
+    }
+    if let SymbolFlags::Elf { st_other, .. } = symbol.flags()
+        && st_other & 3 == elf::STV_HIDDEN
+    {
+        text.line(format_args!(".hidden {name}"));
+    }
+    let kind = match symbol.kind() {
+        SymbolKind::Text => "function",
+        SymbolKind::Tls => "tls_object",
+        _ => "object",
+    };
+    text.line(format_args!(".type {name}, %{kind}"));
+    text.line(format_args!(".size {name}, {}", symbol.size()));
+    Ok(name)
+}
+
+/// Returns the name of a symbol as the assembler reads it.
+pub(super) fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+    let is_word = !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(is_plain);
+    if is_word && !is_reserved(name) {
+        name.into()
+    } else {
+        format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+    }
+}
+
+/// Letters that make the name of a register with a number behind them, on one machine or the other.
+const NUMBERED: [&str; 20] = [
+    "r", "st", "mm", "xmm", "ymm", "zmm", "tmm", "k", "cr", "dr", "db", "tr", "bnd", "x", "w", "b", "h", "s", "d", "q",
+];
+
+/// Registers and operators that have no number.
+const RESERVED: [&str; 80] = [
+    "ah", "al", "and", "ax", "bcst", "bh", "bl", "bp", "bpl", "bx", "byte", "ch", "cl", "cs", "cx", "dh", "di", "dil",
+    "dl", "ds", "dword", "dx", "eax", "ebp", "ebx", "ecx", "edi", "edx", "eip", "eiz", "eq", "es", "esi", "esp", "far",
+    "flat", "fp", "fs", "fword", "ge", "gs", "gt", "le", "lr", "lt", "mmword", "mod", "ne", "near", "not", "offset",
+    "or", "oword", "ptr", "qword", "rax", "rbp", "rbx", "rcx", "rdi", "rdx", "rip", "riz", "rsi", "rsp", "shl",
+    "short", "shr", "si", "sil", "sp", "spl", "ss", "st", "tbyte", "word", "wsp", "wzr", "xor", "xzr",
+];
+
+/// Returns `true` if the name, in letters of either case, means something else to an assembler.
+pub(super) fn is_reserved(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let letters = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
+    let is_register = NUMBERED.contains(&&name[..letters]) && (1..=3).contains(&(name.len() - letters));
+    is_register || RESERVED.contains(&&*name) || name.ends_with("mmword")
+}
+
+/// Returns the relocation as `.reloc` names it. Only x86-64 has instructions with relocations that are spelled out.
+pub(super) fn relocation_name(kind: RelocKind) -> Result<&'static str, ObjectError> {
+    Ok(match kind {
+        RelocKind::Abs8 => "R_X86_64_64",
+        RelocKind::X86PcRel4 => "R_X86_64_PC32",
+        RelocKind::X86CallPcRel4 | RelocKind::X86CallPltRel4 => "R_X86_64_PLT32",
+        RelocKind::X86GotPcRel4 => "R_X86_64_GOTPCREL",
+        RelocKind::X86TlsGd => "R_X86_64_TLSGD",
+        _ => return Err(ObjectError::Relocation(kind)),
+    })
+}
