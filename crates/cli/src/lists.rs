@@ -4,25 +4,40 @@ use crate::args::OpcodesArgs;
 use crate::diagnostics::complain;
 use crate::outcome::{Outcome, Verdict};
 use crate::{output, target};
-use kingpost_codegen::{CpuFlags, Settings, TARGETS};
+use kingpost_codegen::{Compiler, CpuFlags, SettingError, Settings, TARGETS, TargetError};
 use kingpost_ir::Opcode;
 use kingpost_ir::docs::opcode_doc;
 use kingpost_ir::near::near_suffix;
 use std::fmt::Write as _;
 use std::io::Write;
+use target_lexicon::Triple;
 
-/// All settings, and the flags of an instruction set, with their meanings and what they are by default.
-pub(crate) fn settings(flags: Option<CpuFlags>) -> String {
+/// Returns all settings, and the flags of the target's instruction set, with their meanings and their values by default.
+pub(crate) fn settings(triple: &Triple) -> String {
     let mut text = "Settings, with their values unless set:\n".to_string();
     for ((key, doc), value) in Settings::KEYS.iter().zip(target::defaults().values()) {
-        let _ = writeln!(text, "  {:<45} {doc}", format!("{key}={value}"));
+        let is_refused = |word: &&&str| {
+            let mut settings = target::defaults();
+            settings.set(key, word).is_ok() && is_unsupported(triple, settings, &[])
+        };
+        let refused: Vec<&str> = Settings::words(key).iter().filter(is_refused).copied().collect();
+        let refused =
+            if refused.is_empty() { String::new() } else { format!(" Not supported: {}.", refused.join(", ")) };
+        let _ = writeln!(text, "  {:<45} {doc}{refused}", format!("{key}={value}"));
     }
-    let Some(flags) = flags else { return text };
+    let Some(flags) = CpuFlags::of(triple.architecture, &[]) else { return text };
     text += "\nFlags of the instruction set, off unless set:\n";
     for (flag, doc) in flags.known() {
-        let _ = writeln!(text, "  {flag:<45} {doc}");
+        let is_refused = is_unsupported(triple, target::defaults(), &[flag.to_string()]);
+        let _ = writeln!(text, "  {flag:<45} {doc}{}", if is_refused { " Not supported." } else { "" });
     }
     text + "\nNames of processors and levels, as `haswell` or `x86-64-v3`, set several flags.\n"
+}
+
+/// Returns `true` if the compiler for a target does not support a value among the settings, or a flag.
+fn is_unsupported(triple: &Triple, settings: Settings, flags: &[String]) -> bool {
+    let compiler = Compiler::new(triple, settings, flags);
+    matches!(compiler, Err(TargetError::Setting(SettingError::Unsupported { .. })))
 }
 
 /// All targets.

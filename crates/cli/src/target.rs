@@ -3,7 +3,7 @@
 use crate::args::TargetArgs;
 use crate::lists;
 use crate::outcome::Stop;
-use kingpost_codegen::{AllocatorFactory, Compiler, CpuFlags, SettingError, Settings, TARGETS, TargetError};
+use kingpost_codegen::{AllocatorFactory, Compiler, SettingError, Settings, TARGETS, TargetError};
 use kingpost_ir::near::near_suffix;
 use kingpost_reader::Header;
 use std::str::FromStr;
@@ -36,8 +36,8 @@ pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: b
         return Err(Stop::Help(lists::targets()));
     }
     if args.set.iter().any(|word| word == "help") {
-        let architecture = triple(args.target.as_deref()).map_err(Stop::Usage)?.architecture;
-        return Err(Stop::Help(lists::settings(CpuFlags::of(architecture, &[]))));
+        let triple = triple(args.target.as_deref()).map_err(Stop::Usage)?;
+        return Err(Stop::Help(lists::settings(&triple)));
     }
     let defaults = Settings { verify_each, ..defaults() };
     with_header(defaults, args, regalloc, &Header::default()).map_err(|refused| Stop::Usage(refused.text))

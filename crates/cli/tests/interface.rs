@@ -137,6 +137,12 @@ block0(v0: i64, v1: i64, v2: i64, v3: i64):
 fn what_there_is_can_be_listed() {
     let (code, out, _) = check(&["compile", "in.clif", "--set", "help", "--target", "aarch64"], GOOD);
     assert!(code == 0 && out.contains("is_pic=true ") && out.contains("has_lse "), "{out}");
+    let is_marked = |key: &str, end: &str| out.lines().any(|line| line.trim().starts_with(key) && line.ends_with(end));
+    assert!(
+        is_marked("use_csdb ", " Not supported.") && is_marked("tls_model=", " Not supported: macho, coff."),
+        "{out}"
+    );
+    assert!(is_marked("use_bti ", " go."), "{out}");
     let (code, out, _) = check(&["verify", "in.clif", "--target", "help"], GOOD);
     assert!(code == 0 && out.contains("x86_64 ") && out.contains("aarch64 "), "{out}");
     let (code, out, _) = check(&["opcodes"], "");

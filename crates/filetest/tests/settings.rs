@@ -3,7 +3,7 @@
 //! Values come from the settings themselves, so that a new key is tested at once. `filetests/matrix/refused_settings.txt` lists what is
 //! refused; `make matrix` updates it.
 
-use kingpost_codegen::{ALLOCATORS, Compiler, CpuFlags, SettingError, Settings};
+use kingpost_codegen::{ALLOCATORS, Compiler, CpuFlags, Settings};
 use kingpost_filetest::native::{self, Program, Request};
 use kingpost_filetest::{Ending, Options, Via, run_text};
 use kingpost_interpreter::DataValue;
@@ -275,16 +275,10 @@ impl Case {
 
 /// Returns the values of a key: all of them, or both ends of its range.
 fn values(key: &str) -> Vec<String> {
-    let Err(SettingError::Value { expected, .. }) = Settings::default().set(key, "") else {
-        // A name: allocators are all taken anyway.
-        assert_eq!(key, "regalloc_algorithm");
-        return Vec::new();
-    };
-    if let Some(words) = expected.strip_prefix("one of ") {
-        return words.split(", ").map(str::to_string).collect();
-    }
-    if expected.starts_with("true, ") {
-        return vec!["false".into(), "true".into()];
+    let words = Settings::words(key);
+    // Allocators are all taken anyway.
+    if !words.is_empty() || key == "regalloc_algorithm" {
+        return words.iter().map(|word| word.to_string()).collect();
     }
     let is_taken = |number: &u8| {
         let mut settings = Settings::default();

@@ -15,12 +15,16 @@ macro_rules! choice {
         #[allow(missing_docs, reason = "the variants are the words of the setting")]
         pub enum $name { $($variant),+ }
 
+        impl $name {
+            const WORDS: &'static [&'static str] = &[$($word),+];
+        }
+
         impl FromStr for $name {
             type Err = String;
             fn from_str(word: &str) -> Result<$name, String> {
                 match word {
                     $($word => Ok($name::$variant),)+
-                    _ => Err([$($word),+].join(", ")),
+                    _ => Err($name::WORDS.join(", ")),
                 }
             }
         }
@@ -123,22 +127,31 @@ impl std::error::Error for SettingError {}
 
 /// A type of setting values.
 trait SettingValue: Sized {
+    /// The values, if they are words.
+    const WORDS: &'static [&'static str];
+
     fn parse(value: &str) -> Result<Self, String>;
 }
 
 impl SettingValue for bool {
+    const WORDS: &'static [&'static str] = &["false", "true"];
+
     fn parse(value: &str) -> Result<bool, String> {
         parse_bool(value).ok_or_else(|| "true, on, yes, 1, false, off, no or 0".into())
     }
 }
 
 impl SettingValue for u8 {
+    const WORDS: &'static [&'static str] = &[];
+
     fn parse(value: &str) -> Result<u8, String> {
         value.parse().map_err(|_| "a number from 0 to 255".into())
     }
 }
 
 impl SettingValue for String {
+    const WORDS: &'static [&'static str] = &[];
+
     fn parse(value: &str) -> Result<String, String> {
         Ok(value.into())
     }
@@ -147,6 +160,8 @@ impl SettingValue for String {
 macro_rules! parsed {
     ($($name:ident),+) => {
         $(impl SettingValue for $name {
+            const WORDS: &'static [&'static str] = $name::WORDS;
+
             fn parse(value: &str) -> Result<$name, String> {
                 value.parse().map_err(|words| format!("one of {words}"))
             }
@@ -179,6 +194,14 @@ macro_rules! settings {
         impl Settings {
             /// Every key with its meaning, in order.
             pub const KEYS: &'static [(&'static str, &'static str)] = &[$((stringify!($key), $doc)),+];
+
+            /// Returns the values of a key, if they are words: `true` and `false`, or the names of choices.
+            pub fn words(key: &str) -> &'static [&'static str] {
+                match key {
+                    $(stringify!($key) => <$ty as SettingValue>::WORDS,)+
+                    _ => &[],
+                }
+            }
 
             /// The value of every key as text, in order.
             pub fn values(&self) -> Vec<String> {
@@ -229,8 +252,8 @@ settings! {
     enable_probestack: bool = false, "Probe frames larger than the guard.";
     probestack_size_log2: u8 = 12, "Guard size in bytes, as a power of two from 4 to 32.";
     probestack_strategy: ProbestackStrategy = ProbestackStrategy::Outline, "Call a probe routine, or probe inline.";
-    enable_heap_access_spectre_mitigation: bool = true, "Read by front ends only: no meaning to the compiler.";
-    enable_table_access_spectre_mitigation: bool = true, "Read by front ends only: no meaning to the compiler.";
+    enable_heap_access_spectre_mitigation: bool = true, "Read by front ends only: has no effect on compilation.";
+    enable_table_access_spectre_mitigation: bool = true, "Read by front ends only: the index into a jump table is always clamped without a branch.";
     enable_incremental_compilation_cache_checks: bool = false, "Check that compiling twice yields equal code.";
     bb_padding_log2_minus_one: u8 = 0, "If N is not 0, pad each block with 2^(N-1) bytes; at most 24.";
     log2_min_function_alignment: u8 = 0, "Alignment of functions in bytes, as a power of two; at most 16.";
