@@ -9,7 +9,7 @@ use kingpost_ir::{Opcode, Type};
 use std::fmt::Write;
 
 /// The scalars, and all vectors of 128 and 64 bits and of some less.
-const TYPES: [&str; 25] = [
+pub(crate) const TYPES: [&str; 25] = [
     "i8", "i16", "i32", "i64", "i128", "f16", "f32", "f64", "f128", "i8x16", "i16x8", "i32x4", "i64x2", "f16x8",
     "f32x4", "f64x2", "i8x8", "i16x4", "i32x2", "f16x4", "f32x2", "i8x4", "i16x2", "f16x2", "i8x2",
 ];

@@ -9,8 +9,10 @@
 //! | `cases.rs` | the functions, made from the opcode table |
 //! | `places.rs` | the compilers and the interpreter, and whether they refuse a function |
 //! | `list.rs` | the list as text |
+//! | `features.rs` | signatures, calls and annotations, and their list |
 
 mod cases;
+mod features;
 mod list;
 mod places;
 
