@@ -5,19 +5,39 @@ use std::fmt::Write;
 use crate::opcodes::{Opcode, OpcodeInfo, Suffix};
 use crate::type_class::{Constraint, TypeClass};
 
-/// All opcodes as a table in Markdown: operands, results, suffix rule, properties, meaning.
+/// Sections of the reference: the title, and the first opcode.
+const SECTIONS: &[(&str, Opcode)] = &[
+    ("Control flow and calls", Opcode::Jump),
+    ("Memory", Opcode::Load),
+    ("Atomic accesses", Opcode::AtomicRmw),
+    ("Special registers", Opcode::GetPinnedReg),
+    ("Constants", Opcode::Iconst),
+    ("Selection and reduction to a flag", Opcode::Select),
+    ("Integer comparison and arithmetic", Opcode::Icmp),
+    ("Integer arithmetic with overflow", Opcode::UaddOverflow),
+    ("Bit operations", Opcode::Band),
+    ("Integer conversions", Opcode::Ireduce),
+    ("Floating point", Opcode::Fcmp),
+    ("Floating-point conversions", Opcode::Fpromote),
+    ("Vectors: lanes and shuffles", Opcode::Splat),
+    ("Vectors: arithmetic and width", Opcode::UaddSat),
+];
+
+/// Returns all opcodes as tables in Markdown, a section for each kind: operands, results, suffix rule, properties, meaning.
 pub fn opcode_docs() -> String {
-    let mut text = String::from(
-        "| opcode | format | operands | results | suffix | properties | meaning |\n\
-         |---|---|---|---|---|---|---|\n",
-    );
+    let mut text = String::new();
     for &opcode in Opcode::ALL {
         let info = opcode.info();
         // Writing to a string does not fail.
+        if let Some((title, _)) = SECTIONS.iter().find(|&&(_, first)| first == opcode) {
+            let _ = writeln!(
+                text,
+                "\n## {title}\n\n| opcode | operands | results | suffix | properties | meaning |\n|---|---|---|---|---|---|",
+            );
+        }
         let _ = writeln!(
             text,
-            "| `{opcode}` | {:?} | {} | {} | {} | {} | {} |",
-            info.format,
+            "| `{opcode}` | {} | {} | {} | {} | {} |",
             typed(info, info.operand_names, info.operands),
             typed(info, info.result_names, info.results),
             suffix(info),
@@ -28,7 +48,7 @@ pub fn opcode_docs() -> String {
     text
 }
 
-/// One opcode: its row of the table, a line each.
+/// Returns the row of `opcode`, a line for each column.
 pub fn opcode_doc(opcode: Opcode) -> String {
     let info = opcode.info();
     let rows = [
@@ -88,13 +108,14 @@ fn properties(opcode: Opcode) -> String {
     if words.is_empty() { "-".to_string() } else { words.join(", ") }
 }
 
-/// The classes of types that the table of opcodes names, each with its smallest and largest type.
+/// Returns the classes of types that the table of opcodes names, with the number of types, the first one and the last one.
 pub fn type_class_docs() -> String {
-    let mut text = String::from("| class | types | first | last |\n|---|---|---|---|\n");
+    let mut text = String::from("| class | meaning | types | first | last |\n|---|---|---|---|---|\n");
     for class in TypeClass::ALL.iter().filter(|&&class| class != TypeClass::No) {
         let types: Vec<_> = class.set().iter().collect();
         if let (Some(first), Some(last)) = (types.first(), types.last()) {
-            let _ = writeln!(text, "| {} | {} | {first} | {last} |", class.name(), types.len());
+            let (name, meaning) = (class.name().replace('*', "\\*"), class.description());
+            let _ = writeln!(text, "| {name} | {meaning} | {} | {first} | {last} |", types.len());
         }
     }
     text
@@ -107,15 +128,16 @@ mod tests {
     #[test]
     fn one_row_per_opcode() {
         let docs = opcode_docs();
-        assert_eq!(docs.lines().count(), Opcode::ALL.len() + 2);
+        assert_eq!(docs.lines().filter(|line| line.starts_with("| `")).count(), Opcode::ALL.len());
+        assert_eq!(docs.lines().filter(|line| line.starts_with("## ")).count(), SECTIONS.len());
         let row = |name: &str| docs.lines().find(|line| line.starts_with(name)).unwrap();
         assert_eq!(
             row("| `sdiv`"),
-            "| `sdiv` | Binary | x: iB, y: iB | a: iB | from x | mergeable trap, `int_divz`, \
+            "| `sdiv` | x: iB, y: iB | a: iB | from x | mergeable trap, `int_divz`, \
              `int_ovf` | Signed quotient, rounded to zero. Traps `int_divz` if `y` is 0 and \
              `int_ovf` for minimum / -1. |"
         );
         assert!(row("| `isplit`").contains("x: iW | lo: half width, hi: half width"));
-        assert!(type_class_docs().contains("| iAddr | 2 | i32 | i64 |"));
+        assert!(type_class_docs().contains("| iAddr | Addresses | 2 | i32 | i64 |"));
     }
 }

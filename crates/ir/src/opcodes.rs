@@ -218,9 +218,9 @@ macro_rules! opcode_table {
         "Tail call through an address; same rules as `return_call`.";
     TryCall try_call TryCall [] -> [] No none {terminator branch call}
         "Call that ends the block. On normal return go to the table's normal block, where \
-         `retN` stands for result N; if an exception with a listed tag (or `default`) arrives, \
-         go to that block, where `exnN` stands for payload N. With no match the exception goes \
-         on to the caller's caller. Defines no results itself. The signature in the table must \
+         `retN` is result N; if an exception with a listed tag (or `default`) arrives, \
+         go to that block, where `exnN` is payload N. With no match the exception propagates \
+         to the caller's caller. Defines no results itself. The signature in the table must \
          equal the one of the function.";
     TryCallIndirect try_call_indirect TryCallIndirect [callee: Same] -> [] IAddr from callee {terminator branch call}
         "As `try_call` with an address; the signature is the one in the exception table.";
@@ -347,7 +347,7 @@ macro_rules! opcode_table {
         "Same value as `select`, but the code must not branch on `c` or speculate about it \
          (conditional move).";
     Bitselect bitselect Ternary [c: Same, x: Same, y: Same] -> [a: Same] Any from x {}
-        "Bit by bit: the bit of `x` where `c` has a one, otherwise that of `y`. All three have \
+        "Bit by bit: the bit of `x` where `c` has a one, otherwise the bit of `y`. All three have \
          one type; floats are taken as bits.";
     Blendv blendv Ternary [c: Same, x: Same, y: Same] -> [a: Same] Any from x {}
         "Lane by lane: `x` where the top bit of the lane in `c` is set, otherwise `y`.";
@@ -568,7 +568,7 @@ macro_rules! opcode_table {
     AvgRound avg_round Binary [x: Same, y: Same] -> [a: Same] IxN from x {commutes}
         "`(x + y + 1) / 2` unsigned, without losing the carry, lane by lane.";
     IaddPairwise iadd_pairwise Binary [x: Same, y: Same] -> [a: Same] IxN8To32 from x {}
-        "Wrapped sums of lanes 2i and 2i+1: first those of `x`, then those of `y`.";
+        "Wrapped sums of lanes 2i and 2i+1: first of `x`, then of `y`.";
     SqmulRoundSat sqmul_round_sat Binary [x: Same, y: Same] -> [a: Same] IxN16To32 from x {}
         "With B-bit lanes: `(x * y + 2^(B-2)) >> (B-1)` in full width, clamped to the signed \
          range.";
@@ -576,7 +576,7 @@ macro_rules! opcode_table {
         "As `sqmul_round_sat`, but minimum times minimum is the minimum instead of the \
          maximum.";
     X86Pmaddubsw x86_pmaddubsw Binary [x: I8x16, y: I8x16] -> [a: I16x8] No none {}
-        "Signed bytes of `x` times unsigned bytes of `y`; neighbouring products are added and \
+        "Signed bytes of `x` times unsigned bytes of `y`; neighboring products are added and \
          clamped to the signed 16-bit range.";
     Snarrow snarrow Binary [x: Same, y: Same] -> [a: HalfLanes] IxN16To64 from x {}
         "Lanes of `x` (low half) then `y` (high half), each clamped from signed to the signed \

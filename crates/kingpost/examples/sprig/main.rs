@@ -1,0 +1,111 @@
+//! A language in one sitting: variables, loops, calls, strings, structures and closures, with line tables for debuggers and
+//! stack maps for a collector. A program runs in memory or becomes an object file:
+//!
+//! ```text
+//! cargo run -p kingpost --example sprig -- crates/kingpost/examples/sprig/tour.sprig 10
+//! cargo run -p kingpost --example sprig -- crates/kingpost/examples/sprig/tour.sprig -o tour.o
+//! cc tour.o crates/kingpost/examples/sprig/runtime.c -o tour && ./tour 10
+//! ```
+//!
+//! | file | holds |
+//! |---|---|
+//! | `syntax.rs` | words and the parser |
+//! | `compile.rs` | the syntax tree into functions of a module |
+//! | `runtime.rs` | functions that programs call, and the collector |
+//! | `runtime.c` | the runtime of programs that are linked |
+//! | `tour.sprig` | a program with everything that the language has |
+#![allow(unsafe_code, reason = "compiled functions are called, and the collector reads their frames")]
+
+mod compile;
+mod runtime;
+mod syntax;
+
+use kingpost::codegen::OptLevel;
+use kingpost::prelude::*;
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        [file, "-o", output] => std::fs::write(output, object(&std::fs::read_to_string(file)?, file)?)?,
+        [file, number] => println!("{}", run(&std::fs::read_to_string(file)?, number.parse()?, false)?.0),
+        _ => return Err("usage: sprig FILE NUMBER, or sprig FILE -o OBJECT".into()),
+    }
+    Ok(())
+}
+
+/// Compiles a program into memory and calls its function `main`. Returns the result, and how often the collector ran.
+fn run(text: &str, number: i64, collects_always: bool) -> Result<(i64, usize), Box<dyn Error>> {
+    let program = syntax::parse(text)?;
+    // The collector follows frame pointers.
+    let settings = Settings { opt_level: OptLevel::Speed, preserve_frame_pointers: true, ..Settings::default() };
+    let mut module = JitModule::new(Compiler::host(settings)?);
+    for (name, address) in runtime::symbols() {
+        module.symbol(name, address);
+    }
+    compile::compile(&program, &mut module)?;
+    module.finalize_definitions()?;
+    let id = module.declarations().function_named("sprig_main").ok_or("there is no function `main`")?;
+    let main = program.functions.iter().find(|function| function.name == "main").ok_or("no `main`")?;
+    if !matches!(main.params[..], [(_, syntax::Type::Int)]) || main.result != syntax::Type::Int {
+        return Err("`main` has one parameter of type `int`, and an `int` as its result".into());
+    }
+    // SAFETY: the function has this type, as was checked; the compiler reads and writes objects only.
+    let main = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }.ok_or("not defined")?;
+    let (result, heap) = runtime::with_heap(&module, collects_always, || main(number));
+    Ok((result, heap.collections))
+}
+
+/// Compiles a program into an object file whose line table refers to `file`.
+fn object(text: &str, file: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    let program = syntax::parse(text)?;
+    // Executables of today's systems are position-independent. Any processor of the architecture runs the object.
+    let settings = Settings { is_pic: true, preserve_frame_pointers: true, ..Settings::default() };
+    let options = ObjectOptions { source: file.into(), ..ObjectOptions::default() };
+    let mut module = ObjectModule::new(Compiler::new(&Triple::host(), settings, &[])?, options);
+    compile::compile(&program, &mut module)?;
+    Ok(module.finish()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{object, run};
+    use std::process::Command;
+
+    const TOUR: &str = include_str!("tour.sprig");
+
+    #[test]
+    fn a_program_runs_in_memory_while_a_collector_moves_its_objects() {
+        let (result, collections) = run(TOUR, 10, false).unwrap();
+        assert_eq!((result, collections), (595, 0));
+        let (result, collections) = run(TOUR, 10, true).unwrap();
+        assert_eq!(result, 595);
+        // The program allocates two closures and five structures.
+        assert_eq!(collections, if cfg!(target_arch = "x86_64") { 7 } else { 0 });
+    }
+
+    #[test]
+    fn a_program_links() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, program) = (folder.path().join("tour.o"), folder.path().join("tour"));
+        std::fs::write(&file, object(TOUR, "tour.sprig").unwrap()).unwrap();
+        let runtime = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/sprig/runtime.c");
+        let linked = Command::new("cc").arg(&file).arg(runtime).arg("-o").arg(&program).status().unwrap();
+        assert!(linked.success());
+        let output = Command::new(&program).arg("10").output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "the sum of squares:\n385\n595\n");
+    }
+
+    #[test]
+    fn errors_name_the_line() {
+        let error = |text| run(text, 1, false).unwrap_err().to_string();
+        assert_eq!(error("fn main(n: int) int {\n return m;\n}"), "line 2: no variable `m`");
+        assert_eq!(error("fn main(n: int) int { return \"a\"; }"), "line 1: expected Int, found Str");
+        assert_eq!(error("fn main(n: int) int { return 1 }"), "line 1: expected `;`, found `}`");
+        assert_eq!(
+            error(&format!("fn main(n: int) int {{ return {}", "(".repeat(500))),
+            "line 1: expected less nesting, found `(`"
+        );
+    }
+}
