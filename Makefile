@@ -1,14 +1,16 @@
 # Each target is one command; what it does is in the crate it names.
 
 CARGO ?= cargo
-KINGPOST = target/release/kingpost
-CORPUS = ../shared/corpus
+# Where Cargo builds; the paths of programs below need it.
+TARGET_DIR = $(or $(CARGO_TARGET_DIR),target)
+KINGPOST = "$(TARGET_DIR)/release/kingpost"
 # How many cases `make fuzz` runs per target, and which target.
 N ?= 100000
 TARGET ?= all
 SEED ?= 0
 
-.PHONY: all build dist test gate gate-bless check unit filetests corpus compat demo deps tools bless matrix rules fuzz growth bench doc
+.PHONY: all build dist quick test test-deep check unit filetests corpus compat demo faults gate gate-bless deps tools bless matrix \
+	rules fuzz growth bench doc
 
 all: build
 
@@ -17,36 +19,44 @@ build:
 
 # Release binaries in `target/dist`, optimised by a profile of the compiler at work on our own programs.
 dist:
-	@sh .ci/dist $(CARGO) $(or $(CARGO_TARGET_DIR),target)
+	@sh .ci/dist $(CARGO) "$(TARGET_DIR)"
 
-# Everything CI runs.
-test: tools check unit
-	@$(MAKE) --no-print-directory filetests gate corpus compat
-	@$(MAKE) --no-print-directory fuzz N=10000
-	@$(MAKE) --no-print-directory demo
-	@echo "make test: all passed: formatting, lints, unit tests, filetests, gate, corpus, compat, fuzz, demo; what was skipped is named above"
+# Tests by tier: `quick` before a commit, `test` in CI, `test-deep` everything. STAGES='unit gate' runs these stages alone.
+CI_RUNNER = $(CARGO) run --quiet --package kingpost-ci --
+quick:
+	@$(CI_RUNNER) quick $(STAGES)
 
-# Formatting, lints, and whether every crate could be published.
+test:
+	@$(CI_RUNNER) test $(STAGES)
+
+test-deep:
+	@$(CI_RUNNER) deep $(STAGES)
+
+# The stages that one runs most, alone.
 check:
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets -- -D warnings
-	$(CARGO) clippy -p kingpost --no-default-features --features x64,linear -- -D warnings
-	$(CARGO) package --workspace --no-verify --allow-dirty --quiet --offline
+	@$(CI_RUNNER) test format lints
 
 unit:
-	$(CARGO) test --quiet --workspace
+	@$(CI_RUNNER) test unit
 
-# Our own tests, with every allocator; those that run also under pressure for registers.
-filetests: build
-	$(KINGPOST) test --regalloc all filetests
-	$(KINGPOST) test --regalloc all --set regalloc_registers=few filetests/run
+filetests:
+	@$(CI_RUNNER) test filetests
 
-# Tests that others wrote, where they are at hand.
-corpus: build
-	@if [ -d $(CORPUS) ]; then sh .ci/corpus $(KINGPOST) $(CORPUS) && sh .ci/rules $(KINGPOST) $(CORPUS); else echo "SKIPPED: corpus: no $(CORPUS)"; fi
+corpus:
+	@$(CI_RUNNER) test corpus rules
+
+compat:
+	@$(CI_RUNNER) test compat
+
+demo:
+	@$(CI_RUNNER) test demo
+
+# Plants faults into a copy of the project, and says which tier finds each: FAULTS='NAME...', `--list` for the names.
+faults:
+	@$(CI_RUNNER) faults $(FAULTS)
 
 # What compiling costs, counted in instructions and bytes, against the committed table. `gate-bless` writes the table.
-GATE = target/release/kingpost-gate check crates/gate/table.txt
+GATE = "$(TARGET_DIR)/release/kingpost-gate" check crates/gate/table.txt
 gate:
 	@$(CARGO) build --release --bin kingpost-gate
 	@$(GATE)
@@ -55,23 +65,13 @@ gate-bless:
 	@$(CARGO) build --release --bin kingpost-gate
 	@KINGPOST_BLESS=1 $(GATE)
 
-# Clients of Cranelift on our compiler, where Cranelift can be fetched; CI always can.
-compat:
-	@sh .ci/compat $(CARGO)
-
-# Real programs: compile for every target with every allocator, link, run, compare with system tools.
-# Without the tools of the other machine, its rows are skipped by name: `cc` is enough.
-demo:
-	@$(CARGO) build --release --bin kingpost --bin kingpost-demo
-	@target/release/kingpost-demo $(KINGPOST) demo-out
-
-# System tools that tests need, those for the other machine among them. `tools` installs them where one is missing.
+# System tools that tests need, those for the other machine among them; as root. `tools` says which are missing.
 deps:
 	apt-get update && apt-get install -y binutils gcc g++ libc6-dev coreutils \
 		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5 chromium gdb valgrind
 
 tools:
-	@sh .ci/tools || $(MAKE) deps
+	@$(CI_RUNNER) tools
 
 # Rewrites the expectations of our own tests. Read the diff as you would read code.
 bless: build matrix
@@ -81,8 +81,8 @@ bless: build matrix
 RULES = rules/integers.rules rules/floats.rules rules/effects.rules
 rules:
 	KINGPOST_STALE_RULES=1 $(CARGO) build --bin kingpost
-	target/debug/kingpost rules prove $(RULES)
-	target/debug/kingpost rules generate $(RULES) -o crates/opt/src/rewrite/generated.rs
+	"$(TARGET_DIR)/debug/kingpost" rules prove $(RULES)
+	"$(TARGET_DIR)/debug/kingpost" rules generate $(RULES) -o crates/opt/src/rewrite/generated.rs
 
 # Rewrites the lists of what is refused: filetests/matrix.
 matrix:
@@ -91,12 +91,12 @@ matrix:
 # Seeded random tests: make fuzz N=1000000 TARGET=linear SEED=7
 fuzz:
 	@$(CARGO) build --release --bin kingpost-fuzz
-	@target/release/kingpost-fuzz $(TARGET) $(N) $(SEED)
+	@"$(TARGET_DIR)/release/kingpost-fuzz" $(TARGET) $(N) $(SEED)
 
 # How the optimiser's work grows on functions that are hard on it, by instructions retired; needs valgrind.
 growth: build
 	$(CARGO) build --release --package kingpost-testgen --example worst_case
-	@sh .ci/growth $(KINGPOST) target/release/examples/worst_case
+	@sh .ci/growth $(KINGPOST) "$(TARGET_DIR)/release/examples/worst_case"
 
 # Compile time, code size, run time, memory and growth against published peers, as one page with plots: target/report/report.md.
 # QUICK=1 takes few modules. FILES='compile a.clif' prints the compile time of files of yours, FILES='regalloc a.clif' the allocators

@@ -70,7 +70,7 @@ pub(crate) struct TestArgs {
     /// Only the `target` lines of this architecture or triple; may be repeated.
     #[arg(long = "target", value_name = "T")]
     pub(crate) targets: Vec<String>,
-    /// The register allocator, or `all`.
+    /// The register allocator, or `all`; `help` lists them.
     #[arg(long, value_name = "A", default_value = "all")]
     pub(crate) regalloc: String,
     /// The optimisation level of run tests, or `all`; by default what each file says.
@@ -174,7 +174,7 @@ fn rule(name: &str) -> Result<Rule, String> {
 pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The register allocator.
+    /// The register allocator; `help` lists them.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
     /// Verify what every stage made before the next one reads it; the same as `--set verify_each`.
@@ -252,7 +252,7 @@ pub(crate) enum StatsFormat {
 pub(crate) struct AllocArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The register allocator, or `all`.
+    /// The register allocator, or `all`; `help` lists them.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
     /// Print problems and solutions in the text form that programs read, as is done for problems and machine code.
@@ -267,7 +267,7 @@ pub(crate) struct AllocArgs {
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The register allocator, or `all`.
+    /// The register allocator, or `all`; `help` lists them.
     #[arg(long, value_name = "A")]
     pub(crate) regalloc: Option<String>,
     /// Explain the function of this name only, as `%f` or `u0:1`; may be repeated.

@@ -4,7 +4,7 @@ use crate::args::OpcodesArgs;
 use crate::diagnostics::complain;
 use crate::outcome::{Outcome, Verdict};
 use crate::{output, target};
-use kingpost_codegen::{Compiler, CpuFlags, SettingError, Settings, TARGETS, TargetError};
+use kingpost_codegen::{ALLOCATORS, Compiler, CpuFlags, SettingError, Settings, TARGETS, TargetError};
 use kingpost_ir::Opcode;
 use kingpost_ir::docs::opcode_doc;
 use kingpost_ir::near::near_suffix;
@@ -47,6 +47,11 @@ pub(crate) fn targets() -> String {
         let _ = writeln!(text, "  {name:<10} {doc}");
     }
     text
+}
+
+/// Returns the names of all register allocators, one on each line.
+pub(crate) fn allocators() -> String {
+    ALLOCATORS.iter().map(|(name, _)| format!("{name}\n")).collect()
 }
 
 /// Explains opcodes, or lists them.

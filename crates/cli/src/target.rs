@@ -35,6 +35,9 @@ pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: b
     if args.target.as_deref() == Some("help") {
         return Err(Stop::Help(lists::targets()));
     }
+    if regalloc == Some("help") {
+        return Err(Stop::Help(lists::allocators()));
+    }
     if args.set.iter().any(|word| word == "help") {
         let triple = triple(args.target.as_deref()).map_err(Stop::Usage)?;
         return Err(Stop::Help(lists::settings(&triple)));
@@ -118,7 +121,10 @@ pub(crate) fn shared_setting(word: &str) -> Result<(String, String), String> {
     Ok((key.into(), value.into()))
 }
 
-/// The allocator of this name.
+/// Returns the allocator of a name; `help` is answered with the names.
 pub(crate) fn allocator(name: &str) -> Result<AllocatorFactory, Stop> {
+    if name == "help" {
+        return Err(Stop::Help(lists::allocators()));
+    }
     kingpost_codegen::allocator(name).ok_or_else(|| Stop::Usage(TargetError::Allocator(name.into()).to_string()))
 }

@@ -1,0 +1,119 @@
+//! Builds, and the programs that come of them.
+
+use crate::session::{Session, failure};
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Programs of one build.
+#[derive(Default, Debug)]
+pub(crate) struct Built {
+    /// Programs by name.
+    pub(crate) programs: BTreeMap<String, PathBuf>,
+    /// Programs with tests, in the order of their names.
+    pub(crate) tests: Vec<TestProgram>,
+}
+
+/// A program with the tests of one target of a package.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct TestProgram {
+    pub(crate) package: String,
+    /// Words that select the target on Cargo's command line, as `--test NAME`.
+    pub(crate) target: Vec<String>,
+    pub(crate) path: PathBuf,
+    /// Folder of the package, in which tests run.
+    pub(crate) folder: PathBuf,
+}
+
+/// Returns a command of the Cargo that runs this program, or of the one in `PATH`.
+pub(crate) fn cargo(words: &[&str]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(words);
+    command
+}
+
+impl Session {
+    /// Builds all libraries, programs and tests of the workspace, once.
+    ///
+    /// # Errors
+    /// If something does not compile.
+    pub(crate) fn build(&mut self) -> Result<&Built> {
+        let built = match self.built.take() {
+            Some(built) => built,
+            None => self.build_of(&["--workspace", "--lib", "--bins", "--tests"])?,
+        };
+        Ok(self.built.insert(built))
+    }
+
+    /// Builds what `words` select, and returns the programs.
+    ///
+    /// # Errors
+    /// If something does not compile.
+    pub(crate) fn build_of(&mut self, words: &[&str]) -> Result<Built> {
+        let ended = self.end_of(cargo(&["build", "--message-format=json-render-diagnostics"]).args(words))?;
+        if !ended.status.success() {
+            // The messages about what was made are of no interest here.
+            let lines = ended.text.lines().filter(|line| !line.starts_with('{'));
+            let text = lines.map(|line| format!("{line}\n")).collect();
+            let command = ended.command.replace(" --message-format=json-render-diagnostics", "");
+            bail!(failure(&crate::session::Ended { text, command, ..ended }));
+        }
+        let mut built = Built::default();
+        for line in ended.text.lines().filter(|line| line.starts_with('{')) {
+            let message: Value = serde_json::from_str(line).context("a message of Cargo")?;
+            built.add(&message);
+        }
+        built.tests.sort();
+        Ok(built)
+    }
+}
+
+impl Built {
+    fn add(&mut self, message: &Value) {
+        let text = |value: &Value| value.as_str().map(str::to_string);
+        let Some(path) = text(&message["executable"]) else { return };
+        let Some(name) = text(&message["target"]["name"]) else { return };
+        if message["profile"]["test"] != true {
+            self.programs.insert(name, path.into());
+            return;
+        }
+        let kind = text(&message["target"]["kind"][0]).unwrap_or_default();
+        let target = match kind.as_str() {
+            "test" | "bin" => vec![format!("--{kind}"), name],
+            _ => vec!["--lib".to_string()],
+        };
+        let manifest = PathBuf::from(text(&message["manifest_path"]).unwrap_or_default());
+        let folder = manifest.parent().map(PathBuf::from).unwrap_or_default();
+        // `path+file:///folder#name@version`, or `#version` if the folder has the package's name.
+        let id = text(&message["package_id"]).unwrap_or_default();
+        let last = id.rsplit('#').next().unwrap_or_default();
+        let package = match last.split_once('@') {
+            Some((name, _)) => name.to_string(),
+            None => folder.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        };
+        self.tests.push(TestProgram { package, target, path: path.into(), folder });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_in_messages() {
+        let messages = [
+            r#"{"reason":"compiler-artifact","package_id":"path+file:///w/crates/cli#kingpost-cli@0.1.0","manifest_path":"/w/crates/cli/Cargo.toml","target":{"kind":["bin"],"name":"kingpost"},"profile":{"test":false},"executable":"/t/kingpost"}"#,
+            r#"{"reason":"compiler-artifact","package_id":"path+file:///w/crates/kingpost#0.1.0","manifest_path":"/w/crates/kingpost/Cargo.toml","target":{"kind":["test"],"name":"readme"},"profile":{"test":true},"executable":"/t/readme-1"}"#,
+            r#"{"reason":"compiler-artifact","package_id":"x","target":{"kind":["lib"],"name":"x"},"profile":{"test":false},"executable":null}"#,
+        ];
+        let mut built = Built::default();
+        messages.iter().for_each(|text| built.add(&serde_json::from_str(text).unwrap()));
+        assert_eq!(built.programs.get("kingpost"), Some(&PathBuf::from("/t/kingpost")));
+        let target = vec!["--test".to_string(), "readme".to_string()];
+        let folder = "/w/crates/kingpost".into();
+        let expected = TestProgram { package: "kingpost".into(), target, path: "/t/readme-1".into(), folder };
+        assert_eq!(built.tests, [expected]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Planted faults: each is put into a copy of the project, and the smallest tier whose stages fail is its finder.
+//!
+//! `faults.txt` lists them, an empty line between two:
+//!
+//! ```text
+//! NAME: FILE
+//! - LINE OF THE FILE, OR SEVERAL SUCH LINES
+//! + THE LINES IN THEIR PLACE
+//! ```
+//!
+//! The lines occur once in the file. The copy is in `target/faults` beside a build folder of its own, so that a fault costs the
+//! build of what depends on it. A fault that does not compile is an error: it tests nothing.
+
+use crate::cargo::cargo;
+use crate::session::Session;
+use crate::tier::Tier;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+/// Folder of the copy and its build, in the project's folder.
+const FOLDER: &str = "target/faults";
+
+/// A planted fault.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Fault {
+    name: String,
+    file: PathBuf,
+    find: String,
+    replace: String,
+}
+
+/// Plants the faults of these names, or all, one at a time; prints which tier finds each. With `--list`, checks that each still
+/// fits the sources, and prints the names.
+///
+/// # Errors
+/// If a fault does not fit its file or does not compile.
+pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
+    let faults = parse(include_str!("../faults.txt"))?;
+    let (flags, names): (Vec<&String>, Vec<&String>) = words.iter().partition(|word| word.starts_with("--"));
+    if let Some(name) = names.iter().find(|name| faults.iter().all(|fault| fault.name != ***name)) {
+        bail!("there is no fault `{name}`");
+    }
+    let root = Session::new(Tier::Quick)?.root;
+    for fault in &faults {
+        fault.planted(&root)?;
+    }
+    if flags.iter().any(|flag| *flag == "--list") {
+        faults.iter().for_each(|fault| println!("{}: {}", fault.name, fault.file.display()));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (copy, build) = (root.join(FOLDER).join("copy"), root.join(FOLDER).join("build"));
+    copy_tracked(&root, &copy)?;
+    let mut missed = 0;
+    for fault in faults.iter().filter(|fault| names.is_empty() || names.contains(&&fault.name)) {
+        let path = copy.join(&fault.file);
+        let original = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        fs::write(&path, fault.planted(&copy)?)?;
+        let found = find(&copy, &build, fault);
+        fs::write(&path, original)?;
+        match found? {
+            Some((tier, stage)) => println!("{:<32}{:<8}{stage}", fault.name, tier.name()),
+            None => {
+                println!("{:<32}not found", fault.name);
+                missed += 1;
+            }
+        }
+    }
+    Ok(if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs the tiers on the copy until a stage fails.
+fn find(copy: &Path, build: &Path, fault: &Fault) -> Result<Option<(Tier, String)>> {
+    let in_copy = |words: &[&str]| {
+        let mut command = cargo(words);
+        command.current_dir(copy).env("CARGO_TARGET_DIR", build);
+        command
+    };
+    let compiles = in_copy(&["build", "--workspace", "--quiet"]).status()?;
+    ensure!(compiles.success(), "the fault {} does not compile", fault.name);
+    for tier in Tier::ALL {
+        let output = in_copy(&["run", "--quiet", "--package", "kingpost-ci", "--", tier.name()]).output()?;
+        if output.status.success() {
+            continue;
+        }
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stage =
+            text.lines().find_map(|line| line.split_once("FAILED in stage ").map(|(_, stage)| stage.to_string()));
+        return Ok(Some((tier, stage.context("a tier fails without a stage")?)));
+    }
+    Ok(None)
+}
+
+/// Copies the files that the project tracks; those that did not change keep their times, so that they are not built again.
+fn copy_tracked(root: &Path, copy: &Path) -> Result<()> {
+    let output = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output().context("git")?;
+    ensure!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
+    for name in String::from_utf8(output.stdout)?.split_terminator('\0') {
+        let (from, to) = (root.join(name), copy.join(name));
+        let text = fs::read(&from).with_context(|| from.display().to_string())?;
+        if fs::read(&to).is_ok_and(|old| old == text) {
+            continue;
+        }
+        fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
+        fs::copy(&from, &to)?;
+    }
+    Ok(())
+}
+
+impl Fault {
+    /// Returns the file of a tree with the fault.
+    ///
+    /// # Errors
+    /// If the lines do not occur just once.
+    fn planted(&self, root: &Path) -> Result<String> {
+        let text = fs::read_to_string(root.join(&self.file)).with_context(|| self.file.display().to_string())?;
+        let count = text.matches(&self.find).count();
+        ensure!(count == 1, "fault {}: {} has its lines {count} times, not once", self.name, self.file.display());
+        Ok(text.replace(&self.find, &self.replace))
+    }
+}
+
+fn parse(text: &str) -> Result<Vec<Fault>> {
+    let groups = text.split("\n\n").map(str::trim).filter(|group| !group.is_empty() && !group.starts_with('#'));
+    groups.map(|group| fault(group).with_context(|| format!("in the fault\n{group}"))).collect()
+}
+
+fn fault(group: &str) -> Result<Fault> {
+    let (head, body) = group.split_once('\n').context("no lines")?;
+    let (name, file) = head.split_once(": ").context("expected `NAME: FILE`")?;
+    let marked = |mark: &str| {
+        let lines = body.lines().filter_map(|line| line.strip_prefix(mark));
+        lines.map(|line| format!("{}\n", line.strip_prefix(' ').unwrap_or(line))).collect::<String>()
+    };
+    let (find, replace) = (marked("-"), marked("+"));
+    ensure!(!find.is_empty() && find != replace, "nothing changes");
+    Ok(Fault { name: name.into(), file: file.into(), find, replace })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_read() {
+        let text = "# head\n\none: a/b.rs\n-     x < y\n+     x <= y\n";
+        let expected = Fault {
+            name: "one".into(),
+            file: "a/b.rs".into(),
+            find: "    x < y\n".into(),
+            replace: "    x <= y\n".into(),
+        };
+        assert_eq!(parse(text).unwrap(), [expected]);
+        assert!(parse("one: a\n- x\n+ x").is_err());
+    }
+}

@@ -1,0 +1,205 @@
+//! State that stages share: the tier, builds, commands, counts and skips.
+
+use crate::cargo::Built;
+use crate::output;
+use crate::report::{Counts, Done};
+use crate::stages::Stage;
+use crate::tier::Tier;
+use crate::tools;
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::time::Instant;
+
+/// The corpora that others wrote, beside the project.
+const CORPUS: &str = "../shared/corpus";
+
+/// A run of the stages of one tier.
+#[derive(Debug)]
+pub(crate) struct Session {
+    pub(crate) tier: Tier,
+    /// The project's folder, which is the current one.
+    pub(crate) root: PathBuf,
+    /// Folder of files that stages make.
+    pub(crate) scratch: tempfile::TempDir,
+    /// The one build of libraries, programs and tests, once it is made.
+    pub(crate) built: Option<Built>,
+    /// Counts of the current stage.
+    counts: Counts,
+    /// Parts that the current stage left out, with the reasons.
+    skipped: BTreeSet<String>,
+}
+
+/// Output of a command that ended, and the command as a shell takes it.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: ExitStatus,
+    pub(crate) text: String,
+    pub(crate) command: String,
+}
+
+impl Session {
+    /// Returns a session in the current folder.
+    ///
+    /// # Errors
+    /// If the current folder is not the project's.
+    pub(crate) fn new(tier: Tier) -> Result<Session> {
+        let root = std::env::current_dir().context("the current folder")?;
+        ensure!(root.join("crates/ci").is_dir(), "{}: not the project's folder", root.display());
+        let scratch = tempfile::tempdir().context("a folder for files that stages make")?;
+        let (built, counts, skipped) = (None, Counts::default(), BTreeSet::new());
+        Ok(Session { tier, root, scratch, built, counts, skipped })
+    }
+
+    /// Runs a stage.
+    pub(crate) fn stage(&mut self, stage: &Stage) -> Done {
+        println!("{}: {}", stage.name, stage.about);
+        let (start, cpu) = (Instant::now(), cpu_seconds());
+        let failure = (stage.run)(self).err().map(|error| format!("{error:#}"));
+        Done {
+            name: stage.name,
+            seconds: start.elapsed().as_secs_f64(),
+            cpu_seconds: cpu_seconds() - cpu,
+            counts: std::mem::take(&mut self.counts),
+            skipped: std::mem::take(&mut self.skipped).into_iter().collect(),
+            failure,
+        }
+    }
+
+    /// Returns the folder of the corpora; without one, the current stage skips what needs it.
+    ///
+    /// # Errors
+    /// If CI has none.
+    pub(crate) fn corpus(&mut self) -> Option<PathBuf> {
+        let corpus = self.root.join(CORPUS);
+        if !corpus.is_dir() {
+            self.skip(format!("no {CORPUS}"));
+            return None;
+        }
+        Some(corpus)
+    }
+
+    /// Returns `true` if these tools are there; the current stage skips `what` otherwise.
+    ///
+    /// # Errors
+    /// If one is missing in CI.
+    pub(crate) fn has_tools(&mut self, tools: &[&str], what: &str) -> Result<bool> {
+        let Some(missing) = tools.iter().find(|tool| !tools::is_here(tool)) else { return Ok(true) };
+        ensure!(!in_ci(), "{missing} is missing: `{}` installs it", tools::INSTALL);
+        self.skip(format!("{what}: no {missing} (`{}` installs it)", tools::INSTALL));
+        Ok(false)
+    }
+
+    /// Records a part that the current stage left out.
+    pub(crate) fn skip(&mut self, reason: impl Into<String>) {
+        self.skipped.insert(reason.into());
+    }
+
+    /// Adds to a count of the current stage.
+    pub(crate) fn count(&mut self, name: &str, number: u64) {
+        self.counts.add(name, number);
+    }
+
+    /// Runs a command, and records what it says that it skipped.
+    ///
+    /// # Errors
+    /// If it cannot be started, or fails: the first failure in its output, and the command that repeats it.
+    pub(crate) fn run(&mut self, command: &mut Command) -> Result<String> {
+        let ended = self.end_of(command)?;
+        if !ended.status.success() {
+            bail!(failure(&ended));
+        }
+        self.skipped.extend(output::skipped(&ended.text));
+        Ok(ended.text)
+    }
+
+    /// Runs a command to its end, whatever that is.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub(crate) fn end_of(&self, command: &mut Command) -> Result<Ended> {
+        let text = shell_text(command, &self.root);
+        let file = tempfile::tempfile_in(self.scratch.path()).context("a file for output")?;
+        let both = |file: &File| file.try_clone().context("a file for output");
+        let status = command
+            .stdin(std::process::Stdio::null())
+            .stdout(both(&file)?)
+            .stderr(both(&file)?)
+            .status()
+            .with_context(|| format!("cannot start {text}"))?;
+        Ok(Ended { status, text: output::read_all(file)?, command: text })
+    }
+
+    /// Returns a command that runs a built program of a name.
+    ///
+    /// # Errors
+    /// If nothing of that name was built.
+    pub(crate) fn program(&mut self, name: &str) -> Result<Command> {
+        let path = self.build()?.programs.get(name).ok_or_else(|| anyhow!("no program {name} was built"))?;
+        Ok(Command::new(path))
+    }
+}
+
+/// Returns the text of a failed command: the first failure, and how to repeat it.
+pub(crate) fn failure(ended: &Ended) -> String {
+    let first = output::first_failure(&ended.text);
+    let repeat = output::repeat(&ended.text, &ended.command);
+    format!("{first}\n{}\nrepeat: {repeat}", ended.status)
+}
+
+/// Returns `true` in CI, where nothing may be skipped because a tool is missing.
+pub(crate) fn in_ci() -> bool {
+    std::env::var_os("CI").is_some_and(|value| !value.is_empty())
+}
+
+/// Returns the command as a shell takes it in the project's folder.
+pub(crate) fn shell_text(command: &Command, root: &Path) -> String {
+    let mut words = Vec::new();
+    if let Some(folder) = command.get_current_dir().filter(|folder| *folder != root) {
+        words.push(format!("cd {} &&", quoted(&below(folder, root))));
+    }
+    let values = command.get_envs().filter_map(|(key, value)| Some((key.to_string_lossy(), value?.to_string_lossy())));
+    words.extend(values.map(|(key, value)| format!("{key}={}", quoted(&value))));
+    words.push(quoted(&below(Path::new(command.get_program()), root)));
+    words.extend(command.get_args().map(|word| quoted(&word.to_string_lossy())));
+    words.join(" ")
+}
+
+/// Returns the path relative to the project's folder, if it is in there.
+fn below(path: &Path, root: &Path) -> String {
+    path.strip_prefix(root).unwrap_or(path).display().to_string()
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_string();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// Returns the CPU seconds of the programs that this one ran and that ended.
+fn cpu_seconds() -> f64 {
+    /// Ticks per second of the numbers in `/proc`, a constant of the Linux ABI.
+    const TICKS: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Behind the name, which may have spaces, follow the fields from the third on; 16 and 17 are of ended children.
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |n: usize| fields.get(n - 3).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
+    (ticks(16) + ticks(17)) / TICKS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_printed_as_shells_take_them() {
+        let mut command = Command::new("/a b/target/x");
+        command.args(["--set", "a=b", "it's"]).env("K", "v w").current_dir("/a b/in");
+        assert_eq!(shell_text(&command, Path::new("/a b")), "cd in && K='v w' target/x --set a=b 'it'\\''s'");
+        assert_eq!(shell_text(&command, Path::new("/")), "cd 'a b/in' && K='v w' 'a b/target/x' --set a=b 'it'\\''s'");
+    }
+}

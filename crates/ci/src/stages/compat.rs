@@ -1,0 +1,64 @@
+//! The workspace `cranelift-compat`, which depends on Cranelift, and its clients.
+
+use crate::cargo::cargo;
+use crate::output;
+use crate::session::{Session, in_ci};
+use crate::stages::corpus::allocators;
+use crate::tier::Tier;
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const CLIENT: &str = "clients/rustpython";
+
+pub(crate) fn run(session: &mut Session) -> Result<()> {
+    let folder = session.root.join("cranelift-compat");
+    let compat = |words: &[&str]| in_folder(cargo(words), &folder);
+    if let Err(error) = session.run(&mut compat(&["fetch"])) {
+        if in_ci() {
+            return Err(error);
+        }
+        session.skip("Cranelift cannot be fetched");
+        return Ok(());
+    }
+    session.run(&mut compat(&["fmt", "--all", "--check"]))?;
+    let tests: &[&str] = session.tier.choose(&["--lib"], &["--lib"], &[]);
+    let text = session.run(compat(&["test", "--workspace"]).args(tests))?;
+    session.count("tests", output::tests(&text).0);
+    if session.tier == Tier::Deep {
+        session.run(&mut compat(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
+        client(session, &folder.join(CLIENT))?;
+    }
+    Ok(())
+}
+
+/// Runs the tests of a client with every allocator, if the compiler is new enough for it.
+fn client(session: &mut Session, folder: &Path) -> Result<()> {
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).context("the client's manifest")?;
+    let needed = manifest.lines().find_map(|line| minor(line.strip_prefix("rust-version = \"1.")?));
+    let version = session.run(&mut cargo(&["--version"]))?;
+    let have = version.strip_prefix("cargo 1.").and_then(minor);
+    let (Some(needed), Some(have)) = (needed, have) else { bail!("{CLIENT}: no version of Rust") };
+    if have < needed {
+        session.skip(format!("{CLIENT} needs Rust 1.{needed}, this is 1.{have}"));
+        return Ok(());
+    }
+    session.run(&mut in_folder(cargo(&["fmt", "--check"]), folder))?;
+    for allocator in allocators(session)? {
+        let mut command = in_folder(cargo(&["test"]), folder);
+        let text = session.run(command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1"))?;
+        session.count("tests of a client", output::tests(&text).0);
+    }
+    Ok(())
+}
+
+/// Returns the number at the beginning of a text.
+fn minor(text: &str) -> Option<u32> {
+    text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+fn in_folder(mut command: Command, folder: &Path) -> Command {
+    command.current_dir(folder);
+    command
+}

@@ -1,0 +1,25 @@
+//! Formatting, lints, and packages.
+
+use crate::cargo::cargo;
+use crate::session::Session;
+use anyhow::Result;
+
+pub(crate) fn format(session: &mut Session) -> Result<()> {
+    session.run(&mut cargo(&["fmt", "--all", "--check"])).map(drop)
+}
+
+pub(crate) fn lints(session: &mut Session) -> Result<()> {
+    // Of the one target and the one allocator that embedders without need of others build.
+    let least = ["clippy", "--package", "kingpost", "--no-default-features", "--features", "x64,linear"];
+    let all = ["clippy", "--workspace", "--all-targets"];
+    for words in [&all[..], &least] {
+        session.run(cargo(words).args(["--quiet", "--", "-D", "warnings"]))?;
+        session.count("builds", 1);
+    }
+    Ok(())
+}
+
+pub(crate) fn packages(session: &mut Session) -> Result<()> {
+    let words = ["package", "--workspace", "--no-verify", "--allow-dirty", "--quiet", "--offline"];
+    session.run(&mut cargo(&words)).map(drop)
+}

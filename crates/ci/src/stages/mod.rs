@@ -1,0 +1,48 @@
+//! The stages, in the order in which they run.
+
+mod build;
+mod compat;
+mod corpus;
+mod demo;
+mod filetests;
+mod fuzz;
+mod gate;
+mod lints;
+mod rules;
+mod unit;
+
+use crate::session::Session;
+use crate::tier::Tier;
+use anyhow::Result;
+
+/// A named part of the tests.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) name: &'static str,
+    /// Object of the tests, for messages.
+    pub(crate) about: &'static str,
+    /// The smallest tier that has it.
+    pub(crate) first: Tier,
+    pub(crate) run: fn(&mut Session) -> Result<()>,
+}
+
+const fn stage(name: &'static str, first: Tier, run: fn(&mut Session) -> Result<()>, about: &'static str) -> Stage {
+    Stage { name, about, first, run }
+}
+
+/// All stages. What fails soonest comes first.
+pub(crate) const STAGES: &[Stage] = &[
+    stage("format", Tier::Quick, lints::format, "formatting"),
+    stage("build", Tier::Quick, build::run, "libraries, programs and tests, which the stages after it run"),
+    stage("filetests", Tier::Quick, filetests::run, "our own tests with every register allocator"),
+    stage("unit", Tier::Quick, unit::run, "tests of the crates"),
+    stage("lints", Tier::Test, lints::lints, "lints, also of a build with one target and one allocator"),
+    stage("docs", Tier::Test, unit::docs, "examples in documentation"),
+    stage("gate", Tier::Test, gate::run, "instructions that compiling takes, against the committed table"),
+    stage("corpus", Tier::Test, corpus::run, "tests that others wrote"),
+    stage("rules", Tier::Test, rules::run, "rewrite rules that others wrote, judged by solvers"),
+    stage("fuzz", Tier::Test, fuzz::run, "generated programs, problems and texts"),
+    stage("demo", Tier::Test, demo::run, "programs compiled, linked, run and compared with system tools"),
+    stage("compat", Tier::Test, compat::run, "clients of Cranelift on our compiler"),
+    stage("packages", Tier::Deep, lints::packages, "whether every crate could be published"),
+];

@@ -1,0 +1,80 @@
+//! Tests of the crates, and the examples in their documentation.
+//!
+//! Programs with tests run side by side, as many as there are processors: Cargo would run one after the other, and wait for the
+//! slowest test of each.
+
+use crate::cargo::{TestProgram, cargo};
+use crate::output;
+use crate::session::{Ended, Session, in_ci};
+use crate::tier::Tier;
+use anyhow::{Result, anyhow, bail};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// Test targets that take longer than five seconds of CPU time: `quick` leaves them out.
+const SLOW: &[(&str, &str)] = &[];
+
+pub(crate) fn run(session: &mut Session) -> Result<()> {
+    let programs = session.build()?.tests.clone();
+    let is_run = |program: &&TestProgram| session.tier > Tier::Quick || !is_slow(program);
+    let programs: Vec<&TestProgram> = programs.iter().filter(is_run).collect();
+    let (next, ended) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some(&program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let outcome = session.end_of(&mut command(program));
+            ended.lock().expect("no thread panics").push((program, outcome));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    let mut ended = ended.into_inner().expect("no thread panics");
+    ended.sort_by_key(|&(program, _)| program);
+    for (program, outcome) in ended {
+        count(session, program, outcome?)?;
+    }
+    Ok(())
+}
+
+fn is_slow(program: &TestProgram) -> bool {
+    let target = program.target.last().map_or("", String::as_str);
+    SLOW.iter().any(|&(package, slow)| package == program.package && slow == target.trim_start_matches("--"))
+}
+
+/// Returns a command that runs the tests of a program, as Cargo would.
+fn command(program: &TestProgram) -> Command {
+    let mut command = Command::new(&program.path);
+    // What passed may say that something was skipped.
+    command.arg("--show-output").current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+    if !in_ci() {
+        command.env("KINGPOST_WITHOUT_TOOLS", "1");
+    }
+    command
+}
+
+fn count(session: &mut Session, program: &TestProgram, ended: Ended) -> Result<()> {
+    let (passed, failed) = output::tests(&ended.text);
+    session.count("tests", passed);
+    if ended.status.success() {
+        output::skipped(&ended.text).into_iter().for_each(|what| session.skip(format!("{}: {what}", program.package)));
+        return Ok(());
+    }
+    let TestProgram { package, target, .. } = program;
+    let first = output::first_failure(&ended.text);
+    let name = failed.map(|name| format!(" -- --exact {name}")).unwrap_or_default();
+    bail!("{package}: {first}\n{}\nrepeat: cargo test --package {package} {}{name}", ended.status, target.join(" "))
+}
+
+pub(crate) fn docs(session: &mut Session) -> Result<()> {
+    let text = session.run(&mut cargo(&["test", "--workspace", "--doc"]))?;
+    let (passed, _) = output::tests(&text);
+    if passed == 0 {
+        return Err(anyhow!("no example ran"));
+    }
+    session.count("examples", passed);
+    Ok(())
+}
