@@ -16,7 +16,7 @@ mod console;
 mod generated;
 mod links;
 
-use chapter::{Chapter, chapters, root};
+use chapter::{chapters, root};
 use std::fs;
 
 /// Returns `true` if expectations are rewritten.
