@@ -35,7 +35,10 @@ fn read(compiler: &Compiler, text: &str) -> Parsed {
 
 /// Compiles every function of `folder` that the target takes, once from its text. Returns how many there are.
 fn compile_from_text(compiler: &Compiler, sink: &Sink, folder: &Path) -> usize {
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let entries =
+        |folder: &Path| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let rooms = entries(folder).into_iter().filter(|path| path.is_dir());
+    let mut files: Vec<_> = rooms.flat_map(|room| entries(&room)).collect();
     files.sort();
     let (mut cx, mut count) = (compiler.context(), 0);
     for file in files {

@@ -1,6 +1,6 @@
-//! What the optimiser puts in the place of an instruction has its value: every simplification of a run over our tests, over
-//! generated programs and over functions that are hard on it is evaluated by the meanings of opcodes, on corner cases and random operands, and
-//! a sample is proved by a solver.
+//! What the optimizer puts in the place of an instruction has its value: every simplification of a run over our tests,
+//! over generated programs and over functions that are hard on it is evaluated by the meanings of opcodes, on corner
+//! cases and random operands, and a sample is proved by a solver.
 //!
 //! `KINGPOST_PROGRAMS` says how many programs are generated.
 
@@ -72,7 +72,7 @@ impl Judge {
         Bits::new(width, bits)
     }
 
-    /// Whether a formula held of all operands that were tried.
+    /// Returns `true` if a formula held of all operands that were tried.
     fn holds(&mut self, terms: &Terms, formula: Term) -> bool {
         let variables = terms.variables_of(&[formula]);
         (0..TRIES).all(|_| {
@@ -192,8 +192,8 @@ impl<'a> Meanings<'a> {
         }
     }
 
-    /// Whether an effect is that of the instruction before: it traps where that traps, takes the edge that it takes, or moves the same
-    /// bits to or from the same address. None if there is no meaning.
+    /// Whether an effect is that of the instruction before: it traps where that traps, takes the edge that it takes, or
+    /// moves the same bits to or from the same address. None if there is no meaning.
     fn keeps_effect(mut self, before: &InstData, effect: Effect, depth: u32) -> Option<Term> {
         let mut roots = before.args().to_vec();
         match effect {
@@ -245,7 +245,7 @@ impl<'a> Meanings<'a> {
         self.terms.ite(is_zero, otherwise, then)
     }
 
-    /// The address and the bits of an access, or zero and whether it traps.
+    /// Returns the address and the bits of an access, or zero and whether it traps.
     fn effect(&mut self, inst: &InstData) -> Option<[Term; 2]> {
         let zero = self.terms.number(8, 0);
         match (inst.opcode(), inst.args()) {
@@ -269,8 +269,8 @@ impl<'a> Meanings<'a> {
         }
     }
 
-    /// Makes terms of values and of what they are made of, down to a depth. A value is its instruction if all operands of
-    /// that are within, and else a variable, wherever it stands.
+    /// Makes terms of values and of what they are made of, down to a depth. A value is its instruction if all operands
+    /// of that are within, and else a variable, wherever it stands.
     fn open(&mut self, roots: Vec<IrValue>, depth: u32) {
         let mut within: HashSet<IrValue> = HashSet::new();
         let mut layer = roots.clone();
@@ -314,7 +314,7 @@ impl<'a> Meanings<'a> {
         self.terms.zero_extend(loaded, to)
     }
 
-    /// The instruction whose only result a value is, if it depends on nothing but its operands.
+    /// Returns the instruction whose only result a value is, if it depends on nothing but its operands.
     fn definition(&self, value: IrValue) -> Option<InstData> {
         let ValueDef::Result(inst, 0) = self.func.dfg.value_def(value) else { return None };
         let data = *self.func.dfg.inst(inst);
@@ -325,7 +325,7 @@ impl<'a> Meanings<'a> {
         (supported && self.func.dfg.inst_results(inst).len() == 1).then_some(data)
     }
 
-    /// The value of an instruction on values that are known, and its trap.
+    /// Returns the value of an instruction on values that are known, and its trap.
     fn inst(&mut self, inst: &InstData) -> Option<(Term, Term)> {
         let zero = self.terms.number(8, 0);
         if inst.opcode() == Opcode::Iconst {
@@ -347,7 +347,7 @@ impl<'a> Meanings<'a> {
     }
 }
 
-/// Optimises functions under the eyes of a judge.
+/// Optimizes functions under the eyes of a judge.
 fn judged(functions: impl IntoIterator<Item = Function>, is_faulty: bool) -> Counts {
     let (judge, counts) = Judge::new(is_faulty);
     let (mut optimizer, mut analyses) = (Optimizer::default().observed_by(Box::new(judge)), Analyses::default());
@@ -358,7 +358,7 @@ fn judged(functions: impl IntoIterator<Item = Function>, is_faulty: bool) -> Cou
     std::mem::take(&mut counts.lock().unwrap())
 }
 
-/// The functions of our own tests of a folder.
+/// Returns the functions of our own tests of a folder.
 fn filetests(folder: &str) -> Vec<Function> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests").join(folder);
     let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -372,7 +372,8 @@ fn functions() -> impl Iterator<Item = Function> {
     let cases = worst_cases::CASES.iter().map(|(_, make)| make(300));
     let hard = cases.flat_map(|text| kingpost_reader::parse_functions(text).unwrap());
     let generated = (0..programs).flat_map(|seed| ir::generate(seed).functions);
-    ["run", "opt"].into_iter().flat_map(filetests).chain(hard).chain(generated)
+    let folders = ["run/opcodes", "run/vectors", "run/abi", "run/regalloc", "run/regressions", "opt"];
+    folders.into_iter().flat_map(filetests).chain(hard).chain(generated)
 }
 
 #[test]
