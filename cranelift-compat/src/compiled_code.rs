@@ -1,7 +1,7 @@
 //! What was compiled, in Cranelift's form.
 //!
-//! Only Cranelift's own ways to compile set what `Context::compiled_code` returns. One of them looks into a cache first: it
-//! is given an empty function and a cache that has our code for it.
+//! Only Cranelift's own ways to compile set what `Context::compiled_code` returns. One of them looks into a cache
+//! first: it is given an empty function and a cache that has our code for it.
 
 use crate::translate::lib_call_back;
 use crate::{library, literals};
@@ -41,9 +41,9 @@ pub(crate) struct Publisher {
 
 /// Compiled code, as the cache stores it.
 ///
-/// Most fields of Cranelift's `MachBufferFinalized`, and some types of their entries, are private. `postcard`, which writes
-/// entries of the cache, writes fields one behind the other, so that tuples stand for such types here. The version at the
-/// start is Cranelift's own check that the form is the one it reads.
+/// Most fields of Cranelift's `MachBufferFinalized`, and some types of their entries, are private. `postcard`, which
+/// writes entries of the cache, writes fields one behind the other, so that tuples stand for such types here. The
+/// version at the start is Cranelift's own check that the form is the one it reads.
 #[derive(Serialize)]
 struct Stencil {
     version: &'static str,
@@ -256,8 +256,8 @@ fn handlers(of_call: &[HandlerSite], mut add: impl FnMut(FinalizedMachExceptionH
     }
 }
 
-/// Where labelled values are. The label of a variable is that of one value after the other: where two are still there, it is
-/// that of the later one.
+/// Where labeled values are. The label of a variable is that of one value after the other: where two are still there,
+/// it is that of the later one.
 fn value_labels(view: &FunctionView<'_>, func: &ir::Function) -> BTreeMap<u32, Vec<ValueLocRange>> {
     let mut by_label: BTreeMap<u32, Vec<ValueLocRange>> = BTreeMap::new();
     for sites in view.values.chunk_by(|a, b| a.value == b.value) {
@@ -282,7 +282,7 @@ fn value_labels(view: &FunctionView<'_>, func: &ir::Function) -> BTreeMap<u32, V
     by_label
 }
 
-/// The labels of a value, which may be those of another.
+/// Returns the labels of a value, which may be those of another.
 fn label_starts(func: &ir::Function, mut value: ir::Value) -> &[ValueLabelStart] {
     let Some(assigned) = &func.dfg.values_labels else { return &[] };
     // Aliases that lead around are not followed for ever.
@@ -305,7 +305,7 @@ fn value_place(place: ContextPlace, view: &FunctionView<'_>) -> LabelValueLoc {
     }
 }
 
-/// The references of one call.
+/// Returns the references of one call.
 fn stack_map(entries: &[StackMapEntry]) -> StackMap {
     let mut by_type: Vec<(ir::Type, CompoundBitSet)> = Vec::new();
     for entry in entries {
@@ -331,7 +331,7 @@ fn frame_layout(view: &FunctionView<'_>, func: &ir::Function) -> Option<MachBuff
     (!view.keyed_slots.is_empty()).then_some(layout)
 }
 
-/// The slots with keys: both sides have them in the order of the source.
+/// Returns the slots with keys: both sides have them in the order of the source.
 fn keyed_slots<'a>(
     view: &'a FunctionView<'_>,
     func: &'a ir::Function,
@@ -387,7 +387,7 @@ fn unwind(view: &FunctionView<'_>, mut step: impl FnMut(u32, UnwindInst)) {
     }
 }
 
-/// A register: both sides number them as the instructions do.
+/// Returns a register: both sides number them as the instructions do.
 fn real_reg(reg: PReg) -> RealReg {
     let class = match reg.class() {
         RegClass::Int => regalloc2::RegClass::Int,
@@ -422,7 +422,7 @@ fn external_name(name: &SymbolName, func: &mut ir::Function) -> Option<ir::Exter
     })
 }
 
-/// The relocation that Cranelift has for one, and where. Those of moves are one of a word, see `literals.rs`.
+/// Returns the relocation that Cranelift has for one, and where. Those of moves are one of a word, see `literals.rs`.
 ///
 /// # Errors
 /// A relocation that Cranelift does not have.

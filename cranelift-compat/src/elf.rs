@@ -4,7 +4,7 @@ use cranelift_codegen::binemit::Reloc;
 use cranelift_module::{ModuleError, ModuleResult};
 use object::{Architecture, elf};
 
-/// The type of a relocation in objects for an architecture.
+/// Returns the type of a relocation in objects for an architecture.
 ///
 /// # Errors
 /// A relocation of another architecture or object format.

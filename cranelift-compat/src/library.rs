@@ -9,13 +9,13 @@ use target_lexicon::Triple;
 /// The namespace, next to those of functions and data objects.
 const NAMESPACE: u32 = u32::MAX;
 
-/// The name by which compiled code mentions a routine.
+/// Returns the name by which compiled code mentions a routine.
 pub(crate) fn user_name(libcall: LibCall) -> UserExternalName {
     let index = LibCall::ALL.iter().position(|known| *known == libcall).expect("all are listed");
     UserExternalName::new(NAMESPACE, index as u32)
 }
 
-/// The symbol of a routine, if the name is that of one.
+/// Returns the symbol of a routine, if the name is that of one.
 pub(crate) fn symbol(name: &ModuleRelocTarget, triple: &Triple) -> Option<&'static str> {
     match name {
         ModuleRelocTarget::User { namespace: NAMESPACE, index } => {

@@ -1,8 +1,9 @@
 //! Constants behind the code that loads them, where Cranelift has them.
 //!
-//! Our objects and images have constants in read-only memory of their own. Compiled code in Cranelift's form has them as its last
-//! bytes, and loads them by their distance, without relocations: on AArch64 `adr` takes the place of `adrp`, and the offset of
-//! the load stays zero. The address of a far symbol stands among the code there, too, as Cranelift has no relocations of moves.
+//! Our objects and images have constants in read-only memory of their own. Compiled code in Cranelift's form has them
+//! as its last bytes, and loads them by their distance, without relocations: on AArch64 `adr` takes the place of
+//! `adrp`, and the offset of the load stays zero. The address of a far symbol stands among the code there, too, as
+//! Cranelift has no relocations of moves.
 
 use cranelift_codegen::{CodegenError, CodegenResult};
 use kingpost_mach::{FunctionView, Literal, Reloc, RelocKind, SymbolName};
@@ -47,7 +48,7 @@ fn load_word(code: &mut [u8]) {
     }
 }
 
-/// The relocations that name constants.
+/// Returns the relocations that name constants.
 fn literal_relocs<'a>(view: &FunctionView<'a>) -> impl Iterator<Item = (&'a Reloc, &'a Literal)> {
     let symbols = view.symbols;
     view.relocs.iter().filter_map(move |reloc| match &symbols[reloc.symbol as usize] {

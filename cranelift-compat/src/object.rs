@@ -43,8 +43,8 @@ impl fmt::Debug for ObjectBuilder {
 }
 
 impl ObjectBuilder {
-    /// An object for the target of `isa`, in a file symbol called `name`. `libcall_names` returns the symbols of library
-    /// routines.
+    /// Returns an object for the target of `isa`, in a file symbol called `name`. `libcall_names` returns the symbols
+    /// of library routines.
     ///
     /// # Errors
     /// A target, setting or CPU flag that is not supported, by its name.
@@ -80,19 +80,19 @@ impl ObjectBuilder {
         Ok(self)
     }
 
-    /// Does each function get a section of its own?
+    /// Returns `true` if each function gets a section of its own.
     pub fn per_function_section(&mut self, yes: bool) -> &mut ObjectBuilder {
         self.per_function_section = yes;
         self
     }
 
-    /// Does each data object get a section of its own?
+    /// Returns `true` if each data object gets a section of its own.
     pub fn per_data_object_section(&mut self, yes: bool) -> &mut ObjectBuilder {
         self.per_data_object_section = yes;
         self
     }
 
-    /// Is there `.eh_frame` for the functions that are compiled?
+    /// Returns `true` if there is `.eh_frame` for the functions that are compiled.
     pub fn unwind_info(&mut self, yes: bool) -> &mut ObjectBuilder {
         self.unwind_info = yes;
         self
@@ -125,7 +125,7 @@ impl fmt::Debug for ObjectModule {
 }
 
 impl ObjectModule {
-    /// A module without declarations.
+    /// Returns a module without declarations.
     pub fn new(builder: ObjectBuilder) -> ObjectModule {
         let mut object = Object::new(BinaryFormat::Elf, builder.architecture, Endianness::Little);
         object.add_file_symbol(builder.name);
@@ -147,7 +147,7 @@ impl ObjectModule {
         }
     }
 
-    /// The object, once all that others need is defined.
+    /// Returns the object, once all that others need is defined.
     ///
     /// # Panics
     /// In debug builds, if something that is declared to be defined here is not.
@@ -204,7 +204,7 @@ impl ObjectModule {
         (symbol.scope, symbol.weak) = scope(linkage);
     }
 
-    /// The symbol of what a relocation names. Those of library routines are made on the way.
+    /// Returns the symbol of what a relocation names. Those of library routines are made on the way.
     fn target(&mut self, name: &ModuleRelocTarget) -> SymbolId {
         const DECLARED: &str = "an id of this module";
         if let Some(routine) = library::symbol(name, self.compiler.isa().triple()) {
@@ -265,7 +265,7 @@ fn scope(linkage: Linkage) -> (SymbolScope, bool) {
     (scope, linkage == Linkage::Preemptible)
 }
 
-/// May the definition of a symbol that is in use be that of another module?
+/// Returns `true` if the definition of a symbol that is in use may be the one of another module.
 fn is_preemptible(declarations: &ModuleDeclarations, name: &ir::UserExternalName) -> bool {
     let target = ModuleRelocTarget::user(name.namespace, name.index);
     let linkage = match name.namespace {
@@ -288,7 +288,7 @@ fn check_name(name: &str) -> ModuleResult<()> {
 
 /// Definitions.
 impl ObjectModule {
-    /// May the function be defined?
+    /// Returns `true` if the function may be defined.
     fn check_function(&self, id: FuncId) -> ModuleResult<()> {
         let declared = self.declarations.get_function_decl(id);
         let defined = self.functions[id].is_some_and(|(_, defined)| defined);
@@ -322,7 +322,7 @@ impl ObjectModule {
         relocs.iter().try_for_each(|reloc| relocation_type(reloc.kind, self.architecture).map(drop))
     }
 
-    /// The section of a data object.
+    /// Returns the section of a data object.
     fn data_section(&mut self, id: DataId, data: &DataDescription, has_relocs: bool) -> ModuleResult<SectionId> {
         let declared = self.declarations.get_data_decl(id);
         let Some(name) = &data.custom_section else {
@@ -353,7 +353,7 @@ impl ObjectModule {
     }
 }
 
-/// May something be defined?
+/// Returns `true` if something may be defined.
 pub(crate) fn definable(linkage: Linkage, defined: bool, name: impl FnOnce() -> String) -> ModuleResult<()> {
     if !linkage.is_definable() {
         Err(ModuleError::InvalidImportDefinition(name()))
@@ -473,7 +473,7 @@ pub struct ObjectProduct {
 }
 
 impl ObjectProduct {
-    /// The symbol of a function.
+    /// Returns the symbol of a function.
     ///
     /// # Panics
     /// If it is of another module.
@@ -481,7 +481,7 @@ impl ObjectProduct {
         self.functions[id].expect("a function of the module").0
     }
 
-    /// The symbol of a data object.
+    /// Returns the symbol of a data object.
     ///
     /// # Panics
     /// If it is of another module.
@@ -489,7 +489,7 @@ impl ObjectProduct {
         self.data_objects[id].expect("a data object of the module").0
     }
 
-    /// The bytes of the file.
+    /// Returns the bytes of the file.
     ///
     /// # Errors
     /// What the format cannot hold.

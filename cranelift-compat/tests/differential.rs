@@ -1,4 +1,5 @@
-//! The same generated functions through Cranelift's compiler and ours: equal results and equal traps, with every allocator.
+//! The same generated functions through Cranelift's compiler and ours: equal results and equal traps, with every
+//! allocator.
 //!
 //! `KINGPOST_COMPAT_SEEDS=FROM..TO` chooses other programs than the first few.
 #![allow(unsafe_code, reason = "compiled functions are called")]
@@ -54,8 +55,8 @@ impl Shared {
     }
 }
 
-/// Replaces what Cranelift has no code for on x86-64: conversions of floats to small integers, and halves of integers other
-/// than i128.
+/// Replaces what Cranelift has no code for on x86-64: conversions of floats to small integers, and halves of integers
+/// other than i128.
 fn simplify(func: &mut kingpost_ir::Function) {
     let blocks: Vec<_> = func.layout.blocks().collect();
     let insts: Vec<Inst> = blocks.into_iter().flat_map(|block| func.layout.block_insts(block)).collect();
@@ -86,7 +87,7 @@ fn simplify(func: &mut kingpost_ir::Function) {
     }
 }
 
-/// The functions of a program as Cranelift has them. Function `i` is called `u0:i`.
+/// Returns the functions of a program as Cranelift has them. Function `i` is called `u0:i`.
 fn functions(program: &kingpost_testgen::ir::Program) -> Vec<ir::Function> {
     let index = |name: &str| name[1..].parse::<u32>().expect("names are a letter and a number");
     let mut text = String::new();

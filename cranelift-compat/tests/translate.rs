@@ -20,7 +20,7 @@ fn texts(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The text without aliases, which translation resolves.
+/// Returns the text without aliases, which translation resolves.
 fn printed(func: &kingpost_ir::Function) -> String {
     let text = func.to_string();
     text.lines().filter(|line| !line.contains(" -> v")).map(|line| format!("{}\n", line.trim_end())).collect()

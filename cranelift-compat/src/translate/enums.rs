@@ -56,7 +56,7 @@ same_variants! {
     }
 }
 
-/// The library routine of Cranelift, if it has it: we have more.
+/// Returns the library routine of Cranelift, if it has it: we have more.
 pub(crate) fn lib_call_back(from: LibCall) -> Option<UpLibCall> {
     UpLibCall::all_libcalls().iter().copied().find(|&libcall| lib_call(libcall) == from)
 }

@@ -14,7 +14,7 @@ use kingpost_ir::{
 };
 
 impl Translation<'_> {
-    /// The counterpart of an instruction, without results.
+    /// Returns the counterpart of an instruction, without results.
     pub(super) fn inst_data(&mut self, inst: ir::Inst) -> CodegenResult<InstData> {
         let op = opcode(self.func.dfg.insts[inst].opcode());
         let dfg = &self.func.dfg;

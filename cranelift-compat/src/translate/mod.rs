@@ -1,8 +1,8 @@
 //! A function of Cranelift's intermediate representation as one of ours.
 //!
-//! Both have the same text form, so that each entity has its counterpart: values, blocks, slots, global values, signatures,
-//! functions and names keep their numbers. Aliases are resolved on the way. Instructions that are in no block have no
-//! counterpart.
+//! Both have the same text form, so that each entity has its counterpart: values, blocks, slots, global values,
+//! signatures, functions and names keep their numbers. Aliases are resolved on the way. Instructions that are in no
+//! block have no counterpart.
 //!
 //! | file | holds |
 //! |---|---|
@@ -26,7 +26,8 @@ use preamble::ty;
 /// Makes `out`, whatever it was before, the counterpart of `func`, which keeps the rules of the language.
 ///
 /// # Errors
-/// [`CodegenError::Unsupported`] if `func` exceeds a limit of ours: the number of alias regions, of which upstream has more.
+/// [`CodegenError::Unsupported`] if `func` exceeds a limit of ours: the number of alias regions, of which upstream has
+/// more.
 pub fn translate(func: &ir::Function, out: &mut Function) -> CodegenResult<()> {
     out.clear();
     preamble::translate(func, out)?;
@@ -113,7 +114,7 @@ fn block(block: ir::Block) -> Block {
     Block::from_u32(block.as_u32())
 }
 
-/// The error for what has no counterpart.
+/// Returns the error for what has no counterpart.
 fn unsupported(what: impl Into<String>) -> CodegenError {
     CodegenError::Unsupported(what.into())
 }

@@ -44,7 +44,7 @@ pub(super) fn translate(func: &ir::Function, out: &mut Function) -> CodegenResul
     Ok(())
 }
 
-/// A type.
+/// Returns a type.
 #[inline]
 pub(crate) fn ty(from: ir::Type) -> Type {
     match from {
@@ -69,7 +69,7 @@ fn vector(from: ir::Type) -> Type {
     vector.expect("both sides have the same vector types")
 }
 
-/// A signature.
+/// Returns a signature.
 pub(crate) fn signature(from: &ir::Signature) -> Signature {
     let mut signature = Signature::new(call_conv(from.call_conv));
     signature.params.extend(from.params.iter().map(abi_param));
@@ -112,7 +112,7 @@ fn external_name(from: &ir::ExternalName) -> ExternalName {
     }
 }
 
-/// A symbol that linkers know.
+/// Returns a symbol that linkers know.
 pub(crate) fn known_symbol(from: ir::KnownSymbol) -> KnownSymbol {
     match from {
         ir::KnownSymbol::ElfGlobalOffsetTable => KnownSymbol::ElfGlobalOffsetTable,
@@ -161,12 +161,12 @@ fn global_value(func: &ir::Function, from: &ir::GlobalValueData) -> CodegenResul
     })
 }
 
-/// The bytes of a constant.
+/// Returns the bytes of a constant.
 pub(super) fn constant(from: &ir::ConstantData) -> ConstantData {
     ConstantData::new(from.as_slice())
 }
 
-/// The flags of a memory access.
+/// Returns the flags of a memory access.
 pub(super) fn mem_flags(from: ir::MemFlagsData) -> CodegenResult<MemFlags> {
     let mut flags = MemFlags::new().with_trap_code(from.trap_code().map(trap_code));
     if from.aligned() {
@@ -188,17 +188,17 @@ pub(super) fn mem_flags(from: ir::MemFlagsData) -> CodegenResult<MemFlags> {
     flags.with_alias_region(region).ok_or_else(limit)
 }
 
-/// A trap code: the numbers are the same.
+/// Returns a trap code: the numbers are the same.
 pub(super) fn trap_code(from: ir::TrapCode) -> TrapCode {
     TrapCode::from_byte(from.as_raw().get()).expect("no trap code is 0")
 }
 
-/// An entry of a stack map.
+/// Returns an entry of a stack map.
 pub(super) fn stack_map_entry(from: &ir::UserStackMapEntry) -> UserStackMapEntry {
     UserStackMapEntry { ty: ty(from.ty), slot: slot(from.slot), offset: from.offset }
 }
 
-/// A tag for debuggers.
+/// Returns a tag for debuggers.
 pub(super) fn debug_tag(from: &ir::DebugTag) -> DebugTag {
     match from {
         ir::DebugTag::User(number) => DebugTag::User(*number),
@@ -206,7 +206,7 @@ pub(super) fn debug_tag(from: &ir::DebugTag) -> DebugTag {
     }
 }
 
-/// A stack slot.
+/// Returns a stack slot.
 pub(super) fn slot(from: ir::StackSlot) -> StackSlot {
     StackSlot::from_u32(from.as_u32())
 }

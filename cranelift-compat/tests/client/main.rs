@@ -25,7 +25,7 @@ extern "C" fn host_mix(a: i64, b: i64) -> i64 {
 const INPUTS: [(i64, i64); 7] =
     [(0, 0), (48, 36), (7, -3), (-1, 1), (i64::MIN, i64::MAX), (123_456_789_012, 987_654), (14, 1 << 40)];
 
-/// This machine with position-independent code or without, and other settings.
+/// Returns this machine with position-independent code or without, and other settings.
 fn isa(is_pic: bool, more: &[(&str, &str)]) -> OwnedTargetIsa {
     let mut builder = settings::builder();
     builder.set("is_pic", if is_pic { "true" } else { "false" }).unwrap();
@@ -167,7 +167,7 @@ fn traps_stop_the_process_as_upstreams() {
     }
 }
 
-/// The signal that ends a process which calls a function.
+/// Returns the signal that ends a process which calls a function.
 fn signal(address: *const u8) -> i32 {
     // SAFETY: the child calls nothing but the function, which has this type, and ends.
     unsafe {
@@ -488,7 +488,7 @@ fn stack_maps_and_tags_are_published() {
     assert_eq!(tags.len(), 2, "{tags:?}");
 }
 
-/// A function whose second parameter is variable 3, as is what it is replaced by.
+/// Returns a function whose second parameter is variable 3, as is what it is replaced by.
 fn labelled() -> cranelift_codegen::ir::Function {
     use cranelift_codegen::ir::{RelSourceLoc, Value, ValueLabel, ValueLabelAssignments, ValueLabelStart};
     let text = "function %f(i64, i64) -> i64 system_v {

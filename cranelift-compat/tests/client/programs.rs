@@ -58,7 +58,7 @@ impl<M: Module> Client<'_, M> {
     }
 }
 
-/// A declared function by its name, in the function that is built.
+/// Returns a declared function by its name, in the function that is built.
 fn declared<M: Module>(
     module: &mut M,
     builder: &mut FunctionBuilder<'_>,
@@ -74,7 +74,7 @@ fn data_address<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, id
     builder.ins().symbol_value(types::I64, global)
 }
 
-/// All programs. `host_mix` is imported.
+/// Returns all programs. `host_mix` is imported.
 pub(crate) fn define<M: Module>(module: &mut M) -> Defined {
     let mut client = Client { module, defined: Vec::new() };
     client.program("gcd", gcd);

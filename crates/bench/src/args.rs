@@ -3,7 +3,8 @@
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
-/// Measures Kingpost against published peers: the same input, the same CPU flags, verifiers and checkers off, in one run.
+/// Measures Kingpost against published peers: the same input, the same CPU flags, verifiers and checkers off, in one
+/// run.
 ///
 /// Without a command: `report`.
 #[derive(Parser)]
@@ -19,19 +20,19 @@ pub(crate) enum Command {
     Report(ReportArgs),
     /// Compile time and code size against Cranelift, per file and in all.
     Compile {
-        /// How both sides optimise: `none`, `speed` or `speed_and_size`.
+        /// Optimization level of both sides: `none`, `speed` or `speed_and_size`.
         #[arg(long, value_name = "LEVEL", default_value = "none")]
         opt_level: String,
-        /// What both sides compile for: `x86_64` or `aarch64`.
+        /// Target of both sides: `x86_64` or `aarch64`.
         #[arg(long, value_name = "ARCH", default_value = "x86_64")]
         target: String,
         /// Functions in CLIF; `.xz` is unpacked by `xz`.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Optimisers alone: time for each instruction of the input.
+    /// Optimizers alone: time for each instruction of the input.
     Optimise {
-        /// What both sides optimise for: `x86_64` or `aarch64`.
+        /// Target of both sides: `x86_64` or `aarch64`.
         #[arg(long, value_name = "ARCH", default_value = "x86_64")]
         target: String,
         /// Functions in CLIF; `.xz` is unpacked by `xz`.
@@ -50,7 +51,8 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// `define_function` of Cranelift's modules and of ours, as clients of Cranelift call it, and what translation costs.
+    /// `define_function` of Cranelift's modules and of ours, as clients of Cranelift call it, and what translation
+    /// costs.
     Module {
         /// Functions in CLIF; `.xz` is unpacked by `xz`.
         #[arg(required = true)]
@@ -64,26 +66,27 @@ pub(crate) enum Command {
         /// Rounds of which the best counts.
         #[arg(long, value_name = "N", default_value_t = 21)]
         rounds: usize,
-        /// Where objects and the program go.
+        /// Folder for objects and the program.
         #[arg(long, value_name = "DIR", default_value = "target/kernels")]
         folder: PathBuf,
         /// Instead: write the CLIF files beside the C files that they are made from.
         #[arg(long)]
         translate: bool,
     },
-    /// Bytes and run time of kernels on vectors against Cranelift's; every version is run here, by `cc`. AArch64: bytes alone.
+    /// Bytes and run time of kernels on vectors against Cranelift's; every version is run here, by `cc`. AArch64: bytes
+    /// alone.
     Vectors {
-        /// What the code may use: `sse2`, `sse41`, `avx2`.
+        /// CPU features that the code may use: `sse2`, `sse41`, `avx2`.
         #[arg(long, value_name = "CPU", value_delimiter = ',', default_value = "sse2,sse41,avx2")]
         cpu: Vec<String>,
-        /// How both sides optimise: `none`, `speed` or `speed_and_size`.
+        /// Optimization levels of both sides: `none`, `speed` or `speed_and_size`.
         #[arg(long, value_name = "LEVEL", value_delimiter = ',', default_value = "none,speed")]
         opt_level: Vec<String>,
-        /// Where to leave the programs that were run.
+        /// Folder that keeps the programs that were run.
         #[arg(long, value_name = "FOLDER")]
         keep: Option<PathBuf>,
     },
-    /// Peak memory of one compiler without an optimiser, for `compile` to call.
+    /// Peak memory of one compiler without an optimizer, for `compile` to call.
     #[command(hide = true)]
     Memory { name: String, file: PathBuf },
     /// Register allocators against both algorithms of regalloc2, on the same problems.
@@ -95,7 +98,7 @@ pub(crate) struct ReportArgs {
     /// Few modules, few rounds, no sizes above 100,000: minutes fewer.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Where the page, its plots and its tables go.
+    /// Folder for the page, its plots and its tables.
     #[arg(long, value_name = "DIR", default_value = REPORT_FOLDER)]
     pub(crate) folder: PathBuf,
     /// Functions in CLIF; by default the modules of ../shared/corpus/wasm-clif, if they are there.
@@ -118,7 +121,7 @@ pub(crate) struct RegallocArgs {
     /// Ours alone.
     #[arg(long)]
     pub(crate) no_rivals: bool,
-    /// Which generated shapes, or `none`; by default all, but none where files are given.
+    /// Generated shapes, or `none`; by default all, but none if files are given.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) shapes: Option<Vec<String>>,
     /// Instructions of a shape; 100,000 unless `--quick`.

@@ -48,7 +48,7 @@ pub fn run() -> Result<()> {
 /// The target where nothing else is said.
 const X86_64: &str = "x86_64";
 
-/// All compilers, upstream's default first: the others are compared with it.
+/// Returns all compilers, upstream's default first: the others are compared with it.
 fn compilers(opt_level: &str, target: &str) -> Result<Vec<Box<dyn Compiler>>> {
     let mut compilers: Vec<Box<dyn Compiler>> = Vec::new();
     for algorithm in ["backtracking", "single_pass"] {
@@ -60,10 +60,10 @@ fn compilers(opt_level: &str, target: &str) -> Result<Vec<Box<dyn Compiler>>> {
     Ok(compilers)
 }
 
-/// Where the modules are, relative to the project.
+/// Folder of the modules, relative to the project.
 const MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus/wasm-clif");
 
-/// The modules that are measured without being asked for, as far as they are there.
+/// Returns the modules that are measured without being asked for, as far as they are there.
 fn modules() -> Vec<PathBuf> {
     let names = ["argon2", "source-map", "zstd", "tree-sitter", "lua", "sqlite", "brotli", "draco-decoder", "rapier3d"];
     let files: Vec<PathBuf> = names
@@ -77,7 +77,7 @@ fn modules() -> Vec<PathBuf> {
     files
 }
 
-/// The text of a file, unpacked, or of `shape:NAME:SIZE`.
+/// Returns the text of a file, unpacked, or of `shape:NAME:SIZE`.
 fn read(file: &Path) -> Result<String> {
     if let Some(shape) = file.to_str().and_then(|spec| spec.strip_prefix("shape:")) {
         return shapes::text(shape);

@@ -5,11 +5,11 @@ use cpu_time::ThreadTime;
 
 /// A compiler with the functions of one file.
 pub trait Compiler {
-    /// Its name and allocator.
+    /// Returns its name and allocator.
     fn name(&self) -> &str;
     /// Reads a file's functions.
     fn load(&mut self, text: &str) -> Result<()>;
-    /// Number of functions.
+    /// Returns the number of functions.
     fn len(&self) -> usize;
     /// Makes a fresh copy of a function for the next [`Compiler::compile`]. Not timed.
     fn prepare(&mut self, index: usize);
@@ -21,7 +21,7 @@ pub trait Compiler {
     fn compile(&mut self, index: usize) -> Option<usize>;
 }
 
-/// What one compiler did.
+/// Result of one compiler.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// The compiler.
@@ -52,8 +52,8 @@ impl Row {
 /// Functions that take turns as one block, so that compilers alternate within milliseconds.
 const BLOCK: usize = 32;
 
-/// CPU seconds that a measurement takes by itself: as long as a tiny function takes to compile. The least of many, so that what is
-/// left is never too little.
+/// CPU seconds that a measurement takes by itself: as long as a tiny function takes to compile. The least of many, so
+/// that what is left is never too little.
 fn cost_of_clock() -> f64 {
     (0..10_000).map(|_| ThreadTime::now().elapsed().as_secs_f64()).fold(f64::MAX, f64::min)
 }

@@ -1,4 +1,5 @@
-//! Cranelift's and our modules as a client sees them: the same functions, built by Cranelift, through `define_function`.
+//! Cranelift's and our modules as a client sees them: the same functions, built by Cranelift, through
+//! `define_function`.
 //!
 //! Two more rows show what that is made of: our compiler alone, on functions of our own, and the translation of
 //! Cranelift's functions to ours alone.
@@ -61,7 +62,7 @@ fn isa(algorithm: &str) -> Result<OwnedTargetIsa> {
     Ok(builder.finish(settings::Flags::new(flags))?)
 }
 
-/// The functions of a file, their references to others by the numbers that modules have.
+/// Returns the functions of a file, their references to others by the numbers that modules have.
 fn functions(text: &str) -> Result<Vec<Function>> {
     let mut functions = cranelift_reader::parse_functions(text).map_err(|error| anyhow!("{error}"))?;
     for func in &mut functions {

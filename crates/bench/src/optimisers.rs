@@ -1,4 +1,4 @@
-//! Optimisers alone: upstream's pass on e-graphs, with the analyses that it makes, and all passes of ours with theirs.
+//! Optimizers alone: upstream's pass on e-graphs, with the analyses that it makes, and all passes of ours with theirs.
 
 use crate::measure::{self, Compiler, Row};
 use crate::ours::Kingpost;
@@ -11,9 +11,9 @@ use kingpost_opt::Optimizer;
 use kingpost_regalloc::RegClass;
 use std::path::{Path, PathBuf};
 
-/// What both do with one file.
+/// Results of both for one file.
 pub(crate) struct Outcome {
-    /// Instructions of the functions that both optimise.
+    /// Instructions of the functions that both optimize.
     pub(crate) insts: usize,
     /// Upstream's, then ours. They have no code bytes.
     pub(crate) rows: Vec<Row>,
@@ -59,7 +59,7 @@ fn print_line(name: &str, [theirs, ours]: [f64; 2]) {
     println!("{name:28} {theirs:>12.1} {ours:>12.1} {:>7.2}x", theirs / ours);
 }
 
-/// Instructions in the layout of a function.
+/// Returns instructions in the layout of a function.
 fn count(func: &Function) -> usize {
     func.layout.blocks().map(|block| func.layout.block_insts(block).count()).sum()
 }
@@ -80,7 +80,8 @@ impl Compiler for Egraphs {
         self.0.len()
     }
 
-    /// What its pipeline does at every level is not timed: the graph, dominators, unreachable blocks, constant parameters, aliases.
+    /// What its pipeline does at every level is not timed: the graph, dominators, unreachable blocks, constant
+    /// parameters, aliases.
     fn prepare(&mut self, index: usize) {
         self.0.prepare(index);
         let Cranelift { isa, context, .. } = &mut self.0;

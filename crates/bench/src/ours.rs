@@ -9,12 +9,12 @@ use kingpost_mach::ModuleBuffer;
 /// The flags both sides compile with for x86-64.
 pub const FLAGS: &[&str] = &["sse42"];
 
-/// The flags both sides compile with for a target.
+/// Returns the flags both sides compile with for a target.
 pub fn flags(target: &str) -> &'static [&'static str] {
     if target == crate::X86_64 { FLAGS } else { &[] }
 }
 
-/// The triple of an architecture.
+/// Returns the triple of an architecture.
 pub fn triple(target: &str) -> String {
     format!("{target}-unknown-linux-gnu")
 }
@@ -29,7 +29,7 @@ pub struct Kingpost {
     module: ModuleBuffer,
 }
 
-/// A compiler without a verifier.
+/// Returns a compiler without a verifier.
 pub(crate) fn compiler(triple: &str, flags: &[&str], keys: &[(&str, &str)]) -> Result<Compiler> {
     let mut settings = Settings::default();
     for (key, value) in [("enable_verifier", "false")].iter().chain(keys) {
@@ -41,7 +41,7 @@ pub(crate) fn compiler(triple: &str, flags: &[&str], keys: &[(&str, &str)]) -> R
 }
 
 impl Kingpost {
-    /// With the allocator called `allocator`, the optimiser as `opt_level` says, for an architecture.
+    /// With the allocator called `allocator`, the optimizer as `opt_level` says, for an architecture.
     pub fn new(allocator: &str, opt_level: &str, target: &str) -> Result<Kingpost> {
         let settings = [
             ("opt_level", opt_level),

@@ -25,7 +25,7 @@ pub(crate) const SHAPES: &[Shape] = &[
     ("tiny functions", tiny_functions),
 ];
 
-/// The text of `NAME:SIZE`.
+/// Returns the text of `NAME:SIZE`.
 ///
 /// # Errors
 /// There is no such shape, or no such size.
@@ -36,8 +36,8 @@ pub(crate) fn text(spec: &str) -> Result<String> {
     Ok(make(size.parse()?))
 }
 
-/// A compiler that would take more CPU seconds for a shape than this, if it went on growing as it did, is not measured on larger
-/// ones: how it grows is seen by then, and the time would go to it alone.
+/// A compiler that would take more CPU seconds for a shape than this, if it went on growing as it did, is not measured
+/// on larger ones: how it grows is seen by then, and the time would go to it alone.
 const LONGEST: f64 = 3.0;
 
 /// CPU seconds of one compiler at each size, not a number where a compiler refuses or would take too long.
@@ -56,7 +56,7 @@ pub fn report(max: usize) -> Result<()> {
     Ok(())
 }
 
-/// What all compilers take for a shape at each size.
+/// Measures all compilers on a shape at each size.
 ///
 /// # Errors
 /// A target that some compiler lacks.
@@ -120,8 +120,8 @@ impl Text {
         v
     }
 
-    /// Defines `count` values, each from the last and `with`; returns the last. Upstream reads 10^5 blocks at most, so that a
-    /// function of 10^6 instructions must have ten in each.
+    /// Defines `count` values, each from the last and `with`; returns the last. Upstream reads 10^5 blocks at most, so
+    /// that a function of 10^6 instructions must have ten in each.
     fn chain(&mut self, first: usize, with: usize, count: usize) -> usize {
         (0..count).fold(first, |last, i| {
             let op = ["iadd", "bxor", "isub", "bor"][i % 4];
@@ -278,7 +278,7 @@ fn deep_nest(size: usize) -> String {
     t.end()
 }
 
-/// A nest whose loops are also entered in their middles.
+/// Returns a nest whose loops are also entered in their middles.
 fn irreducible_nest(size: usize) -> String {
     let depth = size / 24;
     let mut t = Text::new("(i64, i64) -> i64 system_v");

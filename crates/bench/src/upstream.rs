@@ -17,7 +17,7 @@ pub struct Cranelift {
     pub(crate) control_plane: ControlPlane,
 }
 
-/// A compiler without a verifier.
+/// Returns a compiler without a verifier.
 pub(crate) fn isa(triple: &str, flags: &[&str], keys: &[(&str, &str)]) -> Result<OwnedTargetIsa> {
     let mut settings = settings::builder();
     for (key, value) in [("enable_verifier", "false")].iter().chain(keys) {
@@ -31,7 +31,7 @@ pub(crate) fn isa(triple: &str, flags: &[&str], keys: &[(&str, &str)]) -> Result
 }
 
 impl Cranelift {
-    /// With its allocator called `algorithm`, and its optimiser as `opt_level` says, for an architecture.
+    /// With its allocator called `algorithm`, and its optimizer as `opt_level` says, for an architecture.
     pub fn new(algorithm: &str, opt_level: &str, target: &str) -> Result<Cranelift> {
         let settings = [
             ("opt_level", opt_level),

@@ -43,12 +43,13 @@ struct Pending {
 }
 
 impl Checker {
-    /// A checker without memory of anything.
+    /// Returns a checker without memory of anything.
     pub fn new() -> Checker {
         Checker::default()
     }
 
-    /// Accepts `answer` if on every path every use reads the value that it reads in `problem`, and all other rules hold.
+    /// Accepts `answer` if on every path every use reads the value that it reads in `problem`, and all other rules
+    /// hold.
     ///
     /// `problem` must keep the rules of its own verifier.
     ///
@@ -84,7 +85,8 @@ impl Checker {
         structural_rules::callee_saved(input, self.operands.written, report);
     }
 
-    /// Lowers the entry states until every edge into a root guarantees at least what is stored there. `false`: too large.
+    /// Lowers the entry states until every edge into a root guarantees at least what is stored there. `false`: too
+    /// large.
     fn solve(&mut self, input: Input) -> bool {
         let roots = self.flow.roots.len();
         self.state.reset(input.problem, input.env, input.answer.slots.len());
@@ -107,7 +109,7 @@ impl Checker {
         true
     }
 
-    /// The root to walk next: a loop is walked until it is settled before anything after it, but as a whole.
+    /// Returns the root to walk next: a loop is walked until it is settled before anything after it, but as a whole.
     fn next_root(&mut self) -> Option<usize> {
         let ahead = self.ahead.peek().map(|&Reverse(root)| root);
         let back = self.back.peek().copied();
@@ -176,8 +178,8 @@ impl Checker {
         walk.block(block);
     }
 
-    /// Arrives at the roots after `block`, which is walked for root number `root`. Gives the block to walk next, if one is
-    /// entered only from here, and leaves the others for later.
+    /// Arrives at the roots after `block`, which is walked for root number `root`. Gives the block to walk next, if one
+    /// is entered only from here, and leaves the others for later.
     fn successors(&mut self, input: Input, block: Block, root: usize, checking: bool) -> Option<(Block, Option<Edge>)> {
         let problem = input.problem;
         let first = self.pending.len();

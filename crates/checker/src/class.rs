@@ -22,18 +22,18 @@ impl Class {
         Class((number as u32 + 1) | float | if data.is_ref { REF } else { 0 })
     }
 
-    /// The class of a set of this kind of values, some of which may be references.
+    /// Returns the class of a set of this kind of values, some of which may be references.
     pub(crate) fn in_set(self, number: usize, has_refs: bool) -> Class {
         Class((number as u32 + 1) | self.0 & FLOAT | if has_refs { REF } else { 0 })
     }
 
-    /// The number that it was made with. [`Class::NONE`] has none.
+    /// Returns the number that it was made with. [`Class::NONE`] has none.
     #[inline]
     pub(crate) fn number(self) -> usize {
         ((self.0 & !(REF | FLOAT)) as usize).wrapping_sub(1)
     }
 
-    /// Is it of references, or a set with references?
+    /// Returns `true` if it is of references, or a set with references.
     #[inline]
     pub(crate) fn is_ref(self) -> bool {
         self.0 & REF != 0

@@ -1,8 +1,9 @@
 //! The stored states at the entries of roots, and how arrivals lower them.
 //!
 //! The first state that arrives is stored, with the parameters added to what holds their arguments. Each later arrival
-//! takes away what it does not confirm: where the stored state says that a location holds `v`, the arriving one must hold `v`
-//! there, or `v`'s argument on this edge if `v` is a parameter of the root. Sets only shrink, so the fixpoint ends.
+//! takes away what it does not confirm: where the stored state says that a location holds `v`, the arriving one must
+//! hold `v` there, or `v`'s argument on this edge if `v` is a parameter of the root. Sets only shrink, so the fixpoint
+//! ends.
 //!
 //! Registers are all looked at. Of slots, those that differ are, and those that are stored as holding a parameter: an
 //! arriving state may agree there and mean the parameter of the last round.
@@ -13,7 +14,7 @@ use crate::value_numbering::ValueNumbering;
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{Edge, Problem};
 
-/// What is known on entry to a root, but for the registers.
+/// Knowledge on entry to a root, but for the registers.
 #[derive(Default)]
 pub(crate) struct Entry {
     /// Some walk has arrived.
@@ -29,7 +30,7 @@ pub(crate) struct Entry {
 #[derive(Default)]
 pub(crate) struct Entries {
     list: Vec<Entry>,
-    /// As many cells for each root as there are registers.
+    /// Cells of all roots, one per register and root.
     regs: Vec<Cell>,
     /// Slots to look at in a join.
     slots: Vec<u32>,

@@ -1,4 +1,5 @@
-//! What the checker found wrong: a numbered rule, the part of the allocation that breaks it, and what is known about the location there.
+//! What the checker found wrong: a numbered rule, the part of the allocation that breaks it, and what is known about
+//! the location there.
 
 use kingpost_regalloc::{Block, Inst, Loc, VReg};
 use std::fmt;
@@ -15,14 +16,14 @@ macro_rules! rules {
             /// All rules in order of their numbers.
             pub const ALL: &[Rule] = &[$(Rule::$name,)*];
 
-            /// The number by which the documentation cites the rule.
+            /// Returns the number by which the documentation cites the rule.
             pub fn number(self) -> u32 {
                 match self {
                     $(Rule::$name => $number,)*
                 }
             }
 
-            /// The rule in one sentence.
+            /// Returns the rule in one sentence.
             pub fn text(self) -> &'static str {
                 match self {
                     $(Rule::$name => $text,)*
@@ -64,7 +65,7 @@ rules! {
     SavedSet 29 "only callee-saved registers are saved: the epilogue restores them over results",
 }
 
-/// Which part of the allocation breaks the rule.
+/// Part of the allocation that breaks the rule.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Entity {
     /// The allocation as a whole.
@@ -84,7 +85,7 @@ pub enum Entity {
 }
 
 impl Entity {
-    /// The instruction it belongs to, if any.
+    /// Returns the instruction it belongs to, if any.
     pub fn inst(self) -> Option<Inst> {
         match self {
             Entity::Allocation | Entity::Block(_) => None,
@@ -111,7 +112,7 @@ impl fmt::Display for Entity {
     }
 }
 
-/// What last changed a location on the way to an error.
+/// Last change of a location before an error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Origin {
     /// Nothing between the entry of the function and here.
@@ -144,14 +145,14 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What was found in a location.
+/// Content found in a location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
     /// The values it is known to hold; none if nothing is known.
     pub values: Vec<VReg>,
-    /// How many low bytes of them are there.
+    /// Number of its low bytes that are there.
     pub bytes: u8,
-    /// What put them there, or took them away.
+    /// Change that put them there, or took them away.
     pub origin: Origin,
 }
 
@@ -160,7 +161,7 @@ pub struct Found {
 pub struct CheckError {
     /// The rule.
     pub rule: Rule,
-    /// What breaks it.
+    /// Part that breaks it.
     pub entity: Entity,
     /// The location in question, if there is one.
     pub loc: Option<Loc>,

@@ -12,8 +12,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Flow {
     /// All blocks that the entry reaches, each after those it leads to wherever there is no loop.
     pub(crate) postorder: Vec<Block>,
-    /// The roots that the entry reaches, the entry first, in the problem's order: loops are contiguous there, so that one
-    /// can be walked until it is settled before what follows it. Nothing but speed depends on that.
+    /// The roots that the entry reaches, the entry first, in the problem's order: loops are contiguous there, so that
+    /// one can be walked until it is settled before what follows it. Nothing but speed depends on that.
     pub(crate) roots: Vec<Block>,
     /// For each root, the last one from which an edge leads back to it, or itself.
     pub(crate) last_latch: Vec<u32>,

@@ -1,7 +1,7 @@
-//! Checks where the allocation says that labelled values are.
+//! Checks where the allocation says that labeled values are.
 //!
-//! A claim is looked at where it begins, at each block's head, and after each change of its location, so that long ranges
-//! cost no more than short ones.
+//! A claim is looked at where it begins, at each block's head, and after each change of its location, so that long
+//! ranges cost no more than short ones.
 
 use crate::error::{CheckError, Entity, Rule};
 use crate::report::Report;
@@ -17,12 +17,13 @@ use kingpost_regalloc::{Allocation, Block, Inst, LabelUse, Problem, VReg};
 pub(crate) struct Labels {
     /// Sorted by label, then place.
     requests: Vec<LabelUse>,
-    /// Where the last of a label's requests up to each one ends.
+    /// Per request of a label, the last end of it and of all requests before it.
     reach: Vec<Inst>,
     /// Indices of the ranges that touch each block, block by block, and where each block's share ends.
     ranges: Vec<u32>,
     ends: Vec<u32>,
-    /// Where ranges of the current block begin and their requests begin or end, and how many of these are past.
+    /// Events of the current block, each with the number of requests that are past: ranges begin, requests begin or
+    /// end.
     events: Vec<(Inst, u32)>,
     past: usize,
     /// The current block's ranges by location.
@@ -132,7 +133,7 @@ impl Labels {
         }
     }
 
-    /// The values that `label` is to name before `inst`.
+    /// Returns the values that `label` is to name before `inst`.
     fn requested(&self, label: u32, inst: Inst) -> impl Iterator<Item = VReg> {
         let end = self.requests.partition_point(|request| (request.label, request.from) <= (label, inst));
         let here = (0..end).rev().take_while(move |&i| self.requests[i].label == label && self.reach[i] > inst);

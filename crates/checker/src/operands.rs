@@ -21,7 +21,7 @@ struct Occupant {
 pub(crate) struct OperandRules {
     occupants: Vec<Occupant>,
     stamp: u32,
-    /// Where the defs of terminators are, by value.
+    /// Locations of the defs of terminators, by value.
     pub(crate) terminator_defs: SecondaryMap<VReg, Option<Loc>>,
     /// Those of them that an edge lists; the others are temporaries.
     on_edges: EntitySet<VReg>,

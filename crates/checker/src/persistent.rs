@@ -14,7 +14,7 @@ pub(crate) type Root = u32;
 pub(crate) trait Element: Copy + Default {
     /// Nothing is known here.
     fn is_unknown(&self) -> bool;
-    /// The same knowledge, however it came about.
+    /// Returns `true` if both hold equal knowledge, however it came about.
     fn same(&self, other: &Self) -> bool;
 }
 
@@ -45,7 +45,7 @@ impl<T: Element> Arena<T> {
         }
     }
 
-    /// Number of nodes.
+    /// Returns the number of nodes.
     pub(crate) fn len(&self) -> (usize, usize) {
         (self.inner.len(), self.leaves.len())
     }
@@ -79,7 +79,7 @@ impl<T: Element> Arena<T> {
         if node == 0 { T::default() } else { self.leaves[node as usize - 1][digit(index, 0)] }
     }
 
-    /// The version in which element `index` is `value` and all others are as in `root`.
+    /// Returns the version in which element `index` is `value` and all others are as in `root`.
     pub(crate) fn set(&mut self, root: Root, index: usize, value: T) -> Root {
         let top = self.own(root, self.height);
         let mut node = top;
@@ -93,8 +93,8 @@ impl<T: Element> Arena<T> {
         top
     }
 
-    /// The version in which nothing is known about element `index`. Nodes that say nothing more are left out, so that
-    /// comparisons need not look at them.
+    /// Returns the version in which nothing is known about element `index`. Nodes that say nothing more are left out,
+    /// so that comparisons need not look at them.
     pub(crate) fn clear(&mut self, root: Root, index: usize) -> Root {
         self.clear_below(root, self.height, index)
     }
@@ -116,7 +116,7 @@ impl<T: Element> Arena<T> {
         if empty { 0 } else { own }
     }
 
-    /// A node with the contents of `node` that may be overwritten.
+    /// Returns a node with the contents of `node` that may be overwritten.
     fn own(&mut self, node: u32, level: u32) -> u32 {
         let index = (node as usize).wrapping_sub(1);
         if level > 0 {

@@ -1,7 +1,7 @@
 //! The abstract state: which class of values each location is known to hold.
 //!
-//! Registers are few and an array. Slots may be many and are a version of an array whose versions share what they have in
-//! common (`persistent.rs`), so that a stored state costs what it says anew.
+//! Registers are few and an array. Slots may be many and are a version of an array whose versions share what they have
+//! in common (`persistent.rs`), so that a stored state costs what it says anew.
 //!
 //! References are known only where their cell has the state's *epoch*, which is the last safepoint: passing one then
 //! costs as much as its stack map has entries. No location has the epoch of a safepoint when that runs, by the argument
@@ -15,7 +15,7 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Inst, Loc, MachineEnv, PReg, Problem, RegClass, VReg};
 use std::collections::BTreeSet;
 
-/// When references were last known: at the entry, at a safepoint, or at a join of different epochs.
+/// Point at which references were last known: the entry, a safepoint, or a join of different epochs.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Epoch(u32);
 
@@ -29,7 +29,7 @@ impl Epoch {
     }
 }
 
-/// What is known about one location.
+/// Knowledge about one location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) class: Class,
@@ -41,7 +41,7 @@ pub(crate) struct Cell {
 pub(crate) const UNKNOWN_CELL: Cell = Cell { class: Class::NONE, epoch: Epoch(0), bytes: 0, origin: Origin::Nothing };
 
 impl Cell {
-    /// What it says in a state of this epoch.
+    /// Returns its class in a state of this epoch.
     #[inline]
     pub(crate) fn class_in(&self, epoch: Epoch) -> Class {
         if self.class.is_ref() && self.epoch != epoch { Class::NONE } else { self.class }
@@ -110,9 +110,9 @@ pub(crate) struct State {
     pub(crate) slots: Arena<Cell>,
     saved: Vec<Saved>,
     saved_regs: Vec<Cell>,
-    /// What to say of a location that nothing wrote since the walk began.
+    /// Block from which on nothing wrote to the locations without an entry of their own.
     untouched: Option<Block>,
-    /// Are changes noted?
+    /// Whether changes are noted.
     pub(crate) watched: bool,
     pub(crate) changes: Vec<Change>,
     /// Slots where each class was ever put, as lists: the first entry of each, and entries with the next.
@@ -281,7 +281,7 @@ impl State {
         }
     }
 
-    /// Does `loc` hold all of `vreg`?
+    /// Returns `true` if `loc` holds all of `vreg`.
     #[inline]
     pub(crate) fn holds(&self, names: &ValueNumbering, problem: &Problem, vreg: VReg, loc: Loc) -> bool {
         let content = self.content(loc);
@@ -290,8 +290,9 @@ impl State {
             && problem.width(vreg) <= content.bytes
     }
 
-    /// From here on no location holds a reference, except those that [`State::keep_reference`] names. What of a mixed set
-    /// the collector leaves as it is stays: the references in the slots that `is_mapped` says, elsewhere the others.
+    /// From here on no location holds a reference, except those that [`State::keep_reference`] names. What of a mixed
+    /// set the collector leaves as it is stays: the references in the slots that `is_mapped` says, elsewhere the
+    /// others.
     pub(crate) fn begin_epoch(&mut self, names: &mut ValueNumbering, inst: Inst, is_mapped: impl Fn(Loc) -> bool) {
         for loc in self.mixed.clone() {
             let Content { class, bytes } = self.content(loc);

@@ -5,14 +5,14 @@ use kingpost_regalloc::text::{Case, Positions, line_and_column, parse};
 use kingpost_regalloc::{MachineEnv, VerifyError};
 use std::fmt;
 
-/// What is wrong with one case of a text, and where.
+/// Fault in one case of a text, with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub col: u32,
-    /// What is wrong.
+    /// Rule that is broken.
     pub what: Broken,
 }
 
@@ -40,11 +40,12 @@ impl fmt::Display for Finding {
 pub struct Verdict {
     /// Name of the function.
     pub name: String,
-    /// What is wrong; nothing if the allocation is accepted.
+    /// Faults; none if the allocation is accepted.
     pub findings: Vec<Finding>,
 }
 
-/// Judges the allocation of each problem in a `.ra` text, for the machine that the text describes or else for `machine`.
+/// Judges the allocation of each problem in a `.ra` text, for the machine that the text describes or else for
+/// `machine`.
 ///
 /// # Errors
 /// `line:column: message` if the text cannot be read, has no problem, or a problem without an allocation.

@@ -1,7 +1,8 @@
 //! The meaning of edits, instructions and edges on the abstract state, and the checks made there.
 //!
 //! Order within an instruction: early uses are checked; early defs; clobbers; late uses are checked; the collector runs
-//! if this is a safepoint; late defs. A terminator's defs appear on their edges, which lead to blocks without other ways in.
+//! if this is a safepoint; late defs. A terminator's defs appear on their edges, which lead to blocks without other
+//! ways in.
 
 use crate::class::Class;
 use crate::error::{CheckError, Entity, Origin, Rule};
@@ -19,7 +20,7 @@ pub(crate) struct Walk<'a, 'r> {
     pub(crate) names: &'a mut ValueNumbering,
     pub(crate) state: &'a mut State,
     pub(crate) terminator_defs: &'a SecondaryMap<VReg, Option<Loc>>,
-    /// Are there scratch registers or emergency slots?
+    /// Whether there are scratch registers or emergency slots.
     pub(crate) has_private: bool,
     /// Something was not as it should be.
     pub(crate) failed: &'a mut bool,
@@ -53,7 +54,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// What happens on an edge into a block without other predecessors. Its parameters are but other names.
+    /// Checks an edge into a block without other predecessors. Its parameters are but other names.
     pub(crate) fn edge(&mut self, edge: Edge) {
         let problem = self.input.problem;
         for &vreg in problem.edge_defs(edge) {
@@ -202,7 +203,7 @@ impl Walk<'_, '_> {
         self.state.set(self.names, loc, content, Origin::Def(inst));
     }
 
-    /// The contents of a location that gets a value.
+    /// Returns the contents of a location that gets a value.
     #[inline]
     fn value(&self, vreg: VReg) -> Content {
         Content { class: self.names.class(vreg), bytes: self.input.problem.width(vreg) }
@@ -282,8 +283,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// What is left of a content of which only the low `width` bytes are. Part of a reference is nothing: the collector
-/// would not know it.
+/// Returns the content that is left if only the low `width` bytes are kept. Part of a reference is nothing: the
+/// collector would not know it.
 fn low_bytes(content: Content, width: u8) -> Content {
     let bytes = content.bytes.min(width);
     let cut = content.class.is_ref() && bytes < content.bytes;

@@ -1,5 +1,5 @@
-//! Large functions are checked in about linear time: quadratic work would take minutes here, and a table of blocks and slots more memory
-//! than there is.
+//! Large functions are checked in about linear time: quadratic work would take minutes here, and a table of blocks and
+//! slots more memory than there is.
 
 use kingpost_checker::Checker;
 use kingpost_regalloc::*;
@@ -56,7 +56,8 @@ impl Builder {
     }
 }
 
-/// A chain of `n` diamonds, all joined blocks with a parameter, with `through` values in slots from the first to the last.
+/// A chain of `n` diamonds, all joined blocks with a parameter, with `through` values in slots from the first to the
+/// last.
 fn check_diamonds(n: u32, through: u32) {
     let mut b = Builder::new(through + 2 * n + 1);
     b.slots(through);

@@ -1,4 +1,5 @@
-//! `alloc`: what allocators make of functions, in columns; allocation problems and their solutions, as text that reads again.
+//! `alloc`: what allocators make of functions, in columns; allocation problems and their solutions, as text that reads
+//! again.
 
 use crate::args::AllocArgs;
 use crate::diagnostics::Diagnostic;
@@ -33,7 +34,7 @@ pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
     }
 }
 
-/// What allocators make of the functions of a file, beside their lines.
+/// Returns the answers of allocators for the functions of a file, beside their lines.
 fn columns(args: &AllocArgs, names: &[String], input: &Input) -> Outcome {
     let mut out = output::stdout();
     let mut separator = "";
@@ -48,7 +49,7 @@ fn columns(args: &AllocArgs, names: &[String], input: &Input) -> Outcome {
     Ok(verdict)
 }
 
-/// The problems of a `.ra` file, for its machine or the target's.
+/// Returns the problems of a `.ra` file, for its machine or the target's.
 fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     let source = String::from_utf8_lossy(input.text());
     let file = text::parse(&source).map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
@@ -92,7 +93,7 @@ fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     Ok(verdict)
 }
 
-/// The problems that lowering makes of functions.
+/// Returns the problems that lowering makes of functions.
 fn functions(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     let prepare = |header: &Header| {
         let defaults = Settings { verify_each: true, ..target::defaults() };

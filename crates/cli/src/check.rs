@@ -29,7 +29,7 @@ pub(crate) fn check(args: &CheckArgs) -> Outcome {
     Ok(outcome)
 }
 
-/// No verdict: a file that cannot be read is not a rejected one.
+/// Returns no verdict: a file that cannot be read is not a rejected one.
 fn malformed(stop: Stop) -> Stop {
     match stop {
         Stop::Failure(text) => Stop::Malformed(text),

@@ -16,23 +16,23 @@ pub(crate) struct Input {
     path: PathBuf,
     /// Empty until it is read again, if it was read and freed.
     text: OnceCell<Vec<u8>>,
-    /// Where the last error was, so that many cost no more than the text.
+    /// Place of the last error, so that many errors cost no more than the text.
     lines: RefCell<Lines>,
 }
 
 impl Input {
-    /// The text. It is empty if it must be read again and that fails.
+    /// Returns the text. It is empty if it must be read again and that fails.
     pub(crate) fn text(&self) -> &[u8] {
         let is_text = |text: &Vec<u8>| std::str::from_utf8(text).is_ok();
         self.text.get_or_init(|| std::fs::read(&self.path).ok().filter(is_text).unwrap_or_default())
     }
 
-    /// Is it a file that can be read again, and larger than most?
+    /// Returns `true` if it is a file that can be read again, and larger than most.
     pub(crate) fn is_large_file(&self) -> bool {
         self.text().len() > MAX_KEPT && std::fs::metadata(&self.path).is_ok_and(|file| file.is_file())
     }
 
-    /// The same input with its text still to be read.
+    /// Returns the same input with its text still to be read.
     pub(crate) fn unread(&self) -> Input {
         Input { name: self.name.clone(), path: self.path.clone(), ..Input::default() }
     }
@@ -43,7 +43,7 @@ impl Input {
     }
 }
 
-/// Whether a path stands for a standard stream.
+/// Returns `true` if a path stands for a standard stream.
 pub(crate) fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

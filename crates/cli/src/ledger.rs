@@ -1,9 +1,10 @@
-//! `rules prove`, `list`, `explain` and `generate`: rules on CLIF, the ledger of their proofs, and the matcher made of them.
+//! `rules prove`, `list`, `explain` and `generate`: rules on CLIF, the ledger of their proofs, and the matcher made of
+//! them.
 //!
-//! The ledger has a line for each rule: its name, a hash of what had to be shown, the number of cases; of the formulas, two for a
-//! case, how many z3 and how many cvc5 refuted; the others simplification decided, or the other solver. The hash covers the rule
-//! and the meanings of its opcodes, so a line counts only as long as nothing has changed. It is a cache: `prove --all` proves
-//! everything again.
+//! The ledger has a line for each rule: its name, a hash of what had to be shown, the number of cases; of the formulas,
+//! two for a case, how many z3 and how many cvc5 refuted; the others simplification decided, or the other solver. The
+//! hash covers the rule and the meanings of its opcodes, so a line counts only as long as nothing has changed. It is a
+//! cache: `prove --all` proves everything again.
 
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::rules::{in_order, seconds, threads, utf8};
@@ -79,7 +80,7 @@ type Ledger = BTreeMap<String, String>;
 const HEAD: &str = "rule\tobligations\tcases\tz3\tcvc5\n";
 
 impl Entry {
-    /// The line of the ledger, up to the opinions.
+    /// Returns the line of the ledger, up to the opinions.
     fn line(&self) -> String {
         format!("{}\t{:016x}\t{}\t", self.rule.name, self.obligations.hash, self.obligations.cases)
     }
@@ -161,7 +162,7 @@ pub(crate) fn prove(args: &ProveArgs) -> Outcome {
     Ok(if failed == 0 { Verdict::Good } else { Verdict::Bad })
 }
 
-/// What one solver cannot decide the other may prove; neither may refute it.
+/// Returns the worse of two verdicts: one solver may prove what the other cannot decide, but neither may refute it.
 fn worse(first: RuleVerdict, second: RuleVerdict) -> RuleVerdict {
     match (first, second) {
         (RuleVerdict::Correct, RuleVerdict::Unknown(_)) => RuleVerdict::Correct,
@@ -228,7 +229,7 @@ pub(crate) fn generate(args: &GenerateArgs) -> Outcome {
     Ok(Verdict::Good)
 }
 
-/// The path of a file as the one that is written names it.
+/// Returns the path of a file as the one that is written names it.
 fn path_from(output: &Path, file: &Path) -> Result<String, Stop> {
     let folder = std::path::absolute(output)?;
     let (folder, file) = (folder.parent().unwrap_or(&folder), std::path::absolute(file)?);

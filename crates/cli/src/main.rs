@@ -5,7 +5,7 @@
 //! | `args.rs` | the interface: commands and their options |
 //! | `compile.rs` | `compile`: functions to an object |
 //! | `diagnostics.rs` | what is wrong with a text, shown in its place |
-//! | `opt.rs` | `opt`: functions behind the optimiser, as text |
+//! | `opt.rs` | `opt`: functions behind the optimizer, as text |
 //! | `dump.rs` | what stages make, as text |
 //! | `test.rs` | `test`, `run`, `interpret`: filetests and run directives |
 //! | `show.rs` | `cat`, `verify` |

@@ -17,7 +17,7 @@ impl Verdict {
     }
 }
 
-/// Why a command stopped.
+/// Reason for which a command stopped.
 pub(crate) enum Stop {
     /// An option asked what there is, in place of anything else.
     Help(String),
@@ -31,7 +31,7 @@ pub(crate) enum Stop {
     BrokenPipe,
 }
 
-/// What every command returns.
+/// Result of every command.
 pub(crate) type Outcome = Result<Verdict, Stop>;
 
 impl From<io::Error> for Stop {

@@ -13,8 +13,8 @@ pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::new(std::io::stdout().lock())
 }
 
-/// Writes a file whole or not at all, in the folder where symbolic links lead. Standard output for `-`; what is no regular
-/// file, as `/dev/null`, is written to directly.
+/// Writes a file whole or not at all, in the folder where symbolic links lead. Standard output for `-`; what is no
+/// regular file, as `/dev/null`, is written to directly.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     if is_stream(path) {
         let mut out = std::io::stdout().lock();
@@ -31,7 +31,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     write_unnamed(folder, target, bytes).or_else(|_| write_temporary(folder, target, bytes)).map_err(failed)
 }
 
-/// The path behind the symbolic links that its last name stands for; there need be no file.
+/// Returns the path behind the symbolic links that its last name stands for; there need be no file.
 fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // Linux follows as many (path_resolution(7)).

@@ -1,8 +1,8 @@
 //! `reduce`: makes a file on which a command fails small, as long as the command fails in the same way.
 //!
-//! Functions are cut and simplified as they are in generated programs (`kingpost_testgen::ir::shrink`), allocation problems as
-//! `kingpost_testgen::shrink` does; every candidate is valid. What stands in front of the functions stays, and so do the
-//! comments behind each of them.
+//! Functions are cut and simplified as they are in generated programs (`kingpost_testgen::ir::shrink`), allocation
+//! problems as `kingpost_testgen::shrink` does; every candidate is valid. What stands in front of the functions stays,
+//! and so do the comments behind each of them.
 
 use crate::args::ReduceArgs;
 use crate::input::{self, Input};
@@ -37,7 +37,7 @@ struct Trial<'a> {
     args: &'a ReduceArgs,
     folder: TempDir,
     candidate: PathBuf,
-    /// How the command ended on the whole file, and what it said.
+    /// Exit status and output of the command on the whole file.
     first: Option<(ExitStatus, String)>,
     progress: ProgressBar,
 }
@@ -50,7 +50,7 @@ impl<'a> Trial<'a> {
         Ok(Trial { args, candidate, folder, first: None, progress: ProgressBar::new_spinner() })
     }
 
-    /// Does the command fail on a text, in the way in which it failed first?
+    /// Returns `true` if the command fails on a text, in the way in which it failed first.
     fn fails(&mut self, text: &str) -> bool {
         self.progress.inc(1);
         self.progress.set_message(format!("{} trials, {} lines", self.progress.position(), text.lines().count()));
@@ -72,7 +72,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// What a line says behind `file:line:column: `.
+/// Returns the message of a line after `file:line:column: `.
 fn placed_message(line: &str) -> Option<&str> {
     let (place, message) = line.split_once(": ")?;
     let mut numbers = place.rsplitn(3, ':');
@@ -115,7 +115,7 @@ fn functions(input: &Input, source: &str, trial: &mut Trial) -> Result<String, S
     Ok(around.text(&reduced.functions))
 }
 
-/// What stands around the functions of a text.
+/// Text around the functions of a file.
 struct Around {
     header: String,
     /// The comments behind each function, by its name.

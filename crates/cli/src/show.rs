@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Where a function stands.
+/// Place of a function in a text.
 pub(crate) struct Place<'a> {
     pub(crate) input: &'a Input,
     /// The function's first byte.
@@ -33,8 +33,8 @@ pub(crate) fn any_header(_: &Header) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Hands every function of the files to `visit`, with what `prepare` makes of the lines in front of its file's functions.
-/// Errors in the text are said, and reading goes on behind them.
+/// Hands every function of the files to `visit`, with what `prepare` makes of the lines in front of its file's
+/// functions. Errors in the text are said, and reading goes on behind them.
 pub(crate) fn each_function<T>(
     files: &[PathBuf],
     mut prepare: impl FnMut(&Header) -> Result<T, Refused>,
@@ -47,7 +47,7 @@ pub(crate) fn each_function<T>(
     Ok(verdict)
 }
 
-/// The same for the functions of one text.
+/// Runs `each` for the functions of one text.
 pub(crate) fn functions_of<T>(
     input: &Input,
     mut prepare: impl FnMut(&Header) -> Result<T, Refused>,
@@ -110,7 +110,7 @@ pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
     Ok(verdict)
 }
 
-/// The same for the functions of one text.
+/// Returns the same for the functions of one text.
 pub(crate) fn verify_text(input: &Input, args: &TargetArgs) -> Outcome {
     let mut verifier = Verifier::default();
     let prepare = |header: &Header| match target::with_header(target::defaults(), args, None, header) {

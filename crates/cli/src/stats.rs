@@ -5,7 +5,7 @@ use kingpost_codegen::{Stage, Stats};
 use kingpost_mach::lower::TileInfo;
 use std::fmt::Write;
 
-/// What is known of a run of `compile`.
+/// Statistics of one run of `compile`.
 #[derive(Default)]
 pub(crate) struct Summary {
     pub(crate) stats: Stats,
@@ -52,7 +52,7 @@ impl Summary {
         rows
     }
 
-    /// All counters and times.
+    /// Returns all counters and times.
     pub(crate) fn render(&self, format: StatsFormat) -> String {
         let rows = self.rows().into_iter().map(|(name, number)| {
             let number = match number {

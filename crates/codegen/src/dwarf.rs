@@ -9,7 +9,7 @@ pub struct DwarfRegisters {
     pub stack_pointer: u8,
     /// The frame pointer's number.
     pub frame_pointer: u8,
-    /// Where the return address is: a register, or a column of its own.
+    /// Place of the return address: a register, or a column of its own.
     pub return_address: u8,
     /// Bytes by which code offsets are divided.
     pub code_align: u8,
@@ -47,7 +47,7 @@ impl DwarfRegisters {
         },
     };
 
-    /// The number of a register.
+    /// Returns the number of a register.
     pub fn number(&self, reg: PReg) -> u8 {
         (self.number)(reg)
     }

@@ -17,14 +17,15 @@ pub enum CompileError {
     Lower(Refusal),
     /// The function needs more of something than its limit.
     Limit {
-        /// What there is too much of.
+        /// Quantity that exceeds its limit.
         what: &'static str,
         /// The limit.
         limit: u64,
     },
     /// [`Options::cancel`](crate::Options::cancel) was set.
     Cancelled,
-    /// Compilation ended after [`Options::stop_after`](crate::Options::stop_after), as asked: no code, and nothing wrong.
+    /// Compilation ended after [`Options::stop_after`](crate::Options::stop_after), as asked: no code, and nothing
+    /// wrong.
     Stopped,
     /// The register allocator gave up.
     Alloc(AllocError),
@@ -32,11 +33,11 @@ pub enum CompileError {
     Rejected {
         /// The allocator at fault.
         allocator: &'static str,
-        /// What the checker found.
+        /// Report of the checker.
         report: String,
     },
-    /// What a stage made breaks rules, so that the next stage could not rely on them: a bug of the compiler, found by
-    /// the setting `verify_each`.
+    /// Output of a stage that breaks rules, so that the next stage could not rely on them: a bug of the compiler, found
+    /// by the setting `verify_each`.
     Broken {
         /// The stage at fault.
         stage: Stage,
@@ -47,18 +48,19 @@ pub enum CompileError {
     Bug {
         /// The stage that failed.
         stage: Stage,
-        /// What it said.
+        /// Message of the panic.
         message: String,
     },
 }
 
 impl CompileError {
-    /// Is it something that a later version or higher limits may support, rather than bad input or a bug?
+    /// Returns `true` if it is something that a later version or higher limits may support, rather than bad input or a
+    /// bug.
     pub fn is_unsupported(&self) -> bool {
         matches!(self, CompileError::Lower(_) | CompileError::Limit { .. })
     }
 
-    /// What is wrong with which entity of the function, one by one.
+    /// Returns the faults of the function, one per entity.
     pub fn findings(&self) -> Vec<VerifierError> {
         let finding = |location, message| VerifierError { location, message };
         let one = |location| vec![finding(location, self.to_string())];
@@ -74,8 +76,8 @@ impl CompileError {
         }
     }
 
-    /// The error with the function, block and instruction it is about, a line for each finding. `func` is the function as
-    /// it is after the attempt.
+    /// The error with the function, block and instruction it is about, a line for each finding. `func` is the function
+    /// as it is after the attempt.
     pub fn pretty<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
         let errors = VerifierErrors(self.findings());
         fmt::from_fn(move |f| write!(f, "{}", errors.pretty(func)))
@@ -134,7 +136,7 @@ impl From<AllocError> for CompileError {
     }
 }
 
-/// The error for an allocation that the checker does not accept.
+/// Returns the error for an allocation that the checker does not accept.
 pub(crate) fn rejected(allocator: &'static str, errors: &[CheckError]) -> CompileError {
     let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
     CompileError::Rejected { allocator, report: lines.join("\n") }

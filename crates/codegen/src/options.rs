@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// What is to be observed while compiling, what is left out, and when to give up.
+/// Options of a compilation: observers, parts to leave out, and cancellation.
 #[derive(Clone, Default)]
 pub struct Options {
     /// Keep CPU time per stage.
@@ -19,27 +19,29 @@ pub struct Options {
     pub list: bool,
     /// Takes the text of what stages make.
     pub dump: Option<Arc<dyn DumpSink>>,
-    /// Free a large function once it is lowered, and what lowering recorded of it, for allocation needs the memory more: its name
-    /// alone is left, and [`Context::lowering`](crate::Context::lowering) is empty.
+    /// Free a large function once it is lowered, and what lowering recorded of it, for allocation needs the memory
+    /// more: its name alone is left, and [`Context::lowering`](crate::Context::lowering) is empty.
     pub free_functions: bool,
-    /// The last stage that runs; [`CompileError::Stopped`](crate::CompileError::Stopped) is the result if others would follow.
+    /// The last stage that runs; [`CompileError::Stopped`](crate::CompileError::Stopped) is the result if others would
+    /// follow.
     pub stop_after: Option<Stage>,
-    /// The optimiser's passes that run where the optimisation level has any.
+    /// The optimizer's passes that run where the optimization level has any.
     pub passes: Passes,
-    /// The rewrite rules that the optimiser applies.
+    /// The rewrite rules that the optimizer applies.
     pub rules: RuleLimits,
     /// The most that a function may use.
     pub limits: Limits,
-    /// Compilation stops with [`CompileError::Cancelled`](crate::CompileError::Cancelled) soon after this is set: before the next stage or block.
+    /// Compilation stops with [`CompileError::Canceled`](crate::CompileError::Canceled) soon after this is set: before
+    /// the next stage or block.
     pub cancel: Option<Arc<AtomicBool>>,
 }
 
-/// A set of the optimiser's passes.
+/// A set of the optimizer's passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Passes([bool; Pass::ALL.len()]);
 
 impl Passes {
-    /// The set of some passes.
+    /// Returns the set of some passes.
     pub fn of(passes: impl IntoIterator<Item = Pass>) -> Passes {
         let mut set = [false; Pass::ALL.len()];
         passes.into_iter().for_each(|pass| set[pass as usize] = true);
@@ -73,7 +75,7 @@ impl fmt::Debug for Options {
 
 /// Takes dumps.
 pub trait DumpSink: Send + Sync {
-    /// Whether the text of what `stage` makes of the function `name` is to be taken.
+    /// Returns `true` if the text of what `stage` makes of the function `name` is to be taken.
     fn takes(&self, stage: Stage, name: &str) -> bool;
 
     /// Takes that text.

@@ -90,7 +90,7 @@ block2(v2: i64):
     return v2
 }";
 
-/// The code of all functions, one behind the other, and what was counted.
+/// Returns the code of all functions, one behind the other, and what was counted.
 fn compile(text: &str, target: &str, setting: Option<&str>, options: Options) -> (Vec<u8>, Stats) {
     let mut settings = Settings::default();
     settings.set("regalloc_algorithm", "fused").expect("a setting");

@@ -5,7 +5,7 @@ use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
 use target_lexicon::triple;
 
-/// A function that returns the last of its parameters; each number has a signature of its own.
+/// Returns a function that returns the last of its parameters; each number has a signature of its own.
 fn function(number: usize) -> Function {
     let types: Vec<&str> = (0..12).map(|bit| if number >> bit & 1 == 0 { "i32" } else { "f64" }).collect();
     let params: Vec<String> = types.iter().enumerate().map(|(k, ty)| format!("v{k}: {ty}")).collect();

@@ -1,5 +1,5 @@
-//! Generated programs, compiled and judged by the checker of allocations alone: nothing is called, so that ten times as many are
-//! seen in the same time, under every allocator, with all registers and with few.
+//! Generated programs, compiled and judged by the checker of allocations alone: nothing is called, so that ten times as
+//! many are seen in the same time, under every allocator, with all registers and with few.
 
 use crate::failure::{Failure, Report};
 use crate::native::{Lane, NotLoaded, needs_frame_pointers, settings};
@@ -10,15 +10,15 @@ use kingpost_testgen::ir::{Program, generate, shrink};
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Machines, and optimisation levels, in turns: what a seed is compiled for.
+/// Machines, and optimization levels, in turns: what a seed is compiled for.
 const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
 const LEVELS: [OptLevel; 2] = [OptLevel::None, OptLevel::Speed];
 
-/// Compiles the programs of `seeds`, each for one machine at one optimisation level in turns, with every allocator.
+/// Compiles the programs of `seeds`, each for one machine at one optimization level in turns, with every allocator.
 ///
 /// # Errors
-/// The first program that an allocator answers wrongly, or that is not compiled for another reason than that there is no code
-/// for it; shrunken.
+/// The first program that an allocator answers wrongly, or that is not compiled for another reason than that there is
+/// no code for it; shrunken.
 pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     let mut report = Report::default();
     let mut lanes: Vec<Vec<Lane>> =
@@ -36,7 +36,7 @@ pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     Ok(report)
 }
 
-/// Every allocator with all registers and with few.
+/// Returns every allocator with all registers and with few.
 fn all(machine: &str, opt_level: OptLevel) -> Vec<Lane> {
     let triple = format!("{machine}-unknown-linux-gnu").parse().expect("a known triple");
     let both = [AllocatedRegisters::All, AllocatedRegisters::Few];
@@ -49,7 +49,7 @@ fn all(machine: &str, opt_level: OptLevel) -> Vec<Lane> {
     lanes.collect()
 }
 
-/// What is wrong with compiling these functions.
+/// Reports a failure to compile these functions.
 fn error(lane: &mut Lane, functions: &[Function], report: &mut Report) -> Option<String> {
     match lane.compile(functions) {
         Ok(_) => report.functions += functions.len() as u64,
@@ -59,7 +59,7 @@ fn error(lane: &mut Lane, functions: &[Function], report: &mut Report) -> Option
     None
 }
 
-/// The program cut down as far as an error remains.
+/// Returns the program cut down as far as an error remains.
 fn failure(seed: u64, program: &Program, lane: &mut Lane, what: &str) -> Box<Failure> {
     let small = shrink(program, |candidate| error(lane, &candidate.functions, &mut Report::default()).is_some());
     let what = error(lane, &small.functions, &mut Report::default()).unwrap_or_else(|| what.into());

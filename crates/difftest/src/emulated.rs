@@ -11,12 +11,12 @@ use std::collections::HashSet;
 use std::str::FromStr;
 use target_lexicon::Triple;
 
-/// The machine.
+/// Returns the machine.
 pub(crate) fn triple() -> Triple {
     Triple::from_str("aarch64-unknown-linux-gnu").expect("a known triple")
 }
 
-/// Can its code be run?
+/// Returns `true` if its code can be run.
 ///
 /// # Errors
 /// What is missing.
@@ -24,7 +24,8 @@ pub(crate) fn is_here() -> Result<(), String> {
     can_run(triple().architecture)
 }
 
-/// A compiler for each allocator and optimisation level: for any processor of the kind, or for one that can do everything.
+/// Returns a compiler for each allocator and optimization level: for any processor of the kind, or for one that can do
+/// everything.
 pub(crate) fn lanes(everything: bool) -> Vec<Lane> {
     let flags: Vec<String> = everything.then(|| "has_lse".to_string()).into_iter().collect();
     Lane::at_all_levels(&triple(), &flags)
@@ -89,7 +90,7 @@ fn outcome(ending: Ending) -> Outcome {
     }
 }
 
-/// The functions under names that no other program has.
+/// Returns the functions under names that no other program has.
 fn renamed(functions: &[Function], number: usize) -> Vec<Function> {
     let defined: HashSet<FuncName> = functions.iter().map(|function| function.name.clone()).collect();
     let new_name = |name: &FuncName| match name {

@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Failure {
     /// Its seed.
     pub seed: u64,
-    /// What is wrong.
+    /// Description of the fault.
     pub what: String,
     /// The case as text, for generated programs a filetest.
     pub text: String,
@@ -22,7 +22,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What was seen in many cases.
+/// Counts over many cases.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Report {
     /// Cases, for generated programs the programs.

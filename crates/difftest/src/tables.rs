@@ -6,7 +6,8 @@ use kingpost_ir::{Block, Function, Inst, StackSlot};
 use kingpost_mach::{DebugTag, FunctionView};
 use std::collections::BTreeMap;
 
-/// Checks the tables of `function`. The first tag of each of its calls with stack maps and of its sequence points is a number.
+/// Checks the tables of `function`. The first tag of each of its calls with stack maps and of its sequence points is a
+/// number.
 ///
 /// # Errors
 /// What is wrong.
@@ -33,7 +34,7 @@ pub(crate) fn check(function: &Function, view: &FunctionView<'_>) -> Result<(), 
 struct Tables<'a> {
     function: &'a Function,
     view: &'a FunctionView<'a>,
-    /// Where each slot starts, as far as entries have said.
+    /// Start of each slot, as far as entries have given it.
     starts: BTreeMap<StackSlot, u32>,
     /// Entries and tags that the text has.
     entries: usize,
@@ -85,7 +86,8 @@ impl Tables<'_> {
         }
     }
 
-    /// Slots lie in the frame, aligned, and do not overlap each other or the return address and the frame pointer saved beside it.
+    /// Slots lie in the frame, aligned, and do not overlap each other or the return address and the frame pointer saved
+    /// beside it.
     fn slots_are_apart(&self) -> Result<(), String> {
         let frame = self.view.function.head.frame;
         if self.starts.is_empty() {

@@ -14,7 +14,8 @@ const PERIOD: Duration = Duration::from_millis(100);
 /// Calls `work` on a thread of its own. It stores the seed of each case that it begins in the number that it is given.
 ///
 /// # Errors
-/// The seed of a case in which the process has used more than `limit` of CPU time. Its thread goes on until the process ends.
+/// The seed of a case in which the process has used more than `limit` of CPU time. Its thread goes on until the process
+/// ends.
 pub(crate) fn watched<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce(&AtomicU64) -> T + Send + 'static,

@@ -1,8 +1,8 @@
 //! Source locations and values as DWARF (version 4): `.debug_line`, `.debug_loc`, and what debuggers need to find them.
 //!
 //! A source location is a number; it becomes the number of a line in one file, which the caller names. There is one
-//! unit with a name and a range for each function, and in it a variable `v4` for each value with known places, which has a list
-//! of these (DWARF 4, section 2.6.2), and for each constant, which has its bits (section 2.6.1.1.3).
+//! unit with a name and a range for each function, and in it a variable `v4` for each value with known places, which
+//! has a list of these (DWARF 4, section 2.6.2), and for each constant, which has its bits (section 2.6.1.1.3).
 
 use crate::relocated::Relocated;
 use gimli::write::{
@@ -15,7 +15,7 @@ use kingpost_ir::Type;
 use kingpost_mach::{ContextPlace, FunctionView, ModuleBuffer};
 use std::collections::BTreeMap;
 
-/// Does any function have source locations?
+/// Returns `true` if any function has source locations.
 pub(crate) fn is_wanted(module: &ModuleBuffer) -> bool {
     module.functions().any(|f| !f.srclocs.is_empty() || !f.values.is_empty() || !f.constants.is_empty())
 }
@@ -27,7 +27,7 @@ pub(crate) struct Source<'a> {
     pub(crate) folder: &'a str,
 }
 
-/// The sections for all functions of `module`, which `names` are called in the object.
+/// Returns the sections for all functions of `module`, which `names` are called in the object.
 pub(crate) fn write(
     module: &ModuleBuffer,
     names: &[String],
@@ -64,7 +64,7 @@ pub(crate) fn write(
     Ok(sections)
 }
 
-/// The address of a function.
+/// Returns the address of a function.
 fn start(index: usize) -> Address {
     Address::Symbol { symbol: index, addend: 0 }
 }
@@ -129,7 +129,7 @@ fn place(place: ContextPlace, registers: &DwarfRegisters) -> Expression {
     expression
 }
 
-/// The type of a value, made on first use; `None` if debuggers have none.
+/// Returns the type of a value, made on first use; `None` if debuggers have none.
 fn base_type(
     strings: &mut gimli::write::StringTable,
     unit: &mut Unit,

@@ -49,7 +49,7 @@ pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture, handlers:
     Ok(frame.0)
 }
 
-/// The numbers of an architecture's registers.
+/// Returns the numbers of an architecture's registers.
 pub(crate) fn registers(architecture: Architecture) -> &'static DwarfRegisters {
     match architecture {
         Architecture::X86_64 => &DwarfRegisters::X86_64,

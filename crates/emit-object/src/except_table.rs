@@ -17,7 +17,7 @@ pub(crate) struct ExceptTable {
 }
 
 impl ExceptTable {
-    /// The table of a module.
+    /// Returns the table of a module.
     pub(crate) fn new(module: &ModuleBuffer) -> Result<ExceptTable> {
         let mut table = ExceptTable { bytes: Vec::new(), starts: Vec::new() };
         for f in module.functions() {
@@ -31,7 +31,7 @@ impl ExceptTable {
     }
 }
 
-/// The part of one function.
+/// Returns the part of one function.
 fn function(f: &FunctionView<'_>) -> Result<Vec<u8>> {
     // One action: filter 1, the type of which is none, so that it catches everything.
     const ACTIONS: &[u8] = &[1, 0];

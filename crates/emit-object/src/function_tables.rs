@@ -1,4 +1,5 @@
-//! Sections that tell programs about their functions: `kingpost_traps` and the like, as docs/sections.md describes them.
+//! Sections that tell programs about their functions: `kingpost_traps` and the like, as docs/sections.md describes
+//! them.
 //!
 //! All have one layout, in words of 4 bytes: a header, records of functions, and entries of a size of their own.
 
@@ -15,14 +16,15 @@ const FUNCTION_BYTES: usize = 24;
 pub(crate) struct FunctionTable {
     /// Name of the section.
     pub(crate) name: &'static str,
-    /// Its bytes, the fields for addresses still zero: that of the `i`-th function is at [`FunctionTable::address_field`].
+    /// Its bytes, the fields for addresses still zero: that of the `i`-th function is at
+    /// [`FunctionTable::address_field`].
     pub(crate) bytes: Vec<u8>,
     /// The functions that it is about, by number.
     pub(crate) functions: Vec<usize>,
 }
 
 impl FunctionTable {
-    /// A table of all functions of which `entries` returns any.
+    /// Returns a table of all functions of which `entries` returns any.
     fn new<const N: usize>(
         name: &'static str,
         module: &ModuleBuffer,
@@ -119,12 +121,12 @@ fn stack_slots(module: &ModuleBuffer) -> FunctionTable {
     })
 }
 
-/// The entries of a function that has any.
+/// Returns the entries of a function that has any.
 fn some<T, const N: usize>(entries: &[T], entry: impl Fn(&T) -> [u32; N]) -> Option<Vec<[u32; N]>> {
     (!entries.is_empty()).then(|| entries.iter().map(entry).collect())
 }
 
-/// The type of lanes: bits, and bit 31 if they are floats.
+/// Returns the type of lanes: bits, and bit 31 if they are floats.
 fn lane(ty: Type) -> u32 {
     ty.lane_bits() | u32::from(ty.lane_type().is_float()) << 31
 }

@@ -1,5 +1,5 @@
-//! Exceptions are thrown and caught across frames of all conventions that have handlers, at every call, while values of all
-//! kinds live over it and a collector moves what references lead to.
+//! Exceptions are thrown and caught across frames of all conventions that have handlers, at every call, while values of
+//! all kinds live over it and a collector moves what references lead to.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};
@@ -14,7 +14,7 @@ const FRAMES: usize = 11;
 const X86_64: &[&str] = &["system_v", "tail", "winch", "preserve_all"];
 const AARCH64: &[&str] = &["system_v", "tail", "winch", "preserve_all", "apple_aarch64"];
 
-/// The convention of a function of a chain. The first one is called by C++.
+/// Returns the convention of a function of a chain. The first one is called by C++.
 fn convention(conventions: &'static [&'static str], chain: usize, k: usize) -> &'static str {
     conventions[(k * chain + k / 2) % conventions.len()]
 }
@@ -24,7 +24,7 @@ fn signature(convention: &str) -> String {
     format!("(i64, f64{}) {result}{convention}", ", i64".repeat(10))
 }
 
-/// The functions of all chains. `throws.cpp` says in C++ what each of them does.
+/// Returns the functions of all chains. `throws.cpp` says in C++ what each of them does.
 fn text(conventions: &'static [&'static str]) -> String {
     let mut text = String::new();
     for chain in 0..conventions.len() {

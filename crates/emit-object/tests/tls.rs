@@ -1,4 +1,5 @@
-//! Thread-local symbols in programs and shared libraries, from several threads, and what linkers make of their addresses.
+//! Thread-local symbols in programs and shared libraries, from several threads, and what linkers make of their
+//! addresses.
 
 use kingpost_codegen::module::{DataDescription, Linkage, Module};
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
@@ -217,7 +218,7 @@ fn x64_access(code: &[u8]) -> Option<Access> {
     }
 }
 
-/// The first four instructions: `movz movk nop nop`, `nop adrp ldr` in some order, or those of a descriptor.
+/// Returns the first four instructions: `movz movk nop nop`, `nop adrp ldr` in some order, or those of a descriptor.
 fn aarch64_access(words: &[u32]) -> Option<Access> {
     const NOP: u32 = 0xd503_201f;
     let (movz, movk) = (|word: u32| word & 0xff80_001f == 0xd280_0000, |word: u32| word & 0xff80_001f == 0xf280_0000);

@@ -9,7 +9,7 @@ use kingpost_mach::{AddrKind, Code, IndexExtend, Isa, MInst, NO_BLOCK, Row, RowK
 use kingpost_regalloc::{Inst, Operand};
 use std::fmt::Write;
 
-/// What machine blocks are called: by their block, or by the two that an edge connects.
+/// Returns the names of machine blocks: their block, or the two blocks that an edge connects.
 pub(crate) fn block_names(func: &Function, blocks: &[MachineBlock]) -> Vec<String> {
     let name = |block: &MachineBlock| match *block {
         MachineBlock::Ir(block) => func.names.block(block).to_string(),
@@ -23,7 +23,7 @@ pub(crate) fn block_names(func: &Function, blocks: &[MachineBlock]) -> Vec<Strin
     blocks.iter().map(name).collect()
 }
 
-/// The text of one instruction.
+/// Returns the text of one instruction.
 pub(crate) fn inst_text(isa: &dyn Isa, code: &Code, names: &Names, inst: Inst) -> String {
     let minst = &code.insts[inst];
     let row = &isa.rows()[usize::from(minst.row.0)];
@@ -86,7 +86,7 @@ fn immediate(row: &Row, inst: &MInst) -> Option<String> {
         .then(|| format!("{}", inst.imm64() as i64))
 }
 
-/// The blocks that a branch names itself.
+/// Returns the blocks that a branch names itself.
 fn targets(row: &Row, inst: &MInst, names: &Names) -> Vec<String> {
     if row.kind != RowKind::Branch || inst.mode.kind() != AddrKind::None {
         return Vec::new();

@@ -6,7 +6,7 @@ use kingpost_regalloc::{Event, Inst, Loc, Observer, VReg};
 /// One decision.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decision {
-    /// What kind: `stage`, `assign`, `split`, `evict`, `spill`, `reload` or `coalesce`.
+    /// Kind: `stage`, `assign`, `split`, `evict`, `spill`, `reload` or `coalesce`.
     pub kind: &'static str,
     /// In words, by the names of the text.
     pub text: String,

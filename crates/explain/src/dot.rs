@@ -1,4 +1,4 @@
-//! The control-flow graph in the language of Graphviz: instructions, frequencies, when edges are taken, loops by colour.
+//! The control-flow graph in the language of Graphviz: instructions, frequencies, when edges are taken, loops by color.
 
 use crate::source::{Graph, GraphBlock};
 use kingpost_ir::Function;
@@ -7,8 +7,8 @@ use std::fmt::Write;
 /// Fills by depth of loops, light enough for black text.
 const FILLS: [&str; 5] = ["#ffffff", "#e8f1fb", "#d3e5f8", "#bcd8f4", "#a4caf0"];
 
-/// The control-flow graph of a function. Blocks of deeper loops are filled darker, back edges are drawn in colour, and an
-/// edge is as thick as its source is frequent.
+/// Returns the control-flow graph of a function. Blocks of deeper loops are filled darker, back edges are drawn in
+/// color, and an edge is as thick as its source is frequent.
 pub fn dot(func: &Function) -> String {
     let graph = Graph::new(func);
     let mut out = String::new();
@@ -34,7 +34,7 @@ pub fn dot(func: &Function) -> String {
     out + "}\n"
 }
 
-/// The block's lines, aligned to the left, and its frequency.
+/// Returns the block's lines, aligned to the left, and its frequency.
 fn label(graph: &Graph, block: &GraphBlock) -> String {
     let mut lines = graph.lines[block.lines.clone()].iter().map(|line| escaped(&line.text));
     let head = lines.next().unwrap_or_default();

@@ -21,9 +21,9 @@ pub struct Explanation {
     pub target: String,
     /// Its text and its control-flow graph.
     pub graph: Graph,
-    /// What virtual registers are called.
+    /// Names of virtual registers.
     pub vregs: Vec<VRegName>,
-    /// What machine blocks are called: as the function's blocks, or `block1→block2`.
+    /// Names of machine blocks: the names of the function's blocks, or `block1→block2`.
     pub machine_blocks: Vec<String>,
     /// The machine instructions before allocation.
     pub code: Vec<String>,
@@ -31,11 +31,11 @@ pub struct Explanation {
     pub solutions: Vec<Solution>,
 }
 
-/// What one compiler made of the function.
+/// Result of one compiler for the function.
 pub struct Solution {
     /// The allocator.
     pub allocator: String,
-    /// What its answer costs.
+    /// Cost of its answer.
     pub cost: Cost,
     /// Its own counters.
     pub stats: Stats,
@@ -45,14 +45,14 @@ pub struct Solution {
     pub locs: Vec<(Loc, String)>,
     /// The code.
     pub rows: Vec<Row>,
-    /// Where values are.
+    /// Live ranges of values.
     pub ranges: Vec<LiveRange>,
-    /// What the allocator decided.
+    /// Decisions of the allocator.
     pub decisions: Vec<Decision>,
 }
 
-/// Compiles `func` with each of `compilers`, which differ in their allocators only, and explains what they made of it. They
-/// have the option [`Options::list`](kingpost_codegen::Options::list).
+/// Compiles `func` with each of `compilers`, which differ in their allocators only, and explains what they made of it.
+/// They have the option [`Options::list`](kingpost_codegen::Options::list).
 ///
 /// # Errors
 /// The first compiler's error.
@@ -130,7 +130,7 @@ fn solution(compiler: &Compiler, cx: &Context, names: &Names, graph: &Graph, mod
     }
 }
 
-/// All locations that are named. Registers are before slots.
+/// Returns all locations that are named. Registers are before slots.
 fn locs(rows: &[Row], ranges: &[LiveRange]) -> BTreeSet<Loc> {
     let places = rows.iter().filter(|row| matches!(row.kind, RowKind::Inst { .. })).flat_map(|row| &row.places);
     let used = places.map(|&(_, loc)| loc).chain(ranges.iter().map(|range| range.loc));

@@ -1,5 +1,5 @@
-//! What became of a function: its text, its control-flow graph, machine code before and after allocation, bytes, where each
-//! value is at each instruction, and what allocators decided. As a page for a browser, or as text.
+//! What became of a function: its text, its control-flow graph, machine code before and after allocation, bytes, where
+//! each value is at each instruction, and what allocators decided. As a page for a browser, or as text.
 //!
 //! ```text
 //! Function, Compiler ──explain──▶ Explanation ──page──▶ HTML     text ──▶ columns

@@ -2,9 +2,9 @@
 //!
 //! What a location holds matters above an instruction if the instruction reads it, or if it matters below and the
 //! instruction does not write it. So the live contents of locations follow from a walk backwards over instructions and
-//! edits, as the liveness of variables does: a use of `v` in a location makes the location hold `v` above it, an edit hands
-//! the name on from where it writes to where it reads, and a parameter of a block has its argument's name in a predecessor.
-//! Iterated to a fixed point over the blocks; the sets only grow.
+//! edits, as the liveness of variables does: a use of `v` in a location makes the location hold `v` above it, an edit
+//! hands the name on from where it writes to where it reads, and a parameter of a block has its argument's name in a
+//! predecessor. Iterated to a fixed point over the blocks; the sets only grow.
 //!
 //! Ranges are in half rows: row `r` of a listing covers `2r..2r+2`, and its instruction runs at `2r+1`.
 
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 /// A value is in one location.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LiveRange {
-    /// Where.
+    /// Location.
     pub loc: Loc,
     /// The first half row.
     pub from: u32,
@@ -29,13 +29,14 @@ pub struct LiveRange {
 /// The contents of locations that matter at one point of a walk backwards.
 #[derive(Default)]
 struct Contents {
-    /// What a location holds, and up to where.
+    /// Value of each location, and the point up to which it is there.
     held: BTreeMap<Loc, (VReg, u32)>,
     at: u32,
     ended: Vec<LiveRange>,
 }
 
-/// The live ranges of `allocation`, of which `rows` is the listing. Edits in the listing are annotated with what they move.
+/// Returns the live ranges of `allocation`, of which `rows` is the listing. Edits in the listing are annotated with
+/// what they move.
 pub(crate) fn live_ranges(problem: &Problem, allocation: &Allocation, rows: &mut [Row]) -> Vec<LiveRange> {
     let live_in = live_in(problem, allocation);
     let mut contents = Contents::default();
@@ -71,7 +72,7 @@ pub(crate) fn live_ranges(problem: &Problem, allocation: &Allocation, rows: &mut
     joined(contents.ended)
 }
 
-/// What locations hold at the start of each block.
+/// Returns the values in locations at the start of each block.
 fn live_in(problem: &Problem, allocation: &Allocation) -> Vec<BTreeMap<Loc, VReg>> {
     let mut live_in = vec![BTreeMap::new(); problem.num_blocks()];
     let mut waiting: Vec<Block> = problem.blocks().collect();

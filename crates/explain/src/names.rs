@@ -12,7 +12,7 @@ pub struct VRegName {
     pub kind: String,
 }
 
-/// What virtual registers, blocks and locations are called.
+/// Names of virtual registers, blocks and locations.
 pub(crate) struct Names<'a> {
     pub(crate) vregs: Vec<VRegName>,
     pub(crate) blocks: Vec<String>,

@@ -11,7 +11,7 @@ const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const PROGRAM: &[&str] = &[include_str!("page/graph.js"), include_str!("page/chart.js"), include_str!("page/page.js")];
 
-/// A page about functions, under a title.
+/// Returns a page about functions, under a title.
 pub fn page(title: &str, explanations: &[Explanation]) -> String {
     let functions: Vec<Value> = explanations.iter().map(function).collect();
     let data = json!({ "title": title, "functions": functions }).to_string();

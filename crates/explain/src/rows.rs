@@ -11,36 +11,36 @@ use std::iter::Peekable;
 /// One row of a listing.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Row {
-    /// What it is.
+    /// Kind of the row.
     pub kind: RowKind,
     /// The line of the function that begins here: an index into [`Graph::lines`].
     pub line: Option<usize>,
     /// The assembler's text; empty where nothing is emitted.
     pub asm: String,
-    /// Where its bytes are, relative to the function's first.
+    /// Offset of its bytes from the first of the function.
     pub offset: u32,
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// Its operands: what was in which location.
     pub places: Vec<(VReg, Loc)>,
-    /// What an edit moves.
+    /// Moves of an edit.
     pub moves: Vec<Move>,
 }
 
-/// What a row is.
+/// Kind of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowKind {
     /// A machine block begins.
     Block(Block),
     /// A line of the function for which nothing is emitted here.
     Line,
-    /// What belongs to no instruction: the prologue, traps behind the code.
+    /// Part without an instruction: the prologue, or traps after the code.
     Frame,
     /// An instruction of the problem.
     Inst {
-        /// Which one.
+        /// Instruction.
         inst: Inst,
-        /// Did the allocator elide it?
+        /// Whether the allocator elided it.
         is_dropped: bool,
     },
     /// An edit of the allocator, by its kind.
@@ -54,9 +54,9 @@ pub enum RowKind {
 pub struct Move {
     /// The value, where it is known.
     pub vreg: Option<VReg>,
-    /// Where it was; `None` if it is rematerialised.
+    /// Location before; `None` if it is rematerialized.
     pub from: Option<Loc>,
-    /// Where it is then.
+    /// Location after.
     pub to: Loc,
 }
 
@@ -67,7 +67,7 @@ impl Row {
     }
 }
 
-/// The rows of the function compiled last in `cx`, which is the last one of `module`.
+/// Returns the rows of the function compiled last in `cx`, which is the last one of `module`.
 pub(crate) fn rows(cx: &Context, names: &Names, graph: &Graph, module: &ModuleBuffer) -> Vec<Row> {
     let insts = cx.listing().insts(|mention| mention.to_string()).peekable();
     let code = module.function(module.len() - 1).code;
@@ -125,7 +125,7 @@ impl<I: Iterator<Item = ListedInst>> Rows<'_, I> {
         self.lines(next..lines.end);
     }
 
-    /// Is nothing emitted for a block?
+    /// Returns `true` if nothing is emitted for a block.
     fn is_empty(&mut self, block: Block) -> bool {
         let (problem, edits) = (&self.cx.code().problem, &self.cx.allocation().edits);
         let (first, last) = (problem.first_inst(block), problem.terminator(block));
@@ -142,8 +142,8 @@ impl<I: Iterator<Item = ListedInst>> Rows<'_, I> {
         }
     }
 
-    /// The instructions that were emitted for `origin`; without any, one row all the same, but none for the frame. Returns
-    /// the index of the first.
+    /// Returns the instructions that were emitted for `origin`; without any, one row all the same, but none for the
+    /// frame. Returns the index of the first.
     fn emitted(&mut self, origin: Origin, kind: RowKind) -> usize {
         let first = self.rows.len();
         while let Some(inst) = self.insts.next_if(|inst| inst.origin == origin) {

@@ -16,7 +16,7 @@ pub struct Line {
     pub text: String,
     /// Index into [`Graph::blocks`].
     pub block: usize,
-    /// Is it a block's header?
+    /// Whether it is a block's header.
     pub is_header: bool,
 }
 
@@ -38,15 +38,15 @@ pub struct GraphBlock {
     pub name: String,
     /// Its lines, the header first.
     pub lines: Range<usize>,
-    /// How often it runs per call, as the compiler estimates; `None` if it cannot be reached.
+    /// Estimated executions per call; `None` if it cannot be reached.
     pub frequency: Option<f64>,
-    /// How many loops it is in.
+    /// Number of loops around it.
     pub loop_depth: u32,
     /// The header of the innermost loop it is in: an index into [`Graph::blocks`].
     pub loop_header: Option<usize>,
-    /// Is it marked as cold?
+    /// Whether it is marked as cold.
     pub is_cold: bool,
-    /// Where it goes.
+    /// Edges out of it.
     pub edges: Vec<GraphEdge>,
 }
 
@@ -55,14 +55,14 @@ pub struct GraphBlock {
 pub struct GraphEdge {
     /// Index into [`Graph::blocks`].
     pub to: usize,
-    /// When it is taken: `T` and `F` of a condition, the numbers of a table; empty if always.
+    /// Condition under which it is taken: `T` and `F` of a condition, the numbers of a table; empty if always.
     pub when: String,
-    /// Does it lead back to the header of a loop?
+    /// Whether it leads back to the header of a loop.
     pub is_back: bool,
 }
 
 impl Graph {
-    /// The graph of a function.
+    /// Returns the graph of a function.
     pub fn new(func: &Function) -> Graph {
         let cfg = ControlFlowGraph::new(func);
         let dominators = DominatorTree::new(func, &cfg);
@@ -112,7 +112,7 @@ impl Graph {
         }
     }
 
-    /// The index of a block of the function.
+    /// Returns the index of a block of the function.
     pub(crate) fn block(&self, block: Block) -> Option<usize> {
         self.index.get(block).copied().flatten().map(|index| index as usize)
     }
@@ -132,7 +132,7 @@ fn merged(edges: impl Iterator<Item = GraphEdge>) -> Vec<GraphEdge> {
     out
 }
 
-/// When a block goes to its destination number `edge`.
+/// Returns the condition under which a block transfers control to its destination number `edge`.
 fn when(func: &Function, block: Block, edge: usize) -> String {
     let Some(inst) = func.layout.last_inst(block) else { return String::new() };
     let handlers = func.dfg.num_handlers(inst);
@@ -146,7 +146,7 @@ fn when(func: &Function, block: Block, edge: usize) -> String {
 }
 
 impl GraphBlock {
-    /// How often it runs per call, in few digits.
+    /// Returns the executions per call, in few digits.
     pub fn frequency_text(&self) -> String {
         match self.frequency {
             None => "unreachable".into(),

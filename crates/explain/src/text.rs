@@ -17,7 +17,7 @@ use std::fmt::Write;
 const MAX_SOURCE: usize = 48;
 const MAX_ASM: usize = 40;
 
-/// The columns of an explanation.
+/// Returns the columns of an explanation.
 pub fn text(explanation: &Explanation) -> String {
     let mut out = format!("{}, {}\n", explanation.name, explanation.target);
     out.push_str(&costs(&explanation.solutions));
@@ -28,7 +28,7 @@ pub fn text(explanation: &Explanation) -> String {
     out
 }
 
-/// What each answer costs, a row for each allocator.
+/// Returns the cost of each answer, a row for each allocator.
 fn costs(solutions: &[Solution]) -> String {
     let head = ["", "cost", "spills", "fills", "moves", "exchanges", "remats", "saved", "bytes"].map(String::from);
     let mut table = vec![head];
@@ -57,7 +57,7 @@ fn costs(solutions: &[Solution]) -> String {
 }
 
 impl Explanation {
-    /// The line of the function that begins in a row, or the header of its block.
+    /// Returns the line of the function that begins in a row, or the header of its block.
     fn source(&self, row: &Row) -> String {
         let line = row.line.map(|line| self.graph.lines[line].text.as_str());
         match row.kind {
@@ -72,7 +72,7 @@ impl Explanation {
         }
     }
 
-    /// What values an instruction or edit is about, and where they are.
+    /// Returns the values that an instruction or edit names, with their locations.
     fn places(&self, solution: &Solution, row: &Row) -> String {
         let vreg = |vreg: kingpost_regalloc::VReg| self.vregs[vreg.as_u32() as usize].name.as_str();
         let loc = |loc| solution.locs.iter().find(|known| known.0 == loc).map_or("", |known| known.1.as_str());
@@ -164,7 +164,7 @@ fn side_by_side(explanation: &Explanation, out: &mut String) {
     }
 }
 
-/// Is it a row that every allocator has?
+/// Returns `true` if it is a row that every allocator has.
 fn is_common(row: &Row) -> bool {
     matches!(row.kind, RowKind::Block(_) | RowKind::Line | RowKind::Inst { .. })
 }

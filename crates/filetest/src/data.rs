@@ -7,12 +7,12 @@ use std::fmt;
 /// Initial bytes of one object; more zeros than these may only stand at its end.
 const MAX_INITIAL_BYTES: u64 = 1 << 28;
 
-/// What is wrong with a data object.
+/// Fault of a data object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataFault {
-    /// Where its directive starts, in bytes of the text.
+    /// Start of its directive, in bytes of the text.
     pub start: usize,
-    /// What it is.
+    /// Message.
     pub text: String,
 }
 
@@ -24,7 +24,7 @@ impl fmt::Display for DataFault {
 
 impl std::error::Error for DataFault {}
 
-/// The data objects of directives.
+/// Returns the data objects of directives.
 ///
 /// # Errors
 /// If an object has too many initial bytes.
@@ -32,7 +32,7 @@ pub fn data_objects(objects: &[kingpost_reader::DataObject]) -> Result<Vec<DataO
     objects.iter().map(data_object).collect()
 }
 
-/// The same objects for the interpreter.
+/// Returns the same objects for the interpreter.
 ///
 /// # Errors
 /// As [`data_objects`].

@@ -15,12 +15,12 @@ use crate::report::Findings;
 pub(crate) struct Directive {
     /// The function's place in the file.
     pub(crate) function: usize,
-    /// Where it stands; line 0 for a call that stands in no file.
+    /// Position in the file; line 0 for a call that is in no file.
     pub(crate) position: Position,
     pub(crate) command: RunCommand,
 }
 
-/// All directives of the file, or the calls that are asked for in their place; malformed ones are failures.
+/// Returns all directives of the file, or the calls that are asked for in their place; malformed ones are failures.
 pub(crate) fn directives(job: &Job, findings: &mut Findings) -> Vec<Directive> {
     if !job.calls.is_empty() {
         return job.calls.iter().filter_map(|call| asked_for(job, call, findings)).collect();
@@ -43,7 +43,7 @@ pub(crate) fn directives(job: &Job, findings: &mut Findings) -> Vec<Directive> {
     directives
 }
 
-/// The directive that prints what a call as `%f(1, 2)` returns.
+/// Returns the directive that prints what a call as `%f(1, 2)` returns.
 fn asked_for(job: &Job, call: &str, findings: &mut Findings) -> Option<Directive> {
     let name = call.split('(').next().unwrap_or_default().trim();
     let functions = &job.file.functions;
@@ -65,7 +65,7 @@ fn asked_for(job: &Job, call: &str, findings: &mut Findings) -> Option<Directive
     }
 }
 
-/// What a directive calls.
+/// Call of a directive.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     /// The name it calls, without the sign.
@@ -152,12 +152,12 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The directive's file, line and column.
+    /// Returns the directive's file, line and column.
     fn place(&self) -> String {
         if self.position.line == 0 { String::new() } else { format!("{}:{}: ", self.file, self.position) }
     }
 
-    /// The function and its arguments.
+    /// Returns the function and its arguments.
     fn call(&self) -> String {
         let arguments: Vec<String> = Call::of(self.command).arguments.iter().map(ToString::to_string).collect();
         format!("{}({})", self.test.function.name, arguments.join(", "))

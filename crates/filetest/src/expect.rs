@@ -3,14 +3,14 @@
 use filecheck::{CheckerBuilder, NO_VARIABLES};
 use kingpost_reader::{Comment, TestFile, TestFunction};
 
-/// The text behind a directive at the start of a comment, as `error:`.
+/// Returns the text behind a directive at the start of a comment, as `error:`.
 pub(crate) fn directive<'a>(comment: &Comment<'a>, name: &str) -> Option<&'a str> {
     let text = comment.text.trim_start_matches(';').trim_start();
     text.strip_prefix(name).map(str::trim)
 }
 
-/// Checks a text against the filecheck directives of a function: those of the file's head, then its own. Returns how many
-/// directives there are.
+/// Checks a text against the filecheck directives of a function: those of the file's head, then its own. Returns how
+/// many directives there are.
 ///
 /// # Errors
 /// Where what did not match, or what is wrong with a directive.

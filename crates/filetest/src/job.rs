@@ -11,14 +11,14 @@ use crate::report::Findings;
 use crate::target::{self, NoCompiler};
 use crate::unit::Unit;
 
-/// What a subtest works on.
+/// Input of a subtest.
 #[derive(Debug)]
 pub(crate) struct Job<'a> {
     /// The file's name.
     pub(crate) name: &'a str,
     pub(crate) file: &'a TestFile<'a>,
     pub(crate) unit: &'a Unit<'a>,
-    /// What the verifier may know of the target.
+    /// Facts of the target for the verifier.
     pub(crate) info: Option<TargetInfo>,
     pub(crate) bless: bool,
     pub(crate) via: Via,
@@ -29,7 +29,7 @@ pub(crate) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Whether all functions are valid; what is wrong with them otherwise becomes failures.
+    /// Returns `true` if all functions are valid; what is wrong with them otherwise becomes failures.
     pub(crate) fn verify(&self, findings: &mut Findings) -> bool {
         let mut verifier = Verifier::default();
         let mut valid = true;
@@ -50,7 +50,7 @@ impl Job<'_> {
         format!("{}:{position}: {}: {}", self.name, function.function.name, error.message)
     }
 
-    /// Whether data directives make objects; what is wrong with one otherwise becomes a failure.
+    /// Returns `true` if data directives make objects; what is wrong with one otherwise becomes a failure.
     pub(crate) fn has_valid_data(&self, findings: &mut Findings) -> bool {
         let objects = data_objects(&self.file.data);
         if let Err(DataFault { start, text }) = &objects {

@@ -3,7 +3,7 @@
 use crate::known_wrong::KnownWrong;
 use crate::native::Via;
 
-/// What to run of the files.
+/// Options of a test run.
 #[derive(Clone, Default, Debug)]
 pub struct Options {
     /// Only `target` lines of these architectures or triples; all if empty.
@@ -12,7 +12,7 @@ pub struct Options {
     pub allocators: Vec<String>,
     /// A command that is the only register allocator, of files that set none.
     pub program: Option<String>,
-    /// The optimisation levels of run tests; what each file says if empty.
+    /// The optimization levels of run tests; what each file says if empty.
     pub opt_levels: Vec<String>,
     /// Shared settings of run tests, after those of each file: keys with their values.
     pub settings: Vec<(String, String)>,
@@ -20,7 +20,7 @@ pub struct Options {
     pub jobs: usize,
     /// Whether to write what was found over the expectations of `precise-output` tests.
     pub bless: bool,
-    /// How compiled code is run.
+    /// Way in which compiled code is run.
     pub via: Via,
     /// Calls as `%f(1, 2)` to run and print in place of the files' directives, if there are any.
     pub calls: Vec<String>,

@@ -5,7 +5,7 @@ use std::fmt;
 use kingpost_interpreter::DataValue;
 use kingpost_ir::TrapCode;
 
-/// How a call ended.
+/// Ending of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// With these results.
@@ -29,7 +29,7 @@ impl fmt::Display for Ending {
     }
 }
 
-/// Values as directives write them.
+/// Returns values as directives write them.
 pub(crate) fn display(values: &[DataValue]) -> String {
     match values {
         [value] => value.to_string(),

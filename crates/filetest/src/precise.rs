@@ -34,7 +34,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.lines().map(str::trim_end).collect()
 }
 
-/// The line and the text of each expected line.
+/// Returns the line and the text of each expected line.
 fn expected_lines<'a>(test: &TestFunction<'a>) -> impl Iterator<Item = (u32, &'a str)> {
     let comments = test.comments.iter().filter(|comment| comment.entity == AnyEntity::Function && comment.column == 1);
     let comments = comments.filter(|comment| !comment.text.starts_with(";;"));
@@ -48,7 +48,7 @@ fn expected<'a>(test: &TestFunction<'a>) -> Vec<&'a str> {
     expected_lines(test).map(|(_, text)| text).collect()
 }
 
-/// A file's text with the outputs in place of the expectations.
+/// Returns a file's text with the outputs in place of the expectations.
 fn replaced(text: &str, outputs: &[(&TestFunction, String)]) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut removed = vec![false; lines.len()];

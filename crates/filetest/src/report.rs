@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What came of one unit.
+/// Outcome of one unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// Everything that was expected is true.
@@ -21,7 +21,7 @@ pub struct UnitReport {
     pub file: String,
     /// Subtest, target and allocator, as `test run, target x86_64, allocator linear`.
     pub unit: String,
-    /// What came of it.
+    /// Outcome of the unit.
     pub outcome: Outcome,
     /// What `print` directives showed.
     pub prints: Vec<String>,
@@ -37,17 +37,17 @@ pub struct Report {
 }
 
 impl Report {
-    /// Number of units that passed.
+    /// Returns the number of units that passed.
     pub fn passed(&self) -> usize {
         self.units.iter().filter(|unit| unit.outcome == Outcome::Passed).count()
     }
 
-    /// Number of units that failed.
+    /// Returns the number of units that failed.
     pub fn failed(&self) -> usize {
         self.units.iter().filter(|unit| matches!(unit.outcome, Outcome::Failed(_))).count()
     }
 
-    /// Number of units that were skipped.
+    /// Returns the number of units that were skipped.
     pub fn skipped(&self) -> usize {
         self.units.iter().filter(|unit| matches!(unit.outcome, Outcome::Skipped(_))).count()
     }
@@ -65,8 +65,8 @@ impl Report {
 }
 
 impl fmt::Display for Report {
-    /// What was printed, the reasons of skips, the failures each with the command that repeats it, and a
-    /// last line with the counts.
+    /// Writes printed text, the reasons of skips, the failures each with the command that repeats it, and a last line
+    /// with the counts.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         for lines in self.units.chunk_by(|a, b| a.file == b.file && a.prints == b.prints) {
             // Units of a file nearly always print the same.
@@ -91,13 +91,13 @@ fn write_indented(f: &mut fmt::Formatter, text: &str) -> fmt::Result {
     text.lines().try_for_each(|line| writeln!(f, "  {line}"))
 }
 
-/// What a subtest has found so far.
+/// Findings of a subtest so far.
 #[derive(Default, Debug)]
 pub(crate) struct Findings {
     pub(crate) failures: Vec<String>,
     pub(crate) skips: Vec<String>,
     pub(crate) prints: Vec<String>,
-    /// How many expectations were compared with what was found.
+    /// Number of expectations that were compared.
     pub(crate) expectations: usize,
 }
 

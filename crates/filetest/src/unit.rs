@@ -4,7 +4,7 @@ use kingpost_reader::{Target, TestCommand};
 
 use crate::native::Via;
 
-/// A subtest of a file, for a target, an allocator and an optimisation level if it needs them.
+/// A subtest of a file, for a target, an allocator and an optimization level if it needs them.
 #[derive(Debug)]
 pub(crate) struct Unit<'a> {
     pub(crate) command: &'a TestCommand,
@@ -19,7 +19,7 @@ pub(crate) struct Unit<'a> {
 }
 
 impl Unit<'_> {
-    /// As reports name it.
+    /// Returns the name in reports.
     pub(crate) fn name(&self) -> String {
         let mut name = format!("test {}", self.command.name);
         if let Some(target) = self.target {
@@ -43,7 +43,7 @@ impl Unit<'_> {
         name
     }
 
-    /// The command that runs it alone, or nearly so.
+    /// Returns the command that runs it alone, or nearly so.
     pub(crate) fn repeat(&self, file: &str, via: Via) -> String {
         let target = self.target.map(|target| format!(" --target {}", target.triple)).unwrap_or_default();
         let allocator = self.allocator.as_ref().map(|name| format!(" --regalloc {name}")).unwrap_or_default();

@@ -1,30 +1,33 @@
 //! Seeded random tests: `kingpost-fuzz TARGET COUNT [SEED]`.
 //!
 //! A target is the name of a register allocator (generated problems, judged by checker and simulator), `faults`
-//! (planted faults that the checker must catch), `clif` or `ra` (mutants of texts, which must read or fail cleanly), `ir`,
-//! `vectors`, `accesses`, `abi` or `memory` (compiled code against the interpreter, against C, and at the edges of memory), `checked` (generated
-//! programs, judged by the checker alone), `graphs` (random control flow that need not end, compiled), or `all`.
-//! `ir-turns` is `ir` with allocators and levels in turns, one of each per program, for long runs; `all` leaves it out. Seeds
-//! count up from SEED, so a failure is repeated by its seed and a count of 1. Each target calls a function that a test calls too.
+//! (planted faults that the checker must catch), `clif` or `ra` (mutants of texts, which must read or fail cleanly),
+//! `ir`, `vectors`, `accesses`, `abi` or `memory` (compiled code against the interpreter, against C, and at the edges
+//! of memory), `checked` (generated programs, judged by the checker alone), `graphs` (random control flow that need not
+//! end, compiled), or `all`. `ir-turns` is `ir` with allocators and levels in turns, one of each per program, for long
+//! runs; `all` leaves it out. Seeds count up from SEED, so a failure is repeated by its seed and a count of 1. Each
+//! target calls a function that a test calls too.
 //!
 //! The same functions under libFuzzer, which looks for inputs that reach new code, are in `libfuzzer` beside this
 //! crate's sources, a workspace of its own: `cargo +nightly fuzz run --fuzz-dir crates/fuzz/libfuzzer TARGET`.
 
 mod compiled;
+mod repeat;
 mod texts;
 
 use anyhow::{Result, bail, ensure};
 use kingpost_codegen::ALLOCATORS;
 use kingpost_testgen::fuzz::{self, FaultReport, Report};
 use rayon::prelude::*;
+use repeat::repeat;
 use std::ops::Range;
 use std::time::Instant;
 
 /// Seeds that one task takes.
 const CHUNK: u64 = 250;
 
-/// Problems for each allocator per seed of `all`: one takes a tenth of a millisecond, and some orders of spills and loops that
-/// an allocator has to be right about come up once in 50,000.
+/// Problems for each allocator per seed of `all`: one takes a tenth of a millisecond, and some orders of spills and
+/// loops that an allocator has to be right about come up once in 50,000.
 const PROBLEMS: u64 = 6;
 
 fn main() -> Result<()> {
@@ -112,8 +115,4 @@ fn faults(name: &str, seeds: Range<u64>) -> Result<FaultReport> {
     let Some(mut sum) = reports.next() else { bail!("no seeds") };
     reports.for_each(|report| sum.add(&report));
     Ok(sum)
-}
-
-fn repeat(target: &str, seed: u64, text: &str) -> anyhow::Error {
-    anyhow::anyhow!("{text}\nrepeat with: make fuzz TARGET={target} N=1 SEED={seed}")
 }

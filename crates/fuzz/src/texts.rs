@@ -1,5 +1,6 @@
 //! Mutants of the texts in this repository, for readers.
 
+use crate::repeat::repeat;
 use anyhow::{Context, Result, ensure};
 use kingpost_testgen::text::{TextReport, read_ra, readers};
 use rayon::prelude::*;
@@ -27,8 +28,7 @@ fn read_clif(text: &[u8]) -> Result<usize, String> {
 pub(crate) fn run(kind: &Kind, chunks: Vec<Range<u64>>) -> Result<TextReport> {
     let texts = good_texts(kind)?;
     let reports = chunks.into_par_iter().map(|seeds| {
-        readers(&texts, seeds, &kind.read)
-            .map_err(|failure| crate::repeat(kind.name, failure.seed, &failure.to_string()))
+        readers(&texts, seeds, &kind.read).map_err(|failure| repeat(kind.name, failure.seed, &failure.to_string()))
     });
     reports.try_reduce(TextReport::default, |mut a, b| {
         a.add(&b);
@@ -36,7 +36,7 @@ pub(crate) fn run(kind: &Kind, chunks: Vec<Range<u64>>) -> Result<TextReport> {
     })
 }
 
-/// The files of a kind, in the order of their names.
+/// Returns the files of a kind, in the order of their names.
 fn good_texts(kind: &Kind) -> Result<Vec<Vec<u8>>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(kind.folder);
     let entries = std::fs::read_dir(&folder).with_context(|| folder.display().to_string())?;

@@ -3,6 +3,7 @@
 //! The format is that of the manual's chapter "Callgrind Format Specification". Names stand in full where they occur first and as
 //! numbers from then on; below a line `calls=` stands what the call cost together with all that it called.
 
+use crate::stages::STAGES;
 use crate::table::Row;
 use crate::workload::{Case, Made};
 use anyhow::{Context, Result, ensure};
@@ -10,14 +11,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 
-/// The stages, and how the functions that do each end their names: that of `fused` allocates registers while it lowers.
-pub(crate) const STAGES: [(&str, &[&str]); 5] = [
-    ("expand", &["kingpost_codegen::expand::run"]),
-    ("optimise", &["Optimizer::run", "Optimizer::tidy"]),
-    ("lower", &["kingpost_mach::lower::Lowering::run", "kingpost_mach::lower::Lowering>::run_into"]),
-    ("regalloc", &["Allocator>::allocate"]),
-    ("emit", &["kingpost_mach::emit::Emitter::emit", "kingpost_mach::emit::Emitter>::emit_steps"]),
-];
 /// The C library copies and fills memory by the same instructions whatever the processor has.
 const SAME_EVERYWHERE: &str = "glibc.cpu.hwcaps=-AVX2,-AVX_Fast_Unaligned_Load,-ERMS";
 /// What all of it is cut out by.

@@ -1,14 +1,14 @@
 //! The table of counts: a line per case, columns as its heading names them.
 
-use crate::callgrind::STAGES;
+use crate::stages::STAGES;
 use crate::workload::{Case, Made};
 use anyhow::{Context, Result, bail, ensure};
 use std::fmt;
 use std::str::FromStr;
 
-/// How far above the table a count may be.
+/// Factor by which a count may exceed the table.
 const TOLERANCE: f64 = 1.01;
-/// What counts may differ by because the table has one decimal.
+/// Difference that counts may have because the table has one decimal.
 const ROUNDING: f64 = 0.1;
 const HEADING: &str = "# What compiling a generated module costs with a warm compiler: instructions retired per CLIF instruction, all\n\
     # and by stage; heap allocations; then bytes of code, spills, fills and moves. Written by `make gate-bless`.\n";
@@ -20,7 +20,7 @@ pub(crate) struct Row {
     pub(crate) case: Case,
     /// Instructions retired per CLIF instruction.
     pub(crate) whole: f64,
-    /// The same by stage, as [`STAGES`].
+    /// Instructions retired per CLIF instruction by stage, as [`STAGES`].
     pub(crate) stages: [f64; STAGES.len()],
     /// Heap allocations in all.
     pub(crate) allocations: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// Every count with its name.
+    /// Returns every count with its name.
     fn counts(&self) -> Vec<(&'static str, f64)> {
         let mut counts = vec![("all", self.whole)];
         counts.extend(STAGES.iter().zip(self.stages).map(|(&(name, _), count)| (name, count)));
@@ -52,7 +52,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Row>,
 }
 
-/// How a table differs from an older one.
+/// Differences between a table and an older one.
 #[derive(Default, Debug)]
 pub(crate) struct Differences {
     pub(crate) better: Vec<String>,
@@ -64,12 +64,13 @@ impl Table {
         Table { rustc: rustc.into(), rows: Vec::new() }
     }
 
-    /// How many counts there are.
+    /// Returns the number of counts.
     pub(crate) fn counts(&self) -> usize {
         self.rows.iter().map(|row| row.counts().len()).sum()
     }
 
-    /// The counts of `new` that are more than the tolerance above or below these, and the cases that only one has.
+    /// Returns the counts of `new` that are more than the tolerance above or below these, and the cases that only one
+    /// has.
     pub(crate) fn compare(&self, new: &Table) -> Differences {
         let mut differences = Differences::default();
         for row in &new.rows {

@@ -1,4 +1,4 @@
-//! The module that is compiled, and one case: a target, an allocator, an optimisation level.
+//! The module that is compiled, and one case: a target, an allocator, an optimization level.
 
 use anyhow::{Result, anyhow, bail};
 use kingpost_codegen::{ALLOCATORS, Compiler, Context, Options, Settings, Stats};
@@ -33,7 +33,7 @@ impl Case {
         Case { target: target.into(), allocator: allocator.into(), opt_level: opt_level.into() }
     }
 
-    /// Both targets with every allocator and no optimisation, and with the optimiser before the best of them.
+    /// Returns both targets with every allocator and no optimization, and with the optimizer before the best of them.
     pub(crate) fn all() -> Vec<Case> {
         let mut cases = Vec::new();
         for target in TARGETS {
@@ -82,7 +82,7 @@ impl Case {
     }
 }
 
-/// What compiling the module made: its text is the five numbers.
+/// Costs of compiling the module: the text is the five numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Made {
     /// CLIF instructions of the module.

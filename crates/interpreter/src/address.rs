@@ -24,7 +24,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// What an address of `bits` bits means; bits above are dropped.
+    /// Returns the place that an address of `bits` bits refers to; bits above are dropped.
     pub(crate) fn decode(bits: u32, address: u64) -> Place {
         let address = address & mask(bits) as u64;
         let region = REGIONS[(address >> (bits - 2)) as usize];

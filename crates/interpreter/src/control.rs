@@ -19,13 +19,13 @@ use crate::value::mask;
 enum Callee {
     Function(FunctionId),
     Library(LibCall),
-    /// What the host of tests provides: throws an exception.
+    /// Routine of the test host: throws an exception.
     Throw,
 }
 
-/// The name of the function that throws. Its arguments are the frame pointer of the frame where the search ends, that of the
-/// frame from which it starts and the program counter there, which are nothing to an interpreter, then the tag and two
-/// payloads.
+/// The name of the function that throws. Its arguments are the frame pointer of the frame where the search ends, that
+/// of the frame from which it starts and the program counter there, which are nothing to an interpreter, then the tag
+/// and two payloads.
 const THROW: &str = "__cranelift_throw";
 
 impl<'a> Interpreter<'a> {
@@ -33,8 +33,8 @@ impl<'a> Interpreter<'a> {
         values.iter().map(|&value| self.get(cx, value)).collect()
     }
 
-    /// Moves the arguments of an edge into the parameters of its block, all at once, and goes there. `results` are those of a
-    /// call that end on the edge, or payloads.
+    /// Moves the arguments of an edge into the parameters of its block, all at once, and goes there. `results` are
+    /// those of a call that end on the edge, or payloads.
     pub(crate) fn branch(&mut self, cx: Cx<'a>, call: BlockCall, results: &[u128]) -> Result<(), Stop> {
         let dfg = &cx.function().dfg;
         let arguments = dfg.block_args(call).iter().map(|arg| match arg.kind() {
@@ -268,7 +268,7 @@ impl<'a> Interpreter<'a> {
     }
 }
 
-/// Where an exception goes on that comes out of a call.
+/// Returns the handler of an exception that comes out of a call.
 fn handler(call: Cx<'_>, tag: u32) -> Option<BlockCall> {
     let dfg = &call.function().dfg;
     let table = dfg.exception_table(dfg.inst_exception_table(call.inst)?);

@@ -18,7 +18,7 @@ pub(crate) struct Callable<'a> {
     pub(crate) function: &'a Function,
     /// Of each slot, in bytes from the frame's first byte.
     slot_offsets: Vec<u64>,
-    /// The same of slots of dynamic types.
+    /// Offsets of the slots of dynamic types.
     dynamic_slot_offsets: Vec<u64>,
     /// In bytes.
     pub(crate) frame_size: u64,
@@ -151,7 +151,7 @@ impl<'a> Environment<'a> {
         &self.callables[id.0 as usize]
     }
 
-    /// What an external name of `user` refers to, if it is a function here.
+    /// Returns the function that an external name of `user` refers to, if it is a function here.
     pub(crate) fn resolve(&self, user: &Function, name: &ExternalName) -> Option<FunctionId> {
         match name {
             ExternalName::Named(word) => self.by_word(word),

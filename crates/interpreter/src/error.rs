@@ -71,7 +71,7 @@ impl fmt::Display for Stop {
 
 impl std::error::Error for Stop {}
 
-/// What an operation on lanes can end in besides a result.
+/// Failure of an operation on lanes.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Fault {
     Trap(TrapCode),

@@ -264,7 +264,7 @@ pub(crate) fn popcnt(_: u32, x: u128) -> u128 {
     x.count_ones().into()
 }
 
-/// What an `atomic_rmw` writes.
+/// Returns the value that an `atomic_rmw` writes.
 pub(crate) fn rmw(op: AtomicRmwOp, bits: u32, old: u128, x: u128) -> u128 {
     match op {
         AtomicRmwOp::Add => add(bits, old, x),

@@ -146,7 +146,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// The same machine with or without the setting `enable_nan_canonicalization`.
+    /// Returns the same machine with or without the setting `enable_nan_canonicalization`.
     #[must_use]
     pub fn with_canonical_nans(mut self, canonical_nans: bool) -> Interpreter<'a> {
         self.canonical_nans = canonical_nans;

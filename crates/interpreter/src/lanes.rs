@@ -84,7 +84,8 @@ impl Interpreter<'_> {
         self.lanes2(cx, |bits, x, y| Ok(op(bits, x, y)))
     }
 
-    /// What makes the result of floating-point arithmetic canonical, if NaNs are to be canonical. It takes the lane's width.
+    /// Returns the function that makes the result of floating-point arithmetic canonical, if NaNs are to be canonical.
+    /// It takes the lane's width.
     pub(crate) fn settled(&self) -> impl Fn(u32, u128) -> u128 + use<> {
         let canonical = self.canonical_nans;
         move |bits, x| if canonical { float::canonical(bits, x) } else { x }

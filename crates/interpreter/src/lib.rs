@@ -11,11 +11,10 @@
 //! use kingpost_interpreter::{DataValue, Environment, Interpreter};
 //! use kingpost_ir::types::I32;
 //!
-//! let functions = kingpost_reader::parse_functions("function %twice(i32) -> i32 { block0(v0: i32): v1 = iadd v0, v0 return v1 }");
-//! let functions = functions.unwrap();
-//! let environment = Environment::new(&functions);
-//! let result = Interpreter::new(&environment).call("twice", &[DataValue::new(I32, 21)]);
-//! assert_eq!(result, Ok(vec![DataValue::new(I32, 42)]));
+//! let functions = kingpost_reader::parse_functions("function %twice(i32) -> i32 { block0(v0: i32): v1 = iadd v0, v0
+//! return v1 }"); let functions = functions.unwrap(); let environment = Environment::new(&functions); let result =
+//! Interpreter::new(&environment).call("twice", &[DataValue::new(I32, 21)]); assert_eq!(result,
+//! Ok(vec![DataValue::new(I32, 42)]));
 //! ```
 
 mod access;

@@ -91,7 +91,7 @@ mod tests {
         func.layout.append_inst(inst, block);
     }
 
-    /// Two blocks: the second one jumps to itself.
+    /// Returns two blocks: the second one jumps to itself.
     fn endless_loop() -> Function {
         let mut func = empty_function("f");
         let [first, second] = [func.dfg.make_block(), func.dfg.make_block()];

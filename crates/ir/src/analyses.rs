@@ -6,7 +6,7 @@ use crate::frequencies::Frequencies;
 use crate::function::Function;
 use crate::loops::LoopForest;
 
-/// What of the analyses holds for the function as it is.
+/// Analyses that hold for the function as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum State {
     /// Nothing.
@@ -14,7 +14,7 @@ enum State {
     Stale,
     /// The graph alone.
     Graph,
-    /// Which blocks dominate which, and the loops.
+    /// Dominance and loops are out of date.
     Reordered,
     /// Everything but which blocks dominate which.
     Undominated,
@@ -24,8 +24,9 @@ enum State {
 
 /// Control-flow graph, dominator tree, loops and frequencies of one function after the other.
 ///
-/// A change to an edge, to the set of blocks or to a terminator's number must be followed by [`Analyses::invalidate`], and so must
-/// the start of another function; for an exchange of a branch's destinations [`Analyses::reorder`] is enough.
+/// A change to an edge, to the set of blocks or to a terminator's number must be followed by [`Analyses::invalidate`],
+/// and so must the start of another function; for an exchange of a branch's destinations [`Analyses::reorder`] is
+/// enough.
 #[derive(Clone, Default, Debug)]
 pub struct Analyses {
     /// Successors and predecessors.
@@ -34,7 +35,7 @@ pub struct Analyses {
     pub dominators: DominatorTree,
     /// Loops.
     pub loops: LoopForest,
-    /// How often blocks and edges run.
+    /// Frequencies of blocks and edges.
     pub frequencies: Frequencies,
     state: State,
 }
@@ -82,7 +83,7 @@ impl Analyses {
         self.frequencies.compute(func, &self.cfg, &self.dominators, &self.loops);
     }
 
-    /// Whether all are known to be those of the function.
+    /// Returns `true` if all are known to be those of the function.
     pub fn is_current(&self) -> bool {
         self.state == State::Current
     }
@@ -100,7 +101,8 @@ impl Analyses {
         };
     }
 
-    /// The same as [`Analyses::invalidate`], but exchanges the graph for another one, which is that of the function.
+    /// Invalidates as [`Analyses::invalidate`], but exchanges the graph for the given one, which is the graph of the
+    /// function.
     pub fn invalidate_all_but(&mut self, graph: &mut ControlFlowGraph) {
         std::mem::swap(&mut self.cfg, graph);
         self.state = State::Graph;

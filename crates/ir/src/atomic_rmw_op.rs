@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What an `atomic_rmw` writes, from the old value and its operand.
+/// Operation of an `atomic_rmw`: the value it writes, from the old value and its operand.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum AtomicRmwOp {
@@ -48,7 +48,7 @@ impl AtomicRmwOp {
         AtomicRmwOp::Smax,
     ];
 
-    /// The operation with this name.
+    /// Returns the operation with this name.
     pub fn from_name(name: &[u8]) -> Option<AtomicRmwOp> {
         let index = NAMES.iter().position(|text| text.as_bytes() == name)?;
         Some(AtomicRmwOp::ALL[index])

@@ -1,9 +1,9 @@
 //! The control-flow graph: successors and predecessors of blocks.
 //!
-//! Edges are stored in two arrays, one grouped by source, in the order of the layout, and one sorted by destination, with the
-//! place of each block's part. Parallel edges are kept: each edge is known by its
-//! terminator and its position among the terminator's destinations. Computing it is linear; it
-//! is stale as soon as a terminator or the layout changes.
+//! Edges are stored in two arrays, one grouped by source, in the order of the layout, and one sorted by destination,
+//! with the place of each block's part. Parallel edges are kept: each edge is known by its terminator and its position
+//! among the terminator's destinations. Computing it is linear; it is stale as soon as a terminator or the layout
+//! changes.
 
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
@@ -21,7 +21,7 @@ pub struct Predecessor {
     pub block: Block,
     /// The terminator of that block.
     pub inst: Inst,
-    /// Which of the terminator's destinations it is.
+    /// Index among the terminator's destinations.
     pub edge: u32,
 }
 
@@ -29,7 +29,7 @@ pub struct Predecessor {
 #[derive(Copy, Clone, Default, Debug)]
 struct Exit {
     terminator: PackedOption<Inst>,
-    /// Where its destinations stand among those of all blocks.
+    /// Start of its destinations among the destinations of all blocks.
     start: u32,
     end: u32,
 }
@@ -56,7 +56,7 @@ impl ControlFlowGraph {
         release(&mut self.preds);
     }
 
-    /// The graph of a function.
+    /// Returns the graph of a function.
     pub fn new(func: &Function) -> ControlFlowGraph {
         let mut cfg = ControlFlowGraph::default();
         cfg.compute(func);
@@ -112,21 +112,22 @@ impl ControlFlowGraph {
         }
     }
 
-    /// The blocks of the layout when the graph was computed, in its order.
+    /// Returns the blocks of the layout when the graph was computed, in its order.
     #[inline]
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// The destinations of the block's terminator, in their order.
+    /// Returns the destinations of the block's terminator, in their order.
     #[inline]
     pub fn succs(&self, block: Block) -> &[Block] {
         let Exit { start, end, .. } = self.exits[block.index()];
         &self.succs[start as usize..end as usize]
     }
 
-    /// Says that the instructions of `next`, whose only predecessor this block is by a jump, now end this block, and that `next` has
-    /// left the layout. After the last of such changes [`ControlFlowGraph::update_sources`] makes the graph valid.
+    /// Says that the instructions of `next`, whose only predecessor this block is by a jump, now end this block, and
+    /// that `next` has left the layout. After the last of such changes [`ControlFlowGraph::update_sources`] makes the
+    /// graph valid.
     pub fn merge(&mut self, block: Block, next: Block) {
         self.exits[block.index()] = std::mem::take(&mut self.exits[next.index()]);
     }
@@ -140,7 +141,7 @@ impl ControlFlowGraph {
         }
     }
 
-    /// The edges into the block, in the order of their sources in the layout when the graph was computed.
+    /// Returns the edges into the block, in the order of their sources in the layout when the graph was computed.
     #[inline]
     pub fn preds(&self, block: Block) -> &[Predecessor] {
         let start = self.pred_starts[block.index()] as usize;
@@ -153,26 +154,26 @@ impl ControlFlowGraph {
         self.exits[block.index()].start as usize
     }
 
-    /// The block's outgoing edges in a table of all edges.
+    /// Returns the block's outgoing edges in a table of all edges.
     #[inline]
     pub(crate) fn edges(&self, block: Block) -> Range<u32> {
         let Exit { start, end, .. } = self.exits[block.index()];
         start..end
     }
 
-    /// Where an edge of the table of all edges leads.
+    /// Returns the destination of an edge in the table of all edges.
     #[inline]
     pub(crate) fn destination(&self, edge: usize) -> Block {
         self.succs[edge]
     }
 
-    /// The last instruction of a block of the layout.
+    /// Returns the last instruction of a block of the layout.
     #[inline]
     pub fn terminator(&self, block: Block) -> Option<Inst> {
         self.exits[block.index()].terminator.expand()
     }
 
-    /// Number of edges.
+    /// Returns the number of edges.
     pub fn num_edges(&self) -> usize {
         self.succs.len()
     }

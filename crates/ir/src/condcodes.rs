@@ -50,13 +50,13 @@ impl IntCC {
         UnsignedLessThanOrEqual,
     ];
 
-    /// The condition that is true where this one is false. Opposites are neighbours in the
+    /// Returns the condition that is true where this one is false. Opposites are neighbors in the
     /// numbering.
     pub const fn inverse(self) -> IntCC {
         IntCC::ALL[self as usize ^ 1]
     }
 
-    /// The condition with the operands exchanged.
+    /// Returns the condition with the operands exchanged.
     pub const fn swap_args(self) -> IntCC {
         match self {
             Equal | NotEqual => self,
@@ -71,12 +71,12 @@ impl IntCC {
         }
     }
 
-    /// Whether the comparison takes its operands as signed.
+    /// Returns `true` if the comparison takes its operands as signed.
     pub const fn is_signed(self) -> bool {
         matches!(self, SignedLessThan | SignedGreaterThanOrEqual | SignedGreaterThan | SignedLessThanOrEqual)
     }
 
-    /// The code with this name.
+    /// Returns the code with this name.
     pub fn from_name(name: &[u8]) -> Option<IntCC> {
         let index = INT_NAMES.iter().position(|text| text.as_bytes() == name)?;
         Some(IntCC::ALL[index])
@@ -145,13 +145,13 @@ impl FloatCC {
         FloatCC::UnorderedOrLessThan,
     ];
 
-    /// The condition that is true where this one is false. Opposites are neighbours in the
+    /// Returns the condition that is true where this one is false. Opposites are neighbors in the
     /// numbering.
     pub const fn inverse(self) -> FloatCC {
         FloatCC::ALL[self as usize ^ 1]
     }
 
-    /// The condition with the operands exchanged.
+    /// Returns the condition with the operands exchanged.
     pub const fn swap_args(self) -> FloatCC {
         match self {
             FloatCC::LessThan => FloatCC::GreaterThan,
@@ -171,7 +171,7 @@ impl FloatCC {
         }
     }
 
-    /// The code with this name.
+    /// Returns the code with this name.
     pub fn from_name(name: &[u8]) -> Option<FloatCC> {
         let index = FLOAT_NAMES.iter().position(|text| text.as_bytes() == name)?;
         Some(FloatCC::ALL[index])

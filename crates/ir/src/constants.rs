@@ -12,12 +12,12 @@ use crate::entities::Constant;
 pub struct ConstantData(SmallVec<[u8; 16]>);
 
 impl ConstantData {
-    /// A constant of these bytes.
+    /// Returns a constant of these bytes.
     pub fn new(bytes: &[u8]) -> ConstantData {
         ConstantData(SmallVec::from_slice(bytes))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
@@ -40,7 +40,7 @@ pub struct ConstantPool {
 }
 
 impl ConstantPool {
-    /// The constant with these bytes; made if there is none yet.
+    /// Returns the constant with these bytes; made if there is none yet.
     pub fn insert(&mut self, data: ConstantData) -> Constant {
         if let Some(&constant) = self.by_data.get(&data) {
             return constant;
@@ -48,34 +48,34 @@ impl ConstantPool {
         self.declare(data)
     }
 
-    /// A new constant, even if one with these bytes exists.
+    /// Returns a new constant, even if one with these bytes exists.
     pub fn declare(&mut self, data: ConstantData) -> Constant {
         let constant = self.constants.push(data.clone());
         self.by_data.entry(data).or_insert(constant);
         constant
     }
 
-    /// The bytes of a constant; no bytes if it does not exist.
+    /// Returns the bytes of a constant; no bytes if it does not exist.
     pub fn bytes(&self, constant: Constant) -> &[u8] {
         self.constants.get(constant).map_or(&[], ConstantData::bytes)
     }
 
-    /// The data of a constant.
+    /// Returns the data of a constant.
     pub fn get(&self, constant: Constant) -> Option<&ConstantData> {
         self.constants.get(constant)
     }
 
-    /// All constants in order.
+    /// Returns all constants in order.
     pub fn iter(&self) -> impl Iterator<Item = (Constant, &ConstantData)> {
         self.constants.iter()
     }
 
-    /// Number of constants.
+    /// Returns the number of constants.
     pub fn len(&self) -> usize {
         self.constants.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.constants.is_empty()
     }

@@ -6,7 +6,7 @@ use crate::function::{Function, SourceLoc};
 use crate::instruction::InstData;
 use crate::types::Type;
 
-/// Where a cursor stands.
+/// Position of a cursor.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum CursorPosition {
     /// Nowhere; nothing can be inserted.
@@ -27,12 +27,12 @@ pub struct Cursor<'f> {
 }
 
 impl<'f> Cursor<'f> {
-    /// A cursor that stands nowhere.
+    /// Returns a cursor that stands nowhere.
     pub fn new(func: &'f mut Function) -> Cursor<'f> {
         Cursor { func, position: CursorPosition::Nowhere, srcloc: SourceLoc::default() }
     }
 
-    /// Where the cursor stands.
+    /// Returns the position of the cursor.
     pub fn position(&self) -> CursorPosition {
         self.position
     }
@@ -70,7 +70,7 @@ impl<'f> Cursor<'f> {
         self
     }
 
-    /// The source location of what is inserted from now on.
+    /// Returns the source location of what is inserted from now on.
     pub fn set_srcloc(&mut self, srcloc: SourceLoc) -> &mut Self {
         self.srcloc = srcloc;
         self

@@ -6,7 +6,8 @@
 use crate::release::map_apart;
 use cranelift_entity::{EntityRef, SecondaryMap, entity_impl};
 
-/// The element of `key`. Keys mostly come in order, and growing by a share is faster than growing by one each time.
+/// Returns the element of `key`. Keys mostly come in order, and growing by a share is faster than growing by one each
+/// time.
 #[inline]
 pub(crate) fn grown<K: EntityRef, V: Clone + Default>(map: &mut SecondaryMap<K, V>, key: K) -> &mut V {
     if map.get(key).is_none() {

@@ -16,7 +16,7 @@ pub enum ExceptionItem {
 }
 
 impl ExceptionItem {
-    /// The value of a context item.
+    /// Returns the value of a context item.
     pub fn context(self) -> Option<Value> {
         match self {
             ExceptionItem::Context(value) => Some(value),
@@ -38,9 +38,9 @@ pub(crate) struct ExceptionTableData {
 pub struct ExceptionTableView<'a> {
     /// The signature of the called function.
     pub sig: SigRef,
-    /// Where to go when the call returns.
+    /// Destination after a return of the call.
     pub normal: BlockCall,
-    /// Where to go on exceptions: one for each `Tag` and `Default` item, in their order.
+    /// Destinations on exceptions: one for each `Tag` and `Default` item, in their order.
     pub handlers: &'a [BlockCall],
     /// Tags, defaults and contexts.
     pub items: &'a [ExceptionItem],

@@ -34,7 +34,7 @@ impl Frequencies {
 
     /// The frequency of the entry block.
     pub const ENTRY: u32 = 1 << 10;
-    /// What does not count runs so often.
+    /// Largest frequency that does not count.
     pub const RARE: u32 = 1;
     /// Loops deeper than this count as this deep.
     const MAX_DEPTH: u32 = 6;
@@ -93,13 +93,13 @@ impl Frequencies {
         }
     }
 
-    /// How often a block runs; 0 if it is unreachable.
+    /// Returns the frequency of a block; 0 if it is unreachable.
     #[inline]
     pub fn block(&self, block: Block) -> u32 {
         self.blocks[block.index()]
     }
 
-    /// How often destination number `edge` of a block's terminator is taken.
+    /// Returns the frequency of destination number `edge` of a block's terminator.
     #[inline]
     pub fn edge(&self, cfg: &ControlFlowGraph, block: Block, edge: usize) -> u32 {
         self.edges[cfg.first_edge(block) + edge]

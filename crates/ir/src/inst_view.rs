@@ -78,7 +78,7 @@ pub enum InstView<'a> {
     Shuffle {
         /// The two vectors.
         args: [Value; 2],
-        /// Which byte goes where, lane 0 first.
+        /// Source byte of each lane, lane 0 first.
         mask: &'a [u8; 16],
     },
     /// `icmp`.
@@ -127,7 +127,7 @@ pub enum InstView<'a> {
     Store {
         /// Memory flags.
         flags: MemFlags,
-        /// What is stored.
+        /// Stored value.
         value: Value,
         /// The address.
         addr: Value,
@@ -145,7 +145,7 @@ pub enum InstView<'a> {
     StoreNoOffset {
         /// Memory flags.
         flags: MemFlags,
-        /// What is stored.
+        /// Stored value.
         value: Value,
         /// The address.
         addr: Value,
@@ -198,21 +198,21 @@ pub enum InstView<'a> {
     ExceptionHandlerAddress {
         /// The block that ends in a `try_call`.
         block: Block,
-        /// Which exceptional edge.
+        /// Index of the exceptional edge.
         index: i64,
     },
     /// `jump`.
     Jump {
-        /// Where to.
+        /// Destination.
         dest: BlockCall,
     },
     /// `brif`.
     Brif {
         /// The condition.
         cond: Value,
-        /// Where to if it is not zero.
+        /// Destination if it is not zero.
         then_dest: BlockCall,
-        /// Where to if it is zero.
+        /// Destination if it is zero.
         else_dest: BlockCall,
     },
     /// `br_table`.
@@ -244,7 +244,7 @@ pub enum InstView<'a> {
         func: FuncRef,
         /// Its arguments.
         args: &'a [Value],
-        /// Where to go on.
+        /// Destinations.
         table: ExceptionTable,
     },
     /// `try_call_indirect`.
@@ -253,7 +253,7 @@ pub enum InstView<'a> {
         callee: Value,
         /// The arguments, without the address.
         args: &'a [Value],
-        /// Where to go on, and the signature.
+        /// Destinations, and the signature.
         table: ExceptionTable,
     },
 }

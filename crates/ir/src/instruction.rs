@@ -34,7 +34,7 @@ const ZERO: Value = Value(0);
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
 pub struct BlockArg(u32);
 
-/// What a [`BlockArg`] stands for.
+/// Meaning of a [`BlockArg`].
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum BlockArgKind {
     /// A value.
@@ -66,7 +66,7 @@ impl BlockArg {
         }
     }
 
-    /// What the argument stands for.
+    /// Returns the meaning of the argument.
     pub fn kind(self) -> BlockArgKind {
         match self.0 & EXN {
             RET => BlockArgKind::TryCallRet(self.0 & !EXN),
@@ -75,7 +75,7 @@ impl BlockArg {
         }
     }
 
-    /// The value, if it is one.
+    /// Returns the value, if it is one.
     pub fn value(self) -> Option<Value> {
         match self.kind() {
             BlockArgKind::Value(value) => Some(value),
@@ -240,7 +240,7 @@ impl InstData {
         InstData::formatted(opcode, Format::Load, ty, words)
     }
 
-    /// A store with an offset.
+    /// Returns a store with an offset.
     #[inline]
     pub fn store(opcode: Opcode, flags: MemFlags, value: Value, addr: Value, offset: i32) -> InstData {
         debug_assert_eq!(opcode.format(), Format::Store);
@@ -296,12 +296,13 @@ impl InstData {
         InstData::raw(Opcode::GetExceptionHandlerAddress, 0, ty, words)
     }
 
-    /// The opcode.
+    /// Returns the opcode.
     pub fn opcode(&self) -> Opcode {
         self.opcode
     }
 
-    /// The controlling type, as it was given when the instruction was made; `INVALID` of stores and compare-and-swaps.
+    /// Returns the controlling type, as it was given when the instruction was made; `INVALID` of stores and
+    /// compare-and-swaps.
     #[inline]
     pub fn controlling_type(&self) -> Type {
         match self.opcode.format() {
@@ -310,7 +311,7 @@ impl InstData {
         }
     }
 
-    /// All sixteen bytes: equal exactly if the instructions are. Operand lists count by where they are stored.
+    /// Returns all sixteen bytes: equal exactly if the instructions are. Operand lists count by where they are stored.
     #[inline]
     pub fn key(&self) -> [u64; 2] {
         let [a, b, c] = self.words.map(|word| u64::from(word.0));
@@ -326,51 +327,51 @@ impl InstData {
         InstData { words, ..*self }.key()
     }
 
-    /// The same instruction with another small immediate.
+    /// Returns the same instruction with another small immediate.
     #[inline]
     #[must_use]
     pub fn with_small(self, small: u8) -> InstData {
         InstData { small, ..self }
     }
 
-    /// The same instruction with another controlling type. Its format must have one.
+    /// Returns the same instruction with another controlling type. Its format must have one.
     #[must_use]
     pub fn with_type(self, ty: Type) -> InstData {
         InstData { ty, ..self }
     }
 
-    /// The small immediate: condition code, lane, trap code or operation, as a number.
+    /// Returns the small immediate: condition code, lane, trap code or operation, as a number.
     #[inline]
     pub fn small(&self) -> u8 {
         self.small
     }
 
-    /// The condition of an `icmp`.
+    /// Returns the condition of an `icmp`.
     #[inline]
     pub fn int_cond(&self) -> Option<IntCC> {
         (self.opcode == Opcode::Icmp).then(|| IntCC::ALL[usize::from(self.small)])
     }
 
-    /// The condition code of `fcmp`.
+    /// Returns the condition code of `fcmp`.
     #[inline]
     pub fn float_cond(&self) -> Option<FloatCC> {
         (self.opcode == Opcode::Fcmp).then(|| FloatCC::ALL[usize::from(self.small)])
     }
 
-    /// The operand values of a format without operand lists; none of the others.
+    /// Returns the operand values of a format without operand lists; none of the others.
     #[inline]
     pub fn args(&self) -> &[Value] {
         // A list counts as none.
         &self.words[..usize::from(INLINE_ARGS[self.opcode as usize] % ARGS_LIST)]
     }
 
-    /// The operand values of a format without operand lists, to be changed; none of the others.
+    /// Returns the operand values of a format without operand lists, to be changed; none of the others.
     #[inline]
     pub fn args_mut(&mut self) -> &mut [Value] {
         &mut self.words[..usize::from(INLINE_ARGS[self.opcode as usize] % ARGS_LIST)]
     }
 
-    /// The bits of an `iconst`, zero-extended from its type.
+    /// Returns the bits of an `iconst`, zero-extended from its type.
     #[inline]
     pub fn iconst_bits(&self) -> Option<u64> {
         (self.opcode == Opcode::Iconst).then(|| self.imm64(0) as u64)
@@ -385,7 +386,7 @@ impl InstData {
         MemFlags::from_bits(u32::from(self.small) | u32::from(self.ty.code()) << 8)
     }
 
-    /// The memory flags, of the formats that have them.
+    /// Returns the memory flags, of the formats that have them.
     pub fn memflags(&self) -> Option<MemFlags> {
         match self.opcode.format() {
             Format::Store | Format::StoreNoOffset | Format::AtomicCas => Some(self.wide_flags()),
@@ -407,7 +408,7 @@ impl InstData {
         }
     }
 
-    /// The offset of a load or store in bytes; zero of other formats.
+    /// Returns the offset of a load or store in bytes; zero of other formats.
     pub fn offset(&self) -> i32 {
         match self.opcode.format() {
             Format::Load => self.words[1].0 as i32,
@@ -416,7 +417,7 @@ impl InstData {
         }
     }
 
-    /// The trap code that is an operand, of `trap`, `trapz`, `trapnz` and `uadd_overflow_trap`.
+    /// Returns the trap code that is an operand, of `trap`, `trapz`, `trapnz` and `uadd_overflow_trap`.
     pub fn trap_code(&self) -> Option<TrapCode> {
         match self.opcode.format() {
             Format::Trap | Format::CondTrap | Format::IntAddTrap => TrapCode::from_byte(self.small),
@@ -424,7 +425,7 @@ impl InstData {
         }
     }
 
-    /// How many words are operand values, of the formats whose operands are all inline.
+    /// Returns the number of words that are operand values, for formats whose operands are all inline.
     #[inline]
     pub(crate) fn inline_args(&self) -> Option<usize> {
         let count = INLINE_ARGS[self.opcode as usize];

@@ -31,7 +31,7 @@ struct InstNode {
 const GAP: u32 = 64;
 /// Largest distance after renumbering: wide, because a block that is renumbered gets insertions.
 const WIDE_GAP: u32 = 1 << 14;
-/// Distance of an inserted instruction from its neighbour if there is room. Small, because
+/// Distance of an inserted instruction from its neighbor if there is room. Small, because
 /// insertions tend to follow each other at one place.
 const STEP: u32 = 4;
 
@@ -53,18 +53,18 @@ impl Layout {
         self.last = None.into();
     }
 
-    /// The first block.
+    /// Returns the first block.
     #[inline]
     pub fn entry_block(&self) -> Option<Block> {
         self.first.expand()
     }
 
-    /// The last block.
+    /// Returns the last block.
     pub fn last_block(&self) -> Option<Block> {
         self.last.expand()
     }
 
-    /// Whether the block is in the layout.
+    /// Returns `true` if the block is in the layout.
     pub fn is_block_inserted(&self, block: Block) -> bool {
         self.blocks[block].inserted
     }
@@ -120,23 +120,23 @@ impl Layout {
         self.blocks[block] = BlockNode { cold, ..BlockNode::default() };
     }
 
-    /// The block behind this one.
+    /// Returns the block behind this one.
     #[inline]
     pub fn next_block(&self, block: Block) -> Option<Block> {
         self.blocks[block].next.expand()
     }
 
-    /// The block in front of this one.
+    /// Returns the block in front of this one.
     pub fn prev_block(&self, block: Block) -> Option<Block> {
         self.blocks[block].prev.expand()
     }
 
-    /// All blocks in order.
+    /// Returns all blocks in order.
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks { layout: self, next: self.entry_block() }
     }
 
-    /// Whether the block is rarely executed.
+    /// Returns `true` if the block is rarely executed.
     pub fn is_cold(&self, block: Block) -> bool {
         self.blocks[block].cold
     }
@@ -146,43 +146,43 @@ impl Layout {
         self.blocks[block].cold = true;
     }
 
-    /// The first instruction of a block.
+    /// Returns the first instruction of a block.
     #[inline]
     pub fn first_inst(&self, block: Block) -> Option<Inst> {
         self.blocks[block].first.expand()
     }
 
-    /// The last instruction of a block.
+    /// Returns the last instruction of a block.
     #[inline]
     pub fn last_inst(&self, block: Block) -> Option<Inst> {
         self.blocks[block].last.expand()
     }
 
-    /// The instruction behind this one in its block.
+    /// Returns the instruction behind this one in its block.
     #[inline]
     pub fn next_inst(&self, inst: Inst) -> Option<Inst> {
         self.insts[inst].next.expand()
     }
 
-    /// The instruction in front of this one in its block.
+    /// Returns the instruction in front of this one in its block.
     #[inline]
     pub fn prev_inst(&self, inst: Inst) -> Option<Inst> {
         self.insts[inst].prev.expand()
     }
 
-    /// The block that holds the instruction.
+    /// Returns the block that holds the instruction.
     #[inline]
     pub fn inst_block(&self, inst: Inst) -> Option<Block> {
         self.insts[inst].block.expand()
     }
 
-    /// A number that increases along the instructions of one block.
+    /// Returns a number that increases along the instructions of one block.
     #[inline]
     pub fn seq(&self, inst: Inst) -> u32 {
         self.insts[inst].seq
     }
 
-    /// The instructions of a block in order. Can be walked from both ends.
+    /// Returns the instructions of a block in order. Can be walked from both ends.
     #[inline]
     pub fn block_insts(&self, block: Block) -> Insts<'_> {
         Insts { layout: self, head: self.first_inst(block), tail: self.last_inst(block) }
@@ -276,7 +276,8 @@ impl Layout {
         }
     }
 
-    /// Moves all instructions of `from` behind those of `block`, and takes `from` out of the layout. Linear in what moves.
+    /// Moves all instructions of `from` behind those of `block`, and takes `from` out of the layout. Linear in what
+    /// moves.
     pub fn append_insts_of(&mut self, block: Block, from: Block) {
         let BlockNode { first, last, .. } = self.blocks[from];
         self.blocks[from].first = None.into();

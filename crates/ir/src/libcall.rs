@@ -14,12 +14,12 @@ macro_rules! named {
             /// All of them.
             pub const ALL: &'static [$name] = &[$($name::$variant),*];
 
-            /// The name in the text.
+            /// Returns the name in the text.
             pub const fn name(self) -> &'static str {
                 match self { $($name::$variant => stringify!($variant),)* }
             }
 
-            /// The one with this name.
+            /// Returns the one with this name.
             pub fn from_name(name: &[u8]) -> Option<$name> {
                 $name::ALL.iter().copied().find(|each| each.name().as_bytes() == name)
             }

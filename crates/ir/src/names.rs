@@ -26,7 +26,7 @@ impl<E> Default for NameTable<E> {
 }
 
 impl<E: EntityRef> NameTable<E> {
-    /// The number of an entity. It exceeds 32 bits only if the text used the highest numbers and
+    /// Returns the number of an entity. It exceeds 32 bits only if the text used the highest numbers and
     /// entities were added.
     pub fn number(&self, entity: E) -> u64 {
         let index = entity.index();
@@ -63,7 +63,7 @@ impl<E: EntityRef> NameTable<E> {
         self.next = self.next.max(u64::from(number) + 1);
     }
 
-    /// Whether the numbers are the ids.
+    /// Returns `true` if the numbers are the ids.
     pub fn is_identity(&self) -> bool {
         self.numbers.is_empty()
     }

@@ -1,6 +1,6 @@
 //! Names that are nearly the one that does not exist.
 
-/// How many near names are listed.
+/// Largest number of near names that are listed.
 const MAX_NAMES: usize = 5;
 
 /// Of `known`, the names at most a third of whose characters differ from `name`, or that are `name` and at most two
@@ -16,14 +16,14 @@ pub fn near_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> V
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// The end of a message about a name that does not exist: `; near: a, b`, or nothing.
+/// Returns the end of a message about a name that does not exist: `; near: a, b`, or nothing.
 pub fn near_suffix<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let names = near_names(name, known);
     if names.is_empty() { String::new() } else { format!("; near: {}", names.join(", ")) }
 }
 
-/// The least number of characters to insert, delete or replace that turns one word into the other (Levenshtein 1966), by
-/// rows of the table of prefixes.
+/// Returns the least number of characters to insert, delete or replace that turns one word into the other (Levenshtein
+/// 1966), by rows of the table of prefixes.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, x) in a.chars().enumerate() {

@@ -6,8 +6,8 @@ use crate::opcodes::{NAMES, Opcode};
 const LOOKUP_SIZE: usize = 1024;
 const EMPTY: u8 = u8::MAX;
 
-/// The first and the last eight bytes of a name, which may overlap; four if it is shorter, or all. Together with the
-/// length they are the whole name if that has at most sixteen bytes.
+/// Returns the first and the last eight bytes of a name, which may overlap; four if it is shorter, or all. Together
+/// with the length they are the whole name if that has at most sixteen bytes.
 #[inline(always)]
 const fn ends(name: &[u8]) -> [u64; 2] {
     if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
@@ -24,7 +24,7 @@ const fn ends(name: &[u8]) -> [u64; 2] {
     }
 }
 
-/// Where the search for a name starts.
+/// Returns the slot in which the search for a name starts.
 #[inline(always)]
 const fn lookup_slot([first, last]: [u64; 2]) -> usize {
     let hash = (first ^ last.rotate_left(23)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -58,7 +58,7 @@ static LOOKUP: [u8; LOOKUP_SIZE] = {
 };
 
 impl Opcode {
-    /// The opcode with this name.
+    /// Returns the opcode with this name.
     #[inline(always)]
     pub fn from_name(name: &[u8]) -> Option<Opcode> {
         let key = (ends(name), name.len());

@@ -9,85 +9,86 @@ impl Opcode {
         PROPERTIES[self as usize] & properties != 0
     }
 
-    /// Whether it ends a block.
+    /// Returns `true` if it ends a block.
     #[inline]
     pub fn is_terminator(self) -> bool {
         self.has(properties::terminator)
     }
 
-    /// Whether its two operands may be exchanged. Arithmetic on floats is left out: which NaN it returns may depend on the order.
+    /// Returns `true` if its two operands may be exchanged. Arithmetic on floats is left out: which NaN it returns may
+    /// depend on the order.
     #[inline]
     pub fn is_commutative(self) -> bool {
         self.has(properties::commutes)
     }
 
-    /// Whether it names blocks to which control may go.
+    /// Returns `true` if it names blocks to which control may go.
     #[inline]
     pub fn is_branch(self) -> bool {
         self.has(properties::branch)
     }
 
-    /// Whether it calls a function or leaves the stack for another.
+    /// Returns `true` if it calls a function or leaves the stack for another.
     #[inline]
     pub fn is_call(self) -> bool {
         self.has(properties::call)
     }
 
-    /// Whether it leaves the function for its caller, tail calls included.
+    /// Returns `true` if it leaves the function for its caller, tail calls included.
     #[inline]
     pub fn is_return(self) -> bool {
         self.has(properties::returns)
     }
 
-    /// Whether it may read memory. Calls are not counted.
+    /// Returns `true` if it may read memory. Calls are not counted.
     #[inline]
     pub const fn can_load(self) -> bool {
         self.has(properties::load)
     }
 
-    /// Whether it may write memory. Calls are not counted.
+    /// Returns `true` if it may write memory. Calls are not counted.
     #[inline]
     pub fn can_store(self) -> bool {
         self.has(properties::store)
     }
 
-    /// Whether it may trap, memory accesses without `notrap` included.
+    /// Returns `true` if it may trap, memory accesses without `notrap` included.
     #[inline]
     pub fn can_trap(self) -> bool {
         self.has(properties::trap_code | properties::int_divz | properties::int_ovf | properties::bad_toint)
             || self.has_memory_flags()
     }
 
-    /// Whether it accesses memory by an address with flags, so that the flags say if it can trap.
+    /// Returns `true` if it accesses memory by an address with flags, so that the flags say if it can trap.
     #[inline]
     pub const fn has_memory_flags(self) -> bool {
         self.has(properties::memory_flags)
     }
 
-    /// Whether an equal earlier instruction makes this one superfluous although it may trap.
+    /// Returns `true` if an equal earlier instruction makes this one superfluous although it may trap.
     pub const fn is_mergeable_trap(self) -> bool {
         self.has(properties::mergeable)
     }
 
-    /// Whether it has effects besides results, control flow, memory, traps and calls.
+    /// Returns `true` if it has effects besides results, control flow, memory, traps and calls.
     #[inline]
     pub fn other_side_effects(self) -> bool {
         self.has(properties::effects)
     }
 
-    /// Whether it must be kept even if its results are not used. Loads that cannot trap need not, but
+    /// Returns `true` if it must be kept even if its results are not used. Loads that cannot trap need not, but
     /// that is a matter of their flags.
     #[inline]
     pub const fn has_side_effects(self) -> bool {
         self.has(properties::side_effects)
     }
 
-    /// Whether control never goes from it to the next instruction or another block.
+    /// Returns `true` if control never goes from it to the next instruction or another block.
     pub fn ends_control_flow(self) -> bool {
         self.is_terminator() && !self.is_branch()
     }
 
-    /// The fixed trap codes of the row, besides those that an operand or flags name.
+    /// Returns the fixed trap codes of the row, besides those that an operand or flags name.
     pub fn trap_codes(self) -> impl Iterator<Item = TrapCode> {
         [
             (properties::int_divz, TrapCode::INTEGER_DIVISION_BY_ZERO),
@@ -105,12 +106,12 @@ impl Opcode {
         SUFFIXES[self as usize]
     }
 
-    /// Whether the controlling type must be written as a suffix.
+    /// Returns `true` if the controlling type must be written as a suffix.
     pub fn requires_suffix(self) -> bool {
         self.suffix() == Suffix::Required
     }
 
-    /// Whether the opcode has a controlling type.
+    /// Returns `true` if the opcode has a controlling type.
     pub fn is_polymorphic(self) -> bool {
         self.suffix() != Suffix::None
     }

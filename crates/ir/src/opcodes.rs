@@ -1,10 +1,10 @@
 //! The opcode table: every fact of an opcode in one row.
 //!
 //! A row reads: variant, name in the text (and of the builder's method), instruction format,
-//! operands, results, class of the controlling type, suffix rule, properties, meaning. Operands are the value operands that every
-//! instruction of the opcode has, in the order of the text; what else stands in the text follows
-//! from the format. The enum, the lookup by name, type checking, the predicates on effects and the
-//! documentation are all derived from the rows, so adding an opcode here is adding one row.
+//! operands, results, class of the controlling type, suffix rule, properties, meaning. Operands are the value operands
+//! that every instruction of the opcode has, in the order of the text; what else stands in the text follows from the
+//! format. The enum, the lookup by name, type checking, the predicates on effects and the documentation are all derived
+//! from the rows, so adding an opcode here is adding one row.
 
 use std::fmt;
 
@@ -85,7 +85,7 @@ pub(crate) mod properties {
     pub(crate) const side_effects: u16 = 1 << 14;
 }
 
-/// The properties of a row, with those that follow.
+/// Returns the properties of a row, with those that follow.
 const fn with_derived(written: u16, format: Format) -> u16 {
     let has_memory_flags = match format {
         Format::Load | Format::Store | Format::StoreNoOffset | Format::AtomicRmw | Format::AtomicCas => true,
@@ -114,17 +114,17 @@ pub struct OpcodeInfo {
     pub format: Format,
     /// Names of the value operands that every instruction of the opcode has.
     pub operand_names: &'static [&'static str],
-    /// What their types must be.
+    /// Constraints on the types of operands.
     pub operands: &'static [Constraint],
     /// Names of the results. Calls have the results of their signature instead.
     pub result_names: &'static [&'static str],
-    /// What their types are.
+    /// Types of results.
     pub results: &'static [Constraint],
     /// The class of the controlling type.
     pub class: TypeClass,
-    /// Where the controlling type comes from.
+    /// Source of the controlling type.
     pub suffix: Suffix,
-    /// What it means, in a sentence or two.
+    /// Meaning, in a sentence or two.
     pub doc: &'static str,
 }
 
@@ -135,7 +135,7 @@ macro_rules! opcodes {
         $class:ident $suffix:ident $($from:ident)? {$($property:ident)*}
         $doc:literal;
     )*) => {
-        /// What an instruction does.
+        /// Operation of an instruction.
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Opcode {
@@ -602,10 +602,11 @@ pub(crate) use opcode_table;
 
 opcode_table!(opcodes);
 
-/// Stands among numbers of operands for a list: one more than there are words, so that remainders by it are numbers of words.
+/// Stands among numbers of operands for a list: one more than there are words, so that remainders by it are numbers of
+/// words.
 pub(crate) const ARGS_LIST: u8 = 4;
 
-/// How many words of an instruction are operand values, of the formats whose operands are all inline.
+/// Returns the number of words of an instruction that are operand values, for formats whose operands are all inline.
 const fn inline_args(format: Format) -> u8 {
     match format {
         Format::Nullary
@@ -642,7 +643,7 @@ const fn inline_args(format: Format) -> u8 {
     }
 }
 
-/// The name in the text: that of the builder's method, without the underscore that separates `return_`
+/// Returns the name in the text: that of the builder's method, without the underscore that separates `return_`
 /// from the keyword.
 const fn text_name(method: &str) -> &str {
     let (name, last) = method.split_at(method.len() - 1);
@@ -679,18 +680,18 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 }
 
 impl Opcode {
-    /// The row of the opcode.
+    /// Returns the row of the opcode.
     #[inline]
     pub const fn info(self) -> &'static OpcodeInfo {
         &TABLE[self as usize]
     }
 
-    /// The name in the text.
+    /// Returns the name in the text.
     pub fn name(self) -> &'static str {
         self.info().name
     }
 
-    /// The shape of the opcode's instructions.
+    /// Returns the shape of the opcode's instructions.
     #[inline]
     pub const fn format(self) -> Format {
         FORMATS[self as usize]

@@ -33,17 +33,17 @@ impl<T> Default for List<T> {
 const GROWN: u32 = 1 << 31;
 
 impl<T> List<T> {
-    /// Number of items.
+    /// Returns the number of items.
     pub fn len(self) -> usize {
         (self.len & !GROWN) as usize
     }
 
-    /// Whether there are no items.
+    /// Returns `true` if there are no items.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// The two words by which an instruction stores the list.
+    /// Returns the two words by which an instruction stores the list.
     pub(crate) fn words(self) -> (u32, u32) {
         (self.start, self.len)
     }
@@ -79,24 +79,24 @@ impl<T: Copy> Pool<T> {
         List::from_words(start, items.len() as u32)
     }
 
-    /// The items of the list.
+    /// Returns the items of the list.
     #[inline]
     pub fn get(&self, list: List<T>) -> &[T] {
         &self.items[list.range()]
     }
 
-    /// The items of the list, to be changed.
+    /// Returns the items of the list, to be changed.
     #[inline]
     pub fn get_mut(&mut self, list: List<T>) -> &mut [T] {
         &mut self.items[list.range()]
     }
 
-    /// All items, those that lists left behind included.
+    /// Returns all items, those that lists left behind included.
     pub(crate) fn items(&self) -> &[T] {
         &self.items
     }
 
-    /// The items of all lists, those that lists left behind when they grew among them.
+    /// Returns the items of all lists, those that lists left behind when they grew among them.
     pub(crate) fn items_mut(&mut self) -> &mut [T] {
         &mut self.items
     }

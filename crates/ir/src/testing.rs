@@ -5,7 +5,7 @@ use crate::function::Function;
 use crate::instruction::InstData;
 use crate::types::I32;
 
-/// A function whose block N goes to the blocks in list N. Blocks without successors return.
+/// Returns a function whose block N goes to the blocks in list N. Blocks without successors return.
 pub(crate) fn function_of_edges(edges: &[&[usize]]) -> Function {
     let mut func = Function::default();
     let blocks: Vec<Block> = edges.iter().map(|_| func.dfg.make_block()).collect();

@@ -36,7 +36,7 @@ impl TrapCode {
         }
     }
 
-    /// The code `userN`, for N from 1 to 250.
+    /// Returns the code `userN`, for N from 1 to 250.
     pub const fn user(number: u8) -> Option<TrapCode> {
         match NonZeroU8::new(number) {
             Some(byte) if number <= TrapCode::MAX_USER => Some(TrapCode(byte)),
@@ -44,7 +44,7 @@ impl TrapCode {
         }
     }
 
-    /// The code stored as this byte; 0 is none.
+    /// Returns the code stored as this byte; 0 is none.
     pub const fn from_byte(byte: u8) -> Option<TrapCode> {
         match NonZeroU8::new(byte) {
             Some(byte) => Some(TrapCode(byte)),
@@ -52,12 +52,12 @@ impl TrapCode {
         }
     }
 
-    /// The byte by which the code is stored.
+    /// Returns the byte by which the code is stored.
     pub const fn byte(self) -> u8 {
         self.0.get()
     }
 
-    /// The code with this name.
+    /// Returns the code with this name.
     pub fn from_name(name: &[u8]) -> Option<TrapCode> {
         if let Some((_, code)) = NAMES.iter().find(|(text, _)| text.as_bytes() == name) {
             return Some(*code);

@@ -27,14 +27,14 @@ const fn set(lanes: u16, fixed: u16, dynamic: u16) -> TypeSet {
 }
 
 impl TypeSet {
-    /// Whether the type is in the set.
+    /// Returns `true` if the type is in the set.
     #[inline]
     pub const fn contains(self, ty: Type) -> bool {
         let counts = if ty.is_dynamic_vector() { self.dynamic } else { self.fixed };
         self.lanes >> ty.lane_code() & 1 != 0 && counts >> ty.log2_lane_count() & 1 != 0
     }
 
-    /// All types of the set: scalars, fixed vectors, dynamic vectors; by number of lanes, then by
+    /// Returns all types of the set: scalars, fixed vectors, dynamic vectors; by number of lanes, then by
     /// lane type.
     pub fn iter(self) -> impl Iterator<Item = Type> {
         (0..0x200).map(Type::from_code).filter(move |&ty| self.contains(ty))
@@ -53,17 +53,17 @@ macro_rules! type_classes {
             /// All classes.
             pub const ALL: &[TypeClass] = &[$(TypeClass::$name),*];
 
-            /// The name in documentation.
+            /// Returns the name in documentation.
             pub const fn name(self) -> &'static str {
                 match self { $(TypeClass::$name => $text,)* }
             }
 
-            /// The types in the class, in words.
+            /// Returns the types in the class, in words.
             pub fn description(self) -> &'static str {
                 match self { $(TypeClass::$name => $doc.trim().trim_end_matches('.'),)* }
             }
 
-            /// The types in the class.
+            /// Returns the types in the class.
             pub const fn set(self) -> TypeSet {
                 match self { $(TypeClass::$name => $set,)* }
             }
@@ -118,7 +118,7 @@ type_classes! {
     Dynamic "dynamic" = set(INTS | FLOATS, 0, VECTOR);
 }
 
-/// What the type of an operand or result must be, given the controlling type.
+/// Constraint on the type of an operand or result, given the controlling type.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Constraint {
     /// The controlling type.
@@ -135,9 +135,9 @@ pub enum Constraint {
     HalfLanes,
     /// Half as many lanes of twice the width.
     DoubleLanes,
-    /// The same number of lanes of half the width.
+    /// As many lanes of half the width.
     HalfWidth,
-    /// The same number of lanes of twice the width.
+    /// As many lanes of twice the width.
     DoubleWidth,
     /// A scalar of the same kind (integer or float) that is strictly wider.
     Wider,
@@ -159,7 +159,7 @@ pub enum Allowed {
 }
 
 impl Allowed {
-    /// Whether the type is allowed.
+    /// Returns `true` if the type is allowed.
     pub fn contains(self, ty: Type) -> bool {
         match self {
             Allowed::Exactly(expected) => ty == expected,
@@ -170,7 +170,7 @@ impl Allowed {
 }
 
 impl Constraint {
-    /// The allowed types under this controlling type.
+    /// Returns the allowed types under this controlling type.
     pub fn resolve(self, ctrl: Type) -> Allowed {
         let exactly = |ty: Option<Type>| ty.map_or(Allowed::Nothing, Allowed::Exactly);
         match self {
@@ -189,7 +189,7 @@ impl Constraint {
         }
     }
 
-    /// The words of the documentation.
+    /// Returns the words of the documentation.
     pub fn describe(self) -> String {
         let text = match self {
             Constraint::Same => "the controlling type",

@@ -6,7 +6,7 @@
 use crate::entities::{Block, Inst, Value};
 use crate::types::Type;
 
-/// Where a value comes from.
+/// Definition of a value.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ValueDef {
     /// Result number N of an instruction.
@@ -82,20 +82,20 @@ impl ValueData {
         std::hint::select_unpredictable(self.0 >> KIND_SHIFT == ALIAS, Value(self.0 as u32), own)
     }
 
-    /// The instruction whose first result the value is.
+    /// Returns the instruction whose first result the value is.
     #[inline]
     pub(crate) fn first_result_of(self) -> Option<Inst> {
         let tags = self.0 & !(0x3ff << TYPE_SHIFT) & !u64::from(u32::MAX);
         (tags == RESULT << KIND_SHIFT).then(|| Inst::from_u32(self.0 as u32))
     }
 
-    /// The instruction one of whose results the value is.
+    /// Returns the instruction one of whose results the value is.
     #[inline]
     pub(crate) fn defining_inst(self) -> Option<Inst> {
         (self.0 >> KIND_SHIFT == RESULT).then(|| Inst::from_u32(self.0 as u32))
     }
 
-    /// Where the value comes from; an alias counts as not defined.
+    /// Returns the definition of the value; an alias counts as not defined.
     #[inline]
     pub(crate) fn def(self) -> ValueDef {
         let number = (self.0 >> NUMBER_SHIFT) as u32 % MAX_VALUES_PER_OWNER;

@@ -10,7 +10,7 @@
 //!
 //! Results have as many registers as arguments.
 
-use crate::isa::STACK_ALIGN;
+use crate::a64::STACK_ALIGN;
 use crate::regs::{AAPCS_CALLEE_SAVED, AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, X8, X28, v, x};
 use kingpost_ir::Type;
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
@@ -32,13 +32,13 @@ fn unsupported(what: &'static str) -> LowerError {
     LowerError::Feature { what, target: "aarch64" }
 }
 
-/// What distinguishes the conventions.
+/// Differences between the conventions.
 struct Convention {
     first_int: u8,
     callee_pops: bool,
     /// Apple's changes: stack arguments without gaps, i128 in any two registers, extension.
     apple: bool,
-    /// Does f128 need LLVM's extensions?
+    /// Whether f128 needs LLVM's extensions.
     guards: bool,
     clobbers: PRegSet,
     partial_clobbers: PRegSet,
@@ -81,7 +81,7 @@ impl Convention {
         }
     }
 
-    /// The signature without arguments and results.
+    /// Returns the signature without arguments and results.
     fn empty(&self) -> AbiSignature {
         AbiSignature {
             callee_pops: self.callee_pops,
@@ -150,7 +150,7 @@ fn results(signature: &Signature, convention: &Convention) -> Result<(Vec<AbiArg
     }
 }
 
-/// The place of the address of results in memory.
+/// Returns the place of the address of results in memory.
 fn pointer_in_x8() -> AbiPart {
     AbiPart { place: AbiPlace::Reg(X8), ty: I64, extension: ArgumentExtension::None }
 }
@@ -186,7 +186,7 @@ impl Places {
         Ok(smallvec![self.part(ty, param.extension)])
     }
 
-    /// Two registers, of which the first has an even number (rule C.10) but with Apple, or 16 bytes of memory.
+    /// Returns two registers, of which the first has an even number (rule C.10) but with Apple, or 16 bytes of memory.
     fn pair(&mut self) -> SmallVec<[AbiPart; 2]> {
         if !self.apple {
             self.next_int = self.next_int.next_multiple_of(2);
@@ -199,7 +199,8 @@ impl Places {
         smallvec![self.part(I64, half), self.part(I64, half)]
     }
 
-    /// The standard leaves the upper parts of small integers undefined, so only Apple's are extended: those in registers.
+    /// Returns the standard leaves the upper parts of small integers undefined, so only Apple's are extended: those in
+    /// registers.
     fn part(&mut self, ty: Type, extension: ArgumentExtension) -> AbiPart {
         let next = if ty.is_int() { &mut self.next_int } else { &mut self.next_float };
         if *next < REGS {

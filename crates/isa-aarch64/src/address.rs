@@ -1,6 +1,6 @@
-//! Addresses that loads and stores cannot say themselves: computed into x16, with x17 for a large displacement if x16 is
-//! taken. Addresses relative to the stack or frame pointer take x16 only, so that edits between instructions may keep
-//! a value in x17. None of these instructions touches the flags.
+//! Addresses that loads and stores cannot say themselves: computed into x16, with x17 for a large displacement if x16
+//! is taken. Addresses relative to the stack or frame pointer take x16 only, so that edits between instructions may
+//! keep a value in x17. None of these instructions touches the flags.
 
 use crate::asm;
 use crate::branches::{A64Branches, ADR};
@@ -11,7 +11,7 @@ use crate::rows;
 use kingpost_mach::{Args, Buffer, IndexExtend, Mem, MemBase, RelocKind, Target};
 use kingpost_regalloc::PReg;
 
-/// The base register, if the address has one.
+/// Returns the base register, if the address has one.
 pub(crate) fn register(base: MemBase) -> Option<PReg> {
     match base {
         MemBase::Reg(reg) => Some(reg),
@@ -21,7 +21,7 @@ pub(crate) fn register(base: MemBase) -> Option<PReg> {
     }
 }
 
-/// How an index is widened, as instructions say it.
+/// Returns the extension of an index as instructions encode it.
 pub(crate) fn extension(extend: IndexExtend) -> Extend {
     match extend {
         IndexExtend::None => Extend::Uxtx,
@@ -30,7 +30,7 @@ pub(crate) fn extension(extend: IndexExtend) -> Extend {
     }
 }
 
-/// A register that holds the address: its base, if that is all of it, or else x16.
+/// Returns a register that holds the address: its base, if that is all of it, or else x16.
 pub(crate) fn base(mem: Mem, args: &Args<'_>, buffer: &mut Buffer) -> PReg {
     match register(mem.base) {
         Some(base) if mem.index.is_none() && mem.disp == 0 => base,
@@ -41,7 +41,8 @@ pub(crate) fn base(mem: Mem, args: &Args<'_>, buffer: &mut Buffer) -> PReg {
     }
 }
 
-/// The same place, said so that one access to `bytes` bytes can say it: a base and an offset, or a base and an index.
+/// Returns the same place, said so that one access to `bytes` bytes can say it: a base and an offset, or a base and an
+/// index.
 pub(crate) fn within_reach(mem: Mem, bytes: u8, args: &Args<'_>, buffer: &mut Buffer) -> Mem {
     let at = |base, disp| Mem::base(MemBase::Reg(base), disp);
     let base = match (register(mem.base), mem.index) {
@@ -112,7 +113,8 @@ pub(crate) fn page(to: PReg, name: u32, addend: i64, buffer: &mut Buffer) {
     buffer.put4(0x9000_0000 | u32::from(to.enc()));
 }
 
-/// Adds a number of any size. `to` may be the base; x16 is lost unless one or two additions do, and if it is the base, x17.
+/// Adds a number of any size. `to` may be the base; x16 is lost unless one or two additions do, and if it is the base,
+/// x17.
 pub(crate) fn add(to: PReg, base: PReg, number: i64, buffer: &mut Buffer) {
     let (row, far) = if number < 0 {
         (rows::SUB_RRI.of(64), rows::SUB_RRX.of(64))

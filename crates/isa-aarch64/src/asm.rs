@@ -8,8 +8,8 @@ use crate::rows::{ENCODINGS, ROWS};
 use kingpost_mach::{Args, Mem, MemBase, RowId, fill_template};
 use std::fmt::Write;
 
-/// The text of the instruction `row` with `args`. Symbol number 3 is called `symbol3`. What becomes several instructions
-/// has a name of its own.
+/// Returns the text of the instruction `row` with `args`. Symbol number 3 is called `symbol3`. What becomes several
+/// instructions has a name of its own.
 pub fn text(row: RowId, args: &Args<'_>) -> String {
     fill_template(ROWS[usize::from(row.0)].asm, |field, out| fill(field, row, args, out))
 }
@@ -57,7 +57,7 @@ fn fill(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
     debug_assert!(written.is_ok(), "a string takes everything");
 }
 
-/// The lanes that the row works on.
+/// Returns the lanes that the row works on.
 fn lanes(row: RowId) -> Arrangement {
     ENCODINGS[usize::from(row.0)].lanes.expect("a text that names lanes is of a row that has them")
 }
@@ -69,16 +69,16 @@ fn amount(imm: i64, shift: &str, least: i64, out: &mut String) -> std::fmt::Resu
     if bits == 0 { Ok(()) } else { write!(out, ", {shift} #{bits}") }
 }
 
-/// The bytes of ones where there are bits, the lowest one first.
+/// Returns the bytes of ones where there are bits, the lowest one first.
 pub fn byte_mask(bits: u8) -> u64 {
     (0..8).filter(|k| bits >> k & 1 == 1).fold(0, |mask, k| mask | 0xff << (8 * k))
 }
 
 /// Appends a register: `0` by its operand's width, `0v` a vector, `0w` 32 bits, `0x` by its extension. In its row's
-/// lanes: `0.` all of them, `0l` twice as wide ones in 16 bytes, `0p` twice as wide ones in as many bytes, `0d` as many bytes
-/// of a fourth of the width, `0e` and `2E` the one of the immediate's first and second number, `0s` the lowest one as a scalar,
-/// `0S` one twice as wide, `0r` what has its width among integer registers. `0t` is a list of one vector in these lanes, `0T` one of
-/// bytes and `0U` one of two.
+/// lanes: `0.` all of them, `0l` twice as wide ones in 16 bytes, `0p` twice as wide ones in as many bytes, `0d` as many
+/// bytes of a fourth of the width, `0e` and `2E` the one of the immediate's first and second number, `0s` the lowest
+/// one as a scalar, `0S` one twice as wide, `0r` what has its width among integer registers. `0t` is a list of one
+/// vector in these lanes, `0T` one of bytes and `0U` one of two.
 fn operand(field: &str, row: RowId, args: &Args<'_>, out: &mut String) -> std::fmt::Result {
     let (digits, kind) = field.split_at(field.find(|c: char| !c.is_ascii_digit()).unwrap_or(field.len()));
     let k = digits.parse().unwrap_or(usize::MAX);
@@ -105,7 +105,7 @@ fn operand(field: &str, row: RowId, args: &Args<'_>, out: &mut String) -> std::f
     }
 }
 
-/// The letter of a lane's width.
+/// Returns the letter of a lane's width.
 fn lane_letter(row: RowId) -> char {
     ['b', 'h', 's', 'd'][usize::from(lanes(row).log())]
 }

@@ -6,8 +6,9 @@
 //!     stlxr    w17, tmp, [m]
 //!     cbnz     w17, 1b
 //! ```
-//! In big-endian byte order the old value is reversed before the operation, and the new one behind it. It is one row because nothing may be spilled or filled between its load and its store: another access may end the
-//! exclusive state. An address that is more than a register is computed into x16 first.
+//! In big-endian byte order the old value is reversed before the operation, and the new one behind it. It is one row
+//! because nothing may be spilled or filled between its load and its store: another access may end the exclusive state.
+//! An address that is more than a register is computed into x16 first.
 
 use crate::address;
 use crate::branches::{jump_if, jump_test};

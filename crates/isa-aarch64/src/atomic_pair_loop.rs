@@ -1,5 +1,5 @@
-//! Atomic operations on 16 bytes: a loop of exclusive load and store. A load alone is not atomic, so that also what only reads
-//! stores the value again (Arm Architecture Reference Manual, B2.2.1).
+//! Atomic operations on 16 bytes: a loop of exclusive load and store. A load alone is not atomic, so that also what
+//! only reads stores the value again (Arm Architecture Reference Manual, B2.2.1).
 //!
 //! ```text
 //! 1:  ldaxp    old, old_high, [m]
@@ -20,7 +20,8 @@ use crate::rows::*;
 use kingpost_mach::{Args, Buffer, Mem, MemBase};
 use kingpost_regalloc::PReg;
 
-/// Emits the loop on the 16 bytes at `args.mem`. Registers: old value, new value if it is not that or an operand, operands.
+/// Emits the loop on the 16 bytes at `args.mem`. Registers: old value, new value if it is not that or an operand,
+/// operands.
 pub(crate) fn emit(operation: PairOp, is_big: bool, args: &Args<'_>, buffer: &mut Buffer) {
     let mem = args.mem.expect("the rows have a memory operand");
     let place = Mem::base(MemBase::Reg(address::base(mem, args, buffer)), 0);

@@ -20,7 +20,7 @@ pub(crate) const ADR: u32 = 0x1000_0000;
 /// The bit that turns `cbz` into `cbnz` and `tbz` into `tbnz`.
 const OPPOSITE_TEST: u32 = 1 << 24;
 
-/// The form of `b.cond`.
+/// Returns the form of `b.cond`.
 pub(crate) fn form(condition: i32) -> u32 {
     B_COND | condition as u32 & 15
 }
@@ -58,7 +58,7 @@ fn kind(form: u32) -> Kind {
     }
 }
 
-/// An encoding whose distance has so many bits, in words, counted from `from` bytes behind its first one.
+/// Returns an encoding whose distance has so many bits, in words, counted from `from` bytes behind its first one.
 const fn reach(bytes: u8, bits: u32, from: i64) -> Reach {
     let half = 1 << (bits + 1);
     Reach { bytes, low: from - half, high: from + half - 4 }
@@ -146,7 +146,7 @@ fn put(word: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&word.to_le_bytes());
 }
 
-/// The field of a distance that one instruction reaches.
+/// Returns the field of a distance that one instruction reaches.
 fn near(form: u32, distance: i64) -> u32 {
     let words = (distance >> 2) as u32;
     match kind(form) {

@@ -46,7 +46,7 @@ fn general(row: RowId, word: u32, args: &Args<'_>, buffer: &mut Buffer) {
     }
 }
 
-/// The symbol that the row names.
+/// Returns the symbol that the row names.
 fn symbol(args: &Args<'_>) -> SymbolRef {
     match args.mem {
         Some(Mem { base: MemBase::Symbol(index), .. }) => args.symbols[index as usize],
@@ -54,7 +54,7 @@ fn symbol(args: &Args<'_>) -> SymbolRef {
     }
 }
 
-/// The word with registers and immediate filled in: all but the memory operand.
+/// Returns the word with registers and immediate filled in: all but the memory operand.
 #[inline(always)]
 pub(crate) fn word(encoding: &Encoding, regs: Regs, imm: i64) -> u32 {
     let mut word = encoding.word | place(encoding.imm, imm);
@@ -66,7 +66,7 @@ pub(crate) fn word(encoding: &Encoding, regs: Regs, imm: i64) -> u32 {
     word
 }
 
-/// The immediate where it stands in the word.
+/// Returns the immediate where it stands in the word.
 #[inline(always)]
 fn place(field: ImmField, imm: i64) -> u32 {
     // Most rows have one of these two; which one is hard to predict.
@@ -78,7 +78,7 @@ fn place(field: ImmField, imm: i64) -> u32 {
     (imm as u32 & kept) << at
 }
 
-/// The same where the immediate does not stand in the word as it is.
+/// Returns the same where the immediate does not stand in the word as it is.
 #[inline(never)]
 fn place_changed(field: ImmField, imm: i64) -> u32 {
     let value = imm as u32;
@@ -135,7 +135,7 @@ fn literal(row: RowId, word: u32, bytes: u8, args: &Args<'_>, buffer: &mut Buffe
     buffer.put4(word | at_rn(X16));
 }
 
-/// What has no memory operand.
+/// Emits an instruction without memory operand.
 fn plain(row: RowId, encoding: &Encoding, word: u32, args: &Args<'_>, buffer: &mut Buffer) {
     if let Special::Constant(bits) = encoding.special {
         make_constant(bits, args, buffer);
@@ -195,7 +195,8 @@ fn make_constant(bits: u8, args: &Args<'_>, buffer: &mut Buffer) {
 /// The form of a scaled offset (Arm ARM, C4.1, "Loads and Stores").
 const SCALED: u32 = 1 << 24;
 
-/// A load or store of `bytes` bytes. None if it cannot say the place itself. `word` is its form with a scaled offset, as below.
+/// Returns a load or store of `bytes` bytes. None if it cannot say the place itself. `word` is its form with a scaled
+/// offset, as below.
 pub(crate) fn single_word(word: u32, bytes: u8, mem: &Mem) -> Option<u32> {
     let base = address::register(mem.base)?;
     match mem.index {
@@ -205,7 +206,7 @@ pub(crate) fn single_word(word: u32, bytes: u8, mem: &Mem) -> Option<u32> {
     }
 }
 
-/// The same at a base and an offset.
+/// Returns the same at a base and an offset.
 #[inline]
 pub(crate) fn at_base(word: u32, bytes: u8, base: PReg, disp: i64) -> Option<u32> {
     let word = word | at_rn(base);
@@ -214,7 +215,7 @@ pub(crate) fn at_base(word: u32, bytes: u8, base: PReg, disp: i64) -> Option<u32
         .or_else(|| unscaled(disp).map(|field| word & !SCALED | field << 12))
 }
 
-/// The same at a base and an index, with its shift and extension.
+/// Returns the same at a base and an index, with its shift and extension.
 #[inline]
 pub(crate) fn at_index(word: u32, bytes: u8, base: PReg, (index, shift, extend): Index) -> Option<u32> {
     const REGISTER: u32 = 1 << 21 | 2 << 10;
@@ -237,7 +238,7 @@ fn single(row: RowId, word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &
     put(word, args.trap, buffer);
 }
 
-/// A load or store of two registers of `bytes` bytes each. None if it cannot say the place itself.
+/// Returns a load or store of two registers of `bytes` bytes each. None if it cannot say the place itself.
 fn pair_word(word: u32, bytes: u8, mem: &Mem) -> Option<u32> {
     if mem.index.is_some() {
         return None;

@@ -9,12 +9,12 @@ use kingpost_mach::{MInst, RelocKind};
 /// Operands of the row with the most.
 pub const MAX_OPERANDS: usize = 6;
 
-/// How many lanes of which width an instruction works on.
+/// Number and width of the lanes that an instruction works on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Arrangement {
     /// Binary logarithm of the bytes of a lane.
     log: u8,
-    /// Are there 16 bytes of lanes, and not 8?
+    /// Whether there are 16 bytes of lanes, and not 8.
     full: bool,
 }
 
@@ -29,17 +29,17 @@ impl Arrangement {
         Arrangement { log: lane_bits.trailing_zeros() as u8 - 3, full }
     }
 
-    /// The arrangement of this number.
+    /// Returns the arrangement of this number.
     pub(crate) const fn at(index: usize) -> Arrangement {
         Arrangement { log: index as u8 / 2, full: index % 2 == 1 }
     }
 
-    /// Its number, in the order of lane widths.
+    /// Returns its number, in the order of lane widths.
     pub const fn index(self) -> usize {
         self.log as usize * 2 + self.full as usize
     }
 
-    /// What assembly calls it.
+    /// Returns the name in assembly.
     pub const fn name(self) -> &'static str {
         NAMES[self.index()]
     }
@@ -49,17 +49,17 @@ impl Arrangement {
         self.log
     }
 
-    /// Bits of a lane.
+    /// Returns the bits of a lane.
     pub const fn lane_bits(self) -> u32 {
         8 << self.log
     }
 
-    /// Are there 16 bytes of lanes, and not 8?
+    /// Returns `true` if there are 16 bytes of lanes, and not 8.
     pub const fn is_full(self) -> bool {
         self.full
     }
 
-    /// The same bytes in lanes of another width.
+    /// Returns the same bytes in lanes of another width.
     #[must_use]
     pub const fn with_lanes_of(self, lane_bits: u32) -> Arrangement {
         Arrangement::new(lane_bits, self.full)
@@ -78,12 +78,12 @@ impl Arrangement {
     }
 }
 
-/// How the immediate stands in the word.
+/// Encoding of the immediate in the word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ImmField {
     /// There is none.
     None,
-    /// As it is, its lowest bit at this position. [`immediates`](crate::immediates) makes such fields.
+    /// Unchanged, its lowest bit at this position. [`immediates`](crate::immediates) makes such fields.
     At(u8),
     /// The low `bits` of the immediate divided by 2 to the power of `scale`.
     Signed {
@@ -106,14 +106,14 @@ pub enum ImmField {
     VectorRight(u8),
     /// The amount of a left shift of vector elements of so many bits.
     VectorLeft(u8),
-    /// The numbers of two lanes, in 8 bits each: the first one in bits 16 to 20 above a one that marks the lanes' width, the second
-    /// one in bits 11 to 14. The number is the binary logarithm of a lane's bytes.
+    /// The numbers of two lanes, in 8 bits each: the first one in bits 16 to 20 above a one that marks the lanes'
+    /// width, the second one in bits 11 to 14. The number is the binary logarithm of a lane's bytes.
     Lanes(u8),
     /// 8 bits, three of them in bits 16 to 18 and five in bits 5 to 9; what is above them stands at this position.
     Modified(u8),
 }
 
-/// What the memory operand may be without help of other instructions.
+/// Memory operands that need no help of other instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemField {
     /// There is no memory operand.
@@ -175,7 +175,7 @@ pub enum Special {
     Absolute,
     /// An exclusive load and store around the operation.
     AtomicLoop(LoopOp),
-    /// The same on 16 bytes, in big-endian byte order or not.
+    /// Loop of an exclusive pair on 16 bytes, in big-endian byte order or not.
     AtomicPairLoop(PairOp, bool),
 }
 
@@ -234,11 +234,11 @@ pub enum LoopOp {
 pub struct Encoding {
     /// Everything that is the same for all instructions of the row.
     pub word: u32,
-    /// What each operand's register number is multiplied by before it is added to the word.
+    /// Factor of each operand's register number before it is added to the word.
     pub fields: [u32; MAX_OPERANDS],
     /// The immediate.
     pub imm: ImmField,
-    /// Is the immediate 64 bits wide?
+    /// Whether the immediate is 64 bits wide.
     pub wide: bool,
     /// The memory operand.
     pub mem: MemField,
@@ -250,25 +250,25 @@ pub struct Encoding {
     pub special: Special,
     /// The lanes it works on, if it does.
     pub lanes: Option<Arrangement>,
-    /// Is it arithmetic in half precision?
+    /// Whether it is arithmetic in half precision.
     pub is_half: bool,
 }
 
 impl Encoding {
-    /// Is it one word with its operands in it, if they need no help?
+    /// Returns `true` if it is one word with its operands in it, if they need no help.
     #[inline(always)]
     pub(crate) fn is_single(&self) -> bool {
         self.special == Special::No && self.reloc.is_none()
     }
 
-    /// The immediate of an instruction.
+    /// Returns the immediate of an instruction.
     #[inline(always)]
     pub(crate) fn imm_of(&self, inst: &MInst) -> i64 {
         if self.wide { inst.imm64() as i64 } else { i64::from(inst.imm) }
     }
 }
 
-/// An instruction word.
+/// Returns an instruction word.
 pub(crate) const fn op(word: u32) -> Encoding {
     Encoding {
         word,
@@ -284,22 +284,22 @@ pub(crate) const fn op(word: u32) -> Encoding {
     }
 }
 
-/// A result and one source.
+/// Returns a result and one source.
 pub(crate) const fn rr(word: u32) -> Encoding {
     op(word).rd(0).rn(1)
 }
 
-/// A result and two sources.
+/// Returns a result and two sources.
 pub(crate) const fn rrr(word: u32) -> Encoding {
     rr(word).rm(2)
 }
 
-/// A result and three sources.
+/// Returns a result and three sources.
 pub(crate) const fn rrrr(word: u32) -> Encoding {
     rrr(word).ra(3)
 }
 
-/// A result in the place of operand 1, and another source. Operand 1 has no field of its own.
+/// Returns a result in the place of operand 1, and another source. Operand 1 has no field of its own.
 pub(crate) const fn tied(word: u32) -> Encoding {
     op(word).rd(0).rn(2)
 }
@@ -309,7 +309,7 @@ pub(crate) const fn tied2(word: u32) -> Encoding {
     tied(word).rm(3)
 }
 
-/// A comparison: two sources.
+/// Returns a comparison: two sources.
 pub(crate) const fn cmp(word: u32) -> Encoding {
     op(word).rn(0).rm(1)
 }
@@ -346,22 +346,22 @@ pub(crate) const fn special(special: Special) -> Encoding {
     e
 }
 
-/// A jump after a test of operand 0.
+/// Returns a jump after a test of operand 0.
 pub(crate) const fn jump_test(word: u32) -> Encoding {
     special(Special::JumpTest).or(word).rd(0)
 }
 
-/// A trap after a test of operand 0.
+/// Returns a trap after a test of operand 0.
 pub(crate) const fn trap_test(word: u32) -> Encoding {
     special(Special::TrapTest).or(word).rd(0)
 }
 
-/// An exclusive load and store of `bytes` bytes around `operation`.
+/// Returns an exclusive load and store of `bytes` bytes around `operation`.
 pub(crate) const fn atomic(operation: LoopOp, bytes: u8) -> Encoding {
     special(Special::AtomicLoop(operation)).mem(MemField::Base, bytes)
 }
 
-/// A loop of exclusive load and store on 16 bytes of memory.
+/// Returns a loop of exclusive load and store on 16 bytes of memory.
 pub(crate) const fn atomic_pair(operation: PairOp, is_big: bool) -> Encoding {
     special(Special::AtomicPairLoop(operation, is_big)).mem(MemField::Base, 16)
 }
@@ -372,7 +372,7 @@ impl Encoding {
         self
     }
 
-    /// The form for operands of `bytes` bytes, where bit 31 (`sf`) says whether they have 8.
+    /// Returns the form for operands of `bytes` bytes, where bit 31 (`sf`) says whether they have 8.
     pub(crate) const fn sf(self, bytes: u8) -> Encoding {
         self.or(if bytes == 8 { 1 << 31 } else { 0 })
     }
@@ -382,7 +382,7 @@ impl Encoding {
         self.or(if bytes == 8 { 1 << 31 | 1 << 22 } else { 0 })
     }
 
-    /// The form for floats of `bytes` bytes: bits 22 and 23 (`ftype`).
+    /// Returns the form for floats of `bytes` bytes: bits 22 and 23 (`ftype`).
     pub(crate) const fn ftype(mut self, bytes: u8) -> Encoding {
         self.is_half = bytes == 2;
         self.or(match bytes {
@@ -392,27 +392,27 @@ impl Encoding {
         })
     }
 
-    /// The form for vectors of `bytes` bytes: bit 30 (`Q`) says whether they have 16.
+    /// Returns the form for vectors of `bytes` bytes: bit 30 (`Q`) says whether they have 16.
     pub(crate) const fn q(self, bytes: u8) -> Encoding {
         self.or(if bytes == 16 { 1 << 30 } else { 0 })
     }
 
-    /// The form for memory of `bytes` bytes: bits 30 and 31 (`size`), and the high bit of `opc` for 16 bytes.
+    /// Returns the form for memory of `bytes` bytes: bits 30 and 31 (`size`), and the high bit of `opc` for 16 bytes.
     pub(crate) const fn size(self, bytes: u8) -> Encoding {
         self.or(if bytes == 16 { 1 << 23 } else { bytes.trailing_zeros() << 30 })
     }
 
-    /// The form for memory of `bytes` bytes, of pairs of float registers: bits 30 and 31 (`opc`).
+    /// Returns the form for memory of `bytes` bytes, of pairs of float registers: bits 30 and 31 (`opc`).
     pub(crate) const fn opc(self, bytes: u8) -> Encoding {
         self.or((bytes.trailing_zeros() - 2) << 30)
     }
 
-    /// The form of a sign-extending load for a result of `bytes` bytes: the low bit of `opc` for 4 bytes.
+    /// Returns the form of a sign-extending load for a result of `bytes` bytes: the low bit of `opc` for 4 bytes.
     pub(crate) const fn to(self, bytes: u8) -> Encoding {
         self.or(if bytes == 4 { 1 << 22 } else { 0 })
     }
 
-    /// The last bit of a bit field, `imms`.
+    /// Returns the last bit of a bit field, `imms`.
     pub(crate) const fn imms(self, bit: u8) -> Encoding {
         self.or((bit as u32) << 10)
     }
@@ -449,7 +449,7 @@ impl Encoding {
         self
     }
 
-    /// An address, whose memory is not accessed.
+    /// Returns an address, whose memory is not accessed.
     pub(crate) const fn addr(self) -> Encoding {
         self.mem(MemField::Address, 0)
     }
@@ -464,12 +464,12 @@ impl Encoding {
         self.imm(ImmField::At(at))
     }
 
-    /// A signed immediate of 9 bits at bit 12.
+    /// Returns a signed immediate of 9 bits at bit 12.
     pub(crate) const fn simm9(self) -> Encoding {
         self.imm(ImmField::Signed { at: 12, bits: 9, scale: 0 })
     }
 
-    /// A signed immediate of 7 bits at bit 15, in units of 2 to the power of `scale`.
+    /// Returns a signed immediate of 7 bits at bit 15, in units of 2 to the power of `scale`.
     pub(crate) const fn simm7(self, scale: u8) -> Encoding {
         self.imm(ImmField::Signed { at: 15, bits: 7, scale })
     }
@@ -482,7 +482,7 @@ impl Encoding {
         self.imm(ImmField::LeftShift(bits))
     }
 
-    /// The number of the bit that a jump tests.
+    /// Returns the number of the bit that a jump tests.
     pub(crate) const fn test_bit(self) -> Encoding {
         self.imm(ImmField::TestBit)
     }

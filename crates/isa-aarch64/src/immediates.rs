@@ -1,11 +1,11 @@
 //! Which constants fit into which fields of an instruction, and how they stand there.
 //!
-//! A function that can fail returns the immediate of a row ([`MInst::imm`](kingpost_mach::MInst)) or nothing. Source: Arm
-//! Architecture Reference Manual, `DecodeBitMasks` and `VFPExpandImm` in its pseudocode library.
+//! A function that can fail returns the immediate of a row ([`MInst::imm`](kingpost_mach::MInst)) or nothing. Source:
+//! Arm Architecture Reference Manual, `DecodeBitMasks` and `VFPExpandImm` in its pseudocode library.
 
 use smallvec::SmallVec;
 
-/// How a register operand is shifted. The number is its encoding.
+/// Shift of a register operand. The number is its encoding. The number is its encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shift {
     /// To the left.
@@ -18,7 +18,7 @@ pub enum Shift {
     Ror = 3,
 }
 
-/// How a register operand is widened. The number is its encoding.
+/// Extension of a register operand. The number is its encoding. The number is its encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extend {
     /// The low 8 bits, with zeros.
@@ -75,8 +75,8 @@ pub const fn bitfield_insert(lsb: u8, width: u8, bits: u8) -> i32 {
     bitfield((bits - lsb) % bits, width - 1)
 }
 
-/// Of a bitwise operation on `bits` bits, 32 or 64: N, immr and imms. The low `bits` of `value` must be a repetition of an
-/// element of 2, 4, ..., 64 bits that is a rotated run of ones.
+/// Of a bitwise operation on `bits` bits, 32 or 64: N, immr and imms. The low `bits` of `value` must be a repetition of
+/// an element of 2, 4, ..., 64 bits that is a rotated run of ones.
 pub fn logical(value: u64, bits: u32) -> Option<i32> {
     let value = if bits == 32 { value << 32 | value & 0xffff_ffff } else { value };
     if value == 0 || value == u64::MAX {
@@ -98,7 +98,7 @@ pub fn logical(value: u64, bits: u32) -> Option<i32> {
     Some((n << 12 | immr << 6 | imms) as i32)
 }
 
-/// The bit pattern that an immediate made by [`logical`] stands for. Of one that is not, some number.
+/// Returns the bit pattern that an immediate made by [`logical`] stands for. Of one that is not, some number.
 pub fn logical_value(field: i32, bits: u32) -> u64 {
     let (n, immr, imms) = (field as u32 >> 12 & 1, field as u32 >> 6 & 63, field as u32 & 63);
     // The size of the element is in the position of the highest zero of imms, N counting as its inverted bit 6.
@@ -114,7 +114,7 @@ pub fn logical_value(field: i32, bits: u32) -> u64 {
     if bits == 32 { value & 0xffff_ffff } else { value }
 }
 
-/// The low `size` bits of `value`, which has no others, rotated.
+/// Returns the low `size` bits of `value`, which has no others, rotated.
 fn rotate_right(value: u64, by: u32, size: u32) -> u64 {
     if by == 0 {
         return value;
@@ -141,15 +141,16 @@ pub enum Step {
     Pattern(i32),
 }
 
-/// Of `movz`: the constant of `bits` bits, 32 or 64, if it is one of the least, as most are. [`constant`] finds the same.
+/// Of `movz`: the constant of `bits` bits, 32 or 64, if it is one of the least, as most are. [`constant`] finds the
+/// same.
 #[inline]
 pub fn least_constant(value: u64, bits: u32) -> Option<i32> {
     let value = if bits == 32 { value & 0xffff_ffff } else { value };
     (value <= 0xffff).then_some(value as i32)
 }
 
-/// The shortest way to make the constant of `bits` bits, 32 or 64: a bit pattern, or one move and others that keep the
-/// rest. On 32 bits the upper half of `value` does not matter.
+/// Returns the shortest way to make the constant of `bits` bits, 32 or 64: a bit pattern, or one move and others that
+/// keep the rest. On 32 bits the upper half of `value` does not matter.
 pub fn constant(value: u64, bits: u32) -> SmallVec<[Step; 4]> {
     let value = if bits == 32 { value & 0xffff_ffff } else { value };
     let chunks = (bits / 16) as u8;
@@ -195,31 +196,32 @@ pub fn float(value: u64, bits: u32) -> Option<i32> {
     Some((sign << 7 | (run & 1) << 6 | low) as i32)
 }
 
-/// The float that an immediate made by [`float`] stands for.
+/// Returns the float that an immediate made by [`float`] stands for.
 pub fn float_value(field: i32) -> f64 {
     let field = field as u64;
     let exponent = if field & 0x40 == 0 { 0x400 } else { 0x3fc } | field >> 4 & 3;
     f64::from_bits((field >> 7 & 1) << 63 | exponent << 52 | (field & 15) << 48)
 }
 
-/// Does an access to `bytes` bytes reach `offset` from its base? Either 12 bits in units of `bytes`, or 9 bits signed.
+/// Returns `true` if an access to `bytes` bytes reaches `offset` from its base. Either 12 bits in units of `bytes`, or
+/// 9 bits signed.
 pub const fn reaches(offset: i64, bytes: u8) -> bool {
     scaled(offset, bytes).is_some() || unscaled(offset).is_some()
 }
 
-/// The field of a scaled offset: 12 bits in units of `bytes`.
+/// Returns the field of a scaled offset: 12 bits in units of `bytes`.
 pub(crate) const fn scaled(offset: i64, bytes: u8) -> Option<u32> {
     let log = bytes.trailing_zeros();
     let units = offset >> log;
     if 0 <= units && units <= 0xfff && units << log == offset { Some(units as u32) } else { None }
 }
 
-/// The field of an unscaled offset: 9 bits signed.
+/// Returns the field of an unscaled offset: 9 bits signed.
 pub(crate) const fn unscaled(offset: i64) -> Option<u32> {
     if offset >= -256 && offset <= 255 { Some(offset as u32 & 0x1ff) } else { None }
 }
 
-/// The field of a pair's offset: 7 bits signed in units of `bytes`, of one register.
+/// Returns the field of a pair's offset: 7 bits signed in units of `bytes`, of one register.
 pub(crate) const fn paired(offset: i64, bytes: u8) -> Option<u32> {
     let bytes = bytes as i64;
     if offset & (bytes - 1) == 0 && offset >= -64 * bytes && offset <= 63 * bytes {
@@ -234,7 +236,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// All patterns by their definition, of both widths: element size, number of ones, rotation.
+    /// Returns all patterns by their definition, of both widths: element size, number of ones, rotation.
     fn patterns(bits: u32) -> HashSet<u64> {
         let mut all = HashSet::new();
         let mut size = 2;
@@ -265,7 +267,7 @@ mod tests {
                 })
                 .collect();
             assert_eq!(fields.len(), number, "one field each");
-            // Neighbours of patterns, and numbers at random.
+            // Neighbors of patterns, and numbers at random.
             let near = all.iter().flat_map(|&v| (0..bits).map(move |bit| v ^ 1 << bit));
             let mut seed = 1u64;
             let random = (0..100_000).map(|_| {
@@ -279,7 +281,7 @@ mod tests {
         }
     }
 
-    /// What the steps make.
+    /// Returns the value that the steps make.
     fn run(steps: &[Step], bits: u32) -> u64 {
         let place = |field: i32| ((field as u64 & 0xffff) << (16 * (field >> 16)), 0xffff << (16 * (field >> 16)));
         let value = steps.iter().fold(0, |value: u64, step| match *step {

@@ -10,7 +10,7 @@
 //! | `address.rs` | addresses that an instruction cannot say |
 //! | `asm.rs` | text of one instruction, likewise |
 //! | `emit.rs` | what also depends on blocks or the frame, and edits |
-//! | `pairs.rs` | neighbouring loads or stores become one |
+//! | `pairs.rs` | neighboring loads or stores become one |
 //! | `branches.rs` | branches to labels, and other references with a limited reach |
 //! | `atomic_loop.rs`, `atomic_pair_loop.rs` | loops of exclusive loads and stores |
 //! | `frame.rs` | prologue and epilogue |
@@ -36,6 +36,7 @@
 //! assert_eq!(buffer.len(), 4);
 //! ```
 
+mod a64;
 mod abi;
 mod address;
 pub mod asm;
@@ -57,5 +58,5 @@ mod stack_check;
 pub mod stack_switch;
 pub mod tls;
 
+pub use a64::A64;
 pub use flags::A64Flags;
-pub use isa::A64;

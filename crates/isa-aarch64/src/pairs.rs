@@ -1,12 +1,13 @@
-//! Two loads or two stores of neighbouring places become one instruction.
+//! Two loads or two stores of neighboring places become one instruction.
 //!
 //! ```text
 //! str x0, [sp, #24]
 //! str x1, [sp, #16]       →       stp x1, x0, [sp, #16]
 //! ```
-//! Spills and fills often come in such rows around calls, loads of fields behind each other. It happens as the second one is emitted, and
-//! looks at the word before it only. Loads that may trap become one that may; stores that may trap stay, as the first one has to
-//! happen if the second traps. Source: Arm Architecture Reference Manual, C4.1, "Loads and Stores".
+//! Spills and fills often come in such rows around calls, loads of fields behind each other. It happens as the second
+//! one is emitted, and looks at the word before it only. Loads that may trap become one that may; stores that may trap
+//! stay, as the first one has to happen if the second traps. Source: Arm Architecture Reference Manual, C4.1, "Loads
+//! and Stores".
 
 use crate::immediates::paired;
 use crate::regs::name;
@@ -49,7 +50,7 @@ const ALIKE: u32 = 0xffc0_03e0;
 const LOAD: u32 = 1 << 22;
 /// The bit of vector registers.
 const FLOAT: u32 = 1 << 26;
-/// What distinguishes the kinds: size, class of the register, direction.
+/// Bits that distinguish the kinds: size, class of the register, direction.
 const KIND: u32 = 0xc4c0_0000;
 
 /// Of stores of w, x, s, d and q registers: the kind, the pair form, the binary logarithm of the size.
@@ -61,7 +62,7 @@ const KINDS: [(u32, u32, u32); 5] = [
     (0x0480_0000, 0xad00_0000, 4),
 ];
 
-/// The pair form of a kind, and the binary logarithm of its size.
+/// Returns the pair form of a kind, and the binary logarithm of its size.
 fn pair_form(kind: u32) -> Option<(u32, u32)> {
     KINDS.iter().find(|k| k.0 == kind & !LOAD).map(|&(_, form, scale)| (form | kind & LOAD, scale))
 }
@@ -80,7 +81,7 @@ fn access(word: u32) -> Option<Access> {
     Some(Access { kind, base, register: word & 31, offset, bytes: 1 << scale })
 }
 
-/// The word for both, and which of them comes first in memory.
+/// Returns the word for both, and which of them comes first in memory.
 fn pair(last: LastTwoWords) -> Option<(u32, Access, Access)> {
     let (first, second) = (access(last.words[0])?, access(last.words[1])?);
     let (low, high) = if first.offset < second.offset { (first, second) } else { (second, first) };
@@ -115,7 +116,7 @@ mod tests {
 
     type Case = (RowId, PReg, MemBase, i64);
 
-    /// The words of two accesses, joined if they can be.
+    /// Returns the words of two accesses, joined if they can be.
     fn joined(first: Case, second: Case) -> Vec<u32> {
         let mut buffer = Buffer::default();
         buffer.start(0);

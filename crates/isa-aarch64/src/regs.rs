@@ -13,9 +13,10 @@ pub const fn v(n: u8) -> PReg {
     PReg::float(n)
 }
 
-/// Where the address of a returned structure is passed.
+/// Register for the address of a returned structure.
 pub const X8: PReg = x(8);
-/// First scratch register of frames and addresses. Never allocated, and no value outlives one instruction or edit in it.
+/// First scratch register of frames and addresses. Never allocated, and no value outlives one instruction or edit in
+/// it.
 pub const X16: PReg = x(16);
 /// Second scratch register, also the one of the allocators' edits.
 pub const X17: PReg = x(17);
@@ -63,7 +64,7 @@ pub const CC_LE: i32 = 13;
 /// Always.
 pub const CC_AL: i32 = 14;
 
-/// What stands for each condition in mnemonics, by number.
+/// Suffixes of conditions in mnemonics, by number.
 pub const CC_NAMES: [&str; 16] =
     ["eq", "ne", "hs", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", "al", "nv"];
 
@@ -82,10 +83,10 @@ pub const AAPCS_TEMPORARIES: PRegSet = PRegSet::from_mask(RegClass::Int, 0xffff)
 /// Registers of which such a call keeps the low [`AAPCS_KEPT_BYTES`] only: v8 to v15.
 pub const AAPCS_PARTIAL: PRegSet = PRegSet::from_mask(RegClass::Float, 0xff00);
 
-/// How much of [`AAPCS_PARTIAL`] calls keep.
+/// Bytes of the registers in [`AAPCS_PARTIAL`] that calls keep.
 pub const AAPCS_KEPT_BYTES: u8 = 8;
 
-/// The name of a register when `width` bytes of it are used.
+/// Returns the name of a register when `width` bytes of it are used.
 pub(crate) fn name(reg: PReg, width: u8) -> String {
     let n = reg.enc();
     let prefix = match (reg.class(), width) {
@@ -102,13 +103,14 @@ pub(crate) fn name(reg: PReg, width: u8) -> String {
     format!("{prefix}{n}")
 }
 
-/// The registers that instructions and calling conventions name as places of values, x0 to x8, v0 to v7, v29 and v30, and
-/// x9 for the address of a callee beside them.
+/// The registers that instructions and calling conventions name as places of values, x0 to x8, v0 to v7, v29 and v30,
+/// and x9 for the address of a callee beside them.
 const NAMED: PRegSet =
     PRegSet::from_mask(RegClass::Int, 0x03ff).union(PRegSet::from_mask(RegClass::Float, 0x6000_00ff));
 
-/// The registers to allocate: caller-saved ones first. Never among them are the stack and frame pointers, the link
-/// register, x16 and x17 (scratch), x18 (which platforms reserve), v31 (scratch), nor x21 if it is the pinned register.
+/// Returns the registers to allocate: caller-saved ones first. Never among them are the stack and frame pointers, the
+/// link register, x16 and x17 (scratch), x18 (which platforms reserve), v31 (scratch), nor x21 if it is the pinned
+/// register.
 pub(crate) fn env(pinned: bool, allocated: AllocatedRegisters) -> MachineEnv {
     let few = allocated == AllocatedRegisters::Few;
     let is_allocated = |&r: &PReg| !(pinned && r == X21) && (!few || NAMED.contains(r));

@@ -8,9 +8,9 @@
 //! mrs  x1, tpidr_el0
 //! add  x0, x0, x1
 //! ```
-//! The routine behind the descriptor returns the distance from the thread pointer in x0 and preserves all registers but x0, x1
-//! and x30. A linker puts two moves, or a load, in place of the first four instructions if the symbol turns out to be in the
-//! program or in a library loaded with it.
+//! The routine behind the descriptor returns the distance from the thread pointer in x0 and preserves all registers but
+//! x0, x1 and x30. A linker puts two moves, or a load, in place of the first four instructions if the symbol turns out
+//! to be in the program or in a library loaded with it.
 
 use crate::asm;
 use kingpost_mach::{Args, Buffer, Mem, MemBase, RelocKind, RowId};

@@ -57,13 +57,13 @@ fn choices(row: &Row) -> Vec<Vec<PReg>> {
     }
 }
 
-/// The registers of `row`, in general different ones.
+/// Returns the registers of `row`, in general different ones.
 fn distinct(row: &Row) -> Vec<PReg> {
     let choices = choices(row);
     assign(row, &choices[choices.len() / 2])
 }
 
-/// Does the row's text have this field?
+/// Returns `true` if the text of the row has this field.
 fn has(row: &Row, field: &str) -> bool {
     row.asm.contains(field)
 }
@@ -131,7 +131,7 @@ fn immediates(row: &Row, encoding: &Encoding) -> Vec<i64> {
     }
 }
 
-/// All amounts of all shifts. Only bitwise operations rotate.
+/// Returns all amounts of all shifts. Only bitwise operations rotate.
 fn shifts(row: &Row, bits: i64) -> Vec<i64> {
     let rotates = ["and", "bic", "orr", "orn", "eor", "eon", "tst", "mvn"].iter().any(|&op| row.asm.starts_with(op));
     let kinds = [Shift::Lsl, Shift::Lsr, Shift::Asr, Shift::Ror];
@@ -142,7 +142,7 @@ fn shifts(row: &Row, bits: i64) -> Vec<i64> {
     said.map(|(kind, amount)| i64::from(shifted(kind, amount as u8))).collect()
 }
 
-/// The immediates of all bit patterns.
+/// Returns the immediates of all bit patterns.
 fn logical_fields(bits: u32) -> impl Iterator<Item = i64> {
     let fields = (0..1 << 13).map(move |field| (field, logical_value(field, bits)));
     fields.filter(move |&(field, value)| immediates::logical(value, bits) == Some(field)).map(|(field, _)| field.into())
@@ -376,7 +376,7 @@ fn our_type(kind: RelocKind) -> u32 {
     }
 }
 
-/// The assembler calls a jump out of the function and a call by different names.
+/// Returns the assembler calls a jump out of the function and a call by different names.
 fn same_type(elf: u32) -> u32 {
     const JUMP26: u32 = 282;
     if elf == JUMP26 { 283 } else { elf }

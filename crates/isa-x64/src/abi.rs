@@ -10,11 +10,11 @@
 //! | `preserve_all` | as `system_v` without results; everything is preserved |
 //! | `probestack` | the routine that touches the pages of a frame: the bytes in rax; all but rax and r11 is preserved |
 
-use crate::isa::STACK_ALIGN;
 use crate::regs::{
     ALL_BUT_FRAME, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, SYSV_CALLEE_SAVED, SYSV_CLOBBERS, WINDOWS_CALLEE_SAVED,
     xmm,
 };
+use crate::x64::STACK_ALIGN;
 use kingpost_ir::Type;
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv, Signature};
 use kingpost_ir::types::{F16, F128, I64, I128};
@@ -32,14 +32,14 @@ const FLOATS: [PReg; 8] = [xmm(0), xmm(1), xmm(2), xmm(3), xmm(4), xmm(5), xmm(6
 const SYSV_RESULT_INTS: [PReg; 2] = [RAX, RDX];
 const LLVM_RESULT_INTS: [PReg; 3] = [RAX, RDX, RCX];
 const TAIL_RESULT_INTS: [PReg; 8] = [RAX, RCX, RDX, RSI, RDI, R8, R9, R10];
-/// Where a callee may store the arguments that came in registers.
+/// Bytes in which a callee may store the arguments that came in registers.
 const SHADOW_BYTES: u64 = 32;
 
 fn unsupported(what: &'static str) -> LowerError {
     LowerError::Feature { what, target: "x86_64" }
 }
 
-/// How an i128 is passed.
+/// Way in which an i128 is passed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wide {
     /// In two registers or as a whole in memory.
@@ -50,16 +50,16 @@ enum Wide {
     Indirect,
 }
 
-/// What distinguishes the conventions.
+/// Differences between the conventions.
 struct Convention {
     arg_ints: &'static [PReg],
     arg_floats: &'static [PReg],
     result_ints: &'static [PReg],
     result_floats: &'static [PReg],
-    /// Does an argument use up a register of each class?
+    /// Whether an argument uses up a register of each class.
     by_position: bool,
     wide: Wide,
-    /// Do i128 and, by position, f16 and f128 need LLVM's extensions?
+    /// Whether i128 and, by position, f16 and f128 need LLVM's extensions.
     guards: bool,
     callee_pops: bool,
     clobbers: PRegSet,
@@ -278,7 +278,7 @@ fn check(ty: Type, convention: &Convention) -> Result<(), LowerError> {
     }
 }
 
-/// The parts of a value in memory, not placed yet.
+/// Returns the parts of a value in memory, not placed yet.
 fn parts(ty: Type) -> SmallVec<[AbiPart; 2]> {
     let part = |ty| AbiPart { place: AbiPlace::Stack(0), ty, extension: ArgumentExtension::None };
     if ty == I128 { smallvec![part(I64), part(I64)] } else { smallvec![part(ty)] }

@@ -5,7 +5,7 @@ use crate::rows::{ENCODINGS, ROWS};
 use kingpost_mach::{Args, Mem, MemBase, RelocKind, RowId, fill_template};
 use std::fmt::Write;
 
-/// The text of the instruction `row` with `args`. Symbol number 3 is called `symbol3`.
+/// Returns the text of the instruction `row` with `args`. Symbol number 3 is called `symbol3`.
 pub fn text(row: RowId, args: &Args<'_>) -> String {
     fill_template(ROWS[usize::from(row.0)].asm, |field, out| fill(field, row, args, out))
 }

@@ -7,7 +7,8 @@
 //!     lock cmpxchg [m], tmp
 //!     jne      1b
 //! ```
-//! In big-endian byte order `tmp` is reversed, changed, and reversed again. It is one row because nothing may be spilled or filled between its load and its store.
+//! In big-endian byte order `tmp` is reversed, changed, and reversed again. It is one row because nothing may be
+//! spilled or filled between its load and its store.
 
 use crate::branches::jump_if;
 use crate::encode::encode;

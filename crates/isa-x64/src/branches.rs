@@ -9,12 +9,12 @@ const JUMP: u32 = 16;
 /// The form of the address of a label in register 0; those of the others follow.
 const ADDRESS: u32 = 32;
 
-/// The form of a label's address in a register.
+/// Returns the form of a label's address in a register.
 pub(crate) fn address_form(reg: PReg) -> u32 {
     ADDRESS + u32::from(reg.enc())
 }
 
-/// The form of a conditional jump.
+/// Returns the form of a conditional jump.
 pub(crate) fn form(condition: i32) -> u32 {
     condition as u32 & 15
 }

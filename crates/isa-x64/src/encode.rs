@@ -1,8 +1,8 @@
 //! Bytes of one instruction, from its row's recipe, its registers, memory operand and immediate.
 //!
 //! Takes neither code nor allocation problem, so any emitter can use it. Layout of an instruction (SDM volume 2, 2.1):
-//! prefixes, REX or VEX, opcode, ModRM, SIB, displacement, immediate. Of equal forms the one GNU `as` chooses is chosen.
-//! All of it but a reference to a symbol is joined in registers and stored at once.
+//! prefixes, REX or VEX, opcode, ModRM, SIB, displacement, immediate. Of equal forms the one GNU `as` chooses is
+//! chosen. All of it but a reference to a symbol is joined in registers and stored at once.
 
 use crate::asm;
 use crate::encoding::OpcodeMap;
@@ -27,15 +27,16 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     }
 }
 
-/// Appends an instruction of registers alone. What is the same in all encodings of its row is found out when the compiler is built.
+/// Appends an instruction of registers alone. What is the same in all encodings of its row is found out when the
+/// compiler is built.
 #[inline]
 pub(crate) fn encode_row<const ROW: u16>(regs: &[PReg], buffer: &mut Buffer) {
     buffer.list(|| asm::text(RowId(ROW), &Args::regs(regs)));
     assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, Regs::of(regs), Place::default(), 0, buffer);
 }
 
-/// Appends an instruction that refers to nothing. `place` is its memory operand, if it has one. Registers beyond those that the row
-/// encodes may follow.
+/// Appends an instruction that refers to nothing. `place` is its memory operand, if it has one. Registers beyond those
+/// that the row encodes may follow.
 #[inline(always)]
 pub(crate) fn assemble(row: RowId, recipe: &Recipe, regs: Regs, place: Place, imm: i64, buffer: &mut Buffer) {
     let form = Form::choose(row, recipe, regs, place, imm);
@@ -44,8 +45,8 @@ pub(crate) fn assemble(row: RowId, recipe: &Recipe, regs: Regs, place: Place, im
     buffer.put_up_to_16(bytes, form.head.len + form.place.disp_bytes as u8 + form.imm_bytes);
 }
 
-/// Appends an instruction of which the displacement, if `is_relative`, or else the immediate refers to a symbol or a jump table.
-/// The displacement counts from the instruction's end.
+/// Appends an instruction of which the displacement, if `is_relative`, or else the immediate refers to a symbol or a
+/// jump table. The displacement counts from the instruction's end.
 #[inline(never)]
 fn refer(row: RowId, is_relative: bool, args: &Args<'_>, buffer: &mut Buffer) {
     let recipe = &RECIPES[usize::from(row.0)];
@@ -95,7 +96,7 @@ impl Bytes {
     }
 }
 
-/// What ModRM.rm, SIB and the displacement say.
+/// Contents of ModRM.rm, SIB and the displacement.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Place {
     /// Bits `X` and `B` of REX.
@@ -112,7 +113,7 @@ impl Place {
     /// Relative to the instruction, without the displacement.
     const RELATIVE: Place = Place { extension: 0, bytes: 5, len: 1, disp_bytes: 0, disp: 0 };
 
-    /// A register, by its number.
+    /// Returns a register, by its number.
     #[inline(always)]
     fn register(number: u8) -> Place {
         Place { extension: number >> 3, bytes: 0xc0 | u16::from(number & 7), len: 1, disp_bytes: 0, disp: 0 }
@@ -157,7 +158,7 @@ impl Place {
         Place { extension: (index >> 3) << 1 | base >> 3, bytes: place.bytes | u16::from(SIB) | sib, len: 2, ..place }
     }
 
-    /// The mode of ModRM, and the displacement.
+    /// Returns the mode of ModRM, and the displacement.
     #[inline(always)]
     fn displaced(base: u8, disp: i32) -> Place {
         // A missing base takes this bit pattern: such bases take the longer way (SDM volume 2, table 2-5).
@@ -176,7 +177,7 @@ impl Place {
 /// ModRM.rm where a SIB byte follows (SDM volume 2, table 2-2).
 const SIB: u8 = 4;
 
-/// The number of the base register; none if the address is relative to the instruction.
+/// Returns the number of the base register; none if the address is relative to the instruction.
 fn base_number(base: MemBase) -> Option<u8> {
     match base {
         MemBase::Reg(reg) => Some(reg.enc()),
@@ -236,7 +237,7 @@ impl Form {
     }
 }
 
-/// What a row and its operands say, before it is known where each stands.
+/// Contents of the fields of an instruction, before their places are known.
 struct Fields {
     op: u32,
     reg: u8,
@@ -272,7 +273,7 @@ impl Fields {
     }
 }
 
-/// The low `bytes` bytes of `value` as a signed number; all of it if there are none.
+/// Returns the low `bytes` bytes of `value` as a signed number; all of it if there are none.
 #[inline]
 fn sign_extend(value: i64, bytes: u8) -> i64 {
     let above = (64 - 8 * u32::from(bytes)) % 64;

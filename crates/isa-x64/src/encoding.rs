@@ -6,7 +6,7 @@
 use kingpost_mach::RelocKind;
 use kingpost_regalloc::PReg;
 
-/// Which opcode table the opcode byte belongs to. The value is VEX.mmmmm.
+/// Opcode table of the opcode byte. The value is VEX.mmmmm. The value is VEX.mmmmm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpcodeMap {
     /// One-byte opcodes.
@@ -19,7 +19,7 @@ pub enum OpcodeMap {
     M0f3a = 3,
 }
 
-/// What stands in the ModRM.reg field.
+/// Content of the ModRM.reg field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegField {
     /// Nothing that matters.
@@ -30,7 +30,7 @@ pub enum RegField {
     Digit(u8),
 }
 
-/// What stands in the ModRM.rm field, if there is a ModRM byte.
+/// Content of the ModRM.rm field, if there is a ModRM byte.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RmField {
     /// There is no ModRM byte.
@@ -47,7 +47,7 @@ pub enum RmField {
     Byte(u8),
 }
 
-/// Which encoding scheme: REX and its prefixes, or VEX.
+/// Encoding scheme: REX and its prefixes, or VEX.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scheme {
     /// Legacy prefixes and REX.
@@ -93,7 +93,7 @@ pub enum Special {
     Leave,
     /// A compare-exchange loop around the operation.
     AtomicLoop(LoopOp),
-    /// The same on 16 bytes, in big-endian byte order or not.
+    /// Loop of `cmpxchg16b` on 16 bytes, in big-endian byte order or not.
     AtomicPairLoop(PairOp, bool),
 }
 
@@ -140,7 +140,7 @@ pub enum LoopOp {
 pub struct Encoding {
     /// Mandatory or operand-size prefix, 0 if none.
     pub prefix: u8,
-    /// Is there a `lock` prefix?
+    /// Whether there is a `lock` prefix.
     pub lock: bool,
     /// Table of the opcode.
     pub map: OpcodeMap,
@@ -158,7 +158,7 @@ pub struct Encoding {
     pub mem: u8,
     /// Bytes of the immediate.
     pub imm: u8,
-    /// Is the immediate a condition code that is added to the opcode?
+    /// Whether the immediate is a condition code that is added to the opcode.
     pub condition: bool,
     /// Opcode of the form with a sign-extended 8-bit immediate, 0 if none.
     pub short: u8,
@@ -193,17 +193,17 @@ const fn with(map: OpcodeMap, opcode: u8) -> Encoding {
     }
 }
 
-/// A one-byte opcode.
+/// Returns a one-byte opcode.
 pub(crate) const fn op(opcode: u8) -> Encoding {
     with(OpcodeMap::One, opcode)
 }
 
-/// A one-byte opcode with the operand-size prefix.
+/// Returns a one-byte opcode with the operand-size prefix.
 pub(crate) const fn op16(opcode: u8) -> Encoding {
     op(opcode).prefix(0x66)
 }
 
-/// A one-byte opcode with REX.W.
+/// Returns a one-byte opcode with REX.W.
 pub(crate) const fn op64(opcode: u8) -> Encoding {
     op(opcode).w()
 }
@@ -264,12 +264,12 @@ pub(crate) const fn vex3a(prefix: u8, opcode: u8) -> Encoding {
     e
 }
 
-/// A loop of `lock cmpxchg` on `bytes` bytes of memory.
+/// Returns a loop of `lock cmpxchg` on `bytes` bytes of memory.
 pub(crate) const fn atomic(operation: LoopOp, bytes: u8) -> Encoding {
     special(Special::AtomicLoop(operation)).mem(bytes)
 }
 
-/// A compare-exchange loop on 16 bytes of memory.
+/// Returns a compare-exchange loop on 16 bytes of memory.
 pub(crate) const fn atomic_pair(operation: PairOp, is_big: bool) -> Encoding {
     special(Special::AtomicPairLoop(operation, is_big)).mem(16)
 }
@@ -287,7 +287,7 @@ impl Encoding {
         self
     }
 
-    /// The same instruction in the encoding of AVX.
+    /// Returns the same instruction in the encoding of AVX.
     pub(crate) const fn vex(mut self) -> Encoding {
         self.scheme = Scheme::Vex(None, false);
         self
@@ -328,7 +328,7 @@ impl Encoding {
         self
     }
 
-    /// An address in ModRM.rm whose memory is not accessed.
+    /// Returns an address in ModRM.rm whose memory is not accessed.
     pub(crate) const fn addr(self) -> Encoding {
         self.mem(0)
     }
@@ -350,7 +350,7 @@ impl Encoding {
         self
     }
 
-    /// The whole ModRM byte.
+    /// Returns the whole ModRM byte.
     pub(crate) const fn bare(mut self, modrm: u8) -> Encoding {
         self.rm = RmField::Byte(modrm);
         self
@@ -362,13 +362,13 @@ impl Encoding {
         self
     }
 
-    /// One byte of immediate.
+    /// Returns one byte of immediate.
     pub(crate) const fn ib(mut self) -> Encoding {
         self.imm = 1;
         self
     }
 
-    /// Two bytes of immediate.
+    /// Returns two bytes of immediate.
     pub(crate) const fn iw(mut self) -> Encoding {
         self.imm = 2;
         self
@@ -392,14 +392,14 @@ impl Encoding {
         self
     }
 
-    /// Two bytes of immediate if operands have `bytes` = 2, one if they have 1, else four.
+    /// Returns two bytes of immediate if operands have `bytes` = 2, one if they have 1, else four.
     pub(crate) const fn iz(mut self, bytes: u8) -> Encoding {
         self.imm = if bytes < 4 { bytes } else { 4 };
         self
     }
 
-    /// The form for operands of `bytes` bytes, said last: that for bytes has the opcode below and no short immediate, the
-    /// others differ by the operand-size prefix and REX.W or VEX.W.
+    /// Returns the form for operands of `bytes` bytes, said last: that for bytes has the opcode below and no short
+    /// immediate, the others differ by the operand-size prefix and REX.W or VEX.W.
     pub(crate) const fn size(mut self, bytes: u8) -> Encoding {
         match bytes {
             1 => {
@@ -415,12 +415,12 @@ impl Encoding {
         self
     }
 
-    /// The mandatory prefix of scalar floats of `bytes` bytes.
+    /// Returns the mandatory prefix of scalar floats of `bytes` bytes.
     pub(crate) const fn scalar(self, bytes: u8) -> Encoding {
         self.prefix(if bytes == 8 { 0xf2 } else { 0xf3 })
     }
 
-    /// The mandatory prefix of packed floats of `bytes` bytes.
+    /// Returns the mandatory prefix of packed floats of `bytes` bytes.
     pub(crate) const fn packed(self, bytes: u8) -> Encoding {
         self.prefix(if bytes == 8 { 0x66 } else { 0 })
     }

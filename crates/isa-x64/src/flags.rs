@@ -1,6 +1,6 @@
 //! CPU flags: one line per flag and per preset, from which setting, listing and host detection follow.
 
-/// Has this machine's CPU the feature of this name?
+/// Whether the CPU of this machine has the feature of this name.
 #[cfg(target_arch = "x86_64")]
 macro_rules! detect {
     ($feature:tt) => {
@@ -15,8 +15,9 @@ macro_rules! detect {
 }
 
 kingpost_mach::cpu_flags! {
-    /// What the CPU can do beyond SSE2, which every one can. No flag implies another. Rows ask for SSE3 to SSE4.2, AVX, AVX2,
-    /// FMA3, `popcnt`, `lzcnt`, BMI1, BMI2 and `cmpxchg16b`. The others select nothing yet: target lines and hosts name them.
+    /// What the CPU can do beyond SSE2, which every one can. No flag implies another. Rows ask for SSE3 to SSE4.2, AVX,
+    /// AVX2, FMA3, `popcnt`, `lzcnt`, BMI1, BMI2 and `cmpxchg16b`. The others select nothing yet: target lines and
+    /// hosts name them.
     X64Flags of "x86_64", presets PRESETS;
     has_sse3: "SSE3.", detect!("sse3");
     has_ssse3: "SSSE3.", detect!("ssse3");

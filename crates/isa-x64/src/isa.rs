@@ -1,51 +1,18 @@
 //! The instruction set as the rest of the compiler sees it.
 
 use crate::branches::X64Branches;
-use crate::flags::X64Flags;
 use crate::lower::{Cx, table, tiles};
+use crate::x64::{STACK_ALIGN, X64};
 use crate::{abi, emit, frame, regs, rows};
-use kingpost_ir::signature::{CallConv, Signature};
+use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
 use kingpost_mach::lower::{self, Lowered, TileInfo};
-use kingpost_mach::settings::AllocatedRegisters;
 use kingpost_mach::{
     Blocks, BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower,
-    LowerError, MInst, MachineEdit, Regs, Row, SettingError, Settings, ShortRows,
+    LowerError, MInst, MachineEdit, Regs, Row, ShortRows,
 };
 use kingpost_regalloc::{Block, MachineEnv, PReg, PRegSet};
-
-/// Bytes by which the stack is aligned at calls.
-pub(crate) const STACK_ALIGN: u32 = 16;
-
-/// x86-64 with its settings.
-#[derive(Debug)]
-pub struct X64 {
-    pub(crate) settings: Settings,
-    pub(crate) flags: X64Flags,
-    features: CpuFeatures,
-    env: MachineEnv,
-    registers: PRegSet,
-}
-
-impl X64 {
-    /// The instruction set under `settings` on a CPU with `flags`.
-    ///
-    /// # Errors
-    /// The first setting that is not supported here.
-    pub fn new(settings: Settings, flags: X64Flags) -> Result<X64, SettingError> {
-        settings.check()?;
-        settings.require_libcalls(&[CallConv::SystemV, CallConv::Fast])?;
-        let env = regs::env(settings.enable_pinned_reg, settings.regalloc_registers);
-        let registers = regs::env(settings.enable_pinned_reg, AllocatedRegisters::All).allocatable();
-        Ok(X64 { settings, features: flags.features(), flags, env, registers })
-    }
-
-    /// The CPU flags.
-    pub fn flags(&self) -> &X64Flags {
-        &self.flags
-    }
-}
 
 impl Isa for X64 {
     fn name(&self) -> &'static str {

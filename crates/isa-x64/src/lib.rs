@@ -51,6 +51,7 @@ pub mod rows;
 mod stack_check;
 pub mod stack_switch;
 pub mod tls;
+mod x64;
 
 pub use flags::X64Flags;
-pub use isa::X64;
+pub use x64::X64;

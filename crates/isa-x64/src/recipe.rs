@@ -1,8 +1,8 @@
 //! What of an encoding is the same for all instructions of its row, in the pieces that the encoder joins.
 //!
-//! Derived from the table when the compiler is built: `F3 0F 10` is a prefix byte, one byte of escape and the opcode, with
-//! REX in between. So the encoder neither goes through maps and prefixes nor looks at the descriptions of operands, and
-//! half a cache line is all that it reads of a row.
+//! Derived from the table when the compiler is built: `F3 0F 10` is a prefix byte, one byte of escape and the opcode,
+//! with REX in between. So the encoder neither goes through maps and prefixes nor looks at the descriptions of
+//! operands, and half a cache line is all that it reads of a row.
 
 use crate::encoding::{Encoding, OpcodeMap, RegField, RmField, Scheme, Special};
 use crate::rows::{ENCODINGS, ROWS};
@@ -12,7 +12,7 @@ use kingpost_regalloc::RegClass;
 /// The number of a register: that of an operand, or always the same one.
 #[derive(Clone, Copy)]
 pub(crate) struct Field {
-    /// Where the operand is in [`Regs::word`], in bits.
+    /// Place of the operand in [`Regs::word`], in bits.
     shift: u8,
     fixed: u8,
 }
@@ -35,7 +35,7 @@ impl Field {
     }
 }
 
-/// What ModRM.rm refers to.
+/// Reference of ModRM.rm.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rm {
     /// There is no ModRM byte, or it is part of the opcode: [`Recipe::rm`] is added to that.
@@ -59,10 +59,10 @@ pub(crate) enum Prefix {
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 pub(crate) struct Recipe {
-    /// What stands behind REX or VEX: escape, opcode, and ModRM if it is the same always.
+    /// Bytes after REX or VEX: escape, opcode, and ModRM if it is constant.
     pub(crate) op: u32,
     pub(crate) op_len: u8,
-    /// Where in these bytes the opcode is, in bits.
+    /// Place of the opcode in these bytes, in bits.
     pub(crate) opcode_at: u8,
     /// Prefixes in front of REX.
     pub(crate) prefixes: u16,
@@ -73,18 +73,19 @@ pub(crate) struct Recipe {
     pub(crate) reg: Field,
     pub(crate) rm: Field,
     pub(crate) rm_is: Rm,
-    /// 4 where the register in ModRM.reg is one of a byte, else 0: registers with that bit in their number need REX then.
+    /// 4 where the register in ModRM.reg is one of a byte, else 0: registers with that bit in their number need REX
+    /// then.
     pub(crate) byte_reg: u8,
-    /// The same of ModRM.rm.
+    /// Whether ModRM.rm is a byte register.
     pub(crate) byte_rm: u8,
     /// Bits of the immediate that are added to the opcode.
     pub(crate) condition: u8,
     /// Bytes of the immediate.
     pub(crate) imm: u8,
-    /// Is there a shorter form for some operands?
+    /// Whether there is a shorter form for some operands.
     pub(crate) shortens: bool,
-    /// Is it one instruction that depends on nothing but its operands, and do they leave room for those of an address and
-    /// [`Field::fixed`]?
+    /// Whether it is one instruction that depends on nothing but its operands, and they leave room for the operands of
+    /// an address and [`Field::fixed`].
     pub(crate) is_single: bool,
     pub(crate) reloc: RelocKind,
 }
@@ -149,14 +150,14 @@ impl Recipe {
         }
     }
 
-    /// The immediate of an instruction.
+    /// Returns the immediate of an instruction.
     #[inline(always)]
     pub(crate) fn imm_of(&self, inst: &MInst) -> i64 {
         if self.imm == 8 { inst.imm64() as i64 } else { i64::from(inst.imm) }
     }
 }
 
-/// Is operand `k` a byte of a general-purpose register?
+/// Returns `true` if operand `k` is a byte of a general-purpose register.
 const fn is_byte(operands: &[OperandSpec], k: u8) -> bool {
     let operand = &operands[k as usize];
     operand.width == 1 && matches!(operand.class, RegClass::Int)

@@ -74,7 +74,7 @@ pub const CC_LE: i32 = 14;
 /// Signed greater.
 pub const CC_G: i32 = 15;
 
-/// What stands for each condition in mnemonics, by number.
+/// Suffixes of conditions in mnemonics, by number.
 pub const CC_NAMES: [&str; 16] =
     ["o", "no", "b", "ae", "e", "ne", "be", "a", "s", "ns", "p", "np", "l", "ge", "le", "g"];
 
@@ -90,14 +90,15 @@ pub const SYSV_CLOBBERS: PRegSet = SYSV_CLOBBERED_INTS.union(PRegSet::from_mask(
 /// All registers that calls may destroy: those values live in, and the pinned one.
 pub const ALL_BUT_FRAME: PRegSet = SYSV_CLOBBERS.union(PRegSet::from_mask(RegClass::Int, 0xf008));
 
-/// Registers a function preserves under Microsoft's convention: rbx, rbp, rsi, rdi, r12 to r15 and xmm6 to xmm15, whole.
+/// Registers a function preserves under Microsoft's convention: rbx, rbp, rsi, rdi, r12 to r15 and xmm6 to xmm15,
+/// whole.
 pub const WINDOWS_CALLEE_SAVED: PRegSet =
     PRegSet::from_mask(RegClass::Int, 0xf0e8).union(PRegSet::from_mask(RegClass::Float, 0xffc0));
 
 const BYTE_NAMES: [&str; 8] = ["al", "cl", "dl", "bl", "spl", "bpl", "sil", "dil"];
 const WORD_NAMES: [&str; 8] = ["ax", "cx", "dx", "bx", "sp", "bp", "si", "di"];
 
-/// The name of a register when `width` bytes of it are used.
+/// Returns the name of a register when `width` bytes of it are used.
 pub(crate) fn name(reg: PReg, width: u8) -> String {
     let n = reg.enc();
     if reg.class() == RegClass::Float {
@@ -115,12 +116,12 @@ pub(crate) fn name(reg: PReg, width: u8) -> String {
     }
 }
 
-/// The registers that instructions and calling conventions name as places of values: rax, rcx, rdx, rbx, rsi, rdi, r8 to
-/// r10 and xmm0 to xmm7.
+/// The registers that instructions and calling conventions name as places of values: rax, rcx, rdx, rbx, rsi, rdi, r8
+/// to r10 and xmm0 to xmm7.
 const NAMED: PRegSet = PRegSet::from_mask(RegClass::Int, 0x07cf).union(PRegSet::from_mask(RegClass::Float, 0xff));
 
-/// The registers to allocate: caller-saved ones first, and among equals those with the shorter encodings. The stack and
-/// frame pointers are never among them, nor is `r15` if it is the pinned register.
+/// Returns the registers to allocate: caller-saved ones first, and among equals those with the shorter encodings. The
+/// stack and frame pointers are never among them, nor is `r15` if it is the pinned register.
 pub(crate) fn env(pinned: bool, allocated: AllocatedRegisters) -> MachineEnv {
     let few = allocated == AllocatedRegisters::Few;
     let is_allocated = |&r: &PReg| !(pinned && r == R15) && (!few || NAMED.contains(r));

@@ -5,7 +5,7 @@
 /// # Safety
 /// A value is the address of the function's first instruction.
 pub unsafe trait EntryPoint: Copy {
-    /// The function at `address`.
+    /// Returns the function at `address`.
     ///
     /// # Safety
     /// A function of this type is at `address`, and stays there while the result is in use.

@@ -1,14 +1,14 @@
 //! Pages of memory.
 //!
 //! Sound because: a [`Pages`] owns its mapping from `mmap` to `munmap`; its contents are reached only through slices
-//! that borrow it, within its accessible part, while that part is readable and writable; after [`Pages::protect`] made a
-//! part executable no slice of it is handed out any more.
+//! that borrow it, within its accessible part, while that part is readable and writable; after [`Pages::protect`] made
+//! a part executable no slice of it is handed out any more.
 
 use crate::error::LoadError;
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-/// What may be done with a range of pages.
+/// Accesses that a range of pages permits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Protection {
     /// Read and execute.
@@ -37,7 +37,7 @@ unsafe impl Send for Pages {}
 // SAFETY: as above; the bytes cannot be reached through `&Pages`.
 unsafe impl Sync for Pages {}
 
-/// Bytes of a page.
+/// Returns the bytes of a page.
 pub(crate) fn page_size() -> usize {
     // SAFETY: `sysconf` has no preconditions.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
@@ -78,7 +78,7 @@ impl Pages {
         self.start() as usize
     }
 
-    /// The part that is still writable, from byte `sealed` on.
+    /// Returns the part that is still writable, from byte `sealed` on.
     ///
     /// # Panics
     /// If `at` is in the sealed part or the range is not in the mapping.
@@ -161,8 +161,8 @@ pub fn process_symbol(name: &str) -> Option<usize> {
     NonNull::new(address).map(|address| address.as_ptr() as usize)
 }
 
-/// Address of a routine of the compiler's library or the mathematics library, which this process need not be linked with. They
-/// stay loaded.
+/// Address of a routine of the compiler's library or the mathematics library, which this process need not be linked
+/// with. They stay loaded.
 pub(crate) fn system_routine(name: &str) -> Option<usize> {
     static LIBRARIES: OnceLock<[usize; 2]> = OnceLock::new();
     let libraries = LIBRARIES.get_or_init(|| {
@@ -177,8 +177,8 @@ pub(crate) fn system_routine(name: &str) -> Option<usize> {
     })
 }
 
-/// Address of the routine that touches each page of the `eax` bytes below the caller's stack pointer. It writes `rax` and
-/// `r11` only, as the calling convention `probestack` has it.
+/// Address of the routine that touches each page of the `eax` bytes below the caller's stack pointer. It writes `rax`
+/// and `r11` only, as the calling convention `probestack` has it.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn probestack() -> Option<usize> {
     // SAFETY: the body is whole: it reads memory only where the caller is about to have its frame, and returns.
@@ -200,7 +200,7 @@ pub(crate) fn probestack() -> Option<usize> {
     Some(routine as *const () as usize)
 }
 
-/// No other target calls the routine.
+/// Returns no other target calls the routine.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn probestack() -> Option<usize> {
     None

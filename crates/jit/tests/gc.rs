@@ -1,8 +1,8 @@
 //! A moving collector finds every reference of generated functions by their stack maps.
 //!
-//! The functions allocate objects, link them, call each other and sum up what the objects hold, with their references in
-//! stack slots. A collector runs at random calls: it walks the frames, copies what is reachable, writes the new addresses
-//! into the frames and overwrites the old objects. The sums must be those without a collector.
+//! The functions allocate objects, link them, call each other and sum up what the objects hold, with their references
+//! in stack slots. A collector runs at random calls: it walks the frames, copies what is reachable, writes the new
+//! addresses into the frames and overwrites the old objects. The sums must be those without a collector.
 //!
 //! `KINGPOST_COLLECTIONS=1000000` runs as many collections with each allocator.
 #![allow(unsafe_code, reason = "compiled functions are called, and their frames are read and written")]
@@ -53,8 +53,8 @@ enum Object {
     Gone,
 }
 
-/// Objects in order of allocation. Places are used again only after all others, so that a reference that was not updated
-/// names an object that is gone.
+/// Objects in order of allocation. Places are used again only after all others, so that a reference that was not
+/// updated names an object that is gone.
 struct Heap {
     objects: Box<[Object]>,
     /// Those that are present: numbers, of which the remainder by `ROOM` is the index.
@@ -80,7 +80,7 @@ impl Heap {
         address
     }
 
-    /// The reference behind a copy, which is made if there is none yet.
+    /// Returns the reference behind a copy, which is made if there is none yet.
     fn forwarded(&mut self, reference: u64) -> u64 {
         if reference == 0 {
             return 0;
@@ -142,18 +142,18 @@ extern "C" fn safepoint(stack_pointer: *mut u64, frame_pointer: *mut u64) {
     });
 }
 
-/// A new object with this number, after a safepoint.
+/// Returns a new object with this number, after a safepoint.
 extern "C" fn allocate(stack_pointer: *mut u64, frame_pointer: *mut u64, number: u64) -> u64 {
     safepoint(stack_pointer, frame_pointer);
     world(|world| world.heap.add(Object::Present { number, fields: [0; 2] }))
 }
 
-/// The number of an object.
+/// Returns the number of an object.
 extern "C" fn number(reference: u64) -> u64 {
     if reference == 0 { 0 } else { fields(reference).0 }
 }
 
-/// One of the references in an object.
+/// Returns one of the references in an object.
 extern "C" fn follow(reference: u64, field: u64) -> u64 {
     if reference == 0 { 0 } else { fields(reference).1[field as usize] }
 }
@@ -240,7 +240,7 @@ impl Writer<'_> {
         self.live[index] = true;
     }
 
-    /// The reference in a random place that has one.
+    /// Returns the reference in a random place that has one.
     fn reference(&mut self) -> usize {
         let live: Vec<usize> = (0..PLACES).filter(|&index| self.live[index]).collect();
         match live.len() {
@@ -252,7 +252,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The text of a call, during which some places are given up.
+    /// Returns the text of a call, during which some places are given up.
     fn call(&mut self, callee: &str, args: &[usize]) -> String {
         for index in 0..PLACES {
             self.live[index] &= self.rng.below(8) > 0;
@@ -340,7 +340,7 @@ fn signature(function: usize) -> String {
     format!("({}) -> i64 {convention}", vec!["i64"; params(function)].join(", "))
 }
 
-/// A function that stops when its fuel is used up.
+/// Returns a function that stops when its fuel is used up.
 fn function(index: usize, rng: &mut Rng) -> Function {
     let mut text = format!("function %f{index}{} {{\n    ss0 = explicit_slot {}\n", signature(index), 4 * PLACES + 8);
     for slot in PLACES / 2..PLACES {

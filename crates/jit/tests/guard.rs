@@ -21,7 +21,8 @@ fn case(load: &str, bytes: u32, body: &str) -> Case {
     Case { load: load.into(), bytes: bytes as usize, body: body.into() }
 }
 
-/// Every operation that takes a load in, and its neighbours. `v0` is the address, `v2` another value of the type.
+/// Returns every operation that takes a load in, and its neighbors. `v0` is the address, `v2` another value of the
+/// type.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for bits in [8, 16, 32, 64] {

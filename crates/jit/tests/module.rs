@@ -30,8 +30,8 @@ fn signature(params: usize) -> Signature {
     signature
 }
 
-/// Fills a module: `entry(x)` returns `labs(x) + 2 * x + counter++ + 100`, by way of other functions, of anonymous ones, of
-/// pointers in data, and of a function that first fails to compile.
+/// Fills a module: `entry(x)` returns `labs(x) + 2 * x + counter++ + 100`, by way of other functions, of anonymous
+/// ones, of pointers in data, and of a function that first fails to compile.
 fn fill<M: Module>(m: &mut M) -> FuncId {
     let twice = m.declare_function("twice", Linkage::Local, &signature(1)).unwrap();
     let labs = m.declare_function("labs", Linkage::Import, &signature(1)).unwrap();

@@ -1,9 +1,9 @@
-//! Switches lead where their keys say: every key, its neighbours, and random ones, against a list.
+//! Switches lead where their keys say: every key, its neighbors, and random ones, against a list.
 
 use kingpost::interpreter::{DataValue, Environment, Interpreter};
 use kingpost::prelude::*;
 
-/// A function that returns, of an integer, the position of its key, or the number of keys.
+/// Returns a function that returns, of an integer, the position of its key, or the number of keys.
 fn function(ty: Type, keys: &[u64]) -> Function {
     let mut signature = Signature::new(CallConv::SystemV);
     signature.params.push(AbiParam::new(ty));

@@ -10,7 +10,7 @@ use kingpost_ir::types::{I8, I16, I32, I64, I128};
 use kingpost_regalloc::{Clobbers, PReg, PRegSet, RegClass};
 use smallvec::SmallVec;
 
-/// Where one part of an argument or result is.
+/// Place of one part of an argument or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AbiPlace {
     /// In a register.
@@ -22,11 +22,11 @@ pub enum AbiPlace {
 /// One part of an argument or result: a register's worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AbiPart {
-    /// Where it is.
+    /// Place.
     pub place: AbiPlace,
     /// Type of the part: the value's own, or `i64` for each half of an `i128`.
     pub ty: Type,
-    /// How the unused upper part of a small integer is filled.
+    /// Extension of a small integer into the unused upper part.
     pub extension: ArgumentExtension,
 }
 
@@ -52,7 +52,7 @@ pub enum AbiArg {
 }
 
 impl AbiArg {
-    /// The register of a value that is in one, all by itself and as it is.
+    /// Returns the register of a value that is in one, all by itself and as it is.
     #[inline]
     pub fn only_reg(&self) -> Option<PReg> {
         match self {
@@ -65,7 +65,7 @@ impl AbiArg {
     }
 }
 
-/// Where everything of one signature goes.
+/// Places of all arguments and results of one signature.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AbiSignature {
     /// Arguments in order of the signature.
@@ -76,14 +76,14 @@ pub struct AbiSignature {
     pub return_area: Option<AbiPart>,
     /// The struct-return argument that the callee hands back, by index into `args`, and the register it goes to.
     pub sret: Option<(usize, PReg)>,
-    /// Of a variadic signature, the register in which the callee finds how many float registers hold arguments, and that
-    /// number.
+    /// Of a variadic signature, the register in which the callee finds how many float registers hold arguments, and
+    /// that number.
     pub float_count: Option<(PReg, u32)>,
     /// Bytes of the stack argument area, a multiple of the stack's alignment.
     pub arg_bytes: u32,
     /// Bytes of the return area.
     pub return_bytes: u32,
-    /// Does the callee pop its stack arguments?
+    /// Whether the callee pops its stack arguments.
     pub callee_pops: bool,
     /// Registers a call of this convention destroys, results among them.
     pub clobbers: PRegSet,
@@ -98,7 +98,7 @@ pub struct AbiSignature {
 /// The most bytes of stack arguments, or of results in memory.
 const MAX_BYTES: u64 = 128 << 20;
 
-/// The size of an area of arguments or results with `bytes` bytes handed out: a multiple of `align`.
+/// Returns the size of an area of arguments or results with `bytes` bytes handed out: a multiple of `align`.
 ///
 /// # Errors
 /// If that is more than a frame is given for it.
@@ -121,7 +121,7 @@ pub fn check_struct_return(signature: &Signature, target: &'static str) -> Resul
     Ok(())
 }
 
-/// The error for a calling convention that `target` does not have.
+/// Returns the error for a calling convention that `target` does not have.
 pub fn no_convention(convention: CallConv, target: &'static str) -> LowerError {
     let what = match convention {
         CallConv::SystemV => "the calling convention `system_v`",
@@ -136,8 +136,8 @@ pub fn no_convention(convention: CallConv, target: &'static str) -> LowerError {
     LowerError::Feature { what, target }
 }
 
-/// Results of the convention `winch`, and the bytes of those in memory: the last one is in its class's one of `regs`, the
-/// others are in memory without gaps, each of at least `least` bytes, the first one highest.
+/// Results of the convention `winch`, and the bytes of those in memory: the last one is in its class's one of `regs`,
+/// the others are in memory without gaps, each of at least `least` bytes, the first one highest.
 ///
 /// # Errors
 /// A result without one register for it.
@@ -160,7 +160,7 @@ pub fn winch_results(
         };
         let room = ty.bytes().max(least);
         bytes += if index == 0 { 0 } else { u64::from(room) };
-        // An extended value takes 8 bytes, and would lie on its neighbours.
+        // An extended value takes 8 bytes, and would lie on its neighbors.
         let extension = if index > 0 && room < 8 { ArgumentExtension::None } else { extension };
         results.push(AbiArg::Value(SmallVec::from_slice(&[AbiPart { place, ty, extension }])));
     }
@@ -169,9 +169,9 @@ pub fn winch_results(
 }
 
 impl AbiSignature {
-    /// The places on one line: the return area's address in brackets, arguments, their bytes, results, their bytes. Parts
-    /// of a value are joined by colons; `+8` is in memory, `+8..24` a structure of so many bytes there, `*rcx+48` a value
-    /// there whose address is in `rcx`.
+    /// The places on one line: the return area's address in brackets, arguments, their bytes, results, their bytes.
+    /// Parts of a value are joined by colons; `+8` is in memory, `+8..24` a structure of so many bytes there, `*rcx+48`
+    /// a value there whose address is in `rcx`.
     pub fn text(&self, name: impl Fn(PReg) -> String) -> String {
         let part = |part: &AbiPart| match part.place {
             AbiPlace::Reg(reg) => name(reg),
@@ -189,7 +189,7 @@ impl AbiSignature {
         format!("{area}{args} ({}) -> {results} ({})", self.arg_bytes, self.return_bytes)
     }
 
-    /// What a call of this signature destroys, its results among it.
+    /// Returns the registers that a call of this signature destroys, its results among them.
     pub fn lost(&self) -> Clobbers {
         Clobbers { lost: self.clobbers, partial: self.partial_clobbers, kept_bytes: self.kept_bytes }
     }

@@ -20,7 +20,7 @@ pub(crate) struct AbiCache {
 }
 
 impl AbiCache {
-    /// Where the arguments and results of `signature` are.
+    /// Returns the places of the arguments and results of `signature`.
     ///
     /// # Errors
     /// What the convention cannot pass.

@@ -5,7 +5,7 @@ use crate::isa::Mem;
 use kingpost_ir::TrapCode;
 use kingpost_regalloc::PReg;
 
-/// What goes into an instruction besides its row.
+/// Arguments of an instruction besides its row.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Args<'a> {
     /// Registers of the row's operands.
@@ -16,7 +16,7 @@ pub struct Args<'a> {
     pub imm: i64,
     /// Symbols by index.
     pub symbols: &'a [SymbolRef],
-    /// Why it may trap, for rows that become several instructions, of which those that access memory do.
+    /// Trap code, for rows that become several instructions, some of which access memory.
     pub trap: Option<TrapCode>,
 }
 
@@ -26,18 +26,18 @@ impl<'a> Args<'a> {
         Args { regs, ..Args::default() }
     }
 
-    /// Registers and memory.
+    /// Returns registers and memory.
     pub fn mem(regs: &'a [PReg], mem: Mem) -> Args<'a> {
         Args { regs, mem: Some(mem), ..Args::default() }
     }
 
-    /// Registers and an immediate.
+    /// Returns registers and an immediate.
     pub fn imm(regs: &'a [PReg], imm: i64) -> Args<'a> {
         Args { regs, imm, ..Args::default() }
     }
 }
 
-/// A row's text, in which `place` appends what stands for each `{field}`.
+/// Returns a row's text, in which `place` appends what stands for each `{field}`.
 pub fn fill_template(template: &str, mut place: impl FnMut(&str, &mut String)) -> String {
     let mut out = String::new();
     let mut rest = template;

@@ -1,12 +1,13 @@
 //! The blocks of machine code: the reachable blocks of the function and one block per edge that needs its own.
 //!
-//! Before: a control-flow graph in which any branch passes arguments. After: machine blocks in allocation order, without
-//! critical edges, with arguments only where a block has a single successor. Edges of one branch with equal target and
-//! arguments are one. Edge blocks that remain empty cost nothing: emission passes through them. A call with handlers has an
-//! edge block on each of its edges, as it has operands, which no branch into a join may have, and what follows it on
-//! its normal edge needs a place. That edge is never one with that of a handler.
+//! Before: a control-flow graph in which any branch passes arguments. After: machine blocks in allocation order,
+//! without critical edges, with arguments only where a block has a single successor. Edges of one branch with equal
+//! target and arguments are one. Edge blocks that remain empty cost nothing: emission passes through them. A call with
+//! handlers has an edge block on each of its edges, as it has operands, which no branch into a join may have, and what
+//! follows it on its normal edge needs a place. That edge is never one with that of a handler.
 //!
-//! Order: reverse post-order, each loop contiguous; an edge block follows its predecessor. Cost: linear in blocks and edges.
+//! Order: reverse post-order, each loop contiguous; an edge block follows its predecessor. Cost: linear in blocks and
+//! edges.
 
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::{PackedOption, ReservedValue};
@@ -18,7 +19,7 @@ use kingpost_ir::{Block as IrBlock, BlockCall, Function, Inst as IrInst};
 use kingpost_regalloc::{Block, Freq};
 use std::ops::Range;
 
-/// How often destination number `edge` of a block's terminator is taken.
+/// Returns the frequency with which destination number `edge` of a block's terminator is taken.
 pub fn edge_freq(analyses: &Analyses, block: IrBlock, edge: usize) -> Freq {
     scale(analyses.frequencies.edge(&analyses.cfg, block, edge))
 }
@@ -28,7 +29,7 @@ fn scale(freq: u32) -> Freq {
     Freq((u64::from(freq) * (Freq::ENTRY.0 / u64::from(Frequencies::ENTRY))).min(Freq::MAX.0))
 }
 
-/// What a machine block stands for.
+/// Origin of a machine block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MachineBlock {
     /// A block of the function.
@@ -42,11 +43,11 @@ pub enum MachineBlock {
     },
 }
 
-/// What is known of a block of the function.
+/// Facts of a block of the function.
 #[derive(Clone, Copy, Default, Debug)]
 struct Placement {
     block: PackedOption<Block>,
-    /// Where its destinations begin in [`BlockOrder::targets`] and `same_as`.
+    /// Start of its destinations in [`BlockOrder::targets`] and `same_as`.
     first_target: u32,
     in_edges: u32,
     /// One more than the index of the last destination that names it.
@@ -127,7 +128,7 @@ impl LoopLists {
 }
 
 const NONE: u32 = u32::MAX;
-/// How many unequal destinations of one target are compared before an edge is taken to be new.
+/// Number of unequal destinations of one target that are compared before an edge is taken to be new.
 const MAX_COMPARED: usize = 8;
 
 impl BlockOrder {
@@ -198,7 +199,7 @@ impl BlockOrder {
         }
     }
 
-    /// The same for one branch, whose destinations are numbered from `first` on.
+    /// Unifies the edges of one branch, whose destinations are numbered from `first` on.
     fn unify_edges_of(&mut self, func: &Function, block: IrBlock, succs: &[IrBlock], first: u32) {
         let normal = if func.dfg.has_exception_tables() { num_handlers(func, block) } else { 0 };
         for (k, &succ) in succs.iter().enumerate() {
@@ -229,7 +230,7 @@ impl BlockOrder {
         k
     }
 
-    /// Does the branch of `block` have edges that differ?
+    /// Returns `true` if the branch of `block` has edges that differ.
     fn branches(&self, block: IrBlock, dests: usize) -> bool {
         self.same_as(block, dests).iter().any(|&same| same != 0)
     }
@@ -296,13 +297,13 @@ impl BlockOrder {
         &self.blocks
     }
 
-    /// How often a machine block runs.
+    /// Returns the frequency of a machine block.
     #[inline]
     pub fn freq(&self, block: Block) -> Freq {
         self.freqs[block.index()]
     }
 
-    /// Does a machine block run so rarely that it should stand out of the way? Never the entry.
+    /// Returns `true` if a machine block runs so rarely that it should be placed out of the way. Never the entry.
     pub fn is_cold(&self, block: Block) -> bool {
         block.index() > 0 && self.freqs[block.index()] <= scale(Frequencies::RARE)
     }
@@ -312,18 +313,19 @@ impl BlockOrder {
         &self.rpo
     }
 
-    /// The machine block of a reachable block.
+    /// Returns the machine block of a reachable block.
     #[inline]
     pub fn block_of(&self, block: IrBlock) -> Option<Block> {
         self.placements[block.index()].block.expand()
     }
 
-    /// The machine blocks to which the branch of `block` goes, one per destination in the order of the text.
+    /// Returns the machine blocks to which the branch of `block` goes, one per destination in the order of the text.
     pub fn targets(&self, block: IrBlock, dests: usize) -> &[Block] {
         &self.targets[range(self.placements[block.index()].first_target, dests)]
     }
 
-    /// The machine block to which destination number `k` of the branch of `block` goes, unless an earlier one is equal.
+    /// Returns the machine block to which destination number `k` of the branch of `block` goes, unless an earlier one
+    /// is equal.
     #[inline]
     pub fn own_target(&self, block: IrBlock, k: usize) -> Option<Block> {
         let index = self.placements[block.index()].first_target as usize + k;
@@ -335,7 +337,7 @@ impl BlockOrder {
         &self.same_as[range(self.placements[block.index()].first_target, dests)]
     }
 
-    /// The machine blocks to which the branch of `block` goes, without those of equal edges.
+    /// Returns the machine blocks to which the branch of `block` goes, without those of equal edges.
     #[inline]
     pub fn own_targets(&self, block: IrBlock, dests: usize) -> impl Iterator<Item = Block> {
         let edges = self.same_as(block, dests).iter().zip(self.targets(block, dests));
@@ -343,12 +345,13 @@ impl BlockOrder {
     }
 }
 
-/// The places of so many destinations.
+/// Returns the places of so many destinations.
 fn range(first: u32, dests: usize) -> Range<usize> {
     first as usize..first as usize + dests
 }
 
-/// Which of the first `k` destinations, numbered from `first` on, was seen last. Entries are one above the index.
+/// Returns the one of the first `k` destinations, numbered from `first` on, that was seen last. Entries are one above
+/// the index.
 fn earlier(seen: u32, first: u32, k: usize) -> Option<usize> {
     let index = (seen as usize).checked_sub(first as usize + 1)?;
     (index < k).then_some(index)
@@ -362,7 +365,8 @@ pub(crate) fn destinations(func: &Function, block: IrBlock) -> &[BlockCall] {
     }
 }
 
-/// How many destinations of the branch at the end of `block`, the first ones, are for exceptions.
+/// Returns the number of destinations of the branch at the end of `block` that are for exceptions. They are the first
+/// ones.
 pub(crate) fn num_handlers(func: &Function, block: IrBlock) -> usize {
     func.layout.last_inst(block).map_or(0, |last| func.dfg.num_handlers(last))
 }
@@ -377,7 +381,7 @@ mod tests {
     use kingpost_ir::types::{I8, I32};
     use kingpost_ir::{InstData, Opcode, Value};
 
-    /// A function of empty blocks: for each block, its successors. Two are a `brif`, more a `br_table`.
+    /// Returns a function of empty blocks: for each block, its successors. Two are a `brif`, more a `br_table`.
     fn graph(succs: &[&[usize]]) -> Function {
         let mut func = Function::default();
         let blocks: Vec<IrBlock> = succs.iter().map(|_| func.dfg.make_block()).collect();

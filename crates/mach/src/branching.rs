@@ -1,7 +1,8 @@
-//! The branches that end a block, and conditional traps: which target is fallen into, and what becomes of two conditions.
+//! The branches that end a block, and conditional traps: which target is fallen into, and what becomes of two
+//! conditions.
 //!
-//! Instruction sets say which branch each is made of. Each call takes the instruction that branches: [`MInst::aux`] is the
-//! block taken, [`MInst::extra`] the other one.
+//! Instruction sets say which branch each is made of. Each call takes the instruction that branches: [`MInst::aux`] is
+//! the block taken, [`MInst::extra`] the other one.
 
 use crate::buffer::{BranchForms, Buffer, Label};
 use crate::emit::NO_BLOCK;
@@ -40,8 +41,8 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         }
     }
 
-    /// A branch that is taken under the condition of `form`, and a jump to the other block unless it comes next; with the
-    /// opposite condition the other way round if the block taken comes next.
+    /// A branch that is taken under the condition of `form`, and a jump to the other block unless it comes next; with
+    /// the opposite condition the other way round if the block taken comes next.
     pub fn branch(&mut self, inst: &MInst, form: u32) {
         let (taken, other) = (inst.aux, inst.extra);
         if taken == other || other == NO_BLOCK {
@@ -82,8 +83,8 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         self.jump(default);
     }
 
-    /// Where neither block comes next, the conditional branch is the one that goes back: a loop is repeated more often than
-    /// left (Ball and Larus, "Branch prediction for free", 1993), and then takes one branch a turn, not two.
+    /// Where neither block comes next, the conditional branch is the one that goes back: a loop is repeated more often
+    /// than left (Ball and Larus, "Branch prediction for free", 1993), and then takes one branch a turn, not two.
     fn branch_to(&mut self, form: u32, taken: u32, other: u32) {
         let repeats = !self.is_next(other) && self.goes_back(other) && !self.goes_back(taken);
         let (form, taken, other) = if self.is_next(taken) || repeats {
@@ -99,12 +100,12 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         self.buffer.is_bound(label(block))
     }
 
-    /// The same if one of two conditions is enough.
+    /// Branches to the first block if one of two conditions holds.
     pub fn branch_if_either(&mut self, inst: &MInst, forms: [u32; 2]) {
         self.either(forms, inst.aux, inst.extra);
     }
 
-    /// The same if both conditions must hold: they do unless one of the opposites does.
+    /// Branches to the first block if both conditions hold: they do unless one of the opposites does.
     pub fn branch_if_both(&mut self, inst: &MInst, forms: [u32; 2]) {
         let opposites = forms.map(|form| self.forms.opposite(form));
         self.either(opposites, inst.extra, inst.aux);
@@ -119,7 +120,7 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         }
     }
 
-    /// A trap behind the code with the instruction's code.
+    /// Returns a trap behind the code with the instruction's code.
     fn deferred_trap(&mut self, inst: &MInst) -> Option<Label> {
         let code = inst.trap();
         debug_assert!(code.is_some(), "a conditional trap has a code");
@@ -133,7 +134,7 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         }
     }
 
-    /// The same if one of two conditions is enough.
+    /// Traps if one of two conditions holds.
     pub fn trap_if_either(&mut self, inst: &MInst, forms: [u32; 2]) {
         if let Some(trap) = self.deferred_trap(inst) {
             for form in forms {
@@ -142,7 +143,7 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         }
     }
 
-    /// The same if both conditions must hold.
+    /// Traps if both conditions hold.
     pub fn trap_if_both(&mut self, inst: &MInst, [first, second]: [u32; 2]) {
         if let Some(trap) = self.deferred_trap(inst) {
             let skip = self.buffer.new_label();

@@ -18,25 +18,25 @@ use std::ops::Range;
 pub struct SymbolRef {
     /// Index into [`Code::names`].
     pub name: u32,
-    /// Is it defined near enough to be addressed without a table?
+    /// Whether it is defined near enough to be addressed without a table.
     pub colocated: bool,
     /// Bytes added to its address.
     pub offset: i64,
 }
 
-/// What tables of the compiled function say of a call or a sequence point. Offsets are bytes from the start of the user's
-/// stack slots.
+/// Entries of the compiled function's tables for a call or a sequence point. Offsets are bytes from the start of the
+/// user's stack slots.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Annotation {
     /// References that are live in the frame during the call: their types and where they are.
     pub stack_map: SmallVec<[(Type, u32); 4]>,
     /// Tags for debuggers.
     pub tags: SmallVec<[DebugTag; 4]>,
-    /// May the call be overwritten by no-ops, and put back?
+    /// Whether the call may be overwritten by no-ops, and put back.
     pub patchable: bool,
 }
 
-/// Where a call with handlers, which ends its block, goes on. Its [`MInst::imm`] is the index into [`Code::exits`].
+/// Continuations of a call with handlers, which ends its block. Its [`MInst::imm`] is the index into [`Code::exits`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallExits {
     /// The block behind the call.
@@ -50,7 +50,7 @@ pub struct CallExits {
 pub struct Handler {
     /// The tag that matches; without one, every tag that no other handler of the call matches.
     pub tag: Option<u32>,
-    /// Where it is.
+    /// Block of the call.
     pub block: Block,
     /// The operand that the runtime gets with the tag, counted from the first one behind those of the row.
     pub context: Option<u32>,
@@ -59,7 +59,7 @@ pub struct Handler {
 /// A function after lowering. Cleared and used again.
 #[derive(Default, Debug)]
 pub struct Code {
-    /// What register allocation has to solve: blocks, operands, frequencies.
+    /// Register allocation problem: blocks, operands, frequencies.
     pub problem: Problem,
     /// Machine instructions, numbered as in the problem.
     pub insts: PrimaryMap<Inst, MInst>,
@@ -77,11 +77,11 @@ pub struct Code {
     pub names: Vec<SymbolName>,
     /// Jump tables, and the targets of branches with more than two.
     pub tables: JumpTables,
-    /// Where calls with handlers go on.
+    /// Continuations of calls with handlers.
     pub exits: Vec<CallExits>,
     /// The handlers of all calls, call by call.
     pub handlers: Vec<Handler>,
-    /// What is known of calls and sequence points beyond their instructions, by [`MInst::annotation`].
+    /// Annotations of calls and sequence points, by [`MInst::annotation`].
     pub annotations: Vec<Annotation>,
     /// Stack slots that debuggers find by a key. Offsets are bytes from the start of the user's stack slots.
     pub keyed_slots: Vec<KeyedSlot>,
@@ -97,12 +97,12 @@ pub struct Code {
     pub outgoing_bytes: u64,
     /// Bytes of stack arguments this function receives.
     pub incoming_bytes: u64,
-    /// Bytes of stack arguments the function pops when it returns: its own, and any room beyond them that its tail calls
-    /// need and its prologue makes.
+    /// Bytes of stack arguments the function pops when it returns: its own, and any room beyond them that its tail
+    /// calls need and its prologue makes.
     pub popped_bytes: u64,
-    /// Does it call anything, so that the stack must be aligned and the return address is not enough?
+    /// Whether it calls anything, so that the stack must be aligned and the return address is not enough.
     pub has_calls: bool,
-    /// Does a callee pop its arguments, so that the stack pointer is elsewhere until it is moved back?
+    /// Whether a callee pops its arguments, so that the stack pointer is elsewhere until it is moved back.
     pub moves_stack_pointer: bool,
     /// Registers this function preserves for its caller beyond those that allocators know as callee-saved.
     pub also_preserved: PRegSet,

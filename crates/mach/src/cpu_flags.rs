@@ -23,7 +23,8 @@ impl fmt::Display for FlagError {
 
 impl std::error::Error for FlagError {}
 
-/// What CPUs can do beyond the least of their kind, one bit for each flag of an instruction set in the order of its list.
+/// Features of a CPU beyond the least of its kind, one bit for each flag of an instruction set in the order of its
+/// list.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CpuFeatures(u64);
 
@@ -31,7 +32,7 @@ impl CpuFeatures {
     /// None.
     pub const NONE: CpuFeatures = CpuFeatures(0);
 
-    /// The feature of the flag `name` of the flags `all`.
+    /// Returns the feature of the flag `name` of the flags `all`.
     ///
     /// # Panics
     /// If there is no such flag, or it is behind the 64th.
@@ -49,7 +50,7 @@ impl CpuFeatures {
         CpuFeatures(self.0 | others.0)
     }
 
-    /// Are all `others` among these?
+    /// Returns `true` if all `others` are among these.
     #[inline]
     pub const fn contains(self, others: CpuFeatures) -> bool {
         others.0 & !self.0 == 0
@@ -65,7 +66,7 @@ const fn same(a: &str, b: &str) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// The flag and value that one word sets: `flag`, or `flag=value`. None if the value is no boolean.
+/// Returns the flag and value that one word sets: `flag`, or `flag=value`. None if the value is no boolean.
 pub fn parse_word(word: &str) -> Option<(&str, bool)> {
     match word.split_once('=') {
         Some((name, value)) => Some((name, parse_bool(value)?)),
@@ -90,12 +91,12 @@ macro_rules! cpu_flags {
             /// Every flag with its meaning.
             pub const FLAGS: &'static [(&'static str, &'static str)] = &[$((stringify!($flag), $doc)),+];
 
-            /// The feature of the flag of this name, which instruction rows may need.
+            /// Returns the feature of the flag of this name, which instruction rows may need.
             pub const fn feature(name: &str) -> $crate::CpuFeatures {
                 $crate::CpuFeatures::of(name, $name::FLAGS)
             }
 
-            /// The features whose flags are set.
+            /// Returns the features whose flags are set.
             pub fn features(&self) -> $crate::CpuFeatures {
                 let mut features = $crate::CpuFeatures::NONE;
                 $(if self.$flag {
@@ -104,7 +105,7 @@ macro_rules! cpu_flags {
                 features
             }
 
-            /// The value of a flag, if there is one of this name.
+            /// Returns the value of a flag, if there is one of this name.
             pub fn get(&self, name: &str) -> Option<bool> {
                 match name {
                     $(stringify!($flag) => Some(self.$flag),)+
@@ -135,13 +136,13 @@ macro_rules! cpu_flags {
                 }
             }
 
-            /// The first flag set here that `other` lacks.
+            /// Returns the first flag set here that `other` lacks.
             pub fn missing_from(&self, other: &$name) -> Option<&'static str> {
                 let mut names = $name::FLAGS.iter().map(|&(name, _)| name);
                 names.find(|name| self.get(name) == Some(true) && other.get(name) == Some(false))
             }
 
-            /// The flags of the CPU this runs on; none of another architecture's.
+            /// Returns the flags of the CPU this runs on; none of another architecture's.
             pub fn host() -> $name {
                 $name { $($flag: $on_host,)+ }
             }

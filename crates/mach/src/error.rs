@@ -17,7 +17,7 @@ pub enum LowerError {
     },
     /// The calling convention cannot pass this, or a feature of the function is not supported.
     Feature {
-        /// What it is.
+        /// Unsupported feature.
         what: &'static str,
         /// The target.
         target: &'static str,
@@ -31,12 +31,12 @@ pub enum LowerError {
     },
     /// A resource limit is exceeded.
     TooLarge {
-        /// What there is too much of.
+        /// Quantity that exceeds its limit.
         what: &'static str,
         /// The limit.
         limit: u64,
     },
-    /// Cancelled by [`Guard::cancel`](crate::Guard::cancel).
+    /// Canceled by [`Guard::cancel`](crate::Guard::cancel).
     Cancelled,
 }
 
@@ -62,12 +62,12 @@ impl std::error::Error for LowerError {}
 pub struct Refusal {
     /// The instruction that could not be lowered; else the function.
     pub location: AnyEntity,
-    /// What is wrong.
+    /// Error.
     pub error: LowerError,
 }
 
 impl Refusal {
-    /// What is wrong with an entity.
+    /// Returns a function that ties an error to an entity.
     pub fn of(location: impl Into<AnyEntity>) -> impl FnOnce(LowerError) -> Refusal {
         let location = location.into();
         move |error| Refusal { location, error }

@@ -3,7 +3,7 @@
 use crate::row::RowId;
 use kingpost_ir::TrapCode;
 
-/// How the memory operand of an instruction is addressed. Address registers follow the row's own operands.
+/// Address of an instruction's memory operand. Address registers follow the row's own operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum AddrKind {
@@ -36,7 +36,7 @@ const ADDR_KINDS: [AddrKind; 8] = [
     AddrKind::Table,
 ];
 
-/// How an index register is widened before it is scaled.
+/// Extension of an index register before it is scaled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum IndexExtend {
@@ -56,7 +56,7 @@ impl AddrMode {
     /// No memory operand.
     pub const NONE: AddrMode = AddrMode(0);
 
-    /// An address of `kind` with an unscaled index, if it has one.
+    /// Returns an address of `kind` with an unscaled index, if it has one.
     pub const fn new(kind: AddrKind) -> AddrMode {
         AddrMode(kind as u8)
     }
@@ -66,7 +66,7 @@ impl AddrMode {
         AddrMode(AddrKind::Index as u8 | shift << 3 | (extend as u8) << 6)
     }
 
-    /// The kind of address.
+    /// Returns the kind of address.
     pub const fn kind(self) -> AddrKind {
         ADDR_KINDS[(self.0 & 7) as usize]
     }
@@ -76,7 +76,7 @@ impl AddrMode {
         self.0 >> 3 & 7
     }
 
-    /// How the index is widened.
+    /// Returns the extension of the index.
     pub const fn extend(self) -> IndexExtend {
         match self.0 >> 6 {
             0 => IndexExtend::None,
@@ -85,7 +85,7 @@ impl AddrMode {
         }
     }
 
-    /// Number of address registers.
+    /// Returns the number of address registers.
     pub const fn regs(self) -> usize {
         // The numbers of the first three kinds.
         let kind = self.0 & 7;
@@ -96,26 +96,27 @@ impl AddrMode {
 /// One machine instruction. Its operands stand in the allocation problem, at the same instruction number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MInst {
-    /// Which form.
+    /// Row.
     pub row: RowId,
-    /// How its memory operand is addressed.
+    /// Address of its memory operand.
     pub mode: AddrMode,
     trap: u8,
     /// Immediate, condition code, or the block a conditional branch falls to: as the row says.
     pub imm: i32,
-    /// Displacement or index of the memory operand, or a branch target, or an index into a pool: as the row and mode say.
+    /// Displacement or index of the memory operand, or a branch target, or an index into a pool: as the row and mode
+    /// say.
     pub aux: u32,
     /// Second word of the immediate, second condition, an annotation's number, or whatever else the row says.
     pub extra: u32,
 }
 
 impl MInst {
-    /// An instruction without memory operand.
+    /// Returns an instruction without memory operand.
     pub fn new(row: RowId) -> MInst {
         MInst { row, mode: AddrMode::NONE, trap: 0, imm: 0, aux: 0, extra: 0 }
     }
 
-    /// The code with which it may trap.
+    /// Returns the code with which it may trap.
     pub fn trap(&self) -> Option<TrapCode> {
         TrapCode::from_byte(self.trap)
     }
@@ -125,12 +126,12 @@ impl MInst {
         self.trap = code.map_or(0, TrapCode::byte);
     }
 
-    /// The immediate as 64 bits: `extra` above `imm`.
+    /// Returns the immediate as 64 bits: `extra` above `imm`.
     pub fn imm64(&self) -> u64 {
         u64::from(self.extra) << 32 | u64::from(self.imm as u32)
     }
 
-    /// The index into [`Code::annotations`](crate::Code) of a call or sequence point: one less than `extra`.
+    /// Returns the index into [`Code::annotations`](crate::Code) of a call or sequence point: one less than `extra`.
     pub fn annotation(&self) -> Option<u32> {
         self.extra.checked_sub(1)
     }

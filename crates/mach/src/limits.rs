@@ -50,7 +50,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Whether compilation is to stop.
+    /// Returns `true` if compilation is to stop.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))

@@ -14,7 +14,7 @@ use kingpost_regalloc::{Block, Inst};
 use std::fmt;
 use std::ops::Range;
 
-/// What an instruction of the listing was emitted for.
+/// Reason for which an instruction of the listing was emitted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Origin {
     /// The prologue, a landing pad, or what stands behind the blocks.
@@ -35,18 +35,18 @@ pub struct ListedInst {
     pub text: String,
     /// The label that a branch goes to.
     pub label: Option<ListedLabel>,
-    /// What it was emitted for.
+    /// Reason for which it was emitted.
     pub origin: Origin,
 }
 
 impl ListedInst {
-    /// The text of a branch to a label that is called `label`.
+    /// Returns the text of a branch to a label that is called `label`.
     pub fn text_to(&self, label: impl fmt::Display) -> String {
         self.text.replacen("{}", &label.to_string(), 1)
     }
 }
 
-/// What the text of an instruction names.
+/// Entity that the text of an instruction names.
 #[derive(Clone, Copy, Debug)]
 pub enum Mention<'a> {
     /// A symbol.
@@ -89,7 +89,7 @@ struct Line {
     /// Of its first byte.
     offset: u32,
     text: String,
-    /// Where it branches to.
+    /// Destination of its branch.
     target: Option<Label>,
     origin: Origin,
 }
@@ -101,11 +101,11 @@ pub struct Listing {
     /// Of what is emitted next.
     origin: Origin,
     lines: Vec<Line>,
-    /// What `symbol0` and so on stand for.
+    /// Names for `symbol0` and so on.
     symbols: Vec<SymbolName>,
     /// Labels and their offsets, ascending.
     labels: Vec<(Label, u32)>,
-    /// How many labels are blocks: the first ones.
+    /// Number of labels that are blocks: the first ones.
     blocks: usize,
     /// Bytes of code, jump tables behind it not counted.
     code_bytes: u32,
@@ -113,9 +113,9 @@ pub struct Listing {
     tables: Vec<(u32, Vec<Label>)>,
 }
 
-/// What instruction sets say.
+/// Listing, as instruction sets fill it.
 impl Buffer {
-    /// Is a listing made?
+    /// Returns `true` if a listing is made.
     #[inline]
     pub fn is_listed(&self) -> bool {
         self.listing.wanted
@@ -144,7 +144,7 @@ impl Buffer {
 }
 
 impl Listing {
-    /// Is a listing made from now on?
+    /// Returns `true` if a listing is made from now on.
     pub(crate) fn set_wanted(&mut self, wanted: bool) {
         self.wanted = wanted;
     }
@@ -175,7 +175,8 @@ impl Listing {
         self.lines.iter_mut().map(|line| &mut line.offset)
     }
 
-    /// Takes the final offsets of labels, ascending, and of jump tables, the names of symbols, and the length of the code.
+    /// Takes the final offsets of labels, ascending, and of jump tables, the names of symbols, and the length of the
+    /// code.
     pub(crate) fn finish(
         &mut self,
         labels: impl Iterator<Item = (Label, u32)>,
@@ -192,7 +193,7 @@ impl Listing {
         }
     }
 
-    /// Bytes of code, jump tables behind it not counted.
+    /// Returns the bytes of code, jump tables behind it not counted.
     pub fn code_bytes(&self) -> u32 {
         self.code_bytes
     }
@@ -207,12 +208,12 @@ impl Listing {
         })
     }
 
-    /// The labels and their offsets, ascending.
+    /// Returns the labels and their offsets, ascending.
     pub fn labels(&self) -> impl Iterator<Item = (ListedLabel, u32)> {
         self.labels.iter().map(|&(label, offset)| (self.listed(label), offset))
     }
 
-    /// The jump tables in order: their offsets, and the labels they lead to.
+    /// Returns the jump tables in order: their offsets, and the labels they lead to.
     pub fn tables(&self) -> impl Iterator<Item = (u32, impl Iterator<Item = ListedLabel>)> {
         self.tables.iter().map(|(offset, labels)| (*offset, labels.iter().map(|&label| self.listed(label))))
     }
@@ -225,12 +226,12 @@ impl Listing {
         }
     }
 
-    /// The first byte behind a line.
+    /// Returns the first byte behind a line.
     fn end_of(&self, index: usize) -> u32 {
         self.lines.get(index + 1).map_or(self.code_bytes, |next| next.offset)
     }
 
-    /// The text, with the bytes of `function`, which this is the listing of.
+    /// Returns the text, with the bytes of `function`, which this is the listing of.
     pub fn display<'a>(&'a self, function: FunctionView<'a>) -> impl fmt::Display + 'a {
         ListingText { listing: self, function }
     }
@@ -299,7 +300,7 @@ impl ListingText<'_> {
         row(f, start, bytes, &text)
     }
 
-    /// What the tables say of a sequence point at `start`, and of a call that ends at `end`.
+    /// Returns the table entries of a sequence point at `start`, and of a call that ends at `end`.
     fn annotations(&self, start: usize, end: usize) -> Vec<String> {
         let f = &self.function;
         let (begins, ends) = (|offset: u32| offset as usize == start, |offset: u32| offset as usize == end);
@@ -314,7 +315,7 @@ impl ListingText<'_> {
         words
     }
 
-    /// What stands behind the code.
+    /// Writes the tables after the code.
     fn tables(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let start = self.listing.code_bytes as usize;
         for (index, bytes) in self.function.code.get(start..).unwrap_or_default().chunks(BYTES).enumerate() {

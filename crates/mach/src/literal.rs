@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A constant of 4, 8 or 16 bytes, aligned to as many. Its contents are its name, so equal ones can be one in an object or
-/// image.
+/// A constant of 4, 8 or 16 bytes, aligned to as many. Its contents are its name, so equal ones can be one in an object
+/// or image.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Literal {
     /// Little-endian, zeros behind `len`.
@@ -12,7 +12,7 @@ pub struct Literal {
 }
 
 impl Literal {
-    /// The literal with these bytes, if there are 4, 8 or 16.
+    /// Returns the literal with these bytes, if there are 4, 8 or 16.
     pub fn new(bytes: &[u8]) -> Option<Literal> {
         if !matches!(bytes.len(), 4 | 8 | 16) {
             return None;
@@ -22,13 +22,13 @@ impl Literal {
         Some(literal)
     }
 
-    /// The literal that is displayed as these digits.
+    /// Returns the literal that is displayed as these digits.
     pub fn parse(digits: &str) -> Option<Literal> {
         let value = u128::from_str_radix(digits, 16).ok()?;
         Literal::new(value.to_le_bytes().get(..digits.len() / 2)?).filter(|literal| literal.to_string() == digits)
     }
 
-    /// Its contents: as many bytes as its alignment.
+    /// Returns its contents: as many bytes as its alignment.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }

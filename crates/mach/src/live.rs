@@ -9,11 +9,11 @@ use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::release::release;
 use kingpost_ir::{Block, BlockArgKind, Function, Inst, Opcode, Value, ValueDef};
 
-/// When, in one block, memory may have changed or a trap may have happened.
+/// Point, in one block, since which memory has not changed and no trap has happened.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Epoch {
-    /// Stores, calls and fences seen so far, in the lower half; in the upper one, instructions that may trap. One word, as there are few
-    /// registers for the loop that counts.
+    /// Stores, calls and fences seen so far, in the lower half; in the upper one, instructions that may trap. One word,
+    /// as there are few registers for the loop that counts.
     seen: u64,
     /// Calls from here on, in the order of blocks.
     pub(crate) calls: u32,
@@ -25,13 +25,13 @@ impl Epoch {
         self.seen as u32
     }
 
-    /// Instructions that may trap seen so far.
+    /// Returns instructions that may trap seen so far.
     pub(crate) fn traps(self) -> u32 {
         (self.seen >> 32) as u32
     }
 }
 
-/// Is an instruction lowered?
+/// Whether an instruction is lowered.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Need {
     /// Nothing needs it.
@@ -45,27 +45,27 @@ enum Need {
     OfUser,
 }
 
-/// What is known of an instruction. 16 bytes, written at once.
+/// Facts of an instruction. 16 bytes, written at once.
 #[derive(Clone, Copy, Default, Debug)]
 struct InstFacts {
     epoch: Epoch,
     need: Need,
 }
 
-/// What is known of a value.
+/// Facts of a value.
 #[derive(Clone, Copy, Default, Debug)]
 struct ValueFacts {
     uses: u32,
     /// The opcode of the instruction whose first result it is.
     opcode: Option<Opcode>,
-    /// Is it a parameter whose arguments on edges back to its block are marked?
+    /// Whether it is a parameter whose arguments on edges back to its block are marked.
     is_passed: bool,
 }
 
-/// What is known of a block.
+/// Facts of a block.
 #[derive(Clone, Copy, Default, Debug)]
 struct BlockFacts {
-    /// Has it been visited?
+    /// Whether it has been visited.
     is_done: bool,
     /// Calls from its head on.
     calls: u32,
@@ -156,7 +156,8 @@ impl Needed {
         }
     }
 
-    /// Counts what the branch at the end of a block passes to needed parameters of blocks that are known, and to the runtime.
+    /// Counts what the branch at the end of a block passes to needed parameters of blocks that are known, and to the
+    /// runtime.
     fn scan_edges(&mut self, func: &Function, last: Inst) {
         for dest in func.dfg.branch_destinations(last) {
             let args = func.dfg.block_args(*dest);
@@ -212,7 +213,7 @@ impl Needed {
         }
     }
 
-    /// Is an instruction lowered by itself?
+    /// Returns `true` if an instruction is lowered by itself.
     #[inline]
     pub(crate) fn is_lowered(&self, inst: Inst) -> bool {
         self.insts[inst.index()].need == Need::Own
@@ -232,31 +233,31 @@ impl Needed {
         self.insts[inst.index()].need = Need::OfUser;
     }
 
-    /// The opcode of the instruction whose first result a value is.
+    /// Returns the opcode of the instruction whose first result a value is.
     #[inline]
     pub(crate) fn opcode(&self, value: Value) -> Option<Opcode> {
         self.values[value.index()].opcode
     }
 
-    /// How many needed instructions and edges use a value.
+    /// Returns the number of needed instructions and edges that use a value.
     #[inline]
     pub(crate) fn uses(&self, value: Value) -> u32 {
         self.values[value.index()].uses
     }
 
-    /// How many calls come from the head of a block on.
+    /// Returns the number of calls from the head of a block on.
     pub(crate) fn calls_from(&self, block: Block) -> u32 {
         self.blocks[block.index()].calls
     }
 
-    /// What had happened in the block before the instruction.
+    /// Returns the epoch of the block before the instruction.
     pub(crate) fn epoch(&self, inst: Inst) -> Epoch {
         self.insts[inst.index()].epoch
     }
 }
 
-/// Counts what the instructions of a block use, from the `last` one on backwards, in whose successors there are so many calls.
-/// Returns how many there are from the head of the block on.
+/// Counts what the instructions of a block use, from the `last` one on backwards, in whose successors there are so many
+/// calls. Returns how many there are from the head of the block on.
 ///
 /// A function of its own, so that what the loop needs stays in registers.
 #[inline(never)]
@@ -304,13 +305,13 @@ fn scan_insts(func: &Function, last: Inst, calls: u32, values: &mut [ValueFacts]
     epoch.calls
 }
 
-/// The values that a branch's exception table hands to the runtime.
+/// Returns the values that a branch's exception table hands to the runtime.
 fn contexts(func: &Function, branch: Inst) -> impl Iterator<Item = Value> {
     let items = func.dfg.inst_exception_table(branch).map(|table| func.dfg.exception_table(table).items);
     items.unwrap_or_default().iter().filter_map(|item| item.context())
 }
 
-/// May the instruction trap? Accesses marked `notrap` do not.
+/// Returns `true` if the instruction may trap. Accesses marked `notrap` do not.
 pub(crate) fn may_trap(func: &Function, inst: Inst) -> bool {
     let opcode = func.dfg.opcode(inst);
     if opcode.has_memory_flags() {

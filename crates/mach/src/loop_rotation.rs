@@ -7,9 +7,10 @@
 //!     b3: …                                    b3: …
 //! ```
 //!
-//! A loop that ends in a jump to its header is rotated behind its first block that may leave it, usually the header itself.
-//! The jump becomes one into the loop, that branch the one that goes back. Nothing is duplicated. Rotated are loops of at most
-//! [`MAX_BLOCKS`] blocks, inner ones first; in larger ones the jump does not matter, and so the cost is linear in blocks.
+//! A loop that ends in a jump to its header is rotated behind its first block that may leave it, usually the header
+//! itself. The jump becomes one into the loop, that branch the one that goes back. Nothing is duplicated. Rotated are
+//! loops of at most [`MAX_BLOCKS`] blocks, inner ones first; in larger ones the jump does not matter, and so the cost
+//! is linear in blocks.
 
 use crate::block_order::{BlockOrder, MachineBlock, destinations};
 use cranelift_entity::{EntityRef, SecondaryMap};

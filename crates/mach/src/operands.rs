@@ -41,13 +41,13 @@ macro_rules! scopes {
             use crate::row::{OperandSpec, RowConstraint};
             use kingpost_regalloc::RegClass::{Float, Int};
 
-            /// What names and texts of rows say about the width.
+            /// Width in names and texts of rows.
             pub const INFIX: &str = $infix;
             /// Bytes.
             pub const W: u8 = $bytes;
             /// Binary logarithm of the bytes.
             pub const LOG: u8 = W.trailing_zeros() as u8;
-            /// The same as an index of a list that begins with 8 bits.
+            /// Index of the width in a list that begins with 8 bits.
             pub const LANE: usize = LOG as usize;
             /// Bits.
             pub const BITS: u32 = 8 * W as u32;

@@ -10,7 +10,7 @@ pub struct Regs(u64);
 
 /// In each byte the bits of [`PReg::index`].
 const INDICES: u64 = 0x0101_0101_0101_0101 * (PReg::COUNT as u64 - 1);
-/// Where the number of registers is.
+/// Byte that holds the number of registers.
 const LEN_AT: usize = 8 * Regs::MAX;
 
 impl Regs {
@@ -35,7 +35,7 @@ impl Regs {
         Regs::counted(word, at / 8)
     }
 
-    /// The first `len` of these, of seven less than all.
+    /// Returns the first `len` of these, of seven less than all.
     #[inline]
     pub fn of_first<const N: usize>(regs: [PReg; N], len: usize) -> Regs {
         const { assert!(N <= Regs::MAX) };
@@ -44,7 +44,7 @@ impl Regs {
         Regs::counted(word & ((1 << (8 * len)) - 1), len)
     }
 
-    /// The registers that these places are, no more than seven.
+    /// Returns the registers that these places are, no more than seven.
     #[inline]
     pub(crate) fn of_locs(locs: &[Loc]) -> Regs {
         Regs::counted(locs.iter().rev().fold(0, |word, loc| word << 8 | u64::from(loc.reg_index())), locs.len())
@@ -65,18 +65,19 @@ impl Regs {
         has_room
     }
 
-    /// How many there are.
+    /// Returns the number of registers.
     #[inline]
     pub fn len(self) -> usize {
         (self.0 >> LEN_AT) as usize
     }
 
-    /// Are there none?
+    /// Returns `true` if there are none.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// [`PReg::index`] of register `k` in byte `k`, zero where there is none; in the last byte is their number, less than 16.
+    /// [`PReg::index`] of register `k` in byte `k`, zero where there is none; in the last byte is their number, less
+    /// than 16.
     #[inline]
     pub fn word(self) -> u64 {
         self.0
@@ -88,13 +89,13 @@ impl Regs {
         PReg::from_index((self.0 >> (8 * k)) as usize % PReg::COUNT)
     }
 
-    /// The register that only `k` ones follow.
+    /// Returns the register that only `k` ones follow.
     #[inline]
     pub fn from_end(self, k: usize) -> PReg {
         self.get(self.len().wrapping_sub(1 + k) % size_of::<Regs>())
     }
 
-    /// All of them, one by one. [`Regs::len`] of these count.
+    /// Returns all of them, one by one. [`Regs::len`] of these count.
     #[inline]
     pub fn to_array(self) -> [PReg; Regs::MAX] {
         let bytes = (self.0 & INDICES).to_le_bytes();

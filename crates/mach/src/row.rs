@@ -12,7 +12,7 @@ use std::fmt;
 pub struct RowId(pub u16);
 
 impl RowId {
-    /// The row in form number `k` of a line that has several.
+    /// Returns the row in form number `k` of a line that has several.
     #[must_use]
     pub const fn form(self, k: u16) -> RowId {
         RowId(self.0 + k)
@@ -31,7 +31,7 @@ pub struct Family {
 }
 
 impl Family {
-    /// The family whose rows begin with `first`, with their widths in bits.
+    /// Returns the family whose rows begin with `first`, with their widths in bits.
     ///
     /// # Panics
     /// If the widths are not powers of two that double.
@@ -48,7 +48,7 @@ impl Family {
         Family { first, least, most: least + widths.len() as u8 - 1 }
     }
 
-    /// The narrowest row that holds `bits` bits, which are a power of two and no more than the widest has.
+    /// Returns the narrowest row that holds `bits` bits, which are a power of two and no more than the widest has.
     #[inline]
     pub const fn of(self, bits: u32) -> RowId {
         let log = bits.trailing_zeros() as u8;
@@ -56,14 +56,14 @@ impl Family {
         RowId(self.first.0 + log.saturating_sub(self.least) as u16)
     }
 
-    /// The row of exactly `bits` bits, if there is one.
+    /// Returns the row of exactly `bits` bits, if there is one.
     #[inline]
     pub const fn get(self, bits: u32) -> Option<RowId> {
         let log = bits.trailing_zeros() as u8;
         if log < self.least || log > self.most { None } else { Some(self.of(bits)) }
     }
 
-    /// The rows in form number `k` of a line that has several, each for all widths.
+    /// Returns the rows in form number `k` of a line that has several, each for all widths.
     #[must_use]
     pub const fn form(self, k: u16) -> Family {
         let widths = (self.most - self.least) as u16 + 1;
@@ -71,7 +71,7 @@ impl Family {
     }
 }
 
-/// Where the operand of a row may be: what a [`Constraint`](kingpost_regalloc::Constraint) is before values are known.
+/// Location of a row's operand: a [`Constraint`](kingpost_regalloc::Constraint) before values are known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowConstraint {
     /// Any allocatable register of the class.
@@ -91,59 +91,59 @@ pub enum RowConstraint {
 pub struct OperandSpec {
     /// Read or written.
     pub kind: Kind,
-    /// When it is read or written.
+    /// Point at which it is read or written.
     pub pos: Pos,
     /// Class of its register.
     pub class: RegClass,
     /// Bytes of the register that the instruction reads or writes; chooses the register's name in text.
     pub width: u8,
-    /// Where it may be.
+    /// Constraint on its location.
     pub constraint: RowConstraint,
 }
 
 impl OperandSpec {
-    /// Bytes of the widest value of which a def of this kind writes all, be it in memory.
+    /// Returns the bytes of the widest value of which a def of this kind writes all, be it in memory.
     pub(crate) const fn whole_width(&self) -> u8 {
         if self.width < 4 { 4 } else { self.width }
     }
 
-    /// An early use of `width` bytes in any register.
+    /// Returns an early use of `width` bytes in any register.
     pub const fn uses(class: RegClass, width: u8) -> OperandSpec {
         OperandSpec { kind: Kind::Use, pos: Pos::Early, class, width, constraint: RowConstraint::Reg }
     }
 
-    /// A late def of `width` bytes in any register.
+    /// Returns a late def of `width` bytes in any register.
     pub const fn defs(class: RegClass, width: u8) -> OperandSpec {
         OperandSpec { kind: Kind::Def, pos: Pos::Late, class, width, constraint: RowConstraint::Reg }
     }
 
-    /// The same operand under another constraint.
+    /// Returns the same operand under another constraint.
     #[must_use]
     pub const fn at(mut self, constraint: RowConstraint) -> OperandSpec {
         self.constraint = constraint;
         self
     }
 
-    /// The same operand, in `reg`.
+    /// Returns the same operand, in `reg`.
     #[must_use]
     pub const fn fixed(self, reg: PReg) -> OperandSpec {
         self.at(RowConstraint::Fixed(reg))
     }
 
-    /// The same operand, in the location of operand `k`.
+    /// Returns the same operand, in the location of operand `k`.
     #[must_use]
     pub const fn reuse(self, k: u8) -> OperandSpec {
         self.at(RowConstraint::Reuse(k))
     }
 
-    /// The same operand at the early point (a def that shares with no use).
+    /// Returns the same operand at the early point (a def that shares with no use).
     #[must_use]
     pub const fn early(mut self) -> OperandSpec {
         self.pos = Pos::Early;
         self
     }
 
-    /// The same operand at the late point (a use that shares with no def).
+    /// Returns the same operand at the late point (a use that shares with no def).
     #[must_use]
     pub const fn late(mut self) -> OperandSpec {
         self.pos = Pos::Late;
@@ -151,7 +151,7 @@ impl OperandSpec {
     }
 }
 
-/// What a row does with the flags register, which is never allocated.
+/// Effect of a row on the flags register, which is never allocated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FlagsEffect {
     /// Neither reads nor writes it.
@@ -167,18 +167,18 @@ pub enum FlagsEffect {
 }
 
 impl FlagsEffect {
-    /// Does the row read the flags?
+    /// Returns `true` if the row reads the flags.
     pub fn reads(self) -> bool {
         matches!(self, FlagsEffect::Use | FlagsEffect::UseDef)
     }
 
-    /// Are the flags different afterwards?
+    /// Returns `true` if the flags are different afterwards.
     pub fn writes(self) -> bool {
         matches!(self, FlagsEffect::Def | FlagsEffect::UseDef | FlagsEffect::Clobber)
     }
 }
 
-/// What a row does beyond computing its defs. Calls may do everything.
+/// Effects of a row beyond computing its defs. Calls may do everything.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effect {
     /// Reads its memory operand.
@@ -193,7 +193,7 @@ impl Effect {
     /// None at all.
     pub const NONE: Effect = Effect { reads: false, writes: false, traps: false };
 
-    /// May the row trap, memory accesses included?
+    /// Returns `true` if the row may trap, memory accesses included.
     pub const fn may_trap(self) -> bool {
         self.reads || self.writes || self.traps
     }
@@ -202,18 +202,19 @@ impl Effect {
 /// The form of a row that takes one of its operands from memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Twin {
-    /// Index of the operand that may be in memory. A `Reuse` def of it goes there as well: the twin reads, modifies and writes.
+    /// Index of the operand that may be in memory. A `Reuse` def of it goes there as well: the twin reads, modifies and
+    /// writes.
     pub operand: u8,
-    /// The row to use then. It has the same operands in the same order, without this one and without its `Reuse` def, and
-    /// a memory operand.
+    /// The row to use then. It has the same operands in the same order, without this one and without its `Reuse` def,
+    /// and a memory operand.
     pub row: RowId,
 }
 
-/// What is known of the operands of a row that may all be in any registers: a late def first, if there is one, then early uses,
-/// those of the address last. One use at most may be in memory instead.
+/// What is known of the operands of a row that may all be in any registers: a late def first, if there is one, then
+/// early uses, those of the address last. One use at most may be in memory instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlainOperands {
-    /// Is there a def?
+    /// Whether there is a def.
     pub has_def: bool,
     /// Index of the use whose register the def takes over; 0 if there is none.
     pub tied: u8,
@@ -231,7 +232,7 @@ impl PlainOperands {
     /// Most operands of such a row, those of the address among them.
     pub const MOST: usize = 6;
 
-    /// Those of a row, if it is one.
+    /// Returns those of a row, if it is one.
     pub(crate) const fn of(row: &Row) -> Option<PlainOperands> {
         let forms = [OperandForm::USE; PlainOperands::MOST - 2];
         let mut plain =
@@ -268,7 +269,7 @@ impl PlainOperands {
     }
 }
 
-/// What kind of instruction a row is, where the compiler must know.
+/// Kind of a row, where the compiler must know it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowKind {
     /// Nothing special.
@@ -290,7 +291,7 @@ pub enum RowKind {
 }
 
 impl RowKind {
-    /// What allocators must know of it.
+    /// Returns the flags of the instruction for allocators.
     #[inline]
     pub(crate) fn inst_flags(self) -> InstFlags {
         match self {
@@ -303,7 +304,7 @@ impl RowKind {
         }
     }
 
-    /// Is there more to emitting it than its bytes?
+    /// Returns `true` if there is more to emitting it than its bytes.
     #[inline]
     pub(crate) fn is_control(self) -> bool {
         matches!(self, RowKind::Call | RowKind::SequencePoint | RowKind::TryCall | RowKind::Branch)
@@ -334,7 +335,7 @@ pub struct Row {
     pub asm: &'static str,
     /// Register operands in order. Address registers of a memory operand follow them, then variadic ones.
     pub operands: &'static [OperandSpec],
-    /// What it is.
+    /// Kind.
     pub kind: RowKind,
     /// Its effect on the flags.
     pub flags: FlagsEffect,
@@ -342,13 +343,13 @@ pub struct Row {
     pub mem: u8,
     /// Until when address registers are read: `Late` if the instruction writes a def before it is done with memory.
     pub addr_pos: Pos,
-    /// Does every def narrower than 8 bytes leave zeros above it in its register?
+    /// Whether every def narrower than 8 bytes leaves zeros above it in its register.
     pub zero_extends: bool,
-    /// What it does beyond that.
+    /// Effects beyond the kind's.
     pub effect: Effect,
-    /// May its first two uses change places, if no immediate says what is done to one of them?
+    /// Whether its first two uses may change places, if no immediate refers to one of them.
     pub commutes: bool,
-    /// What the CPU must be able to do.
+    /// Features that the CPU must have.
     pub needs: CpuFeatures,
     /// The form with an operand in memory.
     pub twin: Option<Twin>,
@@ -356,7 +357,7 @@ pub struct Row {
     pub upgrade: Option<RowId>,
     /// Of which list the immediate is an index.
     pub index: ListIndex,
-    /// What is known of its operands if they are all plain. The table finds it.
+    /// Facts of its operands if all are plain. The table finds them. The table finds it.
     pub plain: Option<PlainOperands>,
 }
 

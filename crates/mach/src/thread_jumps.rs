@@ -8,11 +8,12 @@
 //! b8: mov r0 <- 0; jump b9
 //! ```
 //!
-//! Blocks that hold nothing but a jump are passed through, but not the entry, and not a ring of them. Of blocks that hold the same moves
-//! and a jump to the same place, as edges do that pass the same arguments, the last one stands for all: from there it is nearest.
-//! What is left out is never emitted.
+//! Blocks that hold nothing but a jump are passed through, but not the entry, and not a ring of them. Of blocks that
+//! hold the same moves and a jump to the same place, as edges do that pass the same arguments, the last one stands for
+//! all: from there it is nearest. What is left out is never emitted.
 //!
-//! Cost: linear in blocks, rings included, but for sorting those that hold moves and a jump; each is compared with a few.
+//! Cost: linear in blocks, rings included, but for sorting those that hold moves and a jump; each is compared with a
+//! few.
 
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::Block;
@@ -70,9 +71,10 @@ impl Threads {
         }
     }
 
-    /// Follows `block`'s chain of jumps and shortens it. A chain that ends in a ring ends at one block of the ring, at `block` if it
-    /// is one of them. Takes at most four steps for each block of the chain: a block is noted after 1, 2, 4, 8, … steps, and a
-    /// ring is found when the noted block comes again (Brent, "An improved Monte Carlo factorization algorithm", 1980).
+    /// Follows `block`'s chain of jumps and shortens it. A chain that ends in a ring ends at one block of the ring, at
+    /// `block` if it is one of them. Takes at most four steps for each block of the chain: a block is noted after 1, 2,
+    /// 4, 8, … steps, and a ring is found when the noted block comes again (Brent, "An improved Monte Carlo
+    /// factorization algorithm", 1980).
     fn resolve_chain(&mut self, block: Block) {
         let (mut end, mut noted) = (block, block);
         let (mut steps, mut limit) = (0, 1);
@@ -139,7 +141,8 @@ mod tests {
         assert_eq!(threads(4, &[(1, 2), (2, 3), (3, 2)], &[]), [0, 2, 2, 2]);
     }
 
-    /// In random graphs, every block leads to one that its jumps reach, and where that is depends on where the chain ends alone.
+    /// In random graphs, every block leads to one that its jumps reach, and where that is depends on where the chain
+    /// ends alone.
     #[test]
     fn random_graphs_are_resolved() {
         let mut state = 1_u64;

@@ -1,4 +1,4 @@
-//! Where labelled values are, by bytes of the code.
+//! Where labeled values are, by bytes of the code.
 //!
 //! ```text
 //!               v4 in rax before i7..i9       said by the allocator
@@ -8,9 +8,9 @@
 //! 2a  mov rdx, rbx        i9
 //! 2d  mov rax, rdx        i10                 up to here: this writes rax
 //! ```
-//! An allocation says where a value is before some instructions, the last of which is no later than its last use. What it says
-//! holds as well for the edits in front of them, and behind them until the place is written or the block ends. Debuggers
-//! stop in front of edits, and show what is still there.
+//! An allocation says where a value is before some instructions, the last of which is no later than its last use. What
+//! it says holds as well for the edits in front of them, and behind them until the place is written or the block ends.
+//! Debuggers stop in front of edits, and show what is still there.
 //!
 //! Cost: sorting what is written, then a search for each range.
 
@@ -30,10 +30,10 @@ pub(crate) struct Span {
     pub(crate) end: u32,
 }
 
-/// What is noted of a function in which values are labelled, to say where they are. Cleared and used again.
+/// Notes on a function in which values are labeled, to report their places. Cleared and used again.
 #[derive(Default, Debug)]
 pub(crate) struct ValueSites {
-    /// Per instruction; empty if no value is labelled.
+    /// Per instruction; empty if no value is labeled.
     spans: Vec<Span>,
     /// Places that are written, and the first byte of what writes.
     writes: Vec<(Loc, u32)>,
@@ -47,7 +47,7 @@ impl ValueSites {
         self.spans.resize(if code.problem.labels.is_empty() { 0 } else { code.insts.len() }, Span::default());
     }
 
-    /// Is any value labelled?
+    /// Returns `true` if any value is labeled.
     #[inline]
     pub(crate) fn are_wanted(&self) -> bool {
         !self.spans.is_empty()
@@ -84,7 +84,7 @@ impl ValueSites {
         sort(&mut self.writes);
     }
 
-    /// Where values are, label by label: the label, the place, and the bytes.
+    /// Returns the places of values, label by label: the label, the place, and the bytes.
     pub(crate) fn places(&self, problem: &Problem, allocation: &Allocation) -> Vec<(u32, Loc, Range<u32>)> {
         let ranges: Vec<LabelRange> = allocation.labels.iter().flat_map(|range| by_block(problem, range)).collect();
         let mut places = Vec::with_capacity(ranges.len());
@@ -114,8 +114,8 @@ impl ValueSites {
         places
     }
 
-    /// Where a value is behind the instruction that defines it, if the allocator says nothing: it only goes on, as the argument of
-    /// an edge.
+    /// Returns the place of a value after the instruction that defines it, if the allocator names none: the value is
+    /// only the argument of an edge.
     fn defined(
         &self,
         problem: &Problem,
@@ -136,8 +136,8 @@ impl ValueSites {
         Some((request.label, loc, start..end))
     }
 
-    /// Where a value is between what defines it, which is the instruction before a range or the edge to its block, and the edits
-    /// that move it where the range says.
+    /// Returns the place of a value between its definition, which is the instruction before a range or the edge to its
+    /// block, and the edits that move it to the place that the range names.
     fn before_edits(&self, range: &LabelRange, allocation: &Allocation, first: u32) -> Option<(u32, Loc, Range<u32>)> {
         let start = self.span(range.from).edits;
         let edits = &allocation.edits[allocation.edits.partition_point(|edit| edit.at < range.from)..];
@@ -159,7 +159,7 @@ impl ValueSites {
         (loc != range.loc || end < first).then_some((range.label, loc, start..end))
     }
 
-    /// The first byte of a block at which no place holds any more.
+    /// Returns the first byte of a block at which no place holds any more.
     fn block_end(&self, problem: &Problem, block: Block) -> u32 {
         let terminator = self.span(problem.terminator(block));
         // An exit takes down the frame.
@@ -170,21 +170,21 @@ impl ValueSites {
         self.spans[inst.as_u32() as usize]
     }
 
-    /// The first byte at which a range holds.
+    /// Returns the first byte at which a range holds.
     fn first_byte(&self, range: &LabelRange) -> u32 {
         let Span { edits, start, .. } = self.span(range.from);
         let is_written = self.next_write(range.loc, edits).is_some_and(|at| at < start);
         if is_written { start } else { edits }
     }
 
-    /// The first byte of what next writes to a place, not before a byte.
+    /// Returns the first byte of what next writes to a place, not before a byte.
     fn next_write(&self, loc: Loc, from: u32) -> Option<u32> {
         let index = self.writes.partition_point(|&write| write < (loc, from));
         self.writes.get(index).filter(|&&(place, _)| place == loc).map(|&(_, at)| at)
     }
 }
 
-/// The parts of a range, block by block: blocks need not be emitted in the order of their instructions.
+/// Returns the parts of a range, block by block: blocks need not be emitted in the order of their instructions.
 fn by_block<'a>(problem: &'a Problem, range: &'a LabelRange) -> impl Iterator<Item = LabelRange> + 'a {
     let part = move |from: Inst| {
         let end = problem.terminator(problem.block_of(from)).as_u32() + 1;

@@ -1,16 +1,17 @@
 //! What machine code must keep beyond the rules of its allocation problem.
 //!
-//! 1. Each instruction's operands begin with those of its row: same kinds, positions and classes, constraints as the row says.
+//! 1. Each instruction's operands begin with those of its row: same kinds, positions and classes, constraints as the
+//!    row says.
 //! 2. An instruction that reads the flags finds them as the nearest earlier instruction of its block that defines them
-//!    left them: nothing in between writes them. Edits and rematerialisation leave them alone by contract.
+//!    left them: nothing in between writes them. Edits and rematerialization leave them alone by contract.
 //! 3. Block-ending rows stand at the end of blocks and nowhere else.
 //! 4. Only rows that may run again anywhere, or loads of incoming arguments if no tail call writes there, are flagged
-//!    rematerialisable.
+//!    rematerializable.
 //! 5. Every row is one that the CPU is able to do.
 //! 6. What may be in memory is at least as wide as what the row reads there: a slot is no wider than its value.
 //! 7. Only rows that access memory, trap or call have a trap code.
-//! 8. A register that users rely on to have zeros above 32 bits is defined by a row that writes at most 32 bits and clears the
-//!    others, unless lowering answers for it.
+//! 8. A register that users rely on to have zeros above 32 bits is defined by a row that writes at most 32 bits and
+//!    clears the others, unless lowering answers for it.
 //! 9. A call with handlers leads to its exits and nowhere else, and their contexts are uses of it.
 
 use crate::code::Code;
@@ -100,7 +101,7 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
     errors
 }
 
-/// Is something stored where the function received its stack arguments?
+/// Returns `true` if something is stored where the function received its stack arguments.
 fn writes_incoming(code: &Code) -> bool {
     let stores = |inst: Inst| !code.problem.operands(inst).iter().any(|operand| operand.is_def());
     code.insts.iter().any(|(inst, minst)| minst.mode.kind() == AddrKind::Incoming && stores(inst))
@@ -125,7 +126,7 @@ fn memory_is_wide_enough(code: &Code, row: &Row, operands: &[Operand]) -> bool {
     })
 }
 
-/// Registers whose rows must leave zeros above 32 bits.
+/// Returns registers whose rows must leave zeros above 32 bits.
 fn relied_on_zeros(code: &Code) -> SecondaryMap<VReg, bool> {
     let mut relied_on = SecondaryMap::new();
     for &vreg in &code.zero_extended {
@@ -237,7 +238,7 @@ mod tests {
             self.inst(ADD, InstFlags::NONE, &operands);
         }
 
-        /// The rules that are broken on a CPU with `features`.
+        /// Returns the rules that are broken on a CPU with `features`.
         fn broken(mut self, features: CpuFeatures) -> Vec<u8> {
             self.inst(RET, InstFlags::BRANCH, &[]);
             self.0.problem.finish();
@@ -310,7 +311,8 @@ mod tests {
         });
     }
 
-    /// The rules broken by a call that goes to blocks 1 and 2, with `exits` and the context of the only handler.
+    /// Returns the rules broken by a call that goes to blocks 1 and 2, with `exits` and the context of the only
+    /// handler.
     fn call(exits: CallExits, context: Option<u32>) -> Vec<u8> {
         let mut code = Maker::new();
         code.def(CONST, 1);

@@ -52,7 +52,7 @@ impl Walk<'_> {
         self.memory.load(flags);
     }
 
-    /// What a load returns of a value that was stored as a wider one, or as part of one.
+    /// Returns the value that a load returns of a value that was stored as a wider one, or as part of one.
     fn read_back(&mut self, inst: Inst, result: Value) -> Option<Value> {
         let (flags, addr, offset) = self.func.dfg.load_parts(inst);
         let (store, value) = self.memory.stored(flags, addr, offset)?;

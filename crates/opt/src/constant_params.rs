@@ -5,15 +5,15 @@
 //! block1(v1: i32): return v1               block1: return v0
 //! ```
 //!
-//! Needs the graph, and leaves it as it is; the function may use aliases, before and after. A parameter is superfluous if all its
-//! arguments are one value or itself (Braun et al., "Simple and Efficient Construction of SSA Form", 2013, section 3). Blocks are
-//! swept backwards and forwards, at most [`SWEEPS`] times, which finds all superfluous ones of nested loops; cycles of parameters
-//! in irreducible control flow stay. Linear in blocks, edges and their arguments.
+//! Needs the graph, and leaves it as it is; the function may use aliases, before and after. A parameter is superfluous
+//! if all its arguments are one value or itself (Braun et al., "Simple and Efficient Construction of SSA Form", 2013,
+//! section 3). Blocks are swept backwards and forwards, at most [`SWEEPS`] times, which finds all superfluous ones of
+//! nested loops; cycles of parameters in irreducible control flow stay. Linear in blocks, edges and their arguments.
 
 use kingpost_ir::cfg::{ControlFlowGraph, Predecessor};
 use kingpost_ir::{Block, Function, Value};
 
-/// How often parameters are looked at. Each sweep but the first follows one that found something.
+/// Number of sweeps over parameters. Each sweep but the first follows one that found something.
 const SWEEPS: usize = 4;
 
 /// Memory of the removal.
@@ -26,8 +26,8 @@ pub(crate) struct ConstantParams {
 }
 
 impl ConstantParams {
-    /// Makes parameters of `blocks` that always have one value aliases of that value, perhaps by way of others. Returns whether there
-    /// were any.
+    /// Makes parameters of `blocks` that always have one value aliases of that value, perhaps by way of others. Returns
+    /// whether there were any.
     pub(crate) fn remove(
         &mut self,
         func: &mut Function,
@@ -83,7 +83,7 @@ fn alias_constants(func: &mut Function, cfg: &ControlFlowGraph, block: Block) ->
     found
 }
 
-/// The one value besides itself that a parameter has, if it is one. `preds` are the edges into its block.
+/// Returns the one value besides itself that a parameter has, if it is one. `preds` are the edges into its block.
 fn only_value(func: &Function, preds: &[Predecessor], number: usize, param: Value) -> Option<Value> {
     let mut only = None;
     for pred in preds {

@@ -6,12 +6,12 @@
 //! v3 = band_imm v2, 0x0ff0     = v2: what the mask clears is zero
 //! ```
 //!
-//! Found when a rule requires them, [`DEPTH`] instructions deep, and not kept: few rules do. They stand for any bits that hold, so what is
-//! found may always be less. The largest value that is possible is the complement of the zeros.
+//! Found when a rule requires them, [`DEPTH`] instructions deep, and not kept: few rules do. They stand for any bits
+//! that hold, so what is found may always be less. The largest value that is possible is the complement of the zeros.
 //!
-//! Each transfer function is written over [`Word`], and proved of terms: `tests/facts.rs`. They are those of the literature (Warren,
-//! Hacker's Delight, 2nd edition, section 4-3; Vishwanathan and others, Sound, Precise, and Fast Abstract Interpretation with
-//! Tristate Numbers, 2022).
+//! Each transfer function is written over [`Word`], and proved of terms: `tests/facts.rs`. They are those of the
+//! literature (Warren, Hacker's Delight, 2nd edition, section 4-3; Vishwanathan and others, Sound, Precise, and Fast
+//! Abstract Interpretation with Tristate Numbers, 2022).
 
 use crate::rewrite::{Bits, Graph};
 use kingpost_ir::{InstData, Opcode, Type, Value};
@@ -20,11 +20,11 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Not};
 /// Instructions above the one that is asked about.
 const DEPTH: u32 = 4;
 
-/// What known bits are computed on: integers of a width, or terms of them. Both operands of an operator have one width.
+/// Domain of known bits: integers of a width, or terms of them. Both operands of an operator have one width.
 pub trait Word:
     Clone + Add<Output = Self> + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
-    /// As many ones as this has bits.
+    /// Returns a value whose bits are all ones.
     fn ones(&self) -> Self;
     /// Shifted left by less than the width.
     fn shift_left(self, by: Self) -> Self;
@@ -64,7 +64,7 @@ impl Word for Bits {
     }
 }
 
-/// What is known of an integer.
+/// Known bits of an integer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Known<W> {
     /// Bits that are zero.
@@ -162,12 +162,12 @@ impl<W: Word> Known<W> {
     }
 }
 
-/// The bits of a scalar integer that are known to be zero.
+/// Returns the bits of a scalar integer that are known to be zero.
 pub fn zeros(g: &impl Graph, value: Value) -> Bits {
     known(g, value, DEPTH).zeros
 }
 
-/// The bits of a scalar integer that are known to be one.
+/// Returns the bits of a scalar integer that are known to be one.
 pub fn ones(g: &impl Graph, value: Value) -> Bits {
     known(g, value, DEPTH).ones
 }
@@ -185,7 +185,7 @@ fn known(g: &impl Graph, value: Value, depth: u32) -> Known<Bits> {
     }
 }
 
-/// What is known of a result. None if it is nothing.
+/// Returns the known bits of a result. None if it is nothing.
 fn of_inst(g: &impl Graph, inst: &InstData, ty: Type, depth: u32) -> Option<Known<Bits>> {
     let width = ty.bits();
     let args = inst.args();

@@ -1,5 +1,5 @@
-//! Placement: what is not used goes, what does not change in a loop is computed in front of it, and what only some paths use
-//! is computed there.
+//! Placement: what is not used goes, what does not change in a loop is computed in front of it, and what only some
+//! paths use is computed there.
 //!
 //! ```text
 //! block1(v2: i64):                         v3 = imul v0, v1
@@ -8,13 +8,14 @@
 //!   brif v5, block1(v5), block2              v5 = iadd v2, v3
 //! ```
 //!
-//! Needs the analyses, which stay valid. An instruction can stand between two blocks of one path in the dominator tree: the
-//! deepest that defines one of its operands, and the common dominator of its uses (Click, "Global code motion, global value
-//! numbering", 1995). It leaves its block only for one that runs less often: uses that run as often are no reason to move it
-//! it. What is cheap leaves a loop only while the loop uses few enough values from outside to keep all of them in
-//! registers, vector constants too; other constants never do. Nothing moves down for which two operands would have to be kept
-//! instead of one result. One sweep down the tree finds the upper ends and what loops use, one up decides, users before operands.
-//! Linear in instructions but for a logarithm of the tree's depth at each use in another block.
+//! Needs the analyses, which stay valid. An instruction can stand between two blocks of one path in the dominator tree:
+//! the deepest that defines one of its operands, and the common dominator of its uses (Click, "Global code motion,
+//! global value numbering", 1995). It leaves its block only for one that runs less often: uses that run as often are no
+//! reason to move it it. What is cheap leaves a loop only while the loop uses few enough values from outside to keep
+//! all of them in registers, vector constants too; other constants never do. Nothing moves down for which two operands
+//! would have to be kept instead of one result. One sweep down the tree finds the upper ends and what loops use, one up
+//! decides, users before operands. Linear in instructions but for a logarithm of the tree's depth at each use in
+//! another block.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -25,23 +26,23 @@ use crate::purity::{self, Purity, is_cheap, is_constant, is_movable, purity};
 use crate::rematerialise::{MAX_LOOPS, Rematerialise};
 use kingpost_ir::analyses::Analyses;
 
-/// So many values of each register class a loop may use from outside, with those that cheap instructions moved out of it add:
-/// what machines of sixteen registers keep beside the values of the loop itself. A call in the loop leaves nothing of it, as the
-/// few registers that it preserves have better uses.
+/// So many values of each register class a loop may use from outside, with those that cheap instructions moved out of
+/// it add: what machines of sixteen registers keep beside the values of the loop itself. A call in the loop leaves
+/// nothing of it, as the few registers that it preserves have better uses.
 const BUDGET: u32 = 8;
 
-/// Where the uses of an instruction are that have been seen. Bytes of one value if there are none, as the table of them is filled anew for
-/// each function.
+/// Places of the uses of an instruction that have been seen. Bytes of one value if there are none, as the table of them
+/// is filled anew for each function.
 #[derive(Copy, Clone, Default, Debug)]
 struct Uses {
     /// The common dominator of the uses.
     block: PackedOption<Block>,
-    /// The first user in that block; none if it has no user itself. The instruction itself, and no block, if it has moved and need not be
-    /// looked at again.
+    /// The first user in that block; none if it has no user itself. The instruction itself, and no block, if it has
+    /// moved and need not be looked at again.
     first: PackedOption<Inst>,
 }
 
-/// Where an instruction stands.
+/// Place of an instruction.
 #[derive(Copy, Clone, Debug)]
 struct Here {
     block: Block,
@@ -51,7 +52,7 @@ struct Here {
     is_last: bool,
 }
 
-/// Where a value comes from. All zeros outside loops.
+/// Place of a value's definition. All zeros outside loops.
 #[derive(Copy, Clone, Default, Debug)]
 struct Origin {
     /// Preorder number of the earliest block where it can be computed.
@@ -62,7 +63,7 @@ struct Origin {
     counted: u32,
 }
 
-/// What a loop uses.
+/// Values that a loop uses.
 #[derive(Copy, Clone, Default, Debug)]
 struct LoopUses {
     /// By register class: values from outside that its blocks use, those of inner loops not included.
@@ -118,7 +119,7 @@ impl Place {
         }
     }
 
-    /// Whether any loop is short of registers, once calls in inner loops are calls in those around them.
+    /// Returns `true` if any loop is short of registers, once calls in inner loops are calls in those around them.
     fn is_any_short_of_registers(&mut self, analyses: &Analyses) -> bool {
         let mut any = false;
         for each in analyses.loops.loops() {
@@ -131,8 +132,8 @@ impl Place {
         any
     }
 
-    /// Finds where values come from, and what loops use. Only blocks of loops are looked at: whatever another block defines is there
-    /// before every loop that uses it, so that its origin may count as 0.
+    /// Finds where values come from, and what loops use. Only blocks of loops are looked at: whatever another block
+    /// defines is there before every loop that uses it, so that its origin may count as 0.
     fn find_origins(&mut self, func: &Function, analyses: &Analyses) {
         for &block in analyses.dominators.preorder() {
             let Some(innermost) = analyses.loops.innermost_loop(block) else { continue };
@@ -225,12 +226,12 @@ impl Place {
         });
     }
 
-    /// Whether an instruction needs what the loop with this header computes.
+    /// Returns `true` if an instruction needs what the loop with this header computes.
     fn stays_in_loop(&self, func: &Function, inst: Inst, header: u32) -> bool {
         header == 0 || func.dfg.first_result(inst).is_none_or(|result| self.origins[result.index()].earliest >= header)
     }
 
-    /// The block where an instruction runs least often: where its uses meet, or in front of loops around that.
+    /// Returns the block where an instruction runs least often: where its uses meet, or in front of loops around that.
     fn best_block(&mut self, func: &Function, analyses: &Analyses, inst: Inst, late: Block) -> Block {
         let Some(result) = func.dfg.first_result(inst) else { return late };
         let opcode = func.dfg.opcode(inst);
@@ -264,8 +265,8 @@ impl Place {
         best
     }
 
-    /// Whether more than one operand of an instruction would live on if it moved down to a block: those that are no constants, and
-    /// of which no use is known in or below that block.
+    /// Returns `true` if more than one operand of an instruction would live on if it moved down to a block: those that
+    /// are no constants, and of which no use is known in or below that block.
     fn lengthens_lives(&self, func: &Function, analyses: &Analyses, inst: Inst, block: Block) -> bool {
         let lives_on = |&&value: &&Value| {
             let Some(def) = func.dfg.first_result_of(value) else { return true };
@@ -286,14 +287,14 @@ impl Place {
 }
 
 impl LoopUses {
-    /// Whether more integers come from outside than registers keep all around the loop.
+    /// Returns `true` if more integers come from outside than registers keep all around the loop.
     fn is_short_of_registers(self) -> bool {
         self.integers > if self.has_call { BUDGET } else { 2 * BUDGET }
     }
 }
 
 impl Uses {
-    /// Whether they are those of an instruction that has moved.
+    /// Returns `true` if they are those of an instruction that has moved.
     #[inline]
     fn are_of_placed(self) -> bool {
         self.block.is_none() && self.first.is_some()
@@ -316,20 +317,20 @@ impl Uses {
     }
 }
 
-/// The register class of values of a type: 0 integers, 1 floats and vectors.
+/// Returns the register class of values of a type: 0 integers, 1 floats and vectors.
 fn class_of(ty: Type) -> usize {
     usize::from(!ty.is_int())
 }
 
-/// Whether a vector constant is all zeros or all ones, which machines make in a register. Others are loaded wherever no
-/// operand of an instruction can be memory.
+/// Returns `true` if a vector constant is all zeros or all ones, which machines make in a register. Others are loaded
+/// wherever no operand of an instruction can be memory.
 fn is_plain(func: &Function, inst: Inst) -> bool {
     let InstView::UnaryConst { constant } = func.dfg.view(inst) else { return false };
     let bytes = func.dfg.constants.bytes(constant);
     bytes.iter().all(|&byte| byte == 0) || bytes.iter().all(|&byte| byte == 0xff)
 }
 
-/// Whether nothing is lost with an instruction whose results are not used.
+/// Returns `true` if nothing is lost with an instruction whose results are not used.
 fn is_removable(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match purity(data.opcode()) {

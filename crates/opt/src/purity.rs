@@ -2,14 +2,14 @@
 
 use kingpost_ir::{Format, Function, Inst, InstData, Opcode};
 
-/// What an instruction does besides computing its results.
+/// Effects of an instruction besides computing its results.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Purity {
     /// Nothing: it can be computed anywhere, once, or not at all. It has operands and one result.
     Pure,
-    /// The same without operands. It costs next to nothing, or nothing, where it is used.
+    /// Pure, without operands. It costs next to nothing, or nothing, where it is used.
     Constant,
-    /// The same with another number of results.
+    /// Pure, with another number of results than one.
     PureMany,
     /// It may trap: an equal one that dominates it makes it superfluous.
     Trap,
@@ -23,7 +23,7 @@ pub(crate) enum Purity {
     Effect,
 }
 
-/// What instructions of an opcode do.
+/// Returns the effects of instructions of an opcode.
 #[inline]
 pub(crate) fn purity(opcode: Opcode) -> Purity {
     PURITY[opcode as usize]
@@ -72,8 +72,8 @@ const fn classify(opcode: Opcode) -> Purity {
     }
 }
 
-/// Whether an instruction computes the same wherever its operands exist and cannot trap: pure ones, loads of memory that
-/// never changes, divisions by constants.
+/// Returns `true` if an instruction computes the same wherever its operands exist and cannot trap: pure ones, loads of
+/// memory that never changes, divisions by constants.
 #[inline]
 pub(crate) fn is_movable(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
@@ -85,12 +85,12 @@ pub(crate) fn is_movable(func: &Function, inst: Inst) -> bool {
     }
 }
 
-/// Whether a load reads memory that never changes, and cannot trap.
+/// Returns `true` if a load reads memory that never changes, and cannot trap.
 pub(crate) fn is_pure_load(data: &InstData) -> bool {
     data.memflags().is_some_and(|flags| flags.readonly() && flags.notrap() && flags.can_move())
 }
 
-/// Whether a division has a constant divisor with which it cannot trap.
+/// Returns `true` if a division has a constant divisor with which it cannot trap.
 pub(crate) fn never_traps(func: &Function, data: &InstData) -> bool {
     let &[_, divisor] = data.args() else { return false };
     let ty = func.dfg.value_type(divisor);
@@ -102,19 +102,20 @@ pub(crate) fn never_traps(func: &Function, data: &InstData) -> bool {
     }
 }
 
-/// The bits of an `iconst`, zero-extended from its type.
+/// Returns the bits of an `iconst`, zero-extended from its type.
 #[inline]
 pub(crate) fn constant(func: &Function, value: kingpost_ir::Value) -> Option<u64> {
     func.dfg.inst(func.dfg.first_result_of(value)?).iconst_bits()
 }
 
-/// Whether instructions of an opcode have no operands and cost next to nothing, or nothing, where they are used.
+/// Returns `true` if instructions of an opcode have no operands and cost next to nothing, or nothing, where they are
+/// used.
 #[inline]
 pub(crate) fn is_constant(opcode: Opcode) -> bool {
     purity(opcode) == Purity::Constant
 }
 
-/// Whether an instruction takes no longer than reloading its result from the stack.
+/// Returns `true` if an instruction takes no longer than reloading its result from the stack.
 pub(crate) fn is_cheap(opcode: Opcode) -> bool {
     use Opcode::{
         Band, Bitcast, Bnot, Bor, Bxor, Iadd, Icmp, Ineg, Ireduce, Ishl, Isub, Rotl, Rotr, Sextend, Sshr, Uextend, Ushr,

@@ -1,4 +1,5 @@
-//! Reading back: what a load makes of the value that a store has left at the same address, if it reads no more bytes than that wrote.
+//! Reading back: what a load makes of the value that a store has left at the same address, if it reads no more bytes
+//! than that wrote.
 //!
 //! ```text
 //! store little v0, v1          v0: i64
@@ -10,7 +11,7 @@
 
 use kingpost_ir::{Opcode, Type};
 
-/// What makes the result of a load of a stored value, each step if it is there.
+/// Steps that make the result of a load of a stored value, each if it is there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Steps {
     /// The type to which the value is reduced.
@@ -20,8 +21,8 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// The steps from a value of type `stored` to the result of type `loaded`, both in little-endian byte order. None if the load reads
-    /// bytes that the store has not written, or either is not of integers.
+    /// Returns the steps from a value of type `stored` to the result of type `loaded`, both in little-endian byte
+    /// order. None if the load reads bytes that the store has not written, or either is not of integers.
     pub fn between(store: Opcode, stored: Type, load: Opcode, loaded: Type) -> Option<Steps> {
         let (written, read) = (in_memory(store, stored)?, in_memory(load, loaded)?);
         if read.bits() > written.bits() {
@@ -39,7 +40,7 @@ impl Steps {
     }
 }
 
-/// The integer that an access to memory reads or writes.
+/// Returns the integer that an access to memory reads or writes.
 fn in_memory(opcode: Opcode, ty: Type) -> Option<Type> {
     let bits = match opcode {
         Opcode::Load | Opcode::Store => ty.bits(),

@@ -1,5 +1,5 @@
-//! Loads of memory that never changes, where an earlier load has read the same: the base of a heap, a table, a field of the
-//! context.
+//! Loads of memory that never changes, where an earlier load has read the same: the base of a heap, a table, a field of
+//! the context.
 //!
 //! ```text
 //! v1 = load.i64 notrap readonly v0+56      v1 = load.i64 notrap readonly v0+56
@@ -8,19 +8,20 @@
 //! v4 = load.i32 v3+4
 //! ```
 //!
-//! Needs the graph, the function may use aliases; leaves more aliases in use, and all analyses valid. Without an optimiser
-//! this pays for itself: a front end reads such fields anew for each access, and what is not there need not be compiled.
+//! Needs the graph, the function may use aliases; leaves more aliases in use, and all analyses valid. Without an
+//! optimizer this pays for itself: a front end reads such fields anew for each access, and what is not there need not
+//! be compiled.
 //!
-//! A load is found to be dominated by another without a dominator tree: by one in the same block, in the entry, or a few
-//! single predecessors back. Instructions are met in the order in which they were made, which is that of the layout as
-//! front ends write; where it is not, repeated loads stay. Linear in instructions.
+//! A load is found to be dominated by another without a dominator tree: by one in the same block, in the entry, or a
+//! few single predecessors back. Instructions are met in the order in which they were made, which is that of the layout
+//! as front ends write; where it is not, repeated loads stay. Linear in instructions.
 
 use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::{Block, Function, Inst, InstData, MemFlags, Opcode};
 
 use crate::table::Table;
 
-/// How many single predecessors are gone back.
+/// Number of single predecessors to go back.
 const STEPS: usize = 4;
 
 /// Memory of the pass.
@@ -65,15 +66,15 @@ impl RepeatedLoads {
     }
 }
 
-/// The first load of those instructions that have at least this number.
+/// Returns the first load of those instructions that have at least this number.
 #[inline]
 fn next_load(func: &Function, from: usize) -> Option<Inst> {
     let distance = func.dfg.insts()[from..].iter().position(|data| data.opcode() == Opcode::Load)?;
     Some(Inst::from_u32((from + distance) as u32))
 }
 
-/// Equal for loads that read the same: what may trap and which other accesses may meet it plays no part, as the earlier one
-/// did not trap and memory does not change.
+/// Equal for loads that read the same: what may trap and which other accesses may meet it plays no part, as the earlier
+/// one did not trap and memory does not change.
 fn key(func: &Function, load: Inst) -> [u64; 2] {
     let (flags, addr, offset) = func.dfg.load_parts(load);
     let flags = flags.endianness().map_or(MemFlags::new(), |order| MemFlags::new().with_endianness(order));
@@ -81,7 +82,8 @@ fn key(func: &Function, load: Inst) -> [u64; 2] {
     InstData::load(Opcode::Load, ty, flags, func.dfg.resolve_aliases(addr), offset).key()
 }
 
-/// Whether every path to a load in a block goes through `earlier`. `false` if that takes more than a few steps to find out.
+/// Returns `true` if every path to a load in a block goes through `earlier`. `false` if that takes more than a few
+/// steps to find out.
 fn is_dominated(
     func: &Function,
     cfg: &ControlFlowGraph,

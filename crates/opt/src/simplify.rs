@@ -1,4 +1,5 @@
-//! Value numbering: equal pure instructions become one, and each is simplified by the rewrite rules before it is looked up.
+//! Value numbering: equal pure instructions become one, and each is simplified by the rewrite rules before it is looked
+//! up.
 //!
 //! ```text
 //! v2 = iadd v0, v1                         v2 = iadd v0, v1
@@ -10,13 +11,14 @@
 //!         return v5
 //! ```
 //!
-//! Needs the analyses, the function may use aliases; leaves none in use, and the analyses valid unless it says that an edge has
-//! died. Blocks are visited in preorder of the dominator tree, so that every operand is final before it is used. An instruction stays where it is; one that is equal to
-//! one in a block that does not dominate it moves to the end of their common dominator, if that does not run more often
-//! than the two together. In a large loop, and in those inside it, a cheap instruction of one operand stays in every block that
-//! has it, as its result would take a register, or a spill slot, from one to the next; one of a register and a constant does in a
-//! loop of medium size, and where registers are few both do. Hash-consing with rules on insertion: the
-//! scheme of LuaJIT's FOLD and of V8's reducers. Linear in instructions, with rules tried on at most [`FUEL`] requests for each.
+//! Needs the analyses, the function may use aliases; leaves none in use, and the analyses valid unless it says that an
+//! edge has died. Blocks are visited in preorder of the dominator tree, so that every operand is final before it is
+//! used. An instruction stays where it is; one that is equal to one in a block that does not dominate it moves to the
+//! end of their common dominator, if that does not run more often than the two together. In a large loop, and in those
+//! inside it, a cheap instruction of one operand stays in every block that has it, as its result would take a register,
+//! or a spill slot, from one to the next; one of a register and a constant does in a loop of medium size, and where
+//! registers are few both do. Hash-consing with rules on insertion: the scheme of LuaJIT's FOLD and of V8's reducers.
+//! Linear in instructions, with rules tried on at most [`FUEL`] requests for each.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -32,10 +34,10 @@ use crate::rewrite::{self, Applications, Effect, Graph, Rule};
 use crate::table::Table;
 use kingpost_ir::analyses::Analyses;
 
-/// How many requests rules are tried on for each instruction of the input, its own included.
+/// Number of requests on which rules are tried for each instruction of the input, its own included.
 const FUEL: u32 = 16;
 
-/// What has become of the edges of the control-flow graph. The last of several changes in this order counts.
+/// Change to the edges of the control-flow graph. The last of several changes in this order counts.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Edges {
     Kept,
@@ -55,10 +57,11 @@ pub(crate) const MEDIUM_LOOP: u32 = 30;
 pub(crate) struct Simplify {
     table: Table,
     memory: Memory,
-    /// What stands for a value; itself if there is no entry. That of an alias has one of its own, where it is not final.
+    /// Representative of each value; the value itself if there is no entry. That of an alias has one of its own, where
+    /// it is not final.
     representatives: SecondaryMap<Value, PackedOption<Value>>,
     pub(crate) applications: Applications,
-    /// Are accesses to memory left as they are?
+    /// Whether accesses to memory are left as they are.
     pub(crate) keeps_accesses: bool,
     /// Whether short code is better than fast code.
     pub(crate) prefers_size: bool,
@@ -127,9 +130,9 @@ pub(crate) struct Walk<'a> {
     pub(crate) are_uses_counted: bool,
     /// The block that is visited.
     pub(crate) block: Block,
-    /// As many blocks as a large loop has at least.
+    /// Least number of blocks of a large loop.
     pub(crate) large_loop: u32,
-    /// How many blocks the loops around the block have, as far as it matters.
+    /// Number of blocks of the loops around the block, as far as it matters.
     pub(crate) loop_size: u32,
     /// The instruction that is visited: new ones go in front of it.
     pub(crate) before: Inst,
@@ -162,7 +165,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What is neither a constant nor pure with one result.
+    /// Visits an instruction that is neither a constant nor pure with one result.
     fn visit_other(&mut self, inst: Inst, purity: Purity) {
         self.resolve_operands(inst);
         match purity {
@@ -208,7 +211,7 @@ impl Walk<'_> {
         self.number_existing(data.unordered_key(), &data, inst, result);
     }
 
-    /// Whether constants or rules may make something of an instruction.
+    /// Returns `true` if constants or rules may make something of an instruction.
     #[inline]
     pub(crate) fn may_be_simplified(&self, data: &InstData) -> bool {
         let dfg = &self.func.dfg;
@@ -245,7 +248,7 @@ impl Walk<'_> {
         self.number_trap(inst);
     }
 
-    /// What the rules make of an instruction that is executed for its effect.
+    /// Returns the replacement that rules make of an instruction that is executed for its effect.
     pub(crate) fn effect_of_rules(&mut self, data: &InstData) -> Option<Effect> {
         if self.fuel == 0 {
             self.applications.exhaust();
@@ -300,7 +303,7 @@ impl Walk<'_> {
         is_swapped
     }
 
-    /// What constants and rules make of an instruction.
+    /// Returns the value that constants and rules make of an instruction.
     fn simplified(&mut self, data: &InstData) -> Option<Value> {
         let value = match self.folded(data) {
             Some((ty, bits)) => self.iconst(ty, bits),
@@ -406,8 +409,8 @@ impl Graph for Walk<'_> {
     }
 }
 
-/// The number of blocks of the largest loop around a block, or of one that is large. As every loop has a block that those in it have
-/// not, few are looked at.
+/// Returns the number of blocks of the largest loop around a block, or of one that is large. As every loop has a block
+/// that those in it have not, few are looked at.
 fn loop_size(loops: &LoopForest, block: Block) -> u32 {
     let mut size = 0;
     let mut around = loops.innermost_loop(block);
@@ -418,7 +421,7 @@ fn loop_size(loops: &LoopForest, block: Block) -> u32 {
     size
 }
 
-/// The type of the only result of a pure instruction if it is an integer of at most 64 bits.
+/// Returns the type of the only result of a pure instruction if it is an integer of at most 64 bits.
 fn result_type(data: &InstData) -> Option<Type> {
     let [result] = data.opcode().info().results else { return None };
     match result.resolve(data.controlling_type()) {
@@ -427,7 +430,7 @@ fn result_type(data: &InstData) -> Option<Type> {
     }
 }
 
-/// What stands for a value.
+/// Returns the representative of a value.
 #[inline]
 pub(crate) fn representative(representatives: &SecondaryMap<Value, PackedOption<Value>>, value: Value) -> Value {
     match representatives[value].expand() {

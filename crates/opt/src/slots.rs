@@ -7,11 +7,12 @@
 //! v3 = iadd v2, v2
 //! ```
 //!
-//! Needs the analyses, and that all blocks are reachable, the function may use aliases; changes neither blocks nor edges but for parameters. A slot is
-//! promoted if its address is only the address of plain loads and stores, any two of which are of the same bytes, type and
-//! byte order or of different bytes. A slot that a stack map, a debug tag or a key names stays. The values are found by the
-//! construction of SSA form that front ends use, [`FrontendContext`]; parameters that turn out superfluous are left to
-//! [`crate::shape`], and so are the aliases. Linear in instructions, near-linear in accesses and edges. Nothing is computed where there are no slots.
+//! Needs the analyses, and that all blocks are reachable, the function may use aliases; changes neither blocks nor
+//! edges but for parameters. A slot is promoted if its address is only the address of plain loads and stores, any two
+//! of which are of the same bytes, type and byte order or of different bytes. A slot that a stack map, a debug tag or a
+//! key names stays. The values are found by the construction of SSA form that front ends use, [`FrontendContext`];
+//! parameters that turn out superfluous are left to [`crate::shape`], and so are the aliases. Linear in instructions,
+//! near-linear in accesses and edges. Nothing is computed where there are no slots.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -22,7 +23,7 @@ use kingpost_ir::{Block, Function, Inst, InstView, Opcode, StackSlot, Type, Valu
 
 use kingpost_ir::analyses::Analyses;
 
-/// What a plain load or store of a slot accesses.
+/// Access of a plain load or store of a slot.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Access {
     slot: StackSlot,
@@ -63,7 +64,7 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// Whether there is anything to do.
+    /// Returns `true` if there is anything to do.
     pub(crate) fn occurs(func: &Function) -> bool {
         !func.stack_slots.is_empty()
     }
@@ -97,8 +98,8 @@ impl Slots {
         true
     }
 
-    /// Finds plain loads and stores of slots, and what else uses their addresses: such a slot stays. Blocks are visited so that
-    /// addresses are defined before they are used.
+    /// Finds plain loads and stores of slots, and what else uses their addresses: such a slot stays. Blocks are visited
+    /// so that addresses are defined before they are used.
     fn find_sites(&mut self, func: &Function, analyses: &Analyses) {
         self.sites.clear();
         self.addresses.clear();
@@ -231,7 +232,7 @@ impl Slots {
     }
 }
 
-/// The value that a plain store stores.
+/// Returns the value that a plain store stores.
 fn stored_value(func: &Function, inst: Inst) -> Option<Value> {
     (func.dfg.opcode(inst) == Opcode::Store).then(|| func.dfg.inline_arg(inst, 0))
 }

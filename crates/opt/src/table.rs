@@ -1,9 +1,10 @@
 //! The numbering table: from an instruction's sixteen bytes to what stands for it.
 //!
-//! Open addressing with linear probing, at most half full. Entries are dense, in the order of insertion, and a slot holds only the
-//! number of one: a function touches a few bytes of memory for each of its instructions, however they hash.
+//! Open addressing with linear probing, at most half full. Entries are dense, in the order of insertion, and a slot
+//! holds only the number of one: a function touches a few bytes of memory for each of its instructions, however they
+//! hash.
 
-/// What an entry stands for: the number of a value or instruction.
+/// Payload of an entry: the number of a value or instruction.
 type Payload = u32;
 
 #[derive(Copy, Clone, Debug)]
@@ -36,7 +37,7 @@ impl Table {
         self.slots.resize(count.next_power_of_two().max(16), 0);
     }
 
-    /// The entry of a key, and its place.
+    /// Returns the entry of a key, and its place.
     #[inline]
     pub(crate) fn find(&self, key: [u64; 2]) -> (Place, Option<Payload>) {
         let mask = self.slots.len() - 1;
@@ -76,7 +77,7 @@ impl Table {
     }
 }
 
-/// The upper bits of a product with the golden ratio, after mixing both words.
+/// Returns the upper bits of a product with the golden ratio, after mixing both words.
 #[inline]
 fn hash([a, b]: [u64; 2]) -> usize {
     let mixed = (a ^ b.rotate_left(29).wrapping_mul(0xff51_afd7_ed55_8ccd)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

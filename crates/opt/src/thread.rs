@@ -8,9 +8,9 @@
 //! block3(v3: i8): brif v3, block4, block5  block3(v3: i8): brif v3, block4, block5
 //! ```
 //!
-//! Front ends make such blocks of `&&`, `||` and flags. Part of [`crate::shape`]. A block is passed through if it only tests
-//! one of its parameters, directly or against a constant, and nothing else needs its parameters. What remains is often a
-//! block with one predecessor. Linear, as the edges of each block are looked at once, [`MAX_CHAIN`] blocks far.
+//! Front ends make such blocks of `&&`, `||` and flags. Part of [`crate::shape`]. A block is passed through if it only
+//! tests one of its parameters, directly or against a constant, and nothing else needs its parameters. What remains is
+//! often a block with one predecessor. Linear, as the edges of each block are looked at once, [`MAX_CHAIN`] blocks far.
 
 use kingpost_ir::cfg::Predecessor;
 use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, Opcode, Value, ValueDef};
@@ -70,7 +70,7 @@ impl Test {
         None
     }
 
-    /// Where the branch goes if the parameter is a constant.
+    /// Returns the destination of the branch if the parameter is a constant.
     fn destination(&self, func: &Function, param: Value) -> Option<BlockCall> {
         let param = func.dfg.resolve_aliases(param);
         let x = Constant { bits: constant(func, param)?, width: func.dfg.value_type(param).bits() };
@@ -84,14 +84,14 @@ impl Test {
 
 type Args = SmallVec<[BlockArg; 8]>;
 
-/// Where a block goes that is a jump and nothing else.
+/// Returns the destination of a block that is a jump and nothing else.
 fn jump(func: &Function, block: Block) -> Option<BlockCall> {
     let first = func.layout.first_inst(block).filter(|&first| func.dfg.opcode(first) == Opcode::Jump)?;
     Some(func.dfg.branch_destinations(first)[0])
 }
 
-/// Where an edge with these arguments goes from a block that does nothing but go on, with which arguments, and whether
-/// they decide that.
+/// Returns the destination of an edge with these arguments from a block that only jumps or branches, with its
+/// arguments, and whether they decide that.
 fn step(func: &Function, block: Block, args: &[BlockArg]) -> Option<(Block, Args, bool)> {
     let (dest, decided) = match jump(func, block) {
         Some(dest) => (dest, false),
@@ -136,7 +136,7 @@ impl Shape {
         changed
     }
 
-    /// Where an edge into a block leads if it decides the block's branch.
+    /// Returns the destination of an edge into a block if the edge decides the block's branch.
     fn past(&mut self, func: &mut Function, pred: Predecessor, block: Block) -> Option<BlockCall> {
         let old = func.dfg.branch_destinations(pred.inst)[pred.edge as usize];
         if old.block != block || !matches!(func.dfg.opcode(pred.inst), Opcode::Jump | Opcode::Brif | Opcode::BrTable) {
@@ -160,7 +160,7 @@ impl Shape {
         past.map(|(block, args)| func.dfg.block_call(block, &args))
     }
 
-    /// Whether only a block itself uses what it defines.
+    /// Returns `true` if only a block itself uses what it defines.
     fn is_private(&mut self, func: &Function, block: Block) -> bool {
         if self.used_elsewhere.is_empty() {
             self.find_used_elsewhere(func);

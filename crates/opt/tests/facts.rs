@@ -1,5 +1,5 @@
-//! The transfer functions of known bits, proved: on terms of every width, whatever is known of the operands, what they say holds of
-//! the result, by the meanings of opcodes.
+//! The transfer functions of known bits, proved: on terms of every width, whatever is known of the operands, what they
+//! say holds of the result, by the meanings of opcodes.
 
 use kingpost_ir::types::{I8, I16, I32, I64, I128};
 use kingpost_ir::{Opcode, Type};

@@ -1,5 +1,5 @@
-//! On functions that are as bad as can be, the optimiser's work grows no faster than the function. What time it takes is measured
-//! by `make growth`; here is counted what it makes and applies, which is the same on every machine.
+//! On functions that are as bad as can be, the optimizer's work grows no faster than the function. What time it takes
+//! is measured by `make growth`; here is counted what it makes and applies, which is the same on every machine.
 
 use kingpost_ir::analyses::Analyses;
 use kingpost_opt::Optimizer;

@@ -1,11 +1,12 @@
-//! In a large loop, cheap instructions of one operand are repeated in the blocks that use their results; in a small one they are not. In one of
-//! medium size those with a constant are, and where registers are few all.
+//! In a large loop, cheap instructions of one operand are repeated in the blocks that use their results; in a small one
+//! they are not. In one of medium size those with a constant are, and where registers are few all.
 
 use kingpost_ir::analyses::Analyses;
 use kingpost_opt::Optimizer;
 use std::fmt::Write;
 
-/// A loop of `blocks` blocks, each of which makes `cheap` of the same value and multiplies by it, each a loop by itself if `is_nest`.
+/// Returns a loop of `blocks` blocks, each of which makes `cheap` of the same value and multiplies by it, each a loop
+/// by itself if `is_nest`.
 fn chain(cheap: &str, blocks: usize, is_nest: bool) -> String {
     let mut text =
         "function %f(i64, i32, i64) -> i64 {\nblock0(v0: i64, v1: i32, v2: i64):\n v4 = iconst.i64 5\n jump block1(v0)\n".to_string();

@@ -1,4 +1,5 @@
-//! What is read back of a stored value, proved: for all accesses to memory, whatever the value is, by the meanings of opcodes.
+//! What is read back of a stored value, proved: for all accesses to memory, whatever the value is, by the meanings of
+//! opcodes.
 
 use kingpost_ir::types::{I8, I16, I32, I64, I128};
 use kingpost_ir::{Opcode, Type};
@@ -33,7 +34,8 @@ fn apply(terms: &mut Terms, steps: Steps, value: Operand) -> Term {
     made.bits
 }
 
-/// Whether a load after a store to the same address returns what the steps make of the value, in little-endian byte order.
+/// Returns `true` if a load after a store to the same address returns what the steps make of the value, in
+/// little-endian byte order.
 fn is_proved(
     solver: &mut Solver,
     steps: Steps,

@@ -112,7 +112,7 @@ impl Context<'_, '_> {
         self.made(data, ty)
     }
 
-    /// The address that is called, and the controlling type, which is its type.
+    /// Returns the address that is called, and the controlling type, which is its type.
     fn callee(&mut self, head: Head) -> Result<(Value, kingpost_ir::Type)> {
         let callee = self.value()?;
         let ty = self.ctrl(head, &[callee])?;

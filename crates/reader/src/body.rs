@@ -81,7 +81,7 @@ impl Context<'_, '_> {
         fault(self.lexer.position(), ErrorKind::Limit { what: "the number of block parameters", limit })
     }
 
-    /// A value that has no definition yet, for this number.
+    /// Returns a value that has no definition yet, for this number.
     #[inline(always)]
     fn define(&mut self, number: u32, position: usize) -> Result<Value> {
         match self.tables.values.get(number) {
@@ -144,7 +144,7 @@ impl Context<'_, '_> {
         Ok(Some(inst))
     }
 
-    /// The names in front of `=`, or the one in front of `->`: says whether it is an alias.
+    /// Returns the names in front of `=`, or the one in front of `->`: says whether it is an alias.
     #[inline]
     fn result_names(&mut self) -> Result<bool> {
         loop {

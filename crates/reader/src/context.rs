@@ -42,7 +42,7 @@ pub(crate) struct Tables {
     pub(crate) comments: Vec<(AnyEntity, Range<usize>)>,
     /// The text of each entity, if comments are gathered.
     pub(crate) spans: Vec<(AnyEntity, Range<usize>)>,
-    /// Where the text of the next entity begins.
+    /// Start of the text of the next entity.
     pub(crate) claimed: usize,
 }
 
@@ -159,7 +159,7 @@ impl Context<'_, '_> {
         Ok(entity)
     }
 
-    /// The id of the entity that an earlier line awaited under this number; the wait is over.
+    /// Returns the id of the entity that an earlier line awaited under this number; the wait is over.
     pub(crate) fn awaited(&mut self, prefix: &'static str, number: u32) -> Option<u32> {
         if self.tables.awaited.is_empty() {
             return None;
@@ -178,7 +178,7 @@ impl Context<'_, '_> {
 
 /// Values, blocks and types.
 impl Context<'_, '_> {
-    /// A used value; made without definition if it is not known yet.
+    /// Returns a used value; made without definition if it is not known yet.
     #[inline(always)]
     pub(crate) fn value(&mut self) -> Result<Value> {
         match self.known_value() {
@@ -187,8 +187,8 @@ impl Context<'_, '_> {
         }
     }
 
-    /// The next token if it is a value that is known; only then it is consumed. Apart, because an option comes back in
-    /// registers and a result of this size does not.
+    /// Returns the next token if it is a value that is known; only then it is consumed. Apart, because an option comes
+    /// back in registers and a result of this size does not.
     fn known_value(&mut self) -> Option<Value> {
         self.lexer.skip();
         let start = self.lexer.position();
@@ -207,7 +207,7 @@ impl Context<'_, '_> {
         Ok(value)
     }
 
-    /// A value without definition under a number that has none.
+    /// Returns a value without definition under a number that has none.
     #[inline]
     pub(crate) fn new_value(&mut self, number: u32) -> Value {
         let value = self.func.dfg.make_undefined_value();
@@ -216,12 +216,12 @@ impl Context<'_, '_> {
         value
     }
 
-    /// The text's number of a value.
+    /// Returns the text's number of a value.
     pub(crate) fn number_of(&self, value: Value) -> u32 {
         self.func.names.values.number(value) as u32
     }
 
-    /// A mentioned block; made if it is not known yet.
+    /// Returns a mentioned block; made if it is not known yet.
     #[inline(always)]
     pub(crate) fn block(&mut self) -> Result<Block> {
         match self.known_block() {
@@ -240,8 +240,8 @@ impl Context<'_, '_> {
         id.map(Block::from_u32)
     }
 
-    /// Any number will do: only how many blocks there are costs memory. Upstream reads numbers below 100,000, too few for
-    /// what a compiler of large functions prints.
+    /// Any number will do: only how many blocks there are costs memory. Upstream reads numbers below 100,000, too few
+    /// for what a compiler of large functions prints.
     #[inline(never)]
     fn unknown_block(&mut self) -> Result<Block> {
         let number = self.lexer.entity("block", "a block")?;
@@ -251,7 +251,7 @@ impl Context<'_, '_> {
         Ok(block)
     }
 
-    /// A type by name or, in the body, as `dtN`.
+    /// Returns a type by name or, in the body, as `dtN`.
     #[inline(always)]
     pub(crate) fn ty(&mut self) -> Result<Type> {
         match self.lexer.known_word(Type::from_name) {

@@ -101,7 +101,7 @@ fn head(lexer: &mut Lexer, start: usize) -> Result<DataObject> {
     Ok(object)
 }
 
-/// The contents in one comment; whether they go on in the next.
+/// Returns the contents in one comment; whether they go on in the next.
 fn items(lexer: &mut Lexer, object: &mut DataObject, size: &mut u64, continued: bool) -> Result<bool> {
     if !continued && !lexer.eat(b'=') && lexer.peek() != b'z' {
         return lexer.expected("`=` and the contents, or `zero=N`");

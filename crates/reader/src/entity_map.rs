@@ -42,7 +42,8 @@ impl EntityMap {
         self.epoch += 1;
     }
 
-    /// Frees the memory of a map that is larger than most, whose function has been read: what compiles that needs it more.
+    /// Frees the memory of a map that is larger than most, whose function has been read: what compiles that needs it
+    /// more.
     pub(crate) fn release(&mut self) {
         if self.table.len() > MAX_KEPT {
             release(&mut self.table);

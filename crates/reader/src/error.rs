@@ -13,14 +13,14 @@ pub struct Error {
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
-    /// The same place in bytes from the start of the text.
+    /// Offset in bytes from the start of the text.
     pub offset: usize,
-    /// What is wrong.
+    /// Error.
     pub kind: ErrorKind,
 }
 
 impl Error {
-    /// This error with the name of the file.
+    /// Returns this error with the name of the file.
     #[must_use]
     pub fn in_file(self, file: &str) -> Error {
         Error { file: Some(file.into()), ..self }
@@ -38,7 +38,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-/// What is wrong.
+/// Error in a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -46,16 +46,16 @@ pub enum ErrorKind {
     InvalidUtf8,
     /// Something else was expected here.
     Expected {
-        /// What.
+        /// Name of the thing.
         what: &'static str,
         /// The text that stands here; empty at the end of the file.
         found: Box<str>,
     },
     /// A limit of the implementation is exceeded.
     Limit {
-        /// What there is too much of.
+        /// Quantity that exceeds its limit.
         what: &'static str,
-        /// How much there may be.
+        /// Limit.
         limit: u64,
     },
     /// No opcode has this name.
@@ -122,9 +122,9 @@ pub enum ErrorKind {
     ConstantSize {
         /// `bytes` or `lanes`.
         unit: &'static str,
-        /// As many as the type has.
+        /// Number that the type has.
         expected: usize,
-        /// As many as were written.
+        /// Number that was written.
         found: usize,
     },
     /// A hexadecimal constant needs whole bytes.
@@ -135,7 +135,7 @@ pub enum ErrorKind {
     GlobalValueFlags,
     /// A type that does not fit here.
     BadType {
-        /// What kind of type is needed.
+        /// Kind of type that is needed.
         what: &'static str,
         /// The type.
         ty: Type,
@@ -148,9 +148,9 @@ pub enum ErrorKind {
     ValueCount {
         /// `arguments` or `results`.
         what: &'static str,
-        /// As many as the signature has.
+        /// Number that the signature has.
         expected: usize,
-        /// As many as were written.
+        /// Number that was written.
         found: usize,
     },
     /// A `run` without an invocation, on a function with parameters or with other than one integer
@@ -219,7 +219,8 @@ impl fmt::Display for ErrorKind {
 }
 
 impl ErrorKind {
-    /// Is the error about the name that ends at its position? It is noticed when the name has been read.
+    /// Returns `true` if the error is about the name that ends at its position. It is noticed when the name has been
+    /// read.
     fn is_behind(&self) -> bool {
         matches!(
             self,
@@ -231,19 +232,19 @@ impl ErrorKind {
     }
 }
 
-/// Where the word begins that ends at `position`; `position` if none does.
+/// Returns the start of the word that ends at `position`; `position` if none does.
 fn start_of_word(text: &[u8], position: usize) -> usize {
     let before = &text[..position.min(text.len())];
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     position - before.iter().rev().take_while(|&byte| is_word(byte)).count()
 }
 
-/// Does the expected text go on with what stands before it?
+/// Returns `true` if the expected text goes on with the text before it.
 fn continues(what: &str) -> bool {
     ["`,`", "`:`", "`=`", "`)`", "`]`"].iter().any(|punctuation| what.starts_with(punctuation))
 }
 
-/// The end of the text before `position` if that is the first token of a line: there the missing token belongs.
+/// Returns the end of the text before `position` if that is the first token of a line: there the missing token belongs.
 fn end_of_line_before(text: &[u8], position: usize) -> usize {
     let mut end = position.min(text.len());
     loop {
@@ -268,19 +269,20 @@ pub(crate) struct Fault {
 
 pub(crate) type Result<T> = std::result::Result<T, Box<Fault>>;
 
-/// A failure at a byte offset.
+/// Returns a failure at a byte offset.
 #[cold]
 pub(crate) fn fault<T>(position: usize, kind: ErrorKind) -> Result<T> {
     Err(Box::new(Fault { position, kind }))
 }
 
 impl Fault {
-    /// The error with line and column.
+    /// Returns the error with line and column.
     pub(crate) fn locate(self, text: &[u8]) -> Error {
         self.locate_after(text, &mut Lines::default())
     }
 
-    /// The same; `lines` records where the last position in this text was, so that many errors cost no more than the text.
+    /// Returns the same; `lines` records where the last position in this text was, so that many errors cost no more
+    /// than the text.
     pub(crate) fn locate_after(self, text: &[u8], lines: &mut Lines) -> Error {
         let offset = match &self.kind {
             kind if kind.is_behind() => start_of_word(text, self.position),
@@ -302,7 +304,7 @@ pub struct Position {
 }
 
 impl Position {
-    /// The position of a byte in `text`; linear in the text before it.
+    /// Returns the position of a byte in `text`; linear in the text before it.
     pub fn of(text: &[u8], offset: usize) -> Position {
         Lines::default().position(text, offset)
     }
@@ -314,8 +316,8 @@ impl fmt::Display for Position {
     }
 }
 
-/// Turns offsets into one text to lines and columns, going on from the last one. Offsets that do not decrease cost linear
-/// time together, but for the columns.
+/// Turns offsets into one text to lines and columns, going on from the last one. Offsets that do not decrease cost
+/// linear time together, but for the columns.
 #[derive(Clone, Debug)]
 pub struct Lines {
     position: usize,
@@ -330,7 +332,8 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// The position of a byte of the text, which must be the same in every call. Behind the end counts as the end.
+    /// Returns the position of a byte of the text, which must be the same in every call. Behind the end counts as the
+    /// end.
     pub fn position(&mut self, text: &[u8], offset: usize) -> Position {
         let position = offset.min(text.len());
         if position < self.position {

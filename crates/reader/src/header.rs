@@ -17,9 +17,9 @@ pub struct TestCommand {
 /// A word of a `set` line or behind a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setting {
-    /// What is set.
+    /// Name of the setting.
     pub name: String,
-    /// What to; `None` if the name stands alone.
+    /// Value of the setting; `None` if the name is alone.
     pub value: Option<String>,
     /// Its first byte in the text.
     pub start: usize,
@@ -61,12 +61,13 @@ pub struct Header {
 }
 
 impl Header {
-    /// Whether there is a `test` line with this command.
+    /// Returns `true` if there is a `test` line with this command.
     pub fn has_command(&self, name: &str) -> bool {
         self.commands.iter().any(|command| command.name == name)
     }
 
-    /// The first byte of the last word that sets `key`; of the `target` line if none does, of the text if there is none.
+    /// Returns the first byte of the last word that sets `key`; of the `target` line if none does, of the text if there
+    /// is none.
     pub fn start_of(&self, key: &str) -> usize {
         let flags = self.targets.iter().flat_map(|target| &target.flags);
         let mut words = self.settings.iter().chain(flags).filter(|word| word.name == key).map(|word| word.start);
@@ -106,7 +107,7 @@ pub(crate) fn header(lexer: &mut Lexer) -> Result<Header> {
     Ok(header)
 }
 
-/// The words up to the end of the line, each with its first byte in the text.
+/// Returns the words up to the end of the line, each with its first byte in the text.
 fn words(lexer: &mut Lexer) -> Vec<(usize, String)> {
     let rest = lexer.rest_of_line();
     let text = &lexer.text()[rest.clone()];

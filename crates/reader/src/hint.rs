@@ -39,7 +39,7 @@ const REMOVED: &[(&str, &str)] = &[
 ];
 
 impl ErrorKind {
-    /// What to write instead, where that can be said.
+    /// Returns the text to write instead, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             ErrorKind::UnknownOpcode(name) => {
@@ -65,7 +65,7 @@ impl ErrorKind {
     }
 }
 
-/// What to write for an opcode that was removed from the language.
+/// Returns the text to write for an opcode that was removed from the language.
 fn removed(name: &str) -> Option<String> {
     let exact = REMOVED.iter().find(|(removed, _)| *removed == name);
     let instead = exact.map(|(_, instead)| (*instead).to_string()).or_else(|| {

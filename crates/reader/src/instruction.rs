@@ -52,7 +52,7 @@ impl Context<'_, '_> {
         fault(position, ErrorKind::UnknownOpcode(String::from_utf8_lossy(word).into()))
     }
 
-    /// The controlling type, from the suffix or from an operand.
+    /// Returns the controlling type, from the suffix or from an operand.
     #[inline(always)]
     pub(crate) fn ctrl(&self, head: Head, args: &[Value]) -> Result<Type> {
         let ty = match (head.info.suffix, head.suffix) {
@@ -167,7 +167,7 @@ impl Context<'_, '_> {
         self.made(data, ty)
     }
 
-    /// Whether the value that comes next is a result or an alias: the names of the next line.
+    /// Returns `true` if the value that comes next is a result or an alias: the names of the next line.
     fn at_next_line(&mut self) -> bool {
         let position = self.lexer.position();
         let mut names = self.lexer.try_entity("v").is_some();

@@ -12,7 +12,7 @@ const NUMBER: u8 = 2;
 /// White space, other control characters, and what begins a comment: not the first byte of a token.
 const BETWEEN: u8 = 4;
 
-/// Which tokens a byte can continue, or whether it stands between tokens.
+/// Class of each byte: the tokens that it can continue, or a byte between tokens.
 static CLASS: [u8; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -33,7 +33,7 @@ fn is_word(byte: u8) -> bool {
     CLASS[usize::from(byte)] & WORD != 0
 }
 
-/// Whether neither white space nor a comment begins with the byte.
+/// Returns `true` if neither white space nor a comment begins with the byte.
 #[inline(always)]
 fn begins_token(byte: u8) -> bool {
     CLASS[usize::from(byte)] & BETWEEN == 0
@@ -49,7 +49,7 @@ pub(crate) struct Lexer<'a> {
     /// Data directives: the comments that begin with `data:` and those that continue them.
     data: Vec<Range<usize>>,
     data_continues: bool,
-    /// Where the last remembered comment ends. The parser may go back, but not comments.
+    /// End of the last remembered comment. The parser may go back, but not comments.
     remembered: usize,
 }
 
@@ -82,18 +82,18 @@ impl<'a> Lexer<'a> {
         self.gather
     }
 
-    /// Whether there were comments since they were last taken.
+    /// Returns `true` if there were comments since they were last taken.
     pub(crate) fn has_comments(&self) -> bool {
         !self.comments.is_empty()
     }
 
-    /// Where the text ends that stands before `end` and before the comments since they were last taken.
+    /// Returns the end of the text before `end` and before the comments since they were last taken.
     pub(crate) fn end_of_text(&self, end: usize) -> usize {
         let end = self.comments.first().map_or(end, |comment| comment.start.min(end));
         self.text[..end].trim_ascii_end().len()
     }
 
-    /// The comments since the last call.
+    /// Returns the comments since the last call.
     pub(crate) fn take_comments(&mut self) -> std::vec::Drain<'_, Range<usize>> {
         self.comments.drain(..)
     }
@@ -102,7 +102,7 @@ impl<'a> Lexer<'a> {
         &self.data
     }
 
-    /// The byte at the position, 0 at the end.
+    /// Returns the byte at the position, 0 at the end.
     #[inline]
     pub(crate) fn byte(&self) -> u8 {
         self.text.get(self.position).copied().unwrap_or(0)
@@ -117,7 +117,7 @@ impl<'a> Lexer<'a> {
         self.position >= self.text.len()
     }
 
-    /// The eight bytes from an index on; `None` near the end of the text.
+    /// Returns the eight bytes from an index on; `None` near the end of the text.
     #[inline]
     fn chunk(&self, index: usize) -> Option<u64> {
         Some(u64::from_le_bytes(*self.text.get(index..)?.first_chunk()?))
@@ -220,7 +220,7 @@ impl<'a> Lexer<'a> {
         fault(self.position, ErrorKind::Expected { what, found: self.excerpt().into() })
     }
 
-    /// The next token or character, for error messages.
+    /// Returns the next token or character, for error messages.
     fn excerpt(&self) -> String {
         const MAX: usize = 24;
         let rest = &self.text[self.position.min(self.text.len())..];
@@ -230,7 +230,7 @@ impl<'a> Lexer<'a> {
         text.chars().take(if word > 0 { MAX } else { 1 }).collect()
     }
 
-    /// The next token if it is a word; it is consumed.
+    /// Returns the next token if it is a word; it is consumed.
     #[inline]
     pub(crate) fn try_word(&mut self) -> Option<&'a [u8]> {
         let first = self.peek();
@@ -276,7 +276,7 @@ impl<'a> Lexer<'a> {
         found
     }
 
-    /// How many bytes from an index on are in front of the next below the digits, if that is found among sixteen.
+    /// Returns the number of bytes from an index on before the next below the digits, if that is found among sixteen.
     #[inline(always)]
     fn until_below_digits(&self, index: usize) -> Option<usize> {
         match swar::until_below_digits(self.chunk(index)?) {
@@ -288,14 +288,14 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A number token if it has up to seven decimal digits, without sign and leading zeros.
+    /// Returns a number token if it has up to seven decimal digits, without sign and leading zeros.
     #[inline(always)]
     pub(crate) fn try_small_number(&mut self) -> Option<u32> {
         self.skip();
         self.small_number_at(self.position)
     }
 
-    /// The same behind a `+`.
+    /// Returns the same behind a `+`.
     #[inline(always)]
     pub(crate) fn try_small_offset(&mut self) -> Option<u32> {
         if self.peek() == b'+' { self.small_number_at(self.position + 1) } else { None }
@@ -324,7 +324,7 @@ impl<'a> Lexer<'a> {
         found
     }
 
-    /// Where the word around an index ends.
+    /// Returns the end of the word around an index.
     #[inline]
     fn end_of_word(&self, start: usize) -> usize {
         match self.chunk(start).map(swar::word_len) {
@@ -333,7 +333,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Where the number around an index ends.
+    /// Returns the end of the number around an index.
     #[inline]
     fn end_of_number(&self, start: usize) -> usize {
         match self.chunk(start).map(swar::number_len) {
@@ -342,14 +342,14 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Where the bytes of a class end.
+    /// Returns the end of the bytes of a class.
     fn end_of(&self, start: usize, class: u8) -> usize {
         let rest = &self.text[start.min(self.text.len())..];
         start + rest.iter().position(|&byte| CLASS[usize::from(byte)] & class == 0).unwrap_or(rest.len())
     }
 
-    /// The number of an entity with this prefix, if one comes next; it is consumed. Inlined, so that comparing with the
-    /// prefix is comparing with a constant.
+    /// Returns the number of an entity with this prefix, if one comes next; it is consumed. Inlined, so that comparing
+    /// with the prefix is comparing with a constant.
     #[inline(always)]
     pub(crate) fn try_entity(&mut self, prefix: &str) -> Option<u32> {
         self.skip();
@@ -370,7 +370,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A decimal number without leading zeros that fits 32 bits and ends its word.
+    /// Returns a decimal number without leading zeros that fits 32 bits and ends its word.
     #[inline(always)]
     fn entity_number(&self, start: usize) -> Option<(u32, usize)> {
         if let Some(chunk) = self.chunk(start)
@@ -383,7 +383,7 @@ impl<'a> Lexer<'a> {
         self.unusual_entity_number(start)
     }
 
-    /// The same byte by byte: for long numbers, the end of the text, and what is no number.
+    /// Returns the same byte by byte: for long numbers, the end of the text, and what is no number.
     #[cold]
     fn unusual_entity_number(&self, start: usize) -> Option<(u32, usize)> {
         let mut number = 0_u64;
@@ -406,7 +406,7 @@ impl<'a> Lexer<'a> {
         Some((number as u32, end))
     }
 
-    /// Whether a value comes next.
+    /// Returns `true` if a value comes next.
     #[inline]
     pub(crate) fn at_value(&mut self) -> bool {
         self.peek() == b'v' && self.byte_at(self.position + 1).is_ascii_digit()
@@ -422,7 +422,7 @@ impl<'a> Lexer<'a> {
         std::str::from_utf8(&self.text[start..self.position]).ok()
     }
 
-    /// A number token with optional sign.
+    /// Returns a number token with optional sign.
     pub(crate) fn number(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let start = match self.peek() {
             b'+' | b'-' => self.position + 1,
@@ -436,7 +436,7 @@ impl<'a> Lexer<'a> {
         Ok(&self.text[token..self.position])
     }
 
-    /// A float literal: a number with a point, or a sign and word. `sNaN` needs a sign.
+    /// Returns a float literal: a number with a point, or a sign and word. `sNaN` needs a sign.
     pub(crate) fn float(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let (start, signed) = match self.peek() {
             b'+' | b'-' => (self.position + 1, true),
@@ -457,7 +457,7 @@ impl<'a> Lexer<'a> {
         Ok(&self.text[token..end])
     }
 
-    /// Text between quotes; no escapes.
+    /// Returns text between quotes; no escapes.
     pub(crate) fn string(&mut self) -> Result<&'a str> {
         if self.peek() != b'"' {
             return self.expected("a string");
@@ -487,7 +487,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The rest of the line without comment and white space around it.
+    /// Returns the rest of the line without comment and white space around it.
     pub(crate) fn rest_of_line(&mut self) -> Range<usize> {
         let start = self.position;
         let rest = &self.text[start..];
@@ -496,7 +496,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Whether a comment is a data directive.
+/// Returns `true` if a comment is a data directive.
 fn is_data_directive(comment: &[u8]) -> bool {
     let start = comment.iter().position(|&byte| byte != b';' && byte != b' ').unwrap_or(comment.len());
     comment[start..].starts_with(b"data:")

@@ -4,8 +4,8 @@
 //! [`parse_test`] read whole files, the latter with comments and directives. Every error has line
 //! and column. Nothing recurses on the input and nothing grows faster than it.
 //!
-//! Two extensions of the text: data objects in comments (`; data: %name = …`), and `...` in the signature of a call to a
-//! variadic function of C, before the arguments that it does not declare: `fn0 = %printf(i64, ..., i32, f64) -> i32`.
+//! Two extensions of the text: data objects in comments (`; data: %name = …`), and `...` in the signature of a call to
+//! a variadic function of C, before the arguments that it does not declare: `fn0 = %printf(i64, ..., i32, f64) -> i32`.
 //!
 //! ```
 //! use kingpost_reader::parse_functions;

@@ -17,7 +17,7 @@ fn check<T>(lexer: &Lexer, token: &[u8], parsed: std::result::Result<T, LiteralE
     }
 }
 
-/// A decimal number of at most 18 digits with optional minus, without any other spelling.
+/// Returns a decimal number of at most 18 digits with optional minus, without any other spelling.
 fn plain_decimal(token: &[u8]) -> Option<i64> {
     let (negative, digits) = match token {
         [b'-', digits @ ..] => (true, digits),
@@ -55,13 +55,13 @@ fn plain_hexadecimal(token: &[u8]) -> Option<i64> {
     (underscores < digits.len()).then_some(value)
 }
 
-/// An integer for a width of up to 128 bits, as its low bits.
+/// Returns an integer for a width of up to 128 bits, as its low bits.
 pub(crate) fn integer(lexer: &mut Lexer, bits: u32) -> Result<u128> {
     let token = lexer.number("an integer")?;
     check(lexer, token, parse_int(token, bits))
 }
 
-/// An integer of a width of at most 64 bits; only its low bits count.
+/// Returns an integer of a width of at most 64 bits; only its low bits count.
 #[inline]
 pub(crate) fn imm(lexer: &mut Lexer, bits: u32) -> Result<i64> {
     let start = lexer.position();
@@ -85,12 +85,12 @@ fn any_imm(lexer: &mut Lexer, bits: u32) -> Result<i64> {
     Ok(check(lexer, token, parse_int(token, bits))? as i64)
 }
 
-/// A signed 64-bit integer.
+/// Returns a signed 64-bit integer.
 pub(crate) fn imm64(lexer: &mut Lexer) -> Result<i64> {
     imm(lexer, 64)
 }
 
-/// An unsigned number without sign, that fits its type.
+/// Returns an unsigned number without sign, that fits its type.
 pub(crate) fn unsigned<T: TryFrom<u64>>(lexer: &mut Lexer, what: &'static str) -> Result<T> {
     if !lexer.peek().is_ascii_digit() {
         return lexer.expected(what);
@@ -103,7 +103,7 @@ pub(crate) fn unsigned<T: TryFrom<u64>>(lexer: &mut Lexer, what: &'static str) -
     check(lexer, token, T::try_from(value).map_err(|_| LiteralError::OutOfRange))
 }
 
-/// An offset with its sign, or nothing for 0.
+/// Returns an offset with its sign, or nothing for 0.
 #[inline]
 pub(crate) fn offset64(lexer: &mut Lexer) -> Result<i64> {
     match lexer.peek() {
@@ -126,7 +126,7 @@ fn written_offset(lexer: &mut Lexer) -> Result<i64> {
     check(lexer, token, if signed { Err(LiteralError::OutOfRange) } else { Ok(value) })
 }
 
-/// An offset of 32 bits.
+/// Returns an offset of 32 bits.
 pub(crate) fn offset32(lexer: &mut Lexer) -> Result<i32> {
     let start = lexer.position();
     let offset = offset64(lexer)?;
@@ -136,7 +136,7 @@ pub(crate) fn offset32(lexer: &mut Lexer) -> Result<i32> {
     }
 }
 
-/// A float literal of a scalar float type, as its bits.
+/// Returns a float literal of a scalar float type, as its bits.
 pub(crate) fn float(lexer: &mut Lexer, ty: Type) -> Result<u128> {
     let token = lexer.float("a float literal")?;
     let bits = match ty {
@@ -148,7 +148,7 @@ pub(crate) fn float(lexer: &mut Lexer, ty: Type) -> Result<u128> {
     check(lexer, token, bits)
 }
 
-/// A literal of a scalar type, as its bits.
+/// Returns a literal of a scalar type, as its bits.
 pub(crate) fn scalar(lexer: &mut Lexer, ty: Type) -> Result<u128> {
     if ty.is_float() { float(lexer, ty) } else { integer(lexer, ty.bits()) }
 }

@@ -22,7 +22,7 @@ impl Context<'_, '_> {
         self.check_awaited()
     }
 
-    /// One line; `None` if what comes next is no declaration.
+    /// Returns one line; `None` if what comes next is no declaration.
     fn declaration(&mut self) -> Result<Option<AnyEntity>> {
         self.lexer.skip();
         let position = self.lexer.position();
@@ -278,7 +278,7 @@ impl Context<'_, '_> {
         Ok(sig)
     }
 
-    /// A number above all that were mentioned.
+    /// Returns a number above all that were mentioned.
     fn free_signature_number(&mut self, position: usize) -> Result<u32> {
         let Ok(number) = u32::try_from(self.tables.next_signature) else {
             let limit = u64::from(u32::MAX);

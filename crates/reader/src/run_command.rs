@@ -30,7 +30,7 @@ pub struct Invocation {
     pub args: Vec<Datum>,
 }
 
-/// How results are compared.
+/// Comparison of results.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Comparison {
     /// All bits of all results are equal.
@@ -46,7 +46,7 @@ pub enum RunCommand {
     Run {
         /// The call.
         invocation: Invocation,
-        /// How to compare.
+        /// Comparison to make.
         comparison: Comparison,
         /// With what, of the types of the signature's results.
         expected: Vec<Datum>,
@@ -141,7 +141,7 @@ fn invocation(lexer: &mut Lexer, signature: &Signature) -> Result<Invocation> {
     Ok(Invocation { name: name.to_string(), args })
 }
 
-/// One value, or any number in brackets. A single vector may stand in its own brackets.
+/// Returns one value, or any number in brackets. A single vector may stand in its own brackets.
 fn results(lexer: &mut Lexer, returns: &[AbiParam]) -> Result<Vec<Datum>> {
     if let [result] = returns
         && (lexer.peek() != b'[' || (result.value_type.is_vector() && !doubly_bracketed(lexer)))
@@ -159,7 +159,7 @@ fn doubly_bracketed(lexer: &mut Lexer) -> bool {
     doubly
 }
 
-/// Values with commas between them, up to the closing bracket.
+/// Returns values with commas between them, up to the closing bracket.
 fn values(lexer: &mut Lexer, params: &[AbiParam], close: u8, what: &'static str) -> Result<Vec<Datum>> {
     let mut values = Vec::new();
     lexer.skip();

@@ -105,7 +105,7 @@ fn user_name(lexer: &mut Lexer) -> Result<Option<(u32, u32)>> {
 }
 
 impl Context<'_, '_> {
-    /// The name of a function or symbol that is defined somewhere.
+    /// Returns the name of a function or symbol that is defined somewhere.
     pub(crate) fn external_name(&mut self) -> Result<ExternalName> {
         if let Some(name) = self.lexer.try_name() {
             return Ok(named(name));

@@ -25,7 +25,7 @@ pub struct Comment<'a> {
 }
 
 impl Comment<'_> {
-    /// Where its semicolon stands.
+    /// Returns the position of its semicolon.
     pub fn position(&self) -> Position {
         Position { line: self.line, column: self.column }
     }

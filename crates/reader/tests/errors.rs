@@ -10,13 +10,13 @@ fn error(text: &str) -> String {
     }
 }
 
-/// The error of a body whose block has the parameters `v0: i32, v1: i64, v2: f32, v3: i8x16`; it
+/// Returns the error of a body whose block has the parameters `v0: i32, v1: i64, v2: f32, v3: i8x16`; it
 /// begins in line 3.
 fn body(lines: &str) -> String {
     error(&format!("function %f(i32, i64, f32, i8x16) {{\nblock0(v0: i32, v1: i64, v2: f32, v3: i8x16):\n{lines}\n}}"))
 }
 
-/// The error of a preamble that begins in line 2.
+/// Returns the error of a preamble that begins in line 2.
 fn preamble(lines: &str) -> String {
     error(&format!("function %f() {{\n{lines}\nblock0:\n return\n}}"))
 }

@@ -14,7 +14,7 @@ pub(crate) struct Neighbor {
     pub(crate) freq: Freq,
 }
 
-/// The neighbours of all blocks on one side.
+/// The neighbors of all blocks on one side.
 #[derive(Default)]
 struct Neighbors {
     list: Vec<Neighbor>,

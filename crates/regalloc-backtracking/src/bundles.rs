@@ -1,13 +1,13 @@
-//! Values coalesced into bundles: block parameters with their arguments, copies, results with the uses whose register they
-//! take over, the most frequent first, as long as their live ranges do not overlap.
+//! Values coalesced into bundles: block parameters with their arguments, copies, results with the uses whose register
+//! they take over, the most frequent first, as long as their live ranges do not overlap.
 //!
 //! ```text
 //! b1(v1): .. v2 = add v1, 1; branch -> b1(v2)      bundle0: v1 [4..6], v2 [6l..9]
 //! ```
 //!
-//! Aggressive coalescing in congruence classes (`kingpost_regalloc_common::congruence`). A parameter of a block with many
-//! predecessors cannot always have all its arguments: an argument that is live where others begin that are more frequent
-//! together is offered last.
+//! Aggressive coalescing in congruence classes (`kingpost_regalloc_common::congruence`). A parameter of a block with
+//! many predecessors cannot always have all its arguments: an argument that is live where others begin that are more
+//! frequent together is offered last.
 //!
 //! Cost: n log n in pairs of values, and a bounded number of steps per segment.
 
@@ -21,7 +21,7 @@ use kingpost_regalloc_common::release;
 use std::cmp::Reverse;
 use std::ops::Range;
 
-/// How many segments all merges together may look at, per segment.
+/// Number of segments that all merges together may look at, per segment.
 const MERGE_STEPS: usize = 64;
 
 /// Edges into a block beyond which the arguments of each parameter are offered together.
@@ -46,7 +46,7 @@ entity_impl!(Bundle, "bundle");
 pub(crate) struct SpillSet(u32);
 entity_impl!(SpillSet, "set");
 
-/// What a bundle weighs against others in its register: the cost of memory per point of its life.
+/// Weight of a bundle against others in its register: the cost of memory per point of its life.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Weight(pub(crate) u64);
 
@@ -61,14 +61,14 @@ impl Weight {
     pub(crate) const MINIMAL: Weight = Weight(u64::MAX);
 }
 
-/// What is known of a bundle.
+/// Facts of a bundle.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BundleData {
-    /// Where its segments are in [`Bundles::segments`].
+    /// Start of its segments in [`Bundles::segments`].
     start: u32,
     end: u32,
     pub(crate) spill_set: SpillSet,
-    /// How many splits it comes from; many count as the greatest number.
+    /// Number of splits it comes from; many count as the greatest number.
     pub(crate) splits: u8,
     flags: u8,
     pub(crate) weight: Weight,
@@ -85,7 +85,7 @@ impl BundleData {
         self.flags & SPLIT != 0
     }
 
-    /// Is it live across a call?
+    /// Returns `true` if it is live across a call.
     pub(crate) fn crosses_calls(&self) -> bool {
         self.flags & CROSSES_CALLS != 0
     }
@@ -94,7 +94,7 @@ impl BundleData {
         self.flags = self.flags & !CROSSES_CALLS | if crosses_calls { CROSSES_CALLS } else { 0 };
     }
 
-    /// Were others spilled for it where they interfere?
+    /// Returns `true` if others were spilled for it where they interfere.
     pub(crate) fn has_spilled(&self) -> bool {
         self.flags & HAS_SPILLED != 0
     }
@@ -124,7 +124,7 @@ struct Affinity {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Argument {
     group: u32,
-    /// Where the argument begins: another value that is live there is in its way.
+    /// Start of the argument: another value that is live there is in its way.
     at: ProgPoint,
     arg: VReg,
     affinity: u32,
@@ -135,7 +135,7 @@ struct Argument {
 pub(crate) struct Bundles {
     /// By bundle.
     pub(crate) segments: Vec<Segment>,
-    /// How many of them belong to bundles that are split.
+    /// Number of them that belong to bundles that are split.
     retired: usize,
     pub(crate) bundles: PrimaryMap<Bundle, BundleData>,
     /// By spill set: the register that one of its bundles had last.

@@ -1,5 +1,5 @@
-//! One walk over the code that collects the uses of each value, what instructions reserve of each register, and which values
-//! had better share a register.
+//! One walk over the code that collects the uses of each value, what instructions reserve of each register, and which
+//! values had better share a register.
 //!
 //! Cost: linear in instructions, operands, parameters and arguments.
 
@@ -22,7 +22,7 @@ pub(crate) struct Code<'a> {
     pub(crate) first: usize,
     pub(crate) operands: &'a [Operand],
     pub(crate) flags: InstFlags,
-    /// Does a def take the register of a use over?
+    /// Whether a def takes the register of a use over.
     pub(crate) has_tied: bool,
 }
 
@@ -34,7 +34,7 @@ impl Code<'_> {
     }
 }
 
-/// What the walk reads and fills.
+/// Input and output of the walk.
 pub(crate) struct Collect<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,

@@ -1,9 +1,9 @@
-//! What the edges move: values into the registers in which they are live into a block, arguments to parameters, and results
-//! of branches from where they come.
+//! What the edges move: values into the registers in which they are live into a block, arguments to parameters, and
+//! results of branches from where they come.
 //!
 //! ```text
-//! b1: .. branch -> b3(v1)        edge b1 -> b3: move the register of v1 to that of v3, fill v0 if it is in memory in b1
-//! b3(v3): .. use v0
+//! b1: .. branch -> b3(v1)        edge b1 -> b3: move the register of v1 to that of v3, fill v0 if it is in memory in
+//! b1 b3(v3): .. use v0
 //! ```
 //!
 //! Cost: linear in edges and arguments, and in the edges into blocks that fragments cover.

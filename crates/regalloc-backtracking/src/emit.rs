@@ -1,8 +1,8 @@
 //! Writes the answer: the location of every operand, and the edits that bring values there.
 //!
-//! Before one instruction run, in this order: moves of the edge into its block, stores of parameters, copies of what the
-//! instruction before has written with their stores, moves of values that change locations, copies for the operands, and
-//! moves of the edge out of the block. Each group is one parallel move.
+//! Before one instruction run, in this order: moves of the edge into its block, stores of parameters, copies of what
+//! the instruction before has written with their stores, moves of values that change locations, copies for the
+//! operands, and moves of the edge out of the block. Each group is one parallel move.
 //!
 //! Cost: n log n in moves, linear in operands.
 
@@ -29,7 +29,7 @@ pub(crate) enum Phase {
     Edge,
     /// At a head: parameters into their slots.
     Params,
-    /// What the instruction before wrote.
+    /// Results of the instruction before.
     Results,
     /// Values that change locations.
     Split,
@@ -245,7 +245,7 @@ impl Emit<'_> {
         })
     }
 
-    /// Says where a labelled value is before each instruction.
+    /// Says where a labeled value is before each instruction.
     fn label(&mut self, label: LabelUse) {
         if label.from >= label.to || self.live.is_memory_only(label.vreg) {
             return;
@@ -266,7 +266,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Where an instruction reads a value; nowhere if it does not.
+    /// Returns the location in which an instruction reads a value; nowhere if it does not.
     fn read_at(&self, vreg: VReg, inst: Inst) -> Loc {
         let operands = self.problem.operands(inst).iter().zip(self.out.operand_locs(self.problem, inst));
         let mut uses = operands.filter(|(operand, _)| operand.is_use() && operand.vreg() == vreg);

@@ -1,5 +1,5 @@
-//! Gaps between the fragments of a value filled: where a value is in memory between two registers and some register is free
-//! all the while, it stays in that register.
+//! Gaps between the fragments of a value filled: where a value is in memory between two registers and some register is
+//! free all the while, it stays in that register.
 //!
 //! ```text
 //! v0: r1 0l..4, r2 6..9, r1 free from 4 to 6        becomes        v0: r1 0l..6, r2 6..9
@@ -19,7 +19,7 @@ use kingpost_regalloc_common::preference::regs;
 /// Blocks that a gap may touch.
 const MAX_BLOCKS: usize = 8;
 
-/// What gaps are looked for in.
+/// Input of the search for gaps.
 pub(crate) struct FillGaps<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) order: &'a LinearOrder,
@@ -83,7 +83,8 @@ impl FillGaps<'_> {
         Some(Fragment { vreg, points, reg })
     }
 
-    /// Is the value live all along, no call in the way, and can the gap be entered only from the fragment before it or itself?
+    /// Returns `true` if the value is live all along, no call is in the way, and the gap can be entered only from the
+    /// fragment before it or itself.
     fn is_gap(&self, points: PointRange, before: &Fragment, after: &Fragment) -> bool {
         let PointRange { from, to } = points;
         let (first, last) = (self.order.index_at(from.position()), self.order.index_at(to.position()));

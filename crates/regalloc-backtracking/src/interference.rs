@@ -1,5 +1,5 @@
-//! Which bundle is in which register when: a tree of register masks over the points, which answers for all registers at once,
-//! and a sorted list of assigned segments for each register, which names the bundles in the way.
+//! Which bundle is in which register when: a tree of register masks over the points, which answers for all registers at
+//! once, and a sorted list of assigned segments for each register, which names the bundles in the way.
 //!
 //! ```text
 //! level 1   [r0 r1 ....           ]   taken somewhere below · own: taken by one segment over the whole node
@@ -37,7 +37,7 @@ pub(crate) struct Assigned {
     pub(crate) bundle: Bundle,
 }
 
-/// What is taken over a range: registers by number in the order of allocation.
+/// Registers that are taken over a range, by number in the order of allocation.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Taken {
     /// All of them.
@@ -59,12 +59,12 @@ impl Taken {
 pub(crate) struct Interference {
     /// All levels, points first: what is taken of each node.
     nodes: Vec<u64>,
-    /// .. and what of that instructions reserve for operands or destroy. Apart, as most of it is never written in most large
-    /// problems.
+    /// .. and what of that instructions reserve for operands or destroy. Apart, as most of it is never written in most
+    /// large problems.
     reserved: Vec<u64>,
     /// From level 1 on: what one segment takes of the whole node.
     own: Vec<u64>,
-    /// Where each level starts in `nodes`.
+    /// Start of each level in `nodes`.
     starts: [usize; MAX_LEVELS],
     levels: usize,
     /// By register: its segments.
@@ -117,7 +117,7 @@ impl Interference {
         }
     }
 
-    /// Has it no points?
+    /// Returns `true` if it has no points.
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -206,7 +206,7 @@ impl Interference {
         self.union_of(&self.reserved, points)
     }
 
-    /// What is in a table by node for any of the points.
+    /// Returns the union of a table's entries by node for all of the points.
     #[inline]
     fn union_of(&self, table: &[u64], points: PointRange) -> u64 {
         let mut all = 0;
@@ -219,20 +219,21 @@ impl Interference {
         self.nodes[point.index()] | self.own_above(point.index(), 1)
     }
 
-    /// Where a node is in `own`, from level 1 on.
+    /// Returns the index of a node in `own`, from level 1 on.
     #[inline]
     fn own_index(&self, level: usize, node: usize) -> usize {
         self.starts[level] - self.starts[1] + node
     }
 
-    /// What segments take of whole nodes over a point, from a level on.
+    /// Returns the registers that segments take of whole nodes over a point, from a level on.
     #[inline]
     fn own_above(&self, point: usize, level: usize) -> u64 {
         let levels = level..self.levels;
         levels.fold(0, |mask, level| mask | self.own[self.own_index(level, point >> (SHIFT * level))])
     }
 
-    /// Removes from `candidates` what is taken at the points, as far as the point at which nothing is left, if there is one.
+    /// Removes from `candidates` what is taken at the points, as far as the point at which nothing is left, if there is
+    /// one.
     pub(crate) fn remove_taken(&self, points: PointRange, candidates: &mut u64) -> Option<ProgPoint> {
         let left = *candidates & !self.taken(points);
         if left != 0 {
@@ -358,7 +359,8 @@ impl Interference {
         }
     }
 
-    /// Returns the segments that have a register at some of the points, in order; [`Interference::sort`] must come first.
+    /// Returns the segments that have a register at some of the points, in order; [`Interference::sort`] must come
+    /// first.
     #[inline]
     pub(crate) fn assigned_in(&self, reg: Reg, points: PointRange) -> AssignedIn<'_> {
         let list = &self.registers[reg.number()];
@@ -420,7 +422,7 @@ fn size(level: usize) -> usize {
     1 << (SHIFT * level)
 }
 
-/// Are these points below one node of level 1?
+/// Returns `true` if these are points below one node of level 1.
 #[inline]
 fn is_short(points: PointRange) -> bool {
     points.from.index() >> SHIFT == (points.to.index() - 1) >> SHIFT
@@ -430,7 +432,7 @@ fn is_short(points: PointRange) -> bool {
 #[derive(Default)]
 struct AssignedList {
     chunks: Vec<Vec<Assigned>>,
-    /// Where the first segment of each chunk begins: a search among many chunks stays in few cache lines.
+    /// First point of each chunk: a search among many chunks stays in few cache lines.
     firsts: Vec<ProgPoint>,
     /// Those added since the last [`AssignedList::sort`]: most registers of most functions are never sorted.
     pending: Vec<Assigned>,
@@ -451,7 +453,7 @@ impl AssignedList {
         self.pending = pending;
     }
 
-    /// The chunk of the last segment that begins at a point or before, or the first chunk.
+    /// Returns the chunk of the last segment that begins at a point or before, or the first chunk.
     #[inline]
     fn chunk_of(&self, point: ProgPoint) -> usize {
         match self.firsts.as_slice() {

@@ -5,14 +5,14 @@
 //! bundle1: loop b1           -> split                    bundle1: loop b1 -> r3
 //! ```
 //!
-//! What a long bundle costs in memory is due to all its uses, few of which may be where another one needs its register. So
-//! before a bundle is split, the price of spilling what is in its way in each register is looked at: loads and stores of the
-//! uses there, loads where the region is left, and a store. If that is less than what memory costs the bundle, the others
-//! keep their register outside, and their uses inside are parts of their own.
+//! What a long bundle costs in memory is due to all its uses, few of which may be where another one needs its register.
+//! So before a bundle is split, the price of spilling what is in its way in each register is looked at: loads and
+//! stores of the uses there, loads where the region is left, and a store. If that is less than what memory costs the
+//! bundle, the others keep their register outside, and their uses inside are parts of their own.
 //!
-//! This is interference region spilling (Bergner, Dahl, Engebretsen, O'Keefe, *Spill code minimization via interference region
-//! spilling*, 1997). Cost: linear in the segments, uses, blocks and edges of the region, for each register, and in a bounded
-//! number of segments of what is spilled.
+//! This is interference region spilling (Bergner, Dahl, Engebretsen, O'Keefe, *Spill code minimization via interference
+//! region spilling*, 1997). Cost: linear in the segments, uses, blocks and edges of the region, for each register, and
+//! in a bounded number of segments of what is spilled.
 
 use crate::bundles::{Bundle, BundleData, Weight};
 use crate::liveness::Segment;
@@ -31,12 +31,12 @@ const MAX_SEGMENTS: usize = 1024;
 /// Uses of a part beyond which its weight is not computed anew for each region cut out of it.
 const MANY_USES: usize = 256;
 
-/// What memory must cost a bundle at least, so that the search pays.
+/// Least cost of memory to a bundle for which the search pays.
 const MIN_COST: u64 = 64 * Freq::ENTRY.0;
 
 impl Search<'_, '_> {
-    /// Makes a register free by spilling the bundles in it where they interfere, if that costs less than memory costs the
-    /// bundle. Returns the register. Instructions have `reserved` some.
+    /// Makes a register free by spilling the bundles in it where they interfere, if that costs less than memory costs
+    /// the bundle. Returns the register. Instructions have `reserved` some.
     pub(crate) fn spill_regions(&mut self, bundle: Bundle, r: &Requirements, reserved: u64) -> Option<Reg> {
         let data = self.bundles.bundles[bundle];
         // Parts, and what was evicted from a register it had in this way, would take it from each other in turns.
@@ -168,8 +168,8 @@ impl Search<'_, '_> {
         self.assign(part, self.reservations.registers.reg(preg));
     }
 
-    /// Makes the next part of a bundle what lies outside the points at which another is live, and lists the uses inside, those
-    /// of one block together.
+    /// Makes the next part of a bundle what lies outside the points at which another is live, and lists the uses
+    /// inside, those of one block together.
     fn cut_region(&mut self, bundle: Bundle, other: Bundle) {
         let mut cuts = std::mem::take(&mut self.s.cuts);
         let regions = self.bundles.segments(other);
@@ -205,7 +205,7 @@ impl Search<'_, '_> {
     }
 }
 
-/// Is one of the segments, which are in order, live at a point?
+/// Returns `true` if one of the segments, which are in order, is live at a point.
 fn is_live(segments: &[Segment], point: ProgPoint) -> bool {
     segments.get(segments.partition_point(|segment| segment.to <= point)).is_some_and(|segment| segment.from <= point)
 }

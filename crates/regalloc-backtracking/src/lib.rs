@@ -6,29 +6,30 @@
 //! v1 ─┘ do not overlap                    evicted, a heavier one makes this bundle split or go to memory
 //! ```
 //!
-//! A call point is a point at which all registers but the callee-saved ones are clobbered. Bundles that are live across calls
-//! come first. The benefit of a callee-saved register to one is the cost of storing and loading it around the calls; a
-//! register that is not in use yet is opened for a bundle whose benefit exceeds a save and a restore, or for several whose
-//! benefits do so together. The others are in registers in the regions between their uses where no call makes a load
-//! necessary, and in memory around the calls.
+//! A call point is a point at which all registers but the callee-saved ones are clobbered. Bundles that are live across
+//! calls come first. The benefit of a callee-saved register to one is the cost of storing and loading it around the
+//! calls; a register that is not in use yet is opened for a bundle whose benefit exceeds a save and a restore, or for
+//! several whose benefits do so together. The others are in registers in the regions between their uses where no call
+//! makes a load necessary, and in memory around the calls.
 //!
-//! A value that is in no register somewhere is in its slot, written after its definition or, if that is colder, wherever it
-//! leaves its registers; a constant is rematerialized. Bundles that hold several values share one slot. Operands in fixed
-//! registers, and the uses whose register a result takes over, are copies around the instruction, so that they bind the
-//! value's own register to nothing.
+//! A value that is in no register somewhere is in its slot, written after its definition or, if that is colder,
+//! wherever it leaves its registers; a constant is rematerialized. Bundles that hold several values share one slot.
+//! Operands in fixed registers, and the uses whose register a result takes over, are copies around the instruction, so
+//! that they bind the value's own register to nothing.
 //!
-//! Before a bundle is split, what is in its way in some register may be spilled over its points alone, if that is cheaper.
+//! Before a bundle is split, what is in its way in some register may be spilled over its points alone, if that is
+//! cheaper.
 //!
-//! A minimal bundle is the live range of one operand at one instruction. Where such bundles interfere with each other, a
-//! matching serves the whole instruction, and all its operands are fixed from then on. This ends the search: it fails only
-//! for instructions that no allocator can serve. A budget proportional to the problem's size bounds evictions and splits;
-//! what is left when it is used up is split to minimal bundles at once.
+//! A minimal bundle is the live range of one operand at one instruction. Where such bundles interfere with each other,
+//! a matching serves the whole instruction, and all its operands are fixed from then on. This ends the search: it fails
+//! only for instructions that no allocator can serve. A budget proportional to the problem's size bounds evictions and
+//! splits; what is left when it is used up is split to minimal bundles at once.
 //!
 //! At the end, gaps between the fragments of a value are filled where some register is free all the while.
 //!
-//! Cost: a step for each segment, use and interfering bundle that is looked at; the queue and the interference tables add a
-//! logarithm. The method is that of LLVM's greedy allocator (Olesen, *Greedy Register Allocation in LLVM 3.0*, 2011) and of
-//! IonMonkey's backtracking allocator.
+//! Cost: a step for each segment, use and interfering bundle that is looked at; the queue and the interference tables
+//! add a logarithm. The method is that of LLVM's greedy allocator (Olesen, *Greedy Register Allocation in LLVM 3.0*,
+//! 2011) and of IonMonkey's backtracking allocator.
 //!
 //! | file | holds |
 //! |---|---|
@@ -55,7 +56,8 @@
 //! | `verify.rs` | what each phase relies on of those before it |
 //!
 //! Known limits: a parameter that is still live where its next value is computed is copied on the edge, where that may
-//! need a block; values whose live ranges are too long to find within a budget are in memory but for single instructions.
+//! need a block; values whose live ranges are too long to find within a budget are in memory but for single
+//! instructions.
 //!
 //! ```
 //! use kingpost_regalloc::text::parse;

@@ -10,9 +10,9 @@
 //! value's own register is bound by neither.
 //!
 //! Live ranges are exact: those of values used in one block only are read off, the others found by data flow
-//! (`kingpost_regalloc_common::live_blocks`). As that may be quadratic in values and blocks, it has a budget; values looked at
-//! once it is used up are in memory but for single instructions, and count as live everywhere. Cost: linear in uses and ranges,
-//! and in the budget at most.
+//! (`kingpost_regalloc_common::live_blocks`). As that may be quadratic in values and blocks, it has a budget; values
+//! looked at once it is used up are in memory but for single instructions, and count as live everywhere. Cost: linear
+//! in uses and ranges, and in the budget at most.
 
 use crate::collect::Code;
 use cranelift_entity::packed_option::PackedOption;
@@ -26,7 +26,7 @@ use kingpost_regalloc_common::point::{Phase, PointRange, ProgPoint};
 use kingpost_regalloc_common::release;
 use std::ops::Range;
 
-/// What a use or def needs.
+/// Need of a use or def.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Need {
     /// A register.
@@ -96,7 +96,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// The given points of a value, without uses.
+    /// Returns the given points of a value, without uses.
     pub(crate) fn without_uses(vreg: VReg, from: ProgPoint, to: ProgPoint) -> Segment {
         Segment { from, to, vreg, uses_start: 0, uses_end: 0 }
     }
@@ -147,8 +147,8 @@ impl Interval for LiveRange {
     }
 }
 
-/// Returns from where on a slot is taken by what begins at a point: that of a result that is copied may be written by the
-/// instruction itself.
+/// Returns from where on a slot is taken by what begins at a point: that of a result that is copied may be written by
+/// the instruction itself.
 #[inline]
 pub(crate) fn reserved_from(start: ProgPoint) -> ProgPoint {
     match start.phase() {
@@ -172,10 +172,10 @@ pub(crate) struct Liveness {
     spans: Vec<Range<u32>>,
 }
 
-/// What is known of a value.
+/// Facts of a value.
 #[derive(Clone, Copy, Debug)]
 struct ValueFacts {
-    /// Where it begins: at a head, or at its def.
+    /// Definition: a head, or its def.
     def: ProgPoint,
     /// The rematerializable instruction that makes it.
     remat: PackedOption<Inst>,
@@ -183,9 +183,9 @@ struct ValueFacts {
     edge: PackedOption<Edge>,
     /// Its part of the ranges, from the first to one past the last.
     ranges: [u32; 2],
-    /// Does some use need something other than just a register?
+    /// Whether some use needs something other than just a register.
     is_special: bool,
-    /// Is it kept in memory, its range unknown?
+    /// Whether it is kept in memory, its range unknown.
     is_memory_only: bool,
 }
 
@@ -261,12 +261,12 @@ impl Liveness {
         ranges.get(ranges.partition_point(|range| range.to <= point))
     }
 
-    /// Is the value live at a point?
+    /// Returns `true` if the value is live at a point.
     pub(crate) fn is_live(&self, vreg: VReg, point: ProgPoint) -> bool {
         self.range_after(vreg, point).is_some_and(|range| range.from <= point)
     }
 
-    /// Is the value live at all points from `from` up to, not including, `to`?
+    /// Returns `true` if the value is live at all points from `from` up to, not including, `to`.
     pub(crate) fn is_live_throughout(&self, vreg: VReg, from: ProgPoint, to: ProgPoint) -> bool {
         self.range_after(vreg, from).is_some_and(|range| range.from <= from && range.to >= to)
     }
@@ -277,13 +277,13 @@ impl Liveness {
         self.values[vreg].remat.expand()
     }
 
-    /// Does some use of the value need something other than just a register?
+    /// Returns `true` if some use of the value needs something other than just a register.
     #[inline]
     pub(crate) fn is_special(&self, vreg: VReg) -> bool {
         self.values[vreg].is_special
     }
 
-    /// Is the value in memory but for single instructions, since its range is unknown?
+    /// Returns `true` if the value is in memory but for single instructions, since its range is unknown.
     #[inline]
     pub(crate) fn is_memory_only(&self, vreg: VReg) -> bool {
         self.values[vreg].is_memory_only
@@ -412,8 +412,8 @@ impl Liveness {
     }
 }
 
-/// Returns the point at which operand `i` of an instruction reads or writes its value, what it needs there, and the value
-/// that had better be in the same register.
+/// Returns the point at which operand `i` of an instruction reads or writes its value, what it needs there, and the
+/// value that had better be in the same register.
 fn need_of(code: &Code<'_>, i: usize) -> (ProgPoint, Need, u16, Option<VReg>) {
     let operand = code.operands[i];
     let (early, point) = (ProgPoint::early(code.at), code.point(operand.pos()));
@@ -523,7 +523,8 @@ impl Liveness {
         range
     }
 
-    /// Returns the range of a value that lives in one block, as most do; none for one that is only written to a fixed place.
+    /// Returns the range of a value that lives in one block, as most do; none for one that is only written to a fixed
+    /// place.
     fn local_range(&self, order: &LinearOrder, range: Range<usize>) -> Option<Segment> {
         let uses = &self.uses[range.clone()];
         let (def, last) = (uses.first()?, uses.last()?);

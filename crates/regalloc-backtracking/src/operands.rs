@@ -4,8 +4,8 @@
 //! i3: def v1 = r0, use v0 = r1         move r4 -> r1 before i3 and r0 -> r5 behind it, where v0 is in r4 and v1 in r5
 //! ```
 //!
-//! Most operands are in the only register of a value that never moves; just the others are looked at closely. Cost: linear in
-//! operands.
+//! Most operands are in the only register of a value that never moves; just the others are looked at closely. Cost:
+//! linear in operands.
 
 use crate::emit::{Emit, Phase};
 use crate::liveness::Use;

@@ -6,7 +6,7 @@ use crate::bundles::Bundle;
 use kingpost_regalloc_common::release;
 use std::collections::BinaryHeap;
 
-/// What decides when a bundle's turn comes: the number of points at which it is live, with a mark on bundles that are live
+/// Priority of a bundle in the queue: the number of points at which it is live, with a mark on bundles that are live
 /// across calls.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Priority(u32);
@@ -14,12 +14,12 @@ pub(crate) struct Priority(u32);
 impl Priority {
     const CROSSES_CALLS: u32 = 1 << 31;
 
-    /// The priority of a bundle that is live at so many points.
+    /// Returns the priority of a bundle that is live at so many points.
     pub(crate) fn new(points: u32, crosses_calls: bool) -> Priority {
         Priority(points.min(Self::CROSSES_CALLS - 1) | if crosses_calls { Self::CROSSES_CALLS } else { 0 })
     }
 
-    /// Is the bundle live across a call?
+    /// Returns `true` if the bundle is live across a call.
     pub(crate) fn crosses_calls(self) -> bool {
         self.0 & Self::CROSSES_CALLS != 0
     }

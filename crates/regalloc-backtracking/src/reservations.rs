@@ -4,8 +4,8 @@
 //! i3: use v0 = r1, clobbers {r0, r1}       r1 from 3e on, r0 and r1 at 3l
 //! ```
 //!
-//! A call point is a point at which all registers but the callee-saved ones are clobbered. How many come before a point is
-//! one look at a table, so that two looks tell whether a segment is live across a call.
+//! A call point is a point at which all registers but the callee-saved ones are clobbered. How many come before a point
+//! is one look at a table, so that two looks tell whether a segment is live across a call.
 
 use crate::collect::Code;
 use crate::interference::Interference;
@@ -19,12 +19,12 @@ use kingpost_regalloc_common::order::OrderedBlock;
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Reg, Registers};
 
-/// Where an operand is, as far as that is known before its value has a location.
+/// Location of an operand, as far as it is known before its value has a location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Binding(u8);
 
 impl Binding {
-    /// Where its value is.
+    /// Location of its value.
     pub(crate) const WITH_VALUE: Binding = Binding(u8::MAX);
     /// In a slot, or with the result that takes its register over, or on an edge.
     const APART: Binding = Binding(u8::MAX - 1);
@@ -43,7 +43,7 @@ impl Binding {
 /// No request for a register.
 const NO_REQUEST: u32 = u32::MAX;
 
-/// What instructions reserve.
+/// Registers that instructions reserve.
 #[derive(Default)]
 pub(crate) struct Reservations {
     pub(crate) registers: Registers,
@@ -54,13 +54,13 @@ pub(crate) struct Reservations {
     safepoints: Vec<ProgPoint>,
     /// Points at which wide values die in registers in which narrow ones survive.
     partial: Vec<(ProgPoint, ClobberId)>,
-    /// Are there neither such points nor references that meet safepoints?
+    /// Whether there are neither such points nor references that meet safepoints.
     is_plain: bool,
     bindings: Vec<Binding>,
     /// Instructions that are moves.
     pub(crate) moves: Vec<Inst>,
     is_matched: Vec<bool>,
-    /// Is there an instruction that a matching served?
+    /// Whether there is an instruction that a matching served.
     pub(crate) has_matched: bool,
     allocatable: PRegSet,
     matching: Matching,
@@ -215,8 +215,8 @@ impl Reservations {
         }
     }
 
-    /// Gives registers to all operands of an instruction that need one, by a matching of their own. They are fixed from then
-    /// on: `reserve` is called with each register and the points over which the instruction has it.
+    /// Gives registers to all operands of an instruction that need one, by a matching of their own. They are fixed from
+    /// then on: `reserve` is called with each register and the points over which the instruction has it.
     ///
     /// # Errors
     /// If there are no registers for the operands: no allocator can serve the instruction.
@@ -268,7 +268,7 @@ impl Reservations {
 
 /// Reading.
 impl Reservations {
-    /// Is the operand where its value is?
+    /// Returns `true` if the operand is where its value is.
     #[inline]
     pub(crate) fn is_with_value(&self, k: usize) -> bool {
         self.bindings[k] == Binding::WITH_VALUE
@@ -280,13 +280,13 @@ impl Reservations {
         self.bindings[k].reg()
     }
 
-    /// Were the operands of the instruction given registers by a matching?
+    /// Returns `true` if the operands of the instruction were given registers by a matching.
     pub(crate) fn is_matched(&self, inst: Inst) -> bool {
         self.is_matched[inst.index()]
     }
 
-    /// Returns how many call points come before a point. A segment that lives from one point to another with a different
-    /// answer is live across a call.
+    /// Returns how many call points come before a point. A segment that lives from one point to another with a
+    /// different answer is live across a call.
     #[inline]
     pub(crate) fn calls_before(&self, point: ProgPoint) -> u32 {
         if self.call_points.is_empty() {
@@ -296,7 +296,7 @@ impl Reservations {
         before + u32::from(self.call_points.get(before as usize).is_some_and(|&call| call < point))
     }
 
-    /// Is something that is live at these points live across a call?
+    /// Returns `true` if a value that is live at these points is live across a call.
     #[inline]
     pub(crate) fn crosses_call(&self, points: PointRange) -> bool {
         !self.call_points.is_empty() && self.call_point(self.calls_before(points.from)) < points.to.prev()
@@ -307,8 +307,8 @@ impl Reservations {
         self.call_points.get(index as usize).copied().unwrap_or(ProgPoint::OPEN)
     }
 
-    /// Returns registers in which the segment cannot be although they are not reserved: those that keep only narrow values,
-    /// and for references that meet a safepoint all.
+    /// Returns registers in which the segment cannot be although they are not reserved: those that keep only narrow
+    /// values, and for references that meet a safepoint all.
     pub(crate) fn lost(&self, problem: &Problem, segment: &Segment) -> u64 {
         let data = problem.vregs[segment.vreg];
         let class = data.class.index();
@@ -320,7 +320,7 @@ impl Reservations {
         inside.fold(0, |mask, &(_, clobber)| mask | self.registers.clobbered(clobber).of(class, data.width))
     }
 
-    /// Is [`Reservations::lost`] always empty?
+    /// Returns `true` if [`Reservations::lost`] is always empty.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.is_plain

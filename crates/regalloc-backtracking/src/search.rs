@@ -6,8 +6,8 @@
 //! bundle2 w=20 (minimal) -> r1 has bundle0     bundle0 is evicted and joins the queue
 //! ```
 //!
-//! A callee-saved register that is not in use yet is opened for a bundle whose benefit exceeds a save and a restore. The other
-//! bundles wait until the end: then they share such a register if their benefits together exceed that.
+//! A callee-saved register that is not in use yet is opened for a bundle whose benefit exceeds a save and a restore.
+//! The other bundles wait until the end: then they share such a register if their benefits together exceed that.
 //!
 //! Cost: a step per segment, use and interfering bundle looked at; a budget of steps bounds evictions and splits.
 
@@ -35,7 +35,7 @@ const MAX_RELOCATIONS: u32 = 4;
 /// Steps before bundles are no longer evicted: for any problem, and for each of its operands and instructions.
 const STEPS: (u64, u64) = (4096, 256);
 
-/// How many bundles may wait for a callee-saved register that they can share.
+/// Largest number of bundles that may wait for a callee-saved register that they can share.
 const MAX_WAITING: usize = 4096;
 
 /// Scratch memory of the search.
@@ -71,7 +71,7 @@ pub(crate) struct Search<'a, 'o> {
     pub(crate) diagnostics: &'a mut Diagnostics<'o>,
     /// By class, the callee-saved registers not used so far.
     pub(crate) unused: [u64; 2],
-    /// Are all callee-saved registers open whose benefit exceeds their cost?
+    /// Whether all callee-saved are registers open whose benefit exceeds their cost.
     pub(crate) is_settled: bool,
     /// Steps before bundles are no longer evicted.
     pub(crate) limit: u64,
@@ -148,7 +148,7 @@ impl Search<'_, '_> {
         self.enqueue(part);
     }
 
-    /// Are all steps taken?
+    /// Returns `true` if all steps are taken.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.stats.steps > self.limit
     }
@@ -200,8 +200,8 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Assigns a callee-saved register that nothing uses yet, if the benefit exceeds its cost, or lets the bundle wait for
-    /// others to share it. Returns false if neither is done.
+    /// Assigns a callee-saved register that nothing uses yet, if the benefit exceeds its cost, or lets the bundle wait
+    /// for others to share it. Returns false if neither is done.
     fn open_or_wait(&mut self, bundle: Bundle, reg: Reg, crosses_calls: bool) -> bool {
         let cost = self.cost(bundle);
         let benefit = if crosses_calls { cost.across_calls } else { cost.everywhere / 2 };
@@ -216,7 +216,8 @@ impl Search<'_, '_> {
         waits
     }
 
-    /// Makes a register free by moving or evicting other bundles. Instructions have `reserved` some, perhaps for its operands.
+    /// Makes a register free by moving or evicting other bundles. Instructions have `reserved` some, perhaps for its
+    /// operands.
     fn take_from_others(&mut self, bundle: Bundle, r: &Requirements, reserved: u64) -> Option<Reg> {
         let class = r.class.index();
         let own = self.own(bundle, class, reserved & r.hints.mask());
@@ -317,7 +318,7 @@ impl Search<'_, '_> {
         true
     }
 
-    /// Is the bundle that was in the way in `reg` last in the way again?
+    /// Returns `true` if the bundle is that was in the way in `reg` last in the way again.
     #[inline]
     fn is_blocked(&self, bundle: Bundle, reg: Reg, limit: Weight) -> bool {
         let Some(Assigned { points, bundle: other }) = self.s.blockers[reg.index()] else { return false };
@@ -372,8 +373,8 @@ impl Search<'_, '_> {
 
 /// Assignment and eviction.
 impl Search<'_, '_> {
-    /// Moves the only interfering bundle in some register to another one that is free, if that costs it no more than memory
-    /// costs the bundle. Returns the register.
+    /// Moves the only interfering bundle in some register to another one that is free, if that costs it no more than
+    /// memory costs the bundle. Returns the register.
     fn relocate(&mut self, bundle: Bundle, class: usize, set: u64) -> Option<Reg> {
         let mut tries = if self.is_exhausted() { 0 } else { MAX_RELOCATIONS };
         let cost = self.cost(bundle).everywhere;
@@ -398,8 +399,8 @@ impl Search<'_, '_> {
         None
     }
 
-    /// Evicts the interfering bundles from the register of a set in which the heaviest of them is lightest, if it is lighter
-    /// than the bundle. Returns the register.
+    /// Evicts the interfering bundles from the register of a set in which the heaviest of them is lightest, if it is
+    /// lighter than the bundle. Returns the register.
     fn evict_lighter(&mut self, bundle: Bundle, class: usize, set: u64) -> Option<Reg> {
         let weight = self.weight(bundle);
         if weight == Weight::ZERO || self.is_exhausted() && weight != Weight::MINIMAL {

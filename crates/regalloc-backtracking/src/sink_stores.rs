@@ -1,5 +1,5 @@
-//! Stores moved from the definition of a value to where it leaves its registers, if that is colder: on the path to a call in a
-//! block that seldom runs.
+//! Stores moved from the definition of a value to where it leaves its registers, if that is colder: on the path to a
+//! call in a block that seldom runs.
 //!
 //! ```text
 //! b1 freq 1: def v0              instead of a store behind the definition
@@ -15,7 +15,7 @@ use kingpost_regalloc::{Edge, Freq, PReg, VReg};
 use kingpost_regalloc_common::order::OrderedBlock;
 use kingpost_regalloc_common::point::Position;
 
-/// Where a value goes to memory, and from which register.
+/// Move of a value to memory, and its register.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Exit {
     /// Before the instruction at this position.
@@ -30,7 +30,7 @@ const MAX_EXITS: usize = 8;
 /// Blocks and edges looked at for one value.
 const MAX_BLOCKS: usize = 64;
 
-/// What may still be spent on the exits of one value.
+/// Remaining budget for the exits of one value.
 struct Budget {
     /// Runs: as many as a store at the definition has.
     freq: u64,
@@ -74,7 +74,7 @@ impl Emit<'_> {
         self.s.exits = exits;
     }
 
-    /// Is the slot read only because the value leaves its register?
+    /// Returns `true` if the slot is read only because the value leaves its register.
     fn may_sink(&self, vreg: VReg) -> bool {
         let def = self.live.def(vreg);
         !self.locations.fragments(vreg).is_empty()
@@ -84,8 +84,8 @@ impl Emit<'_> {
             && self.live.uses(vreg).iter().all(|u| u.need != Need::Slot)
     }
 
-    /// Lists where the value leaves a register while the slot may be out of date; none if that costs no less than a store at
-    /// the definition.
+    /// Lists where the value leaves a register while the slot may be out of date; none if that costs no less than a
+    /// store at the definition.
     fn find_exits(&self, vreg: VReg, exits: &mut Vec<Exit>) -> Option<()> {
         let freq = self.order.freq_at(self.live.def(vreg).position()).0;
         let mut budget = Budget { freq, blocks: MAX_BLOCKS + 1 };
@@ -157,7 +157,7 @@ impl Emit<'_> {
         Some(())
     }
 
-    /// Does the fragment lie in one block and begin with a load?
+    /// Returns `true` if the fragment lies in one block and begin with a load.
     fn is_clean(&self, vreg: VReg, before: &[Fragment], fragment: &Fragment) -> bool {
         let from = fragment.points.from;
         let block = self.order.block_at(from.position());

@@ -4,9 +4,9 @@
 //! v0: def at freq 1, two uses at freq 10     in memory: 2·1 + 2·10 + 2·10 = 42 halves of a load
 //! ```
 //!
-//! The weight is that cost divided by the length of the bundle (Chaitin 1982: cost over degree; here over time, as in LLVM's
-//! greedy allocator). A bundle that is live across calls could instead be stored once and loaded again after each call:
-//! that, and not the cost of memory everywhere, is the benefit of a callee-saved register.
+//! The weight is that cost divided by the length of the bundle (Chaitin 1982: cost over degree; here over time, as in
+//! LLVM's greedy allocator). A bundle that is live across calls could instead be stored once and loaded again after
+//! each call: that, and not the cost of memory everywhere, is the benefit of a callee-saved register.
 //!
 //! Cost: linear in the bundle's segments and uses.
 
@@ -24,24 +24,24 @@ const LENGTH_BIAS: u64 = 1 << 14;
 /// Call points looked at between two uses.
 const MAX_CALLS: usize = 4;
 
-/// What a bundle requires of registers.
+/// Requirements of a bundle on registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Requirements {
     pub(crate) class: RegClass,
     /// By register number.
     pub(crate) allowed: u64,
     pub(crate) hints: Hints,
-    /// Does some use have to be in a register?
+    /// Whether some use has to be in a register.
     pub(crate) must: bool,
-    /// Does it lie within one instruction?
+    /// Whether it lies within one instruction.
     pub(crate) is_minimal: bool,
     /// Would memory cost none of its uses anything?
     is_idle: bool,
-    /// Is it live across a call?
+    /// Whether it is live across a call.
     pub(crate) crosses_calls: bool,
 }
 
-/// What memory costs a bundle, in halves of a load, by frequency.
+/// Cost of memory to a bundle, in halves of a load, by frequency.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpillCost {
     /// If it is in memory everywhere.
@@ -197,13 +197,13 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Does the bundle lie within one instruction?
+    /// Returns `true` if the bundle lies within one instruction.
     fn is_minimal(&self, bundle: Bundle) -> bool {
         let (from, to) = self.bundles.hull(bundle);
         from.position() == to.prev().position()
     }
 
-    /// Would it cost nothing to have the bundle in memory?
+    /// Returns `true` if it would cost nothing to have the bundle in memory.
     pub(crate) fn is_free_in_memory(&self, bundle: Bundle, r: &Requirements) -> bool {
         !r.must
             && (r.is_minimal
@@ -214,7 +214,8 @@ impl Search<'_, '_> {
 
 /// Needs and costs of one use.
 impl Search<'_, '_> {
-    /// Is it an argument or a parameter whose other side shares the slot, so that nothing need be done in memory?
+    /// Returns `true` if it is an argument or a parameter whose other side shares the slot, so that nothing need be
+    /// done in memory.
     pub(crate) fn is_internal(&self, u: &Use) -> bool {
         u.operand().is_none()
             && u.partner
@@ -252,7 +253,7 @@ impl Search<'_, '_> {
         self.memory_cost(u, self.need(u), self.live.remat(u.vreg).is_some())
     }
 
-    /// The same, with what is known of the use.
+    /// Returns the same, with what is known of the use.
     fn memory_cost(&self, u: &Use, need: Need, remat: bool) -> u64 {
         match need {
             Need::Slot => 0,
@@ -357,7 +358,7 @@ impl Search<'_, '_> {
         if self.live.remat(vreg).is_some() { 1 } else { 2 }
     }
 
-    /// Is the point where a segment ends the end of a block, so that the value may be live out?
+    /// Returns `true` if the point is where a segment ends the end of a block, so that the value may be live out.
     fn may_be_live_at(&self, end: ProgPoint) -> bool {
         let position = end.position();
         end.is_before()

@@ -1,14 +1,15 @@
-//! Where a bundle is split: around the calls it crosses, else before the point at which no register is free any more, in the
-//! coldest block on the way there.
+//! Where a bundle is split: around the calls it crosses, else before the point at which no register is free any more,
+//! in the coldest block on the way there.
 //!
 //! ```text
-//! uses:       i1   i2  |             i9        the part with i1 and i2 ends behind i2; the part with i9 begins in the coldest
-//! register:   r1   r1  conflict                block between the conflict and i9; between the parts the value is in memory
+//! uses:       i1   i2  |             i9        the part with i1 and i2 ends behind i2; the part with i9 begins in the
+//! coldest register:   r1   r1  conflict                block between the conflict and i9; between the parts the value
+//! is in memory
 //! ```
 //!
-//! Where references and partly lost registers make call points of their own, the bundle is split at all of them in the order
-//! of blocks. A part begins and ends in the coldest places between its uses and its limits; the rest is in memory. A bundle
-//! split many times is halved, and in the end split to minimal bundles, so that the search ends.
+//! Where references and partly lost registers make call points of their own, the bundle is split at all of them in the
+//! order of blocks. A part begins and ends in the coldest places between its uses and its limits; the rest is in
+//! memory. A bundle split many times is halved, and in the end split to minimal bundles, so that the search ends.
 //!
 //! Cost: linear in the segments and uses, and a bounded number of blocks, per split.
 
@@ -44,13 +45,13 @@ pub(crate) struct Window {
     uses: PointRange,
     /// Of the last use.
     freq: Freq,
-    /// Are all uses arguments and parameters within the bundle?
+    /// Whether all uses are arguments and parameters within the bundle.
     is_internal: bool,
 }
 
 impl Window {
-    /// Adds a use behind the others. Arguments and parameters within the bundle count where they are no more frequent than
-    /// the uses next to them.
+    /// Adds a use behind the others. Arguments and parameters within the bundle count where they are no more frequent
+    /// than the uses next to them.
     fn add(&mut self, points: PointRange, freq: Freq, is_internal: bool) {
         if is_internal && freq > self.freq {
             return;
@@ -177,8 +178,9 @@ impl Search<'_, '_> {
         if prefer == Prefer::Last && freq_at(low) < freq { low } else { best }
     }
 
-    /// Is a block in no loop without the other one, unless the loop begins with it? Loads amid such a loop would be needed
-    /// on its other paths as well.
+    /// Returns `true` if a block is in no loop without the other one, unless the loop begins with it. Loads amid such a
+    /// loop would be
+    /// needed on its other paths as well.
     fn is_outside(&self, at: BlockIndex, other: BlockIndex) -> bool {
         let innermost = self.order.loops_around(at).find(|l| l.header != at);
         innermost.is_none_or(|l| (l.header..l.end).contains(&other))

@@ -14,7 +14,7 @@ use kingpost_regalloc::{AllocError, Allocation, Loc, PReg, Problem, Slot, VReg};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::slot_packing::SlotPacking;
 
-/// Where a value is.
+/// Location of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ValueLoc {
     Reg(PReg),
@@ -30,7 +30,7 @@ pub(crate) struct Fragment {
     pub(crate) reg: PReg,
 }
 
-/// Where a value is over its life.
+/// Locations of a value over its life.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Assignment {
     /// In memory everywhere.
@@ -42,11 +42,11 @@ enum Assignment {
     Fragments { start: u32, end: u32 },
 }
 
-/// What is known of a value in memory.
+/// Facts of a value in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct InMemory {
     needs_slot: bool,
-    /// Is the slot written where the value leaves its register, not where it is defined?
+    /// Whether the slot is written where the value leaves its register, not where it is defined.
     is_sunk: bool,
     slot: PackedOption<Slot>,
 }
@@ -72,7 +72,7 @@ impl SharedSlot {
     }
 }
 
-/// Where all values are, and their slots.
+/// Locations of all values, and their slots.
 #[derive(Default)]
 pub(crate) struct ValueLocations {
     assignments: SecondaryMap<VReg, Assignment>,
@@ -179,7 +179,7 @@ impl ValueLocations {
         self.memory[vreg].is_sunk = true;
     }
 
-    /// Is the slot written only where the value leaves its register?
+    /// Returns `true` if the slot is written only where the value leaves its register.
     pub(crate) fn is_sunk(&self, vreg: VReg) -> bool {
         self.memory[vreg].is_sunk
     }

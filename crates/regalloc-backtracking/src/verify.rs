@@ -1,7 +1,8 @@
 //! What each phase relies on of those before it, as [`Diagnostics::verifies`] requests.
 //!
 //! 1. *liveness*: the ranges of a value ascend without overlap, and every use with an operand lies in one.
-//! 2. *bundles*: the segments of a bundle ascend without overlap and are of one class, and every live value is in a spill set.
+//! 2. *bundles*: the segments of a bundle ascend without overlap and are of one class, and every live value is in a
+//!    spill set.
 //! 3. *search*: a register is assigned to one bundle at a time, and to bundles of its class.
 //! 4. *locations*: the fragments of a value ascend without overlap.
 //!

@@ -4,7 +4,7 @@ use kingpost_regalloc_backtracking::Backtracking;
 use kingpost_testgen::conformance::solve_text;
 use std::fmt::Write;
 
-/// Values in chains through many blocks, each time in another order.
+/// Returns values in chains through many blocks, each time in another order.
 fn rotating_chains(blocks: usize) -> String {
     let mut text = String::new();
     text += "env {\n int r0, r1, r2, r3, r4\n }\n problem %chains {\n";

@@ -101,7 +101,8 @@ fn regions_of_what_costs_little_in_memory_are_not_looked_for() {
     assert!(few.loads() > many.loads() && few.loads() < 64.0, "{few}, and where it runs more often {many}");
 }
 
-/// A value that is used between many loops, each of which needs the register that calls keep for a value of its own.
+/// Returns a value that is used between many loops, each of which needs the register that calls keep for a value of its
+/// own.
 fn loops_in_turn(loops: usize) -> String {
     let values: Vec<String> = (0..=loops).map(|v| format!("v{v}")).collect();
     let mut text = "env {\nint r0, r1, r3 saved {r3}\n}\nproblem %turns {\n".to_string();

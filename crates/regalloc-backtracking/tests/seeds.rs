@@ -33,7 +33,8 @@ fn a_result_in_memory_is_not_mapped_at_its_own_safepoint() {
     solve_text(&mut Backtracking::default(), source);
 }
 
-/// Two uses of one value in subsets that overlap: they share a register only if they must. What both allow may be taken.
+/// Two uses of one value in subsets that overlap: they share a register only if they must. What both allow may be
+/// taken.
 #[test]
 fn overlapping_subsets_share_only_if_they_must() {
     let solve = |body: &str| {

@@ -5,8 +5,8 @@
 //! b2 -> b3(v5, v6) freq 8: v3, v4 are passed     (v3, v5), (v4, v6): tried first
 //! ```
 //!
-//! Pairs found one after another mostly belong to one edge, and so have one frequency: they are sorted as one run. Cost:
-//! n log n in runs.
+//! Pairs found one after another mostly belong to one edge, and so have one frequency: they are sorted as one run.
+//! Cost: n log n in runs.
 
 use kingpost_regalloc::VReg;
 use std::cmp::Reverse;
@@ -33,12 +33,12 @@ impl Affinities {
         self.runs.clear();
     }
 
-    /// Number of pairs.
+    /// Returns the number of pairs.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Are there none?
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
@@ -59,7 +59,7 @@ impl Affinities {
         self.runs.sort_unstable();
     }
 
-    /// All pairs in order.
+    /// Returns all pairs in order.
     pub fn iter(&self) -> impl Iterator<Item = (VReg, VReg)> {
         self.runs.iter().flat_map(|run| self.pairs[run.start as usize..run.end as usize].iter().copied())
     }

@@ -20,8 +20,8 @@ pub fn drop_void_moves(problem: &Problem, moves: impl IntoIterator<Item = Inst>,
     }
 }
 
-/// The instructions before which a label can be claimed: its range, as far as it is in the block of its first instruction,
-/// and less the terminator if the moves of an edge, `has_moves`, stand before it.
+/// The instructions before which a label can be claimed: its range, as far as it is in the block of its first
+/// instruction, and less the terminator if the moves of an edge, `has_moves`, stand before it.
 pub fn label_insts(problem: &Problem, label: &LabelUse, has_moves: impl Fn(Edge) -> bool) -> (Inst, Inst) {
     let block = problem.block_of(label.from);
     let terminator = problem.terminator(block);
@@ -32,7 +32,8 @@ pub fn label_insts(problem: &Problem, label: &LabelUse, has_moves: impl Fn(Edge)
     (label.from, label.to.min(end))
 }
 
-/// Claims that the labelled value is in `loc` before the instructions from `from` up to `to`. Claims of one label ascend.
+/// Claims that the labeled value is in `loc` before the instructions from `from` up to `to`. Claims of one label
+/// ascend.
 pub fn push_label(out: &mut Allocation, label: u32, loc: Loc, from: Inst, to: Inst) {
     if from >= to || loc.is_none() {
         return;

@@ -7,12 +7,12 @@
 //!
 //! No edge is critical and only a block with one successor passes arguments, so every edge has a site of its own.
 //!
-//! [`Majority`] is the vote of Boyer and Moore (*MJRTY: a fast majority vote algorithm*, 1981), with weights: one pass, two
-//! words, and if one candidate has more than half of the weight, it is the result.
+//! [`Majority`] is the vote of Boyer and Moore (*MJRTY: a fast majority vote algorithm*, 1981), with weights: one pass,
+//! two words, and if one candidate has more than half of the weight, it is the result.
 
 use kingpost_regalloc::{Block, Edge, Inst, Problem};
 
-/// Where the edits of an edge stand.
+/// Site of the edits of an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EdgeSite {
     /// At the head of the edge's target, which has no other predecessor and no parameters.
@@ -32,8 +32,8 @@ impl EdgeSite {
     }
 }
 
-/// Returns where the edits of an edge stand. An edge that passes arguments has its edits before the terminator even if its
-/// target has one predecessor: at the head the parameters are live already, and a rematerialized argument is not.
+/// Returns where the edits of an edge stand. An edge that passes arguments has its edits before the terminator even if
+/// its target has one predecessor: at the head the parameters are live already, and a rematerialized argument is not.
 #[inline]
 pub fn edge_site(problem: &Problem, edge: Edge) -> EdgeSite {
     let data = problem.edge(edge);
@@ -43,7 +43,7 @@ pub fn edge_site(problem: &Problem, edge: Edge) -> EdgeSite {
     }
 }
 
-/// Do the edits of the edge stand at the head of its target?
+/// Returns `true` if the edits of the edge stand at the head of its target.
 #[inline]
 pub fn is_at_head(problem: &Problem, edge: Edge) -> bool {
     problem.preds(problem.edge(edge).to).len() == 1 && problem.edge_args(edge).is_empty()

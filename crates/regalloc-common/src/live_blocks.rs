@@ -6,14 +6,14 @@
 //! b2: use v0; branch b3               with a hole over b1, which lies between them in the order
 //! ```
 //!
-//! Data flow backwards over the linear order, 64 values at once as the bits of a word, and only over the range of blocks
-//! that the values can be live in (Aho, Lam, Sethi and Ullman, *Compilers*, 2006, section 9.2.5). A sweep is repeated from
-//! the last edge back to a block whose live-in set grew, so that the result is exact for irreducible loops too. Ranges are
-//! then read off by comparing neighbours in the order, at a cost per change rather than per block.
+//! Data flow backwards over the linear order, 64 values at once as the bits of a word, and only over the range of
+//! blocks that the values can be live in (Aho, Lam, Sethi and Ullman, *Compilers*, 2006, section 9.2.5). A sweep is
+//! repeated from the last edge back to a block whose live-in set grew, so that the result is exact for irreducible
+//! loops too. Ranges are then read off by comparing neighbors in the order, at a cost per change rather than per block.
 //!
-//! As deep nests of loops take many sweeps, all sweeps of a problem share a budget proportional to the input. Once that is
-//! used up the caller may fall back on [`LiveBlocks::hull_end`]: one range from the definition over all uses and all loops
-//! around them that do not hold the definition, a superset of the truth.
+//! As deep nests of loops take many sweeps, all sweeps of a problem share a budget proportional to the input. Once that
+//! is used up the caller may fall back on [`LiveBlocks::hull_end`]: one range from the definition over all uses and all
+//! loops around them that do not hold the definition, a superset of the truth.
 //!
 //! Cost: linear in uses, changes, and blocks swept, at most eight per position.
 
@@ -36,9 +36,9 @@ const LAST_RESORT: usize = 64;
 /// A use of a value.
 #[derive(Clone, Copy, Debug)]
 pub struct LiveUse {
-    /// Where it is read.
+    /// Point at which it is read.
     pub point: ProgPoint,
-    /// Where its range ends if this is the last use.
+    /// End of its range if this is the last use.
     pub end: ProgPoint,
     /// The cursor of the next use.
     pub next: u32,
@@ -46,17 +46,17 @@ pub struct LiveUse {
 
 /// Definitions and uses of values, as an allocator keeps them.
 pub trait DefsAndUses {
-    /// Where the value is defined.
+    /// Returns the definition of the value.
     fn def(&self, vreg: VReg) -> ProgPoint;
-    /// Its last use.
+    /// Returns its last use.
     fn last_use(&self, vreg: VReg) -> Option<ProgPoint>;
-    /// A cursor to its first use.
+    /// Returns a cursor to its first use.
     fn first_use(&self, vreg: VReg) -> u32;
-    /// The use at a cursor, none behind the last one. Uses ascend.
+    /// Returns the use at a cursor, none behind the last one. Uses ascend.
     fn use_at(&self, cursor: u32) -> Option<LiveUse>;
 }
 
-/// What is known of one block: one bit per value.
+/// Facts of one block: one bit per value.
 #[derive(Clone, Copy, Default)]
 struct Words {
     /// Used in the block, and not defined there.
@@ -72,8 +72,8 @@ struct Words {
 pub struct LiveBlocks {
     /// By [`BlockIndex`]; one more, at which nothing is live.
     words: Vec<Words>,
-    /// By [`BlockIndex`]: its two successors, those that it has not being the block at which nothing is live; if there are more
-    /// of them, [`MORE`] plus the start of their part of `more_succs`, and its end.
+    /// By [`BlockIndex`]: its two successors, those that it has not being the block at which nothing is live; if there
+    /// are more of them, [`MORE`] plus the start of their part of `more_succs`, and its end.
     succs: Vec<[u32; 2]>,
     more_succs: Vec<u32>,
     /// Ranges in the order of their ends, with the number of the value in its chunk.
@@ -153,8 +153,8 @@ impl LiveBlocks {
         }
     }
 
-    /// Appends the ranges found, value by value and ascending, none adjacent to the next, and calls `set` with the number
-    /// of each value in the chunk and the indices of its ranges.
+    /// Appends the ranges found, value by value and ascending, none adjacent to the next, and calls `set` with the
+    /// number of each value in the chunk and the indices of its ranges.
     pub fn append_to(&self, ranges: &mut Vec<PointRange>, values: usize, mut set: impl FnMut(usize, Range<u32>)) {
         let mut ends = [0u32; LiveBlocks::CHUNK];
         for &(k, _) in &self.found {
@@ -178,7 +178,7 @@ impl LiveBlocks {
         }
     }
 
-    /// The first and the last block of the range outside which none of the values is live.
+    /// Returns the first and the last block of the range outside which none of the values is live.
     fn window(&mut self, order: &LinearOrder, values: &impl DefsAndUses, chunk: &[VReg]) -> (usize, usize) {
         if !order.is_forward() {
             return (0, order.num_blocks() - 1);
@@ -282,8 +282,8 @@ impl LiveBlocks {
         }
     }
 
-    /// The end of one range from the definition that covers the last use, which ends at `end_of_use`, and all blocks of
-    /// loops into which the value is live.
+    /// Returns the end of one range from the definition that covers the last use, which ends at `end_of_use`, and all
+    /// blocks of loops into which the value is live.
     pub fn hull_end(
         &mut self,
         order: &LinearOrder,
@@ -299,8 +299,8 @@ impl LiveBlocks {
         if reached == last && !is_in_loop { end_of_use } else { order.block(reached).stop() }
     }
 
-    /// The last block of the smallest range of blocks that begins with `from..=end` and holds the sources of all edges
-    /// back into it but for those to blocks before `from`.
+    /// Returns the last block of the smallest range of blocks that begins with `from..=end` and holds the sources of
+    /// all edges back into it but for those to blocks before `from`.
     fn last_reached(&mut self, order: &LinearOrder, from: BlockIndex, end: BlockIndex) -> BlockIndex {
         if self.back_from.is_empty() {
             self.build_tree(order);
@@ -323,7 +323,7 @@ impl LiveBlocks {
         }
     }
 
-    /// One more than the last source of an edge back to any of the blocks `from..end`, or 0.
+    /// Returns one more than the last source of an edge back to any of the blocks `from..end`, or 0.
     fn last_back(&self, from: usize, end: usize) -> u32 {
         let n = self.back_from.len() / 2;
         let (mut low, mut high, mut best) = (from + n, end + n, 0);
@@ -343,7 +343,7 @@ impl LiveBlocks {
     }
 }
 
-/// The numbers of the set bits, ascending.
+/// Returns the numbers of the set bits, ascending.
 fn bits(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         (word != 0).then(|| {

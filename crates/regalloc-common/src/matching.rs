@@ -5,11 +5,11 @@
 //! use v2, def v3 reuse 0               one request over both points, for the use and the def
 //! ```
 //!
-//! A request is for a register at the early point, the late point or both. Those with the smallest choice come first; each
-//! takes the free register with the best score, or sends the owner of a register to another one (augmenting paths; Kuhn,
-//! *The Hungarian method for the assignment problem*, 1955). That is exact for requests at one point. As requests at both
-//! points, and uses of one value that may share a register, are more than a bipartite matching can express, a search over
-//! all assignments decides where it fails. The search is bounded, per instruction and per problem.
+//! A request is for a register at the early point, the late point or both. Those with the smallest choice come first;
+//! each takes the free register with the best score, or sends the owner of a register to another one (augmenting paths;
+//! Kuhn, *The Hungarian method for the assignment problem*, 1955). That is exact for requests at one point. As requests
+//! at both points, and uses of one value that may share a register, are more than a bipartite matching can express, a
+//! search over all assignments decides where it fails. The search is bounded, per instruction and per problem.
 //!
 //! Cost: requests times registers; the search at most 400,000 comparisons of requests. No memory is allocated once the
 //! lists have grown.
@@ -40,9 +40,9 @@ const SEARCH_STEPS_PER_OPERAND: u64 = 256;
 pub struct Points(u8);
 
 impl Points {
-    /// Where the instruction reads.
+    /// Point at which the instruction reads.
     pub const EARLY: Points = Points(1);
-    /// Where it writes.
+    /// Point at which it writes.
     pub const LATE: Points = Points(2);
     /// Both.
     pub const BOTH: Points = Points(3);
@@ -55,25 +55,25 @@ impl Points {
         Points(u8::from(early) | u8::from(late) << 1)
     }
 
-    /// Is the early point one of them?
+    /// Returns `true` if the early is point one of them.
     #[inline]
     pub const fn early(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// Is the late point one of them?
+    /// Returns `true` if the late is point one of them.
     #[inline]
     pub const fn late(self) -> bool {
         self.0 & 2 != 0
     }
 
-    /// The indices of the points: 0 is early, 1 late.
+    /// Returns the indices of the points: 0 is early, 1 late.
     fn indices(self) -> impl Iterator<Item = usize> {
         (0..2).filter(move |point| self.0 >> point & 1 != 0)
     }
 }
 
-/// What an operand, or a use together with the def that takes its register over, needs.
+/// Demand of an operand, or of a use together with the def that takes its register over.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<H = ()> {
     /// The value.
@@ -84,9 +84,9 @@ pub struct Request<H = ()> {
     pub allowed: PRegSet,
     /// Points at which the register is needed.
     pub points: Points,
-    /// Is the value read?
+    /// Whether the value is read.
     pub is_use: bool,
-    /// Does the instruction write the register?
+    /// Whether the instruction writes the register.
     pub is_written: bool,
     /// The edge on which a def of a branch exists.
     pub edge: Option<Edge>,
@@ -102,7 +102,9 @@ pub fn tied_def(operands: &[Operand], k: usize) -> Option<Operand> {
     operands.iter().copied().find(|def| def.reused() == Some(k))
 }
 
-/// Does an operand need a register? `tied` is the def that takes its register over. A tied def has the register of its use.
+/// Returns `true` if an operand needs a register. `tied` is the def that takes its register over. A tied def has the
+/// register of its
+/// use.
 pub fn needs_register(operand: Operand, tied: Option<Operand>) -> bool {
     match operand.constraint() {
         Constraint::Reuse(_) => false,
@@ -112,8 +114,8 @@ pub fn needs_register(operand: Operand, tied: Option<Operand>) -> bool {
 }
 
 impl<H: Default> Request<H> {
-    /// Returns the request of an operand of `inst`, without hint and edge. `tied` is the def that takes its register over;
-    /// `allocatable` has the registers of the machine.
+    /// Returns the request of an operand of `inst`, without hint and edge. `tied` is the def that takes its register
+    /// over; `allocatable` has the registers of the machine.
     ///
     /// # Errors
     /// If no register will do.
@@ -148,7 +150,7 @@ impl<H: Default> Request<H> {
 }
 
 impl<H> Request<H> {
-    /// Must the two have different registers?
+    /// Returns `true` if the two must have different registers.
     fn conflicts(&self, other: &Request<H>) -> bool {
         if self.edge != other.edge && self.edge.is_some() && other.edge.is_some() {
             return false;
@@ -159,14 +161,14 @@ impl<H> Request<H> {
         early && !is_same || late && !(is_same && !self.is_written && !other.is_written)
     }
 
-    /// Would the register of this request do for `other`, whatever it is?
+    /// Returns `true` if the register of this request would do for `other`, whatever it is.
     fn covers(&self, other: &Request<H>) -> bool {
         let points = self.points.late() || !other.points.late();
         let is_kept = !(self.is_written && other.points.late());
         points && is_kept && !other.is_written && self.allowed.difference(other.allowed).is_empty()
     }
 
-    /// Will only one register do, at most?
+    /// Returns `true` if only one register will do, at most.
     fn is_forced(&self) -> bool {
         let allowed = self.allowed.mask(self.class);
         allowed & allowed.wrapping_sub(1) == 0
@@ -184,7 +186,7 @@ impl<H> Request<H> {
 #[derive(Debug)]
 pub struct Matching<H = ()> {
     requests: Vec<Request<H>>,
-    /// How many of them were added that exist on all edges.
+    /// Number of them that exist on all edges.
     on_all_edges: usize,
     /// By point and register, the request that has it.
     owners: [Vec<u32>; 2],
@@ -197,7 +199,7 @@ pub struct Matching<H = ()> {
     /// Registers that several uses of one value have: none of them can give way.
     shared: PRegSet,
     order: Vec<u32>,
-    /// What searches may still try.
+    /// Remaining steps of searches.
     search_steps: u64,
     /// Registers looked at since [`Matching::begin`].
     pub steps: u64,
@@ -501,9 +503,9 @@ impl<H: Copy> Matching<H> {
     }
 }
 
-/// Lets `old` serve `new` too, or become `new` if that serves both. Only where one covers the other: a register that will do
-/// for that one does for both, so that no assignment is lost. Two choices that merely overlap are not one request: the
-/// registers of both may be taken.
+/// Lets `old` serve `new` too, or become `new` if that serves both. Only where one covers the other: a register that
+/// will do for that one does for both, so that no assignment is lost. Two choices that merely overlap are not one
+/// request: the registers of both may be taken.
 fn share<H: Copy>(old: &mut Request<H>, new: &Request<H>) -> bool {
     if old.vreg != new.vreg || !old.is_use || !new.is_use {
         return false;
@@ -677,7 +679,8 @@ mod tests {
         assert_eq!(tied, [3], "259 has the same lower byte");
     }
 
-    /// Is there an assignment? Every one is tried, and nothing shares but by the letter of the contract.
+    /// Returns `true` if there is an assignment. Every one is tried, and nothing shares but by the letter of the
+    /// contract.
     fn brute_force(requests: &[Request], chosen: &mut Vec<u8>) -> bool {
         let Some(next) = requests.get(chosen.len()) else { return true };
         (0..4).filter(|&reg| next.allowed.contains(PReg::int(reg))).any(|reg| {

@@ -6,12 +6,12 @@
 //! b1: i3      block 2, positions 5..7
 //! ```
 //!
-//! A loop is, for each block that an edge leads back to, its header, the range of the order from there to the last source
-//! of such an edge. In an order in which loops are contiguous these are the natural loops; in any other the ranges hold more
-//! or fewer blocks, which may make code slower and never wrong.
+//! A loop is, for each block that an edge leads back to, its header, the range of the order from there to the last
+//! source of such an edge. In an order in which loops are contiguous these are the natural loops; in any other the
+//! ranges hold more or fewer blocks, which may make code slower and never wrong.
 //!
-//! Cost: linear in blocks, instructions and edges; in irreducible code also in edges into the middle of nested loops, up to
-//! four loops per block.
+//! Cost: linear in blocks, instructions and edges; in irreducible code also in edges into the middle of nested loops,
+//! up to four loops per block.
 
 use crate::point::{PointRange, Position, ProgPoint};
 use cranelift_entity::packed_option::PackedOption;
@@ -27,14 +27,14 @@ impl BlockIndex {
     /// The entry block.
     pub const FIRST: BlockIndex = BlockIndex(0);
 
-    /// The next block of the order.
+    /// Returns the next block of the order.
     #[inline]
     #[must_use]
     pub fn next(self) -> BlockIndex {
         BlockIndex(self.0 + 1)
     }
 
-    /// All indices from this one up to, not including, `end`.
+    /// Returns all indices from this one up to, not including, `end`.
     #[inline]
     pub fn up_to(self, end: BlockIndex) -> impl DoubleEndedIterator<Item = BlockIndex> + ExactSizeIterator {
         (self.0..end.0).map(BlockIndex)
@@ -65,41 +65,41 @@ pub struct OrderedBlock {
     /// The innermost loop around it.
     pub innermost: PackedOption<LoopId>,
     inherited: PackedOption<Edge>,
-    /// Where that edge comes from, if there is one.
+    /// Source of that edge, if there is one.
     from: BlockIndex,
-    /// Do edges out of it pass values, as arguments or as results of its terminator?
+    /// Whether edges out of it pass values, as arguments or as results of its terminator.
     pub passes: bool,
-    /// Do values begin with it, as parameters or as results of a terminator?
+    /// Whether values begin with it, as parameters or as results of a terminator.
     pub receives: bool,
 }
 
 impl OrderedBlock {
-    /// The only edge into it, and the block that this comes from, if that is before it and nothing is passed: such a block
-    /// goes on where the other ended.
+    /// Returns the only edge into it, and the block that this comes from, if that is before it and nothing is passed:
+    /// such a block goes on where the other ended.
     #[inline]
     pub fn inherits(&self) -> Option<(Edge, BlockIndex)> {
         self.inherited.expand().map(|edge| (edge, self.from))
     }
 
-    /// Does the block, which has this index, go on where the one before it in the order ended?
+    /// Returns `true` if the block, which has this index, continues where the previous block of the order ended.
     #[inline]
     pub fn goes_on(&self, index: BlockIndex) -> bool {
         self.inherits().is_some_and(|(_, from)| from.next() == index)
     }
 
-    /// The first point.
+    /// Returns the first point.
     #[inline]
     pub fn start(&self) -> ProgPoint {
         ProgPoint::before(self.head)
     }
 
-    /// The first point after the block.
+    /// Returns the first point after the block.
     #[inline]
     pub fn stop(&self) -> ProgPoint {
         ProgPoint::before(self.end)
     }
 
-    /// All its points.
+    /// Returns all its points.
     #[inline]
     pub fn points(&self) -> PointRange {
         PointRange::new(self.start(), self.stop())
@@ -117,26 +117,26 @@ impl OrderedBlock {
         self.head.next().up_to(self.end)
     }
 
-    /// Number of instructions.
+    /// Returns the number of instructions.
     #[inline]
     pub fn num_insts(&self) -> u32 {
         self.end.as_u32() - self.head.as_u32() - 1
     }
 
-    /// The instruction at a position of the block; at its end, the one that would come next. Not for the head.
+    /// Returns the instruction at a position of the block; at its end, the one that would come next. Not for the head.
     #[inline]
     pub fn inst(&self, position: Position) -> Inst {
         Inst::from_u32(self.first_inst.as_u32() + (position.as_u32() - self.head.as_u32() - 1))
     }
 
-    /// The position of an instruction of the block, or of the one that would come next.
+    /// Returns the position of an instruction of the block, or of the one that would come next.
     #[inline]
     pub fn position(&self, inst: Inst) -> Position {
         Position::new(self.head.as_u32() + 1 + (inst.as_u32() - self.first_inst.as_u32()))
     }
 }
 
-/// How a loop is entered.
+/// Entries of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Entries {
     /// At its header only.
@@ -156,7 +156,7 @@ pub struct Loop {
     pub end: BlockIndex,
     /// The next larger loop around it.
     pub parent: PackedOption<LoopId>,
-    /// How it is entered from outside.
+    /// Entries from outside.
     pub entries: Entries,
 }
 
@@ -196,8 +196,8 @@ impl LinearOrder {
     }
 
     /// As [`LinearOrder::build`], but in a reverse post-order if the problem's own order is not
-    /// [forward](LinearOrder::is_forward). Blocks that cannot be reached are not in it then. Which block holds a position is
-    /// not known before [`LinearOrder::find_positions`].
+    /// [forward](LinearOrder::is_forward). Blocks that cannot be reached are not in it then. Which block holds a
+    /// position is not known before [`LinearOrder::find_positions`].
     ///
     /// # Errors
     /// As [`LinearOrder::build`].
@@ -351,7 +351,7 @@ impl LinearOrder {
 
 /// Reading.
 impl LinearOrder {
-    /// Number of blocks.
+    /// Returns the number of blocks.
     #[inline]
     pub fn num_blocks(&self) -> usize {
         self.blocks.len()
@@ -363,19 +363,19 @@ impl LinearOrder {
         BlockIndex(0).up_to(BlockIndex(self.blocks.len() as u32))
     }
 
-    /// All blocks by [`BlockIndex`].
+    /// Returns all blocks by [`BlockIndex`].
     #[inline]
     pub fn blocks(&self) -> &PrimaryMap<BlockIndex, OrderedBlock> {
         &self.blocks
     }
 
-    /// A block.
+    /// Returns a block.
     #[inline]
     pub fn block(&self, index: BlockIndex) -> &OrderedBlock {
         &self.blocks[index]
     }
 
-    /// The index of a block, which must be in the order.
+    /// Returns the index of a block, which must be in the order.
     #[inline]
     pub fn index(&self, block: Block) -> BlockIndex {
         let index = self.indices[block];
@@ -383,50 +383,50 @@ impl LinearOrder {
         index.expand().unwrap_or(BlockIndex(0))
     }
 
-    /// The index of the block that holds a position.
+    /// Returns the index of the block that holds a position.
     #[inline]
     pub fn index_at(&self, position: Position) -> BlockIndex {
         self.block_at[position.index()]
     }
 
-    /// The block that holds a position.
+    /// Returns the block that holds a position.
     #[inline]
     pub fn block_at(&self, position: Position) -> &OrderedBlock {
         self.block(self.index_at(position))
     }
 
-    /// The instruction at a position; at a head, the first one of the block.
+    /// Returns the instruction at a position; at a head, the first one of the block.
     #[inline]
     pub fn inst_at(&self, position: Position) -> Inst {
         let block = self.block_at(position);
         block.inst(position.max(block.head.next()))
     }
 
-    /// How often the block that holds a position runs.
+    /// Returns the frequency of the block that holds a position.
     #[inline]
     pub fn freq_at(&self, position: Position) -> Freq {
         self.block_at(position).freq
     }
 
-    /// Number of positions.
+    /// Returns the number of positions.
     #[inline]
     pub fn num_positions(&self) -> usize {
         self.blocks.values().next_back().map_or(0, |block| block.end.index())
     }
 
-    /// The first point after all blocks.
+    /// Returns the first point after all blocks.
     #[inline]
     pub fn stop(&self) -> ProgPoint {
         ProgPoint::before(Position::new(self.num_positions() as u32))
     }
 
-    /// All loops.
+    /// Returns all loops.
     #[inline]
     pub fn loops(&self) -> &PrimaryMap<LoopId, Loop> {
         &self.loops
     }
 
-    /// The innermost loop around a block, then the loops around that.
+    /// Returns the innermost loop around a block, then the loops around that.
     #[inline]
     pub fn loops_around(&self, index: BlockIndex) -> impl Iterator<Item = &Loop> {
         let mut id = self.blocks[index].innermost;
@@ -437,44 +437,45 @@ impl LinearOrder {
         })
     }
 
-    /// The loop that the block is the header of.
+    /// Returns the loop that the block is the header of.
     #[inline]
     pub fn loop_of_header(&self, index: BlockIndex) -> Option<&Loop> {
         self.last_back_edge(index)?;
         self.loops_around(index).next()
     }
 
-    /// The points of a loop.
+    /// Returns the points of a loop.
     pub fn loop_points(&self, l: &Loop) -> PointRange {
         let stop = self.blocks.get(l.end).map_or(self.stop(), |block| block.start());
         PointRange::new(self.blocks[l.header].start(), stop)
     }
 
-    /// Does an edge lead back to the block?
+    /// Returns `true` if an edge leads back to the block.
     #[inline]
     pub fn is_header(&self, index: BlockIndex) -> bool {
         self.last_back_edge(index).is_some()
     }
 
-    /// The last source of an edge back to the block.
+    /// Returns the last source of an edge back to the block.
     #[inline]
     pub fn last_back_edge(&self, index: BlockIndex) -> Option<BlockIndex> {
         self.last_back[index.index()].expand()
     }
 
-    /// Has every block but the first a predecessor before it? Then what dominates a block comes before it as well.
+    /// Returns `true` if every block but the first has a predecessor before it. Then what dominates a block comes
+    /// before it as well.
     #[inline]
     pub fn is_forward(&self) -> bool {
         self.is_forward
     }
 
-    /// Is every loop entered at its header only?
+    /// Returns `true` if every loop is entered at its header only.
     pub fn is_reducible(&self) -> bool {
         self.loops.values().all(|l| l.entries == Entries::Header)
     }
 
-    /// The order cut into ranges of blocks, first block and block after the last: each an outermost loop, several that
-    /// overlap, or a block in no loop.
+    /// Returns the order cut into ranges of blocks, first block and block after the last: each an outermost loop,
+    /// several that overlap, or a block in no loop.
     pub fn outermost_ranges(&self) -> impl Iterator<Item = (BlockIndex, BlockIndex)> {
         let mut first = BlockIndex(0);
         std::iter::from_fn(move || {

@@ -1,7 +1,7 @@
 //! Program points.
 //!
-//! Every block head and every instruction has a [`Position`] in the linear order, and every position four points, in the
-//! order in which things happen there:
+//! Every block head and every instruction has a [`Position`] in the linear order, and every position four points, in
+//! the order in which things happen there:
 //!
 //! ```text
 //! before   edits run; at a block head, edges bring values and parameters begin
@@ -25,32 +25,32 @@ impl Position {
     /// After every position.
     pub const END: Position = Position(Position::LIMIT - 1);
 
-    /// The position with an index below [`Position::LIMIT`].
+    /// Returns the position with an index below [`Position::LIMIT`].
     #[inline]
     pub const fn new(index: u32) -> Position {
         Position(index)
     }
 
-    /// Its index.
+    /// Returns its index.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Its index.
+    /// Returns its index.
     #[inline]
     pub const fn as_u32(self) -> u32 {
         self.0
     }
 
-    /// The next one.
+    /// Returns the next one.
     #[inline]
     #[must_use]
     pub const fn next(self) -> Position {
         Position(self.0 + 1)
     }
 
-    /// The previous one.
+    /// Returns the previous one.
     ///
     /// # Panics
     /// At the first position, if overflow is checked.
@@ -60,7 +60,7 @@ impl Position {
         Position(self.0 - 1)
     }
 
-    /// All positions from this one up to, not including, `end`.
+    /// Returns all positions from this one up to, not including, `end`.
     #[inline]
     pub fn up_to(self, end: Position) -> impl DoubleEndedIterator<Item = Position> + ExactSizeIterator {
         (self.0..end.0).map(Position)
@@ -73,7 +73,7 @@ impl fmt::Debug for Position {
     }
 }
 
-/// What happens at a point; see the [module documentation](self).
+/// Event at a point; see the [module documentation](self).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Phase {
     /// Edits.
@@ -96,37 +96,37 @@ impl ProgPoint {
     /// After everything: the end of what still lasts.
     pub const OPEN: ProgPoint = ProgPoint(u32::MAX);
 
-    /// Where edits before the instruction run, or where the block begins.
+    /// Returns the point at which edits before the instruction run, or at which the block begins.
     #[inline]
     pub const fn before(position: Position) -> ProgPoint {
         ProgPoint(position.0 * 4)
     }
 
-    /// Where early operands are read and written.
+    /// Returns the point at which early operands are read and written.
     #[inline]
     pub const fn early(position: Position) -> ProgPoint {
         ProgPoint(position.0 * 4 + 1)
     }
 
-    /// Where late operands are read and written.
+    /// Returns the point at which late operands are read and written.
     #[inline]
     pub const fn late(position: Position) -> ProgPoint {
         ProgPoint(position.0 * 4 + 2)
     }
 
-    /// Where the instruction is over.
+    /// Returns the point at which the instruction is over.
     #[inline]
     pub const fn after(position: Position) -> ProgPoint {
         ProgPoint(position.0 * 4 + 3)
     }
 
-    /// The position.
+    /// Returns the position.
     #[inline]
     pub const fn position(self) -> Position {
         Position(self.0 / 4)
     }
 
-    /// The phase.
+    /// Returns the phase.
     #[inline]
     pub const fn phase(self) -> Phase {
         match self.0 % 4 {
@@ -137,7 +137,7 @@ impl ProgPoint {
         }
     }
 
-    /// The next point: the end of a range whose last point this is.
+    /// Returns the next point: the end of a range whose last point this is.
     #[inline]
     #[must_use]
     pub const fn next(self) -> ProgPoint {
@@ -151,54 +151,54 @@ impl ProgPoint {
         ProgPoint(self.0.saturating_sub(1))
     }
 
-    /// The first point of the position after this point's.
+    /// Returns the first point of the position after this point's.
     #[inline]
     #[must_use]
     pub const fn next_position(self) -> ProgPoint {
         ProgPoint::before(self.position().next())
     }
 
-    /// The end of the live range of a value last used here: an early use ends before late operands are written, a late
-    /// use or that of an edge with the position.
+    /// Returns the end of the live range of a value last used here: an early use ends before late operands are written,
+    /// a late use or that of an edge with the position.
     #[inline]
     #[must_use]
     pub const fn end_of_use(self) -> ProgPoint {
         ProgPoint((self.0 & !1) + 2)
     }
 
-    /// The first point of its position.
+    /// Returns the first point of its position.
     #[inline]
     #[must_use]
     pub const fn floor(self) -> ProgPoint {
         ProgPoint(self.0 & !3)
     }
 
-    /// The first point at which a position begins, from this one on.
+    /// Returns the first point at which a position begins, from this one on.
     #[inline]
     #[must_use]
     pub const fn ceil(self) -> ProgPoint {
         ProgPoint((self.0 + 3) & !3)
     }
 
-    /// Does a position begin here?
+    /// Returns `true` if a position begins here.
     #[inline]
     pub const fn is_before(self) -> bool {
         self.0.is_multiple_of(4)
     }
 
-    /// The number of points from `earlier` to this one, 0 if that is later.
+    /// Returns the number of points from `earlier` to this one, 0 if that is later.
     #[inline]
     pub const fn since(self, earlier: ProgPoint) -> u32 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// Its index: points are dense, four to a position.
+    /// Returns its index: points are dense, four to a position.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The point with an index.
+    /// Returns the point with an index.
     #[inline]
     pub const fn from_index(index: usize) -> ProgPoint {
         ProgPoint(index as u32)
@@ -240,31 +240,31 @@ impl PointRange {
     /// The range without points at the start of the order.
     pub const EMPTY: PointRange = PointRange { from: ProgPoint::FIRST, to: ProgPoint::FIRST };
 
-    /// The range of these points.
+    /// Returns the range of these points.
     #[inline]
     pub const fn new(from: ProgPoint, to: ProgPoint) -> PointRange {
         PointRange { from, to }
     }
 
-    /// Has it no points?
+    /// Returns `true` if it has no points.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.from >= self.to
     }
 
-    /// Is `point` in it?
+    /// Returns `true` if `point` is in it.
     #[inline]
     pub fn contains(&self, point: ProgPoint) -> bool {
         self.from <= point && point < self.to
     }
 
-    /// Have the two a point in common?
+    /// Returns `true` if the two have a point in common.
     #[inline]
     pub fn overlaps(&self, other: PointRange) -> bool {
         self.from < other.to && other.from < self.to
     }
 
-    /// The points of both.
+    /// Returns the points of both.
     #[inline]
     #[must_use]
     pub fn intersection(self, other: PointRange) -> PointRange {

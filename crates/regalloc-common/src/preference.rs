@@ -1,12 +1,12 @@
-//! The registers of a machine in order of preference: within its class a register has the number that the machine's order
-//! gives it, so that the best member of a set is its lowest bit.
+//! The registers of a machine in order of preference: within its class a register has the number that the machine's
+//! order gives it, so that the best member of a set is its lowest bit.
 //!
 //! ```text
 //! int r6, r7, r0, r3 saved {r3}       r6 is 0, r7 is 1, r0 is 2, r3 is 3; sets are words: {r7, r3} is 0b1010
 //! ```
 //!
-//! Callee-saved registers stand where the machine puts them, mostly last. One that nothing has been put into yet costs a
-//! save and a restore, so that allocators ask for [`Registers::unsaved`] ones only when they pay.
+//! Callee-saved registers stand where the machine puts them, mostly last. One that nothing has been put into yet costs
+//! a save and a restore, so that allocators ask for [`Registers::unsaved`] ones only when they pay.
 //!
 //! Sets of the problem are translated once: tables are kept from problem to problem while the machine and its kinds of
 //! calls stay the same. Cost: a comparison of those.
@@ -31,50 +31,50 @@ impl Reg {
     /// Length of a table by [`Reg::index`]: any index will do.
     pub const TABLE: usize = 256;
 
-    /// The register with this number in its class.
+    /// Returns the register with this number in its class.
     #[inline]
     pub fn new(class: usize, number: u32) -> Reg {
         Reg((class * 64) as u8 + number as u8)
     }
 
-    /// Is it no register?
+    /// Returns `true` if it is no register.
     #[inline]
     pub fn is_none(self) -> bool {
         self == Reg::NONE
     }
 
-    /// Index of its class.
+    /// Returns the index of its class.
     #[inline]
     pub fn class(self) -> usize {
         usize::from(self.0 >> 6 & 1)
     }
 
-    /// Its number: its place in the order of its class.
+    /// Returns its number: its place in the order of its class.
     #[inline]
     pub fn number(self) -> usize {
         usize::from(self.0 & 63)
     }
 
-    /// The set of this register, of its class.
+    /// Returns the set of this register, of its class.
     #[inline]
     pub fn bit(self) -> u64 {
         1 << (self.0 & 63)
     }
 
-    /// Is it in a set of registers of one class?
+    /// Returns `true` if it is in a set of registers of one class.
     #[inline]
     pub fn is_one_of(self, class: usize, mask: u64) -> bool {
         let number = usize::from(self.0) ^ (class * 64);
         number < 64 && mask >> number & 1 != 0
     }
 
-    /// Index in tables of length [`Reg::TABLE`].
+    /// Returns index in tables of length [`Reg::TABLE`].
     #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)
     }
 
-    /// Is the register in the set of its class?
+    /// Returns `true` if the register is in the set of its class.
     #[inline]
     pub fn is_in(self, masks: &Masks) -> bool {
         !self.is_none() && masks[self.class()] & self.bit() != 0
@@ -84,7 +84,7 @@ impl Reg {
 /// A set of registers: a word per class.
 pub type Masks = [u64; 2];
 
-/// The members of one class of a set, best first.
+/// Returns the members of one class of a set, best first.
 #[inline]
 pub fn regs(class: usize, mut mask: u64) -> impl Iterator<Item = Reg> {
     std::iter::from_fn(move || {
@@ -107,13 +107,13 @@ pub struct Clobbered {
 }
 
 impl Clobbered {
-    /// The registers of a class in which a value of `width` bytes is lost.
+    /// Returns the registers of a class in which a value of `width` bytes is lost.
     #[inline]
     pub fn of(&self, class: usize, width: u8) -> u64 {
         if width > self.kept_bytes { self.lost[class] | self.partial[class] } else { self.lost[class] }
     }
 
-    /// Registers that lose at least a part.
+    /// Returns registers that lose at least a part.
     #[inline]
     pub fn any(&self, class: usize) -> u64 {
         self.lost[class] | self.partial[class]
@@ -122,7 +122,7 @@ impl Clobbered {
 
 /// The registers of one machine.
 pub struct Registers {
-    /// What `env` and `clobbers` were when the tables were made.
+    /// Machine environment for which the tables were made.
     env: MachineEnv,
     clobbers: Vec<Clobbers>,
     pregs: [PReg; Reg::TABLE],
@@ -133,7 +133,7 @@ pub struct Registers {
     pub callee_saved: Masks,
     clobbered: Vec<Clobbered>,
     sets: Vec<Masks>,
-    /// What the problem's sets were then.
+    /// Register sets of the problem for which the tables were made.
     reg_sets: Vec<PRegSet>,
 }
 
@@ -167,7 +167,7 @@ impl Registers {
         self.update(problem);
     }
 
-    /// The same for a problem of the same machine as the last one, which is not compared.
+    /// Updates the tables for a problem of the same machine as the last one, which is not compared.
     pub fn update(&mut self, problem: &Problem) {
         let clobbers = problem.all_clobbers().as_values_slice();
         if self.clobbers != clobbers {
@@ -207,7 +207,7 @@ impl Registers {
         self.callee_saved = self.masks(self.env.callee_saved());
     }
 
-    /// The allocatable members of a set.
+    /// Returns the allocatable members of a set.
     pub fn masks(&self, set: PRegSet) -> Masks {
         let mut masks = [0; 2];
         for reg in set.iter().map(|preg| self.reg(preg)).filter(|reg| !reg.is_none()) {
@@ -222,13 +222,13 @@ impl Registers {
         self.env.costs
     }
 
-    /// The register, or none if it is not allocatable.
+    /// Returns the register, or none if it is not allocatable.
     #[inline]
     pub fn reg(&self, preg: PReg) -> Reg {
         self.numbers[preg.index()]
     }
 
-    /// The machine's name of a register, which must not be none.
+    /// Returns the machine's name of a register, which must not be none.
     #[inline]
     pub fn preg(&self, reg: Reg) -> PReg {
         self.pregs[reg.index()]
@@ -241,25 +241,25 @@ impl Registers {
         self.callee_saved[class] & !used[class]
     }
 
-    /// Two members of each class of a set: more is never needed to move values past each other.
+    /// Returns two members of each class of a set: more is never needed to move values past each other.
     pub fn some_of(&self, masks: Masks) -> PRegSet {
         let some = (0..2).flat_map(|class| regs(class, masks[class]).take(2));
         some.map(|reg| self.preg(reg)).collect()
     }
 
-    /// What a clobber description takes.
+    /// Returns the registers of a clobber description.
     #[inline]
     pub fn clobbered(&self, clobbers: ClobberId) -> &Clobbered {
         &self.clobbered[clobbers.as_u32() as usize]
     }
 
-    /// A set of the problem.
+    /// Returns a set of the problem.
     #[inline]
     pub fn set(&self, set: RegSetId) -> &Masks {
         &self.sets[set.as_u32() as usize]
     }
 
-    /// The registers of a class in which an operand may be.
+    /// Returns the registers of a class in which an operand may be.
     #[inline]
     pub fn allowed(&self, operand: Operand, class: usize) -> u64 {
         match operand.constraint() {

@@ -7,10 +7,10 @@
 //! c              .   |-----|
 //! ```
 //!
-//! A lifetime is one stretch of points, its end excluded, holes in it included. The lifetimes are taken by their starts; each
-//! takes the slot of its width that has been free for longest, or a new one. So there are as many slots of a width as
-//! lifetimes of that width overlap at one point, and no fewer would do (interval graphs are perfect; Gavril, *Algorithms for
-//! minimum coloring of chordal graphs*, 1972). Cost: n log n in lifetimes.
+//! A lifetime is one stretch of points, its end excluded, holes in it included. The lifetimes are taken by their
+//! starts; each takes the slot of its width that has been free for longest, or a new one. So there are as many slots of
+//! a width as lifetimes of that width overlap at one point, and no fewer would do (interval graphs are perfect; Gavril,
+//! *Algorithms for minimum coloring of chordal graphs*, 1972). Cost: n log n in lifetimes.
 
 use kingpost_regalloc::{AllocError, Allocation, Slot};
 use std::cmp::Reverse;

@@ -1,10 +1,10 @@
 //! Loops around the walk's point, and what is resident in them.
 //!
-//! A register is untouched in a loop if nothing in its blocks walked so far, moves included, has written it or held a value
-//! in it. A value defined before the loop that takes such a register is there in all of these blocks without a change to
-//! them. So it is as if it had been in the register at the header, and at all edges back. That holds only if every edge into the
-//! header is an edge back or comes from above, where the walk has yet to come: nothing is resident in a loop that an edge from
-//! below enters, as it may in an irreducible cycle.
+//! A register is untouched in a loop if nothing in its blocks walked so far, moves included, has written it or held a
+//! value in it. A value defined before the loop that takes such a register is there in all of these blocks without a
+//! change to them. So it is as if it had been in the register at the header, and at all edges back. That holds only if
+//! every edge into the header is an edge back or comes from above, where the walk has yet to come: nothing is resident
+//! in a loop that an edge from below enters, as it may in an irreducible cycle.
 
 use crate::state::State;
 use kingpost_mach::Lower;
@@ -18,9 +18,10 @@ struct Around {
     header: u32,
     /// Whether an edge from a block below that is not of the loop may enter it.
     is_entered_below: bool,
-    /// How many residents there were when it began.
+    /// Number of residents when it began.
     residents: usize,
-    /// Registers that its blocks walked so far touch, but for those in inner loops whose header the walk has not passed.
+    /// Registers that its blocks walked so far touch, but for those in inner loops whose header the walk has not
+    /// passed.
     touched: Masks,
 }
 
@@ -28,7 +29,7 @@ struct Around {
 #[derive(Default, Debug)]
 pub(crate) struct Loops {
     around: Vec<Around>,
-    /// How many of them, the outer ones, hold the block that the walk is in. The others are left by it.
+    /// Number of them, the outer ones, that hold the block that the walk is in. The others are left by it.
     depth: usize,
     /// The number of the innermost of them, if the walk has not passed its header.
     innermost: Option<u32>,
@@ -80,7 +81,7 @@ impl Loops {
         begun
     }
 
-    /// The header of the loop that began so many loops ago, the last one 1.
+    /// Returns the header of the loop that began so many loops ago, the last one 1.
     pub(crate) fn begun(&self, ago: usize) -> Block {
         Block::from_u32(self.around[self.around.len() - ago].header)
     }
@@ -109,25 +110,25 @@ impl Loops {
         self.residents.drain(last.residents..).for_each(|(_, vreg)| state.value_mut(vreg).resident = Reg::NONE);
     }
 
-    /// Is the walk in a loop?
+    /// Returns `true` if the walk is in a loop.
     #[inline]
     pub(crate) fn is_inside(&self) -> bool {
         self.depth > 0
     }
 
-    /// The number of the innermost loop's header; 0 outside of loops.
+    /// Returns the number of the innermost loop's header; 0 outside of loops.
     #[inline]
     pub(crate) fn header(&self) -> u32 {
         self.header
     }
 
-    /// Is a value that is defined in block number `block` from outside of the innermost loop?
+    /// Returns `true` if a value that is defined in block number `block` comes from outside of the innermost loop.
     #[inline]
     pub(crate) fn is_from_outside(&self, block: u32) -> bool {
         block < self.header
     }
 
-    /// Registers that the innermost loop touches.
+    /// Returns registers that the innermost loop touches.
     #[inline]
     pub(crate) fn touched(&self, recent: &Masks) -> Masks {
         [0, 1].map(|class| self.touched[class] | recent[class])
@@ -154,7 +155,7 @@ impl Loops {
         true
     }
 
-    /// What is resident in the loops around the block that the walk is in.
+    /// Returns the residents of the loops around the block that the walk is in.
     pub(crate) fn residents(&self) -> impl Iterator<Item = (Reg, VReg)> {
         let end = self.around.get(self.depth).map_or(self.residents.len(), |left| left.residents);
         self.residents[..end].iter().copied()

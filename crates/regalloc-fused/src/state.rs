@@ -5,11 +5,11 @@ use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Slot, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 
-/// So many instructions longer a value stays in its register than one met at the same time: if its definition is in the block at
-/// hand, and if it is in its register all over a loop.
+/// So many instructions longer a value stays in its register than one met at the same time: if its definition is in the
+/// block at hand, and if it is in its register all over a loop.
 const KEPT: u32 = 64;
 
-/// How a value is computed again.
+/// Way in which a value is computed again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Remat {
     /// Nothing has asked yet.
@@ -20,7 +20,7 @@ pub(crate) enum Remat {
     By(u32),
 }
 
-/// What is known of a value.
+/// Facts of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value {
     /// Its register at the point that the walk has come to.
@@ -31,19 +31,20 @@ pub(crate) struct Value {
     pub(crate) head_reg: Reg,
     /// The register in which it is all over a loop around the walk's point.
     pub(crate) resident: Reg,
-    /// While the head of a block is reconciled: where it comes from. Of what a branch defines, while its edges are: its register.
+    /// While the head of a block is reconciled: where it comes from. Of what a branch defines, while its edges are: its
+    /// register.
     pub(crate) entry_reg: Reg,
     /// Index of its class.
     pub(crate) class: u8,
     /// Bytes that moves and slots keep.
     pub(crate) width: u8,
-    /// Is it read from its slot somewhere below, so that the definition must store it?
+    /// Whether it is read from its slot somewhere below, so that the definition must store it.
     pub(crate) is_stored: bool,
-    /// Does a call lie between its definition and its last use?
+    /// Whether a call lies between its definition and its last use.
     pub(crate) lives_over_call: bool,
     pub(crate) slot: PackedOption<Slot>,
     pub(crate) remat: Remat,
-    /// When the walk met it last, in instructions; 0 if it has not.
+    /// Time at which the walk met it last, in instructions; 0 if it has not.
     pub(crate) met_at: u32,
     /// The block that defines it.
     pub(crate) block: u32,
@@ -70,7 +71,7 @@ impl Default for Value {
 }
 
 impl Value {
-    /// Its class as an index.
+    /// Returns its class as an index.
     #[inline]
     pub(crate) fn class(&self) -> usize {
         usize::from(self.class & 1)
@@ -167,25 +168,25 @@ impl State {
         Some(vreg)
     }
 
-    /// The value in a register.
+    /// Returns the value in a register.
     #[inline]
     pub(crate) fn owner(&self, reg: Reg) -> Option<VReg> {
         self.owners[reg.index()].expand()
     }
 
-    /// Is the value in the register?
+    /// Returns `true` if the value is in the register.
     #[inline]
     pub(crate) fn holds(&self, reg: Reg, vreg: VReg) -> bool {
         self.owners[reg.index()] == vreg.into()
     }
 
-    /// Is nothing in the register?
+    /// Returns `true` if nothing is in the register.
     #[inline]
     pub(crate) fn is_free(&self, reg: Reg) -> bool {
         self.occupied[reg.class()] & reg.bit() == 0
     }
 
-    /// All registers with values, class by class.
+    /// Returns all registers with values, class by class.
     pub(crate) fn in_registers(&self) -> impl Iterator<Item = (Reg, VReg)> {
         (0..2).flat_map(|class| regs(class, self.occupied[class])).filter_map(|reg| Some((reg, self.owner(reg)?)))
     }
@@ -201,8 +202,8 @@ impl State {
         }
     }
 
-    /// Of the given registers the one whose value the walk met the longest time ago, as it may not be met soon again: but for those
-    /// that would have to be filled more than once.
+    /// Of the given registers the one whose value the walk met the longest time ago, as it may not be met soon again:
+    /// but for those that would have to be filled more than once.
     pub(crate) fn oldest(&self, class: usize, candidates: u64, block: u32) -> Option<Reg> {
         let mut least = u64::MAX;
         for reg in regs(class, candidates) {

@@ -30,7 +30,7 @@ pub struct LinearScan {
 }
 
 impl LinearScan {
-    /// An allocator that holds no memory yet.
+    /// Returns an allocator that holds no memory yet.
     pub fn new() -> LinearScan {
         LinearScan::default()
     }

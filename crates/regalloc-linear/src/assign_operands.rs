@@ -53,8 +53,8 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// Assigns operands one after the other; failing that by a matching; failing that by a matching with everything in memory
-    /// that may be.
+    /// Assigns operands one after the other; failing that by a matching; failing that by a matching with everything in
+    /// memory that may be.
     fn choose_registers(&mut self, inst: Inst, operands: &[Operand]) -> Result<(), AllocError> {
         let are_fixed = self.claim_fixed(inst, operands)? == operands.len();
         if are_fixed || self.choose_greedily(operands).is_ok() {
@@ -107,13 +107,14 @@ impl Scan<'_, '_> {
         self.values[operand.vreg()].class()
     }
 
-    /// Registers in which a value of the operand's width does not survive the instruction.
+    /// Returns registers in which a value of the operand's width does not survive the instruction.
     pub(crate) fn killed(&self, vreg: VReg) -> u64 {
         let value = &self.values[vreg];
         self.s.assignment.kills.of(value.class(), value.width())
     }
 
-    /// May the operand be in memory? A value that would have to be stored there first may be only as a last resort.
+    /// Returns `true` if the operand may be in memory. A value that would have to be stored there first may be only as
+    /// a last resort.
     pub(crate) fn may_be_in_memory(&self, operands: &[Operand], k: usize) -> bool {
         let (operand, tied) = (operands[k], self.s.assignment.tied[k]);
         let last_resort = self.s.assignment.prefers_memory;
@@ -128,12 +129,12 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Are these two results of one terminator on different edges?
+    /// Returns `true` if these are two results of one terminator on different edges.
     fn are_exclusive(&self, a: VReg, b: VReg) -> bool {
         self.values.is_edge_def(a) && self.values.is_edge_def(b) && self.values.def(a) != self.values.def(b)
     }
 
-    /// The register of a result on another edge, if no register is free.
+    /// Returns the register of a result on another edge, if no register is free.
     fn exclusive_register(&mut self, operands: &[Operand], k: usize) -> Option<Reg> {
         let operand = operands[k];
         let (vreg, points) = (operand.vreg(), self.points(operand));
@@ -231,7 +232,7 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// The edge on which a result of a terminator exists.
+    /// Returns the edge on which a result of a terminator exists.
     fn edge_of(&self, operand: Operand) -> Option<Edge> {
         if operand.is_use() || !self.values.is_edge_def(operand.vreg()) {
             return None;
@@ -299,7 +300,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Does the operand's constraint admit the register, and does the register survive the operand's points?
+    /// Returns `true` if the operand's constraint admits the register, and the register survives the operand's points.
     fn fits(&self, operand: Operand, reg: Reg, points: u8) -> bool {
         let class = self.class_of(operand);
         let killed = if points & LATE != 0 { self.killed(operand.vreg()) } else { 0 };
@@ -396,7 +397,7 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// Registers that the operand may have at `points`, whatever values are in them.
+    /// Returns registers that the operand may have at `points`, whatever values are in them.
     fn available(&self, operand: Operand, vreg: VReg, points: u8) -> u64 {
         let class = self.class_of(operand);
         let assignment = &self.s.assignment;
@@ -410,7 +411,7 @@ impl Scan<'_, '_> {
         mask
     }
 
-    /// A register for the operand that is free at `points`, picked for `vreg`.
+    /// Returns a register for the operand that is free at `points`, picked for `vreg`.
     fn pick_free(&mut self, operand: Operand, vreg: VReg, points: u8, prefer: Reg) -> Option<Reg> {
         let class = self.class_of(operand);
         let assignment = &self.s.assignment;
@@ -425,7 +426,7 @@ impl Scan<'_, '_> {
         (free != 0).then(|| self.pick_register(vreg, free, point, prefer))
     }
 
-    /// A free register, or the one whose value has the farthest next use.
+    /// Returns a free register, or the one whose value has the farthest next use.
     fn pick(&mut self, operand: Operand, vreg: VReg, points: u8, prefer: Reg) -> Result<Reg, OutOfRegisters> {
         if let Some(reg) = self.pick_free(operand, vreg, points, prefer) {
             return Ok(reg);

@@ -1,13 +1,13 @@
-//! The state of the registers at a block's entry: that of the most frequent predecessor scanned before, then the results
-//! of its terminator, and the block's parameters.
+//! The state of the registers at a block's entry: that of the most frequent predecessor scanned before, then the
+//! results of its terminator, and the block's parameters.
 //!
 //! ```text
 //! v0 in r1, used in the loop; v1 in r12, not used in it
 //! b1: .. call .. use v0; brif b1, b2          b1 is entered with v0 in r12 and v1 in memory
 //! ```
 //!
-//! At the header of a loop with calls, values that the loop uses move to registers that its calls preserve. They would be
-//! stored and loaded in each iteration otherwise, as values get registers in the order in which they begin.
+//! At the header of a loop with calls, values that the loop uses move to registers that its calls preserve. They would
+//! be stored and loaded in each iteration otherwise, as values get registers in the order in which they begin.
 //!
 //! Cost: per block, registers and parameters times at most [`MAX_PREDS`] edges; per loop header, registers times
 //! clobber points near ahead.
@@ -88,14 +88,14 @@ impl Scan<'_, '_> {
         start..self.scan.maps.len() as u32
     }
 
-    /// The most frequent edge from a block scanned before, and that block.
+    /// Returns the most frequent edge from a block scanned before, and that block.
     fn best_pred(&self, preds: &[Edge], at: BlockIndex) -> Option<(Edge, BlockIndex)> {
         let visited = preds.iter().map(|&edge| (edge, self.order.index(self.problem.edge(edge).from)));
         visited.filter(|&(_, pred)| pred < at).max_by_key(|&(edge, pred)| (self.problem.edge(edge).freq, pred))
     }
 
-    /// Values in registers at the end of the predecessor that are live-in here keep their registers. Those that are in the same
-    /// registers at the end of the block before this one in the order keep their split intervals.
+    /// Values in registers at the end of the predecessor that are live-in here keep their registers. Those that are in
+    /// the same registers at the end of the block before this one in the order keep their split intervals.
     fn inherit_state(&mut self, edge: Edge, pred: BlockIndex, at: BlockIndex) {
         let start = self.order.block(at).start();
         let has_args = !self.problem.edge_args(edge).is_empty();
@@ -204,8 +204,8 @@ impl Scan<'_, '_> {
         true
     }
 
-    /// Several parameters in memory mean several moves from slot to slot on an edge, which need a scratch register, and a
-    /// second one if they form a cycle. It is cheaper to keep two registers free than to free one for each move.
+    /// Several parameters in memory mean several moves from slot to slot on an edge, which need a scratch register, and
+    /// a second one if they form a cycle. It is cheaper to keep two registers free than to free one for each move.
     fn keep_scratch_free(&mut self, params: &[VReg], start: ProgPoint) {
         for class in RegClass::ALL {
             let c = class.index();
@@ -241,8 +241,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// The register for a parameter that saves most moves: that of its argument on the best edge, `reg`, that of most other
-    /// arguments, or its hint.
+    /// Returns the register for a parameter that saves most moves: that of its argument on the best edge, `reg`, that
+    /// of most other arguments, or its hint.
     fn register_for_param(&self, k: usize, param: VReg, reg: Reg, block: &OrderedBlock) -> Reg {
         let preds = self.problem.preds(block.block);
         let (hint, hint_at) = self.values.hint(param);
@@ -287,7 +287,7 @@ impl Scan<'_, '_> {
         best.1
     }
 
-    /// Is it a callee-saved register that has no save yet?
+    /// Returns `true` if it is a callee-saved register that has no save yet.
     fn is_unsaved(&self, reg: Reg) -> bool {
         reg.is_in(&self.registers.callee_saved) && !reg.is_in(&self.scan.occupancy.used)
     }
@@ -358,8 +358,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Moves the value in `reg` to another register if it is used before `end`, and would be evicted from `reg` more often
-    /// than the loop is entered.
+    /// Moves the value in `reg` to another register if it is used before `end`, and would be evicted from `reg` more
+    /// often than the loop is entered.
     fn split_for_calls(&mut self, at: BlockIndex, reg: Reg, end: ProgPoint, entered: u64) {
         let start = self.order.block(at).start();
         let vreg = self.scan.occupancy.vreg_in(reg);
@@ -378,7 +378,8 @@ impl Scan<'_, '_> {
         self.scan.blocks[at.index()].unchanged_edge = None.into();
     }
 
-    /// A register in which no clobber point evicts the value: a free one, or one whose value the loop does not use.
+    /// Returns a register in which no clobber point evicts the value: a free one, or one whose value the loop does not
+    /// use.
     fn register_across_calls(&mut self, vreg: VReg, start: ProgPoint, until: ProgPoint, end: ProgPoint) -> Option<Reg> {
         let class = self.values[vreg].class();
         let kept = self.registers.allocatable[class] & !self.blocked(vreg, until);

@@ -9,12 +9,13 @@
 //! ```
 //!
 //! Definitions and uses come backwards, so that the list of the uses of each value begins with the first, and the hint
-//! nearest to a value's definition wins. Hints travel through moves, tied operands and forward edges. A value used only in
-//! the block that defines it, and in blocks that go on from there one after the other in the order, has one live range; the
-//! others are found by data flow over blocks.
+//! nearest to a value's definition wins. Hints travel through moves, tied operands and forward edges. A value used only
+//! in the block that defines it, and in blocks that go on from there one after the other in the order, has one live
+//! range; the others are found by data flow over blocks.
 //!
-//! Linear's own rather than shared: facts of a value are written to its one cache line as they are met, and clobber points
-//! have masks in the allocator's register numbers. Cost: linear in operands and edge arguments, besides the data flow.
+//! Linear's own rather than shared: facts of a value are written to its one cache line as they are met, and clobber
+//! points have masks in the allocator's register numbers. Cost: linear in operands and edge arguments, besides the data
+//! flow.
 
 use crate::values::{NONE, Use, Values, fact};
 use cranelift_entity::EntityRef;
@@ -310,8 +311,8 @@ impl Liveness {
     }
 }
 
-/// An instruction at which values cannot be in some registers: those of fixed operands, those that are clobbered, and for
-/// references at a safepoint all.
+/// An instruction at which values cannot be in some registers: those of fixed operands, those that are clobbered, and
+/// for references at a safepoint all.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClobberPoint {
     pub(crate) position: Position,
@@ -367,7 +368,7 @@ impl Constraints {
         }
     }
 
-    /// The frequencies of the clobber point at `index` and all later ones that clobber registers, added up.
+    /// Returns the frequencies of the clobber point at `index` and all later ones that clobber registers, added up.
     pub(crate) fn calls_from(&self, index: usize) -> u64 {
         self.clobber_points.get(index).map_or(0, |clobber_point| clobber_point.calls_from)
     }
@@ -406,7 +407,8 @@ impl Constraints {
         self.clobber_points.push(ClobberPoint { position, clobbers, safepoint, early, late, calls_from: 0 });
     }
 
-    /// An operand fixed to `reg`; `at` has the position of its instruction, its clobbers, and whether it is a safepoint.
+    /// An operand fixed to `reg`; `at` has the position of its instruction, its clobbers, and whether it is a
+    /// safepoint.
     pub(crate) fn fixed(&mut self, values: &mut Values, operand: Operand, reg: Reg, at: (Position, ClobberId, bool)) {
         let (position, clobbers, safepoint) = at;
         if self.clobber_points.last().is_none_or(|last| last.position != position) {

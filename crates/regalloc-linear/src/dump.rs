@@ -15,7 +15,7 @@ use kingpost_regalloc::{Allocation, Slot, VReg};
 use kingpost_regalloc_common::preference::{Reg, regs};
 use std::fmt::{Result, Write};
 
-/// What liveness finds out.
+/// Writes the result of liveness.
 pub(crate) fn liveness(input: &Input<'_>, values: &Values, out: &mut String) -> Result {
     let Input { problem, registers, constraints, .. } = input;
     for vreg in problem.vregs.keys() {

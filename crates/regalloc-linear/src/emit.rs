@@ -1,8 +1,9 @@
-//! Writes the allocation: edits in the order in which they run, slots of operands, dropped instructions, stack maps, labels.
+//! Writes the allocation: edits in the order in which they run, slots of operands, dropped instructions, stack maps,
+//! labels.
 //!
-//! Before one instruction run, in this order: the moves of the edge into its block, stores of values that begin with the
-//! block or with the instruction before it, stores at spill points, the moves of the gap, and the moves of the edge out of
-//! the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
+//! Before one instruction run, in this order: the moves of the edge into its block, stores of values that begin with
+//! the block or with the instruction before it, stores at spill points, the moves of the gap, and the moves of the edge
+//! out of the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
 
 use crate::linear_scan::ScanResult;
 use crate::resolve::{DefStore, EdgeMove, Input, Resolved, SpillPoint, is_needed, source_reg};
@@ -30,11 +31,12 @@ pub(crate) struct Scratch {
     pub(crate) labels: Vec<IntervalId>,
 }
 
-/// How far the lists of stores have been written.
+/// Progress in writing the lists of stores.
 struct Next {
     def_stores: usize,
     spill_points: usize,
-    /// The instruction before which the next one of either kind stands; the reserved value, after all others, if there is none.
+    /// The instruction before which the next one of either kind stands; the reserved value, after all others, if there
+    /// is none.
     store: Inst,
 }
 
@@ -115,8 +117,8 @@ impl Emit<'_> {
         next.store = def_store.unwrap_or(none).min(spill_point.unwrap_or(none));
     }
 
-    /// Edits of the edge into a block with one predecessor, and stores of values that begin with the block, if edges into it
-    /// may need moves at all.
+    /// Edits of the edge into a block with one predecessor, and stores of values that begin with the block, if edges
+    /// into it may need moves at all.
     fn block_head(&mut self, block: &OrderedBlock, at: BlockIndex) -> Result<(), AllocError> {
         let problem = self.input.problem;
         let inst = problem.first_inst(block.block);
@@ -168,7 +170,7 @@ impl Emit<'_> {
         }
     }
 
-    /// The slot of a value; none if it is never read from memory.
+    /// Returns the slot of a value; none if it is never read from memory.
     pub(crate) fn memory(&self, vreg: VReg) -> Loc {
         self.values.slot(vreg).map_or(Loc::NONE, Loc::slot)
     }
@@ -222,7 +224,7 @@ impl Emit<'_> {
         self.flush(at, |emit| emit.free_after(edge))
     }
 
-    /// Registers that are free at the end of the edge.
+    /// Returns registers that are free at the end of the edge.
     fn free_after(&self, edge: Edge) -> Masks {
         let head = self.input.order.index(self.input.problem.edge(edge).to);
         let start = self.input.order.block(head).start();
@@ -240,7 +242,7 @@ impl Emit<'_> {
         !m.leaves_register || self.values.has(m.to_vreg, fact::STORED_LATE)
     }
 
-    /// Is the value in its new location in memory already, since its definition was stored there?
+    /// Returns `true` if the value is in its new location in memory already, since its definition was stored there.
     fn is_stored(&self, m: &EdgeMove) -> bool {
         m.to.is_none()
             && !m.from.is_none()
@@ -299,8 +301,8 @@ impl Emit<'_> {
         self.values.is_remat(vreg) && !self.values.has(vreg, fact::KEEP_DEF)
     }
 
-    /// Collects the callee-saved registers that are written. Definitions were noted by the scan, rematerializable ones as
-    /// they turned out to be read.
+    /// Collects the callee-saved registers that are written. Definitions were noted by the scan, rematerializable ones
+    /// as they turned out to be read.
     fn collect_saved(&mut self) {
         let Input { problem, registers, constraints, .. } = *self.input;
         let mut written = self.out.saved;
@@ -316,7 +318,7 @@ impl Emit<'_> {
     }
 }
 
-/// The value whose slot an operand in memory has: for a use that is tied to a def, that def.
+/// Returns the value whose slot an operand in memory has: for a use that is tied to a def, that def.
 fn memory_owner(operands: &[Operand], k: usize) -> VReg {
     let operand = operands[k];
     if operand.is_def() || operand.constraint() != Constraint::MemOk {
@@ -326,7 +328,7 @@ fn memory_owner(operands: &[Operand], k: usize) -> VReg {
 }
 
 impl Emit<'_> {
-    /// Writes the locations of a labelled value.
+    /// Writes the locations of a labeled value.
     pub(crate) fn label(&mut self, label: LabelUse) {
         let Input { problem, order, .. } = *self.input;
         let values = self.values;
@@ -379,7 +381,7 @@ impl Emit<'_> {
     }
 }
 
-/// The first position that is not before `point`.
+/// Returns the first position that is not before `point`.
 fn first_slot(point: ProgPoint) -> Position {
     point.prev().position().next()
 }

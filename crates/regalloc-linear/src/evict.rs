@@ -6,8 +6,8 @@
 //! b2 (a loop with v0): .. use v0 ..           v0 is reloaded where that loop begins, if a register is free there
 //! ```
 //!
-//! Copies that operands need are listed here and recorded as well. Cost: per eviction, clobber points near ahead and loops
-//! around, at most [`LOOPS_TRIED`].
+//! Copies that operands need are listed here and recorded as well. Cost: per eviction, clobber points near ahead and
+//! loops around, at most [`LOOPS_TRIED`].
 
 use crate::linear_scan::{Gap, GapMove, Scan};
 use crate::operand_assignment::{BOTH, Copy, EARLY, UNTIED};
@@ -20,7 +20,7 @@ use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Reg, regs};
 
 impl Scan<'_, '_> {
-    /// Can `vreg` be in `reg` both before and after the instruction?
+    /// Returns `true` if `vreg` can be in `reg` both before and after the instruction.
     fn survives(&self, vreg: VReg, reg: Reg) -> bool {
         let is_ref = self.values[vreg].is_ref();
         self.s.assignment.owner(reg, 1).is_none_or(|owner| owner == vreg)
@@ -63,7 +63,8 @@ impl Scan<'_, '_> {
         self.keep_fixed_copies();
     }
 
-    /// A tied pair in memory is in the slot of its def, a rematerialized value in one of its own, for this instruction only.
+    /// A tied pair in memory is in the slot of its def, a rematerialized value in one of its own, for this instruction
+    /// only.
     fn copy_into_memory(&mut self, vreg: VReg, into: VReg) {
         let from = self.values.current_interval(vreg);
         if vreg != into {
@@ -120,7 +121,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Splits the interval of an evicted value to a register that is free until its next use. Returns false if there is none.
+    /// Splits the interval of an evicted value to a register that is free until its next use. Returns false if there is
+    /// none.
     fn split_aside(&mut self, vreg: VReg, interval: IntervalId, points: u8) -> bool {
         let class = self.values[vreg].class();
         let assignment = &self.s.assignment;
@@ -158,7 +160,7 @@ impl Scan<'_, '_> {
         true
     }
 
-    /// The first use at or after `point`, without advancing past uses of this instruction.
+    /// Returns the first use at or after `point`, without advancing past uses of this instruction.
     fn first_use_from(&self, vreg: VReg, point: ProgPoint) -> ProgPoint {
         let uses = self.values.uses_from(self.values[vreg].next);
         uses.into_iter().find(|&u| u >= point).unwrap_or(self.values.end(vreg))
@@ -201,7 +203,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Is a later use in this block fixed to `reg`, which the value can keep until then?
+    /// Returns `true` if a later use in this block is fixed to `reg`, which the value can keep until then.
     fn is_fixed_to(&self, vreg: VReg, reg: Reg, point: ProgPoint) -> bool {
         let block = self.order.block_at(self.s.assignment.position);
         if point >= block.stop() {
@@ -256,7 +258,8 @@ impl Scan<'_, '_> {
 const LOOPS_TRIED: usize = 16;
 
 impl Scan<'_, '_> {
-    /// Spills the value in `reg` at `point`; if it has not been used since a loop around was entered, at the loop's header.
+    /// Spills the value in `reg` at `point`; if it has not been used since a loop around was entered, at the loop's
+    /// header.
     pub(crate) fn evict(&mut self, reg: Reg, point: ProgPoint) {
         let id = self.close(reg, point);
         self.scan.occupancy.evict(id);
@@ -278,7 +281,7 @@ impl Scan<'_, '_> {
         self.schedule_reload(vreg, point);
     }
 
-    /// The start of the outermost loop around `point` that begins after `busy`.
+    /// Returns the start of the outermost loop around `point` that begins after `busy`.
     fn outermost_loop(&self, point: ProgPoint, busy: ProgPoint) -> Option<ProgPoint> {
         let mut best = None;
         for l in self.order.loops_around(self.order.index_at(point.position())).take(LOOPS_TRIED) {
@@ -294,7 +297,8 @@ impl Scan<'_, '_> {
         best
     }
 
-    /// The value is in memory at `point`. If its next use is in a later loop, its reload is scheduled for that loop's header.
+    /// The value is in memory at `point`. If its next use is in a later loop, its reload is scheduled for that loop's
+    /// header.
     pub(crate) fn schedule_reload(&mut self, vreg: VReg, point: ProgPoint) {
         let next = self.values.next_use(vreg, point);
         if next >= self.values.end(vreg) {

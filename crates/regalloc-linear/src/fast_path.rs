@@ -1,5 +1,5 @@
-//! The fast path for common instructions: nothing is fixed or clobbered, uses are in registers or can be loaded into one,
-//! and there is at most one result. The outcome is that of `assign_operands.rs`, in a fraction of the time.
+//! The fast path for common instructions: nothing is fixed or clobbered, uses are in registers or can be loaded into
+//! one, and there is at most one result. The outcome is that of `assign_operands.rs`, in a fraction of the time.
 //!
 //! ```text
 //! s = add v0, v1; s reuse 0; v0 live after      move r2 <- r0; add r2, r1
@@ -8,8 +8,9 @@
 //! Where copies are needed, and no register is free for one or for the result, the value with the farthest next use is
 //! evicted. Cost: linear in operands; registers where one is evicted.
 //!
-//! What it pays, in machine instructions retired on a module of 29,280 CLIF instructions: 521 instructions take the general
-//! path, at 2,910 each; 1,504 take copies here, at 1,030 each. Copies on the fast path thus save about a tenth of allocation.
+//! What it pays, in machine instructions retired on a module of 29,280 CLIF instructions: 521 instructions take the
+//! general path, at 2,910 each; 1,504 take copies here, at 1,030 each. Copies on the fast path thus save about a tenth
+//! of allocation.
 
 use crate::linear_scan::Scan;
 use crate::operand_assignment::Copy;
@@ -33,8 +34,8 @@ pub(crate) struct Shape {
 pub(crate) const NO_DEF: usize = usize::MAX;
 
 impl Scan<'_, '_> {
-    /// Assigns the operands of an instruction that is not [constrained](kingpost_regalloc::Shape), if it is a common one. Returns
-    /// false, with nothing decided, if it is not.
+    /// Assigns the operands of an instruction that is not [constrained](kingpost_regalloc::Shape), if it is a common
+    /// one. Returns false, with nothing decided, if it is not.
     pub(crate) fn fast_path(
         &mut self,
         inst: Inst,
@@ -145,7 +146,7 @@ impl Scan<'_, '_> {
         Some(Shape { dying: [dying.0, dying.1], def, missing })
     }
 
-    /// A free register for the result that is not in `loaded`.
+    /// Returns a free register for the result that is not in `loaded`.
     #[inline]
     pub(crate) fn result_register(
         &mut self,
@@ -191,9 +192,9 @@ impl Scan<'_, '_> {
 }
 
 impl Scan<'_, '_> {
-    /// Assigns the operands of an instruction without clobbers that are all fixed: uses to the registers that their values are
-    /// in, definitions to free ones, as nearly always where a function begins and ends. Returns false, with nothing decided, for
-    /// any other.
+    /// Assigns the operands of an instruction without clobbers that are all fixed: uses to the registers that their
+    /// values are in, definitions to free ones, as nearly always where a function begins and ends. Returns false, with
+    /// nothing decided, for any other.
     #[inline(never)]
     pub(crate) fn fixed_path(&mut self, position: Position, base: usize, operands: &[Operand]) -> bool {
         let late = ProgPoint::late(position);
@@ -237,8 +238,8 @@ impl Scan<'_, '_> {
 }
 
 impl Scan<'_, '_> {
-    /// Assigns the operands of a common instruction that needs copies. None, with nothing decided, if there is no register for
-    /// one.
+    /// Assigns the operands of a common instruction that needs copies. None, with nothing decided, if there is no
+    /// register for one.
     #[inline(never)]
     pub(crate) fn fast_path_with_copies(
         &mut self,
@@ -309,7 +310,7 @@ impl Scan<'_, '_> {
         self.s.assignment.copies.push(Copy { vreg, from, to, into: vreg, is_split });
     }
 
-    /// The best free register that is not in `taken`, to which it is added.
+    /// Returns the best free register that is not in `taken`, to which it is added.
     fn pick_unoccupied(&mut self, operand: Operand, taken: &mut Masks, point: ProgPoint) -> Option<Reg> {
         let class = self.values[operand.vreg()].class();
         let free = self.registers.allocatable[class] & !self.scan.occupancy.held[class] & !taken[class];
@@ -321,7 +322,7 @@ impl Scan<'_, '_> {
         Some(reg)
     }
 
-    /// The register with the farthest next use, for a use.
+    /// Returns the register with the farthest next use, for a use.
     fn pick_use_victim(
         &mut self,
         operands: &[Operand],
@@ -341,8 +342,8 @@ impl Scan<'_, '_> {
         self.take_victim(class, candidates, operand, victims, position)
     }
 
-    /// The register with the farthest next use, for a result, unless the instruction uses its value. If that register was
-    /// picked for a use before, the use is loaded for this instruction only.
+    /// Returns the register with the farthest next use, for a result, unless the instruction uses its value. If that
+    /// register was picked for a use before, the use is loaded for this instruction only.
     fn pick_result_victim(
         &mut self,
         operands: &[Operand],

@@ -14,8 +14,8 @@
 //! | emit | `emit.rs` | the allocation |
 //! | | `dump.rs`, `verify.rs` | the results of the stages as text, and the rules they keep |
 //!
-//! Block order, program points, live blocks, register preference, slot packing, congruence classes and the matching of last
-//! resort are those of `kingpost-regalloc-common`.
+//! Block order, program points, live blocks, register preference, slot packing, congruence classes and the matching of
+//! last resort are those of `kingpost-regalloc-common`.
 //!
 //! ```
 //! use kingpost_regalloc::text::parse;

@@ -1,5 +1,5 @@
-//! The linear scan: blocks in order, registers assigned where live ranges begin, intervals split where a register is needed
-//! for another value.
+//! The linear scan: blocks in order, registers assigned where live ranges begin, intervals split where a register is
+//! needed for another value.
 //!
 //! ```text
 //! b0: def v0, v1, v2 ..           three values, two registers: when v2 is defined the one whose next
@@ -7,10 +7,10 @@
 //!     use v2; use v0
 //! ```
 //!
-//! Linear scan over intervals with holes (Wimmer and Mössenböck, *Optimized interval splitting in a linear scan register
-//! allocator*, 2005; on SSA form Wimmer and Franz, *Linear scan register allocation on SSA form*, 2010). Each value that
-//! begins takes a register free until the value's end, if there is one, else the one free for longest; if none is free,
-//! the value with the farthest next use is split and spilled. Where this differs from the papers:
+//! Linear scan over intervals with holes (Wimmer and Mössenböck, *Optimized interval splitting in a linear scan
+//! register allocator*, 2005; on SSA form Wimmer and Franz, *Linear scan register allocation on SSA form*, 2010). Each
+//! value that begins takes a register free until the value's end, if there is one, else the one free for longest; if
+//! none is free, the value with the farthest next use is split and spilled. Where this differs from the papers:
 //!
 //! - All constraints of one instruction are met together (`assign_operands.rs`), as a small assignment problem, so that
 //!   splitting needs no minimal intervals and always ends: each instruction is visited once.
@@ -18,12 +18,13 @@
 //!   order (Traub, Holloway and Smith, *Quality and speed in linear-scan register allocation*, 1998); a split interval ends
 //!   where its value is in another place there than at the end of the block before. So there are no inactive intervals to
 //!   test against.
-//! - A value spilled inside a loop in which it was not used is split at the loop's header in retrospect: the optimal split
-//!   position. A value used in a loop that was spilled before is reloaded at the header if a register is free there.
+//! - A value spilled inside a loop in which it was not used is split at the loop's header in retrospect: the optimal
+//!   split position. A value used in a loop that was spilled before is reloaded at the header if a register is free
+//!   there.
 //!
 //! Needs live ranges, hints and clobber points; leaves split intervals, the moves of each gap, and the intervals at the
-//! heads and ends of blocks, which resolution compares. Cost: linear in operands, times registers where one must be evicted;
-//! the matchings of last resort share a budget.
+//! heads and ends of blocks, which resolution compares. Cost: linear in operands, times registers where one must be
+//! evicted; the matchings of last resort share a budget.
 
 use crate::assign_operands::OperandAssignment;
 use crate::collect::Constraints;
@@ -79,7 +80,7 @@ pub(crate) struct ScanResult {
     pub(crate) blocks: Vec<BlockState>,
 }
 
-/// What the scan leaves of one block.
+/// State of one block after the scan.
 #[derive(Clone, Default)]
 pub(crate) struct BlockState {
     /// Its gaps.
@@ -89,7 +90,7 @@ pub(crate) struct BlockState {
     pub(crate) at_end: Range<u32>,
     /// The edge into it that needs no moves, since it leaves all registers as they are.
     pub(crate) unchanged_edge: PackedOption<Edge>,
-    /// May edges into it need moves?
+    /// Whether edges into it may need moves.
     pub(crate) resolve: bool,
 }
 
@@ -112,7 +113,7 @@ impl ScanResult {
         self.written[reg.class()] |= if value.is_remat() { 0 } else { reg.bit() };
     }
 
-    /// One list of split intervals.
+    /// Returns one list of split intervals.
     pub(crate) fn map(&self, share: &Range<u32>) -> &[IntervalId] {
         &self.maps[share.start as usize..share.end as usize]
     }
@@ -211,12 +212,12 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// The register of the value that `vreg` flows into, or of another value that flows into it.
+    /// Returns the register of the value that `vreg` flows into, or of another value that flows into it.
     pub(crate) fn related_register(&self, vreg: VReg) -> Reg {
         self.values.flows_into(vreg).map_or(Reg::NONE, |flows_into| self.values[flows_into].last_reg)
     }
 
-    /// The instruction in whose gap `point` is, or the first one of the block whose head it is.
+    /// Returns the instruction in whose gap `point` is, or the first one of the block whose head it is.
     pub(crate) fn inst_at(&self, point: ProgPoint) -> Inst {
         self.order.inst_at(point.position())
     }

@@ -29,7 +29,7 @@ pub(crate) struct Copy {
     pub(crate) to: Reg,
     /// The value itself, or the one in whose slot the copy is made.
     pub(crate) into: VReg,
-    /// Is it a split, so that the value is in `to` from here on?
+    /// Whether it is a split, so that the value is in `to` from here on.
     pub(crate) is_split: bool,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct OperandAssignment {
     pub(crate) position: Position,
     pub(crate) kills: Clobbered,
     pub(crate) safepoint: bool,
-    /// Must operands that may be in memory be there, since there are too few registers otherwise?
+    /// Whether operands that may be in memory must be there, since there are too few registers otherwise.
     pub(crate) prefers_memory: bool,
     /// By operand.
     pub(crate) regs: Vec<Reg>,
@@ -98,12 +98,12 @@ impl OperandAssignment {
         reg.is_in(&self.taken[point])
     }
 
-    /// The value whose operand is in the register at the early (0) or late (1) point.
+    /// Returns the value whose operand is in the register at the early (0) or late (1) point.
     pub(crate) fn owner(&self, reg: Reg, point: usize) -> Option<VReg> {
         self.is_taken(reg, point).then(|| self.owners[point][reg.index()])
     }
 
-    /// May `vreg` be in `reg` at `points`? Operands of one value share a register.
+    /// Returns `true` if `vreg` may be in `reg` at `points`. Operands of one value share a register.
     pub(crate) fn can_claim(&self, reg: Reg, vreg: VReg, points: u8) -> bool {
         (points & EARLY == 0 || self.owner(reg, 0).is_none_or(|owner| owner == vreg))
             && (points & LATE == 0 || self.owner(reg, 1).is_none_or(|owner| owner == vreg))
@@ -116,7 +116,8 @@ impl OperandAssignment {
         }
     }
 
-    /// The register of a class in `mask` that holds `vreg` at the early point, and at the late one too if `points` has it.
+    /// Returns the register of a class in `mask` that holds `vreg` at the early point, and at the late one too if
+    /// `points` has it.
     pub(crate) fn holding(&self, vreg: VReg, class: usize, mask: u64, points: u8) -> Option<Reg> {
         let late = points & LATE != 0;
         regs(class, mask & self.taken[0][class])
@@ -158,7 +159,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// The register that holds the value of a use that may be in memory.
+    /// Returns the register that holds the value of a use that may be in memory.
     fn register_in_place(&self, operand: Operand) -> Reg {
         let vreg = operand.vreg();
         let position = self.s.assignment.position;

@@ -5,12 +5,12 @@
 //! b2: .. v0 in memory; jump b3 ┴▶ b3: v0 in r2       b1 gets  move r2 <- r1,  b2 gets  fill r2 <- slot of v0
 //! ```
 //!
-//! Only split intervals at the two ends of an edge are compared, register by register, so that an edge costs no more than
-//! there are registers, plus its arguments; blocks that go on where their only predecessor ended are skipped.
+//! Only split intervals at the two ends of an edge are compared, register by register, so that an edge costs no more
+//! than there are registers, plus its arguments; blocks that go on where their only predecessor ended are skipped.
 //!
-//! A spilled value is stored once, right after its definition, so that all later splits into memory are free; or, if that
-//! is cheaper by the blocks' frequencies, at each spill point (a value from a hot block that is spilled on a cold path
-//! only). Values that can be rematerialized are never stored.
+//! A spilled value is stored once, right after its definition, so that all later splits into memory are free; or, if
+//! that is cheaper by the blocks' frequencies, at each spill point (a value from a hot block that is spilled on a cold
+//! path only). Values that can be rematerialized are never stored.
 //!
 //! Cost: linear in split intervals, gap moves, and edges times registers.
 
@@ -184,12 +184,12 @@ impl Resolved {
     }
 }
 
-/// Is the split interval that the move begins not void?
+/// Returns `true` if the split interval that the move begins is not void.
 pub(crate) fn is_needed(intervals: &PrimaryMap<IntervalId, SplitInterval>, m: &GapMove) -> bool {
     m.interval.expand().is_none_or(|id| !intervals[id].is_void())
 }
 
-/// The register that the move was to read, if the value is still there.
+/// Returns the register that the move was to read, if the value is still there.
 pub(crate) fn source_reg(
     intervals: &PrimaryMap<IntervalId, SplitInterval>,
     m: &GapMove,
@@ -236,8 +236,8 @@ impl Default for EdgeMoves {
 }
 
 impl EdgeMoves {
-    /// Finds the moves of all edges, notes which values they read from memory, and adds the edges on which values are spilled
-    /// to `spill_freq`.
+    /// Finds the moves of all edges, notes which values they read from memory, and adds the edges on which values are
+    /// spilled to `spill_freq`.
     pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult, spill_freq: &mut [u64]) {
         self.moves.clear();
         self.ranges.clear();
@@ -345,8 +345,8 @@ impl Resolution<'_> {
         }
     }
 
-    /// A store on an edge with a block of its own costs that block's jump as well, unless it has other edits. If a store at
-    /// the definition costs less than both, the value is in memory from there on.
+    /// A store on an edge with a block of its own costs that block's jump as well, unless it has other edits. If a
+    /// store at the definition costs less than both, the value is in memory from there on.
     fn weigh_jump(&mut self, vreg: VReg, data: &EdgeData) {
         let order = self.input.order;
         let block = order.block(order.index(data.from));
@@ -389,7 +389,7 @@ impl Resolution<'_> {
         }
     }
 
-    /// The register of a value at the end of the predecessor.
+    /// Returns the register of a value at the end of the predecessor.
     fn find(&self, vreg: VReg) -> Reg {
         self.values[vreg].edge_reg
     }

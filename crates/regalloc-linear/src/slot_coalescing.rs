@@ -7,8 +7,9 @@
 //! b3: v3 = v2 + 1 in memory; jump b1(v3)
 //! ```
 //!
-//! Congruence classes are merged greedily along the edges that run most often (Chaitin's aggressive coalescing, on slots).
-//! Cost: n log n in spilled values and pairs of them; merges share a budget of [`STEPS_PER_RANGE`] per live range.
+//! Congruence classes are merged greedily along the edges that run most often (Chaitin's aggressive coalescing, on
+//! slots). Cost: n log n in spilled values and pairs of them; merges share a budget of [`STEPS_PER_RANGE`] per live
+//! range.
 
 use crate::resolve::Input;
 use crate::values::{Values, fact};
@@ -26,7 +27,8 @@ const STEPS_PER_RANGE: usize = 64;
 pub(crate) struct SlotCoalescing {
     /// Of the values that need slots, each known by its index among them.
     classes: Congruence<PointRange>,
-    /// By representative: is the slot written before the first live range begins, where others may still be read?
+    /// By representative: whether the slot is written before the first live range begins, where others may still be
+    /// read.
     is_written_early: Vec<bool>,
     /// Two values that are better off in one slot.
     pairs: Affinities,

@@ -1,8 +1,8 @@
 //! Split intervals: which value is in which register when. The scan writes them, resolution reads them.
 //!
-//! A value is in a register over a *split interval*, and in memory wherever it is live outside of them, so that being in
-//! memory needs no record at all. The split intervals of a value are linked from the last backwards and follow each other
-//! in the linear order.
+//! A value is in a register over a *split interval*, and in memory wherever it is live outside of them, so that being
+//! in memory needs no record at all. The split intervals of a value are linked from the last backwards and follow each
+//! other in the linear order.
 //!
 //! 1. Of the open intervals no two are in one register, and none of them belong to one value.
 //! 2. An interval that ends where it begins is void: it was cut off in retrospect, and nothing may be read from it.
@@ -30,11 +30,11 @@ pub(crate) struct SplitInterval {
     /// The value's interval before this one.
     pub(crate) prev: PackedOption<IntervalId>,
     pub(crate) reg: Reg,
-    /// Can the value be rematerialized, and has it been in registers since its definition?
+    /// Whether the value can be rematerialized and has been in registers since its definition.
     pub(crate) since_def: bool,
-    /// Did it end in an eviction, while the value was live?
+    /// Whether it ended in an eviction, while the value was live.
     pub(crate) evicted: bool,
-    /// Does another one begin where this one ends?
+    /// Whether another one begins where this one ends.
     pub(crate) continued: bool,
 }
 
@@ -43,7 +43,7 @@ impl SplitInterval {
         self.from >= self.to
     }
 
-    /// Is the value in the register at `point`?
+    /// Returns `true` if the value is in the register at `point`.
     pub(crate) fn covers(&self, point: ProgPoint) -> bool {
         self.from <= point && point < self.to
     }
@@ -91,19 +91,19 @@ impl Occupancy {
         self.used = [0; 2];
     }
 
-    /// The open split interval of a held register.
+    /// Returns the open split interval of a held register.
     pub(crate) fn interval_in(&self, reg: Reg) -> IntervalId {
         debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
         self.occupants[reg.index()].interval
     }
 
-    /// The value in a held register.
+    /// Returns the value in a held register.
     pub(crate) fn vreg_in(&self, reg: Reg) -> VReg {
         debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
         self.occupants[reg.index()].vreg
     }
 
-    /// The end of the current live range of the value in a held register.
+    /// Returns the end of the current live range of the value in a held register.
     pub(crate) fn range_end_in(&self, reg: Reg) -> ProgPoint {
         self.occupants[reg.index()].until
     }
@@ -194,7 +194,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// The register that the value was in last.
+    /// Returns the register that the value was in last.
     pub(crate) fn last_reg(&self, vreg: VReg) -> Reg {
         let value = &self.values[vreg];
         if value.interval.is_none() { Reg::NONE } else { value.last_reg }

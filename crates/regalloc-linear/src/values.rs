@@ -1,5 +1,5 @@
-//! What is known of each value, in one cache line: every stage fills in its part and reads those of others, and code that
-//! reads one field of a value mostly reads more.
+//! What is known of each value, in one cache line: every stage fills in its part and reads those of others, and code
+//! that reads one field of a value mostly reads more.
 
 use crate::split_intervals::IntervalId;
 use cranelift_entity::EntityRef;
@@ -43,7 +43,8 @@ pub(crate) mod fact {
     pub(crate) const MEM_READ: u32 = 1 << 6;
     /// An instruction operand reads it from memory.
     pub(crate) const IN_OPERAND: u32 = 1 << 7;
-    /// It is defined in memory, by an instruction that modifies its slot in place: the slot holds the tied source before.
+    /// It is defined in memory, by an instruction that modifies its slot in place: the slot holds the tied source
+    /// before.
     pub(crate) const PAIR_IN_MEM: u32 = 1 << 8;
     /// Its definition, or the edges that pass it, write its slot.
     pub(crate) const DEF_IN_MEM: u32 = 1 << 9;
@@ -71,8 +72,8 @@ pub(crate) struct Value {
     pub(crate) before: ProgPoint,
     /// Its part of [`Values::ranges`], half-open.
     pub(crate) ranges: [u32; 2],
-    /// Index of the live range that the scan is in or comes to next; after the scan, of the slot in [`Values::slots`] if
-    /// the value is [`fact::IN_SLOT`].
+    /// Index of the live range that the scan is in or comes to next; after the scan, of the slot in [`Values::slots`]
+    /// if the value is [`fact::IN_SLOT`].
     pub(crate) cursor: u32,
     /// The first point of that range.
     pub(crate) from: ProgPoint,
@@ -100,7 +101,7 @@ pub(crate) struct Value {
     pub(crate) last_reg: Reg,
 }
 
-/// A value of which nothing is known yet.
+/// Returns a value of which nothing is known yet.
 fn unknown() -> Value {
     Value {
         def: ProgPoint::OPEN,
@@ -124,7 +125,7 @@ fn unknown() -> Value {
     }
 }
 
-/// Where the width's logarithm begins in [`Value::facts`].
+/// Place of the width's logarithm in [`Value::facts`].
 const WIDTH_SHIFT: u32 = 16;
 
 impl Value {
@@ -137,7 +138,7 @@ impl Value {
         usize::from(self.has(fact::FLOAT))
     }
 
-    /// Is any of these facts so?
+    /// Returns `true` if any of these facts holds.
     pub(crate) fn has(&self, facts: u32) -> bool {
         self.facts & facts != 0
     }
@@ -196,7 +197,7 @@ pub(crate) struct Values {
     pub(crate) ranges: Vec<PointRange>,
     /// Slots of values in memory, by [`Value::cursor`].
     pub(crate) slots: Vec<Slot>,
-    /// Is any of them a reference?
+    /// Whether any of them is a reference.
     pub(crate) has_refs: bool,
 }
 
@@ -253,19 +254,19 @@ impl Values {
         self[vreg].def
     }
 
-    /// Is the value defined on an edge, as a result of a terminator?
+    /// Returns `true` if the value is defined on an edge, as a result of a terminator.
     #[inline]
     pub(crate) fn is_edge_def(&self, vreg: VReg) -> bool {
         self.has(vreg, fact::EDGE_DEF)
     }
 
-    /// Is the value defined at the head of its block?
+    /// Returns `true` if the value is defined at the head of its block.
     #[inline]
     pub(crate) fn is_at_head(&self, vreg: VReg) -> bool {
         self.has(vreg, fact::AT_HEAD)
     }
 
-    /// Are the live ranges exact?
+    /// Returns `true` if the live ranges are exact.
     #[inline]
     pub(crate) fn is_exact(&self, vreg: VReg) -> bool {
         !self.has(vreg, fact::HULL)
@@ -276,20 +277,20 @@ impl Values {
         self[vreg].is_used()
     }
 
-    /// The register hint, and the position of the fixed operand that it comes from.
+    /// Returns the register hint, and the position of the fixed operand that it comes from.
     #[inline]
     pub(crate) fn hint(&self, vreg: VReg) -> (Reg, Position) {
         let value = &self[vreg];
         (value.hint, value.hint_at)
     }
 
-    /// The copy-related value that this one flows into.
+    /// Returns the copy-related value that this one flows into.
     #[inline]
     pub(crate) fn flows_into(&self, vreg: VReg) -> Option<VReg> {
         self[vreg].flows_into()
     }
 
-    /// The instruction that rematerializes the value.
+    /// Returns the instruction that rematerializes the value.
     #[inline]
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
         self[vreg].remat.expand()
@@ -300,27 +301,27 @@ impl Values {
         self[vreg].is_remat()
     }
 
-    /// The register that the value is in now.
+    /// Returns the register that the value is in now.
     #[inline]
     pub(crate) fn current_reg(&self, vreg: VReg) -> Reg {
         self[vreg].current_reg
     }
 
-    /// The open split interval, if the value is in a register now.
+    /// Returns the open split interval, if the value is in a register now.
     #[inline]
     pub(crate) fn current_interval(&self, vreg: VReg) -> PackedOption<IntervalId> {
         let value = &self[vreg];
         if value.current_reg.is_none() { None.into() } else { value.interval }
     }
 
-    /// The value's slot, if it is ever in memory.
+    /// Returns the value's slot, if it is ever in memory.
     #[inline]
     pub(crate) fn slot(&self, vreg: VReg) -> Option<Slot> {
         let value = &self[vreg];
         value.has(fact::IN_SLOT).then(|| self.slots[value.cursor as usize])
     }
 
-    /// The uses from the one with the given index on, which may be [`NONE`].
+    /// Returns the uses from the one with the given index on, which may be [`NONE`].
     pub(crate) fn uses_from(&self, mut index: u32) -> impl Iterator<Item = ProgPoint> {
         std::iter::from_fn(move || {
             let at = self.uses.get(index as usize)?;
@@ -329,19 +330,19 @@ impl Values {
         })
     }
 
-    /// The use with an index, unless that is [`NONE`].
+    /// Returns the use with an index, unless that is [`NONE`].
     #[inline]
     pub(crate) fn use_at(&self, index: u32) -> Option<Use> {
         self.uses.get(index as usize).copied()
     }
 
-    /// The live ranges, ascending, none adjacent to the next.
+    /// Returns the live ranges, ascending, none adjacent to the next.
     pub(crate) fn ranges(&self, vreg: VReg) -> &[PointRange] {
         let [start, end] = self[vreg].ranges;
         &self.ranges[Range { start: start as usize, end: end as usize }]
     }
 
-    /// Is the value live at `point`? For points in any order.
+    /// Returns `true` if the value is live at `point`. For points in any order.
     pub(crate) fn is_live_at(&self, vreg: VReg, point: ProgPoint) -> bool {
         match self.ranges(vreg) {
             [only] => only.from <= point && point < only.to,
@@ -352,7 +353,7 @@ impl Values {
         }
     }
 
-    /// The end of the last live range.
+    /// Returns the end of the last live range.
     pub(crate) fn end(&self, vreg: VReg) -> ProgPoint {
         self.ranges(vreg).last().map_or(self.def(vreg), |range| range.to)
     }
@@ -381,7 +382,7 @@ impl DefsAndUses for Values {
 
 /// For the scan: points must not decrease.
 impl Values {
-    /// The end of the range in which the value is live at `point`, or `point` if it is not.
+    /// Returns the end of the range in which the value is live at `point`, or `point` if it is not.
     #[inline]
     pub(crate) fn live_until(&mut self, vreg: VReg, point: ProgPoint) -> ProgPoint {
         self.live_until_mut(vreg, point).0
@@ -415,7 +416,7 @@ impl Values {
         value.next
     }
 
-    /// The first use at or after `point`; the end of the last live range if there is none.
+    /// Returns the first use at or after `point`; the end of the last live range if there is none.
     pub(crate) fn next_use(&mut self, vreg: VReg, point: ProgPoint) -> ProgPoint {
         let next = self.find_use(vreg, point);
         self.use_at(next).map_or_else(|| self.end(vreg), |next| next.point)

@@ -75,7 +75,7 @@ pub(crate) fn resolve(
     Ok(())
 }
 
-/// Does the edge leave the value in the register?
+/// Returns `true` if the edge leaves the value in the register.
 fn arrives(input: &Input<'_>, scan: &ScanResult, resolved: &Resolved, edge: Edge, vreg: VReg, reg: Reg) -> bool {
     let problem = input.problem;
     let data = problem.edge(edge);

@@ -3,11 +3,11 @@
 //! An early use needs its register until the instruction writes, a late def from then on, all others throughout; a
 //! reused use stands for the def as well. Two uses of one value share a register where one constraint covers the other,
 //! and if that leaves too few, also where they only overlap; so do defs of a branch that belong to different edges. The
-//! needs with the smallest choice come first; one that finds its registers taken sends another away if that has a choice
-//! (the augmenting paths of Kuhn, 1955). Operands that may be in memory are there.
+//! needs with the smallest choice come first; one that finds its registers taken sends another away if that has a
+//! choice (the augmenting paths of Kuhn, 1955). Operands that may be in memory are there.
 //!
-//! The other allocators share one matching, in `regalloc-common`. This one is apart from it on purpose: a second opinion
-//! on which instructions can be served, and an example that needs nothing but the contract.
+//! The other allocators share one matching, in `regalloc-common`. This one is apart from it on purpose: a second
+//! opinion on which instructions can be served, and an example that needs nothing but the contract.
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -17,7 +17,7 @@ use kingpost_regalloc::{
 };
 use std::ops::Range;
 
-/// Where an operand goes.
+/// Location of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Assigned {
     Reg(PReg),
@@ -64,7 +64,7 @@ pub(crate) struct Assigner {
     sharing: Sharing,
 }
 
-/// Which uses of one value share a register.
+/// Uses of one value that share a register.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Sharing {
     /// Those of which one has a choice that the other's contains.
@@ -135,7 +135,7 @@ impl Assigner {
         result
     }
 
-    /// Where operand `i` of the instruction assigned last goes.
+    /// Returns the location of operand `i` of the instruction assigned last.
     pub(crate) fn assigned(&self, i: usize) -> Assigned {
         let mut choice = self.choices[i];
         if let Choice::SameAs(k) = choice {

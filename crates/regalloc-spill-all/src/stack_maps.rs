@@ -11,7 +11,7 @@ use kingpost_regalloc::{AllocError, Block, Inst, InstFlags, Problem, Slot, Stack
 /// Steps before giving up: for any function, and for each of its instructions.
 const STEPS: (u64, u64) = (1 << 20, 256);
 
-/// Where a reference begins to be: in this block, from this instruction on.
+/// Start of a reference: in this block, from this instruction on.
 type Def = (Block, Inst);
 
 /// Memory for one problem after another.

@@ -1,14 +1,16 @@
 //! The pipeline.
 
 use crate::coalescing::Coalescing;
-use crate::coloring::{self, Coloring};
+use crate::color_input::ColorInput;
+use crate::coloring::Coloring;
 use crate::constraints::Constraints;
 use crate::events;
 use crate::liveness::Liveness;
 use crate::register_hints::RegisterHints;
 use crate::reload::ReloadPlan;
 use crate::slots::Slots;
-use crate::spilling::{self, Spilling};
+use crate::spill_input::SpillInput;
+use crate::spilling::Spilling;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem};
 use kingpost_regalloc_common::MAX_KEPT;
 use kingpost_regalloc_common::order::LinearOrder;
@@ -66,7 +68,7 @@ impl Allocator for SsaAllocator {
         classes.release();
 
         d.begin("spilling");
-        let analyses = &spilling::Input { problem, env, order, constraints, live, classes };
+        let analyses = &SpillInput { problem, env, order, constraints, live, classes };
         plan.exchange(&mut spilling.plan);
         spilling.run(analyses)?;
         spilling.release();
@@ -88,7 +90,7 @@ impl Allocator for SsaAllocator {
         // What is written from here on was no use before.
         out.reset(problem);
         d.begin("coloring");
-        let input = &coloring::Input { problem, env, order, constraints, live, classes, spills, plan, hints };
+        let input = &ColorInput { problem, env, order, constraints, live, classes, spills, plan, hints };
         coloring.run(input, out)?;
         let assignment = &coloring.assignment;
         d.end("coloring", || assignment.verify(analyses, spills, out), |text| assignment.dump(analyses, text))?;
@@ -103,7 +105,7 @@ impl Allocator for SsaAllocator {
             live.close();
         }
         let spills = &spilling.plan;
-        let input = &coloring::Input { problem, env, order, constraints, live, classes, spills, plan, hints };
+        let input = &ColorInput { problem, env, order, constraints, live, classes, spills, plan, hints };
         coloring.resolve(input, slots, out)?;
         let phases = [live.steps, classes.steps, spilling.steps, hints.steps, coloring.steps];
         out.stats.steps = phases.into_iter().sum::<u64>() + problem.num_operands() as u64;

@@ -1,17 +1,17 @@
-//! What colouring decides: the registers of values at the ends of blocks, and the edits in between. The registers of
+//! What coloring decides: the registers of values at the ends of blocks, and the edits in between. The registers of
 //! operands are in the allocation under construction.
 //!
 //! ```text
 //! b1: v0=r0 v3=r2 -> v0=r0 v5=r2      its entry, as it is joined, and its exit
 //! ```
 //!
-//! 1. At the ends of blocks the values in registers are those of the spill plan, each in a register of its own and of its
-//!    class.
+//! 1. At the ends of blocks the values in registers are those of the spill plan, each in a register of its own and of
+//!    its class.
 //! 2. An operand is in a register that its constraint allows, or in memory if it may be there.
 
-use crate::liveness::reset;
-use crate::spill_plan::{Span, SpillPlan, check};
-use crate::spilling::Input;
+use crate::spill_input::SpillInput;
+use crate::spill_plan::SpillPlan;
+use crate::tables::{Span, check, reset};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Constraint, Edit, PReg, PRegSet, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
@@ -54,19 +54,19 @@ impl Assignment {
         *used = PRegSet::EMPTY;
     }
 
-    /// The values in registers at the head of a joined block.
+    /// Returns the values in registers at the head of a joined block.
     pub(crate) fn entry(&self, index: BlockIndex) -> &[(VReg, PReg)] {
         &self.pool[self.entries[index.index()].range()]
     }
 
-    /// The values in registers at the end of a block.
+    /// Returns the values in registers at the end of a block.
     pub(crate) fn exit(&self, index: BlockIndex) -> &[(VReg, PReg)] {
         &self.pool[self.exits[index.index()].range()]
     }
 
     /// One line per block: the registers at its head, if it is joined, and at its end.
-    pub(crate) fn dump(&self, input: &Input, out: &mut String) -> fmt::Result {
-        let Input { problem, order, live, .. } = *input;
+    pub(crate) fn dump(&self, input: &SpillInput, out: &mut String) -> fmt::Result {
+        let SpillInput { problem, order, live, .. } = *input;
         for (index, block) in order.blocks() {
             write!(out, "{}:", block.block)?;
             for (vreg, reg) in self.entry(index) {
@@ -85,7 +85,7 @@ impl Assignment {
 
     /// # Errors
     /// The first violation of an invariant, with its number.
-    pub(crate) fn verify(&self, input: &Input, spills: &SpillPlan, out: &Allocation) -> Result<(), String> {
+    pub(crate) fn verify(&self, input: &SpillInput, spills: &SpillPlan, out: &Allocation) -> Result<(), String> {
         let problem = input.problem;
         for (index, block) in input.order.blocks() {
             let block = block.block;

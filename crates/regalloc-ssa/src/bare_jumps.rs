@@ -1,5 +1,5 @@
 //! Bare jumps: blocks that split critical edges and pass arguments, four of ten. Liveness goes over them as over edges.
-//! Spilling and colouring take the values in registers at the end of one to be those at the end of its predecessor, dead
+//! Spilling and coloring take the values in registers at the end of one to be those at the end of its predecessor, dead
 //! ones too, as nothing can happen in between.
 //!
 //! ```text
@@ -7,18 +7,22 @@
 //! b2: branch -> b4(v1)         b2 is a bare jump: b1 is the source of both edges to b4
 //! ```
 
-use crate::liveness::{AWAY, scaled};
+use crate::tables::scaled;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Edge, Problem, Shape};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::ProgPoint;
+
+/// What an edge to a block that runs much less often adds: uses behind a loop come after those on its next turn, but
+/// for such that are far away there. How much less a load behind it costs is known besides.
+const AWAY: u32 = 1 << 4;
 
 /// The distance from the head of a block over one of its edges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EdgeDistance {
     /// Instructions of the block, and how much farther away than that what is used behind the edge is.
     pub(crate) distance: u32,
-    /// How often it is taken.
+    /// Frequency.
     pub(crate) freq: u32,
 }
 
@@ -30,13 +34,13 @@ impl EdgeDistance {
         EdgeDistance { distance, freq: scaled(data.freq) }
     }
 
-    /// The distance from the head of the block before over both edges.
+    /// Returns the distance from the head of the block before over both edges.
     fn after(self, before: EdgeDistance) -> EdgeDistance {
         EdgeDistance { distance: self.distance + before.distance, freq: self.freq.min(before.freq) }
     }
 }
 
-/// Where an edge comes from, seen over a bare jump.
+/// Source of an edge, seen over a bare jump.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source {
     pub(crate) from: BlockIndex,
@@ -46,7 +50,7 @@ pub(crate) struct Source {
 /// The bare jumps of a problem.
 #[derive(Default)]
 pub(crate) struct BareJumps {
-    /// Per block in order: is it one?
+    /// Per block in order: whether it is one.
     pub(crate) are: Vec<bool>,
     /// Per block in order, the first point after it and the bare jumps that follow it.
     pub(crate) stops: Vec<ProgPoint>,
@@ -63,12 +67,12 @@ impl BareJumps {
         }
     }
 
-    /// The block that a bare jump goes on from, if this is one.
+    /// Returns the block that a bare jump goes on from, if this is one.
     pub(crate) fn source_of(&self, order: &LinearOrder, index: BlockIndex) -> Option<BlockIndex> {
         if self.are[index.index()] { order.block(index).inherits().map(|(_, from)| from) } else { None }
     }
 
-    /// Where an edge comes from.
+    /// Returns the source of an edge.
     pub(crate) fn source(&self, problem: &Problem, order: &LinearOrder, edge: Edge) -> Source {
         let last = order.index(problem.edge(edge).from);
         let distance = EdgeDistance::new(problem, edge);
@@ -81,7 +85,8 @@ impl BareJumps {
     }
 }
 
-/// Is the block nothing but a jump to a block with several edges in, and does it go on where its only predecessor ended?
+/// Returns `true` if the block is nothing but a jump to a block with several edges in, and it continues where its only
+/// predecessor ended.
 fn is_bare_jump(problem: &Problem, order: &LinearOrder, index: BlockIndex) -> bool {
     let block = order.block(index);
     let (1, Some((before, _))) = (block.num_insts(), block.inherits()) else { return false };

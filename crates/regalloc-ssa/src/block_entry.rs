@@ -1,27 +1,29 @@
 //! The registers of values at the head of a block.
 //!
 //! At a join point each value that the plan has in a register is given the one in which most edges bring it, by
-//! frequency, so that few edges have to move it. Back edges, whose sources are not known yet, bring it in the hint of its
-//! class.
+//! frequency, so that few edges have to move it. Back edges, whose sources are not known yet, bring it in the hint of
+//! its class.
 //!
 //! Cost: linear in the values in registers at the ends of predecessors, and arguments times registers.
 
-use crate::coloring::{Coloring, Input};
+use crate::color_input::ColorInput;
+use crate::coloring::Coloring;
 use crate::spill_plan::Placement;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Edge, PReg, PRegSet, VReg};
 use kingpost_regalloc_common::edge_sites::Majority;
 use kingpost_regalloc_common::order::BlockIndex;
 
-/// An edge whose source is a bare jump counts so many times: the jump, which costs two moves, goes if nothing moves there.
+/// An edge whose source is a bare jump counts so many times: the jump, which costs two moves, goes if nothing moves
+/// there.
 const JUMP_WEIGHT: u64 = 3;
 /// The class hint counts as much as one of so many edges: there the value is met again.
 const HINT_SHARE: u64 = 4;
 
 impl Coloring {
-    /// Passes over a bare jump: the values in registers at its end are those where its predecessor ended. Returns whether it
-    /// is one. The register map is left as it was.
-    pub(crate) fn pass_bare_jump(&mut self, input: &Input, index: BlockIndex) -> bool {
+    /// Passes over a bare jump: the values in registers at its end are those where its predecessor ended. Returns
+    /// whether it is one. The register map is left as it was.
+    pub(crate) fn pass_bare_jump(&mut self, input: &ColorInput, index: BlockIndex) -> bool {
         let from = input.live.jumps.source_of(input.order, index);
         let Some(from) = from.filter(|&from| input.spills.is_passed_over(index, from)) else { return false };
         self.assignment.exits[index.index()] = self.assignment.exits[from.index()];
@@ -30,7 +32,7 @@ impl Coloring {
 
     /// Starts a block: fills the register map and the next uses at its head.
     #[inline(never)]
-    pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex, out: &mut Allocation) {
+    pub(crate) fn enter(&mut self, input: &ColorInput, index: BlockIndex, out: &mut Allocation) {
         let problem = input.problem;
         let block = input.order.block(index);
         let last = std::mem::replace(&mut self.index, index);
@@ -67,7 +69,7 @@ impl Coloring {
     /// From the only predecessor, at whose end the map at hand may be: all that is live stays where it was.
     fn inherit(
         &mut self,
-        input: &Input,
+        input: &ColorInput,
         index: BlockIndex,
         edge: Edge,
         (from, is_at_hand): (BlockIndex, bool),
@@ -101,7 +103,7 @@ impl Coloring {
     }
 
     /// Stores a value that begins here if the plan stores it at its definition.
-    fn store_at_head(&mut self, input: &Input, vreg: VReg, reg: PReg, out: &mut Allocation) {
+    fn store_at_head(&mut self, input: &ColorInput, vreg: VReg, reg: PReg, out: &mut Allocation) {
         if input.plan.placements[vreg.index()] == Placement::AtDefinition {
             let head = input.problem.first_inst(input.order.block(self.index).block);
             self.store(input, vreg, reg, head, out);
@@ -109,7 +111,7 @@ impl Coloring {
     }
 
     /// Fills the empty register map with the entry set of the plan.
-    fn join(&mut self, input: &Input, index: BlockIndex) {
+    fn join(&mut self, input: &ColorInput, index: BlockIndex) {
         self.vote_predecessors(input, index);
         let mut left = 0;
         for i in 0..self.majorities.len() {
@@ -126,7 +128,7 @@ impl Coloring {
     }
 
     /// Values whose candidate is taken get the hint of their class, or else any register.
-    fn join_rest(&mut self, input: &Input, index: BlockIndex) {
+    fn join_rest(&mut self, input: &ColorInput, index: BlockIndex) {
         for &vreg in input.spills.entry(index) {
             if self.map.at(vreg).is_none() {
                 self.put_if_free(vreg, input.hints.get(vreg));
@@ -149,7 +151,7 @@ impl Coloring {
     }
 
     /// Finds the register in which most predecessors leave each value of the entry set.
-    fn vote_predecessors(&mut self, input: &Input, index: BlockIndex) {
+    fn vote_predecessors(&mut self, input: &ColorInput, index: BlockIndex) {
         let problem = input.problem;
         let preds = problem.preds(input.order.block(index).block);
         let head = input.order.block(index).head;
@@ -177,7 +179,7 @@ impl Coloring {
         }
     }
 
-    fn vote_predecessor(&mut self, input: &Input, index: BlockIndex, edge: Edge) {
+    fn vote_predecessor(&mut self, input: &ColorInput, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
         let data = problem.edge(edge);
         let from = input.order.index(data.from);

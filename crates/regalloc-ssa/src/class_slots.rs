@@ -1,7 +1,7 @@
 //! The spill slot of each class of values, made when it is first needed.
 
 use crate::coalescing::Coalescing;
-use crate::liveness::reset;
+use crate::tables::reset;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Allocation, Problem, Slot, VReg};
@@ -10,7 +10,7 @@ use kingpost_regalloc::{Allocation, Problem, Slot, VReg};
 pub(crate) struct ClassSlots {
     /// Per class.
     slots: Vec<PackedOption<Slot>>,
-    /// Per value: does an edit, an operand or a stack map name its slot?
+    /// Per value: whether an edit, an operand or a stack map names its slot.
     is_placed: Vec<bool>,
     /// Per slot, the class it belongs to.
     pub(crate) owners: Vec<PackedOption<VReg>>,
@@ -24,17 +24,17 @@ impl ClassSlots {
         self.owners.clear();
     }
 
-    /// Does an edit, an operand or a stack map name the slot of the value?
+    /// Returns `true` if an edit, an operand or a stack map names the slot of the value.
     pub(crate) fn is_placed(&self, vreg: VReg) -> bool {
         self.is_placed[vreg.index()]
     }
 
-    /// The slot of a value, if it has one.
+    /// Returns the slot of a value, if it has one.
     pub(crate) fn get(&self, classes: &Coalescing, vreg: VReg) -> Option<Slot> {
         self.slots[classes.class(vreg).index()].expand()
     }
 
-    /// The slot of a value, which is made if need be.
+    /// Returns the slot of a value, which is made if need be.
     pub(crate) fn place(&mut self, problem: &Problem, classes: &Coalescing, vreg: VReg, out: &mut Allocation) -> Slot {
         self.is_placed[vreg.index()] = true;
         let class = classes.class(vreg);

@@ -5,9 +5,10 @@
 //! ```
 //!
 //! No two members are live at one point, so that a slot may belong to the class as a whole. Each pair that a block
-//! parameter, or a move, brings together is tried, the most frequent first. Two classes become one unless a member of one
-//! interferes with a member of the other: most have two or three, and two values interfere if the one that is defined first
-//! is live where the other is defined (Budimlić et al., *Fast copy coalescing and live-range identification*, 2002).
+//! parameter, or a move, brings together is tried, the most frequent first. Two classes become one unless a member of
+//! one interferes with a member of the other: most have two or three, and two values interfere if the one that is
+//! defined first is live where the other is defined (Budimlić et al., *Fast copy coalescing and live-range
+//! identification*, 2002).
 //!
 //! 1. No two members of a class are live at one point.
 //! 2. All members of a class are of one register class, and references or not; far values are alone.
@@ -15,8 +16,8 @@
 //! Cost: linear in the pairs that are tried; a budget bounds tests of large classes.
 
 use crate::constraints::Constraints;
-use crate::liveness::{Liveness, scaled};
-use crate::spill_plan::check;
+use crate::liveness::Liveness;
+use crate::tables::{check, scaled};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{Problem, VReg};
@@ -74,7 +75,8 @@ impl Coalescing {
         self.pairs = pairs;
     }
 
-    /// Does a member of one class interfere with a member of the other, as far as is known within the budget?
+    /// Returns `true` if a member of one class interferes with a member of the other, as far as is known within the
+    /// budget.
     fn interfere(&mut self, live: &Liveness, x: VReg, y: VReg, budget: u64) -> bool {
         let (mut a, mut b) = (x, y);
         loop {
@@ -111,7 +113,7 @@ impl Coalescing {
         release(&mut self.next);
     }
 
-    /// The value that stands for the class.
+    /// Returns the value that stands for the class.
     pub(crate) fn class(&self, vreg: VReg) -> VReg {
         self.classes[vreg.index()]
     }

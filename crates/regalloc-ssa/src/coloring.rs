@@ -1,9 +1,10 @@
-//! Colouring: blocks in dominance order, with a map from registers to values that may change at any point.
+//! Coloring: blocks in dominance order, with a map from registers to values that may change at any point.
 //!
-//! A block with one predecessor goes on with the registers as that left them. At a join point values are in the registers
-//! in which most edges bring them, and every other edge moves them there (Colombet, Boissinot, Brisk, Hack and Rastello,
-//! *Graph-coloring and treescan register allocation using repairing*, 2011). In between each definition takes a register
-//! that is free: spilling has seen to it that there is one. Stores and reloads are those of the reload plan and no others.
+//! A block with one predecessor goes on with the registers as that left them. At a join point values are in the
+//! registers in which most edges bring them, and every other edge moves them there (Colombet, Boissinot, Brisk, Hack
+//! and Rastello, *Graph-coloring and treescan register allocation using repairing*, 2011). In between each definition
+//! takes a register that is free: spilling has seen to it that there is one. Stores and reloads are those of the reload
+//! plan and no others.
 //!
 //! 1. Between instructions the values in registers are those of the spill plan.
 //!
@@ -11,37 +12,22 @@
 
 use crate::assignment::Assignment;
 use crate::class_slots::ClassSlots;
-use crate::coalescing::Coalescing;
-use crate::constraints::Constraints;
+use crate::color_input::ColorInput;
 use crate::instruction::Scratch;
 use crate::labels::Labels;
-use crate::liveness::{BareJumpEntries, Liveness};
+use crate::liveness::BareJumpEntries;
 use crate::pick_register::Picker;
-use crate::register_hints::RegisterHints;
 use crate::register_map::RegisterMap;
-use crate::reload::ReloadPlan;
-use crate::spill_plan::{Placement, Span, SpillPlan, Transfer};
+use crate::spill_plan::{Placement, Transfer};
+use crate::tables::Span;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, NoRegister, PReg, PRegSet,
-    ParallelMoves, Problem, Shape, Step, VReg,
+    AllocError, Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, NoRegister, PReg, PRegSet, ParallelMoves,
+    Shape, Step, VReg,
 };
 use kingpost_regalloc_common::edge_sites::Majority;
-use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc_common::order::BlockIndex;
 use std::ops::Range;
-
-/// What colouring reads.
-pub(crate) struct Input<'a> {
-    pub(crate) problem: &'a Problem,
-    pub(crate) env: &'a MachineEnv,
-    pub(crate) order: &'a LinearOrder,
-    pub(crate) constraints: &'a Constraints,
-    pub(crate) live: &'a Liveness,
-    pub(crate) classes: &'a Coalescing,
-    pub(crate) spills: &'a SpillPlan,
-    pub(crate) plan: &'a ReloadPlan,
-    pub(crate) hints: &'a RegisterHints,
-}
 
 /// The walk over blocks with the register map.
 #[derive(Default)]
@@ -54,7 +40,8 @@ pub(crate) struct Coloring {
     pub(crate) moves: ParallelMoves,
     pub(crate) sequence: Vec<EditKind>,
     scratch: Scratch,
-    /// The values in registers at the join point at hand, by [`Value::number`], and the register in which most edges bring each.
+    /// The values in registers at the join point at hand, by [`Value::number`], and the register in which most edges
+    /// bring each.
     ///
     /// [`Value::number`]: crate::register_map::Value::number
     pub(crate) majorities: Vec<(VReg, Majority<PReg>)>,
@@ -72,7 +59,7 @@ pub(crate) struct Coloring {
 impl Coloring {
     /// # Errors
     /// An instruction needs more registers than there are.
-    pub(crate) fn run(&mut self, input: &Input, out: &mut Allocation) -> Result<(), AllocError> {
+    pub(crate) fn run(&mut self, input: &ColorInput, out: &mut Allocation) -> Result<(), AllocError> {
         self.begin(input);
         let mut scratch = std::mem::take(&mut self.scratch);
         for (index, block) in input.order.blocks() {
@@ -98,7 +85,7 @@ impl Coloring {
         Ok(())
     }
 
-    fn begin(&mut self, input: &Input) {
+    fn begin(&mut self, input: &ColorInput) {
         let values = input.problem.vregs.len();
         self.map.begin(values);
         self.assignment.begin(input.order.num_blocks());
@@ -116,7 +103,7 @@ impl Coloring {
     #[inline]
     fn instruction(
         &mut self,
-        input: &Input,
+        input: &ColorInput,
         step: &Step,
         scratch: &mut Scratch,
         out: &mut Allocation,
@@ -135,7 +122,7 @@ impl Coloring {
     #[inline(never)]
     fn unusual_instruction(
         &mut self,
-        input: &Input,
+        input: &ColorInput,
         step: &Step,
         scratch: &mut Scratch,
         out: &mut Allocation,
@@ -168,26 +155,27 @@ impl Coloring {
         Ok(())
     }
 
-    fn note_next_uses(&mut self, input: &Input, range: Range<usize>) {
+    fn note_next_uses(&mut self, input: &ColorInput, range: Range<usize>) {
         for (operand, &after) in input.problem.all_operands()[range.clone()].iter().zip(&input.live.after[range]) {
             self.map.values[operand.vreg().index()].distance = after.distance;
         }
     }
 
-    /// Is the next transfer of the plan one of this instruction?
+    /// Returns `true` if the next transfer of the plan is one of this instruction.
     #[inline]
     pub(crate) fn has_transfer(&self, inst: Inst) -> bool {
         self.transfer_at == Some(inst)
     }
 
-    fn find_transfer(&mut self, input: &Input) {
+    fn find_transfer(&mut self, input: &ColorInput) {
         self.transfer_at = input.plan.transfers.get(self.transfer).map(|transfer| transfer.0);
     }
 
-    /// Carries out the transfers of an instruction. A constrained one reloads its values itself, together with all moves.
+    /// Carries out the transfers of an instruction. A constrained one reloads its values itself, together with all
+    /// moves.
     fn transfer(
         &mut self,
-        input: &Input,
+        input: &ColorInput,
         inst: Inst,
         is_constrained: bool,
         out: &mut Allocation,
@@ -216,7 +204,7 @@ impl Coloring {
     /// Adds the edits of the parallel move under construction. Registers not in `taken` are free.
     pub(crate) fn resolve_moves(
         &mut self,
-        input: &Input,
+        input: &ColorInput,
         at: Inst,
         taken: PRegSet,
         out: &mut Allocation,
@@ -231,7 +219,7 @@ impl Coloring {
     }
 
     /// Brings a value into a free register.
-    fn reload(&mut self, input: &Input, vreg: VReg, inst: Inst, out: &mut Allocation) {
+    fn reload(&mut self, input: &ColorInput, vreg: VReg, inst: Inst, out: &mut Allocation) {
         let free = input.constraints.allocatable.difference(self.map.occupied);
         let Some(to) = self.pick(input, vreg, self.known_end(vreg), free) else {
             debug_assert!(false, "{vreg} has no register to be reloaded into at {inst}");
@@ -252,19 +240,19 @@ impl Coloring {
         self.assignment.used.insert(reg);
     }
 
-    /// The slot of a value.
-    pub(crate) fn slot(&mut self, input: &Input, vreg: VReg, out: &mut Allocation) -> kingpost_regalloc::Slot {
+    /// Returns the slot of a value.
+    pub(crate) fn slot(&mut self, input: &ColorInput, vreg: VReg, out: &mut Allocation) -> kingpost_regalloc::Slot {
         self.slots.place(input.problem, input.classes, vreg, out)
     }
 
-    pub(crate) fn store(&mut self, input: &Input, vreg: VReg, from: PReg, at: Inst, out: &mut Allocation) {
+    pub(crate) fn store(&mut self, input: &ColorInput, vreg: VReg, from: PReg, at: Inst, out: &mut Allocation) {
         let to = self.slot(input, vreg, out);
         self.assignment.edits.push(Edit { at, kind: EditKind::Spill { from, to, width: input.problem.width(vreg) } });
     }
 
     /// Notes the place of a definition after the instruction is known, and stores it if the plan stores it there.
     #[inline]
-    pub(crate) fn finish_def(&mut self, input: &Input, inst: Inst, vreg: VReg, loc: Loc, out: &mut Allocation) {
+    pub(crate) fn finish_def(&mut self, input: &ColorInput, inst: Inst, vreg: VReg, loc: Loc, out: &mut Allocation) {
         let is_dead = self.map.values[vreg.index()].is_dead();
         match loc.as_reg() {
             Some(reg) if is_dead => self.assignment.used.insert(reg),
@@ -277,9 +265,9 @@ impl Coloring {
         }
     }
 
-    /// Stores a definition, and notes where the value is if it is labelled.
+    /// Stores a definition, and notes where the value is if it is labeled.
     #[inline(never)]
-    fn follow_def(&mut self, input: &Input, inst: Inst, vreg: VReg, reg: Option<PReg>, out: &mut Allocation) {
+    fn follow_def(&mut self, input: &ColorInput, inst: Inst, vreg: VReg, reg: Option<PReg>, out: &mut Allocation) {
         let next = Inst::from_u32(inst.as_u32() + 1);
         if let Some(reg) = reg.filter(|_| input.plan.placements[vreg.index()] == Placement::AtDefinition) {
             self.store(input, vreg, reg, next, out);
@@ -289,7 +277,7 @@ impl Coloring {
         }
     }
 
-    fn close_labels(&mut self, input: &Input, block: Block) {
+    fn close_labels(&mut self, input: &ColorInput, block: Block) {
         if !self.labels.is_empty() {
             // ParallelMoves of an edge stand before the branch.
             let moves = input.problem.succs(block).len() == 1;
@@ -298,7 +286,7 @@ impl Coloring {
         }
     }
 
-    fn leave_block(&mut self, input: &Input, block: Block) {
+    fn leave_block(&mut self, input: &ColorInput, block: Block) {
         self.assignment.exits[self.index.index()] = self.save_map();
         debug_assert!(
             input.spills.exit(self.index).iter().all(|&vreg| self.map.at(vreg).is_some())

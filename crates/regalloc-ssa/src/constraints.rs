@@ -1,7 +1,7 @@
 //! Facts about the problem, computed once: rematerializable values, clobber points, allocatable registers, hints from
 //! fixed operands. Filled by the walk over operands that liveness makes (`next_use.rs`).
 
-use crate::liveness::reset;
+use crate::tables::reset;
 use cranelift_entity::{EntityRef, EntitySet};
 use kingpost_regalloc::{
     ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass, Shape, Step,
@@ -42,16 +42,16 @@ pub(crate) struct Constraints {
     pub(crate) allocatable: PRegSet,
     /// Bytes of the widest value.
     pub(crate) widest: u8,
-    /// Are there references?
+    /// Whether there are references.
     pub(crate) has_refs: bool,
     /// Callee-saved registers of both classes.
     pub(crate) callee_saved: PRegSet,
-    /// Per block and class, the number in the block of the first instruction through which no register keeps its value, or
-    /// [`NONE`].
+    /// Per block and class, the number in the block of the first instruction through which no register keeps its value,
+    /// or [`NONE`].
     wipes: Vec<[u32; 2]>,
     /// In the order of the walk.
     pub(crate) clobber_points: Vec<ClobberPoint>,
-    /// What they take; that of neighbours is often the same, and stands here once.
+    /// Registers that they take; equal neighbors share one entry.
     taken: Vec<TakenRegs>,
     /// Instructions that copy, in the order of the walk, and their blocks.
     pub(crate) moves: Vec<(BlockIndex, Inst)>,
@@ -59,15 +59,15 @@ pub(crate) struct Constraints {
     remat: Vec<u32>,
     /// Values that have one.
     pub(crate) computed: Vec<VReg>,
-    /// Per value: does something read it in memory for sure?
+    /// Per value: whether something reads it in memory for sure.
     pub(crate) read_in_memory: Vec<bool>,
     /// Results of branches that begin in memory: those whose operand may be there.
     pub(crate) begin_in_memory: EntitySet<VReg>,
-    /// Per value: does a label name it?
+    /// Per value: whether a label names it.
     pub(crate) labelled: Vec<bool>,
     /// Per value, the parameter, result or copy it flows into, or [`NONE`].
     flows: Vec<u32>,
-    /// Per value: does one flow into it where it dies?
+    /// Per value: whether another value flows into it where it dies.
     is_fed: Vec<bool>,
     /// Per value, the register it is bound to next, as an index, or [`NO_HINT`].
     fixed_hints: Vec<u8>,
@@ -130,32 +130,32 @@ impl Constraints {
         release(&mut self.fixed_at);
     }
 
-    /// The registers that an instruction takes.
+    /// Returns the registers that an instruction takes.
     #[inline]
     pub(crate) fn taken(&self, point: &ClobberPoint) -> &TakenRegs {
         &self.taken[point.taken as usize]
     }
 
-    /// The registers in which a value that is live at these points cannot be because of an instruction.
+    /// Returns the registers in which a value that is live at these points cannot be because of an instruction.
     pub(crate) fn taken_from(&self, point: &ClobberPoint, points: PointRange) -> PRegSet {
         let at = |point: ProgPoint, regs: PRegSet| if points.contains(point) { regs } else { PRegSet::EMPTY };
         let TakenRegs { early, late } = *self.taken(point);
         at(ProgPoint::early(point.position), early).union(at(ProgPoint::late(point.position), late))
     }
 
-    /// The instruction that computes the value anywhere.
+    /// Returns the instruction that computes the value anywhere.
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
         let inst = self.remat[vreg.index()];
         (inst != NONE).then(|| Inst::from_u32(inst))
     }
 
-    /// Per class, the number in the block of the first instruction through which no register keeps its value: none further
-    /// away than that does it any good.
+    /// Per class, the number in the block of the first instruction through which no register keeps its value: none
+    /// further away than that does it any good.
     pub(crate) fn wipes(&self, block: BlockIndex) -> [u32; 2] {
         self.wipes[block.index()]
     }
 
-    /// What the value flows into.
+    /// Returns the value that the value flows into.
     pub(crate) fn flows_into(&self, vreg: VReg) -> Option<VReg> {
         let to = self.flows[vreg.index()];
         (to != NONE).then(|| VReg::from_u32(to))
@@ -288,7 +288,7 @@ impl Constraints {
     }
 }
 
-/// Must a use that is not in a register be brought into one?
+/// Returns `true` if a use that is not in a register must be brought into one.
 pub(crate) fn needs_register(constraints: &Constraints, operands: &[Operand], i: usize) -> bool {
     match operands[i].constraint() {
         Constraint::Stack | Constraint::Any => false,

@@ -1,22 +1,35 @@
 //! The registers that one instruction needs: of its operands, and of the values that live through it.
 //!
-//! Spilling tests whether there are enough of them, and evicts values until there are. Colouring looks for the best ones,
-//! value by value; where that ends in a dead end it solves the same problem as spilling, which found a solution.
+//! Spilling tests whether there are enough of them, and evicts values until there are. Coloring looks for the best
+//! ones, value by value; where that ends in a dead end it solves the same problem as spilling, which found a solution.
 
 use crate::constraints::Constraints;
 use crate::liveness::Liveness;
-use crate::pick_register::Hints;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, Clobbers, Constraint, Edge, Inst, InstFlags, MachineEnv, Operand, PRegSet, Pos, Problem, RegClass, VReg,
+    AllocError, Clobbers, Constraint, Edge, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem,
+    RegClass, VReg,
 };
 use kingpost_regalloc_common::matching::{self, Points};
 use kingpost_regalloc_common::order::LinearOrder;
 
+/// The registers that suit a value, found out once for all registers.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Hints {
+    /// That of its class.
+    pub(crate) class: Option<PReg>,
+    /// The next fixed operand.
+    pub(crate) fixed: Option<PReg>,
+    /// That of what it flows into.
+    pub(crate) flow: Option<PReg>,
+    /// Registers that are taken from the value while it is in this block.
+    pub(crate) bad: PRegSet,
+}
+
 pub(crate) type Matching = matching::Matching<Hints>;
 pub(crate) type Request = matching::Request<Hints>;
 
-/// Where an operand is.
+/// Location of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Site {
     Memory,
@@ -43,13 +56,13 @@ pub(crate) struct Demands<'a> {
 
 /// The values around the instruction.
 pub(crate) struct Around<'a> {
-    /// Is the value in a register when the instruction reads it?
+    /// Whether the value is in a register when the instruction reads it.
     pub(crate) is_read_in_register: &'a dyn Fn(VReg) -> bool,
-    /// Do operands that may be in memory read the value there, whatever the others do?
+    /// Whether operands that may be in memory read the value there, whatever the other operands do.
     pub(crate) is_read_in_memory: &'a dyn Fn(VReg) -> bool,
-    /// Is the value in a register after the instruction?
+    /// Whether the value is in a register after the instruction.
     pub(crate) lives_on: &'a dyn Fn(VReg) -> bool,
-    /// Does the definition begin in memory?
+    /// Whether the definition begins in memory.
     pub(crate) begins_in_memory: &'a dyn Fn(VReg) -> bool,
 }
 
@@ -75,17 +88,17 @@ impl<'a> Demands<'a> {
         }
     }
 
-    /// The registers that keep no value of this width.
+    /// Returns the registers that keep no value of this width.
     pub(crate) fn killed(&self, vreg: VReg) -> PRegSet {
         self.clobbers.killed(self.problem.width(vreg))
     }
 
-    /// The allocatable registers of the value's class.
+    /// Returns the allocatable registers of the value's class.
     pub(crate) fn allocatable(&self, vreg: VReg) -> PRegSet {
         self.allocatable.of_class(self.problem.class(vreg))
     }
 
-    /// The definition that overwrites an operand.
+    /// Returns the definition that overwrites an operand.
     pub(crate) fn reuser(&self, i: usize) -> Option<Operand> {
         let reuses = |def: &&Operand| def.reused() == Some(i as u8);
         if self.has_reuse { self.operands.iter().find(reuses).copied() } else { None }
@@ -115,8 +128,8 @@ impl<'a> Demands<'a> {
         }
     }
 
-    /// Returns the request of an operand in a register. A value that is live after and may be anywhere is in one register
-    /// throughout.
+    /// Returns the request of an operand in a register. A value that is live after and may be anywhere is in one
+    /// register throughout.
     ///
     /// # Errors
     /// No register will do.
@@ -150,16 +163,17 @@ impl<'a> Demands<'a> {
         }
     }
 
-    /// The edge on which a result of the branch exists: no other leads to the block at whose head the result begins.
+    /// Returns the edge on which a result of the branch exists: no other leads to the block at whose head the result
+    /// begins.
     fn edge_of(&self, vreg: VReg) -> Option<Edge> {
         let begins = self.live.defs[vreg.index()].point.is_before();
         let target = self.order.block(self.live.defs[vreg.index()].block).block;
         self.problem.preds(target).first().copied().filter(|_| begins)
     }
 
-    /// Requests registers for all operands and for the values in `through`, which are sorted and live through in registers.
-    /// What is found for them depends on nothing else. `sites` become the places of the operands and the numbers of their
-    /// requests.
+    /// Requests registers for all operands and for the values in `through`, which are sorted and live through in
+    /// registers. What is found for them depends on nothing else. `sites` become the places of the operands and the
+    /// numbers of their requests.
     ///
     /// # Errors
     /// No register will do for one of them.
@@ -197,7 +211,7 @@ impl<'a> Demands<'a> {
         matching.solve(env, self.inst, |_, _| 0)
     }
 
-    /// Does a fixed use leave its value, which is live after, in its register?
+    /// Returns `true` if a fixed use leaves its value, which is live after, in its register.
     fn keeps(&self, i: usize, around: &Around) -> bool {
         let operand = self.operands[i];
         let Some(reg) = operand.fixed_reg().filter(|_| operand.is_use() && self.reuser(i).is_none()) else {
@@ -212,8 +226,9 @@ impl<'a> Demands<'a> {
             && !self.operands.iter().any(is_result)
     }
 
-    /// Is it plain by numbers alone that there are enough registers? `open` are the registers that may be used, `through`
-    /// the number of values per class that live through.
+    /// Returns `true` if it is plain by numbers alone that there are enough registers. `open` are the registers that
+    /// may be used,
+    /// `through` the number of values per class that live through.
     pub(crate) fn fits_by_count(&self, open: PRegSet, around: &Around, through: [usize; 2]) -> bool {
         let lost = self.lost;
         let (mut early, mut late) = (PRegSet::EMPTY, PRegSet::EMPTY);
@@ -248,7 +263,7 @@ impl<'a> Demands<'a> {
     }
 }
 
-/// Does a request keep the value in one register before and after the instruction?
+/// Returns `true` if a request keeps the value in one register before and after the instruction.
 pub(crate) fn carries(request: &Request, vreg: VReg) -> bool {
     request.vreg == vreg && request.is_use && request.points.late() && !request.is_written
 }

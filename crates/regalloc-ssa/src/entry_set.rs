@@ -1,14 +1,15 @@
 //! The values in registers at the head of a block (`W_entry` of Braun and Hack).
 //!
-//! At a join point a value is in a register if loading it on the edges that lack it costs no more than loading it later;
-//! of more values than registers those with the greatest benefit per instruction until their next use. A back edge is
-//! taken to have every value until its source has been visited.
+//! At a join point a value is in a register if loading it on the edges that lack it costs no more than loading it
+//! later; of more values than registers those with the greatest benefit per instruction until their next use. A back
+//! edge is taken to have every value until its source has been visited.
 
-use crate::liveness::{BareJumpEntries, Entry, scaled};
+use crate::liveness::{BareJumpEntries, Entry};
 use crate::register_set::{NOT_COUNTED, Value};
+use crate::spill_input::SpillInput;
 use crate::spill_instruction::At;
-use crate::spill_plan::Span;
-use crate::spilling::{Input, Spilling};
+use crate::spilling::Spilling;
+use crate::tables::{Span, scaled};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::sort::sort_by;
 use kingpost_regalloc::{Block, Edge, RegClass, VReg};
@@ -22,22 +23,22 @@ pub(crate) struct Scratch {
     candidates: Vec<EntryCandidate>,
     /// Heads so far, of earlier problems too, so that candidates need not be cleared.
     heads: u32,
-    /// How often the head at hand is reached from blocks visited already.
+    /// Frequency with which the current head is reached from blocks visited already.
     known: u64,
     /// Edges so far.
     edges: u32,
     chosen: Vec<(f32, VReg)>,
     bare_jump: BareJumpEntries,
-    /// Per member of the pool of entry sets: does memory have it as well?
+    /// Per member of the pool of entry sets: whether memory has it as well.
     pub(crate) pool_clean: Vec<bool>,
 }
 
-/// How a value arrives at a head, if it is a parameter or was ever without a register while it is live: any other arrives in
-/// one, and never in memory too. There is one for each value, hence no gap.
+/// How a value arrives at a head, if it is a parameter or was ever without a register while it is live: any other
+/// arrives in one, and never in memory too. There is one for each value, hence no gap.
 #[derive(Clone, Copy, Default)]
 #[repr(C, packed(4))]
 struct EntryCandidate {
-    /// How often it arrives in a register at the head `head`.
+    /// Frequency with which it arrives in a register at the head `head`.
     in_register: u64,
     /// If it is a parameter, the cost that edges save if it is in a register.
     edge_benefit: i64,
@@ -55,7 +56,7 @@ impl EntryCandidate {
     }
 }
 
-/// How often a head is reached: at all, and from blocks not visited yet.
+/// Frequency with which a head is reached: at all, and from blocks not visited yet.
 #[derive(Clone, Copy)]
 struct Arrivals {
     total: u64,
@@ -66,7 +67,7 @@ struct Arrivals {
 struct Head {
     index: BlockIndex,
     arrivals: Arrivals,
-    /// Do values begin there?
+    /// Whether values begin there.
     receives: bool,
     /// Per class, the distance from which on no register keeps its value until it is used.
     wipes: [u32; 2],
@@ -74,11 +75,11 @@ struct Head {
 
 impl Head {
     #[inline]
-    fn defines(&self, input: &Input, vreg: VReg) -> bool {
+    fn defines(&self, input: &SpillInput, vreg: VReg) -> bool {
         self.receives && input.live.is_defined_at_head(vreg, self.index)
     }
 
-    /// Does no register keep the value until it is used?
+    /// Returns `true` if no register keeps the value until it is used.
     #[inline]
     fn wipes(&self, value: &Value) -> bool {
         self.wipes[usize::from(value.class & 1)] < value.next.distance
@@ -102,7 +103,7 @@ impl Scratch {
         }
     }
 
-    /// How often the value arrives at the head in a register.
+    /// Returns the frequency with which the value arrives at the head in a register.
     #[inline]
     fn arrives_in_register(&self, vreg: VReg, is_spilled: bool) -> u64 {
         let candidate = &self.candidates[vreg.index()];
@@ -115,17 +116,17 @@ impl Scratch {
 }
 
 impl Spilling {
-    /// Passes over a bare jump: the values in registers at its end are those where its predecessor ended, unless registers
-    /// may be too few for them, as they may where some have been closed since. Returns them. The values at hand are left
-    /// as they were.
-    pub(crate) fn pass_bare_jump(&mut self, input: &Input, index: BlockIndex) -> Option<Span> {
+    /// Passes over a bare jump: the values in registers at its end are those where its predecessor ended, unless
+    /// registers may be too few for them, as they may where some have been closed since. Returns them. The values at
+    /// hand are left as they were.
+    pub(crate) fn pass_bare_jump(&mut self, input: &SpillInput, index: BlockIndex) -> Option<Span> {
         let from = input.live.jumps.source_of(input.order, index)?;
         let exit = self.plan.exits[from.index()]?;
         self.saved.limits.iter().all(|&limit| exit.range().len() <= limit).then_some(exit)
     }
 
     /// Starts a block: sets the values in registers, and the next uses.
-    pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex) {
+    pub(crate) fn enter(&mut self, input: &SpillInput, index: BlockIndex) {
         let last = self.last.replace(index);
         let Some((edge, from)) = input.order.block(index).inherits() else {
             self.set.empty();
@@ -145,7 +146,7 @@ impl Spilling {
     }
 
     /// From the only predecessor, at whose end the values at hand may be: all that is live stays where it was.
-    fn inherit(&mut self, input: &Input, index: BlockIndex, edge: Edge, (from, is_at_hand): (BlockIndex, bool)) {
+    fn inherit(&mut self, input: &SpillInput, index: BlockIndex, edge: Edge, (from, is_at_hand): (BlockIndex, bool)) {
         if is_at_hand {
             self.set.retain(|value| {
                 value.saved_index = NOT_COUNTED;
@@ -167,7 +168,7 @@ impl Spilling {
 
     /// Results of the branch before begin where it leaves them, and are spilled at the head if they are too many.
     #[cold]
-    fn add_edge_defs(&mut self, input: &Input, index: BlockIndex, edge: Edge) {
+    fn add_edge_defs(&mut self, input: &SpillInput, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
         let block = input.order.block(index).block;
         let head = At { inst: problem.first_inst(block), pos: 0, here: scaled(input.order.block(index).freq) };
@@ -189,7 +190,7 @@ impl Spilling {
         }
     }
 
-    fn join(&mut self, input: &Input, index: BlockIndex) {
+    fn join(&mut self, input: &SpillInput, index: BlockIndex) {
         let block = input.order.block(index);
         self.entry.heads += 1;
         let arrivals = self.visit_predecessors(input, block.block);
@@ -245,7 +246,7 @@ impl Spilling {
 
     /// Leaves as many values of a class as there are registers.
     #[inline(never)]
-    fn drop_worst(&mut self, input: &Input, class: RegClass, head: &Head) {
+    fn drop_worst(&mut self, input: &SpillInput, class: RegClass, head: &Head) {
         let mut chosen = std::mem::take(&mut self.entry.chosen);
         let members = self.set.members[class.index()].iter();
         chosen.clear();
@@ -266,7 +267,7 @@ impl Spilling {
     }
 
     /// Sums up, per value, how often it arrives in a register.
-    fn visit_predecessors(&mut self, input: &Input, block: Block) -> Arrivals {
+    fn visit_predecessors(&mut self, input: &SpillInput, block: Block) -> Arrivals {
         let problem = input.problem;
         let mut arrivals = Arrivals { total: 0, unknown: 0 };
         let spill = i64::from(input.env.costs.spill);
@@ -320,9 +321,9 @@ impl Spilling {
         }
     }
 
-    /// The benefit of having the value in a register at the head, where it arrives in one so often.
+    /// Returns the benefit of having the value in a register at the head, where it arrives in one so often.
     #[inline]
-    fn benefit(&self, input: &Input, vreg: VReg, head: &Head, found: u64) -> i64 {
+    fn benefit(&self, input: &SpillInput, vreg: VReg, head: &Head, found: u64) -> i64 {
         let value = &self.set.values[vreg.index()];
         let costs = &input.env.costs;
         let Arrivals { total, unknown } = head.arrivals;
@@ -344,8 +345,8 @@ impl Spilling {
         load * (loads - lacking) + i64::from(spill) * value.store_freq(found) as i64
     }
 
-    /// The benefit per instruction until the next use.
-    fn benefit_rate(&self, input: &Input, vreg: VReg, head: &Head) -> f32 {
+    /// Returns the benefit per instruction until the next use.
+    fn benefit_rate(&self, input: &SpillInput, vreg: VReg, head: &Head) -> f32 {
         let value = &self.set.values[vreg.index()];
         if head.wipes(value) {
             return 0.0;
@@ -354,9 +355,9 @@ impl Spilling {
         self.benefit(input, vreg, head, found) as f32 / value.next.distance.max(1) as f32
     }
 
-    /// Does the entry set of the target, visited before, contain a value that this edge leaves in memory? Is an argument
-    /// worth less than assumed?
-    pub(crate) fn lacks(&mut self, input: &Input, edge: Edge, from: BlockIndex, to: BlockIndex) -> bool {
+    /// Returns `true` if the entry set of the target, visited before, contains a value that this edge leaves in memory, or if an
+    /// argument is worth less than assumed.
+    pub(crate) fn lacks(&mut self, input: &SpillInput, edge: Edge, from: BlockIndex, to: BlockIndex) -> bool {
         let problem = input.problem;
         self.entry.edges += 1;
         let candidates = &mut self.entry.candidates[..];
@@ -372,8 +373,8 @@ impl Spilling {
     }
 }
 
-/// The cost that an edge saves if a parameter is in a register rather than in memory.
-fn saved_on_edge(input: &Input, param: VReg, arg: VReg, is_in_register: bool) -> i64 {
+/// Returns the cost that an edge saves if a parameter is in a register rather than in memory.
+fn saved_on_edge(input: &SpillInput, param: VReg, arg: VReg, is_in_register: bool) -> i64 {
     let costs = &input.env.costs;
     let shared = input.classes.class(param) == input.classes.class(arg);
     match (is_in_register, input.constraints.remat(arg)) {

@@ -2,7 +2,7 @@
 
 use crate::assignment::Assignment;
 use crate::coalescing::Coalescing;
-use crate::coloring::Input;
+use crate::color_input::ColorInput;
 use crate::reload::ReloadPlan;
 use crate::spill_plan::{Transfer, is_joined};
 use cranelift_entity::EntityRef;
@@ -30,8 +30,8 @@ pub(crate) fn transferred(plan: &ReloadPlan, d: &mut Diagnostics<'_>) {
     }
 }
 
-/// Where each value is, block by block.
-pub(crate) fn assigned(input: &Input, assignment: &Assignment, out: &Allocation, d: &mut Diagnostics<'_>) {
+/// Reports the locations of each value, block by block.
+pub(crate) fn assigned(input: &ColorInput, assignment: &Assignment, out: &Allocation, d: &mut Diagnostics<'_>) {
     let Some(observer) = &mut d.observer else { return };
     for (index, block) in input.order.blocks() {
         let block = block.block;
@@ -54,7 +54,7 @@ pub(crate) fn assigned(input: &Input, assignment: &Assignment, out: &Allocation,
 }
 
 fn values_at_head<'a>(
-    input: &Input,
+    input: &ColorInput,
     assignment: &'a Assignment,
     index: BlockIndex,
     block: Block,
@@ -105,7 +105,7 @@ impl RegisterTrace<'_> {
         }
     }
 
-    fn operands(&mut self, input: &Input, inst: Inst, out: &Allocation) {
+    fn operands(&mut self, input: &ColorInput, inst: Inst, out: &Allocation) {
         let next = Inst::from_u32(inst.as_u32() + 1);
         let range = input.problem.operand_range(inst);
         let operands = input.problem.operands(inst).iter().zip(&input.live.after[range.clone()]).zip(&out.locs[range]);

@@ -1,21 +1,22 @@
 //! Unconstrained instructions: operands in any register, or in memory if their value is there.
 //!
-//! All values that need registers are in registers. An input that is live after and is overwritten is copied, and results take
-//! free registers or those of inputs that die: spilling has counted them.
+//! All values that need registers are in registers. An input that is live after and is overwritten is copied, and
+//! results take free registers or those of inputs that die: spilling has counted them.
 //!
 //! `instruction.rs` could serve these too. But it retires 6,000 instructions for one, this path 400 (one module for
 //! x86-64, where 97 of 100 instructions come here): without it allocation would take more than twice as long.
 
-use crate::coloring::{Coloring, Input};
+use crate::color_input::ColorInput;
+use crate::coloring::Coloring;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     Allocation, Edit, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Problem, Step, VReg,
 };
 
-/// The instruction at hand. Functions that few instructions are passed to make one of their own, so that this one needs no
-/// memory.
+/// The instruction at hand. Functions that few instructions are passed to make one of their own, so that this one needs
+/// no memory.
 struct At<'a> {
-    input: &'a Input<'a>,
+    input: &'a ColorInput<'a>,
     inst: Inst,
     operands: &'a [Operand],
     /// Index of the first operand.
@@ -23,13 +24,13 @@ struct At<'a> {
 }
 
 impl<'a> At<'a> {
-    fn new(input: &'a Input<'a>, inst: Inst) -> At<'a> {
+    fn new(input: &'a ColorInput<'a>, inst: Inst) -> At<'a> {
         let range = input.problem.operand_range(inst);
         At { input, inst, operands: &input.problem.all_operands()[range.clone()], base: range.start }
     }
 }
 
-/// What its operands are.
+/// Operands of an instruction.
 #[derive(Default)]
 struct Operands {
     /// Registers of values that end here.
@@ -37,14 +38,14 @@ struct Operands {
     /// Number of results, and the last of them.
     defs: u32,
     def: usize,
-    /// Is a value read that is in no register?
+    /// Whether a value is read that is in no register.
     reads_memory: bool,
 }
 
 impl Coloring {
     /// Serves such an instruction.
     #[inline(always)]
-    pub(crate) fn unconstrained(&mut self, input: &Input, step: &Step, out: &mut Allocation) {
+    pub(crate) fn unconstrained(&mut self, input: &ColorInput, step: &Step, out: &mut Allocation) {
         let &Step { inst, flags, ref operands, .. } = step;
         let at = At { input, inst, operands: &input.problem.all_operands()[operands.clone()], base: operands.start };
         let Operands { dying, defs, def, reads_memory } = self.read_uses(&at, out);
@@ -67,7 +68,7 @@ impl Coloring {
         }
     }
 
-    /// Notes labelled values that moved before the instruction, or end with it.
+    /// Notes labeled values that moved before the instruction, or end with it.
     #[inline]
     pub(crate) fn update_labels(&mut self, problem: &Problem, inst: Inst, out: &Allocation) {
         if !self.labels.is_empty() {
@@ -117,7 +118,7 @@ impl Coloring {
     }
 
     #[cold]
-    fn read_memory(&mut self, input: &Input, inst: Inst, out: &mut Allocation) {
+    fn read_memory(&mut self, input: &ColorInput, inst: Inst, out: &mut Allocation) {
         let at = At::new(input, inst);
         for (i, operand) in at.operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             if self.map.at(operand.vreg()).is_none() {
@@ -129,7 +130,7 @@ impl Coloring {
 
     /// Several results.
     #[cold]
-    fn place_all(&mut self, input: &Input, inst: Inst, dying: PRegSet, out: &mut Allocation) {
+    fn place_all(&mut self, input: &ColorInput, inst: Inst, dying: PRegSet, out: &mut Allocation) {
         let at = &At::new(input, inst);
         let all = 0..at.operands.len();
         let tied = all.clone().fold(PRegSet::EMPTY, |tied, i| self.tie(at, i, dying, tied, out));
@@ -138,8 +139,8 @@ impl Coloring {
         all.fold(tied, |placed, i| self.place_def(at, i, placed, out));
     }
 
-    /// Places a result that overwrites an input in the register of that, or of a copy. Returns the registers of all such
-    /// results.
+    /// Places a result that overwrites an input in the register of that, or of a copy. Returns the registers of all
+    /// such results.
     #[inline(always)]
     fn tie(&mut self, at: &At, i: usize, dying: PRegSet, tied: PRegSet, out: &mut Allocation) -> PRegSet {
         let def = at.operands[i];
@@ -155,10 +156,10 @@ impl Coloring {
         tied.with(reg)
     }
 
-    /// Copies an input that is live after, or moves it, if its register suits the result better. Returns the register to be
-    /// overwritten.
+    /// Copies an input that is live after, or moves it, if its register suits the result better. Returns the register
+    /// to be overwritten.
     #[inline(never)]
-    fn copy_tied(&mut self, input: &Input, inst: Inst, [vreg, def]: [VReg; 2], from: PReg, tied: PRegSet) -> PReg {
+    fn copy_tied(&mut self, input: &ColorInput, inst: Inst, [vreg, def]: [VReg; 2], from: PReg, tied: PRegSet) -> PReg {
         let free = input.constraints.allocatable.difference(self.map.occupied).difference(tied);
         let (class, width) = (input.problem.class(vreg), input.problem.width(vreg));
         let def_hints = self.hints(input, def, input.live.defs[def.index()].end);

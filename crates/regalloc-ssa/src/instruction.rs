@@ -1,11 +1,12 @@
 //! Constrained instructions: registers for their operands, moving only what is in the way.
 //!
 //! Operands that need registers are matched with registers first, then values that live through remain where
-//! they are if they can, or move to a free register (`live_through.rs`). Where that ends in a dead end, registers for all
-//! are found at once; spilling has seen to it that there are enough. All moves and reloads together are one parallel move
-//! before the instruction.
+//! they are if they can, or move to a free register (`live_through.rs`). Where that ends in a dead end, registers for
+//! all are found at once; spilling has seen to it that there are enough. All moves and reloads together are one
+//! parallel move before the instruction.
 
-use crate::coloring::{Coloring, Input};
+use crate::color_input::ColorInput;
+use crate::coloring::Coloring;
 use crate::demands::{Around, Demands, Matching, Request, Site, carries};
 use crate::fast_path::drop_void_move;
 use crate::spill_plan::Transfer;
@@ -81,9 +82,9 @@ impl Scratch {
 pub(crate) struct Read {
     pub(crate) vreg: VReg,
     pub(crate) reg: PReg,
-    /// Is the register taken at the late point, too?
+    /// Whether the register is taken at the late point, too.
     pub(crate) is_late: bool,
-    /// Does the instruction write it?
+    /// Whether the instruction writes it.
     pub(crate) is_written: bool,
 }
 
@@ -98,7 +99,7 @@ pub(crate) struct Taken {
 /// The instruction at hand.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
-    pub(crate) input: &'a Input<'a>,
+    pub(crate) input: &'a ColorInput<'a>,
     pub(crate) inst: Inst,
     pub(crate) demands: Demands<'a>,
     /// Index of the first operand.
@@ -111,7 +112,7 @@ impl Coloring {
     #[inline(never)]
     pub(crate) fn constrained(
         &mut self,
-        input: &Input,
+        input: &ColorInput,
         step: &Step,
         scratch: &mut Scratch,
         out: &mut Allocation,
@@ -206,7 +207,7 @@ impl Coloring {
         Ok(())
     }
 
-    /// How little a register suits a request.
+    /// Returns the penalty of a register for a request.
     fn score(&self, at: &At, request: &Request, reg: PReg) -> i32 {
         let mut score = self.penalty(at.input, &request.hint, reg);
         let vreg = request.vreg;
@@ -226,8 +227,8 @@ impl Coloring {
         score
     }
 
-    /// Finds registers for all operands and all values that live through, as spilling did, but those where the values are if
-    /// that will do.
+    /// Finds registers for all operands and all values that live through, as spilling did, but those where the values
+    /// are if that will do.
     #[cold]
     fn solve(&self, at: &At, scratch: &mut Scratch) -> Result<(), AllocError> {
         let Scratch { matching, sites, moved, through, reloads, copied, begins, .. } = scratch;
@@ -250,7 +251,8 @@ impl Coloring {
         Ok(())
     }
 
-    /// What it disturbs if a value is in a register: least in its own, most in that of another one that lives on.
+    /// Returns the move cost of assigning a register: lowest for the value's current register, highest if it holds a
+    /// live-through value.
     fn disturbance(&self, at: &At, vreg: VReg, reg: PReg) -> i32 {
         let is_occupied = || self.map.occupied.contains(reg) && self.map.lives_on(self.map.resident(reg), at.inst);
         match self.map.at(vreg) {
@@ -281,13 +283,13 @@ impl Coloring {
         self.resolve_moves(at.input, at.inst, taken, out)
     }
 
-    /// Registers of values with their last use in the instruction.
+    /// Returns registers of values with their last use in the instruction.
     fn ending(&self, at: &At) -> PRegSet {
         let uses = at.demands.operands.iter().filter(|operand| operand.is_use()).map(|operand| operand.vreg());
         uses.filter(|&vreg| !self.map.lives_on(vreg, at.inst)).filter_map(|vreg| self.map.at(vreg)).collect()
     }
 
-    /// Registers of values with their last use in the instruction, `ending`, or that move before it.
+    /// Returns registers of values with their last use in the instruction, `ending`, or that move before it.
     pub(crate) fn freed(&self, ending: PRegSet, moved: &[(VReg, PReg)]) -> PRegSet {
         moved.iter().fold(ending, |freed, &(vreg, to)| match self.map.at(vreg) {
             Some(from) if from != to => freed.with(from),
@@ -303,7 +305,14 @@ impl Coloring {
 
     /// Adds the move of a value from its register, or from where it is if that is none.
     #[inline]
-    pub(crate) fn add_move(&mut self, input: &Input, vreg: VReg, from: Option<PReg>, to: Loc, out: &mut Allocation) {
+    pub(crate) fn add_move(
+        &mut self,
+        input: &ColorInput,
+        vreg: VReg,
+        from: Option<PReg>,
+        to: Loc,
+        out: &mut Allocation,
+    ) {
         match from.map(Loc::reg) {
             Some(from) if from == to => {}
             Some(from) => self.moves.add(from, to, input.problem.class(vreg), input.problem.width(vreg)),
@@ -311,7 +320,7 @@ impl Coloring {
         }
     }
 
-    fn add_load(&mut self, input: &Input, vreg: VReg, to: Loc, out: &mut Allocation) {
+    fn add_load(&mut self, input: &ColorInput, vreg: VReg, to: Loc, out: &mut Allocation) {
         let (class, width) = (input.problem.class(vreg), input.problem.width(vreg));
         match input.constraints.remat(vreg) {
             Some(inst) => self.moves.add_remat(inst, to, class, width),
@@ -366,8 +375,8 @@ impl Coloring {
         }
     }
 
-    /// Fast path: places of the operands of an instruction that binds all that it reads and defines to registers, as most calls
-    /// and returns do. What a branch defines is on its edges. Returns whether this is one.
+    /// Fast path: places of the operands of an instruction that binds all that it reads and defines to registers, as
+    /// most calls and returns do. What a branch defines is on its edges. Returns whether this is one.
     fn read_bound(&self, at: &At, scratch: &mut Scratch, out: &mut Allocation) -> bool {
         let Scratch { reads, sites, taken, ending, matching, .. } = scratch;
         let operands = at.demands.operands;

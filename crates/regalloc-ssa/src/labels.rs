@@ -1,11 +1,11 @@
 //! Where values are that debug labels name: noted as they move, and matched with the labels asked for at the end.
 
-use crate::liveness::reset;
+use crate::tables::reset;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Inst, LabelRange, Loc, PReg, Problem, VReg};
 use kingpost_regalloc_common::answer;
 
-/// Where a labelled value was over a few instructions; in its slot if there is no register.
+/// Location of a labeled value over a few instructions; its slot if there is no register.
 #[derive(Clone, Copy)]
 struct Interval {
     vreg: VReg,
@@ -33,17 +33,17 @@ impl Labels {
         }
     }
 
-    /// Does the problem have labels?
+    /// Returns `true` if the problem has labels.
     pub(crate) fn any(&self) -> bool {
         self.has_labels
     }
 
-    /// Is no value being followed?
+    /// Returns `true` if no value is being followed.
     pub(crate) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Notes where a labelled value is from `from` on.
+    /// Notes where a labeled value is from `from` on.
     pub(crate) fn note(&mut self, vreg: VReg, reg: Option<PReg>, from: Inst) {
         match self.open[vreg.index()] {
             Some((before, _)) if before == reg => return,
@@ -56,7 +56,7 @@ impl Labels {
         self.open[vreg.index()] = Some((reg, from));
     }
 
-    /// A labelled value is no more, or the block ends.
+    /// A labeled value is no more, or the block ends.
     fn close(&mut self, vreg: VReg, to: Inst) {
         if let Some((reg, from)) = self.open[vreg.index()].take()
             && from < to
@@ -72,8 +72,8 @@ impl Labels {
         }
     }
 
-    /// Labelled values that die in `inst` or moved before it. `at` is where those are that live through, `read` where `inst`
-    /// reads those that it uses.
+    /// Labeled values that die in `inst` or moved before it. `at` is where those are that live through, `read` where
+    /// `inst` reads those that it uses.
     pub(crate) fn update(
         &mut self,
         inst: Inst,
@@ -101,7 +101,8 @@ impl Labels {
         }
     }
 
-    /// Answers the labels asked for. A value in no register is in the slot that `slot` returns, if memory has it at all.
+    /// Answers the labels asked for. A value in no register is in the slot that `slot` returns, if memory has it at
+    /// all.
     pub(crate) fn emit(&mut self, problem: &Problem, out: &mut Allocation, slot: impl Fn(VReg) -> Option<Loc>) {
         self.intervals.sort_by_key(|interval| (interval.vreg, interval.from));
         for asked in &problem.labels {

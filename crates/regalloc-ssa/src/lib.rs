@@ -1,4 +1,4 @@
-//! Decoupled register allocation on SSA form: memory is decided by distances to next uses, registers by colouring along
+//! Decoupled register allocation on SSA form: memory is decided by distances to next uses, registers by coloring along
 //! the dominator tree. A value's register may change at any point; its slot never does.
 //!
 //! Each phase is a function of the results above it. Its result is a struct with a text form (`dump`) and a verifier; a
@@ -25,6 +25,9 @@
 //! | | `demands.rs` | .. the registers that one needs, for spilling as well |
 //! | resolve | `resolve.rs` | the allocation: edits of blocks, moves of edges |
 //! | | `class_slots.rs`, `slots.rs`, `stack_maps.rs`, `labels.rs` | .. slots, stack maps, debug labels |
+//!
+//! `spill_input.rs` and `color_input.rs` have the results that later phases read, `tables.rs` the helpers that all
+//! phases share.
 //!
 //! The observer receives what `events.rs` reads off these results.
 //!
@@ -55,6 +58,7 @@ mod bare_jumps;
 mod block_entry;
 mod class_slots;
 mod coalescing;
+mod color_input;
 mod coloring;
 mod constraints;
 mod demands;
@@ -79,9 +83,11 @@ mod saved_registers;
 mod slots;
 mod spill_bound;
 mod spill_fit;
+mod spill_input;
 mod spill_instruction;
 mod spill_plan;
 mod spilling;
 mod stack_maps;
+mod tables;
 
 pub use allocator::SsaAllocator;

@@ -8,27 +8,29 @@
 //! ```
 //!
 //! From each use backwards to its def, block by block (Brandner, Boissinot, Darte, de Dinechin and Rastello, *Computing
-//! liveness sets for SSA-form programs*, 2011), then distances to next uses through the blocks (Braun and Hack, *Register
-//! spilling and live-range splitting for SSA-form programs*, 2009). There is one entry per block and value live at its
-//! head, and one answer per operand: what comes after it. A value is live after an operand unless that is [`DEAD`].
+//! liveness sets for SSA-form programs*, 2011), then distances to next uses through the blocks (Braun and Hack,
+//! *Register spilling and live-range splitting for SSA-form programs*, 2009). There is one entry per block and value
+//! live at its head, and one answer per operand: what comes after it. A value is live after an operand unless that is
+//! [`DEAD`].
 //!
-//! Four of ten blocks are bare jumps, which split critical edges and pass arguments. The walk goes over such a block as over
-//! an edge, and it has no entries: what is live at its head can be read off its only successor.
+//! Four of ten blocks are bare jumps, which split critical edges and pass arguments. The walk goes over such a block as
+//! over an edge, and it has no entries: what is live at its head can be read off its only successor.
 //!
 //! As there may be as many entries as blocks times values, the walks share a budget. Values met after it is used up are
 //! *far*: between blocks they are in memory, and have no entries but at their own definition.
 //!
-//! 1. Each block but bare jumps has an entry for each value live at its head that is not far, and no other but for those
-//!    defined there.
+//! 1. Each block but bare jumps has an entry for each value live at its head that is not far, and no other but for
+//!    those defined there.
 //!
-//! Cost: linear in operands and entries; of the entries there are at most [`ENTRIES_PER_ITEM`] per instruction and block.
+//! Cost: linear in operands and entries; of the entries there are at most [`ENTRIES_PER_ITEM`] per instruction and
+//! block.
 
 use crate::bare_jumps::{BareJumps, EdgeDistance, Source};
 use crate::constraints::Constraints;
 use crate::next_use::{Chain, NONE, Pass, Use, Uses};
-use crate::spill_plan::{Span, check};
+use crate::tables::{Span, check, reset};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Block, Freq, Problem, VReg};
+use kingpost_regalloc::{AllocError, Block, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::release;
@@ -39,13 +41,10 @@ use std::fmt::{self, Write};
 pub(crate) const DEAD: u32 = u32::MAX;
 /// No distance that means something is larger.
 pub(crate) const FAR: u32 = 1 << 30;
-/// What an edge to a block that runs much less often adds: uses behind a loop come after those on its next turn, but for such
-/// that are far away there. How much less a load behind it costs is known besides.
-pub(crate) const AWAY: u32 = 1 << 4;
 /// The end of the live range in a block of a value that is live-out.
 pub(crate) const LIVE_OUT: ProgPoint = ProgPoint::OPEN;
 
-/// How often distances may be improved, per value and block where it is live. They need not be exact.
+/// Number of improvements of distances, per value and block where it is live. They need not be exact.
 const PATIENCE: usize = 8;
 /// So many ranges of a value are looked through faster than the entries of a block are searched.
 const FEW: usize = 4;
@@ -58,7 +57,8 @@ const LAST_RESORT: usize = 64;
 pub(crate) struct Next {
     /// Instructions between the head of the block and the use, or [`DEAD`].
     pub(crate) distance: u32,
-    /// How often the value would be loaded for it, were it in memory here: the least frequent place on the edge.
+    /// Frequency with which the value would be loaded for it, were it in memory here: the least frequent place on the
+    /// edge.
     pub(crate) freq: u32,
 }
 
@@ -82,8 +82,8 @@ impl Next {
         Next { freq: self.freq.clamp(1, edge.freq), ..self.behind(edge) }
     }
 
-    /// The nearest of two, as often as either. Returns whether it is less than half as far away as before, or more than twice as
-    /// often: less changes few decisions, and to pass it on takes time.
+    /// The nearest of two, as often as either. Returns whether it is less than half as far away as before, or more than
+    /// twice as often: less changes few decisions, and to pass it on takes time.
     #[inline]
     fn improve(&mut self, other: Next) -> bool {
         let before = *self;
@@ -101,7 +101,7 @@ pub(crate) struct Entry {
     pub(crate) end: ProgPoint,
 }
 
-/// Where a value is defined.
+/// Definition of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Def {
     /// The block that defines it, if one does.
@@ -110,7 +110,7 @@ pub(crate) struct Def {
     pub(crate) point: ProgPoint,
     /// The end of the live range in the block that defines it, or [`LIVE_OUT`].
     pub(crate) end: ProgPoint,
-    /// How often it is defined.
+    /// Frequency of the definition.
     pub(crate) freq: u32,
 }
 
@@ -120,19 +120,6 @@ impl Def {
         Def { block: BlockIndex::FIRST, point: ProgPoint::OPEN, end: ProgPoint::FIRST, freq: 0 };
 }
 
-/// Binary logarithm of what frequencies are divided by to become small numbers.
-const SCALE: u32 = 8;
-
-/// A frequency as a small number: 256 per entry of the function.
-pub(crate) fn scaled(freq: Freq) -> u32 {
-    (freq.0 >> SCALE).clamp(1, u64::from(u32::MAX)) as u32
-}
-
-/// The frequency that such a number stands for.
-pub(crate) fn unscaled(freq: u32) -> u64 {
-    u64::from(freq) << SCALE
-}
-
 /// Liveness of one problem after another.
 #[derive(Default)]
 pub(crate) struct Liveness {
@@ -140,7 +127,7 @@ pub(crate) struct Liveness {
     pub(crate) after: Vec<Next>,
     /// Per value.
     pub(crate) defs: Vec<Def>,
-    /// Per value: is it live in blocks where it has no entry?
+    /// Per value: whether it is live in blocks where it has no entry.
     pub(crate) far: Vec<bool>,
     /// Those that are.
     pub(crate) far_values: Vec<VReg>,
@@ -151,7 +138,7 @@ pub(crate) struct Liveness {
     entries: Vec<Entry>,
     /// Per block in order, its entries.
     spans: Vec<Span>,
-    /// The same value by value: where each is live in blocks at whose heads it has an entry.
+    /// Entries by value: the blocks at whose heads the value has an entry.
     live_in: Vec<LiveIn>,
     /// Per value, the first of those; one more at the end.
     live_in_starts: Vec<u32>,
@@ -204,7 +191,7 @@ impl BareJumpEntries {
     }
 }
 
-/// What the walk knows of a block.
+/// Facts of a block during the walk.
 #[derive(Clone, Copy, Default)]
 struct Mark {
     /// The range of the value at hand, or one of a value before it.
@@ -216,8 +203,8 @@ struct Mark {
 /// The walk from the uses of one value up to its def, and the ranges found for those before it.
 #[derive(Default)]
 struct Walk {
-    /// The ranges of a value are in the order in which its blocks are found, that with the def first. The very first one is
-    /// of no value.
+    /// The ranges of a value are in the order in which its blocks are found, that with the def first. The very first
+    /// one is of no value.
     ranges: Vec<BlockRange>,
     /// Per block in order.
     marks: Vec<Mark>,
@@ -328,14 +315,14 @@ impl Liveness {
         release(&mut self.spans);
     }
 
-    /// What is live at the head of a block that is no bare jump, by value; parameters and results of the branch before it as
-    /// well, even those that are dead.
+    /// What is live at the head of a block that is no bare jump, by value; parameters and results of the branch before
+    /// it as well, even those that are dead.
     pub(crate) fn entries(&self, block: BlockIndex) -> &[Entry] {
         &self.entries[self.spans[block.index()].range()]
     }
 
-    /// As [`Liveness::entries`], of a bare jump as well: what is live at its head is what is at that of its successor, and
-    /// what it passes.
+    /// As [`Liveness::entries`], of a bare jump as well: what is live at its head is what is at that of its successor,
+    /// and what it passes.
     #[inline]
     pub(crate) fn all_entries<'a>(
         &'a self,
@@ -374,7 +361,7 @@ impl Liveness {
         }
     }
 
-    /// The entry of one value at a block that is no bare jump.
+    /// Returns the entry of one value at a block that is no bare jump.
     pub(crate) fn entry(&self, block: BlockIndex, vreg: VReg) -> Option<&Entry> {
         let entries = self.entries(block);
         entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok().map(|i| &entries[i])
@@ -385,7 +372,7 @@ impl Liveness {
         &self.live_in[starts[0] as usize..starts[1] as usize]
     }
 
-    /// The end of the live range of a value in a block that is no bare jump, if it has an entry there.
+    /// Returns the end of the live range of a value in a block that is no bare jump, if it has an entry there.
     pub(crate) fn end_in(&self, block: BlockIndex, vreg: VReg) -> Option<ProgPoint> {
         let ranges = self.live_in(vreg);
         if ranges.len() <= FEW {
@@ -394,7 +381,7 @@ impl Liveness {
         self.entry(block, vreg).map(|entry| entry.end)
     }
 
-    /// Is the value live at the head of a block that is no bare jump?
+    /// Returns `true` if the value is live at the head of a block that is no bare jump.
     pub(crate) fn is_live_in(&self, block: BlockIndex, vreg: VReg) -> bool {
         let ranges = self.live_in(vreg);
         if ranges.len() <= FEW && !self.is_defined_at_head(vreg, block) {
@@ -403,7 +390,7 @@ impl Liveness {
         self.entry(block, vreg).is_some_and(|entry| !entry.next.is_dead())
     }
 
-    /// Is the value live at the head of any block?
+    /// Returns `true` if the value is live at the head of any block.
     pub(crate) fn is_live_at(&self, problem: &Problem, order: &LinearOrder, index: BlockIndex, vreg: VReg) -> bool {
         if !self.jumps.are[index.index()] {
             return self.is_live_in(index, vreg);
@@ -414,7 +401,8 @@ impl Liveness {
         is_passed || self.is_live_in(to, vreg) && !self.is_defined_at_head(vreg, to)
     }
 
-    /// Are two values that are not far live at one point? Then one of them is live where the other is defined, which is
+    /// Returns `true` if two values that are not far are live at one point. Then one of them is live where the other is
+    /// defined, which is
     /// later in the order.
     #[inline]
     pub(crate) fn interfere(&self, a: VReg, b: VReg) -> bool {
@@ -426,14 +414,14 @@ impl Liveness {
         }
     }
 
-    /// Is the value defined in the order?
+    /// Returns `true` if the value is defined in the order.
     pub(crate) fn is_defined(&self, vreg: VReg) -> bool {
         self.defs[vreg.index()].point != ProgPoint::OPEN
     }
 
-    /// The live ranges of a value that is not far, in no order: one per block, with that. What is live where a block ends is so in the
-    /// bare jumps that follow it in the order, in which no value is defined: values that are both live in one of those are
-    /// so where its predecessor ends.
+    /// Returns the live ranges of a value that is not far, in no order: one per block, with that. What is live where a
+    /// block ends is so in the bare jumps that follow it in the order, in which no value is defined: values that are
+    /// both live in one of those are so where its predecessor ends.
     pub(crate) fn ranges(&self, order: &LinearOrder, vreg: VReg) -> impl Iterator<Item = (BlockIndex, PointRange)> {
         let Def { block, point, end, .. } = self.defs[vreg.index()];
         let stop = |block: BlockIndex| self.jumps.stops[block.index()];
@@ -447,7 +435,8 @@ impl Liveness {
         own.filter(|_| !point.is_before()).into_iter().chain(ranges)
     }
 
-    /// The hull of the live ranges of a value that is not far. It begins with the definition, which comes before all uses.
+    /// Returns the hull of the live ranges of a value that is not far. It begins with the definition, which comes
+    /// before all uses.
     pub(crate) fn hull(&self, vreg: VReg) -> PointRange {
         let Def { block, point, end, .. } = self.defs[vreg.index()];
         let ranges = self.live_in(vreg).iter();
@@ -455,7 +444,7 @@ impl Liveness {
         PointRange::new(point, end.min(self.jumps.stops[block.index()]).max(point))
     }
 
-    /// Is the value, which has an entry at the block, a parameter or a result of the branch before?
+    /// Returns `true` if the value, which has an entry at the block, is a parameter or a result of the branch before.
     pub(crate) fn is_defined_at_head(&self, vreg: VReg, block: BlockIndex) -> bool {
         let def = &self.defs[vreg.index()];
         def.block == block && def.point.is_before()
@@ -696,7 +685,7 @@ impl Liveness {
     }
 }
 
-/// The values live at the head of a block, but for those defined there.
+/// Returns the values live at the head of a block, but for those defined there.
 fn live_at_head(problem: &Problem, block: Block, live: &[BTreeSet<VReg>]) -> BTreeSet<VReg> {
     let mut here = BTreeSet::new();
     for &edge in problem.succs(block) {
@@ -714,10 +703,4 @@ fn live_at_head(problem: &Problem, block: Block, live: &[BTreeSet<VReg>]) -> BTr
     }
     here.retain(|vreg| !defined.contains(vreg));
     here
-}
-
-/// Empties a table and fills it anew.
-pub(crate) fn reset<T: Clone>(table: &mut Vec<T>, len: usize, value: T) {
-    table.clear();
-    table.resize(len, value);
 }

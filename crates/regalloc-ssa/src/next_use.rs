@@ -7,7 +7,8 @@
 
 use crate::bare_jumps::Source;
 use crate::constraints::Constraints;
-use crate::liveness::{Def, Liveness, Next, reset, scaled};
+use crate::liveness::{Def, Liveness, Next};
+use crate::tables::{reset, scaled};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Constraint, InstFlags, Operand, Pos, Problem, Shape, VReg};
@@ -17,11 +18,11 @@ use kingpost_regalloc_common::release;
 
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a block reads from outside, or of its parameters.
+/// Use by a block of a value from outside, or of one of its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     pub(crate) block: BlockIndex,
-    /// Where the live range ends if the value is not live-out.
+    /// End of the live range if the value is not live-out.
     pub(crate) end: ProgPoint,
     /// The first use.
     pub(crate) next: Next,
@@ -41,12 +42,12 @@ pub(crate) struct Pass {
     pub(crate) other: u32,
 }
 
-/// What is known of a value in the block at hand.
+/// Facts of a value in the current block.
 #[derive(Clone, Copy)]
 struct Seen {
     /// The block for which it holds.
     block: PackedOption<BlockIndex>,
-    /// Where the live range ends, the last use, and what the instruction of that defines, or [`NONE`].
+    /// End of the live range, the last use, and the value that its instruction defines, or [`NONE`].
     end: ProgPoint,
     open: u32,
     result: u32,
@@ -59,7 +60,7 @@ impl Seen {
     }
 }
 
-/// Where a value is used.
+/// Uses of a value.
 #[derive(Clone, Copy)]
 pub(crate) struct Chain {
     /// The first block that uses it, or [`NONE`].
@@ -71,7 +72,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Does no other block use the value, and no edge?
+    /// Returns `true` if no other block uses the value, and no edge.
     #[inline]
     fn is_empty(&self) -> bool {
         self.first == NONE && self.pass == NONE
@@ -85,13 +86,13 @@ struct At {
     /// Instructions before it in its block.
     distance: u32,
     block: BlockIndex,
-    /// How often the block runs.
+    /// Frequency of the block.
     here: u32,
-    /// What it defines in any register, or [`NONE`].
+    /// Value that it defines in any register, or [`NONE`].
     result: u32,
 }
 
-/// What blocks do with values.
+/// Uses of values by blocks.
 #[derive(Default)]
 pub(crate) struct Uses {
     /// Per value.
@@ -123,7 +124,7 @@ impl Uses {
         release(&mut self.read);
     }
 
-    /// The value as far as the block has been read.
+    /// Returns the value as far as the block has been read.
     #[inline]
     fn seen(&mut self, vreg: VReg, block: BlockIndex) -> &mut Seen {
         let seen = &mut self.seen[vreg.index()];
@@ -271,14 +272,14 @@ fn link(problem: &Problem, vreg: VReg, result: u32, constraints: &mut Constraint
     }
 }
 
-/// What an instruction defines in any register, or [`NONE`].
+/// Returns the value that an instruction defines in any register, or [`NONE`].
 #[inline]
 fn result(operands: &[Operand]) -> u32 {
     let is_result = |operand: &&Operand| operand.is_def() && operand.is_reg();
     operands.iter().rfind(is_result).map_or(NONE, |result| result.vreg().as_u32())
 }
 
-/// An operand that may be in memory spares half of the load.
+/// Returns an operand that may be in memory spares half of the load.
 fn use_freq(operand: Operand, here: u32) -> u32 {
     match operand.constraint() {
         Constraint::MemOk => (here / 2).max(1),

@@ -1,7 +1,9 @@
 //! Which free register a value takes.
 
-use crate::coloring::{Coloring, Input};
+use crate::color_input::ColorInput;
+use crate::coloring::Coloring;
 use crate::constraints::Constraints;
+use crate::demands::Hints;
 use crate::liveness::LIVE_OUT;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{PReg, PRegSet, RegClass, VReg};
@@ -22,23 +24,10 @@ const CLASS_HINT: i32 = -12;
 const FLOW_HINT: i32 = -8;
 const FIXED_HINT: i32 = -10;
 
-/// The registers that suit a value, found out once for all registers.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Hints {
-    /// That of its class.
-    class: Option<PReg>,
-    /// The next fixed operand.
-    fixed: Option<PReg>,
-    /// That of what it flows into.
-    flow: Option<PReg>,
-    /// Registers that are taken from the value while it is in this block.
-    bad: PRegSet,
-}
-
 /// The registers of a class, best first: runs of ascending numbers, so that the best of some is their least in a run.
 #[derive(Default)]
 pub(crate) struct Preference {
-    /// What the runs were made of: seldom another one than for the function before.
+    /// Order from which the runs were made: seldom another one than for the function before.
     order: Vec<PReg>,
     runs: Vec<u64>,
 }
@@ -61,7 +50,7 @@ impl Preference {
         }
     }
 
-    /// The best register of those in `mask`.
+    /// Returns the best register of those in `mask`.
     #[inline]
     pub(crate) fn best(&self, class: RegClass, mask: u64) -> Option<PReg> {
         let members = self.runs.iter().map(|run| run & mask).find(|&members| members != 0)?;
@@ -69,7 +58,7 @@ impl Preference {
     }
 }
 
-/// What a choice depends on in the block at hand.
+/// State of the current block on which a choice depends.
 #[derive(Default)]
 pub(crate) struct Picker {
     /// The head of the block, and the position after it.
@@ -85,12 +74,12 @@ pub(crate) struct Picker {
 }
 
 impl Picker {
-    pub(crate) fn begin(&mut self, input: &Input) {
+    pub(crate) fn begin(&mut self, input: &ColorInput) {
         self.point = 0;
         self.find_point(input.constraints);
     }
 
-    pub(crate) fn enter(&mut self, input: &Input, index: BlockIndex) {
+    pub(crate) fn enter(&mut self, input: &ColorInput, index: BlockIndex) {
         let block = input.order.block(index);
         // They are better left to those values.
         self.reserved = if block.num_insts() > 1 { input.hints.at_end(index) } else { PRegSet::EMPTY };
@@ -115,24 +104,31 @@ impl Picker {
 }
 
 impl Coloring {
-    /// The best register in `free` for a value that is live up to `end` in this block, from the instruction at hand on.
+    /// Returns the best register in `free` for a value that is live up to `end` in this block, from the instruction at
+    /// hand on.
     #[inline(always)]
-    pub(crate) fn pick(&self, input: &Input, vreg: VReg, end: ProgPoint, free: PRegSet) -> Option<PReg> {
+    pub(crate) fn pick(&self, input: &ColorInput, vreg: VReg, end: ProgPoint, free: PRegSet) -> Option<PReg> {
         let hints = self.hints(input, vreg, end);
         self.choose_open(input, input.problem.class(vreg), &hints, free)
     }
 
-    /// The best open register of a class among those in `free`, or else any of them.
+    /// Returns the best open register of a class among those in `free`, or else any of them.
     #[inline(always)]
-    pub(crate) fn choose_open(&self, input: &Input, class: RegClass, hints: &Hints, free: PRegSet) -> Option<PReg> {
+    pub(crate) fn choose_open(
+        &self,
+        input: &ColorInput,
+        class: RegClass,
+        hints: &Hints,
+        free: PRegSet,
+    ) -> Option<PReg> {
         let free = free.mask(class);
         let open = free & input.spills.open.mask(class);
         self.choose(input, class, hints, if open != 0 { open } else { free })
     }
 
-    /// The hints of a value that is live up to `end` in this block, from the instruction at hand on.
+    /// Returns the hints of a value that is live up to `end` in this block, from the instruction at hand on.
     #[inline(always)]
-    pub(crate) fn hints(&self, input: &Input, vreg: VReg, end: ProgPoint) -> Hints {
+    pub(crate) fn hints(&self, input: &ColorInput, vreg: VReg, end: ProgPoint) -> Hints {
         let class = input.hints.get(vreg);
         let flow = if class.is_some() { None } else { flow_hint(input, vreg) };
         let mut hints = Hints { class, flow, fixed: None, bad: PRegSet::EMPTY };
@@ -144,7 +140,7 @@ impl Coloring {
 
     /// Adds what clobber points in the rest of the block mean for the value.
     #[inline(never)]
-    fn look_ahead(&self, input: &Input, vreg: VReg, end: ProgPoint, hints: &mut Hints) {
+    fn look_ahead(&self, input: &ColorInput, vreg: VReg, end: ProgPoint, hints: &mut Hints) {
         let Picker { at, end: block_end, point, .. } = self.picker;
         let live = PointRange::new(ProgPoint::after(at), end);
         let (mut bad, mut taken, mut fixed) = (PRegSet::EMPTY, PRegSet::EMPTY, None);
@@ -166,9 +162,9 @@ impl Coloring {
         (hints.fixed, hints.bad) = (fixed, bad);
     }
 
-    /// The best register of a class among those in `free`.
+    /// Returns the best register of a class among those in `free`.
     #[inline(always)]
-    fn choose(&self, input: &Input, class: RegClass, hints: &Hints, free: u64) -> Option<PReg> {
+    fn choose(&self, input: &ColorInput, class: RegClass, hints: &Hints, free: u64) -> Option<PReg> {
         let good = free & !hints.bad.mask(class);
         let is_good = |reg: &PReg| reg.class() == class && good >> reg.enc() & 1 != 0;
         let Hints { class: of_class, fixed, flow, .. } = *hints;
@@ -188,8 +184,8 @@ impl Coloring {
         input.hints.preferences[class.index()].best(class, set)
     }
 
-    /// How little a register suits a value.
-    pub(crate) fn penalty(&self, input: &Input, hints: &Hints, reg: PReg) -> i32 {
+    /// Returns the penalty of a register for a value.
+    pub(crate) fn penalty(&self, input: &ColorInput, hints: &Hints, reg: PReg) -> i32 {
         let mut penalty = 0;
         penalty += if hints.bad.contains(reg) { TAKEN_LATER } else { 0 };
         penalty += if hints.class == Some(reg) { CLASS_HINT } else { 0 };
@@ -209,9 +205,9 @@ impl Coloring {
     }
 }
 
-/// The hint of the class that the value flows into.
+/// Returns the hint of the class that the value flows into.
 #[inline]
-fn flow_hint(input: &Input, vreg: VReg) -> Option<PReg> {
+fn flow_hint(input: &ColorInput, vreg: VReg) -> Option<PReg> {
     let mut vreg = vreg;
     for _ in 0..FLOW_STEPS {
         vreg = input.constraints.flows_into(vreg)?;

@@ -2,8 +2,8 @@
 
 use crate::allocator::SsaAllocator;
 use crate::coalescing::Coalescing;
+use crate::spill_input::SpillInput;
 use crate::spill_plan::Transfer;
-use crate::spilling::Input;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Allocator, Diagnostics, Inst, MachineEnv, PReg, Problem, VReg, text};
 use kingpost_regalloc_common::order::BlockIndex;
@@ -43,13 +43,13 @@ impl Solved {
         allocator.allocate_with(&problem, &env, &mut answer, &mut diagnostics).unwrap();
         // The reload plan has taken over what spilling decided.
         let SsaAllocator { order, live, constraints, classes, spilling, .. } = &mut allocator;
-        spilling.run(&Input { problem: &problem, env: &env, order, constraints, live, classes }).unwrap();
+        spilling.run(&SpillInput { problem: &problem, env: &env, order, constraints, live, classes }).unwrap();
         Solved { problem, env, allocator, answer }
     }
 
-    fn input(&self) -> Input<'_> {
+    fn input(&self) -> SpillInput<'_> {
         let SsaAllocator { order, constraints, live, classes, .. } = &self.allocator;
-        Input { problem: &self.problem, env: &self.env, order, constraints, live, classes }
+        SpillInput { problem: &self.problem, env: &self.env, order, constraints, live, classes }
     }
 }
 

@@ -1,19 +1,20 @@
 //! The register hint of each class of values: the most frequent class chooses first.
 //!
-//! Values that are in registers at the same block boundary need different ones. A block boundary has no more members than
-//! there are registers, so that nearly every class finds a register that is free at all its boundaries, and is found
-//! there by every edge: no moves. A class without one takes the register that is free where it is most frequent. Fixed
-//! operands attract, instructions that take registers from values that live through them repel.
+//! Values that are in registers at the same block boundary need different ones. A block boundary has no more members
+//! than there are registers, so that nearly every class finds a register that is free at all its boundaries, and is
+//! found there by every edge: no moves. A class without one takes the register that is free where it is most frequent.
+//! Fixed operands attract, instructions that take registers from values that live through them repel.
 //!
-//! It is a hint and nothing else: colouring may put a value elsewhere at any point.
+//! It is a hint and nothing else: coloring may put a value elsewhere at any point.
 //!
 //! Cost: linear in the members of boundaries, but for sorting classes.
 
 use crate::constraints::ClobberPoint;
-use crate::liveness::{LIVE_OUT, reset, scaled, unscaled};
+use crate::liveness::LIVE_OUT;
 use crate::pick_register::Preference;
+use crate::spill_input::SpillInput;
 use crate::spill_plan::SpillPlan;
-use crate::spilling::Input;
+use crate::tables::{reset, scaled, unscaled};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{PReg, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
@@ -62,7 +63,7 @@ impl Boundary {
 #[derive(Clone, Copy, Debug)]
 struct Group {
     class: VReg,
-    /// How often its boundaries are passed.
+    /// Frequency of its boundaries.
     freq: u64,
     /// The last of its members.
     member: u32,
@@ -114,7 +115,8 @@ struct Repelled {
 pub(crate) struct RegisterHints {
     /// Per value, the index of its register, or [`NONE`].
     hints: Vec<u8>,
-    /// Per value, the last call that its class lives through, and how often that runs. Empty if nothing takes registers.
+    /// Per value, the last call that its class lives through, and how often that runs. Empty if nothing takes
+    /// registers.
     last_calls: Vec<(Position, u32)>,
     /// Per value that stands for its class, or is met at a boundary, the index of the group of its class, or [`END`].
     numbers: Vec<u32>,
@@ -133,13 +135,13 @@ pub(crate) struct RegisterHints {
     pub(crate) preferences: [Preference; 2],
     /// Per register of the class at hand, how much it suits.
     suits: Vec<i64>,
-    /// Do some suit more than others?
+    /// Whether some suit more than others.
     differ: bool,
     pub(crate) steps: u64,
 }
 
 impl RegisterHints {
-    pub(crate) fn run(&mut self, input: &Input, plan: &SpillPlan) {
+    pub(crate) fn run(&mut self, input: &SpillInput, plan: &SpillPlan) {
         let values = input.problem.vregs.len();
         let blocks = input.order.num_blocks();
         reset(&mut self.hints, values, NONE);
@@ -188,14 +190,15 @@ impl RegisterHints {
         self.taken.iter_mut().for_each(release);
     }
 
-    /// The hint of the class of a value.
+    /// Returns the hint of the class of a value.
     #[inline]
     pub(crate) fn get(&self, vreg: VReg) -> Option<PReg> {
         let hint = self.hints[vreg.index()];
         (hint != NONE).then(|| PReg::from_index(usize::from(hint)))
     }
 
-    /// How often the last call runs that the class of the value lives through, in units of [`Freq`]; 0 if it comes before.
+    /// Returns the frequency of the last call that the class of the value lives through, in units of [`Freq`]; 0 if it
+    /// comes before.
     ///
     /// [`Freq`]: kingpost_regalloc::Freq
     pub(crate) fn call_after(&self, vreg: VReg, at: Position) -> u64 {
@@ -203,7 +206,7 @@ impl RegisterHints {
         if call > at { unscaled(freq) } else { 0 }
     }
 
-    /// The hints of all values that are in registers at the end of a block.
+    /// Returns the hints of all values that are in registers at the end of a block.
     pub(crate) fn at_end(&self, block: BlockIndex) -> PRegSet {
         let taken = |class: RegClass| self.taken[class.index()].get(Boundary::end(block).index()).copied().unwrap_or(0);
         let [int, float] = RegClass::ALL.map(|class| PRegSet::from_mask(class, taken(class)));
@@ -212,7 +215,7 @@ impl RegisterHints {
 
     /// A bare jump has no boundaries of its own: what is in registers at its end is so where its predecessor ends, and
     /// most of it at the head of its successor.
-    fn find_freqs(&mut self, input: &Input) {
+    fn find_freqs(&mut self, input: &SpillInput) {
         let (problem, order) = (input.problem, input.order);
         self.freqs.clear();
         for block in order.blocks().values() {
@@ -226,7 +229,7 @@ impl RegisterHints {
         }
     }
 
-    fn find_boundaries(&mut self, input: &Input, plan: &SpillPlan) {
+    fn find_boundaries(&mut self, input: &SpillInput, plan: &SpillPlan) {
         reset(&mut self.numbers, input.problem.vregs.len(), END);
         let RegisterHints { numbers, groups, members, freqs, .. } = self;
         groups.clear();
@@ -252,7 +255,7 @@ impl RegisterHints {
     }
 
     /// Finds the clobber points of each block, and the fixed operands there.
-    fn find_points(&mut self, input: &Input) {
+    fn find_points(&mut self, input: &SpillInput) {
         let points = &input.constraints.clobber_points;
         self.points.clear();
         self.fixed.clear();
@@ -267,7 +270,7 @@ impl RegisterHints {
         self.points.push(next);
     }
 
-    fn find_fixed(&mut self, input: &Input, point: &ClobberPoint, block: &OrderedBlock) {
+    fn find_fixed(&mut self, input: &SpillInput, point: &ClobberPoint, block: &OrderedBlock) {
         let problem = input.problem;
         let inst = block.inst(point.position);
         let range = problem.operand_range(inst);
@@ -289,7 +292,7 @@ impl RegisterHints {
         self.order.sort_unstable();
     }
 
-    fn choose(&mut self, input: &Input, plan: &SpillPlan, group: Group) {
+    fn choose(&mut self, input: &SpillInput, plan: &SpillPlan, group: Group) {
         let class = input.problem.class(group.class);
         if self.taken[class.index()].is_empty() {
             reset(&mut self.taken[class.index()], self.freqs.len(), 0);
@@ -345,15 +348,15 @@ impl RegisterHints {
         }
     }
 
-    /// The first of those that suit most.
+    /// Returns the first of those that suit most.
     fn best_suited(&self, order: &[PReg], candidates: u64) -> Option<PReg> {
         let suits = |reg: &PReg| self.suits[usize::from(reg.enc())];
         order.iter().copied().filter(|reg| candidates >> reg.enc() & 1 != 0).rev().max_by_key(suits)
     }
 
-    /// Registers given away at boundaries of members, and those that are taken from members where they live. Mostly calls
-    /// take them, so that they are the same everywhere; what is not returned of these has been noted.
-    fn repel(&mut self, input: &Input, group: Group, class: RegClass) -> (u64, Repelled) {
+    /// Returns registers given away at boundaries of members, and those that are taken from members where they live.
+    /// Mostly calls take them, so that they are the same everywhere; what is not returned of these has been noted.
+    fn repel(&mut self, input: &SpillInput, group: Group, class: RegClass) -> (u64, Repelled) {
         let (mut taken, mut last) = (0, Repelled { regs: 0, often: 0 });
         for &Member { boundary, vreg, .. } in chain(&self.members, group) {
             taken |= self.taken[class.index()][boundary.index()];
@@ -403,9 +406,9 @@ impl RegisterHints {
     }
 }
 
-/// The group of the class of a value that had none so far.
+/// Returns the group of the class of a value that had none so far.
 #[inline(never)]
-fn number_of(input: &Input, vreg: VReg, numbers: &mut [u32], groups: &mut Vec<Group>) -> u32 {
+fn number_of(input: &SpillInput, vreg: VReg, numbers: &mut [u32], groups: &mut Vec<Group>) -> u32 {
     let class = input.classes.class(vreg);
     let mut number = numbers[class.index()];
     if number == END {
@@ -426,7 +429,7 @@ fn lower(suits: &mut [i64], repelled: Repelled) {
     }
 }
 
-/// The members of a group, the last first.
+/// Returns the members of a group, the last first.
 fn chain(members: &[Member], group: Group) -> impl Iterator<Item = &Member> {
     let mut next = group.member;
     std::iter::from_fn(move || {

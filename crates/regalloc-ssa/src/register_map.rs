@@ -1,14 +1,15 @@
-//! Which value is in which register, while colouring walks over a block.
+//! Which value is in which register, while coloring walks over a block.
 //!
 //! 1. No two values are in one register, and no value is in two, between instructions.
 
-use crate::liveness::{DEAD, reset};
+use crate::liveness::DEAD;
+use crate::tables::reset;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Inst, PReg, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 
-/// What is known about a value.
+/// Facts of a value.
 #[derive(Clone, Copy)]
 pub(crate) struct Value {
     /// While it is live, how far its next use is from the head of the block at hand, or [`DEAD`].
@@ -56,7 +57,7 @@ impl RegisterMap {
         self.values[vreg.index()].at
     }
 
-    /// The value in a register that is occupied.
+    /// Returns the value in a register that is occupied.
     #[inline]
     pub(crate) fn resident(&self, reg: PReg) -> VReg {
         self.residents[reg.index()]
@@ -85,7 +86,7 @@ impl RegisterMap {
         self.occupied = self.occupied.difference(regs);
     }
 
-    /// Does the value keep a register after the instruction?
+    /// Returns `true` if the value keeps a register after the instruction.
     #[inline]
     pub(crate) fn lives_on(&self, vreg: VReg, inst: Inst) -> bool {
         let value = &self.values[vreg.index()];
@@ -105,7 +106,7 @@ impl RegisterMap {
         }
     }
 
-    /// All values in registers, by register.
+    /// Returns all values in registers, by register.
     pub(crate) fn residents(&self) -> impl Iterator<Item = (VReg, PReg)> {
         self.occupied.iter().map(|reg| (self.residents[reg.index()], reg))
     }

@@ -1,7 +1,7 @@
 //! The values in registers while spilling walks over a block, per class.
 
 use crate::liveness::Next;
-use crate::spilling::Input;
+use crate::spill_input::SpillInput;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{RegClass, VReg};
@@ -10,13 +10,13 @@ use kingpost_regalloc_common::order::BlockIndex;
 /// Numbers per class of registers.
 pub(crate) type Counts = [usize; 2];
 
-/// What is known about a value.
+/// Facts of a value.
 #[derive(Clone, Copy)]
 pub(crate) struct Value {
     /// While it is live, its next use, counted from the head of the block at hand.
     pub(crate) next: Next,
-    /// How often it may still leave registers while memory does not have it, before one store at its definition costs no
-    /// more than those.
+    /// Number of times that it may still leave registers while memory does not have it, before one store at its
+    /// definition costs no more than those.
     pub(crate) stores_left: u32,
     /// The last block at whose head it was found live, or begins.
     pub(crate) live_at: PackedOption<BlockIndex>,
@@ -28,15 +28,15 @@ pub(crate) struct Value {
     pub(crate) class: u8,
     /// The callee-saved register that its interval in registers is counted for, or [`NOT_COUNTED`].
     pub(crate) saved_index: u8,
-    /// Can it be computed anywhere?
+    /// Whether it can be computed anywhere.
     pub(crate) is_remat: bool,
     /// .. and so where it is used?
     pub(crate) is_deferrable: bool,
-    /// Is it computed where it is used, and not where it is defined?
+    /// Whether it is computed where it is used, and not where it is defined.
     pub(crate) is_deferred: bool,
-    /// Is it in memory, or rematerialised, anywhere? If not, it is in a register wherever it is live.
+    /// Whether it is in memory, or rematerialized, anywhere. If not, it is in a register wherever it is live.
     pub(crate) is_spilled: bool,
-    /// Does memory have it, on all paths to here?
+    /// Whether memory has it, on all paths to here.
     pub(crate) is_clean: bool,
 }
 
@@ -72,10 +72,10 @@ pub(crate) struct RegisterSet {
 }
 
 impl RegisterSet {
-    pub(crate) fn begin(&mut self, input: &Input) {
+    pub(crate) fn begin(&mut self, input: &SpillInput) {
         self.members.iter_mut().for_each(Vec::clear);
         self.values.clear();
-        let Input { problem, live, constraints, .. } = *input;
+        let SpillInput { problem, live, constraints, .. } = *input;
         let facts = problem.vregs.values().zip(&live.defs);
         self.values.extend(facts.map(|(data, def)| Value::new(data.class, def.freq)));
         for &vreg in &live.far_values {
@@ -92,7 +92,7 @@ impl RegisterSet {
         self.members[class.index()].len()
     }
 
-    /// The number of members of each class.
+    /// Returns the number of members of each class.
     #[inline]
     pub(crate) fn counts(&self) -> Counts {
         [self.members[0].len(), self.members[1].len()]
@@ -102,7 +102,7 @@ impl RegisterSet {
         self.values[vreg.index()].is_member()
     }
 
-    /// Is there room for so many more values of any class?
+    /// Returns `true` if there is room for so many more values of any class.
     #[inline]
     pub(crate) fn has_room(&self, more: usize, limits: Counts) -> bool {
         self.members[0].len() + more <= limits[0] && self.members[1].len() + more <= limits[1]
@@ -130,7 +130,7 @@ impl RegisterSet {
         }
     }
 
-    /// Are these values in registers, and no others, and does memory have those of them that are clean?
+    /// Returns `true` if these values are in registers, and no others, and memory has the clean ones.
     pub(crate) fn has_only(&self, members: &[VReg], clean: &[bool]) -> bool {
         let is_so = |(vreg, &is_clean): (&VReg, &bool)| {
             let value = &self.values[vreg.index()];
@@ -178,8 +178,8 @@ impl Value {
         stores
     }
 
-    /// How often the value must be stored if it leaves registers `here` times: once at its definition, or at each
-    /// eviction.
+    /// Returns the frequency of stores of the value if it leaves registers `here` times: once at its definition, or at
+    /// each eviction.
     #[inline]
     pub(crate) fn store_freq(&self, here: u64) -> u64 {
         if self.is_clean { 0 } else { u64::from(self.stores_left).min(here) }

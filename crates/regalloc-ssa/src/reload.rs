@@ -1,24 +1,24 @@
-//! The plan of all traffic between registers and memory: where values are stored, evicted, reloaded and rematerialised.
+//! The plan of all traffic between registers and memory: where values are stored, evicted, reloaded and rematerialized.
 //!
 //! ```text
 //! after i3: store v1              v1 is evicted more often than it is defined: one store at its definition
 //! before i5: store v2             v2 leaves its register while memory does not have it
 //! before i5: evict v2
-//! before i9: reload v1            from its slot, or rematerialised if it can be
+//! before i9: reload v1            from its slot, or rematerialized if it can be
 //! b1 -> b3: store v2              b3 has v2 in memory only
 //! b1 -> b3: store v4 as v5        .. and its parameter v5, which gets v4
 //! ```
 //!
 //! The code stays SSA: a value has one slot for all of its life, which it shares with its class, so that an argument in
-//! memory is where its parameter is looked for. Colouring carries this plan out and adds no line to it.
+//! memory is where its parameter is looked for. Coloring carries this plan out and adds no line to it.
 //!
-//! 1. On every path from its definition to a reload, a value that cannot be rematerialised is stored.
+//! 1. On every path from its definition to a reload, a value that cannot be rematerialized is stored.
 //!
 //! Cost: linear in transfers, in values, and in those at the ends of blocks.
 
-use crate::liveness::reset;
-use crate::spill_plan::{Placement, Span, SpillPlan, Transfer, check};
-use crate::spilling::Input;
+use crate::spill_input::SpillInput;
+use crate::spill_plan::{Placement, SpillPlan, Transfer};
+use crate::tables::{Span, check, reset};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Block, Constraint, Edge, Inst, VReg};
@@ -27,7 +27,7 @@ use kingpost_regalloc_common::release;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-/// What happens to a value on an edge.
+/// Transfer of a value on an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EdgeTransfer {
     /// Its slot gets it from its register.
@@ -53,7 +53,7 @@ pub(crate) struct ReloadPlan {
 
 impl ReloadPlan {
     /// Takes the transfers and placements of spilling over.
-    pub(crate) fn run(&mut self, input: &Input, plan: &mut SpillPlan) {
+    pub(crate) fn run(&mut self, input: &SpillInput, plan: &mut SpillPlan) {
         self.exchange(plan);
         let plan = &*plan;
         self.drop_unread_definitions(input);
@@ -82,14 +82,17 @@ impl ReloadPlan {
         }
     }
 
-    /// Exchanges the lists that are taken over: before a problem, so that spilling fills those it filled for the one before.
+    /// Exchanges the lists that are taken over: before a problem, so that spilling fills those it filled for the one
+    /// before.
     pub(crate) fn exchange(&mut self, plan: &mut SpillPlan) {
         std::mem::swap(&mut self.placements, &mut plan.placements);
         std::mem::swap(&mut self.transfers, &mut plan.transfers);
     }
 
-    /// Is any value at the head of a joined block without a register anywhere? Most joins meet none, so that no edge has anything to do.
-    fn meets_memory(&self, input: &Input, plan: &SpillPlan, index: BlockIndex) -> bool {
+    /// Returns `true` if any value is at the head of a joined block without a register anywhere. Most joins meet none,
+    /// so that no edge
+    /// has anything to do.
+    fn meets_memory(&self, input: &SpillInput, plan: &SpillPlan, index: BlockIndex) -> bool {
         let is_stored =
             |vreg: VReg| matches!(self.placements[vreg.index()], Placement::AtDefinition | Placement::AtEvictions);
         input.live.entries(index).iter().any(|entry| is_stored(entry.vreg))
@@ -106,13 +109,13 @@ impl ReloadPlan {
         release(&mut self.transfers);
     }
 
-    /// The transfers on an edge into a joined block.
+    /// Returns the transfers on an edge into a joined block.
     pub(crate) fn on_edge(&self, edge: Edge) -> &[(VReg, EdgeTransfer)] {
         &self.edge_pool[self.edge_spans[edge.index()].range()]
     }
 
     /// A definition that can be computed anywhere need not be computed where it stands if it is evicted unread.
-    fn drop_unread_definitions(&mut self, input: &Input) {
+    fn drop_unread_definitions(&mut self, input: &SpillInput) {
         for &(inst, vreg, transfer) in &self.transfers {
             if is_unread(input, vreg, inst, transfer) {
                 self.placements[vreg.index()] = Placement::Deferred;
@@ -120,7 +123,7 @@ impl ReloadPlan {
         }
     }
 
-    fn plan_edge(&mut self, input: &Input, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
+    fn plan_edge(&mut self, input: &SpillInput, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
         let problem = input.problem;
         let from = input.order.index(problem.edge(edge).from);
         let is_stored = |vreg: VReg| {
@@ -142,7 +145,7 @@ impl ReloadPlan {
     }
 
     /// Parameters in memory. The slot of one has its argument already if that is in memory and of the same class.
-    fn plan_arguments(&mut self, input: &Input, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
+    fn plan_arguments(&mut self, input: &SpillInput, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
         let problem = input.problem;
         let pairs = problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge));
         for (i, (&param, &arg)) in pairs.enumerate() {
@@ -156,8 +159,8 @@ impl ReloadPlan {
         }
     }
 
-    /// Does the slot of the value have it at the end of the edge's source?
-    fn is_in_memory(&self, input: &Input, plan: &SpillPlan, edge: Edge, vreg: VReg) -> bool {
+    /// Returns `true` if the slot of the value has it at the end of the edge's source.
+    fn is_in_memory(&self, input: &SpillInput, plan: &SpillPlan, edge: Edge, vreg: VReg) -> bool {
         if input.constraints.remat(vreg).is_some() {
             return false;
         }
@@ -168,7 +171,7 @@ impl ReloadPlan {
     }
 
     /// One line per transfer.
-    pub(crate) fn dump(&self, input: &Input, out: &mut String) -> fmt::Result {
+    pub(crate) fn dump(&self, input: &SpillInput, out: &mut String) -> fmt::Result {
         let problem = input.problem;
         let mut transfers = self.transfers.iter().peekable();
         for block in input.order.blocks().values().map(|block| block.block) {
@@ -210,11 +213,11 @@ impl ReloadPlan {
         }
     }
 
-    /// Which values each block's end has in memory on all paths, then each read of memory.
+    /// Checks the values that each block's end has in memory on all paths, then each read of memory.
     ///
     /// # Errors
     /// The first violation of an invariant, with its number.
-    pub(crate) fn verify(&self, input: &Input) -> Result<(), String> {
+    pub(crate) fn verify(&self, input: &SpillInput) -> Result<(), String> {
         let problem = input.problem;
         let mut ends: Vec<Option<BTreeSet<VReg>>> = vec![None; problem.num_blocks()];
         let mut changed = true;
@@ -232,7 +235,7 @@ impl ReloadPlan {
     /// Returns the values that memory has at the end of a block.
     fn verify_block(
         &self,
-        input: &Input,
+        input: &SpillInput,
         block: Block,
         ends: &[Option<BTreeSet<VReg>>],
         is_settled: bool,
@@ -263,7 +266,7 @@ impl ReloadPlan {
     /// Returns the values that memory has at the head of a block, on all edges whose sources are known.
     fn stored_at_head(
         &self,
-        input: &Input,
+        input: &SpillInput,
         block: Block,
         ends: &[Option<BTreeSet<VReg>>],
         is_settled: bool,
@@ -295,8 +298,8 @@ impl ReloadPlan {
     }
 }
 
-/// Is this the eviction of a definition that can be computed anywhere and has not been read?
-fn is_unread(input: &Input, vreg: VReg, inst: Inst, transfer: Transfer) -> bool {
+/// Returns `true` if this is the eviction of a definition that can be computed anywhere and has not been read.
+fn is_unread(input: &SpillInput, vreg: VReg, inst: Inst, transfer: Transfer) -> bool {
     let Some(def) = input.constraints.remat(vreg).filter(|&def| transfer == Transfer::Evict && def < inst) else {
         return false;
     };

@@ -1,31 +1,33 @@
-//! The second walk over a region, in which a loop lacked a value at its end: most often one value less is in registers at
-//! the header, and half of the blocks come out as they did.
+//! The second walk over a region, in which a loop lacked a value at its end: most often one value less is in registers
+//! at the header, and half of the blocks come out as they did.
 //!
-//! A block at whose head the same values are in registers as in the first walk, and the same of them in memory as well, is
-//! not walked: its transfers are those of the first walk, and so are the values in registers at its end.
+//! A block at whose head the same values are in registers as in the first walk, and the same of them in memory as well,
+//! is not walked: its transfers are those of the first walk, and so are the values in registers at its end.
 //!
 //! Cost: linear in the values in registers at the ends of blocks, and in transfers.
 
-use crate::liveness::scaled;
+use crate::spill_input::SpillInput;
 use crate::spill_plan::Transfer;
-use crate::spilling::{Input, Spilling};
+use crate::spilling::Spilling;
+use crate::tables::scaled;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Inst, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use std::ops::Range;
 
-/// What the first walk over the region at hand has left.
+/// State after the first walk over the current region.
 #[derive(Default)]
 pub(crate) struct FirstWalk {
     transfers: Vec<(Inst, VReg, Transfer)>,
     /// Those of blocks that the second walk has come to are before this one.
     next: usize,
-    /// Where the values in registers at the ends of blocks are noted from now on: what is before is of the first walk.
+    /// Start of the pool for values in registers at the ends of blocks from now on: entries before it are of the first
+    /// walk.
     pool_start: u32,
 }
 
 impl FirstWalk {
-    /// The transfers in the next block, whose instructions these are.
+    /// Returns the transfers in the next block, whose instructions these are.
     fn next_block(&mut self, insts: Range<Inst>) -> Range<usize> {
         let start = self.next;
         let rest = self.transfers[start..].iter();
@@ -46,7 +48,7 @@ impl Spilling {
     }
 
     /// A block in the second walk over a region.
-    pub(crate) fn repeat_block(&mut self, input: &Input, index: BlockIndex) -> Result<(), AllocError> {
+    pub(crate) fn repeat_block(&mut self, input: &SpillInput, index: BlockIndex) -> Result<(), AllocError> {
         let block = input.order.block(index);
         let transfers = self.first_walk.next_block(input.problem.first_inst(block.block)..block.inst(block.end));
         let is_unchanged = match block.inherits() {
@@ -65,18 +67,18 @@ impl Spilling {
         Ok(())
     }
 
-    /// Does the block end as it did in the first walk?
+    /// Returns `true` if the block ends as it did in the first walk.
     fn ends_as_before(&self, index: BlockIndex) -> bool {
         self.plan.exits[index.index()].is_some_and(|exit| exit.start < self.first_walk.pool_start)
     }
 
-    fn enter_changed(&mut self, input: &Input, index: BlockIndex) -> bool {
+    fn enter_changed(&mut self, input: &SpillInput, index: BlockIndex) -> bool {
         self.enter(input, index);
         false
     }
 
     /// Starts a joined block. Returns whether it begins as it did in the first walk.
-    fn enter_joined(&mut self, input: &Input, index: BlockIndex) -> bool {
+    fn enter_joined(&mut self, input: &SpillInput, index: BlockIndex) -> bool {
         let entry = self.plan.entries[index.index()].range();
         self.enter(input, index);
         let is_unchanged = self.set.has_only(&self.plan.entry_pool[entry.clone()], &self.entry.pool_clean[entry]);

@@ -1,6 +1,7 @@
 //! The answer: edits of blocks and moves of edges in the order in which they run, shared slots, labels, stack maps.
 
-use crate::coloring::{Coloring, Input};
+use crate::color_input::ColorInput;
+use crate::coloring::Coloring;
 use crate::reload::EdgeTransfer;
 use crate::slots::Slots;
 use crate::stack_maps;
@@ -14,7 +15,12 @@ impl Coloring {
     ///
     /// # Errors
     /// A class has no register at all through which a value could go from slot to slot.
-    pub(crate) fn resolve(&mut self, input: &Input, slots: &mut Slots, out: &mut Allocation) -> Result<(), AllocError> {
+    pub(crate) fn resolve(
+        &mut self,
+        input: &ColorInput,
+        slots: &mut Slots,
+        out: &mut Allocation,
+    ) -> Result<(), AllocError> {
         let problem = input.problem;
         if problem.num_blocks() == 1 {
             // They are in order.
@@ -35,7 +41,7 @@ impl Coloring {
     }
 
     /// Edits of blocks and of the edges out of them, block by block.
-    fn collect_edits(&mut self, input: &Input, out: &mut Allocation) -> Result<(), AllocError> {
+    fn collect_edits(&mut self, input: &ColorInput, out: &mut Allocation) -> Result<(), AllocError> {
         let problem = input.problem;
         for block in problem.blocks() {
             let span = self.assignment.edit_spans[input.order.index(block).index()].range();
@@ -54,7 +60,7 @@ impl Coloring {
     #[inline(never)]
     fn resolve_edge(
         &mut self,
-        input: &Input,
+        input: &ColorInput,
         edge: Edge,
         to: BlockIndex,
         out: &mut Allocation,
@@ -100,7 +106,7 @@ impl Coloring {
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
     }
 
-    /// Does the source's exit equal the target's entry, but for values that end?
+    /// Returns `true` if the source's exit equals the target's entry, but for values that end.
     fn is_still(&self, from: BlockIndex, to: BlockIndex) -> bool {
         let mut exit = self.assignment.exit(from).iter();
         self.assignment.entry(to).iter().all(|resident| exit.any(|other| other == resident))
@@ -113,7 +119,7 @@ impl Coloring {
         }
     }
 
-    fn pass_to_registers(&mut self, input: &Input, edge: Edge, to: BlockIndex, out: &mut Allocation) {
+    fn pass_to_registers(&mut self, input: &ColorInput, edge: Edge, to: BlockIndex, out: &mut Allocation) {
         let start = self.assignment.param_starts[to.index()] as usize;
         for (i, &arg) in input.problem.edge_args(edge).iter().enumerate() {
             if let Some(reg) = self.assignment.param_regs[start + i] {

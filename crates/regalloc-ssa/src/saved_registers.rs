@@ -1,17 +1,18 @@
 //! Which callee-saved registers pay for their save and restore.
 //!
 //! For each k the first walk sums the spill cost that the k-th callee-saved register avoids: of the values beyond the
-//! caller-saved registers, and of those that live through a call. A register whose sum stays below the cost of saving it
-//! is closed, and a second walk begins at the region that used it first. Once more of them are in use than have paid, a
-//! second walk is to be expected, and the first one stops repeating loops.
+//! caller-saved registers, and of those that live through a call. A register whose sum stays below the cost of saving
+//! it is closed, and a second walk begins at the region that used it first. Once more of them are in use than have
+//! paid, a second walk is to be expected, and the first one stops repeating loops.
 //!
-//! Where a save and restore are little beside the instructions that a call of the function executes, loops counted as often as they
-//! run, every register pays: that is no reason to walk twice.
+//! Where a save and restore are little beside the instructions that a call of the function executes, loops counted as
+//! often as they run, every register pays: that is no reason to walk twice.
 
-use crate::liveness::{reset, scaled};
 use crate::register_set::{Counts, NOT_COUNTED};
+use crate::spill_input::SpillInput;
 use crate::spill_instruction::At;
-use crate::spilling::{Input, Spilling};
+use crate::spilling::Spilling;
+use crate::tables::{reset, scaled};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::sort::sort_by_key;
 use kingpost_regalloc::{Freq, MachineEnv, PRegSet, RegClass, VReg};
@@ -25,7 +26,7 @@ const MAX_REGISTERS: usize = 64;
 /// A cost is little beside so many times as many instructions.
 const NEGLIGIBLE: u64 = 64;
 
-/// What the walk over a region is for.
+/// Purpose of a walk over a region.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Pass {
     /// It finds out what callee-saved registers are worth.
@@ -43,8 +44,8 @@ pub(crate) struct SavedRegisters {
     pub(crate) open: PRegSet,
     /// Per class, the number of open registers.
     pub(crate) limits: Counts,
-    /// While no more values than these are in registers none is evicted, and no callee-saved register is needed that has
-    /// not paid yet.
+    /// While no more values than these are in registers none is evicted, and no callee-saved register is needed that
+    /// has not paid yet.
     pub(crate) settled: Counts,
     pub(crate) pass: Pass,
     /// The first block of the region at hand.
@@ -64,7 +65,7 @@ pub(crate) struct SavedRegisters {
 }
 
 impl SavedRegisters {
-    pub(crate) fn begin(&mut self, input: &Input) {
+    pub(crate) fn begin(&mut self, input: &SpillInput) {
         (self.pass, self.region, self.again) = (Pass::Learn, BlockIndex::FIRST, None);
         self.open = input.constraints.allocatable;
         let cost = u64::from(input.env.costs.callee_saved) * u64::from(scaled(Freq::ENTRY));
@@ -90,7 +91,7 @@ impl SavedRegisters {
         self.again = Some(self.again.map_or(region, |again| again.min(region)));
     }
 
-    /// Has each register in use paid so far, so that no second walk is to be expected?
+    /// Returns `true` if each register in use has paid so far, so that no second walk is to be expected.
     pub(crate) fn may_be_last(&self, env: &MachineEnv) -> bool {
         self.again.is_none() && RegClass::ALL.into_iter().all(|class| self.first_unpaid(env, class).is_none())
     }
@@ -120,14 +121,14 @@ impl SavedRegisters {
         self.settled[c] = if self.pass == Pass::Last { self.limits[c] } else { paid.min(self.limits[c]) };
     }
 
-    /// The number of callee-saved registers that pay, as far as is known.
+    /// Returns the number of callee-saved registers that pay, as far as is known.
     fn paid(&self, env: &MachineEnv, class: RegClass) -> usize {
         let env = env.class(class);
         let paid = self.benefits[class.index()].iter().take_while(|&&benefit| benefit >= self.price).count();
         paid.max((FEWEST + env.callee_saved.len()).saturating_sub(env.order.len()))
     }
 
-    /// The region that first used one more than those.
+    /// Returns the region that first used one more than those.
     fn first_unpaid(&self, env: &MachineEnv, class: RegClass) -> Option<BlockIndex> {
         self.first_regions[class.index()].get(self.paid(env, class)).copied()
     }
@@ -146,7 +147,7 @@ impl SavedRegisters {
     }
 }
 
-/// How many instructions one call of the function executes, in units of [`scaled`].
+/// Returns the number of instructions that one call of the function executes, in units of [`scaled`].
 fn executed_insts(order: &LinearOrder) -> u64 {
     let insts = order.blocks().values().map(|block| u64::from(scaled(block.freq)) * u64::from(block.num_insts()));
     insts.fold(0, u64::saturating_add)
@@ -155,7 +156,7 @@ fn executed_insts(order: &LinearOrder) -> u64 {
 impl Spilling {
     /// One more value is in a register, which may take a callee-saved one.
     #[inline]
-    pub(crate) fn count_saved(&mut self, input: &Input, vreg: VReg, now: At) {
+    pub(crate) fn count_saved(&mut self, input: &SpillInput, vreg: VReg, now: At) {
         let c = usize::from(self.set.values[vreg.index()].class);
         let count = self.set.members[c].len();
         if count > self.saved.settled[c] {
@@ -164,7 +165,7 @@ impl Spilling {
     }
 
     #[inline(never)]
-    fn count_saved_unsettled(&mut self, input: &Input, c: usize, count: usize, now: At) {
+    fn count_saved_unsettled(&mut self, input: &SpillInput, c: usize, count: usize, now: At) {
         let Some(index) = count.checked_sub(self.saved.caller_saved[c] + 1) else { return };
         self.saved.note_in_use(c, index + 1);
         let is_open = self.saved.benefits[c].get(index).is_some_and(|&benefit| benefit < self.saved.price);
@@ -176,9 +177,9 @@ impl Spilling {
         self.saved.settle(c);
     }
 
-    /// Values that live through a call, the most expensive to spill first, each pay for a callee-saved register of their
-    /// own as long as they are in registers.
-    pub(crate) fn count_crossing(&mut self, input: &Input, class: RegClass, gone: PRegSet, now: At) {
+    /// Values that live through a call, the most expensive to spill first, each pay for a callee-saved register of
+    /// their own as long as they are in registers.
+    pub(crate) fn count_crossing(&mut self, input: &SpillInput, class: RegClass, gone: PRegSet, now: At) {
         let c = class.index();
         if self.saved.settled[c] == self.saved.limits[c] {
             // All registers have paid.

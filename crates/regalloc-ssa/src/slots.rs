@@ -1,14 +1,14 @@
 //! Slots for several classes, one after another: a linear scan over the lifetimes of classes.
 //!
-//! A class has one slot for all of its life. Its lifetime is the hull of the live ranges of all members that are ever in
-//! memory, and of the ends of the blocks that pass arguments to its parameters, as that is where they are stored. Two
-//! classes whose lifetimes are disjoint, and whose slots are of one size, share. Cost: n log n in slots, linear in live
-//! ranges.
+//! A class has one slot for all of its life. Its lifetime is the hull of the live ranges of all members that are ever
+//! in memory, and of the ends of the blocks that pass arguments to its parameters, as that is where they are stored.
+//! Two classes whose lifetimes are disjoint, and whose slots are of one size, share. Cost: n log n in slots, linear in
+//! live ranges.
 
 use crate::class_slots::ClassSlots;
-use crate::coloring::Input;
-use crate::liveness::reset;
+use crate::color_input::ColorInput;
 use crate::spill_plan::Placement;
+use crate::tables::reset;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{AllocError, Allocation, EditKind, Loc, Slot, SlotData, VReg};
 use kingpost_regalloc_common::answer;
@@ -33,7 +33,7 @@ impl Slots {
     /// There are more slots than can be numbered.
     pub(crate) fn share(
         &mut self,
-        input: &Input,
+        input: &ColorInput,
         class_slots: &ClassSlots,
         operands: &[u32],
         out: &mut Allocation,
@@ -69,7 +69,7 @@ impl Slots {
     }
 
     /// Slots that belong to no class, those for emergencies, are in use everywhere.
-    fn find_lifetimes(&mut self, input: &Input, class_slots: &ClassSlots, slots: usize) {
+    fn find_lifetimes(&mut self, input: &ColorInput, class_slots: &ClassSlots, slots: usize) {
         reset(&mut self.lifetimes, slots, NOWHERE);
         for (slot, lifetime) in self.lifetimes.iter_mut().enumerate() {
             if class_slots.owners.get(slot).is_none_or(|owner| owner.is_none()) {
@@ -120,7 +120,7 @@ fn widen(lifetime: &mut PointRange, points: PointRange) {
 }
 
 /// The points at which a value is live; from before its def on, where the value it overwrites may be copied.
-fn add_value(input: &Input, vreg: VReg, lifetime: &mut PointRange) {
+fn add_value(input: &ColorInput, vreg: VReg, lifetime: &mut PointRange) {
     let live = input.live;
     if live.far[vreg.index()] {
         *lifetime = EVERYWHERE;

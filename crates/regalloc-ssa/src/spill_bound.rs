@@ -1,14 +1,15 @@
-//! Fast path of spilling: instructions that bind all they read and define to registers, as most calls and returns do, where there is
-//! room for what they read.
+//! Fast path of spilling: instructions that bind all they read and define to registers, as most calls and returns do,
+//! where there is room for what they read.
 
 use crate::liveness::Next;
 use crate::register_set::Counts;
+use crate::spill_input::SpillInput;
 use crate::spill_instruction::At;
-use crate::spilling::{Input, Spilling};
+use crate::spilling::Spilling;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, InstFlags, Operand, PRegSet, Pos, RegClass};
 
-/// What the operands of such an instruction are.
+/// Operands of a bound instruction.
 #[derive(Default)]
 struct Bound {
     reads: PRegSet,
@@ -31,7 +32,7 @@ impl Spilling {
     /// The instruction needs more registers than there are.
     pub(crate) fn serve_bound(
         &mut self,
-        input: &Input,
+        input: &SpillInput,
         operands: &[Operand],
         after: &[Next],
         now: At,
@@ -107,7 +108,7 @@ impl Spilling {
     }
 
     /// Brings values into registers, for this instruction only where it takes all registers in which it reads them.
-    fn reload_bound(&mut self, input: &Input, operands: &[Operand], bound: &Bound, now: At) {
+    fn reload_bound(&mut self, input: &SpillInput, operands: &[Operand], bound: &Bound, now: At) {
         for operand in members(operands, bound.missing) {
             let vreg = operand.vreg();
             if !self.set.contains(vreg) {
@@ -121,7 +122,7 @@ impl Spilling {
     }
 
     /// Evicts what finds no register that the instruction leaves alone.
-    fn pass_bound(&mut self, input: &Input, bound: &Bound, now: At) -> Result<(), AllocError> {
+    fn pass_bound(&mut self, input: &SpillInput, bound: &Bound, now: At) -> Result<(), AllocError> {
         let clobbers = input.problem.clobbers(now.inst);
         self.pass_clobbers(input, clobbers.killed(8).union(bound.results), now);
         if input.constraints.has_refs && input.problem.flags(now.inst).has(InstFlags::SAFEPOINT) {
@@ -136,7 +137,7 @@ impl Spilling {
     }
 }
 
-/// The operands of an index mask.
+/// Returns the operands of an index mask.
 fn members(operands: &[Operand], mut mask: u64) -> impl Iterator<Item = &Operand> {
     std::iter::from_fn(move || {
         let operand = operands.get(mask.trailing_zeros() as usize)?;

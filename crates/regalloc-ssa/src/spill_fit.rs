@@ -1,18 +1,20 @@
-//! The last resort of spilling at one instruction: evicting until registers for its operands and for what lives through it exist.
+//! The last resort of spilling at one instruction: evicting until registers for its operands and for what lives through
+//! it exist.
 
 use crate::demands::{Around, Demands, Matching};
+use crate::spill_input::SpillInput;
 use crate::spill_instruction::{At, Scratch, may_be_in_memory};
 use crate::spill_plan::Transfer;
-use crate::spilling::{Input, Spilling};
+use crate::spilling::Spilling;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{AllocError, Constraint, Operand, RegClass, VReg};
 
 impl Spilling {
     /// Evicts values until there are registers for all operands and all values that live through: the numbers so far
-    /// take no account of which registers those may be in. Only what augmenting paths do not serve when there is nothing
-    /// left to evict is worth a search.
-    pub(crate) fn fit(&mut self, input: &Input, now: At) -> Result<(), AllocError> {
+    /// take no account of which registers those may be in. Only what augmenting paths do not serve when there is
+    /// nothing left to evict is worth a search.
+    pub(crate) fn fit(&mut self, input: &SpillInput, now: At) -> Result<(), AllocError> {
         let demands = Demands::new(input.problem, (input.order, input.live), input.constraints, now.inst);
         if self.fits_by_count(&demands) {
             return Ok(());
@@ -56,7 +58,7 @@ impl Spilling {
 
     /// # Errors
     /// There are too few registers, or augmenting paths do not suffice.
-    fn try_to_fit(&mut self, input: &Input, demands: &Demands, matching: &mut Matching) -> Result<(), AllocError> {
+    fn try_to_fit(&mut self, input: &SpillInput, demands: &Demands, matching: &mut Matching) -> Result<(), AllocError> {
         let mut through = std::mem::take(&mut self.scratch.through);
         let mut sites = std::mem::take(&mut self.scratch.sites);
         through.clear();
@@ -70,7 +72,7 @@ impl Spilling {
 
     /// Evicts a value that lives through, or lets an operand that may be in memory be there. Returns whether there is
     /// any.
-    fn evict_one_more(&mut self, input: &Input, demands: &Demands, class: RegClass, now: At) -> bool {
+    fn evict_one_more(&mut self, input: &SpillInput, demands: &Demands, class: RegClass, now: At) -> bool {
         if let Some(vreg) = self.cheapest(input, class.index(), None, now) {
             self.evict(vreg, now);
             return true;

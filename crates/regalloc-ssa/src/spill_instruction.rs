@@ -5,8 +5,9 @@ use crate::constraints::{Constraints, needs_register};
 use crate::demands::{Matching, Site};
 use crate::liveness::Next;
 use crate::register_set::Counts;
+use crate::spill_input::SpillInput;
 use crate::spill_plan::Transfer;
-use crate::spilling::{Input, Spilling};
+use crate::spilling::Spilling;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PReg, PRegSet, Pos, Problem, RegClass, Shape, Step,
@@ -39,10 +40,10 @@ pub(crate) struct Scratch {
 }
 
 impl Spilling {
-    /// Fast path: an unconstrained instruction where all values fit, and where there is nothing to learn. Returns whether
-    /// this is one.
+    /// Fast path: an unconstrained instruction where all values fit, and where there is nothing to learn. Returns
+    /// whether this is one.
     #[inline(always)]
-    pub(crate) fn serve_settled(&mut self, input: &Input, step: &Step, now: impl Fn() -> At) -> bool {
+    pub(crate) fn serve_settled(&mut self, input: &SpillInput, step: &Step, now: impl Fn() -> At) -> bool {
         if !self.set.has_room(step.operands.len(), self.saved.settled) {
             return self.serve_counted(input, &input.problem.step(step.inst), now());
         }
@@ -72,7 +73,7 @@ impl Spilling {
 
     /// As [`Spilling::serve_settled`] where values may not fit, so that they are counted first.
     #[inline(never)]
-    fn serve_counted(&mut self, input: &Input, step: &Step, now: At) -> bool {
+    fn serve_counted(&mut self, input: &SpillInput, step: &Step, now: At) -> bool {
         let operands = &input.problem.all_operands()[step.operands.clone()];
         let after = &input.live.after[step.operands.clone()];
         let (mut needed, mut is_missing) = (self.set.counts(), false);
@@ -114,7 +115,7 @@ impl Spilling {
     /// Brings values into registers that an unconstrained instruction reads there, with so many values in registers at
     /// once. Returns whether there is room for all.
     #[inline(never)]
-    fn reload_settled(&mut self, input: &Input, step: &Step, mut needed: Counts, now: At) -> bool {
+    fn reload_settled(&mut self, input: &SpillInput, step: &Step, mut needed: Counts, now: At) -> bool {
         let operands = &input.problem.all_operands()[step.operands.clone()];
         for (i, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             let value = &mut self.set.values[operand.vreg().index()];
@@ -144,7 +145,7 @@ impl Spilling {
     /// # Errors
     /// The instruction needs more registers than there are.
     #[inline(never)]
-    pub(crate) fn instruction(&mut self, input: &Input, step: &Step, now: At) -> Result<(), AllocError> {
+    pub(crate) fn instruction(&mut self, input: &SpillInput, step: &Step, now: At) -> Result<(), AllocError> {
         let operands = &input.problem.all_operands()[step.operands.clone()];
         let after = &input.live.after[step.operands.clone()];
         if step.flags.has(InstFlags::REMAT) && self.defer(input, operands[0].vreg(), after[0], now.here) {
@@ -161,7 +162,7 @@ impl Spilling {
     }
 
     /// An unconstrained instruction where all values fit.
-    fn serve_with_room(&mut self, input: &Input, operands: &[Operand], after: &[Next], now: At) {
+    fn serve_with_room(&mut self, input: &SpillInput, operands: &[Operand], after: &[Next], now: At) {
         for (operand, &next) in operands.iter().zip(after) {
             self.set.values[operand.vreg().index()].next = next;
         }
@@ -188,7 +189,7 @@ impl Spilling {
     /// An instruction for which values may have to be evicted.
     fn serve_over_pressure(
         &mut self,
-        input: &Input,
+        input: &SpillInput,
         operands: &[Operand],
         after: &[Next],
         now: At,
@@ -243,7 +244,7 @@ impl Spilling {
     }
 
     /// Counts the registers that the instruction needs in addition to those of values already in registers.
-    fn count_operands(&mut self, input: &Input, operands: &[Operand], after: &[Next], now: At) -> Pressure {
+    fn count_operands(&mut self, input: &SpillInput, operands: &[Operand], after: &[Next], now: At) -> Pressure {
         self.scratch.reads += 1;
         let mut pressure = Pressure { is_bound: true, ..Pressure::default() };
         let mut keeps_fixed = false;
@@ -274,8 +275,9 @@ impl Spilling {
         pressure
     }
 
-    /// Is it plain, of an instruction that reads and defines values in these registers only, that there are enough?
-    pub(crate) fn fits_bound(&self, input: &Input, reads: PRegSet, results: PRegSet, lost: PRegSet) -> bool {
+    /// Returns `true` if it is plain that there are enough registers, for an instruction that reads and defines values
+    /// in these registers only.
+    pub(crate) fn fits_bound(&self, input: &SpillInput, reads: PRegSet, results: PRegSet, lost: PRegSet) -> bool {
         let bound = reads.union(results);
         let left = self.saved.open.difference(lost).difference(bound);
         let has_room = |class: RegClass| self.set.len(class) <= left.mask(class).count_ones() as usize;
@@ -285,7 +287,7 @@ impl Spilling {
     }
 
     /// Evicts values until so many more of each class have room. Returns whether they have.
-    pub(crate) fn make_room(&mut self, input: &Input, more: Counts, reads: Option<u32>, now: At) -> bool {
+    pub(crate) fn make_room(&mut self, input: &SpillInput, more: Counts, reads: Option<u32>, now: At) -> bool {
         let mut has_room = true;
         for (c, more) in more.into_iter().enumerate() {
             if self.set.members[c].len() + more > self.saved.limits[c] {
@@ -297,7 +299,7 @@ impl Spilling {
     }
 
     /// A value that can be computed anywhere is computed where it is used, unless that is a more frequent place.
-    fn defer(&mut self, input: &Input, vreg: VReg, next: Next, here: u32) -> bool {
+    fn defer(&mut self, input: &SpillInput, vreg: VReg, next: Next, here: u32) -> bool {
         let constraints = input.constraints;
         let v = vreg.index();
         let is_deferred =
@@ -327,7 +329,7 @@ impl Spilling {
     }
 
     /// Brings values into registers that are read there.
-    fn reload_missing(&mut self, input: &Input, operands: &[Operand], now: At) {
+    fn reload_missing(&mut self, input: &SpillInput, operands: &[Operand], now: At) {
         for (i, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             let vreg = operand.vreg();
             if !self.set.contains(vreg) {
@@ -378,7 +380,7 @@ impl Spilling {
     }
 
     /// Evicts the values for which clobbers and fixed results leave no register.
-    pub(crate) fn pass_clobbers(&mut self, input: &Input, gone: PRegSet, now: At) {
+    pub(crate) fn pass_clobbers(&mut self, input: &SpillInput, gone: PRegSet, now: At) {
         for class in RegClass::ALL {
             let count = self.set.len(class);
             if count == 0 {
@@ -407,14 +409,14 @@ impl Spilling {
     }
 
     /// Evicts the values whose return costs least per instruction of absence, but for those the instruction `reads`.
-    fn shrink(&mut self, input: &Input, c: usize, limit: usize, reads: Option<u32>, now: At) {
+    fn shrink(&mut self, input: &SpillInput, c: usize, limit: usize, reads: Option<u32>, now: At) {
         while self.set.members[c].len() > limit {
             let Some(vreg) = self.cheapest(input, c, reads, now) else { break };
             self.evict(vreg, now);
         }
     }
 
-    pub(crate) fn cheapest(&mut self, input: &Input, c: usize, reads: Option<u32>, now: At) -> Option<VReg> {
+    pub(crate) fn cheapest(&mut self, input: &SpillInput, c: usize, reads: Option<u32>, now: At) -> Option<VReg> {
         let mut best: Option<(f32, VReg)> = None;
         self.steps += self.set.members[c].len() as u64;
         for &vreg in &self.set.members[c] {
@@ -429,7 +431,7 @@ impl Spilling {
         best.map(|(_, vreg)| vreg)
     }
 
-    fn score(&self, input: &Input, vreg: VReg, now: At) -> f32 {
+    fn score(&self, input: &SpillInput, vreg: VReg, now: At) -> f32 {
         let next = self.set.values[vreg.index()].next;
         if next.is_dead() {
             return 0.0;
@@ -448,13 +450,13 @@ struct Pressure {
     reads: PRegSet,
     /// Fixed registers of its results.
     results: PRegSet,
-    /// Are there fixed operands?
+    /// Whether there are fixed operands.
     is_fixed: bool,
-    /// Are all operands fixed, early uses or late results, and no two of either in one register?
+    /// Whether all operands are fixed, early uses or late results, and no two of either in one register.
     is_bound: bool,
-    /// Is a value read that is in no register?
+    /// Whether a value is read that is in no register.
     is_missing: bool,
-    /// May operands be in memory?
+    /// Whether operands may be in memory.
     has_choice: bool,
 }
 
@@ -477,18 +479,18 @@ impl Pressure {
     }
 }
 
-/// Does the operand, before all others, need its value in a register?
+/// Returns `true` if the operand, before all others, needs its value in a register.
 fn is_first_read(constraints: &Constraints, operands: &[Operand], i: usize) -> bool {
     let same = |&k: &usize| operands[k].is_use() && operands[k].vreg() == operands[i].vreg();
     needs_register(constraints, operands, i) && !(0..i).filter(same).any(|k| needs_register(constraints, operands, k))
 }
 
-/// May the operand be in memory, by itself?
+/// Returns `true` if the operand may be in memory, by itself.
 pub(crate) fn may_be_in_memory(operand: &Operand) -> bool {
     matches!(operand.constraint(), Constraint::MemOk | Constraint::Any | Constraint::Stack)
 }
 
-/// Does the definition overwrite an input that is live after, so that it needs a copy of it?
+/// Returns `true` if the definition overwrites an input that is live after, so that it needs a copy of it.
 fn overwrites_live_value(def: Operand, operands: &[Operand], after: &[Next]) -> bool {
     let Constraint::Reuse(k) = def.constraint() else { return false };
     let vreg = operands[usize::from(k)].vreg();

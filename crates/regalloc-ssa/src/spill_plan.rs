@@ -15,32 +15,20 @@
 //! 4. The values in registers at a block's end are its exit set.
 
 use crate::constraints::needs_register;
-use crate::spilling::Input;
+use crate::spill_input::SpillInput;
+use crate::tables::{Span, check};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, PRegSet, Problem, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-/// A half-open range of a pool.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Span {
-    pub(crate) start: u32,
-    pub(crate) end: u32,
-}
-
-impl Span {
-    pub(crate) fn range(self) -> std::ops::Range<usize> {
-        self.start as usize..self.end as usize
-    }
-}
-
-/// What happens to a value at an instruction. All but [`Transfer::EvictAfter`] and [`Transfer::Begin`] come before it.
+/// Transfer of a value at an instruction. All but [`Transfer::EvictAfter`] and [`Transfer::Begin`] come before it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Transfer {
     /// Memory gets the value, which stays in its register.
     Store,
-    /// Memory gets the value, which is rematerialised for that.
+    /// Memory gets the value, which is rematerialized for that.
     Compute,
     /// The value loses its register.
     Evict,
@@ -54,10 +42,10 @@ pub(crate) enum Transfer {
     ReadInMemory,
 }
 
-/// When the slot of a value is written.
+/// Time at which the slot of a value is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Placement {
-    /// Never: the value is in registers all its life, or is rematerialised.
+    /// Never: the value is in registers all its life, or is rematerialized.
     Never,
     /// Never: the value is computed where it is used, and only there.
     Deferred,
@@ -77,37 +65,38 @@ pub(crate) struct SpillPlan {
     /// Per block in order, the values in registers at its head, where several edges or edges with arguments come in.
     pub(crate) entries: Vec<Span>,
     pub(crate) entry_pool: Vec<VReg>,
-    /// Per block in order, the values in registers at its end. A bare jump may have those of its predecessor, dead ones too.
+    /// Per block in order, the values in registers at its end. A bare jump may have those of its predecessor, dead ones
+    /// too.
     pub(crate) exits: Vec<Option<Span>>,
     pub(crate) pool: Vec<VReg>,
-    /// Per member of the pool: does memory have it as well?
+    /// Per member of the pool: whether memory has it as well.
     pub(crate) pool_clean: Vec<bool>,
 }
 
 impl SpillPlan {
-    /// The values in registers at the head of a joined block.
+    /// Returns the values in registers at the head of a joined block.
     pub(crate) fn entry(&self, index: BlockIndex) -> &[VReg] {
         &self.entry_pool[self.entries[index.index()].range()]
     }
 
-    /// The values in registers at the end of a block.
+    /// Returns the values in registers at the end of a block.
     pub(crate) fn exit(&self, index: BlockIndex) -> &[VReg] {
         self.exits[index.index()].map_or(&[], |span| &self.pool[span.range()])
     }
 
-    /// Has a bare jump the values in registers of its predecessor `from`?
+    /// Returns `true` if a bare jump has the values in registers of its predecessor `from`.
     pub(crate) fn is_passed_over(&self, index: BlockIndex, from: BlockIndex) -> bool {
         self.exits[index.index()] == self.exits[from.index()]
     }
 
-    /// The values in registers at the end of a block, and whether memory has them as well.
+    /// Returns the values in registers at the end of a block, and whether memory has them as well.
     pub(crate) fn exit_with_memory(&self, index: BlockIndex) -> impl Iterator<Item = (VReg, bool)> {
         let range = self.exits[index.index()].unwrap_or_default().range();
         self.pool[range.clone()].iter().copied().zip(self.pool_clean[range].iter().copied())
     }
 
     /// The registers that may be used, then one line per entry set, and per transfer.
-    pub(crate) fn dump(&self, input: &Input, out: &mut String) -> fmt::Result {
+    pub(crate) fn dump(&self, input: &SpillInput, out: &mut String) -> fmt::Result {
         writeln!(out, "registers {}", self.open)?;
         let mut transfers = self.transfers.iter().peekable();
         for (index, block) in input.order.blocks() {
@@ -131,7 +120,7 @@ impl SpillPlan {
     ///
     /// # Errors
     /// The first violation of an invariant, with its number.
-    pub(crate) fn verify(&self, input: &Input) -> Result<(), String> {
+    pub(crate) fn verify(&self, input: &SpillInput) -> Result<(), String> {
         let mut transfers = self.transfers.iter().copied().peekable();
         for (index, block) in input.order.blocks() {
             let block = block.block;
@@ -149,7 +138,7 @@ impl SpillPlan {
         Ok(())
     }
 
-    fn set_at_head(&self, input: &Input, index: BlockIndex, block: Block) -> BTreeSet<VReg> {
+    fn set_at_head(&self, input: &SpillInput, index: BlockIndex, block: Block) -> BTreeSet<VReg> {
         let problem = input.problem;
         let is_live = |vreg: &VReg| input.live.is_live_at(problem, input.order, index, *vreg);
         match problem.preds(block) {
@@ -166,7 +155,7 @@ impl SpillPlan {
 
     fn verify_instruction(
         &self,
-        input: &Input,
+        input: &SpillInput,
         inst: Inst,
         transfers: &[(Inst, VReg, Transfer)],
         set: &mut BTreeSet<VReg>,
@@ -208,7 +197,7 @@ impl SpillPlan {
     }
 }
 
-fn check_pressure(input: &Input, inst: Inst, set: &BTreeSet<VReg>) -> Result<(), String> {
+fn check_pressure(input: &SpillInput, inst: Inst, set: &BTreeSet<VReg>) -> Result<(), String> {
     RegClass::ALL.into_iter().try_for_each(|class| {
         let count = set.iter().filter(|&&vreg| input.problem.class(vreg) == class).count();
         let most = input.constraints.allocatable.of_class(class).len();
@@ -217,7 +206,7 @@ fn check_pressure(input: &Input, inst: Inst, set: &BTreeSet<VReg>) -> Result<(),
 }
 
 impl Transfer {
-    /// The transfer of a value at an instruction as a line of text.
+    /// Returns the transfer of a value at an instruction as a line of text.
     pub(crate) fn line(self, inst: Inst, vreg: VReg) -> String {
         match self {
             Transfer::Store => format!("before {inst}: store {vreg}"),
@@ -231,11 +220,8 @@ impl Transfer {
     }
 }
 
-pub(crate) fn check(holds: bool, message: impl FnOnce() -> String) -> Result<(), String> {
-    if holds { Ok(()) } else { Err(message()) }
-}
-
-/// Do edges into the block carry moves? Where there is only one edge into it and nothing is passed, the block goes on
+/// Returns `true` if edges into the block carry moves. Where there is only one edge into it and nothing is passed, the
+/// block goes on
 /// with the registers as they are.
 pub(crate) fn is_joined(problem: &Problem, block: Block) -> bool {
     problem.preds(block).len() != 1 || !problem.params(block).is_empty()

@@ -7,41 +7,30 @@
 //!     use v2; use v0          but v1 if v0 and v2 are used in a loop and v1 behind it
 //! ```
 //!
-//! Blocks are walked in order with the set of values in registers, per class. At a join point a value is in a register if
-//! loading it on the edges that lack it costs no more than loading it later (`entry_set.rs`). A back edge is taken to have
-//! every value until its source has been visited, and where that was wrong the loop is walked once more with what is known
-//! then (`repeat.rs`). The first walk also decides how many callee-saved registers pay for their save and restore
-//! (`saved_registers.rs`); if some in use do not, a second walk begins where they were first used.
+//! Blocks are walked in order with the set of values in registers, per class. At a join point a value is in a register
+//! if loading it on the edges that lack it costs no more than loading it later (`entry_set.rs`). A back edge is taken
+//! to have every value until its source has been visited, and where that was wrong the loop is walked once more with
+//! what is known then (`repeat.rs`). The first walk also decides how many callee-saved registers pay for their save and
+//! restore (`saved_registers.rs`); if some in use do not, a second walk begins where they were first used.
 //!
-//! Nothing is assigned here. But before each constrained instruction spilling makes sure that registers for its operands
-//! and for the values that live through it exist (`demands.rs`), so that colouring cannot fail.
+//! Nothing is assigned here. But before each constrained instruction spilling makes sure that registers for its
+//! operands and for the values that live through it exist (`demands.rs`), so that coloring cannot fail.
 //!
 //! Cost: linear in operands and entries; an eviction looks at all registers of its class.
 
-use crate::coalescing::Coalescing;
-use crate::constraints::Constraints;
-use crate::liveness::{Liveness, reset, scaled};
 use crate::register_set::RegisterSet;
 use crate::repeat::FirstWalk;
 use crate::saved_registers::{Pass, SavedRegisters};
+use crate::spill_input::SpillInput;
 use crate::spill_instruction::At;
 use crate::spill_plan::{Placement, SpillPlan, Transfer};
+use crate::tables::{Span, reset, scaled};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, MachineEnv, Problem, Shape, VReg};
-use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
+use kingpost_regalloc::{AllocError, Shape, VReg};
+use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::release;
 
-/// What spilling reads.
-pub(crate) struct Input<'a> {
-    pub(crate) problem: &'a Problem,
-    pub(crate) env: &'a MachineEnv,
-    pub(crate) order: &'a LinearOrder,
-    pub(crate) constraints: &'a Constraints,
-    pub(crate) live: &'a Liveness,
-    pub(crate) classes: &'a Coalescing,
-}
-
-/// Where the lists stood when a region began, so that it can be walked once more.
+/// Lengths of the lists when a region began, so that it can be walked once more.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark {
     pub(crate) region: BlockIndex,
@@ -57,14 +46,14 @@ pub(crate) struct Spilling {
     pub(crate) saved: SavedRegisters,
     pub(crate) entry: crate::entry_set::Scratch,
     pub(crate) scratch: crate::spill_instruction::Scratch,
-    /// What was taken from [`Value::stores_left`], in the order of the walk.
+    /// Amounts taken from [`Value::stores_left`], in the order of the walk.
     ///
     /// [`Value::stores_left`]: crate::register_set::Value::stores_left
     pub(crate) stores: Vec<(VReg, u32)>,
     /// Per region, as long as it may be walked once more.
     pub(crate) marks: Vec<Mark>,
     pub(crate) first_walk: FirstWalk,
-    /// Is every loop entered at its header only?
+    /// Whether every loop is entered at its header only.
     pub(crate) is_reducible: bool,
     /// The block at whose end the values in `set` are in registers.
     pub(crate) last: Option<BlockIndex>,
@@ -76,7 +65,7 @@ pub(crate) struct Spilling {
 impl Spilling {
     /// # Errors
     /// An instruction needs more registers than there are.
-    pub(crate) fn run(&mut self, input: &Input) -> Result<(), AllocError> {
+    pub(crate) fn run(&mut self, input: &SpillInput) -> Result<(), AllocError> {
         self.begin(input);
         self.walk(input, BlockIndex::FIRST)?;
         if let Some(region) = self.saved.close_unpaid(input.env) {
@@ -97,7 +86,7 @@ impl Spilling {
         self.scratch.matching.shrink();
     }
 
-    fn begin(&mut self, input: &Input) {
+    fn begin(&mut self, input: &SpillInput) {
         let blocks = input.order.num_blocks();
         self.steps = 0;
         self.last = None;
@@ -119,7 +108,7 @@ impl Spilling {
     }
 
     /// Walks over the regions from one on.
-    fn walk(&mut self, input: &Input, from: BlockIndex) -> Result<(), AllocError> {
+    fn walk(&mut self, input: &SpillInput, from: BlockIndex) -> Result<(), AllocError> {
         for (first, end) in input.order.outermost_ranges().skip_while(|region| region.0 < from) {
             self.saved.region = first;
             let is_last = self.saved.pass == Pass::Last;
@@ -143,7 +132,7 @@ impl Spilling {
         Ok(())
     }
 
-    fn region(&mut self, input: &Input, first: BlockIndex, end: BlockIndex) -> Result<(), AllocError> {
+    fn region(&mut self, input: &SpillInput, first: BlockIndex, end: BlockIndex) -> Result<(), AllocError> {
         self.surprised = false;
         first.up_to(end).try_for_each(|index| self.block(input, index))
     }
@@ -178,7 +167,7 @@ impl Spilling {
         }));
     }
 
-    fn block(&mut self, input: &Input, index: BlockIndex) -> Result<(), AllocError> {
+    fn block(&mut self, input: &SpillInput, index: BlockIndex) -> Result<(), AllocError> {
         let problem = input.problem;
         let block = input.order.block(index).block;
         if let Some(exit) = self.pass_bare_jump(input, index) {
@@ -199,7 +188,7 @@ impl Spilling {
         Ok(())
     }
 
-    pub(crate) fn walk_instructions(&mut self, input: &Input, index: BlockIndex) -> Result<(), AllocError> {
+    pub(crate) fn walk_instructions(&mut self, input: &SpillInput, index: BlockIndex) -> Result<(), AllocError> {
         let problem = input.problem;
         let here = scaled(input.order.block(index).freq);
         for (pos, step) in (0..).zip(problem.walk(input.order.block(index).block)) {
@@ -215,7 +204,7 @@ impl Spilling {
     }
 
     /// Notes the values in registers.
-    pub(crate) fn save_set(&mut self) -> crate::spill_plan::Span {
+    pub(crate) fn save_set(&mut self) -> Span {
         let start = self.plan.pool.len() as u32;
         let values = &self.set.values[..];
         for members in self.set.members.iter().filter(|members| !members.is_empty()) {
@@ -224,7 +213,7 @@ impl Spilling {
         }
         let end = self.plan.pool.len() as u32;
         self.steps += u64::from(end - start);
-        crate::spill_plan::Span { start, end }
+        Span { start, end }
     }
 
     /// The value loses its register at an instruction.
@@ -253,17 +242,17 @@ impl Spilling {
         is_new
     }
 
-    /// The cost if the value leaves its register here and comes back for its next use.
+    /// Returns the cost if the value leaves its register here and comes back for its next use.
     #[inline]
-    pub(crate) fn spill_cost(&self, input: &Input, vreg: VReg, here: u32) -> u64 {
+    pub(crate) fn spill_cost(&self, input: &SpillInput, vreg: VReg, here: u32) -> u64 {
         let value = &self.set.values[vreg.index()];
         let store = if value.is_remat { 0 } else { value.store_freq(u64::from(here)) };
         self.return_cost(input, vreg) + store * u64::from(input.env.costs.spill)
     }
 
-    /// The cost of bringing a value that memory has back for its next use.
+    /// Returns the cost of bringing a value that memory has back for its next use.
     #[inline]
-    pub(crate) fn return_cost(&self, input: &Input, vreg: VReg) -> u64 {
+    pub(crate) fn return_cost(&self, input: &SpillInput, vreg: VReg) -> u64 {
         let (value, costs) = (&self.set.values[vreg.index()], &input.env.costs);
         u64::from(value.next.freq) * u64::from(if value.is_remat { costs.remat } else { costs.fill })
     }

@@ -1,13 +1,13 @@
 //! Stack maps: at each safepoint the slots of the references that live over it. Spilling has evicted all of them.
 
 use crate::class_slots::ClassSlots;
-use crate::coloring::Input;
+use crate::color_input::ColorInput;
 use kingpost_regalloc::{Allocation, Inst, InstFlags, StackMapEntry, VReg};
 use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::order::BlockIndex;
 
 /// Adds the entries of all safepoints, if there are references.
-pub(crate) fn add(input: &Input, slots: &mut ClassSlots, out: &mut Allocation) {
+pub(crate) fn add(input: &ColorInput, slots: &mut ClassSlots, out: &mut Allocation) {
     if !input.constraints.has_refs {
         return;
     }
@@ -17,7 +17,7 @@ pub(crate) fn add(input: &Input, slots: &mut ClassSlots, out: &mut Allocation) {
     answer::sort_stack_maps(out);
 }
 
-fn add_block(input: &Input, index: BlockIndex, slots: &mut ClassSlots, out: &mut Allocation) {
+fn add_block(input: &ColorInput, index: BlockIndex, slots: &mut ClassSlots, out: &mut Allocation) {
     let problem = input.problem;
     let is_ref = |vreg: VReg| problem.vregs[vreg].is_ref;
     let entries = input.live.entries(index).iter().filter(|entry| !entry.next.is_dead());
@@ -36,7 +36,7 @@ fn add_block(input: &Input, index: BlockIndex, slots: &mut ClassSlots, out: &mut
     }
 }
 
-fn add_safepoint(input: &Input, inst: Inst, live: &[VReg], slots: &mut ClassSlots, out: &mut Allocation) {
+fn add_safepoint(input: &ColorInput, inst: Inst, live: &[VReg], slots: &mut ClassSlots, out: &mut Allocation) {
     for &vreg in live.iter().filter(|&&vreg| input.constraints.remat(vreg).is_none()) {
         let slot = slots.place(input.problem, input.classes, vreg, out);
         out.stack_maps.push(StackMapEntry { inst, slot });

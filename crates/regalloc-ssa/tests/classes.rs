@@ -1,5 +1,5 @@
-//! What coalescing leaves, judged by a test of interference that shares nothing with it: members of one class never live
-//! at once, and are of one kind.
+//! What coalescing leaves, judged by a test of interference that shares nothing with it: members of one class never
+//! live at once, and are of one kind.
 
 use kingpost_regalloc::{MachineEnv, Problem, VReg};
 use kingpost_regalloc_ssa::SsaAllocator;

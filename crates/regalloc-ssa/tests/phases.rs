@@ -26,7 +26,8 @@ fn slots_are_shared() {
     assert_eq!((cost.spills, answer.slots.len()), (2, 1));
 }
 
-/// A value that a call reads in a register that it destroys comes there for the call only: no other leaves its register for that.
+/// A value that a call reads in a register that it destroys comes there for the call only: no other leaves its register
+/// for that.
 #[test]
 fn what_a_call_reads_from_memory_takes_no_other_register() {
     let source = "env {\nint r0, r1, r2, r3 saved {r2, r3}\n}\nproblem %f {\nv0, v1, v2, v3, v4: int 8\nb0:\n\

@@ -16,16 +16,16 @@ pub struct Loc(u32);
 const SLOT: u32 = 1 << 31;
 
 impl Loc {
-    /// No location: the def of a dropped rematerialisable instruction.
+    /// No location: the def of a dropped rematerializable instruction.
     pub const NONE: Loc = Loc(u32::MAX);
 
-    /// A register.
+    /// Returns a register.
     #[inline]
     pub const fn reg(reg: PReg) -> Loc {
         Loc(reg.index() as u32)
     }
 
-    /// A spill slot.
+    /// Returns a spill slot.
     ///
     /// # Panics
     /// If the slot's number is 2^31 - 1 or more.
@@ -35,7 +35,7 @@ impl Loc {
         Loc(slot.as_u32() | SLOT)
     }
 
-    /// The register, if it is one.
+    /// Returns the register, if it is one.
     #[inline]
     pub fn as_reg(self) -> Option<PReg> {
         (self.0 & SLOT == 0).then(|| PReg::from_index(self.0 as usize))
@@ -48,13 +48,13 @@ impl Loc {
         self.0 as u8
     }
 
-    /// The slot, if it is one.
+    /// Returns the slot, if it is one.
     #[inline]
     pub fn as_slot(self) -> Option<Slot> {
         (self.0 & SLOT != 0 && self != Loc::NONE).then(|| Slot::from_u32(self.0 & !SLOT))
     }
 
-    /// Is it nowhere?
+    /// Returns `true` if it is nowhere.
     #[inline]
     pub fn is_none(self) -> bool {
         self == Loc::NONE
@@ -77,8 +77,8 @@ impl fmt::Debug for Loc {
     }
 }
 
-/// What one edit does. Widths are bytes, such that [`RegClass::has_width`](crate::RegClass::has_width) holds; an edit moves
-/// at least the width of the value it carries.
+/// Operation of one edit. Widths are bytes, such that [`RegClass::has_width`](crate::RegClass::has_width) holds; an
+/// edit moves at least the width of the value it carries.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum EditKind {
     /// Register to register of one class.
@@ -126,7 +126,7 @@ pub enum EditKind {
         /// Bytes moved.
         width: u8,
     },
-    /// The rematerialisable instruction `inst` runs again, with its def in `to`.
+    /// The rematerializable instruction `inst` runs again, with its def in `to`.
     Remat {
         /// A problem's instruction with [`InstFlags::REMAT`](crate::InstFlags).
         inst: Inst,
@@ -135,7 +135,8 @@ pub enum EditKind {
     },
 }
 
-/// An edit and where it stands: it runs before instruction `at`, after all edits before `at` that precede it in the list.
+/// An edit and where it stands: it runs before instruction `at`, after all edits before `at` that precede it in the
+/// list.
 ///
 /// Edits of an edge stand before the predecessor's terminator if that is its only way out, else before the first
 /// instruction of the successor. What follows an instruction stands before the next. Nothing follows a terminator.
@@ -143,7 +144,7 @@ pub enum EditKind {
 pub struct Edit {
     /// The instruction before which the edit runs.
     pub at: Inst,
-    /// What it does.
+    /// Operation.
     pub kind: EditKind,
 }
 
@@ -165,12 +166,12 @@ pub struct StackMapEntry {
     pub slot: Slot,
 }
 
-/// The answer to a [`LabelUse`](crate::LabelUse): the labelled value is in `loc` before each instruction in `from..to`.
+/// The answer to a [`LabelUse`](crate::LabelUse): the labeled value is in `loc` before each instruction in `from..to`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LabelRange {
     /// The label of the request.
     pub label: u32,
-    /// Where its value is.
+    /// Location of its value.
     pub loc: Loc,
     /// First instruction before which the claim holds.
     pub from: Inst,
@@ -198,14 +199,17 @@ pub struct Allocation {
     pub edits: Vec<Edit>,
     /// Spill slots, each an area of its own.
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Per class, the slot that parallel moves may use between two instructions. It never carries a value over an instruction.
+    /// Per class, the slot that parallel moves may use between two instructions. It never carries a value over an
+    /// instruction.
     pub emergency: [Option<Slot>; 2],
-    /// Callee-saved registers that operands or edits write, and no others: the prologue saves them, and the epilogue restores
-    /// them before a branch without successors runs, but after what it reads from registers that the problem does not name.
+    /// Callee-saved registers that operands or edits write, and no others: the prologue saves them, and the epilogue
+    /// restores them before a branch without successors runs, but after what it reads from registers that the problem
+    /// does not name.
     pub saved: PRegSet,
-    /// Which slots hold live references, per safepoint, sorted.
+    /// Slots that hold live references, per safepoint, sorted.
     pub stack_maps: Vec<StackMapEntry>,
-    /// Where labelled values are, sorted by label, then `from`; no two answer one [`LabelUse`](crate::LabelUse) at one point.
+    /// Locations of labeled values, sorted by label, then `from`; no two answer one [`LabelUse`](crate::LabelUse) at
+    /// one point.
     pub labels: Vec<LabelRange>,
     /// Counters.
     pub stats: Stats,
@@ -236,7 +240,7 @@ impl Allocation {
         self.slots.push(SlotData { size, align: size.next_power_of_two() })
     }
 
-    /// The emergency slot of a class, made on first use and large enough for `width` bytes.
+    /// Returns the emergency slot of a class, made on first use and large enough for `width` bytes.
     pub fn emergency_slot(&mut self, class: crate::RegClass, width: u8) -> Slot {
         let slot = match self.emergency[class.index()] {
             Some(slot) => slot,
@@ -252,13 +256,14 @@ impl Allocation {
         slot
     }
 
-    /// Elides an instruction: a move whose two operands share a location, or a rematerialisable one whose def is not read there.
+    /// Elides an instruction: a move whose two operands share a location, or a rematerializable one whose def is not
+    /// read there.
     #[inline]
     pub fn drop_inst(&mut self, inst: Inst) {
         self.dropped[inst.index() / 64] |= 1 << (inst.index() % 64);
     }
 
-    /// Was the instruction elided?
+    /// Returns `true` if the instruction was elided.
     #[inline]
     pub fn is_dropped(&self, inst: Inst) -> bool {
         self.dropped.get(inst.index() / 64).is_some_and(|word| word >> (inst.index() % 64) & 1 != 0)
@@ -280,7 +285,8 @@ impl Allocation {
         self.saved = self.written(problem).intersection(callee_saved);
     }
 
-    /// All registers that an operand's def, an edit or a clobber writes. Partial clobbers keep what callers expect.
+    /// Returns all registers that an operand's def, an edit or a clobber writes. Partial clobbers keep what callers
+    /// expect.
     pub fn written(&self, problem: &Problem) -> PRegSet {
         let mut written = PRegSet::EMPTY;
         for (operand, loc) in problem.all_operands().iter().zip(&self.locs) {

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// A register allocator. It owns its scratch memory and may be called for one problem after another.
 pub trait Allocator: Send {
-    /// The name by which settings and reports choose it.
+    /// Returns the name by which settings and reports choose it.
     fn name(&self) -> &'static str;
 
     /// Solves `problem`, which must keep the rules of [`Problem::verify`], for the machine `env`, and leaves the answer
@@ -35,14 +35,14 @@ pub trait Allocator: Send {
     }
 }
 
-/// What is wanted of an allocator besides the answer. By default that is nothing.
+/// Optional diagnostics of an allocator besides the answer. All are off by default. By default that is nothing.
 #[derive(Default)]
 pub struct Diagnostics<'a> {
-    /// What receives each decision.
+    /// Receiver of each decision.
     pub observer: Option<&'a mut (dyn Observer + 'a)>,
-    /// Is the result of each phase verified before the next phase reads it?
+    /// Whether the result of each phase is verified before the next phase reads it.
     pub verifies: bool,
-    /// Where the text form of each phase's result goes, after the name of the phase.
+    /// Text form of each phase's result, after the name of the phase.
     pub texts: Option<&'a mut Vec<(&'static str, String)>>,
 }
 
@@ -99,7 +99,7 @@ impl Diagnostics<'_> {
     }
 }
 
-/// Why an allocator gave up.
+/// Reason for which an allocator gave up.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum AllocError {
     /// The operands of `inst` need more registers of `class` at once than the machine has for them.
@@ -131,7 +131,7 @@ pub enum AllocError {
     },
     /// The problem is larger than the allocator can number.
     TooLarge {
-        /// What there is too much of.
+        /// Quantity that exceeds its limit.
         what: &'static str,
         /// The largest count it takes.
         limit: u64,
@@ -175,7 +175,7 @@ pub enum Event<'a> {
     Split {
         /// The value.
         vreg: VReg,
-        /// Where.
+        /// Instruction.
         at: Inst,
     },
     /// `vreg` loses its register to `winner` at `at`.
@@ -184,21 +184,21 @@ pub enum Event<'a> {
         vreg: VReg,
         /// The value that takes the register.
         winner: VReg,
-        /// Where.
+        /// Instruction.
         at: Inst,
     },
     /// `vreg` goes to memory.
     Spill {
         /// The value.
         vreg: VReg,
-        /// Where.
+        /// Instruction.
         at: Inst,
     },
     /// `vreg` comes back into a register before `at`.
     Reload {
         /// The value.
         vreg: VReg,
-        /// Where.
+        /// Instruction.
         at: Inst,
     },
     /// Two values get one location.

@@ -1,6 +1,6 @@
 //! One price for every allocator's answer, so that allocators can be compared.
 //!
-//! Σ frequency × price of each edit, of each original move or rematerialisable instruction that was kept, and of the
+//! Σ frequency × price of each edit, of each original move or rematerializable instruction that was kept, and of the
 //! jump that a block needs which held nothing but a jump before it got edits; and at entry frequency the price of each
 //! callee-saved register used. Original moves are priced as the edit they amount to. An operand that an instruction
 //! reads or writes in memory costs nothing here.
@@ -12,7 +12,7 @@ use crate::problem::{Freq, InstFlags, Problem};
 use cranelift_entity::EntityRef;
 use std::fmt;
 
-/// What an allocation costs: the weighted price, and unweighted counts.
+/// Cost of an allocation: the weighted price, and unweighted counts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Cost {
     /// Σ frequency × price, in halves of a load, with [`Freq::FRACTION_BITS`] fractional bits.
@@ -25,7 +25,7 @@ pub struct Cost {
     pub moves: u64,
     /// Exchanges of two registers.
     pub exchanges: u64,
-    /// Values computed in place or again by rematerialisable instructions.
+    /// Values computed in place or again by rematerializable instructions.
     pub remats: u64,
     /// Moves from slot to slot.
     pub slot_moves: u64,
@@ -65,7 +65,7 @@ impl Cost {
         cost
     }
 
-    /// The weighted price in loads.
+    /// Returns the weighted price in loads.
     pub fn loads(&self) -> f64 {
         self.weighted as f64 / 2.0 / f64::from(1 << Freq::FRACTION_BITS)
     }
@@ -113,7 +113,7 @@ impl Cost {
     }
 }
 
-/// Is there nothing in the block but a jump, so that it vanishes unless it gets edits?
+/// Returns `true` if there is nothing in the block but a jump, so that it vanishes unless it gets edits.
 fn is_jump(problem: &Problem, block: Block) -> bool {
     let mut insts = problem.insts(block);
     let bare = insts.len() == 1 && insts.all(|inst| problem.operands(inst).is_empty());
@@ -165,7 +165,7 @@ mod tests {
         let dropped = "i1 dropped: none\ni2 dropped: r0, r0\nsaved {r3}";
         let saved = "2 loads (0 spills, 0 fills, 0 moves, 0 exchanges, 0 remats, 0 slot moves, 0 edge blocks, 1 saved)";
         check(dropped, saved);
-        // 1 as above, 1 spill, half a fill in an edge block with half a jump, ten rematerialisations at a half.
+        // 1 as above, 1 spill, half a fill in an edge block with half a jump, ten rematerializations at a half.
         let edits = "before i2: spill r0 -> s0 8\nbefore i5: fill s0 -> r0 8\nbefore i6: remat i1 -> r2";
         let all = "8 loads (1 spills, 1 fills, 1 moves, 0 exchanges, 2 remats, 0 slot moves, 1 edge blocks, 0 saved)";
         check(&format!("{locs}{edits}"), all);

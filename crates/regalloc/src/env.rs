@@ -11,14 +11,14 @@ pub struct ClassEnv {
     pub callee_saved: PRegSet,
     /// A register kept out of `order` that edits may overwrite at will. It never carries a value over an instruction.
     pub scratch: Option<PReg>,
-    /// Can the machine exchange two registers of the class in one instruction?
+    /// Whether the machine can exchange two registers of the class in one instruction.
     pub exchange: bool,
-    /// Can the machine move from slot to slot in one instruction?
+    /// Whether the machine can move from slot to slot in one instruction.
     pub slot_move: bool,
 }
 
 impl ClassEnv {
-    /// The allocatable registers as a set.
+    /// Returns the allocatable registers as a set.
     pub fn allocatable(&self) -> PRegSet {
         self.order.iter().copied().collect()
     }
@@ -35,7 +35,7 @@ pub struct Costs {
     pub spill: u32,
     /// Slot to register.
     pub fill: u32,
-    /// A rematerialised value.
+    /// A rematerialized value.
     pub remat: u32,
     /// Slot to slot.
     pub slot_move: u32,
@@ -56,29 +56,29 @@ impl Default for Costs {
 pub struct MachineEnv {
     /// Indexed by [`RegClass::index`].
     pub classes: [ClassEnv; 2],
-    /// What edits cost.
+    /// Costs of edits.
     pub costs: Costs,
 }
 
 impl MachineEnv {
-    /// The registers of one class.
+    /// Returns the registers of one class.
     #[inline]
     pub fn class(&self, class: RegClass) -> &ClassEnv {
         &self.classes[class.index()]
     }
 
-    /// All allocatable registers of both classes.
+    /// Returns all allocatable registers of both classes.
     pub fn allocatable(&self) -> PRegSet {
         self.classes[0].allocatable().union(self.classes[1].allocatable())
     }
 
-    /// All callee-saved registers of both classes.
+    /// Returns all callee-saved registers of both classes.
     pub fn callee_saved(&self) -> PRegSet {
         self.classes[0].callee_saved.union(self.classes[1].callee_saved)
     }
 
-    /// A machine without names, for tests: the first `ints` and `floats` registers, all caller-saved, with an integer
-    /// exchange and no scratch register.
+    /// Returns a machine without names, for tests: the first `ints` and `floats` registers, all caller-saved, with an
+    /// integer exchange and no scratch register.
     pub fn simple(ints: u8, floats: u8) -> MachineEnv {
         let class = |class, n| ClassEnv {
             order: (0..n).map(|i| PReg::new(class, i)).collect(),

@@ -1,8 +1,8 @@
 //! The contract between lowering and register allocation.
 //!
-//! Lowering hands over a [`Problem`] and a [`MachineEnv`]; an [`Allocator`] answers with an [`Allocation`]. All four are
-//! plain data: a problem can be typed by hand ([`text`]), checked ([`Problem::verify`]), priced ([`cost`]) and stored.
-//! This crate depends neither on the intermediate representation nor on any machine.
+//! Lowering hands over a [`Problem`] and a [`MachineEnv`]; an [`Allocator`] answers with an [`Allocation`]. All four
+//! are plain data: a problem can be typed by hand ([`text`]), checked ([`Problem::verify`]), priced ([`cost`]) and
+//! stored. This crate depends neither on the intermediate representation nor on any machine.
 //!
 //! | file | holds |
 //! |---|---|

@@ -5,7 +5,7 @@ use crate::reg::PReg;
 use cranelift_entity::EntityRef;
 use std::fmt;
 
-/// Does the instruction read or write the operand?
+/// Whether the instruction reads or writes the operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// The instruction reads the value.
@@ -21,11 +21,11 @@ pub enum Kind {
 pub enum Pos {
     /// Before the instruction writes anything. The usual point of a use.
     Early,
-    /// When the instruction writes its results. The usual point of a def.
+    /// Point at which the instruction writes its results. The usual point of a def.
     Late,
 }
 
-/// Where an operand may be.
+/// Constraint on the location of an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Constraint {
     /// Any allocatable register of the value's class.
@@ -36,7 +36,8 @@ pub enum Constraint {
     Reuse(u8),
     /// A spill slot.
     Stack,
-    /// A register or a slot. At most one operand of an instruction is so constrained, since only one memory twin is chosen.
+    /// A register or a slot. At most one operand of an instruction is so constrained, since only one memory twin is
+    /// chosen.
     MemOk,
     /// A register or a slot, without limit on how many: bookkeeping operands that no encoding reads.
     Any,
@@ -50,7 +51,7 @@ pub enum Constraint {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Operand(u64);
 
-/// What operands demand beyond any register: a set, by which instructions get their [`Shape`](crate::Shape).
+/// Demands of operands beyond any register: a set, by which instructions get their [`Shape`](crate::Shape).
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Demands(u8);
 
@@ -67,7 +68,7 @@ impl Demands {
     /// A slot that is read, modified and written, if it may be one.
     pub(crate) const RMW: Demands = Demands(16);
 
-    /// Both demands.
+    /// Returns both demands.
     #[inline]
     pub(crate) fn and(self, other: Demands) -> Demands {
         let second_tie = self.0 & other.0 & Demands::TIE.0;
@@ -106,7 +107,7 @@ const DEF: u64 = 1 << 32;
 const LATE: u64 = 1 << 33;
 const RMW: u64 = 1 << 34;
 
-/// What an operand is but for its value, of those that most instructions have: with a value it is an operand at once.
+/// Operand without its value, of the forms that most instructions have: with a value it is an operand at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OperandForm(u16);
 
@@ -118,20 +119,20 @@ impl OperandForm {
     /// A late def in any register.
     pub const DEF: OperandForm = OperandForm(((DEF | LATE) >> 32) as u16);
 
-    /// A late def in the location of the use at operand index `k`.
+    /// Returns a late def in the location of the use at operand index `k`.
     pub const fn reuse_def(k: u8) -> OperandForm {
         OperandForm(OperandForm::DEF.0 | 2 << 3 | (k as u16) << 8)
     }
 }
 
 impl Operand {
-    /// An operand of this form.
+    /// Returns an operand of this form.
     #[inline]
     pub fn of_form(vreg: VReg, form: OperandForm) -> Operand {
         Operand(u64::from(vreg.as_u32()) | u64::from(form.0) << 32)
     }
 
-    /// An operand with every part given.
+    /// Returns an operand with every part given.
     #[inline]
     pub fn new(vreg: VReg, kind: Kind, pos: Pos, constraint: Constraint) -> Operand {
         let (tag, payload) = match constraint {
@@ -151,59 +152,60 @@ impl Operand {
         Operand(u64::from(vreg.as_u32()) | def | late | tag << 35 | payload << 40)
     }
 
-    /// An early use in any register.
+    /// Returns an early use in any register.
     pub fn reg_use(vreg: VReg) -> Operand {
         Self::new(vreg, Kind::Use, Pos::Early, Constraint::Reg)
     }
 
-    /// A late use in any register: it shares with no def.
+    /// Returns a late use in any register: it shares with no def.
     pub fn late_use(vreg: VReg) -> Operand {
         Self::new(vreg, Kind::Use, Pos::Late, Constraint::Reg)
     }
 
-    /// An early use in `reg`.
+    /// Returns an early use in `reg`.
     pub fn fixed_use(vreg: VReg, reg: PReg) -> Operand {
         Self::new(vreg, Kind::Use, Pos::Early, Constraint::Fixed(reg))
     }
 
-    /// An early use in a register or in memory.
+    /// Returns an early use in a register or in memory.
     pub fn mem_ok_use(vreg: VReg) -> Operand {
         Self::new(vreg, Kind::Use, Pos::Early, Constraint::MemOk)
     }
 
-    /// An early use anywhere.
+    /// Returns an early use anywhere.
     pub fn any_use(vreg: VReg) -> Operand {
         Self::new(vreg, Kind::Use, Pos::Early, Constraint::Any)
     }
 
-    /// A late def in any register.
+    /// Returns a late def in any register.
     pub fn reg_def(vreg: VReg) -> Operand {
         Self::new(vreg, Kind::Def, Pos::Late, Constraint::Reg)
     }
 
-    /// An early def in any register: it shares with no use. Temporaries are early defs that nothing uses.
+    /// Returns an early def in any register: it shares with no use. Temporaries are early defs that nothing uses.
     pub fn early_def(vreg: VReg) -> Operand {
         Self::new(vreg, Kind::Def, Pos::Early, Constraint::Reg)
     }
 
-    /// A late def in `reg`.
+    /// Returns a late def in `reg`.
     pub fn fixed_def(vreg: VReg, reg: PReg) -> Operand {
         Self::new(vreg, Kind::Def, Pos::Late, Constraint::Fixed(reg))
     }
 
-    /// A late def in the location of the use at operand index `k`.
+    /// Returns a late def in the location of the use at operand index `k`.
     pub fn reuse_def(vreg: VReg, k: u8) -> Operand {
         Self::new(vreg, Kind::Def, Pos::Late, Constraint::Reuse(k))
     }
 
-    /// The same operand, allowed to land in a slot together with the use it reuses: its memory twin reads, modifies and writes.
+    /// Returns the same operand, allowed to land in a slot together with the use it reuses: its memory twin reads,
+    /// modifies and writes.
     #[must_use]
     #[inline]
     pub fn with_rmw(self) -> Operand {
         Operand(self.0 | RMW)
     }
 
-    /// The value.
+    /// Returns the value.
     #[inline]
     pub fn vreg(self) -> VReg {
         VReg::from_u32(self.0 as u32)
@@ -215,13 +217,13 @@ impl Operand {
         if self.is_def() { Kind::Def } else { Kind::Use }
     }
 
-    /// Is it a def?
+    /// Returns `true` if it is a def.
     #[inline]
     pub fn is_def(self) -> bool {
         self.0 & DEF != 0
     }
 
-    /// Is it a use?
+    /// Returns `true` if it is a use.
     #[inline]
     pub fn is_use(self) -> bool {
         !self.is_def()
@@ -233,26 +235,26 @@ impl Operand {
         if self.0 & LATE != 0 { Pos::Late } else { Pos::Early }
     }
 
-    /// Is it an early use or a late def in any register, as most operands are?
+    /// Returns `true` if it is an early use or a late def in any register, as most operands are.
     #[inline]
     pub fn is_plain(self) -> bool {
         let tags = self.0 >> 32;
         tags == 0 || tags == (DEF | LATE) >> 32
     }
 
-    /// What the operand demands.
+    /// Returns the demands of the operand.
     #[inline]
     pub(crate) fn demands(self) -> Demands {
         DEMANDS[(self.0 >> 32 & 127) as usize]
     }
 
-    /// May a [`Constraint::Reuse`] def land in a slot?
+    /// Returns `true` if a [`Constraint::Reuse`] def may land in a slot.
     #[inline]
     pub fn is_rmw(self) -> bool {
         self.0 & RMW != 0
     }
 
-    /// The constraint.
+    /// Returns the constraint.
     #[inline]
     pub fn constraint(self) -> Constraint {
         let payload = (self.0 >> 40) as u16;
@@ -267,27 +269,27 @@ impl Operand {
         }
     }
 
-    /// Is the constraint [`Constraint::Reg`]?
+    /// Returns `true` if the constraint is [`Constraint::Reg`].
     #[inline]
     pub fn is_reg(self) -> bool {
         self.0 >> 35 & 15 == 0
     }
 
-    /// The use whose location a [`Constraint::Reuse`] def shares.
+    /// Returns the use whose location a [`Constraint::Reuse`] def shares.
     #[inline]
     pub fn reused(self) -> Option<u8> {
         (self.0 >> 35 & 15 == 2).then_some((self.0 >> 40) as u8)
     }
 
-    /// The register of a [`Constraint::Fixed`] operand.
+    /// Returns the register of a [`Constraint::Fixed`] operand.
     #[inline]
     pub fn fixed_reg(self) -> Option<PReg> {
         (self.0 >> 35 & 15 == 1).then(|| PReg::from_index((self.0 >> 40) as usize % PReg::COUNT))
     }
 }
 
-/// Text form as in `.ra` files: `use v1`, `late use v1`, `def v2 = r0`, `def v3 reuse 0 rmw`, `use v4 mem`, `use v5 in set0`;
-/// files spell the subset out: `in {r0, r1}`.
+/// Text form as in `.ra` files: `use v1`, `late use v1`, `def v2 = r0`, `def v3 reuse 0 rmw`, `use v4 mem`, `use v5 in
+/// set0`; files spell the subset out: `in {r0, r1}`.
 impl fmt::Display for Operand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match (self.kind(), self.pos()) {

@@ -4,20 +4,22 @@
 //! r0 -> r1, r1 -> r0, r0 -> s2      becomes      spill r0 -> s2;  exchange r0, r1
 //! ```
 //!
-//! Most parallel moves have no cycle and copy nothing from memory to memory. These need but an order: stores, then moves
-//! between registers, each before its source is overwritten, then loads and rematerialised values.
+//! Most parallel moves have no cycle and copy nothing from memory to memory. These need but an order: stores, then
+//! moves between registers, each before its source is overwritten, then loads and rematerialized values.
 //!
-//! For the others: Boissinot, Darte, Rastello, de Dinechin and Guillon, *Revisiting out-of-SSA translation for correctness, code quality
-//! and efficiency* (2009), with its published errors mended: a destination is ready as soon as the value that lies in it
-//! is needed no more or has a copy elsewhere; where nothing is ready, what remains are simple cycles. A cycle of
-//! registers is broken by the cheapest of exchanges, an idle register, a copy in a slot, the emergency slot.
-//! Rematerialised values depend on nothing and come last, so that their destinations serve as idle registers until then.
+//! For the others: Boissinot, Darte, Rastello, de Dinechin and Guillon, *Revisiting out-of-SSA translation for
+//! correctness, code quality and efficiency* (2009), with its published errors mended: a destination is ready as soon
+//! as the value that lies in it is needed no more or has a copy elsewhere; where nothing is ready, what remains are
+//! simple cycles. A cycle of registers is broken by the cheapest of exchanges, an idle register, a copy in a slot, the
+//! emergency slot. Rematerialized values depend on nothing and come last, so that their destinations serve as idle
+//! registers until then.
 //!
 //! Between slots a value goes through an idle register; where there is none a register is lent: saved in the emergency
 //! slot of its class and restored at the end.
 //!
-//! Cost: n log n in the moves for one sort, else linear; a few dozen instructions per move where there is but an order. The number of edits is minimal as long as only registers are
-//! involved: one per destination, and for each cycle that nothing else copies from one more (or one less, exchanging).
+//! Cost: n log n in the moves for one sort, else linear; a few dozen instructions per move where there is but an order.
+//! The number of edits is minimal as long as only registers are involved: one per destination, and for each cycle that
+//! nothing else copies from one more (or one less, exchanging).
 
 use crate::allocation::{Allocation, EditKind, Loc};
 use crate::entities::{Inst, Slot};
@@ -29,7 +31,7 @@ use std::fmt;
 #[cfg(test)]
 mod tests;
 
-/// Where a value is to be copied from.
+/// Source of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Source {
     Loc(Loc),
@@ -73,7 +75,7 @@ impl Move {
         self.source.as_reg().is_some() && self.to.as_reg().is_some()
     }
 
-    /// The one edit that does it; none from memory to memory.
+    /// Returns the one edit that does it; none from memory to memory.
     fn edit(&self) -> Option<EditKind> {
         let Move { source, to, width, .. } = *self;
         let to_reg = to.as_reg();
@@ -89,11 +91,11 @@ impl Move {
     }
 }
 
-/// What lies in one source when the moves begin.
+/// Value in one source when the moves begin.
 #[derive(Clone, Copy, Debug)]
 struct Value {
     source: Source,
-    /// Where the best copy of it lies now: its source, a finished destination or a temporary.
+    /// Best copy of it now: its source, a finished destination or a temporary.
     place: Source,
     class: RegClass,
     /// The widest of its moves: what copies that others copy from must carry.
@@ -139,7 +141,7 @@ pub struct ParallelMoves {
     values: Vec<Value>,
     ready_slots: Vec<u32>,
     ready_regs: Vec<u32>,
-    /// Ready register destinations of rematerialised values.
+    /// Ready register destinations of rematerialized values.
     late: Vec<u32>,
     /// Ready slots whose value will come into a register for the sake of another destination: cheaper from there.
     waiting: Vec<u32>,
@@ -206,18 +208,18 @@ impl ParallelMoves {
         }
     }
 
-    /// Adds the computation of the rematerialisable instruction `inst`, whose def is of `width` bytes, into `to`.
+    /// Adds the computation of the rematerializable instruction `inst`, whose def is of `width` bytes, into `to`.
     pub fn add_remat(&mut self, inst: Inst, to: Loc, class: RegClass, width: u8) {
         self.push(Source::Remat(inst), to, class, width);
     }
 
-    /// Is there nothing to do?
+    /// Returns `true` if there is nothing to do.
     pub fn is_empty(&self) -> bool {
         self.moves.is_empty()
     }
 
-    /// If the moves only need an order, appends their edits to `out`, clears them, and returns true. [`ParallelMoves::resolve`]
-    /// begins with this; to call it before saves finding out which registers are free.
+    /// If the moves only need an order, appends their edits to `out`, clears them, and returns true.
+    /// [`ParallelMoves::resolve`] begins with this; to call it before saves finding out which registers are free.
     pub fn resolve_in_order(&mut self, out: &mut Vec<EditKind>) -> bool {
         if self.is_hard || self.moves.len() > MOST_IN_ORDER {
             return false;
@@ -273,8 +275,8 @@ impl ParallelMoves {
     }
 
     /// Appends to `out` edits that do all the moves at once, and clears the moves. Registers in `free` hold nothing
-    /// that is needed later, except as a source, and may be overwritten. Emergency slots are made as needed; a register of
-    /// unknown contents is saved there in the width of the widest value of its class in the problem.
+    /// that is needed later, except as a source, and may be overwritten. Emergency slots are made as needed; a register
+    /// of unknown contents is saved there in the width of the widest value of its class in the problem.
     ///
     /// # Errors
     /// [`NoRegister`] if a value must go from slot to slot and its class has no register; `out` is then incomplete.
@@ -604,7 +606,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// A register that may be overwritten now.
+    /// Returns a register that may be overwritten now.
     fn idle(&self, class: RegClass) -> Option<PReg> {
         let class = self.env.class(class);
         class.scratch.iter().chain(&class.order).copied().find(|&reg| self.s.idle.contains(reg))
@@ -634,14 +636,14 @@ impl Run<'_> {
         self.emit(EditKind::Fill { from, to, width });
     }
 
-    /// Is the emergency slot of class `k` in use?
+    /// Returns `true` if the emergency slot of class `k` is in use.
     fn is_busy(&self, k: usize) -> bool {
         let held = self.s.held.and_then(Loc::as_slot);
         self.s.lent[k].is_some() || held.is_some() && held == self.allocation.emergency[k]
     }
 
-    /// An emergency slot that holds nothing: that of the class, or else of the other one. At most one of them holds a
-    /// value of the cycle under way, or the register lent for it; a register lent for less is restored.
+    /// Returns an emergency slot that holds nothing: that of the class, or else of the other one. At most one of them
+    /// holds a value of the cycle under way, or the register lent for it; a register lent for less is restored.
     fn emergency(&mut self, class: RegClass, width: u8) -> Slot {
         let k = if self.is_busy(class.index()) { 1 - class.index() } else { class.index() };
         if self.s.lent[k].is_some_and(|reg| self.s.held != Some(Loc::reg(reg))) {

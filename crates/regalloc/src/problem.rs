@@ -4,11 +4,11 @@
 //! blocks own consecutive instruction ranges; every value is defined once, by an operand or as a block parameter; no
 //! edge is critical; only a block with a single successor passes arguments; the branch of a block that passes arguments
 //! or leads to a join (a block with several predecessors) is a bare jump; a terminator may define values, each on
-//! the one edge it is listed on, and such an edge leads to a block without other predecessors; a def of a terminator that
-//! is listed nowhere is a temporary.
+//! the one edge it is listed on, and such an edge leads to a block without other predecessors; a def of a terminator
+//! that is listed nowhere is a temporary.
 //!
 //! Function parameters are defs of an ordinary instruction at the head of the entry block, fixed to the registers of
-//! the calling convention; an incoming stack argument is a rematerialisable load.
+//! the calling convention; an incoming stack argument is a rematerializable load.
 
 use crate::entities::{Block, ClobberId, Edge, Inst, RegSetId, VReg};
 use crate::operand::{Demands, Operand};
@@ -17,7 +17,7 @@ use cranelift_entity::{EntityRef, PrimaryMap};
 use std::fmt;
 use std::ops::Range;
 
-/// How often a block or an edge runs per call of the function: fixed point with 16 fractional bits.
+/// Frequency of a block or an edge per call of the function: fixed point with 16 fractional bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Freq(pub u64);
 
@@ -44,14 +44,14 @@ impl fmt::Display for Freq {
     }
 }
 
-/// What an allocator is given about a value.
+/// Facts about a value that an allocator is given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VRegData {
     /// Class of the registers that can hold it.
     pub class: RegClass,
     /// Size in bytes, one for which [`RegClass::has_width`] holds: what a spill must keep.
     pub width: u8,
-    /// Does it hold a reference the garbage collector must find at safepoints?
+    /// Whether it holds a reference the garbage collector must find at safepoints.
     pub is_ref: bool,
 }
 
@@ -60,10 +60,10 @@ pub struct VRegData {
 pub struct Clobbers {
     /// Wholly lost.
     pub lost: PRegSet,
-    /// Lost but for the low `kept_bytes` bytes (v8–v15 of AAPCS64 keep 8, xmm6–15 of Windows x64 keep 16). Those are all
-    /// that the function's own callers expect of them: where these expect more, the registers are `lost`.
+    /// Lost but for the low `kept_bytes` bytes (v8–v15 of AAPCS64 keep 8, xmm6–15 of Windows x64 keep 16). Those are
+    /// all that the function's own callers expect of them: where these expect more, the registers are `lost`.
     pub partial: PRegSet,
-    /// How many low bytes of the `partial` registers survive.
+    /// Number of low bytes of the `partial` registers that survive.
     pub kept_bytes: u8,
 }
 
@@ -73,13 +73,13 @@ impl Clobbers {
         Clobbers { lost, ..Clobbers::default() }
     }
 
-    /// Does a value of `width` bytes die in `reg`?
+    /// Returns `true` if a value of `width` bytes dies in `reg`.
     #[inline]
     pub fn kills(&self, reg: PReg, width: u8) -> bool {
         self.lost.contains(reg) || (self.partial.contains(reg) && width > self.kept_bytes)
     }
 
-    /// The registers in which a value of `width` bytes dies.
+    /// Returns the registers in which a value of `width` bytes dies.
     #[inline]
     pub fn killed(&self, width: u8) -> PRegSet {
         if width > self.kept_bytes { self.lost.union(self.partial) } else { self.lost }
@@ -102,20 +102,20 @@ impl InstFlags {
     /// Ends its block.
     pub const BRANCH: InstFlags = InstFlags(8);
 
-    /// Both sets of flags.
+    /// Returns both sets of flags.
     #[must_use]
     pub const fn and(self, other: InstFlags) -> InstFlags {
         InstFlags(self.0 | other.0)
     }
 
-    /// Are all flags of `other` set?
+    /// Returns `true` if all flags of `other` are set.
     #[inline]
     pub const fn has(self, other: InstFlags) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
-/// What an instruction demands beyond a register for each operand. Each shape allows what those before it allow.
+/// Demands of an instruction beyond a register for each operand. Each shape allows what those before it allow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Shape {
     /// Nothing: [plain](Operand::is_plain) operands, of a branch no results, no clobbers, no safepoint.
@@ -127,7 +127,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// The shape of an instruction.
+    /// Returns the shape of an instruction.
     #[inline]
     pub fn of(flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> Shape {
         InstData { operands: 0, bits: InstData::bits(flags, clobbers, demands(operands)) }.shape()
@@ -136,7 +136,7 @@ impl Shape {
 
 #[derive(Clone, Copy, Debug)]
 struct InstData {
-    /// Where its operands start; they end where those of the next begin.
+    /// Start of its operands; they end at the start of the next instruction's.
     operands: u32,
     /// Clobber id in the upper 24 bits, [`TIED`] or [`CONSTRAINED`], flags in the lower 4.
     bits: u32,
@@ -146,7 +146,7 @@ const TIED: u32 = 1 << 4;
 const CONSTRAINED: u32 = 1 << 5;
 
 impl InstData {
-    /// What ends the operands of the last instruction.
+    /// Returns the entry that ends the operands of the last instruction.
     fn end(operands: u32) -> InstData {
         InstData { operands, bits: 0 }
     }
@@ -177,7 +177,7 @@ impl InstData {
     }
 }
 
-/// What all operands of an instruction demand.
+/// Returns the demands of all operands of an instruction.
 #[inline]
 fn demands(operands: &[Operand]) -> Demands {
     operands.iter().fold(Demands::NOTHING, |demands, operand| demands.and(operand.demands()))
@@ -190,9 +190,9 @@ pub struct Step {
     pub inst: Inst,
     /// Its flags.
     pub flags: InstFlags,
-    /// What it demands.
+    /// Demands of its operands.
     pub shape: Shape,
-    /// What it destroys.
+    /// Registers that it clobbers.
     pub clobbers: ClobberId,
     /// Indices of its operands.
     pub operands: Range<usize>,
@@ -240,14 +240,14 @@ pub struct EdgeData {
     pub from: Block,
     /// Successor.
     pub to: Block,
-    /// How often the edge is taken.
+    /// Frequency of the edge.
     pub freq: Freq,
     args: Span,
     defs: Span,
 }
 
 impl EdgeData {
-    /// Does the edge pass arguments, or results of the terminator?
+    /// Returns `true` if the edge passes arguments, or results of the terminator.
     #[inline]
     pub fn passes_values(&self) -> bool {
         self.args.start != self.args.end || self.defs.start != self.defs.end
@@ -270,9 +270,9 @@ pub struct LabelUse {
 /// An allocation problem. See the module documentation for its shape and [`Problem::verify`] for its rules.
 ///
 /// A problem is built forwards: values, then per block its parameters and instructions between
-/// [`Problem::begin_block`] and the next, then edges, then [`Problem::finish`]. What meets instructions last ones first adds them
-/// all by [`Problem::prepend_inst`], then [turns them round](Problem::turn_round), then adds the blocks by [`Problem::add_block`].
-/// It is cleared and used again.
+/// [`Problem::begin_block`] and the next, then edges, then [`Problem::finish`]. What meets instructions last ones first
+/// adds them all by [`Problem::prepend_inst`], then [turns them round](Problem::turn_round), then adds the blocks by
+/// [`Problem::add_block`]. It is cleared and used again.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// The function's name, for messages and the text form.
@@ -281,7 +281,7 @@ pub struct Problem {
     pub vregs: PrimaryMap<VReg, VRegData>,
     /// Blocks in the order in which allocators visit them: the entry first, each loop contiguous.
     pub order: Vec<Block>,
-    /// What debug information records.
+    /// Requests of debug information.
     pub labels: Vec<LabelUse>,
     /// By instruction; one more ends the operands of the last.
     insts: Vec<InstData>,
@@ -391,16 +391,16 @@ impl Problem {
         Inst::new(inst)
     }
 
-    /// Adds the operands, in order, of the instruction that the next [`Problem::prepend_inst`] completes, in front of all added so far.
-    /// Returns what they demand.
+    /// Adds the operands, in order, of the instruction that the next [`Problem::prepend_inst`] completes, in front of
+    /// all added so far. Returns what they demand.
     #[inline]
     pub fn prepend_operands(&mut self, operands: &[Operand]) -> Demands {
         self.operands.extend(operands.iter().rev());
         operands.iter().fold(Demands::default(), |demands, operand| demands.and(operand.demands()))
     }
 
-    /// Completes an instruction, in front of those added so far, whose operands demand that. Returns whether it may read, modify
-    /// and write a slot.
+    /// Completes an instruction, in front of those added so far, whose operands demand that. Returns whether it may
+    /// read, modify and write a slot.
     #[inline]
     pub fn prepend_inst(&mut self, flags: InstFlags, clobbers: ClobberId, demands: Demands) -> bool {
         // Until they are turned round, instructions stand with the end of their operands, not the start.
@@ -409,7 +409,8 @@ impl Problem {
         demands.has(Demands::RMW)
     }
 
-    /// Turns the last `count` instructions added by [`Problem::prepend_inst`] round, which were added in the order of the code.
+    /// Turns the last `count` instructions added by [`Problem::prepend_inst`] round, which were added in the order of
+    /// the code.
     pub fn reverse_last(&mut self, count: usize) {
         let first = self.insts.len() - count;
         let (start, end) = (self.insts[first - 1].operands, self.operands.len() as u32);
@@ -517,7 +518,7 @@ fn sort_edges(
 
 /// Reading.
 impl Problem {
-    /// The entry block.
+    /// Returns the entry block.
     ///
     /// # Panics
     /// If there is no block.
@@ -526,35 +527,35 @@ impl Problem {
         Block::from_u32(0)
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     #[inline]
     pub fn num_blocks(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Number of instructions.
+    /// Returns the number of instructions.
     #[inline]
     pub fn num_insts(&self) -> usize {
         self.insts.len() - 1
     }
 
-    /// Number of operands of all instructions together.
+    /// Returns the number of operands of all instructions together.
     #[inline]
     pub fn num_operands(&self) -> usize {
         self.operands.len()
     }
 
-    /// Number of edges.
+    /// Returns the number of edges.
     pub fn num_edges(&self) -> usize {
         self.edges.len()
     }
 
-    /// All blocks in order of creation.
+    /// Returns all blocks in order of creation.
     pub fn blocks(&self) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator + use<> {
         (0..self.blocks.len() as u32).map(Block::from_u32)
     }
 
-    /// All edges in order of creation.
+    /// Returns all edges in order of creation.
     pub fn edges(&self) -> impl DoubleEndedIterator<Item = Edge> + ExactSizeIterator + use<> {
         (0..self.edges.len() as u32).map(Edge::from_u32)
     }
@@ -566,7 +567,7 @@ impl Problem {
         (span.start..span.end).map(Inst::from_u32)
     }
 
-    /// The instructions of a block, in order, and what allocators ask of each first.
+    /// Returns the instructions of a block, in order, and what allocators ask of each first.
     #[inline]
     pub fn walk(&self, block: Block) -> impl DoubleEndedIterator<Item = Step> + ExactSizeIterator {
         let span = self.blocks[block].insts;
@@ -574,21 +575,21 @@ impl Problem {
         pairs.zip(span.start..span.end).map(|(pair, inst)| Step::new(Inst::from_u32(inst), pair[0], pair[1]))
     }
 
-    /// An instruction as [`Problem::walk`] visits it: for a function that few instructions are passed to, so that those that
-    /// are not need no place in memory.
+    /// Returns an instruction as [`Problem::walk`] visits it: for a function that few instructions are passed to, so
+    /// that those that are not need no place in memory.
     #[inline]
     pub fn step(&self, inst: Inst) -> Step {
         let pair = &self.insts[inst.index()..inst.index() + 2];
         Step::new(inst, pair[0], pair[1])
     }
 
-    /// The first instruction of a block.
+    /// Returns the first instruction of a block.
     #[inline]
     pub fn first_inst(&self, block: Block) -> Inst {
         Inst::from_u32(self.blocks[block].insts.start)
     }
 
-    /// The last instruction of a block.
+    /// Returns the last instruction of a block.
     ///
     /// # Panics
     /// If the first block is empty; a verified problem has no empty block.
@@ -603,31 +604,31 @@ impl Problem {
         &self.vreg_pool[self.blocks[block].params.range()]
     }
 
-    /// How often a block runs.
+    /// Returns the frequency of a block.
     #[inline]
     pub fn freq(&self, block: Block) -> Freq {
         self.blocks[block].freq
     }
 
-    /// Edges out of a block, in the order of its terminator.
+    /// Returns edges out of a block, in the order of its terminator.
     #[inline]
     pub fn succs(&self, block: Block) -> &[Edge] {
         &self.succ_pool[self.blocks[block].succs.range()]
     }
 
-    /// Edges into a block.
+    /// Returns edges into a block.
     #[inline]
     pub fn preds(&self, block: Block) -> &[Edge] {
         &self.pred_pool[self.blocks[block].preds.range()]
     }
 
-    /// One edge.
+    /// Returns one edge.
     #[inline]
     pub fn edge(&self, edge: Edge) -> &EdgeData {
         &self.edges[edge]
     }
 
-    /// Values an edge passes, one per parameter of its target.
+    /// Returns values an edge passes, one per parameter of its target.
     #[inline]
     pub fn edge_args(&self, edge: Edge) -> &[VReg] {
         &self.vreg_pool[self.edges[edge].args.range()]
@@ -646,13 +647,13 @@ impl Problem {
         pair[0].operands as usize..pair[1].operands as usize
     }
 
-    /// The operands of an instruction.
+    /// Returns the operands of an instruction.
     #[inline]
     pub fn operands(&self, inst: Inst) -> &[Operand] {
         &self.operands[self.operand_range(inst)]
     }
 
-    /// The operands of all instructions, instruction by instruction.
+    /// Returns the operands of all instructions, instruction by instruction.
     #[inline]
     pub fn all_operands(&self) -> &[Operand] {
         &self.operands
@@ -664,43 +665,44 @@ impl Problem {
         self.insts[inst.index()].flags()
     }
 
-    /// What an instruction demands beyond a register for each operand.
+    /// Returns the demands of an instruction beyond a register for each operand.
     #[inline]
     pub fn shape(&self, inst: Inst) -> Shape {
         self.insts[inst.index()].shape()
     }
 
-    /// Has the instruction no operands, no clobbers, and is it no safepoint? Edits before it then act as if behind it.
+    /// Returns `true` if the instruction has no operands and no clobbers, and is no safepoint. Edits before it then act
+    /// as if behind it.
     pub fn is_bare(&self, inst: Inst) -> bool {
         self.operands(inst).is_empty()
             && *self.clobbers(inst) == Clobbers::default()
             && !self.flags(inst).has(InstFlags::SAFEPOINT)
     }
 
-    /// What an instruction destroys, by id.
+    /// Returns the id of an instruction's clobbers.
     #[inline]
     pub fn clobber_id(&self, inst: Inst) -> ClobberId {
         self.insts[inst.index()].clobbers()
     }
 
-    /// What an instruction destroys.
+    /// Returns the clobbers of an instruction.
     #[inline]
     pub fn clobbers(&self, inst: Inst) -> &Clobbers {
         &self.clobbers[self.clobber_id(inst)]
     }
 
-    /// All interned clobber descriptions, the empty one first.
+    /// Returns all interned clobber descriptions, the empty one first.
     pub fn all_clobbers(&self) -> &PrimaryMap<ClobberId, Clobbers> {
         &self.clobbers
     }
 
-    /// A register subset.
+    /// Returns a register subset.
     #[inline]
     pub fn reg_set(&self, set: RegSetId) -> PRegSet {
         self.reg_sets[set]
     }
 
-    /// All interned register subsets.
+    /// Returns all interned register subsets.
     pub fn all_reg_sets(&self) -> &PrimaryMap<RegSetId, PRegSet> {
         &self.reg_sets
     }
@@ -717,7 +719,7 @@ impl Problem {
         self.vregs[vreg].width
     }
 
-    /// The block whose instruction range holds `inst`, by binary search over the ranges.
+    /// Returns the block whose instruction range holds `inst`, by binary search over the ranges.
     pub fn block_of(&self, inst: Inst) -> Block {
         let (mut low, mut high) = (0, self.blocks.len());
         while high - low > 1 {

@@ -22,8 +22,10 @@ impl RegClass {
         self as usize
     }
 
-    /// Can one instruction move, store and load values of `width` bytes? Powers of two, up to 8 in general-purpose registers
-    /// and from 4 to 64 in floating-point registers: no store of two bytes from those is common to all machines.
+    /// Returns `true` if one instruction can move, store and load values of `width` bytes. Powers of two, up to 8 in
+    /// general-purpose
+    /// registers and from 4 to 64 in floating-point registers: no store of two bytes from those is common to all
+    /// machines.
     #[inline]
     pub fn has_width(self, width: u8) -> bool {
         let widths = match self {
@@ -53,7 +55,7 @@ impl PReg {
     /// Length of an array indexed by [`PReg::index`].
     pub const COUNT: usize = 2 * Self::PER_CLASS;
 
-    /// The register of `class` with hardware number `enc`.
+    /// Returns the register of `class` with hardware number `enc`.
     ///
     /// # Panics
     /// If `enc` is 64 or more.
@@ -90,13 +92,13 @@ impl PReg {
         PReg(index as u8)
     }
 
-    /// The hardware's number of the register.
+    /// Returns the hardware's number of the register.
     #[inline]
     pub const fn enc(self) -> u8 {
         self.0 & 63
     }
 
-    /// The class of the register.
+    /// Returns the class of the register.
     #[inline]
     pub const fn class(self) -> RegClass {
         if self.0 < 64 { RegClass::Int } else { RegClass::Float }
@@ -133,7 +135,7 @@ impl PRegSet {
     /// The set without members.
     pub const EMPTY: PRegSet = PRegSet { int: 0, float: 0 };
 
-    /// The set of the registers of one class whose hardware numbers are the ones in `mask`.
+    /// Returns the set of the registers of one class whose hardware numbers are the ones in `mask`.
     #[inline]
     pub const fn from_mask(class: RegClass, mask: u64) -> PRegSet {
         match class {
@@ -156,14 +158,14 @@ impl PRegSet {
         Self::from_mask(reg.class(), 1 << reg.enc())
     }
 
-    /// The set with `reg` added.
+    /// Returns the set with `reg` added.
     #[inline]
     #[must_use]
     pub const fn with(self, reg: PReg) -> PRegSet {
         self.union(Self::only(reg))
     }
 
-    /// Is `reg` a member?
+    /// Returns `true` if `reg` is a member.
     #[inline]
     pub const fn contains(self, reg: PReg) -> bool {
         self.mask(reg.class()) >> reg.enc() & 1 != 0
@@ -202,26 +204,26 @@ impl PRegSet {
         PRegSet { int: self.int & !other.int, float: self.float & !other.float }
     }
 
-    /// The members of one class.
+    /// Returns the members of one class.
     #[inline]
     #[must_use]
     pub const fn of_class(self, class: RegClass) -> PRegSet {
         Self::from_mask(class, self.mask(class))
     }
 
-    /// Has the set no member?
+    /// Returns `true` if the set has no member.
     #[inline]
     pub const fn is_empty(self) -> bool {
         self.int | self.float == 0
     }
 
-    /// Number of members.
+    /// Returns the number of members.
     #[inline]
     pub const fn len(self) -> usize {
         (self.int.count_ones() + self.float.count_ones()) as usize
     }
 
-    /// The members in index order.
+    /// Returns the members in index order.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = PReg> {
         let PRegSet { mut int, mut float } = self;

@@ -1,8 +1,9 @@
 //! Sorting of short lists in little code: those of one instruction, one edge or one loop.
 //!
-//! The standard library sorts long lists fast, with 8 to 30 KiB of machine code for each type and order: two fifths of all that
-//! allocators consisted of. A short list is sorted by insertion and a long one as a heap (Williams, *Algorithm 232: Heapsort*, 1964),
-//! with less than 1 KiB. Lists that are long as a rule are left to the library, unless they are sorted seldom.
+//! The standard library sorts long lists fast, with 8 to 30 KiB of machine code for each type and order: two fifths of
+//! all that allocators consisted of. A short list is sorted by insertion and a long one as a heap (Williams, *Algorithm
+//! 232: Heapsort*, 1964), with less than 1 KiB. Lists that are long as a rule are left to the library, unless they are
+//! sorted seldom.
 //!
 //! ```
 //! let mut list = [3, 1, 2];

@@ -10,7 +10,7 @@ use kingpost_rules::types::{Typing, Typings};
 use kingpost_rules::{Rule, RuleError};
 use kingpost_smt::{Model, Terms};
 
-/// What is known of a rule.
+/// Verdict on a rule.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Verdict {
     /// Proved at every typing.
@@ -23,7 +23,7 @@ pub enum Verdict {
     Error(RuleError),
 }
 
-/// What a typing comes to.
+/// Result of a typing.
 enum Judged {
     Holds,
     Fails(Box<Counterexample>),
@@ -84,7 +84,7 @@ fn judge(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, prover: &mut Prov
     Ok(Judged::Holds)
 }
 
-/// Whether a check needs no solver.
+/// Returns `true` if a check needs no solver.
 fn is_settled(terms: &mut Terms, check: &Check) -> bool {
     let is_false = |terms: &Terms, formula| terms.value(formula).is_some_and(|value| !value.is_true());
     let reduced = reduce(terms, check.formula).formula;

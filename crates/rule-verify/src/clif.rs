@@ -1,10 +1,10 @@
 //! Rules on CLIF: both sides come to the same outcome, for all operands and constants.
 //!
-//! An outcome is a value or a trap with its code. Instructions below the root of the source are executed whether the rule is
-//! applied or not, so they are assumed not to trap; the root's trap is part of what is compared.
+//! An outcome is a value or a trap with its code. Instructions below the root of the source are executed whether the
+//! rule is applied or not, so they are assumed not to trap; the root's trap is part of what is compared.
 //!
-//! What is executed for its effect comes to the edge that a branch takes, and to the address of an access to memory with the bits that it
-//! moves: flags and trap codes are those of the source.
+//! What is executed for its effect comes to the edge that a branch takes, and to the address of an access to memory
+//! with the bits that it moves: flags and trap codes are those of the source.
 //!
 //! A rule of opcodes that work lane by lane holds of vectors if it holds of one lane.
 
@@ -26,10 +26,10 @@ use kingpost_semantics::{
 use kingpost_smt::{Bits, Model, Query, Sort, Substitution, Term, Terms};
 use std::collections::HashMap;
 
-/// What is to be shown of a rule.
+/// Obligations of a rule: formulas that must be proved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Obligations {
-    /// How many combinations of types and conditions there are.
+    /// Number of combinations of types and conditions.
     pub cases: usize,
     /// A hash of the formulas, and so of the rule and of all meanings that it uses.
     pub hash: u64,
@@ -44,7 +44,7 @@ pub fn check_clif(rule: &ClifRule, options: &Options, prover: &mut Prover) -> Ve
     run(rule, prover).unwrap_or_else(Verdict::Error)
 }
 
-/// What is to be shown of a rule. It takes no solver to find that out.
+/// Returns the obligations of a rule. No solver is needed. It takes no solver to find that out.
 ///
 /// # Errors
 /// If the rule makes no sense.
@@ -85,7 +85,7 @@ fn cases(rule: &ClifRule) -> Result<Vec<(ClifTyping, Conditions<'_>)>, RuleError
     Ok(different.into_iter().flat_map(with_each).collect())
 }
 
-/// Every choice of a condition for every name.
+/// Returns every choice of a condition for every name.
 fn combinations(rule: &ClifRule) -> Vec<Conditions<'_>> {
     rule.conditions().into_iter().fold(vec![Conditions::new()], |all, (name, choices)| {
         let mut next = Vec::new();
@@ -100,7 +100,7 @@ fn combinations(rule: &ClifRule) -> Vec<Conditions<'_>> {
     })
 }
 
-/// Whether every opcode computes each lane from the same lane of its operands, so that one lane is a scalar.
+/// Returns `true` if every opcode computes each lane from the same lane of its operands, so that one lane is a scalar.
 fn is_lane_by_lane(rule: &ClifRule) -> bool {
     rule.all_nodes().all(|node| match node.kind {
         NodeKind::Inst { opcode, .. } => matches!(
@@ -182,13 +182,13 @@ fn judge(
     Ok(Verdict::Correct)
 }
 
-/// Whether simplification decides a formula.
+/// Returns `true` if simplification decides a formula.
 fn is_settled(terms: &mut Terms, formula: Term) -> bool {
     let reduced = reduce(terms, formula);
     terms.value(reduced.formula).is_some()
 }
 
-/// What must have no model.
+/// Returns the formulas that must have no model.
 fn checks(terms: &mut Terms, sides: &Sides) -> [(WrongKind, Term); 2] {
     let &Sides { assumed, traps, .. } = sides;
     let trap_differs = terms.ne(traps[0], traps[1]);
@@ -281,9 +281,9 @@ pub(crate) fn sides(
 /// More combinations of witnesses are not tried.
 const MAX_WITNESSES: usize = 64;
 
-/// Whether both sides have one value, by some choice of the NaNs that the source leaves open and the target does not fix. A few
-/// are tried: what the target is, that with the other sign, what the target chose, the canonical one
-/// and one that is not. More would only prove more.
+/// Whether both sides have one value, by some choice of the NaNs that the source leaves open and the target does not
+/// fix. A few are tried: what the target is, that with the other sign, what the target chose, the canonical one and one
+/// that is not. More would only prove more.
 fn explained(terms: &mut Terms, sides: &Sides) -> Term {
     let &Sides { values: [source, target], ref open, open_in_source, .. } = sides;
     let mut body = terms.eq(source, target);
@@ -330,12 +330,12 @@ struct Builder<'e, 't> {
     is_target: bool,
     /// The source's first.
     open: Vec<OpenNan>,
-    /// Where accesses to memory are, and how wide their lanes are there; the source's first.
+    /// Addresses of accesses to memory, and the width of their lanes; the source's first.
     accesses: Vec<(Term, u32)>,
 }
 
 impl Builder<'_, '_> {
-    /// The value of a node, and the traps of the instructions in it, in the order of their execution.
+    /// Returns the value of a node, and the traps of the instructions in it, in the order of their execution.
     fn node(&mut self, node: &Node) -> Result<(Term, Vec<Term>), RuleError> {
         let ty = self.typing.of(node);
         match &node.kind {
@@ -386,7 +386,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// What a root that is executed for its effect comes to: an edge, the bits that an access moves, or nothing.
+    /// Returns the meaning of a root that is executed for its effect: an edge, the bits that an access moves, or
+    /// nothing.
     fn effect(&mut self, node: &Node, opcode: Opcode, operands: &[Node]) -> Result<(Term, Vec<Term>), RuleError> {
         let (mut all, mut traps) = (Vec::new(), Vec::new());
         for operand in operands {
@@ -437,7 +438,8 @@ impl Builder<'_, '_> {
         self.accesses.extend(sum.zip(lane_bits));
     }
 
-    /// An offset, of which 32 bits tell all: so it is found in the source, and tested before the target is made.
+    /// Returns an offset, of which 32 bits tell all: so it is found in the source, and tested before the target is
+    /// made.
     fn offset(&mut self, node: &Node, expr: &Expr, ty: Type) -> Result<Term, RuleError> {
         if let ExprKind::Constant(name) = &expr.kind {
             self.named(name, ty, ty.bits());
@@ -453,7 +455,7 @@ impl Builder<'_, '_> {
         Ok(offset)
     }
 
-    /// The result of an operation, where that is no number any NaN that it may choose.
+    /// Returns the result of an operation, where that is no number any NaN that it may choose.
     fn any_nan(&mut self, node: &Node, result: Term, nan: NanChoice) -> Term {
         let name = format!("NaN of {}", self.text(node));
         let variable = self.encoder.terms.var(&name, self.encoder.terms.sort(result));
@@ -466,7 +468,7 @@ impl Builder<'_, '_> {
         value
     }
 
-    /// A node with all types, equal for equal operations.
+    /// Returns a node with all types, equal for equal operations.
     fn text(&self, node: &Node) -> String {
         let ty = self.typing.of(node);
         match &node.kind {

@@ -1,5 +1,5 @@
-//! Counterexamples of rules on CLIF, run: each side becomes a function of the rule's values. A branch returns the number of the edge it
-//! takes; an access to memory is done in a stack slot, and returns its address and what it moved.
+//! Counterexamples of rules on CLIF, run: each side becomes a function of the rule's values. A branch returns the
+//! number of the edge it takes; an access to memory is done in a stack slot, and returns its address and what it moved.
 
 use crate::sides::{Conditions, EDGE, Sides, TRAP_CODE};
 use kingpost_interpreter::{DataValue, Environment, Interpreter};
@@ -11,11 +11,11 @@ use kingpost_smt::{Bits, Evaluator, Model, Term, Terms};
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// What running both sides comes to.
+/// Results of running both sides.
 pub(crate) struct Replayed {
     /// Name, type and value of values and constants.
     pub(crate) inputs: Vec<(String, String, Bits)>,
-    /// What each side returns, or how it stops.
+    /// Result of each side, or the way in which it stops.
     pub(crate) replies: [String; 2],
     /// The sides differ, as the model says.
     pub(crate) agrees: bool,
@@ -143,7 +143,7 @@ impl Text<'_> {
         types
     }
 
-    /// The address of a stack slot of sixteen bytes, both halves of which hold `bits`.
+    /// Returns the address of a stack slot of sixteen bytes, both halves of which hold `bits`.
     fn slot(&mut self, bits: u64) -> String {
         let slot = self.define("stack_addr.i64 ss0");
         let bits = self.constant(I64, bits.into());
@@ -153,7 +153,7 @@ impl Text<'_> {
         slot
     }
 
-    /// The address of an access.
+    /// Returns the address of an access.
     fn address(&mut self, base: &str, offset: &[String]) -> String {
         match offset {
             [offset] => self.define(&format!("iadd {base}, {offset}")),
@@ -174,7 +174,7 @@ impl Text<'_> {
         name
     }
 
-    /// The name of a node's value.
+    /// Returns the name of a node's value.
     fn node(&mut self, node: &Node) -> String {
         match &node.kind {
             NodeKind::Value(name) | NodeKind::Edge(name) => {

@@ -1,21 +1,22 @@
 //! Verification conditions: formulas whose models are counterexamples.
 
-use crate::encoder::{Encoder, SOURCE_UNDEF, Template};
+use crate::encoder::{Encoder, SOURCE_UNDEF};
 use crate::outcome::Outcome;
 use crate::precondition;
 use crate::side::Meaning;
+use crate::template::Template;
 use kingpost_rules::scope::Scopes;
 use kingpost_rules::types::{Type, Typing};
 use kingpost_rules::{ConvertOp, ExprKind, Inst, Operand, Rule, RuleError, Statement};
 use kingpost_smt::{Sort, Term, Terms};
 use std::collections::HashMap;
 
-/// What is wrong with a rewrite.
+/// Error in a rewrite.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum WrongKind {
     /// A block is entered under another condition.
     BlockPrecondition,
-    /// The target has undefined behaviour where the source has none.
+    /// The target has undefined behavior where the source has none.
     Definedness,
     /// The target is poison where the source is not.
     Poison,
@@ -28,7 +29,7 @@ pub enum WrongKind {
 }
 
 impl WrongKind {
-    /// The name in reports.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         match self {
             WrongKind::BlockPrecondition => "block-precondition",
@@ -45,13 +46,13 @@ impl WrongKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Check {
     pub(crate) kind: WrongKind,
-    /// What it is about: a register, a block, or an address.
+    /// Subject: a register, a block, or an address.
     pub(crate) subject: String,
     /// The type of a register.
     pub(crate) ty: Option<Type>,
     /// A model of it, for all values of the source's undefined values, is a counterexample.
     pub(crate) formula: Term,
-    /// What the values are on both sides, if they are what differs.
+    /// Values on both sides, if they differ.
     pub(crate) values: Option<[Term; 2]>,
 }
 
@@ -65,7 +66,7 @@ pub(crate) struct Conditions {
     pub(crate) shown: Vec<(String, Type, Term)>,
 }
 
-/// The variables in a formula that the source may choose.
+/// Returns the variables in a formula that the source may choose.
 pub(crate) fn source_choices(terms: &Terms, formula: Term) -> Vec<Term> {
     let mut variables = terms.variables_of(&[formula]);
     variables.retain(|&variable| terms.name(variable).is_some_and(|name| name.starts_with(SOURCE_UNDEF)));
@@ -149,7 +150,7 @@ impl Builder<'_, '_> {
         self.push(WrongKind::Value, name, Some(ty), [assumed, differs], Some([source.value, target.value]));
     }
 
-    /// A register whose uses are all within the source may change freely.
+    /// Returns a register whose uses are all within the source may change freely.
     fn used_elsewhere(&mut self, name: &str) -> Term {
         let inside = self.scopes.uses.get(name).copied().unwrap_or(0);
         if inside == 0 || inside > 255 {
@@ -180,8 +181,8 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// Blocks that the source allocates whose addresses only its own loads and stores use, if the whole program has no other uses of
-    /// their registers: the first byte of each, and that condition.
+    /// Returns blocks that the source allocates whose addresses only its own loads and stores use, if the whole program
+    /// has no other uses of their registers: the first byte of each, and that condition.
     fn unobserved_blocks(&mut self) -> Vec<(Term, Term)> {
         let statements: Vec<&Statement> =
             self.scopes.source.iter().flat_map(|side| &side.statements).copied().collect();
@@ -220,8 +221,8 @@ impl Builder<'_, '_> {
     }
 }
 
-/// The registers that hold addresses within the block that `name` is the address of, or nothing if one is used otherwise than to load
-/// and store there, and to compute other such addresses.
+/// Returns the registers that hold addresses within the block that `name` is the address of, or nothing if one is used
+/// otherwise than to load and store there, and to compute other such addresses.
 fn addresses_within<'a>(name: &'a str, statements: &[&'a Statement]) -> Option<Vec<&'a str>> {
     let mut addresses = vec![name];
     for statement in statements {

@@ -134,7 +134,7 @@ impl Encoder<'_> {
         self.first_set(a, width, 0..bits, |bit| bit, bits)
     }
 
-    /// What an analysis may answer: any fact that holds, however weak.
+    /// Returns any answer that an analysis may give: any fact that holds, however weak.
     fn analysis(&mut self, expr: &Expr, function: Function, a: Term, width: u32) -> Term {
         let answer = self.terms.var(&format!("ana_{expr}"), Sort::Bits(width));
         let fact = if function == Function::ComputeNumSignBits {

@@ -10,10 +10,10 @@ use std::fmt;
 /// Choices of undefined values that are tried one by one; of more, so many are sampled.
 const MAX_CHOICES: u128 = 1 << 12;
 
-/// Why a rule is wrong, with values that show it.
+/// Proof that a rule is wrong: values that show it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Counterexample {
-    /// What differs.
+    /// Kind of difference.
     pub kind: WrongKind,
     /// The register, or what else it is about.
     pub(crate) subject: String,
@@ -23,12 +23,12 @@ pub struct Counterexample {
     pub(crate) shown: Vec<(String, String, Bits)>,
     /// The values that differ.
     pub(crate) values: Option<[Bits; 2]>,
-    /// What the interpreter says of both sides, of rules on CLIF.
+    /// Results of the interpreter for both sides, for rules on CLIF.
     pub(crate) replies: Option<[String; 2]>,
 }
 
-/// Evaluates a check under a model, on terms that nothing has simplified. `None` if the model shows no difference, whatever
-/// the source's undefined values are.
+/// Evaluates a check under a model, on terms that nothing has simplified. `None` if the model shows no difference,
+/// whatever the source's undefined values are.
 pub(crate) fn replay(
     rule: &Rule,
     scopes: &Scopes<'_>,
@@ -63,7 +63,7 @@ pub(crate) fn replay(
     Some(Counterexample { kind: raw.kind, subject: raw.subject.clone(), ty, shown, values, replies: None })
 }
 
-/// How many choices there are, or the most that can be counted.
+/// Returns the number of choices, or the largest that can be counted.
 fn combinations(terms: &Terms, choices: &[Term]) -> u128 {
     let bits: u32 = choices.iter().map(|&choice| terms.width(choice)).sum();
     1_u128.checked_shl(bits).unwrap_or(u128::MAX)

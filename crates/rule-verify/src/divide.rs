@@ -1,8 +1,9 @@
 //! Divisions by their definition: a dividend is quotient times divisor plus remainder.
 //!
-//! For each dividend and divisor there are fresh `q` and `r` with `x = q * y + r`, modulo 2^width, whatever the divisor is
-//! (SMT-LIB's values for a zero divisor satisfy it too). A dividend that is a variable is replaced by the sum; what is left
-//! are polynomials. What is known besides: the remainder is smaller than the divisor, and the product does not wrap.
+//! For each dividend and divisor there are fresh `q` and `r` with `x = q * y + r`, modulo 2^width, whatever the divisor
+//! is (SMT-LIB's values for a zero divisor satisfy it too). A dividend that is a variable is replaced by the sum; what
+//! is left are polynomials. What is known besides: the remainder is smaller than the divisor, and the product does not
+//! wrap.
 //!
 //! The result may have more models than the formula: only that it has none says anything.
 
@@ -41,7 +42,7 @@ impl Division {
     }
 }
 
-/// The formula without its divisions, if it has any.
+/// Returns the formula without its divisions, if it has any.
 pub(crate) fn without_divisions(terms: &mut Terms, formula: Term) -> Option<Term> {
     let mut formula = formula;
     let mut known: Vec<[Term; 3]> = Vec::new();
@@ -66,7 +67,8 @@ pub(crate) fn without_divisions(terms: &mut Terms, formula: Term) -> Option<Term
     None
 }
 
-/// The division to define first: one that leaves no remainder, else one of a variable, which the sum then replaces.
+/// Returns the division to define first: one that leaves no remainder, else one of a variable, which the sum then
+/// replaces.
 fn first_division(terms: &Terms, formula: Term) -> Option<Division> {
     let exact = |term: Term| match terms.node(term) {
         Node::Binary(Op::Eq, a, b) => match (terms.bits(a), terms.node(b)) {

@@ -1,30 +1,15 @@
 //! The state of turning one rule at one typing into terms.
 //!
-//! Variables have names that depend on the rule alone, so that two arenas built from the same rule and typing have the same
-//! variables: a model found with one is replayed in the other.
+//! Variables have names that depend on the rule alone, so that two arenas built from the same rule and typing have the
+//! same variables: a model found with one is replayed in the other.
 
-use crate::memory::Memory;
+use crate::memory_state::Memory;
+use crate::template::{Template, bits};
 use kingpost_rules::types::{Type, Typing};
 use kingpost_rules::{ErrorKind, Expr, Position, RuleError};
 use kingpost_smt::{MAX_WIDTH, Sort, Term, Terms};
 
-/// Which template.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Template {
-    Source,
-    Target,
-}
-
-impl Template {
-    fn name(self) -> &'static str {
-        match self {
-            Template::Source => "source",
-            Template::Target => "target",
-        }
-    }
-}
-
-/// What the names of the source's undefined values begin with.
+/// Prefix of the names of the source's undefined values.
 pub(crate) const SOURCE_UNDEF: &str = "undef.source.";
 
 /// Terms under construction.
@@ -33,7 +18,7 @@ pub(crate) struct Encoder<'a> {
     pub(crate) typing: Typing<'a>,
     /// `shl nsw 1, width-1` does not overflow.
     pub(crate) new_shl_semantics: bool,
-    /// What holds of the variables: meanings of analyses, where allocated blocks may lie.
+    /// Facts about the variables: meanings of analyses, possible places of allocated blocks.
     pub(crate) facts: Vec<Term>,
     pub(crate) memory: Memory,
     template: Template,
@@ -47,7 +32,7 @@ impl<'a> Encoder<'a> {
         Encoder { terms, typing, new_shl_semantics, facts: Vec::new(), memory, template: Template::Source, undefs: 0 }
     }
 
-    /// Which template is being encoded.
+    /// Returns the template that is being encoded.
     pub(crate) fn template(&self) -> Template {
         self.template
     }
@@ -58,36 +43,22 @@ impl<'a> Encoder<'a> {
         self.undefs = 0;
     }
 
-    /// A value that each evaluation may choose.
+    /// Returns a value that each evaluation may choose.
     pub(crate) fn undef(&mut self, width: u32) -> Term {
         self.undefs += 1;
         let name = format!("undef.{}.{}", self.template.name(), self.undefs);
         self.terms.var(&name, Sort::Bits(width))
     }
 
-    /// The bits of a type.
+    /// Returns the bits of a type.
     pub(crate) fn width(&self, ty: &Type, at: Position) -> Result<u32, RuleError> {
         let width = bits(ty, self.typing.pointer_bits());
         let width = u32::try_from(width).ok().filter(|width| (1..=MAX_WIDTH).contains(width));
         width.ok_or_else(|| RuleError::new(ErrorKind::Unsupported, at, format!("a value of type {ty}")))
     }
 
-    /// The bits of an expression's type.
+    /// Returns the bits of an expression's type.
     pub(crate) fn expr_width(&self, expr: &Expr) -> Result<u32, RuleError> {
         self.width(&self.typing.of_expr(expr.id), expr.at)
     }
-}
-
-/// The size of a type, in bits; an array is as large as its elements in memory.
-fn bits(ty: &Type, pointer_bits: u32) -> u64 {
-    match ty {
-        Type::Int(width) => u64::from(*width),
-        Type::Pointer(_) => u64::from(pointer_bits),
-        Type::Array(length, element) => u64::from(*length).saturating_mul(8 * bytes(element, pointer_bits)),
-    }
-}
-
-/// The size of a type in memory, in bytes.
-pub(crate) fn bytes(ty: &Type, pointer_bits: u32) -> u64 {
-    bits(ty, pointer_bits).div_ceil(8)
 }

@@ -58,7 +58,7 @@ impl Encoder<'_> {
         self.terms.binary(op, a, b)
     }
 
-    /// Divisions by zero, quotients that do not fit and oversized shifts are immediate undefined behaviour.
+    /// Divisions by zero, quotients that do not fit and oversized shifts are immediate undefined behavior.
     fn binary_defined(&mut self, op: InstOp, a: Term, b: Term) -> Term {
         let width = self.terms.width(a);
         match op {
@@ -83,7 +83,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// A comparison, as one bit. `register` names an abstract condition that has no name.
+    /// Returns a comparison, as one bit. `register` names an abstract condition that has no name.
     pub(crate) fn icmp(&mut self, condition: &Condition, a: Outcome, b: Outcome, register: &str) -> Outcome {
         let holds = match condition {
             Condition::Known(relation) => compare(self.terms, *relation, a.value, b.value),
@@ -128,7 +128,7 @@ impl Encoder<'_> {
         Outcome::of(self.terms, value, &[condition, a, b])
     }
 
-    /// A conversion to `width` bits.
+    /// Returns a conversion to `width` bits.
     pub(crate) fn convert(&mut self, op: ConvertOp, from: Outcome, width: u32) -> Outcome {
         let value = if op == ConvertOp::Sext {
             self.terms.sign_extend(from.value, width)

@@ -2,8 +2,8 @@
 //!
 //! For each assignment of types (from [`kingpost_rules::types`]) both templates become terms: per register a value, a
 //! condition of definedness and one of freedom from poison. The rule is correct if no model shows a difference that the
-//! source does not excuse: the target undefined or poison where the source is not, another value, other memory. Undefined
-//! values of the source may be chosen after all else: some choice must explain what the target does.
+//! source does not excuse: the target undefined or poison where the source is not, another value, other memory.
+//! Undefined values of the source may be chosen after all else: some choice must explain what the target does.
 //!
 //! A model that a solver finds is evaluated on terms built without any simplification before it is reported.
 //!
@@ -15,7 +15,7 @@
 //! | `side.rs` | a template, block by block |
 //! | `instruction.rs`, `wrap.rs`, `memory.rs` | the meaning of instructions, their flags, memory |
 //! | `constant.rs`, `precondition.rs` | the meaning of constant expressions and preconditions |
-//! | `encoder.rs`, `outcome.rs` | what these share |
+//! | `encoder.rs`, `outcome.rs`, `template.rs`, `memory_state.rs` | types that these share |
 //! | `prover.rs` | solvers and the order of tactics |
 //! | `reduce.rs` | formulas made smaller |
 //! | `split.rs` | distinction of cases on shift amounts and powers of two |
@@ -49,6 +49,7 @@ mod divide;
 mod encoder;
 mod instruction;
 mod memory;
+mod memory_state;
 mod outcome;
 mod precondition;
 mod products;
@@ -57,6 +58,7 @@ mod reduce;
 mod side;
 mod sides;
 mod split;
+mod template;
 mod undef;
 mod wrap;
 

@@ -1,14 +1,16 @@
 //! Memory: bytes by address, little-endian.
 //!
-//! There is no theory of arrays. A state is the initial memory and what was written since; a read is a chain of choices over
-//! the writes, and ends in a variable for the initial byte. Reads of the initial memory at equal addresses are equal because
-//! each compares its address with those of all reads before it.
+//! There is no theory of arrays. A state is the initial memory and what was written since; a read is a chain of choices
+//! over the writes, and ends in a variable for the initial byte. Reads of the initial memory at equal addresses are
+//! equal because each compares its address with those of all reads before it.
 //!
-//! Initial bytes are one memory for both templates, except in blocks that were allocated: there each template has undefined
-//! bytes of its own. What two different addresses hold at first is unrelated.
+//! Initial bytes are one memory for both templates, except in blocks that were allocated: there each template has
+//! undefined bytes of its own. What two different addresses hold at first is unrelated.
 
-use crate::encoder::{Encoder, Template};
+use crate::encoder::Encoder;
+use crate::memory_state::{Access, Memory, Place, Range, Reads, State, Step};
 use crate::outcome::Outcome;
+use crate::template::Template;
 use kingpost_rules::types::Type;
 use kingpost_rules::{ErrorKind, Position, RuleError};
 use kingpost_smt::{Bits, Sort, Term};
@@ -20,124 +22,8 @@ const INPUT_ELEMENTS: u64 = 7;
 /// Elements in a block whose number of elements is not constant.
 const MAX_COUNT: u128 = 16;
 
-/// The number of a state.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct State(usize);
-
-#[derive(Clone, Copy, Debug)]
-enum Step {
-    Initial,
-    Write { before: State, condition: Term, address: Term, byte: Term },
-    Choice { condition: Term, then: State, otherwise: State },
-}
-
-/// Bytes from `base` on.
-#[derive(Clone, Copy, Debug)]
-struct Range {
-    base: Term,
-    size: Term,
-    allocated: bool,
-}
-
-/// Reads of one memory so far: address and byte.
-#[derive(Default, Debug)]
-struct Reads {
-    prefix: String,
-    reads: Vec<(Term, Term)>,
-}
-
-/// The blocks that one template has.
-#[derive(Debug)]
-struct Blocks {
-    ranges: Vec<Range>,
-    /// Bytes of the allocated ones.
-    contents: Reads,
-}
-
-/// All states of both templates, and their blocks.
-#[derive(Debug)]
-pub(crate) struct Memory {
-    steps: Vec<Step>,
-    shared: Reads,
-    /// The blocks of source and target.
-    blocks: [Blocks; 2],
-    reads: usize,
-    /// Some instruction reads or writes.
-    pub(crate) used: bool,
-    /// Undefined values of the source that are in memory: where each is.
-    placed: Vec<(Term, Place)>,
-}
-
-/// Where a value is in memory.
-#[derive(Clone, Copy, Debug)]
-enum Place {
-    /// A byte of a new block.
-    Byte(Term),
-    /// Stored at an address.
-    Stored(Term, Access),
-}
-
-impl Default for Memory {
-    fn default() -> Memory {
-        let reads = |prefix: &str| Reads { prefix: prefix.to_string(), reads: Vec::new() };
-        let blocks = |prefix: &str| Blocks { ranges: Vec::new(), contents: reads(prefix) };
-        Memory {
-            steps: vec![Step::Initial],
-            shared: reads("memory"),
-            blocks: ["undef.source.memory", "undef.target.memory"].map(blocks),
-            reads: 0,
-            used: false,
-            placed: Vec::new(),
-        }
-    }
-}
-
-impl Memory {
-    /// Before the first instruction.
-    pub(crate) const INITIAL: State = State(0);
-
-    fn push(&mut self, step: Step) -> State {
-        self.steps.push(step);
-        State(self.steps.len() - 1)
-    }
-
-    /// One of two states.
-    pub(crate) fn choice(&mut self, condition: Term, then: State, otherwise: State) -> State {
-        if then == otherwise {
-            return then;
-        }
-        self.push(Step::Choice { condition, then, otherwise })
-    }
-}
-
-/// An access of an instruction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Access {
-    /// Where.
-    pub(crate) at: Position,
-    /// The alignment that the instruction promises, in bytes.
-    pub(crate) align: Option<u64>,
-    /// The size of the value, in bits.
-    pub(crate) width: u32,
-}
-
-impl Access {
-    fn bytes(&self) -> u32 {
-        self.width.div_ceil(8)
-    }
-
-    /// The bits that byte `index` holds: the first and how many. A partial byte comes first.
-    fn slice(&self, index: u32) -> (u32, u32) {
-        match (self.width % 8, index) {
-            (0, _) => (8 * index, 8),
-            (rest, 0) => (0, rest),
-            (rest, _) => (rest + 8 * (index - 1), 8),
-        }
-    }
-}
-
 impl Encoder<'_> {
-    /// The blocks of the template at hand.
+    /// Returns the blocks of the template at hand.
     fn ranges(&mut self) -> &mut Vec<Range> {
         let template = self.template();
         &mut self.memory.blocks[template as usize].ranges
@@ -155,7 +41,7 @@ impl Encoder<'_> {
         self.ranges().push(Range { base: pointer, size, allocated: false });
     }
 
-    /// A new block of `count` elements. `register` names its address in both templates.
+    /// Returns a new block of `count` elements. `register` names its address in both templates.
     pub(crate) fn allocate(
         &mut self,
         register: &str,
@@ -165,7 +51,7 @@ impl Encoder<'_> {
     ) -> Outcome {
         self.memory.used = true;
         let bits = self.typing.pointer_bits();
-        let element = crate::encoder::bytes(element, bits);
+        let element = crate::template::bytes(element, bits);
         let size = match count {
             None => self.terms.number(bits, u128::from(element)),
             Some(count) => self.block_size(element, count.value),
@@ -200,7 +86,8 @@ impl Encoder<'_> {
         self.terms.mul(count, element)
     }
 
-    /// Where a block may lie: not at zero, aligned, not around the end, apart from all others of its template.
+    /// Adds the facts about the place of a block: not at zero, aligned, not around the end, apart from all others of
+    /// its template.
     fn place(&mut self, range: Range, align: u64) {
         let bits = self.typing.pointer_bits();
         let zero = self.terms.number(bits, 0);
@@ -226,7 +113,8 @@ impl Encoder<'_> {
         self.terms.ult(offset, range.size)
     }
 
-    /// When an access is no undefined behaviour: not at zero, aligned as promised, and all within a block.
+    /// Returns the condition under which an access is no undefined behavior: not at zero, aligned as promised, and all
+    /// within a block.
     fn access_defined(&mut self, pointer: Term, access: Access) -> Term {
         let bits = self.typing.pointer_bits();
         let zero = self.terms.number(bits, 0);
@@ -261,7 +149,7 @@ impl Encoder<'_> {
         Ok(outcome)
     }
 
-    /// The value at an address.
+    /// Returns the value at an address.
     fn read_value(&mut self, of: Template, state: State, pointer: Term, access: Access) -> Result<Term, RuleError> {
         let mut value: Option<Term> = None;
         for index in 0..access.bytes() {
@@ -277,13 +165,13 @@ impl Encoder<'_> {
         value.ok_or_else(|| RuleError::new(ErrorKind::Type, access.at, "an access to nothing"))
     }
 
-    /// When a store is no undefined behaviour.
+    /// Returns the condition under which a store is no undefined behavior.
     pub(crate) fn store_defined(&mut self, value: Outcome, pointer: Outcome, access: Access) -> Term {
         let own = self.access_defined(pointer.value, access);
         self.terms.all([value.defined, pointer.defined, own])
     }
 
-    /// The state after a store that takes place under a condition.
+    /// Returns the state after a store that takes place under a condition.
     pub(crate) fn store(
         &mut self,
         state: State,
@@ -308,7 +196,7 @@ impl Encoder<'_> {
         Ok(after)
     }
 
-    /// The byte at an address, in a state of this template.
+    /// Returns the byte at an address, in a state of this template.
     pub(crate) fn read(&mut self, of: Template, state: State, address: Term, at: Position) -> Result<Term, RuleError> {
         self.memory.reads += 1;
         if self.memory.reads > MAX_READS {
@@ -337,7 +225,7 @@ impl Encoder<'_> {
         Ok(byte)
     }
 
-    /// The byte at an address before the first instruction.
+    /// Returns the byte at an address before the first instruction.
     fn initial(&mut self, of: Template, address: Term) -> Term {
         let mut allocated = self.terms.bool(false);
         for range in self.memory.blocks[of as usize].ranges.clone().into_iter().filter(|range| range.allocated) {
@@ -351,7 +239,7 @@ impl Encoder<'_> {
         self.terms.ite(allocated, own, shared)
     }
 
-    /// The undefined byte at an address of a new block.
+    /// Returns the undefined byte at an address of a new block.
     fn own_byte(&mut self, of: Template, address: Term) -> Term {
         let contents = |memory: &mut Memory| std::mem::take(&mut memory.blocks[of as usize].contents);
         let mut reads = contents(&mut self.memory);
@@ -397,8 +285,8 @@ impl Encoder<'_> {
         byte
     }
 
-    /// Whether what is at an address at the end does not matter: the address is in a block that only one template allocated, or
-    /// in one of those in `unobserved`, each by its first byte and a condition.
+    /// Whether what is at an address at the end does not matter: the address is in a block that only one template
+    /// allocated, or in one of those in `unobserved`, each by its first byte and a condition.
     pub(crate) fn is_private(&mut self, address: Term, unobserved: &[(Term, Term)]) -> Term {
         let [source, target] = [0, 1].map(|template| self.memory.blocks[template].ranges.clone());
         let mut private = self.terms.bool(false);

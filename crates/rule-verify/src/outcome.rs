@@ -7,20 +7,20 @@ use kingpost_smt::{Term, Terms};
 pub(crate) struct Outcome {
     /// The bits.
     pub(crate) value: Term,
-    /// Reaching and computing it is no undefined behaviour.
+    /// Reaching and computing it is no undefined behavior.
     pub(crate) defined: Term,
     /// It is not poison.
     pub(crate) poison_free: Term,
 }
 
 impl Outcome {
-    /// A value under no condition.
+    /// Returns a value under no condition.
     pub(crate) fn plain(terms: &mut Terms, value: Term) -> Outcome {
         let yes = terms.bool(true);
         Outcome { value, defined: yes, poison_free: yes }
     }
 
-    /// Another value under the conditions of some operands.
+    /// Returns another value under the conditions of some operands.
     pub(crate) fn of(terms: &mut Terms, value: Term, operands: &[Outcome]) -> Outcome {
         let defined = terms.all(operands.iter().map(|operand| operand.defined));
         let poison_free = terms.all(operands.iter().map(|operand| operand.poison_free));

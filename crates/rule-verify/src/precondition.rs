@@ -1,5 +1,5 @@
-//! Preconditions. An analysis may say no although its property holds, and never yes although it does not: it is a free bit
-//! that implies the property. Of constants alone an analysis is exact.
+//! Preconditions. An analysis may say no although its property holds, and never yes although it does not: it is a free
+//! bit that implies the property. Of constants alone an analysis is exact.
 
 use crate::constant::Registers;
 use crate::encoder::Encoder;
@@ -7,12 +7,12 @@ use crate::wrap::{self, Sign};
 use kingpost_rules::{Expr, InstOp, Precondition, Predicate, Relation, RuleError};
 use kingpost_smt::{Sort, Term, Terms};
 
-/// The variable that counts the uses of a register in the whole program.
+/// Returns the variable that counts the uses of a register in the whole program.
 pub(crate) fn uses(terms: &mut Terms, register: &str) -> Term {
     terms.var(&format!("uses.%{register}"), Sort::Bits(8))
 }
 
-/// A comparison of two terms.
+/// Returns a comparison of two terms.
 pub(crate) fn compare(terms: &mut Terms, relation: Relation, a: Term, b: Term) -> Term {
     match relation {
         Relation::Eq => terms.eq(a, b),
@@ -29,7 +29,7 @@ pub(crate) fn compare(terms: &mut Terms, relation: Relation, a: Term, b: Term) -
 }
 
 impl Encoder<'_> {
-    /// The condition as a term. Its nesting is bounded by the parser.
+    /// Returns the condition as a term. Its nesting is bounded by the parser.
     pub(crate) fn precondition(&mut self, root: &Precondition, registers: &Registers<'_>) -> Result<Term, RuleError> {
         Ok(match root {
             Precondition::True => self.terms.bool(true),
@@ -90,12 +90,12 @@ impl Encoder<'_> {
     }
 }
 
-/// Whether the predicate looks at constants only, whatever they are.
+/// Returns `true` if the predicate looks at constants only, whatever they are.
 fn is_precise(predicate: Predicate) -> bool {
     matches!(predicate, Predicate::IsSignBit | Predicate::IsShiftedMask | Predicate::WillNotOverflowUnsignedShl)
 }
 
-/// What a predicate promises.
+/// Returns the property that a predicate promises.
 fn property(terms: &mut Terms, predicate: Predicate, args: &[Term]) -> Term {
     let (a, b) = (args[0], args[args.len() - 1]);
     let width = terms.width(a);

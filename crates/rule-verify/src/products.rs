@@ -1,9 +1,10 @@
-//! Quotients of products. No solver decides `(x * c) / (y * c) = x / y` at 64 bits by its bits; it holds if no product wraps, and
-//! a rule says so by `nuw`, `nsw` or its precondition.
+//! Quotients of products. No solver decides `(x * c) / (y * c) = x / y` at 64 bits by its bits; it holds if no product
+//! wraps, and a rule says so by `nuw`, `nsw` or its precondition.
 //!
-//! First, conjuncts that say of a product that it does not wrap become facts: lists of factors whose product as integers is
-//! the product modulo 2^width. Then each term below is replaced by `if condition then other else term`, which is the term
-//! for every value of its variables. The conditions mostly are conjuncts themselves, so that only `other` is left.
+//! First, conjuncts that say of a product that it does not wrap become facts: lists of factors whose product as
+//! integers is the product modulo 2^width. Then each term below is replaced by `if condition then other else term`,
+//! which is the term for every value of its variables. The conditions mostly are conjuncts themselves, so that only
+//! `other` is left.
 //!
 //! | term | condition | other |
 //! |---|---|---|
@@ -34,7 +35,7 @@ struct Fact {
     condition: Term,
 }
 
-/// What is known of products.
+/// Facts about products.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Products {
     facts: Vec<Fact>,
@@ -51,7 +52,7 @@ impl Products {
         }
     }
 
-    /// The factors of factors, where their product is known not to wrap, and the condition of that.
+    /// Returns the factors of factors, where their product is known not to wrap, and the condition of that.
     fn expanded(&self, terms: &mut Terms, sign: Sign, factors: [Term; 2]) -> (Vec<Term>, Term) {
         let (mut all, mut condition) = (Vec::new(), terms.bool(true));
         for factor in factors {
@@ -69,7 +70,7 @@ impl Products {
         (all, condition)
     }
 
-    /// The formula with its quotients of products simplified, if there are any.
+    /// Returns the formula with its quotients of products simplified, if there are any.
     pub(crate) fn simplify(&mut self, terms: &mut Terms, formula: Term) -> Option<Term> {
         let mut current = formula;
         for _ in 0..ROUNDS {
@@ -107,7 +108,7 @@ impl Products {
         if pairs.is_empty() { formula } else { Substitution::new(pairs).apply(terms, formula) }
     }
 
-    /// What a term is under a condition.
+    /// Returns the value of a term under a condition.
     fn other(&self, terms: &mut Terms, term: Term) -> Option<(Term, Term)> {
         if let Node::Binary(op @ (Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem), x, y) = terms.node(term) {
             return self.cancelled(terms, op, x, y).or_else(|| self.nested(terms, op, x, y));
@@ -121,7 +122,8 @@ impl Products {
         self.unit(terms, term)
     }
 
-    /// When a product of integers does not wrap: it is a part of one that does not, and the other factors are not zero.
+    /// Returns the condition under which a product of integers does not wrap: it is a part of one that does not, and
+    /// the other factors are not zero.
     fn fits(&self, terms: &mut Terms, sign: Sign, factors: &[Term]) -> Option<Term> {
         if factors.len() < 2 {
             return Some(terms.bool(true));
@@ -180,7 +182,7 @@ impl Products {
         Some((condition, other))
     }
 
-    /// A quotient divided again.
+    /// Returns a quotient divided again.
     fn nested(&self, terms: &mut Terms, op: Op, x: Term, y: Term) -> Option<(Term, Term)> {
         let (z, a) = match (op, terms.node(x)) {
             (Op::Udiv | Op::Sdiv, Node::Binary(inner, z, a)) if inner == op => (z, a),
@@ -252,7 +254,7 @@ pub(crate) fn minimum_by_minus_one(terms: &mut Terms, a: Term, b: Term) -> Term 
     terms.or(not_least, not_minus_one)
 }
 
-/// What is left of a list without the elements of another; nothing if it does not have them all.
+/// Returns the rest of a list without the elements of another; nothing if it does not have them all.
 fn without(list: &[Term], part: &[Term]) -> Option<Vec<Term>> {
     let mut rest = list.to_vec();
     for element in part {
@@ -287,8 +289,8 @@ fn product(terms: &mut Terms, factors: &[Term]) -> Option<Term> {
     factors.iter().copied().reduce(|product, factor| terms.mul(product, factor))
 }
 
-/// The factors of which a term says that their product does not wrap: the product of both, extended to twice the width, is the
-/// extended product; or a shift left that a shift right undoes.
+/// The factors of which a term says that their product does not wrap: the product of both, extended to twice the width,
+/// is the extended product; or a shift left that a shift right undoes.
 fn product_that_fits(terms: &mut Terms, term: Term) -> Option<(Sign, [Term; 2])> {
     let Node::Binary(Op::Eq, left, right) = terms.node(term) else { return None };
     shift_that_fits(terms, left, right)

@@ -8,19 +8,19 @@ use kingpost_smt::{Answer, Backend, Model, Query, Solver, Substitution, Term, Te
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Which solvers must agree.
+/// Solvers that must agree.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SolverChoice {
     /// Z3; cvc5 helps with what Z3 cannot decide, if it is installed.
     Z3,
     /// cvc5 alone.
     Cvc5,
-    /// What Z3 proves is proved by cvc5 again.
+    /// Z3, and cvc5 again for every proof of Z3.
     Both,
 }
 
 impl SolverChoice {
-    /// The programs without which nothing is decided.
+    /// Returns the programs without which nothing is decided.
     pub fn backends(self) -> &'static [Backend] {
         match self {
             SolverChoice::Z3 => &[Backend::Z3],
@@ -30,14 +30,14 @@ impl SolverChoice {
     }
 }
 
-/// How rules are judged.
+/// Options for judging rules.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Widths of integers without a stated width, in bits.
     pub widths: RangeInclusive<u32>,
-    /// Which solvers.
+    /// Solvers.
     pub solver: SolverChoice,
-    /// How long one rule may take.
+    /// Time limit of one rule.
     pub timeout: Duration,
 }
 
@@ -58,13 +58,13 @@ pub(crate) enum Decision {
     Unknown(String),
 }
 
-/// How long a solver may try before something else is tried.
+/// Time that a solver may try before something else is tried.
 const FIRST_TRY: Duration = Duration::from_millis(1200);
-/// The same for a case of a distinction.
+/// Time for a case of a distinction.
 const CASE_TRY: Duration = Duration::from_millis(500);
-/// The same for a solver with other methods.
+/// Time for a solver with other methods.
 const OTHER_TRY: Duration = Duration::from_secs(4);
-/// The same for what simplification has decided.
+/// Time for formulas that simplification has decided.
 const WRITTEN_TRY: Duration = Duration::from_millis(300);
 /// Distinctions within distinctions.
 const MAX_SPLITS: u32 = 2;
@@ -102,7 +102,7 @@ pub struct Prover {
     has_cvc5: bool,
     /// Processor time of the solvers at which the rule at hand is given up.
     limit: Duration,
-    /// What decided an earlier formula of the rule that the first solver did not.
+    /// Tactic that decided an earlier formula of the rule that the first solver did not.
     preferred: Option<Tactic>,
     /// Whether it is counted what the solver refutes.
     counts: bool,
@@ -124,7 +124,7 @@ impl Prover {
         }
     }
 
-    /// One solver without help from the other, and of which it is counted what it refutes.
+    /// Returns one solver without help from the other, and of which it is counted what it refutes.
     pub fn alone(backend: Backend) -> Prover {
         let choice = if backend == Backend::Z3 { SolverChoice::Z3 } else { SolverChoice::Cvc5 };
         Prover { has_cvc5: backend != Backend::Z3, counts: true, ..Prover::new(choice) }
@@ -141,13 +141,13 @@ impl Prover {
         self.refuted_by_solver = 0;
     }
 
-    /// How many formulas of the rule at hand the solver itself has refuted.
+    /// Returns the number of formulas of the current rule that the solver itself has refuted.
     pub fn refuted_by_solver(&self) -> u32 {
         self.refuted_by_solver
     }
 
-    /// Counts a formula that has no model. One that simplification decided is put to the solver as it was written: it may be
-    /// unable to decide that, but not say that there is a model.
+    /// Counts a formula that has no model. One that simplification decided is put to the solver as it was written: it
+    /// may be unable to decide that, but not say that there is a model.
     pub(crate) fn count(&mut self, settled: bool, written: impl FnOnce() -> (Terms, Term)) -> Result<(), String> {
         if settled && self.counts {
             let (terms, formula) = written();
@@ -179,7 +179,7 @@ impl Prover {
         }
     }
 
-    /// Whether an earlier formula of the rule needed more than the first solver.
+    /// Returns `true` if an earlier formula of the rule needed more than the first solver.
     pub(crate) fn is_hard(&self) -> bool {
         self.preferred.is_some()
     }

@@ -15,7 +15,7 @@ pub(crate) struct Reduced {
 }
 
 impl Reduced {
-    /// A model of the original formula, from one of the reduced formula.
+    /// Returns a model of the original formula, from one of the reduced formula.
     pub(crate) fn complete(&self, terms: &Terms, mut model: Model) -> Model {
         for &(variable, value) in self.replaced.iter().rev() {
             let value = Evaluator::new(terms, &[value], &model).value(value);
@@ -39,7 +39,7 @@ pub(crate) fn reduce(terms: &mut Terms, formula: Term) -> Reduced {
     reduced
 }
 
-/// The formulas whose conjunction a formula is.
+/// Returns the formulas whose conjunction a formula is.
 pub(crate) fn conjuncts(terms: &Terms, formula: Term) -> Vec<Term> {
     let mut parts = Vec::new();
     let mut work = vec![formula];
@@ -88,7 +88,7 @@ fn propagate(terms: &mut Terms, reduced: &mut Reduced) {
     reduced.formula = terms.and(atoms, others);
 }
 
-/// An atom with a substitution made in its operands.
+/// Returns an atom with a substitution made in its operands.
 fn within(terms: &mut Terms, known: &mut Substitution, atom: Term) -> Term {
     match terms.node(atom) {
         Node::Unary(Op::Not, inner) => {
@@ -103,7 +103,7 @@ fn within(terms: &mut Terms, known: &mut Substitution, atom: Term) -> Term {
     }
 }
 
-/// A conjunct, or what it negates, as a truth value.
+/// Returns a conjunct, or what it negates, as a truth value.
 fn assumed(terms: &mut Terms, part: Term) -> (Term, Term) {
     match terms.node(part) {
         Node::Unary(Op::Not, inner) => (inner, terms.bool(false)),
@@ -119,7 +119,7 @@ fn is_atom(terms: &Terms, part: Term) -> bool {
     }
 }
 
-/// A variable that a conjunct makes equal to a term without it.
+/// Returns a variable that a conjunct makes equal to a term without it.
 fn definition(terms: &mut Terms, part: Term) -> Option<(Term, Term)> {
     match terms.node(part) {
         Node::Var(_) => Some((part, terms.bool(true))),

@@ -1,10 +1,10 @@
 //! A template, block by block.
 //!
-//! Blocks are walked in order of the text; branches go forward only. The condition of a block is that of its entry and of
-//! all loads, stores and `unreachable` passed so far; every value computed in it inherits this condition.
+//! Blocks are walked in order of the text; branches go forward only. The condition of a block is that of its entry and
+//! of all loads, stores and `unreachable` passed so far; every value computed in it inherits this condition.
 
 use crate::encoder::Encoder;
-use crate::memory::{Access, Memory, State};
+use crate::memory_state::{Access, Memory, State};
 use crate::outcome::Outcome;
 use kingpost_rules::scope::Side;
 use kingpost_rules::types::Type;
@@ -12,16 +12,16 @@ use kingpost_rules::{Expr, ExprKind, Inst, Operand, RuleError, Statement};
 use kingpost_smt::{Sort, Term};
 use std::collections::HashMap;
 
-/// What a template computes.
+/// Meaning of a template.
 #[derive(Debug)]
 pub(crate) struct Meaning<'a> {
     /// Every register, in order of the text; the value of a `ret` stands under `ret` and its block's label.
     pub(crate) values: Vec<(String, Type, Outcome)>,
-    /// When each block is entered.
+    /// Condition under which each block is entered.
     pub(crate) entries: Vec<(&'a str, Term)>,
     /// Memory at the end.
     pub(crate) memory: State,
-    /// No undefined behaviour by effects up to the end.
+    /// No undefined behavior by effects up to the end.
     pub(crate) defined: Term,
 }
 
@@ -44,7 +44,7 @@ struct Walk<'e, 'a, 'b> {
 }
 
 impl<'b> Encoder<'b> {
-    /// What a template computes from the inputs.
+    /// Returns the meaning of a template, computed from the inputs.
     pub(crate) fn template_meaning<'a>(
         &mut self,
         sides: &[Side<'a>],
@@ -117,7 +117,7 @@ impl<'a> Walk<'_, 'a, '_> {
         Ok(())
     }
 
-    /// The condition and the memory at the end of the template.
+    /// Returns the condition and the memory at the end of the template.
     fn end(&mut self) -> (Term, State) {
         let exits = std::mem::take(&mut self.exits);
         self.join(&exits);
@@ -151,7 +151,7 @@ impl<'a> Walk<'_, 'a, '_> {
         Ok(())
     }
 
-    /// A value under the condition of the block.
+    /// Returns a value under the condition of the block.
     fn here(&mut self, mut outcome: Outcome) -> Outcome {
         outcome.defined = self.encoder.terms.and(outcome.defined, self.reached);
         outcome
@@ -202,7 +202,7 @@ impl<'a> Walk<'_, 'a, '_> {
         })
     }
 
-    /// A pointer made from bits points to a block of its own, as an input does.
+    /// Returns a pointer made from bits points to a block of its own, as an input does.
     fn with_block(&mut self, is_pointer: bool, outcome: Outcome) -> Outcome {
         if is_pointer {
             self.encoder.outside_pointer(outcome.value);
@@ -243,7 +243,7 @@ impl<'a> Walk<'_, 'a, '_> {
             } else {
                 terms.extract(index.value, 0, bits)
             };
-            let size = terms.number(bits, u128::from(crate::encoder::bytes(&ty, bits)));
+            let size = terms.number(bits, u128::from(crate::template::bytes(&ty, bits)));
             let offset = terms.mul(number, size);
             let value = terms.add(outcome.value, offset);
             outcome = Outcome::of(terms, value, &[outcome, index]);

@@ -7,7 +7,7 @@ use kingpost_semantics::NanChoice;
 use kingpost_smt::{Term, Terms};
 use std::collections::HashMap;
 
-/// What stands for a destination.
+/// Type that represents a destination.
 pub(crate) const EDGE: Type = I8;
 
 /// The code of all traps that have one as an operand: no rule looks at it.
@@ -16,12 +16,12 @@ pub(crate) const TRAP_CODE: TrapCode = TrapCode::HEAP_OUT_OF_BOUNDS;
 /// The conditions that names stand for.
 pub(crate) type Conditions<'r> = HashMap<&'r str, Condition>;
 
-/// What both sides of a rule come to.
+/// Meaning of both sides of a rule.
 pub(crate) struct Sides {
-    /// What may be assumed.
+    /// Assumptions.
     pub(crate) assumed: Term,
     pub(crate) values: [Term; 2],
-    /// Where accesses to memory are.
+    /// Addresses of accesses to memory.
     pub(crate) addresses: Option<[Term; 2]>,
     /// The NaNs that operations choose, the source's first, and how many those are.
     pub(crate) open: Vec<OpenNan>,

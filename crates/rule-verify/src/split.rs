@@ -1,5 +1,5 @@
-//! Case distinction on one variable: amounts of shifts, and values of which a formula says that they have one bit set. With
-//! a constant amount a shift is wiring, and a division by a power of two a shift.
+//! Case distinction on one variable: amounts of shifts, and values of which a formula says that they have one bit set.
+//! With a constant amount a shift is wiring, and a division by a power of two a shift.
 
 use crate::reduce::conjuncts;
 use kingpost_smt::{Bits, Node, Op, Term, Terms};
@@ -16,7 +16,7 @@ pub(crate) struct Pivot {
     pub(crate) exhaustive: bool,
 }
 
-/// The variable to split on: a power of two before a shift amount, of those the most frequent.
+/// Returns the variable to split on: a power of two before a shift amount, of those the most frequent.
 pub(crate) fn pivot(terms: &Terms, formula: Term) -> Option<Pivot> {
     // What is a conjunct holds in every model: then no other value is possible.
     let conjuncts = conjuncts(terms, formula);
@@ -54,7 +54,7 @@ fn powers(terms: &Terms, variable: Term, exhaustive: bool) -> Pivot {
     Pivot { variable, values, exhaustive }
 }
 
-/// The `x` of `x & (x - 1) = 0`, if it is a variable.
+/// Returns the `x` of `x & (x - 1) = 0`, if it is a variable.
 fn power_of_two(terms: &Terms, term: Term) -> Option<Term> {
     let Node::Binary(Op::Eq, a, b) = terms.node(term) else { return None };
     let masked = if terms.bits(a).is_some_and(Bits::is_zero) { b } else { a };

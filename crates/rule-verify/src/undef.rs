@@ -1,9 +1,10 @@
-//! Formulas with a choice: is there a model such that every choice of the source's undefined values satisfies the formula?
+//! Formulas with a choice: is there a model such that every choice of the source's undefined values satisfies the
+//! formula?
 //!
-//! Counterexample-guided: the formula is instantiated with finitely many choices, first with those that usually explain the
-//! target (its own undefined values, its result, zero), as terms over the other variables; a model of all instances is
-//! tested against all choices, and a choice that refutes it becomes the next instance. If the instances have no model, there
-//! is none. What this does not decide in a few rounds is left to the solver's own quantifiers.
+//! Counterexample-guided: the formula is instantiated with finitely many choices, first with those that usually explain
+//! the target (its own undefined values, its result, zero), as terms over the other variables; a model of all instances
+//! is tested against all choices, and a choice that refutes it becomes the next instance. If the instances have no
+//! model, there is none. What this does not decide in a few rounds is left to the solver's own quantifiers.
 
 use crate::condition::Check;
 use crate::prover::{Decision, Prover};
@@ -11,7 +12,7 @@ use kingpost_smt::{Model, Node, Op, Query, Sort, Substitution, Term, Terms, Valu
 
 /// Instances before the quantified query.
 const ROUNDS: usize = 12;
-/// How deep a value is looked into for what to choose.
+/// Depth to which a value is searched for choices.
 const MAX_DEPTH: u32 = 24;
 
 impl Prover {
@@ -45,7 +46,7 @@ impl Prover {
         self.decide_quantified(terms, &Query { assertion: check.formula, universal: choices.to_vec() })
     }
 
-    /// A choice for which a model does not satisfy the formula.
+    /// Returns a choice for which a model does not satisfy the formula.
     fn refutation(
         &mut self,
         terms: &mut Terms,
@@ -118,8 +119,8 @@ fn witnesses(
     all
 }
 
-/// Finds values of the choices that make `term` equal to `goal`, going backwards through operations that can be inverted.
-/// Where several choices could do it, the first one does; what is found is tried, not trusted.
+/// Finds values of the choices that make `term` equal to `goal`, going backwards through operations that can be
+/// inverted. Where several choices could do it, the first one does; what is found is tried, not trusted.
 fn solve(terms: &mut Terms, term: Term, goal: Term, choices: &[Term], depth: u32, solved: &mut Vec<(Term, Term)>) {
     if depth == 0 || !terms.variables_of(&[term]).iter().any(|variable| choices.contains(variable)) {
         return;
@@ -177,7 +178,7 @@ fn zero_like(terms: &mut Terms, choice: Term) -> Term {
     terms.number(width, 0)
 }
 
-/// The target's undefined value of the same position and width.
+/// Returns the target's undefined value of the same position and width.
 fn same_in_target(terms: &mut Terms, choice: Term) -> Term {
     let name = terms.name(choice).unwrap_or_default().replacen(".source.", ".target.", 1);
     let Sort::Bits(width) = terms.sort(choice) else { unreachable!("undefined values are bit-vectors") };

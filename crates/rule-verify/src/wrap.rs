@@ -3,14 +3,14 @@
 use kingpost_rules::InstOp;
 use kingpost_smt::{Term, Terms};
 
-/// How the operands are read.
+/// Reading of the operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sign {
     Signed,
     Unsigned,
 }
 
-/// The result of `op` as it is has all bits that the unbounded result has.
+/// Returns the result of `op` as it is has all bits that the unbounded result has.
 pub(crate) fn fits(terms: &mut Terms, op: InstOp, sign: Sign, a: Term, b: Term) -> Term {
     match op {
         InstOp::Add | InstOp::Sub | InstOp::Mul => {
@@ -46,7 +46,7 @@ fn extend(terms: &mut Terms, sign: Sign, a: Term, width: u32) -> Term {
     }
 }
 
-/// A quotient leaves no remainder, or a shift right loses no bit.
+/// Returns a quotient leaves no remainder, or a shift right loses no bit.
 pub(crate) fn is_exact(terms: &mut Terms, op: InstOp, a: Term, b: Term, result: Term) -> Term {
     let rest = match op {
         InstOp::Udiv => terms.urem(a, b),

@@ -148,7 +148,7 @@ fn mutants_of_expr(expr: &Expr) -> Vec<Expr> {
     }
 }
 
-/// No condition, each part of it left out, and each comparison less strict.
+/// Returns no condition, each part of it left out, and each comparison less strict.
 fn weaker(condition: &Precondition) -> Vec<Precondition> {
     match condition {
         Precondition::True => Vec::new(),

@@ -1,9 +1,10 @@
-//! Rules with known verdicts, at small widths. Without z3 or cvc5 the test is skipped by name, except where `CI` is set.
+//! Rules with known verdicts, at small widths. Without z3 or cvc5 the test is skipped by name, except where `CI` is
+//! set.
 
 use kingpost_rule_verify::{Backend, Options, Prover, SolverChoice, Verdict, check};
 use kingpost_rules::parse;
 
-/// The verdict as `rules check` prints it.
+/// Returns the verdict as `rules check` prints it.
 fn verdict(text: &str, prover: &mut Prover) -> String {
     let options = Options { widths: 1..=6, ..Options::default() };
     let parsed = parse(text).remove(0).rule;

@@ -14,19 +14,19 @@ pub struct Position {
 /// A rewrite.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rule {
-    /// What follows `Name:`, if it has one.
+    /// Text after `Name:`, if it has one.
     pub name: Option<String>,
-    /// Where it begins.
+    /// Position of its start.
     pub at: Position,
     /// The condition under which it may be applied.
     pub precondition: Precondition,
-    /// What is matched.
+    /// Pattern that is matched.
     pub source: Template,
-    /// What replaces it.
+    /// Replacement.
     pub target: Template,
     /// `shl nsw 1, width-1` does not overflow (the file's comment `TEST-ARGS: --new-sema`).
     pub new_shl_semantics: bool,
-    /// How many [`ExprId`]s the rule has.
+    /// Number of [`ExprId`]s of the rule.
     pub exprs: u32,
 }
 
@@ -49,7 +49,7 @@ pub struct Block {
 /// An instruction and what it defines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Statement {
-    /// Where it begins.
+    /// Position of its start.
     pub at: Position,
     /// The register it defines, without the percent sign.
     pub defines: Option<String>,
@@ -73,7 +73,7 @@ pub struct Flags {
 pub enum Inst {
     /// `add nsw i8 %x, C`: the type stands at the first operand.
     Binary {
-        /// Which.
+        /// Operation.
         op: InstOp,
         /// Promises.
         flags: Flags,
@@ -102,7 +102,7 @@ pub enum Inst {
     },
     /// `zext i8 %x to i16`.
     Convert {
-        /// Which.
+        /// Operation.
         op: ConvertOp,
         /// The value.
         value: Operand,
@@ -113,7 +113,7 @@ pub enum Inst {
     Alloca {
         /// The type of an element.
         element: Option<TypeText>,
-        /// How many elements; one if absent.
+        /// Number of elements; one if absent.
         count: Option<Operand>,
         /// Alignment in bytes.
         align: Option<u64>,
@@ -134,7 +134,7 @@ pub enum Inst {
     },
     /// `store i8 %x, i8* %p, align 4`.
     Store {
-        /// What is stored.
+        /// Stored value.
         value: Operand,
         /// The address.
         pointer: Operand,
@@ -158,14 +158,14 @@ pub enum Inst {
         /// The value.
         value: Operand,
     },
-    /// Immediate undefined behaviour.
+    /// Immediate undefined behavior.
     Unreachable,
     /// Nothing.
     Skip,
 }
 
 impl Inst {
-    /// The operands, in order of the text.
+    /// Returns the operands, in order of the text.
     pub fn operands(&self) -> Vec<&Operand> {
         match self {
             Inst::Binary { a, b, .. } | Inst::Icmp { a, b, .. } => vec![a, b],
@@ -180,7 +180,7 @@ impl Inst {
         }
     }
 
-    /// Whether it ends a block.
+    /// Returns `true` if it ends a block.
     pub fn is_terminator(&self) -> bool {
         matches!(self, Inst::Branch { .. } | Inst::Return { .. })
     }
@@ -222,7 +222,7 @@ pub enum TypeText {
 pub struct ExprId(pub u32);
 
 impl ExprId {
-    /// As an index.
+    /// Returns it as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -233,15 +233,15 @@ impl ExprId {
 pub struct Expr {
     /// Its number: every occurrence has its own.
     pub id: ExprId,
-    /// Where it begins.
+    /// Position of its start.
     pub at: Position,
-    /// How deep it is; a leaf has 1.
+    /// Depth; a leaf has 1.
     pub depth: u32,
-    /// What it is.
+    /// Kind.
     pub kind: ExprKind,
 }
 
-/// What an expression is.
+/// Kind of an expression.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ExprKind {
     /// `%x`, without the percent sign.
@@ -265,7 +265,7 @@ pub enum ExprKind {
 }
 
 impl Expr {
-    /// The direct subexpressions.
+    /// Returns the direct subexpressions.
     pub fn parts(&self) -> Vec<&Expr> {
         match &self.kind {
             ExprKind::Unary(_, a) => vec![a],
@@ -275,7 +275,7 @@ impl Expr {
         }
     }
 
-    /// Whether it is an operator or a call.
+    /// Returns `true` if it is an operator or a call.
     pub fn is_compound(&self) -> bool {
         matches!(self.kind, ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Call(..))
     }
@@ -292,14 +292,14 @@ pub enum Precondition {
     All(Vec<Precondition>),
     /// At least one of them.
     Any(Vec<Precondition>),
-    /// `a < b u<= c`: neighbours are compared.
+    /// `a < b u<= c`: neighbors are compared.
     Compare(Vec<Expr>, Vec<Relation>),
     /// `isPowerOf2(C)`.
     Predicate(Position, Predicate, Vec<Expr>),
 }
 
 impl Precondition {
-    /// The outermost expressions in it, in order of the text.
+    /// Returns the outermost expressions in it, in order of the text.
     pub fn expressions(&self) -> Vec<&Expr> {
         let mut found = Vec::new();
         let mut work = vec![self];

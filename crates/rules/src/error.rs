@@ -25,7 +25,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The name in reports.
+    /// Returns the name in reports.
     pub fn name(self) -> &'static str {
         match self {
             ErrorKind::Syntax => "syntax",
@@ -45,14 +45,14 @@ impl ErrorKind {
 pub struct RuleError {
     /// Its class.
     pub kind: ErrorKind,
-    /// Where it is in the file.
+    /// Position in the file.
     pub at: Position,
-    /// What is wrong.
+    /// Message.
     pub message: String,
 }
 
 impl RuleError {
-    /// An error at a place.
+    /// Returns an error at a place.
     pub fn new(kind: ErrorKind, at: Position, message: impl Into<String>) -> RuleError {
         RuleError { kind, at, message: message.into() }
     }

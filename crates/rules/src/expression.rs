@@ -24,7 +24,7 @@ impl Scanner<'_> {
         Ok(Operand { ty, value: self.expression()? })
     }
 
-    /// A constant expression.
+    /// Returns a constant expression.
     pub(crate) fn expression(&mut self) -> Result<Expr, RuleError> {
         self.level(0)
     }
@@ -60,7 +60,7 @@ impl Scanner<'_> {
         Expr { id: self.next_expr(), at, depth, kind }
     }
 
-    /// An expression above parts that are `depth` deep.
+    /// Returns an expression above parts that are `depth` deep.
     fn compound(&mut self, at: Position, depth: u32, kind: ExprKind) -> Result<Expr, RuleError> {
         if depth >= MAX_DEPTH {
             return Err(self.error(format!("an expression deeper than {MAX_DEPTH} levels")));
@@ -154,7 +154,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// A type, if one is next.
+    /// Returns a type, if one is next.
     pub(crate) fn optional_type(&mut self) -> Result<Option<TypeText>, RuleError> {
         let word = self.peek_word();
         let base = if self.rest().starts_with('[') {
@@ -202,18 +202,18 @@ fn all_digits(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_digit())
 }
 
-/// Whether a word is an abstract constant: `C` and digits.
+/// Returns `true` if a word is an abstract constant: `C` and digits.
 pub(crate) fn is_constant(word: &str) -> bool {
     word.strip_prefix('C').is_some_and(all_digits)
 }
 
-/// A name without a percent sign: constants begin with a capital.
+/// Returns a name without a percent sign: constants begin with a capital.
 fn free_name(word: &str) -> ExprKind {
     let name = word.to_string();
     if word.starts_with(|c: char| c.is_ascii_uppercase()) { ExprKind::Constant(name) } else { ExprKind::Register(name) }
 }
 
-/// The `8` of `i8`.
+/// Returns the `8` of `i8`.
 fn int_width(word: &str) -> Option<u32> {
     word.strip_prefix('i').filter(|digits| !digits.is_empty() && all_digits(digits))?.parse().ok()
 }

@@ -8,16 +8,16 @@ use crate::scanner::Scanner;
 /// A rule of a file, or why it is none.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParsedRule {
-    /// What follows `Name:`, if it has one.
+    /// Text after `Name:`, if it has one.
     pub name: Option<String>,
     /// The rule.
     pub rule: Result<Rule, RuleError>,
 }
 
-/// What the test driver reads from a comment.
+/// Option that the test driver reads from a comment.
 const NEW_SHL_SEMANTICS: &str = "--new-sema";
 
-/// The rules of a text.
+/// Returns the rules of a text.
 pub fn parse(text: &str) -> Vec<ParsedRule> {
     let starts: Vec<usize> = text.match_indices("Name:").map(|(offset, _)| offset).collect();
     let ends = starts.iter().copied().skip(1).chain([text.len()]);
@@ -67,7 +67,7 @@ fn rule(scanner: &mut Scanner<'_>, name: Option<String>, new_shl_semantics: bool
     Ok(Rule { name, at, precondition, source, target, new_shl_semantics, exprs })
 }
 
-/// Blocks up to the arrow, or up to the end of the text.
+/// Returns blocks up to the arrow, or up to the end of the text.
 fn template(scanner: &mut Scanner<'_>, is_source: bool) -> Result<Template, RuleError> {
     let mut blocks = vec![Block::default()];
     loop {

@@ -9,9 +9,9 @@
 //! ```
 //!
 //! [`parse`] reads a file; each [`Rule`] then goes through [`scope::check`], which resolves names, and
-//! [`types::Typings::infer`], which enumerates the types under which the rule makes sense. The language is that of Alive
-//! (Lopes, Menendez, Nagarakatte, Regehr: Provably Correct Peephole Optimizations with Alive, 2015) as its tool reads
-//! it; `docs/rules.md` describes it.
+//! [`types::Typings::infer`], which enumerates the types under which the rule makes sense. The language is that of
+//! Alive (Lopes, Menendez, Nagarakatte, Regehr: Provably Correct Peephole Optimizations with Alive, 2015) as its tool
+//! reads it; `docs/rules.md` describes it.
 //!
 //! | file | holds |
 //! |---|---|

@@ -20,14 +20,14 @@ const RELATIONS: [Relation; 10] = [
 ];
 
 impl Scanner<'_> {
-    /// What follows `Pre:` up to the end of the line.
+    /// Parses the text after `Pre:` up to the end of the line.
     pub(crate) fn precondition(&mut self) -> Result<Precondition, RuleError> {
         let condition = if self.at_line_end() { Precondition::True } else { self.disjunction()? };
         self.line_end()?;
         Ok(condition)
     }
 
-    /// A condition.
+    /// Returns a condition.
     pub(crate) fn disjunction(&mut self) -> Result<Precondition, RuleError> {
         self.joined("||", Self::conjunction, Precondition::Any)
     }
@@ -94,7 +94,7 @@ impl Scanner<'_> {
         RELATIONS.into_iter().find(|relation| self.symbol(relation.name()))
     }
 
-    /// A call that stands alone: what follows would otherwise be a comparison.
+    /// Returns a call that stands alone: what follows would otherwise be a comparison.
     fn predicate(&mut self) -> Result<Option<Precondition>, RuleError> {
         let at = self.position();
         let name = self.peek_word();
@@ -117,7 +117,7 @@ impl Scanner<'_> {
         Ok(Some(Precondition::Predicate(at, predicate, args)))
     }
 
-    /// Whether the brackets after `name` are followed by what ends a clause.
+    /// Returns `true` if the brackets after `name` are followed by what ends a clause.
     pub(crate) fn call_stands_alone(&self, name: &str) -> bool {
         let rest = self.rest()[name.len()..].trim_start();
         let mut depth = 0;

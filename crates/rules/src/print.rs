@@ -5,7 +5,7 @@ use crate::expression::LEVELS;
 use crate::vocabulary::BinaryOp;
 use std::fmt;
 
-/// An expression as text, with no more brackets than it needs.
+/// Returns an expression as text, with no more brackets than it needs.
 pub(crate) fn expression(expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::Register(name) => format!("%{name}"),
@@ -26,12 +26,12 @@ pub(crate) fn expression(expr: &Expr) -> String {
     }
 }
 
-/// Where an operator stands among those of `LEVELS`.
+/// Returns the level of an operator among `LEVELS`.
 fn level(op: BinaryOp) -> usize {
     LEVELS.iter().position(|operators| operators.contains(&op)).unwrap_or(LEVELS.len())
 }
 
-/// An operand of an operator, in brackets if its own operator binds less than `wanted`.
+/// Returns an operand of an operator, in brackets if its own operator binds less than `wanted`.
 fn operand(expr: &Expr, wanted: usize) -> String {
     let text = expression(expr);
     let brackets = match expr.kind {

@@ -24,43 +24,43 @@ impl<'a> Scanner<'a> {
         Scanner { text, offset: 0, at, exprs: 0, depth: 0, is_free: false }
     }
 
-    /// The same for text of the dialect of CLIF: lines mean nothing there, and values have no percent sign.
+    /// Returns the same for text of the dialect of CLIF: lines mean nothing there, and values have no percent sign.
     pub(crate) fn free(text: &'a str, at: Position) -> Scanner<'a> {
         Scanner { is_free: true, ..Scanner::new(text, at) }
     }
 
-    /// Whether values have no percent sign.
+    /// Returns `true` if values have no percent sign.
     pub(crate) fn is_free(&self) -> bool {
         self.is_free
     }
 
-    /// The text from here on.
+    /// Returns the text from here on.
     pub(crate) fn rest(&self) -> &'a str {
         &self.text[self.offset..]
     }
 
-    /// Where the next character stands.
+    /// Returns the position of the next character.
     pub(crate) fn position(&self) -> Position {
         self.at
     }
 
-    /// A number for a new expression.
+    /// Returns a number for a new expression.
     pub(crate) fn next_expr(&mut self) -> ExprId {
         self.exprs += 1;
         ExprId(self.exprs - 1)
     }
 
-    /// How many expressions have been numbered.
+    /// Returns the number of expressions that have been numbered.
     pub(crate) fn exprs(&self) -> u32 {
         self.exprs
     }
 
-    /// An error here.
+    /// Returns an error here.
     pub(crate) fn error(&self, message: impl Into<String>) -> RuleError {
         RuleError::new(ErrorKind::Syntax, self.at, message)
     }
 
-    /// An error here: something else was expected.
+    /// Returns an error here: something else was expected.
     pub(crate) fn expected(&self, what: &str) -> RuleError {
         let found = self.rest().lines().next().unwrap_or_default();
         let found: String = found.chars().take(20).collect();
@@ -148,7 +148,7 @@ impl<'a> Scanner<'a> {
         if self.symbol(symbol) { Ok(()) } else { Err(self.expected(&format!("'{symbol}'"))) }
     }
 
-    /// The letters, digits, points and underscores that are next.
+    /// Returns the letters, digits, points and underscores that are next.
     pub(crate) fn peek_word(&mut self) -> &'a str {
         self.blanks();
         let rest = self.rest();
@@ -172,7 +172,7 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// A name after a percent sign.
+    /// Returns a name after a percent sign.
     pub(crate) fn register(&mut self) -> Result<String, RuleError> {
         self.expect("%")?;
         let name = &self.rest()[..self.rest().find(|c: char| !is_word(c)).unwrap_or(self.rest().len())];
@@ -184,7 +184,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Whether a character may stand in a name.
+/// Returns `true` if a character may stand in a name.
 pub(crate) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '.'
 }

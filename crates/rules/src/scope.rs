@@ -1,7 +1,8 @@
 //! Names: what is an input, what each side of a rule consists of, and registers that serve nothing.
 //!
 //! The target begins as a copy of the source without its stores and `unreachable`. A target instruction replaces the
-//! source's of the same name, or is new; what is not replaced is evaluated anew in the target, from replaced operands too.
+//! source's of the same name, or is new; what is not replaced is evaluated anew in the target, from replaced operands
+//! too.
 
 use crate::ast::{Block, Expr, ExprKind, Inst, Position, Precondition, Rule, Statement};
 use crate::error::{ErrorKind, RuleError};
@@ -22,7 +23,7 @@ pub struct Scopes<'a> {
     pub source: Vec<Side<'a>>,
     /// The target's blocks, the entry first, with what they take over from the source.
     pub target: Vec<Side<'a>>,
-    /// How often each register is an operand in the source.
+    /// Number of times that each register is an operand in the source.
     pub uses: HashMap<&'a str, u32>,
 }
 
@@ -63,7 +64,7 @@ fn scope_error(at: Position, message: String) -> RuleError {
     RuleError::new(ErrorKind::Scope, at, message)
 }
 
-/// The expressions in an expression, itself first.
+/// Returns the expressions in an expression, itself first.
 fn all_parts(root: &Expr) -> Vec<&Expr> {
     let mut found = vec![root];
     let mut next = 0;
@@ -74,12 +75,12 @@ fn all_parts(root: &Expr) -> Vec<&Expr> {
     found
 }
 
-/// The expressions of an instruction's operands, with their parts.
+/// Returns the expressions of an instruction's operands, with their parts.
 fn expressions(statement: &Statement) -> Vec<&Expr> {
     statement.inst.operands().into_iter().flat_map(|operand| all_parts(&operand.value)).collect()
 }
 
-/// The registers that an instruction uses.
+/// Returns the registers that an instruction uses.
 fn registers(statement: &Statement) -> impl Iterator<Item = (&str, Position)> {
     expressions(statement).into_iter().filter_map(|expr| match &expr.kind {
         ExprKind::Register(name) => Some((name.as_str(), expr.at)),
@@ -264,7 +265,7 @@ fn check_labels(blocks: &[Block], at: Position) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// The target's blocks: the source's, with what the target says.
+/// Returns the target's blocks: the source's, with what the target says.
 fn target_blocks(rule: &Rule) -> Result<Vec<Side<'_>>, RuleError> {
     let replaced: HashSet<&str> = statements(&rule.target.blocks).filter_map(|s| s.defines.as_deref()).collect();
     let mut written: Vec<(&str, &Block)> =

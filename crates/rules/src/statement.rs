@@ -7,7 +7,7 @@ use crate::scanner::Scanner;
 use crate::vocabulary::{ConvertOp, Function, InstOp, Relation};
 
 impl Scanner<'_> {
-    /// An instruction up to the end of its line.
+    /// Returns an instruction up to the end of its line.
     pub(crate) fn statement(&mut self) -> Result<Statement, RuleError> {
         let at = self.position();
         let (defines, inst) = if self.rest().starts_with('%') {
@@ -21,7 +21,7 @@ impl Scanner<'_> {
         Ok(Statement { at, defines, inst })
     }
 
-    /// An instruction without a result.
+    /// Returns an instruction without a result.
     fn effect(&mut self) -> Result<Inst, RuleError> {
         let at = self.position();
         match self.word() {
@@ -34,7 +34,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// An instruction with a result.
+    /// Returns an instruction with a result.
     fn definition(&mut self) -> Result<Inst, RuleError> {
         let word = self.peek_word();
         let at = self.position();
@@ -69,7 +69,7 @@ impl Scanner<'_> {
         self.rest()[word.len()..].trim_start_matches([' ', '\t']).starts_with('(')
     }
 
-    /// Whether what follows an equals sign is a copied value.
+    /// Returns `true` if what follows an equals sign is a copied value.
     fn begins_value(&self, word: &str) -> bool {
         let is_type = word.strip_prefix('i').or(word.strip_prefix("Ty"));
         word.starts_with(|c: char| c.is_ascii_digit())
@@ -208,7 +208,7 @@ impl Scanner<'_> {
         Ok(Inst::Branch { condition, labels })
     }
 
-    /// The label that a line opens a block with, if it does.
+    /// Returns the label that a line opens a block with, if it does.
     pub(crate) fn label(&mut self) -> Option<(Position, String)> {
         let at = self.position();
         let word = self.peek_word();

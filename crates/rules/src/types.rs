@@ -9,9 +9,9 @@
 //! | 2 | 1 to 16, 32, 64, in all pairs |
 //! | 3 and more | fewer, so that there are at most some 600 combinations; 8 and 32 are always among them |
 //!
-//! A type of which nothing is known is an integer and a pointer in turn, pointers have 32 and 64 bits in turn. Types that
-//! only a precondition has get one width, 32 or more where that is possible. Combinations come in order of their largest
-//! width, so that the first counterexample is a small one.
+//! A type of which nothing is known is an integer and a pointer in turn, pointers have 32 and 64 bits in turn. Types
+//! that only a precondition has get one width, 32 or more where that is possible. Combinations come in order of their
+//! largest width, so that the first counterexample is a small one.
 
 use crate::ast::{ExprId, Rule};
 use crate::constraints::{Constraints, Shape, SizeRelation, TypeVar};
@@ -55,7 +55,7 @@ pub struct Typings<'a> {
     assignments: Vec<Assignment>,
 }
 
-/// What each class is: the shape by the number of its root.
+/// Shape of each class, by the number of its root.
 #[derive(Debug)]
 struct Assignment {
     pointer_bits: u32,
@@ -71,28 +71,28 @@ pub struct Typing<'a> {
 }
 
 impl Typing<'_> {
-    /// The size of a pointer, in bits.
+    /// Returns the size of a pointer, in bits.
     pub fn pointer_bits(&self) -> u32 {
         self.assignment.pointer_bits
     }
 
-    /// The widest integer without a stated width, in bits; 0 if there is none.
+    /// Returns the widest integer without a stated width, in bits; 0 if there is none.
     pub fn largest(&self) -> u32 {
         self.assignment.largest
     }
 
-    /// The type of an expression.
+    /// Returns the type of an expression.
     pub fn of_expr(&self, id: ExprId) -> Type {
         self.resolve(self.constraints.of_expr(id))
     }
 
-    /// The type of a register of the rule.
+    /// Returns the type of a register of the rule.
     pub fn of_register(&self, name: &str) -> Type {
         // A register that nothing constrains is of any type.
         self.constraints.of_register(name).map_or(Type::Int(1), |var| self.resolve(var))
     }
 
-    /// The type of a constant of the rule.
+    /// Returns the type of a constant of the rule.
     pub fn of_constant(&self, name: &str) -> Type {
         self.constraints.of_constant(name).map_or(Type::Int(1), |var| self.resolve(var))
     }
@@ -130,7 +130,7 @@ impl<'a> Typings<'a> {
         Ok(Typings { constraints, assignments })
     }
 
-    /// The one combination in which expressions have these widths, by their numbers.
+    /// Returns the one combination in which expressions have these widths, by their numbers.
     pub fn of_widths(widths: &[u32]) -> Typings<'a> {
         let constraints = Constraints::of_widths(widths);
         let shapes = constraints.roots().map(|root| constraints.class(root).shape).collect();
@@ -138,7 +138,7 @@ impl<'a> Typings<'a> {
         Typings { constraints, assignments }
     }
 
-    /// All combinations, those of small widths first.
+    /// Returns all combinations, those of small widths first.
     pub fn iter(&self) -> impl Iterator<Item = Typing<'_>> {
         self.assignments.iter().map(|assignment| Typing { constraints: &self.constraints, assignment })
     }
@@ -166,7 +166,7 @@ fn ends(constraints: &Constraints<'_>, var: TypeVar, depth: u32) -> bool {
     }
 }
 
-/// The shapes by class, with each unknown one an integer and, where nothing points to it, a pointer.
+/// Returns the shapes by class, with each unknown one an integer and, where nothing points to it, a pointer.
 fn forms(constraints: &Constraints<'_>) -> Vec<Vec<Shape>> {
     let mut base: Vec<Shape> = vec![Shape::Unknown; constraints.len()];
     let mut unknown = Vec::new();
@@ -267,7 +267,7 @@ impl<'a> Search<'a> {
         any
     }
 
-    /// Whether no relation between known sizes is broken.
+    /// Returns `true` if no relation between known sizes is broken.
     fn holds(&self) -> bool {
         self.constraints.relations.iter().all(|relation| match *relation {
             SizeRelation::Less(a, b) => self.compare(a, b, |a, b| a < b),
@@ -298,7 +298,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// The widths that each of so many classes has.
+/// Returns the widths that each of so many classes has.
 fn sample(classes: usize) -> Vec<u32> {
     match classes {
         0 | 1 => (1..=MAX_INT_WIDTH).collect(),

@@ -13,14 +13,14 @@ macro_rules! words {
             /// All, in the order of the table.
             pub const ALL: &[$name] = &[$($name::$variant,)*];
 
-            /// The name in the text.
+            /// Returns the name in the text.
             pub fn name(self) -> &'static str {
                 match self {
                     $($name::$variant => $word,)*
                 }
             }
 
-            /// The one of this name.
+            /// Returns the one of this name.
             pub fn named(name: &str) -> Option<$name> {
                 $name::ALL.iter().copied().find(|one| one.name() == name)
             }
@@ -61,12 +61,12 @@ words! {
 }
 
 impl InstOp {
-    /// Whether the instruction has `nsw` and `nuw`.
+    /// Returns `true` if the instruction has `nsw` and `nuw`.
     pub fn may_wrap(self) -> bool {
         matches!(self, InstOp::Add | InstOp::Sub | InstOp::Mul | InstOp::Shl)
     }
 
-    /// Whether the instruction has `exact`.
+    /// Returns `true` if the instruction has `exact`.
     pub fn may_be_exact(self) -> bool {
         matches!(self, InstOp::Udiv | InstOp::Sdiv | InstOp::Ashr | InstOp::Lshr)
     }
@@ -87,7 +87,7 @@ words! {
         PtrToInt "ptrtoint",
         /// Integer to pointer.
         IntToPtr "inttoptr",
-        /// The same bits as another type.
+        /// Unchanged bits as another type.
         Bitcast "bitcast",
     }
 }
@@ -161,7 +161,7 @@ words! {
 }
 
 impl Relation {
-    /// The condition of this name in an `icmp`.
+    /// Returns the condition of this name in an `icmp`.
     pub fn of_icmp(name: &str) -> Option<Relation> {
         let names = ["eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"];
         names.iter().position(|&word| word == name).map(|index| Relation::ALL[index])
@@ -203,7 +203,7 @@ words! {
 }
 
 impl Function {
-    /// The function of this name in rules on CLIF, where analyses have short names.
+    /// Returns the function of this name in rules on CLIF, where analyses have short names.
     pub fn of_clif(name: &str) -> Option<Function> {
         match name {
             "zeros" => Some(Function::ComputeKnownZeroBits),
@@ -212,7 +212,7 @@ impl Function {
         }
     }
 
-    /// How many arguments it takes.
+    /// Returns the number of arguments.
     pub fn arity(self) -> usize {
         match self {
             Function::Max | Function::Umax | Function::Lshr => 2,
@@ -255,7 +255,7 @@ words! {
     }
 }
 
-/// Which arguments a predicate takes.
+/// Argument of a predicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Argument {
     /// Anything.
@@ -269,12 +269,12 @@ pub enum Argument {
 }
 
 impl Predicate {
-    /// The predicate of this name in rules on CLIF, where analyses have short names.
+    /// Returns the predicate of this name in rules on CLIF, where analyses have short names.
     pub fn of_clif(name: &str) -> Option<Predicate> {
         if name == "sole" { Some(Predicate::HasOneUse) } else { Predicate::named(name) }
     }
 
-    /// The kinds of the arguments.
+    /// Returns the kinds of the arguments.
     pub fn arguments(self) -> &'static [Argument] {
         use Predicate::*;
         match self {

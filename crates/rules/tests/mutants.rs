@@ -27,7 +27,7 @@ impl Random {
         (self.0 >> 11) as usize % limit.max(1)
     }
 
-    /// A text with pieces cut out, doubled, moved or replaced.
+    /// Returns a text with pieces cut out, doubled, moved or replaced.
     fn mutant(&mut self, texts: &[&str]) -> String {
         let mut chars: Vec<char> = texts[self.below(texts.len())].chars().collect();
         for _ in 0..1 + self.below(4) {

@@ -1,7 +1,8 @@
-//! Floating-point opcodes on one lane: comparisons and choices by the bits of sign and magnitude, arithmetic by the solvers' theory.
+//! Floating-point opcodes on one lane: comparisons and choices by the bits of sign and magnitude, arithmetic by the
+//! solvers' theory.
 //!
-//! A result that is no number is one of a set: quiet, of any sign, and canonical, with nothing but the quiet bit set, if every
-//! NaN among the operands is ([`NanChoice`]).
+//! A result that is no number is one of a set: quiet, of any sign, and canonical, with nothing but the quiet bit set,
+//! if every NaN among the operands is ([`NanChoice`]).
 
 use crate::int::flag;
 use crate::outcome::NanChoice;

@@ -5,8 +5,8 @@
 //!                  trap:    254 (int_divz) if y = 0, else 252 (int_ovf) if x = -128 and y = -1, else 0
 //! ```
 //!
-//! Proofs of rewrite rules rest on these meanings. They are a second text, written apart from the interpreter's on purpose:
-//! a test evaluates both on the same operands.
+//! Proofs of rewrite rules rest on these meanings. They are a second text, written apart from the interpreter's on
+//! purpose: a test evaluates both on the same operands.
 //!
 //! | file | holds |
 //! |---|---|
@@ -20,8 +20,8 @@
 //! | `lanes.rs` | from one lane to all |
 //! | `vector.rs` | what moves lanes or depends on several |
 //!
-//! Vectors have their first lane in the lowest bits. There is no meaning yet of floating-point arithmetic on vectors and of
-//! 128 bits, of atomic accesses, and of values of more than 128 bits.
+//! Vectors have their first lane in the lowest bits. There is no meaning yet of floating-point arithmetic on vectors
+//! and of 128 bits, of atomic accesses, and of values of more than 128 bits.
 //!
 //! ```
 //! use kingpost_ir::Opcode;

@@ -1,8 +1,8 @@
 //! Accesses to memory: where they are, how many bits they move, and how those are the value.
 //!
-//! An access is equal to another one of the same flags if it has the same address and moves the same bits, in lanes of the same size: it
-//! then traps as the other, reads what that would read, or leaves in memory what that would leave, in either order of the bytes of
-//! each lane. So neither memory nor that order appears in a term.
+//! An access is equal to another one of the same flags if it has the same address and moves the same bits, in lanes of
+//! the same size: it then traps as the other, reads what that would read, or leaves in memory what that would leave, in
+//! either order of the bytes of each lane. So neither memory nor that order appears in a term.
 
 use kingpost_ir::{Opcode, Type};
 use kingpost_smt::{Term, Terms};

@@ -35,7 +35,7 @@ pub struct Operation {
 pub struct Operand {
     /// The type.
     pub ty: Type,
-    /// As many bits as the type has.
+    /// Value, of as many bits as the type has.
     pub bits: Term,
 }
 

@@ -182,8 +182,8 @@ fn compare(subject: &Subject, terms: &mut Terms, random: &mut Random, cases: usi
     cases
 }
 
-/// Compares an opcode with the same number of cases at all types and immediates, `least` in all; how many there were, or zero if
-/// the opcode has no meaning. Each opcode has its own sequence of operands.
+/// Compares an opcode with the same number of cases at all types and immediates, `least` in all; how many there were,
+/// or zero if the opcode has no meaning. Each opcode has its own sequence of operands.
 fn compare_opcode(opcode: Opcode, least: usize) -> usize {
     let info = opcode.info();
     let controlling: Vec<Type> = match info.suffix {

@@ -1,7 +1,8 @@
-//! Floating-point operations on the bits of binary16, binary32 and binary64 (IEEE 754, section 3.4), rounded to nearest even.
+//! Floating-point operations on the bits of binary16, binary32 and binary64 (IEEE 754, section 3.4), rounded to nearest
+//! even.
 //!
-//! A result that is no number is any NaN: a solver may choose which, and evaluation takes the positive canonical one. So terms
-//! must not depend on its bits.
+//! A result that is no number is any NaN: a solver may choose which, and evaluation takes the positive canonical one.
+//! So terms must not depend on its bits.
 
 use crate::bits::{Bits, Sort};
 use crate::float_op::FloatOp;

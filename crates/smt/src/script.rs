@@ -1,7 +1,7 @@
 //! SMT-LIB 2.6 text of a query.
 //!
-//! Every term with operands is defined once, children first, so the text is linear in the number of terms and never nested,
-//! except below a quantifier, where definitions that depend on its variables are nested `let`s.
+//! Every term with operands is defined once, children first, so the text is linear in the number of terms and never
+//! nested, except below a quantifier, where definitions that depend on its variables are nested `let`s.
 
 use crate::bits::{Sort, Value};
 use crate::float::FloatText;
@@ -90,8 +90,8 @@ fn float_op(node: Node) -> Option<FloatOp> {
     }
 }
 
-/// Defines the result of a float operation. If it is a float, declares its bits and asserts that they encode the result,
-/// because SMT-LIB has no function from floats to bits.
+/// Defines the result of a float operation. If it is a float, declares its bits and asserts that they encode the
+/// result, because SMT-LIB has no function from floats to bits.
 fn float(text: &mut String, terms: &Terms, term: Term, op: FloatOp) {
     let operands: Vec<Term> = terms.node(term).operands().collect();
     let widths = [terms.width(operands[0]), terms.width(term)];

@@ -9,7 +9,7 @@
 //! | division | first input and quotient in `r0`, remainder in `r2`, the other of the two lost |
 //! | high half of a product | inputs `r0` and any, result in `r2`, `r0` lost |
 //! | comparison | the result is in one of the first four registers |
-//! | constants | may be rematerialised |
+//! | constants | may be rematerialized |
 //! | call, return, entry | up to six integers in `r0` to `r5`, up to eight floats from `f0`, the rest in memory of the convention; a call loses all registers |
 
 use cranelift_entity::SecondaryMap;
@@ -22,8 +22,8 @@ use kingpost_regalloc::{
     RegClass, RegSetId, VReg,
 };
 
-/// The problem of allocating registers of `env` for `func`. References among its values are `refs`: every call is then a
-/// safepoint.
+/// Returns the problem of allocating registers of `env` for `func`. References among its values are `refs`: every call
+/// is then a safepoint.
 pub fn problem(func: &Function, env: &MachineEnv, refs: &[Value]) -> Problem {
     let mut analyses = Analyses::default();
     analyses.update(func);
@@ -62,7 +62,7 @@ fn folded(func: &Function) -> SecondaryMap<Value, bool> {
     folded
 }
 
-/// The constant that an instruction could have inside.
+/// Returns the constant that an instruction could have inside.
 fn immediate(func: &Function, inst: Inst) -> Option<Value> {
     use Opcode::{Band, Bor, Bxor, Iadd, Icmp, Imul, Isub};
     let takes_one = matches!(func.dfg.opcode(inst), Iadd | Isub | Imul | Band | Bor | Bxor | Icmp);
@@ -242,7 +242,7 @@ impl AbstractTarget<'_> {
         self.arrive(&results, self.everything, &operands, flags);
     }
 
-    /// Values that leave the function: fixed uses for those in registers, stores before for the rest.
+    /// Returns values that leave the function: fixed uses for those in registers, stores before for the rest.
     fn leave(&mut self, values: &[Value]) -> Vec<Operand> {
         let mut places = Places::new(self.env);
         let mut uses = Vec::new();
@@ -255,8 +255,8 @@ impl AbstractTarget<'_> {
         uses
     }
 
-    /// An instruction after which values have come from outside: in registers, or loaded after it. A place outside keeps
-    /// its value, so the load may run again.
+    /// An instruction after which values have come from outside: in registers, or loaded after it. A place outside
+    /// keeps its value, so the load may run again.
     fn arrive(&mut self, vregs: &[VReg], clobbers: ClobberId, uses: &[Operand], flags: InstFlags) {
         let mut places = Places::new(self.env);
         let found: Vec<_> = vregs.iter().map(|&vreg| places.next(self.p.class(vreg))).collect();

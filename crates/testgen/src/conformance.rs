@@ -6,9 +6,10 @@
 //! ```
 
 use crate::rng::Rng;
+use crate::solve::{accept, solve};
 use crate::{abstract_target, fuzz, large, mutate, properties, renumber, shapes};
 use kingpost_checker::Checker;
-use kingpost_regalloc::text::{self, display_allocation};
+use kingpost_regalloc::text;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Cost, Inst, MachineEnv, PReg, Problem, RegClass};
 use std::fmt::Write;
 
@@ -102,28 +103,6 @@ macro_rules! quality {
     };
 }
 
-/// Solves a problem that has a solution, which the checker must accept.
-///
-/// # Panics
-/// Where something is wrong, with the texts of all.
-#[track_caller]
-pub fn solve(allocator: &mut dyn Allocator, problem: &Problem, env: &MachineEnv) -> (Allocation, Cost) {
-    problem.verify_with(env).unwrap_or_else(|errors| panic!("{}: {errors:?}", problem.name));
-    let mut answer = Allocation::default();
-    allocator.allocate(problem, env, &mut answer).unwrap_or_else(|error| panic!("{}: {error}", problem.name));
-    accept(problem, env, &answer);
-    let cost = Cost::of(problem, env, &answer);
-    (answer, cost)
-}
-
-#[track_caller]
-fn accept(problem: &Problem, env: &MachineEnv, answer: &Allocation) {
-    if let Err(errors) = Checker::new().check(problem, env, answer) {
-        let errors: String = errors.iter().take(5).map(|error| format!("{error}\n")).collect();
-        panic!("{errors}{problem}{}", display_allocation(problem, answer));
-    }
-}
-
 /// Solves all problems of a text. What the text has of answers is checked, and what is printed can be read again.
 ///
 /// # Panics
@@ -156,8 +135,8 @@ pub fn paper(allocator: &mut dyn Allocator) {
     }
 }
 
-/// A jump table whose entries have each a block of their own that leads to a common end. Its branch has a temporary for
-/// the address.
+/// Returns a jump table whose entries have each a block of their own that leads to a common end. Its branch has a
+/// temporary for the address.
 pub fn jump_table(entries: usize) -> String {
     let mut source = String::from("env {\nint r0-r3\n}\nproblem %br_table {\nv0, v1, v2, v3: int 8\n");
     source.push_str("b0:\ndef v0 = r0, def v1 = r1\nbranch use v0, early def v2 -> b1");
@@ -207,7 +186,8 @@ fn items(problem: &Problem) -> u64 {
     (problem.num_insts() + problem.num_operands() + problem.num_edges() + problem.vregs.len()) as u64
 }
 
-/// Steps per item grow by no more than an exponent of 1.1 in problems of 10^3 to 10^5 instructions, whatever their shape.
+/// Steps per item grow by no more than an exponent of 1.1 in problems of 10^3 to 10^5 instructions, whatever their
+/// shape.
 ///
 /// # Panics
 /// Where they do, or an answer is wrong.
@@ -304,8 +284,8 @@ pub fn renumbered(allocator: &mut dyn Allocator) {
 /// Generated problems, judged by checker and simulator. `SEEDS=a..b` in the environment widens the run.
 ///
 /// # Panics
-/// With the shrunken problem that is not solved, and the whole one if it is not solved at all, since cut down it may come
-/// to need more registers than there are.
+/// With the shrunken problem that is not solved, and the whole one if it is not solved at all, since cut down it may
+/// come to need more registers than there are.
 pub fn generated(allocator: &mut dyn Allocator) {
     let seeds = std::env::var("SEEDS").ok().and_then(|seeds| {
         let (from, to) = seeds.split_once("..")?;

@@ -10,7 +10,7 @@ use kingpost_regalloc::{
 pub struct DraftInst {
     /// Its flags.
     pub flags: InstFlags,
-    /// What it destroys.
+    /// Registers that it clobbers.
     pub clobbers: Clobbers,
     /// Its operands.
     pub operands: Vec<Operand>,
@@ -151,7 +151,8 @@ impl Draft {
         renamed
     }
 
-    /// A frequency per block: the entry's, less in deeper branches, more from the target of a back edge to its source.
+    /// Returns a frequency per block: the entry's, less in deeper branches, more from the target of a back edge to its
+    /// source.
     fn frequencies(&self) -> Vec<Freq> {
         let mut freqs = vec![Freq::ENTRY; self.blocks.len()];
         for (number, block) in self.blocks.iter().enumerate() {
@@ -181,7 +182,7 @@ fn renumbered(operand: Operand, vreg: VReg, sets: &[RegSetId]) -> Operand {
     with_constraint(operand, vreg, constraint)
 }
 
-/// The operand with another value and constraint.
+/// Returns the operand with another value and constraint.
 pub(crate) fn with_constraint(operand: Operand, vreg: VReg, constraint: Constraint) -> Operand {
     let new = Operand::new(vreg, operand.kind(), operand.pos(), constraint);
     let is_reuse = matches!(constraint, Constraint::Reuse(_));

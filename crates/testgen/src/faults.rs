@@ -6,12 +6,12 @@
 mod claims;
 mod edits;
 mod locations;
+mod pick;
 
 use crate::rng::Rng;
 use claims::*;
-use cranelift_entity::{EntityRef, PrimaryMap};
 use edits::*;
-use kingpost_regalloc::{Allocation, Inst, MachineEnv, Operand, PReg, Problem, Slot, SlotData};
+use kingpost_regalloc::{Allocation, MachineEnv, Problem};
 use locations::*;
 
 /// Changes an allocation; `false` if there was nothing of the kind to change.
@@ -22,7 +22,7 @@ pub type Mutator = fn(&Problem, &MachineEnv, &mut Allocation, &mut Rng) -> bool;
 pub struct Fault {
     /// Its name in reports.
     pub name: &'static str,
-    /// What it does.
+    /// Operation.
     pub mutate: Mutator,
 }
 
@@ -86,29 +86,6 @@ const COMBINED: &[Mutator] = &[
     share_slot,
     wrong_remat,
 ];
-
-/// An operand of the answer: its index among all operands, its instruction, and itself.
-type OperandSite = (usize, Inst, Operand);
-
-fn operand_sites(problem: &Problem, keep: impl Fn(Operand) -> bool) -> Vec<OperandSite> {
-    let insts = (0..problem.num_insts()).map(Inst::new);
-    insts
-        .flat_map(|inst| problem.operand_range(inst).map(move |index| (index, inst)))
-        .map(|(index, inst)| (index, inst, problem.all_operands()[index]))
-        .filter(|&(_, _, operand)| keep(operand))
-        .collect()
-}
-
-/// Another register of the class, mostly an allocatable one.
-fn other_register(env: &MachineEnv, reg: PReg, rng: &mut Rng) -> Option<PReg> {
-    let others: Vec<PReg> = env.class(reg.class()).order.iter().copied().filter(|&other| other != reg).collect();
-    rng.pick(&others)
-}
-
-fn other_slot(slots: &PrimaryMap<Slot, SlotData>, slot: Slot, rng: &mut Rng) -> Option<Slot> {
-    let others: Vec<Slot> = slots.keys().filter(|&other| other != slot).collect();
-    rng.pick(&others)
-}
 
 fn several(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     let mut changed = false;

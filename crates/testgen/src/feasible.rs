@@ -1,4 +1,5 @@
-//! Can the operands of one instruction be placed at all? A search over all ways, since generated instructions are small.
+//! Can the operands of one instruction be placed at all? A search over all ways, since generated instructions are
+//! small.
 
 use crate::draft::DraftInst;
 use cranelift_entity::{EntityRef, PrimaryMap};
@@ -15,7 +16,7 @@ struct Node {
     reused_by: Option<usize>,
 }
 
-/// Is there a register for every operand of `inst` that needs one? `apart` says of two defs
+/// Returns `true` if there is a register for every operand of `inst` that needs one. `apart` says of two defs
 /// of a terminator that they can never exist together.
 pub(crate) fn feasible(
     env: &MachineEnv,

@@ -1,4 +1,5 @@
-//! Generated problems for allocators, and planted faults for the checker. Tests call these for a second, `make fuzz` for long.
+//! Generated problems for allocators, and planted faults for the checker. Tests call these for a second, `make fuzz`
+//! for long.
 
 use crate::faults::FAULTS;
 use crate::problem::{Shape, generate, generate_shape};
@@ -12,7 +13,7 @@ use std::fmt;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What [`allocator`] saw.
+/// Results of [`allocator`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Report {
     /// Problems solved.
@@ -32,7 +33,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// What is wrong with an allocator's work on one problem.
+/// Fault in an allocator's work on one problem.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Trouble {
     /// The generated problem breaks a rule: a bug of the generator.
@@ -56,7 +57,7 @@ pub enum Trouble {
 pub struct Failure {
     /// Its seed before it was cut down.
     pub seed: u64,
-    /// What is wrong with the small one.
+    /// Fault of the small one.
     pub trouble: Trouble,
     /// Machine, problem and, if there is one, answer as `.ra` text.
     pub text: String,
@@ -128,7 +129,7 @@ impl Report {
     }
 }
 
-/// The problem of a seed and its machine as `.ra` text.
+/// Returns the problem of a seed and its machine as `.ra` text.
 pub fn show(seed: u64) -> String {
     let (problem, env) = generate(seed);
     text(&problem, &env, None)
@@ -193,7 +194,7 @@ fn text(problem: &Problem, env: &MachineEnv, answer: Option<&Allocation>) -> Str
     text
 }
 
-/// What became of the mutants of one operator.
+/// Results for the mutants of one operator.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Count {
     /// Mutants made.

@@ -1,14 +1,14 @@
 //! Which values interfere, found the plain way: sets of live values, from the last instruction of a block to its first.
 //!
 //! A second opinion on classes of values that are to share a place, and so without anything that allocators use. Two
-//! values interfere where one is defined while the other lives, or both are by one instruction. A parameter that nothing
-//! reads has no place, so that it interferes with none.
+//! values interfere where one is defined while the other lives, or both are by one instruction. A parameter that
+//! nothing reads has no place, so that it interferes with none.
 
 use kingpost_regalloc::{Block, Edge, Inst, Pos, Problem, VReg};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What is wrong with classes.
+/// Fault of classes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Clash {
     /// A value is in two classes, or twice in one.
@@ -52,7 +52,7 @@ pub fn judge(problem: &Problem, classes: &[Vec<VReg>]) -> Result<(), Clash> {
 
 type Live = BTreeSet<VReg>;
 
-/// What is live at the head of each block, parameters that are read included.
+/// Returns the values live at the head of each block, parameters that are read included.
 fn live_in(problem: &Problem) -> Vec<Live> {
     let mut live_in = vec![Live::new(); problem.blocks().count()];
     let mut changed = true;
@@ -71,7 +71,8 @@ fn live_in(problem: &Problem) -> Vec<Live> {
     live_in
 }
 
-/// What lives over an edge: arguments of parameters that are read, and what the successor has from before.
+/// Returns the values live over an edge: arguments of parameters that are read, and values that the successor has from
+/// before.
 fn on_edge(problem: &Problem, live_in: &[Live], edge: Edge) -> Live {
     let to = problem.edge(edge).to;
     let mut live = live_in[to.as_u32() as usize].clone();
@@ -117,13 +118,14 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Is it a result that exists on another edge only?
+    /// Returns `true` if it is a result that exists on another edge only.
     fn is_on_other_edge(&self, block: Block, edge: Edge, vreg: VReg) -> bool {
         let has = |edge: Edge| self.problem.edge_defs(edge).contains(&vreg);
         !has(edge) && self.problem.succs(block).iter().any(|&other| has(other))
     }
 
-    /// Do definitions of an instruction meet what lives behind it, each other, or what is read as late?
+    /// Returns `true` if definitions of an instruction meet values that live after it, each other, or values that are
+    /// read as late.
     fn inst(&self, inst: Inst, behind: &Live, absent: impl Fn(VReg) -> bool) -> Result<(), Clash> {
         let operands = self.problem.operands(inst);
         let defs: Vec<_> = operands.iter().filter(|operand| operand.is_def() && !absent(operand.vreg())).collect();

@@ -1,11 +1,11 @@
 //! Random functions that every target must run alike.
 //!
-//! [`generate`] makes a [`Program`]: functions that call each other, and inputs for the first one. What a program does is
-//! fully defined, so that an interpreter and compiled code agree bit for bit:
+//! [`generate`] makes a [`Program`]: functions that call each other, and inputs for the first one. What a program does
+//! is fully defined, so that an interpreter and compiled code agree bit for bit:
 //!
 //! - It ends: loops count down, such as do not are never entered, and a function calls only functions behind it.
-//! - It touches its own stack slots, which it fills first, and what its caller hands it a pointer to; indices are masked.
-//!   Some accesses go to the lowest addresses, which no one may touch, and trap.
+//! - It touches its own stack slots, which it fills first, and what its caller hands it a pointer to; indices are
+//!   masked. Some accesses go to the lowest addresses, which no one may touch, and trap.
 //! - No address is observed.
 //! - Every exception is caught: whatever may throw is called with a handler for everything or by what may throw itself.
 //! - No bits of a NaN that arithmetic made are observed: such a NaN is replaced before its bits are looked at.
@@ -26,13 +26,16 @@
 
 mod control;
 mod cycles;
+mod edge_values;
 mod exceptions;
 mod memory;
 mod plan;
+mod region;
 mod scalar;
 mod scope;
 mod shrink;
 mod vector;
+mod vector_types;
 
 use crate::rng::Rng;
 use cranelift_entity::EntitySet;
@@ -54,26 +57,26 @@ pub struct Program {
     pub inputs: Vec<Vec<u64>>,
 }
 
-/// What programs are made for. Exceptions find their handlers by the chain of frame pointers.
+/// Target of programs. Exceptions find their handlers by the chain of frame pointers.
 pub const TARGET: TargetInfo =
     TargetInfo { pointer_type: Some(I64), enable_pinned_reg: false, preserve_frame_pointers: true };
 
-/// The program of a seed.
+/// Returns the program of a seed.
 pub fn generate(seed: u64) -> Program {
     generate_by(TypeSet::All, &mut Rng::new(seed))
 }
 
-/// The program of a seed that keeps to types that every compiler has: integers to 64 bits, floats of 32 and 64.
+/// Returns the program of a seed that keeps to types that every compiler has: integers to 64 bits, floats of 32 and 64.
 pub fn generate_with_usual_types(seed: u64) -> Program {
     generate_by(TypeSet::Usual, &mut Rng::new(seed))
 }
 
-/// The program of a seed that is mostly operations on vectors: at least one, and many in most programs.
+/// Returns the program of a seed that is mostly operations on vectors: at least one, and many in most programs.
 pub fn generate_vectors(seed: u64) -> Program {
     generate_by(TypeSet::Vectors, &mut Rng::new(seed))
 }
 
-/// The program of a seed that mostly accesses a few places of memory, under alias regions and without one.
+/// Returns the program of a seed that mostly accesses a few places of memory, under alias regions and without one.
 pub fn generate_accesses(seed: u64) -> Program {
     generate_by(TypeSet::Memory, &mut Rng::new(seed))
 }
@@ -94,7 +97,7 @@ fn generate_by(type_set: TypeSet, rng: &mut Rng) -> Program {
 }
 
 impl Program {
-    /// Instructions in all functions.
+    /// Returns instructions in all functions.
     pub fn num_insts(&self) -> usize {
         let blocks = |f: &Function| f.layout.blocks().map(|block| f.layout.block_insts(block).count()).sum::<usize>();
         self.functions.iter().map(blocks).sum()

@@ -7,7 +7,7 @@
 use crate::rng::Rng;
 use std::fmt::Write;
 
-/// What a large function is made of.
+/// Parts of a large function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mix {
     /// Integers and floats, arithmetic, copies and calls.
@@ -16,7 +16,7 @@ pub enum Mix {
     Fixed,
 }
 
-/// A function of about so many blocks.
+/// Returns a function of about so many blocks.
 pub fn function(mix: Mix, blocks: usize, seed: u64) -> String {
     let mut writer =
         Writer { rng: Rng::new(seed), mix, text: String::new(), values: 0, blocks: 0, scope: Scope::default() };
@@ -51,7 +51,7 @@ enum Kind {
 /// A value and its number.
 type Value = (Kind, usize);
 
-/// What dominates the current point.
+/// Values that dominate the current point.
 #[derive(Clone, Default)]
 struct Scope {
     values: Vec<Value>,
@@ -60,10 +60,10 @@ struct Scope {
 }
 
 struct Construct {
-    /// Where branches lead that leave it: its end, or its head if it is a loop.
+    /// Destination of branches that leave it: its end, or its head if it is a loop.
     target: usize,
     params: Vec<Kind>,
-    /// What is at hand behind it, unless it is a loop.
+    /// Scope after it, unless it is a loop.
     outside: Option<Scope>,
 }
 
@@ -107,7 +107,7 @@ impl Writer {
         value
     }
 
-    /// A value to read: mostly one that waits for it, else one of the last or any.
+    /// Returns a value to read: mostly one that waits for it, else one of the last or any.
     fn read(&mut self, kind: Kind) -> usize {
         let waiting = self.scope.unread.iter().position(|value| value.0 == kind);
         if let Some(index) = waiting

@@ -19,18 +19,18 @@
 //! | `conformance.rs` | what every allocator must do, for its tests |
 //! | `phases.rs` | what the phases of an allocator find out, for its tests |
 //! | `text.rs` | mutations of texts, for readers |
-//! | `worst_cases.rs` | CLIF functions of any size that are as bad as can be for an optimiser |
+//! | `worst_cases.rs` | CLIF functions of any size that are as bad as can be for an optimizer |
 //! | `ir.rs` | random functions, for interpreter and compiled code to agree on |
 //! | `rng.rs` | the random numbers |
 //!
 //! ```
 //! use kingpost_regalloc_linear::LinearScan;
-//! use kingpost_testgen::{conformance, problem};
+//! use kingpost_testgen::{problem, solve};
 //!
 //! let (problem, env) = problem::generate(7);
 //! assert!(problem.verify_with(&env).is_ok());
 //! // Fails unless the checker accepts the answer.
-//! conformance::solve(&mut LinearScan::default(), &problem, &env);
+//! solve::solve(&mut LinearScan::default(), &problem, &env);
 //! ```
 
 pub mod abstract_target;
@@ -53,5 +53,6 @@ pub mod rng;
 pub mod shapes;
 pub mod shrink;
 pub mod simulate;
+pub mod solve;
 pub mod text;
 pub mod worst_cases;

@@ -1,12 +1,12 @@
 //! What the phases of an allocator find out: problems in the folder of a phase, with the text of its result behind them
-//! as comments. In the folder `events` it is what an observer receives. With `KINGPOST_BLESS=1` the comments are written
-//! anew.
+//! as comments. In the folder `events` it is what an observer receives. With `KINGPOST_BLESS=1` the comments are
+//! written anew.
 //!
 //! ```text
 //! kingpost_testgen::phases! { SsaAllocator::default(); liveness, spilling, events }
 //! ```
 
-use crate::conformance::solve;
+use crate::solve::solve;
 use kingpost_regalloc::{Allocation, Allocator, Diagnostics, Event, MachineEnv, Observer, Problem, text};
 use std::fs;
 use std::path::Path;
@@ -56,7 +56,7 @@ pub fn check(allocator: &mut dyn Allocator, folder: &Path, phase: &str) {
     }
 }
 
-/// The text of what a phase finds out, all phases verified.
+/// Returns the text of what a phase finds out, all phases verified.
 ///
 /// # Panics
 /// Where the answer or a phase is not as it must be.

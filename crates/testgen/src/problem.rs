@@ -1,9 +1,9 @@
 //! Random allocation problems and machines, right by construction.
 //!
 //! Control flow first, then block by block instructions of the kinds that lowering makes: constants, two-address
-//! arithmetic with a memory twin, shifts and divisions with fixed registers, calls, moves, temporaries. Values are taken
-//! from those that dominate. An instruction that the machine has too few registers for is not taken. Parameters get
-//! their arguments at the ends of predecessors, made there if no value fits.
+//! arithmetic with a memory twin, shifts and divisions with fixed registers, calls, moves, temporaries. Values are
+//! taken from those that dominate. An instruction that the machine has too few registers for is not taken. Parameters
+//! get their arguments at the ends of predecessors, made there if no value fits.
 
 use crate::draft::{Draft, DraftBlock, DraftEdge, DraftInst, DraftLabel};
 use crate::feasible::feasible;
@@ -14,23 +14,23 @@ use kingpost_regalloc::{
     RegSetId, VReg, VRegData,
 };
 
-/// What a generated case looks like.
+/// Shape of a generated case.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     /// Blocks before edges are split.
     pub blocks: usize,
     /// Instructions per block, at most.
     pub insts: usize,
-    /// Does a collector run at some calls?
+    /// Whether a collector runs at some calls.
     pub refs: bool,
-    /// Are there labels?
+    /// Whether there are labels.
     pub labels: bool,
-    /// Is the order of the blocks random?
+    /// Whether the order of the blocks is random.
     pub shuffled: bool,
 }
 
 impl Shape {
-    /// A shape for a test case of one seed: mostly small, now and then long.
+    /// Returns a shape for a test case of one seed: mostly small, now and then long.
     pub fn random(rng: &mut Rng) -> Shape {
         let blocks = if rng.chance(5) { rng.range(10..40) } else { rng.range(1..10) };
         let insts = if rng.chance(5) { rng.range(10..60) } else { rng.range(1..10) };
@@ -38,14 +38,14 @@ impl Shape {
     }
 }
 
-/// The case of a seed: a machine and a problem that it can solve.
+/// Returns the case of a seed: a machine and a problem that it can solve.
 pub fn generate(seed: u64) -> (Problem, MachineEnv) {
     let rng = &mut Rng::new(seed);
     let shape = Shape::random(rng);
     generate_shape(rng, shape, &format!("seed_{seed}"))
 }
 
-/// A machine and a problem of the given shape.
+/// Returns a machine and a problem of the given shape.
 pub fn generate_shape(rng: &mut Rng, shape: Shape, name: &str) -> (Problem, MachineEnv) {
     let env = random_env(rng);
     let flow = Flow::random(rng, shape.blocks);
@@ -61,7 +61,7 @@ pub fn generate_shape(rng: &mut Rng, shape: Shape, name: &str) -> (Problem, Mach
     (generator.draft.build(name), generator.env)
 }
 
-/// A machine with a few or many registers.
+/// Returns a machine with a few or many registers.
 pub fn random_env(rng: &mut Rng) -> MachineEnv {
     let class = |rng: &mut Rng, class: RegClass| {
         let count = match rng.range(0..100) {
@@ -153,7 +153,7 @@ impl Generator<'_> {
         self.draft.vregs.push(data)
     }
 
-    /// A value with the given properties that may be used at the end of `block`, made there if need be.
+    /// Returns a value with the given properties that may be used at the end of `block`, made there if need be.
     fn value_like(&mut self, block: usize, data: VRegData) -> VReg {
         let fitting: Vec<VReg> =
             self.values[block].iter().copied().filter(|&vreg| self.draft.vregs[vreg] == data).collect();
@@ -175,7 +175,7 @@ impl Generator<'_> {
         self.draft.blocks[block].insts.push(inst);
     }
 
-    /// A value to use: often a recent one.
+    /// Returns a value to use: often a recent one.
     fn used(&mut self, block: usize) -> VReg {
         let count = self.values[block].len();
         match count {
@@ -224,7 +224,7 @@ impl Generator<'_> {
         DraftInst { flags, operands: vec![operand], ..DraftInst::default() }
     }
 
-    /// Any mixture of operands in registers, of register subsets and at both points, and perhaps one in memory.
+    /// Returns any mixture of operands in registers, of register subsets and at both points, and perhaps one in memory.
     fn plain(&mut self, block: usize) -> DraftInst {
         let mut operands = Vec::new();
         for _ in 0..self.rng.range(0..4) {
@@ -481,7 +481,7 @@ impl Generator<'_> {
     }
 }
 
-/// The members of `set` that no operand is fixed to as a def.
+/// Returns the members of `set` that no operand is fixed to as a def.
 fn without_fixed_defs(set: PRegSet, operands: &[Operand]) -> PRegSet {
     let defs = operands.iter().filter(|operand| operand.is_def()).filter_map(|operand| operand.fixed_reg());
     set.difference(defs.collect())

@@ -1,10 +1,10 @@
-//! What a good allocator needs for small functions, from the fewest registers up. `properties/*.clif` say it in comments,
-//! `properties/others.txt` for functions that others wrote.
+//! What a good allocator needs for small functions, from the fewest registers up. `properties/*.clif` say it in
+//! comments, `properties/others.txt` for functions that others wrote.
 
 mod claim;
 
 use crate::abstract_target;
-use crate::conformance::solve;
+use crate::solve::solve;
 use claim::{Claim, Subject};
 use kingpost_ir::{Function, Value};
 use kingpost_regalloc::text::display_allocation;
@@ -115,7 +115,7 @@ pub fn others(allocator: &mut dyn Allocator, within_limits: bool) {
     assert!(report.is_empty(), "{report}");
 }
 
-/// All functions, ours and what is at hand of others', as problems for a machine.
+/// Returns all functions, ours and what is at hand of others', as problems for a machine.
 pub fn problems(env: &MachineEnv) -> Vec<Problem> {
     let ours = OURS.into_iter().flat_map(cases);
     ours.chain(cases_of_others()).map(|case| abstract_target::problem(&case.function, env, &case.refs)).collect()
@@ -141,7 +141,7 @@ fn cases_of_others() -> Vec<Case> {
     all
 }
 
-/// The lines of [`OTHERS`] behind a function's name.
+/// Returns the lines of [`OTHERS`] behind a function's name.
 fn claims_about(file: &str, function: &Function) -> Vec<Claim> {
     let name = format!("{file} {}", function.name);
     OTHERS.lines().skip_while(|line| *line != name).skip(1).map_while(Claim::parse).collect()

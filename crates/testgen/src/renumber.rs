@@ -50,7 +50,7 @@ pub fn renumbered(problem: &Problem, rng: &mut Rng) -> Problem {
     new
 }
 
-/// The numbers from `start` to `end` in random order.
+/// Returns the numbers from `start` to `end` in random order.
 fn shuffled(start: usize, end: usize, rng: &mut Rng) -> Vec<usize> {
     let mut numbers: Vec<usize> = (start..end).collect();
     for place in 1..numbers.len() {

@@ -13,14 +13,14 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// The generator of one seed. Neighbouring seeds are unrelated.
+    /// Returns the generator of one seed. Neighboring seeds are unrelated.
     pub fn new(seed: u64) -> Rng {
         let mut rng = Rng { state: seed, bytes: Vec::new() };
         rng.state ^= rng.bits();
         rng
     }
 
-    /// One that decides by `bytes` as long as there are any: a byte for each choice among at most 256.
+    /// Returns one that decides by `bytes` as long as there are any: a byte for each choice among at most 256.
     pub fn from_bytes(bytes: &[u8]) -> Rng {
         Rng { bytes: bytes.iter().rev().copied().collect(), ..Rng::new(bytes.len() as u64) }
     }
@@ -34,7 +34,7 @@ impl Rng {
         z ^ z >> 31
     }
 
-    /// A number in `range`, which must not be empty.
+    /// Returns a number in `range`, which must not be empty.
     pub fn range(&mut self, range: Range<usize>) -> usize {
         let choices = range.end - range.start;
         if let (0..=256, Some(byte)) = (choices, self.bytes.pop()) {
@@ -48,7 +48,7 @@ impl Rng {
         self.range(0..100) < percent
     }
 
-    /// One of `items`; `None` if there is none.
+    /// Returns one of `items`; `None` if there is none.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> Option<T> {
         (!items.is_empty()).then(|| items[self.range(0..items.len())])
     }

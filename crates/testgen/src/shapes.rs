@@ -4,7 +4,7 @@ use kingpost_regalloc::{
     Block, ClassEnv, Clobbers, Costs, Freq, InstFlags, MachineEnv, Operand, PReg, PRegSet, Problem, RegClass, VReg,
 };
 
-/// A machine like x86-64 under System V: 15 integer registers, five of them callee-saved, and 16 for floats.
+/// Returns a machine like x86-64 under System V: 15 integer registers, five of them callee-saved, and 16 for floats.
 pub fn machine() -> MachineEnv {
     let ints: Vec<PReg> = [0, 1, 2, 6, 7, 8, 9, 10, 11, 3, 12, 13, 14, 15].map(PReg::int).to_vec();
     let saved: PRegSet = [3, 12, 13, 14, 15].map(PReg::int).into_iter().collect();
@@ -169,7 +169,7 @@ fn diamonds(n: usize) -> Problem {
     b.finish()
 }
 
-/// A long line of checks whose failures, far behind, need a value each.
+/// Returns a long line of checks whose failures, far behind, need a value each.
 fn cold_exits(n: usize) -> Problem {
     let mut b = Builder::new();
     let count = (n / 6).max(1);
@@ -224,7 +224,7 @@ fn calls(n: usize) -> Problem {
     b.finish()
 }
 
-/// An interpreter: a loop around a branch to many blocks.
+/// Returns an interpreter: a loop around a branch to many blocks.
 fn switch(n: usize) -> Problem {
     let mut b = Builder::new();
     let cases = (n / 6).max(1);
@@ -355,7 +355,7 @@ fn all_live(n: usize) -> Problem {
     b.finish()
 }
 
-/// As many values as blocks, all live in all of them.
+/// Returns a problem with as many values as blocks, all live in all of them.
 fn all_live_in_blocks(n: usize) -> Problem {
     let mut b = Builder::new();
     let count = (n / 4).max(1);
@@ -402,7 +402,7 @@ fn wide_parameters(n: usize) -> Problem {
     b.finish()
 }
 
-/// A table branch whose targets all lead to one block.
+/// Returns a table branch whose targets all lead to one block.
 fn many_predecessors(n: usize) -> Problem {
     let mut b = Builder::new();
     let cases = (n / 3).max(1);
@@ -432,7 +432,7 @@ fn many_predecessors(n: usize) -> Problem {
     b.finish()
 }
 
-/// A call with very many handlers, each of which gets two results in the same two registers.
+/// Returns a call with very many handlers, each of which gets two results in the same two registers.
 fn exception_table(n: usize) -> Problem {
     let mut b = Builder::new();
     let entry = b.block(1, &[]);
@@ -453,7 +453,7 @@ fn exception_table(n: usize) -> Problem {
     b.finish()
 }
 
-/// A constant for every use, some of them far from it.
+/// Returns a constant for every use, some of them far from it.
 fn constants(n: usize) -> Problem {
     let mut b = Builder::new();
     b.block(1, &[]);

@@ -1,13 +1,13 @@
 //! Makes a failing problem small, so that a person can read it.
 //!
-//! Cuts that leave a right problem right are tried in turn, large ones first, as long as the failure stays: edges with all that only
-//! they lead to, instructions, values with all their uses, operands, flags and constraints.
+//! Cuts that leave a right problem right are tried in turn, large ones first, as long as the failure stays: edges with
+//! all that only they lead to, instructions, values with all their uses, operands, flags and constraints.
 
 use crate::draft::{Draft, with_constraint};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Clobbers, Constraint, InstFlags, Operand, Problem, VReg};
 
-/// How often the predicate is asked at most.
+/// Largest number of calls of the predicate.
 const TRIES: usize = 4000;
 
 /// The smallest problem found for which `fails` still holds. It holds for `problem`; it is asked only about problems
@@ -200,7 +200,8 @@ fn remove_unreachable(draft: &mut Draft) {
     });
 }
 
-/// Makes one block of a jump and its target, if the jump is the only way there. Its arguments take the parameters' places.
+/// Makes one block of a jump and its target, if the jump is the only way there. Its arguments take the parameters'
+/// places.
 fn merge_with_successor(draft: &mut Draft, block: usize) {
     let edge = draft.blocks[block].edges[0].clone();
     let ways_in = draft.blocks.iter().flat_map(|b| &b.edges).filter(|e| e.to == edge.to).count();

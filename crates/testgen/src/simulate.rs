@@ -18,7 +18,7 @@ use kingpost_regalloc::{
 };
 use std::collections::{HashMap, HashSet};
 
-/// How far a simulation goes.
+/// Extent of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Paths taken.
@@ -27,16 +27,16 @@ pub struct Effort {
     pub steps: usize,
 }
 
-/// Where a run went wrong.
+/// Point at which a run went wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wrong {
     /// At or before this instruction.
     pub inst: Inst,
-    /// What happened.
+    /// Event.
     pub what: Fault,
 }
 
-/// What a simulated machine objects to.
+/// Objection of a simulated machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// The operand reads something else than its value.
@@ -67,7 +67,7 @@ struct Content {
     bytes: u8,
 }
 
-/// What is in locations that were never written.
+/// Content of locations that were never written.
 const GARBAGE: Content = Content { token: 0, bytes: 0 };
 const ALL_BYTES: u8 = 64;
 
@@ -123,7 +123,7 @@ struct Machine<'a> {
     slots: Vec<Content>,
     /// Objects where they are now.
     objects: HashSet<Token>,
-    /// What a terminator wrote that no edge lists: on every edge it is still there.
+    /// Locations that a terminator wrote and no edge lists: they hold their contents on every edge.
     temporaries: Vec<(Loc, Content)>,
     next: Token,
 }
@@ -240,7 +240,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Where the machine reads and writes each operand, if it has an encoding for that.
+    /// Returns the locations in which the machine reads and writes each operand, if it has an encoding for that.
     fn places(&self, inst: Inst) -> Result<Vec<Loc>, Fault> {
         let operands = self.problem.operands(inst);
         let locs = self.answer.operand_locs(self.problem, inst);
@@ -323,8 +323,9 @@ impl Machine<'_> {
         }
     }
 
-    /// Does each use of one point find its value? A use whose location a result has taken over does not, unless the result
-    /// was to take exactly this one's.
+    /// Returns `true` if each use of one point finds its value. A use whose location a result has taken over does not,
+    /// unless the
+    /// result was to take exactly this one's.
     fn read(&mut self, operands: &[Operand], locs: &[Loc], pos: Pos, results: &[Produced]) -> Result<(), Fault> {
         for (k, (operand, &loc)) in operands.iter().zip(locs).enumerate() {
             if operand.kind() != Kind::Use || operand.pos() != pos {
@@ -364,7 +365,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Did all results survive each other? Of those on edges, that is a question of the edge.
+    /// Returns `true` if all results survived each other. Of those on edges, that is a question of the edge.
     fn results_are_there(&mut self, results: &[Produced]) -> Result<(), Fault> {
         for result in results {
             if !result.on_edge && *self.at(result.loc) != result.content {
@@ -485,7 +486,7 @@ impl Machine<'_> {
     }
 }
 
-/// One of the ways out of a block, often the one taken least so far.
+/// Returns one of the ways out of a block, often the one taken least so far.
 fn choose(ways: &[Edge], rng: &mut Rng, taken: &[u32]) -> Option<Edge> {
     match rng.chance(50) {
         true => ways.iter().copied().min_by_key(|&edge| taken[edge.index()]),
@@ -500,7 +501,7 @@ struct Produced {
     constraint: Constraint,
     loc: Loc,
     content: Content,
-    /// Does it exist on one edge only?
+    /// Whether it exists on one edge only.
     on_edge: bool,
 }
 

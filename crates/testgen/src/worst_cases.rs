@@ -1,8 +1,8 @@
-//! CLIF functions of any size that are as bad as can be for an optimiser: every instruction is a candidate for several rules,
-//! or shares operands in a way that a tree would repeat without end, or makes a pass look far.
+//! CLIF functions of any size that are as bad as can be for an optimizer: every instruction is a candidate for several
+//! rules, or shares operands in a way that a tree would repeat without end, or makes a pass look far.
 //!
-//! Among them are the shapes of three inputs on which the e-graph of Cranelift grew or recursed without bounds (its pull
-//! request 10579 and issues 13068 and 13476).
+//! Among them are the shapes of three inputs on which the e-graph of Cranelift grew or recursed without bounds (its
+//! pull request 10579 and issues 13068 and 13476).
 
 use std::fmt::{Display, Write};
 
@@ -45,7 +45,7 @@ struct Text {
 }
 
 impl Text {
-    /// A function of these parameters, with one result of type `i64`. Its first block has begun.
+    /// Returns a function of these parameters, with one result of type `i64`. Its first block has begun.
     fn new(params: &[&str]) -> Text {
         let head = format!("function %f({}) -> i64 {{\n", params.join(", "));
         let mut text = Text { head, body: String::new(), next: 0 };
@@ -99,7 +99,7 @@ fn select_chain(size: usize) -> String {
     t.end(last)
 }
 
-/// Sums whose operands are shared by neighbours.
+/// Sums whose operands are shared by neighbors.
 fn nested_sums(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64", "i64", "i64"]);
     let mut layer = [0, 1, 2, 3];
@@ -252,7 +252,7 @@ fn bounds_checks(size: usize) -> String {
     t.end(index)
 }
 
-/// The same value in each of many blocks of which none dominates another.
+/// Returns the same value in each of many blocks of which none dominates another.
 fn siblings(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64"]);
     let count = size / 3;

@@ -7,7 +7,7 @@ use kingpost_testgen::faults::FAULTS;
 use kingpost_testgen::problem::generate;
 use kingpost_testgen::rng::Rng;
 
-/// A small number, or one near the end of what there is, or one far beyond.
+/// Returns a small number, or one near the end of what there is, or one far beyond.
 fn number(rng: &mut Rng, len: usize) -> u32 {
     match rng.range(0..10) {
         0 => u32::MAX >> 1 >> rng.range(1..31),

@@ -1,9 +1,9 @@
 //! Run time of compiled code: well-known kernels, ours against Cranelift's and `cc -O1`, in one process.
 //!
-//! Each kernel is a C file in `kernels/`, which `cc` compiles, and beside it what a plain front end ([`translate`]) makes of
-//! it, which Cranelift and we compile. All versions of all kernels are linked into one program. It calls them in turns, round
-//! after round, and compares what they return with what the file says. The least time of all rounds counts; the spread is how
-//! much more the median took.
+//! Each kernel is a C file in `kernels/`, which `cc` compiles, and beside it what a plain front end ([`translate`])
+//! makes of it, which Cranelift and we compile. All versions of all kernels are linked into one program. It calls them
+//! in turns, round after round, and compares what they return with what the file says. The least time of all rounds
+//! counts; the spread is how much more the median took.
 //!
 //! | file | holds |
 //! |---|---|
@@ -24,10 +24,10 @@ use kernel::Kernel;
 use program::Sample;
 use std::path::{Path, PathBuf};
 
-/// Where the kernels are.
+/// Folder of the kernels.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels");
 
-/// All kernels, by name.
+/// Returns all kernels, by name.
 fn kernels(only: &[String]) -> Result<Vec<Kernel>> {
     let mut kernels = Vec::new();
     for c in sources()? {
@@ -57,7 +57,7 @@ fn name_of(file: &Path) -> String {
     file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The argument and result of the line `// KIND: ARGUMENT => RESULT`.
+/// Returns the argument and result of the line `// KIND: ARGUMENT => RESULT`.
 fn expectation(text: &str, kind: &str) -> Result<(u64, u64)> {
     let line = text.lines().find_map(|line| line.strip_prefix("// ")?.strip_prefix(kind)?.strip_prefix(": "));
     let line = line.with_context(|| format!("no line `// {kind}: ARGUMENT => RESULT`"))?;
@@ -65,7 +65,7 @@ fn expectation(text: &str, kind: &str) -> Result<(u64, u64)> {
     Ok((argument.parse()?, result.parse()?))
 }
 
-/// What stands in the CLIF file of a kernel: a run test of few rounds.
+/// Returns the CLIF file of a kernel: a run test of few rounds.
 fn clif(name: &str, text: &str) -> Result<String> {
     let (argument, result) = expectation(text, "tested")?;
     let title = text.lines().next().unwrap_or_default().trim_start_matches("// ");
@@ -91,7 +91,7 @@ pub(crate) fn translate() -> Result<()> {
     Ok(())
 }
 
-/// What one version of a kernel takes.
+/// Times of one version of a kernel.
 pub(crate) struct Measured {
     pub(crate) kernel: String,
     /// The compiler, its allocator, its level.
@@ -101,7 +101,8 @@ pub(crate) struct Measured {
     pub(crate) bytes: usize,
 }
 
-/// Compiles and runs; leaves objects and program in `folder`. The versions come one after the other, each with all kernels.
+/// Compiles and runs; leaves objects and program in `folder`. The versions come one after the other, each with all
+/// kernels.
 ///
 /// # Errors
 /// A kernel that some side refuses or that returns something else than its file says.

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// What one version of a kernel took, in nanoseconds of CPU time, or in processor cycles where they can be counted.
+/// Time of one version of a kernel, in nanoseconds of CPU time, or in processor cycles where they can be counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sample {
     pub(crate) least: f64,
@@ -15,7 +15,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// The median over the least.
+    /// Returns the median over the least.
     pub(crate) fn spread(&self) -> f64 {
         self.median / self.least
     }

@@ -1,21 +1,23 @@
 //! A plain front end: a small part of C, translated to CLIF as it is read.
 //!
-//! It does what front ends do that leave all optimisation to the compiler behind them. A scalar variable is a variable of
-//! the builder and becomes block parameters, an array is a stack slot, and each access computes its address: extension,
-//! multiplication, sum. A constant is made where it is used. Loops test at the top and end with a jump back to the
-//! test, `&&`, `||` and `?:` are branches, and a comparison is extended where its value is needed.
+//! It does what front ends do that leave all optimization to the compiler behind them. A scalar variable is a variable
+//! of the builder and becomes block parameters, an array is a stack slot, and each access computes its address:
+//! extension, multiplication, sum. A constant is made where it is used. Loops test at the top and end with a jump back
+//! to the test, `&&`, `||` and `?:` are branches, and a comparison is extended where its value is needed.
 //!
 //! ```text
 //! unit       = { "static" type name "(" [ type name { "," type name } ] ")" block | the same without "static" }
 //! type       = ( "void" | "u8" | "u16" | "u32" | "u64" | "i32" | "i64" | "f64" ) { "*" }
-//! statement  = type name "=" expression ";" | type name "[" integer "]" [ "=" "{" expression { "," expression } "}" ] ";"
+//! statement  = type name "=" expression ";" | type name "[" integer "]" [ "=" "{" expression { "," expression } "}" ]
+//! ";"
 //!            | expression ";" | block | "return" [ expression ] ";" | "break" ";" | "continue" ";"
 //!            | "if" "(" expression ")" statement [ "else" statement ] | "while" "(" expression ")" statement
 //!            | "for" "(" statement expression ";" expression ")" statement
 //!            | "switch" "(" expression ")" "{" { ( "case" integer | "default" ) ":" { statement } } "}"
 //! ```
 //!
-//! Types, promotions and precedence are C's. Each `case` ends with `break`, `continue` or `return`. What else is not C's is refused.
+//! Types, promotions and precedence are C's. Each `case` ends with `break`, `continue` or `return`. What else is not
+//! C's is refused.
 
 mod expressions;
 mod types;
@@ -30,7 +32,7 @@ use kingpost_ir::types::I64;
 use kingpost_ir::{Block, Function, MemFlags, StackSlot, Value};
 use types::{CType, VOID};
 
-/// The functions of a text.
+/// Returns the functions of a text.
 ///
 /// # Errors
 /// What is not of the language, with its line.
@@ -44,7 +46,7 @@ pub(super) fn translate(text: &str) -> Result<Vec<Function>> {
     Ok(translated)
 }
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Clone, Copy, Debug)]
 enum Binding {
     Variable(Variable, CType),
@@ -172,7 +174,7 @@ struct Body<'u, 'a, 'f> {
     b: FunctionBuilder<'f>,
     bindings: Vec<(&'a str, Binding)>,
     result: CType,
-    /// Where `break` and `continue` lead.
+    /// Destinations of `break` and `continue`.
     leave: Vec<Block>,
     repeat: Vec<Block>,
     /// Whether the current block has its terminator.

@@ -56,7 +56,7 @@ pub(super) fn words(text: &str) -> Result<Vec<(Word<'_>, usize)>> {
     Ok(words)
 }
 
-/// The first word of a text, and the rest.
+/// Returns the first word of a text, and the rest.
 fn next(text: &str) -> Result<(Word<'_>, &str)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());

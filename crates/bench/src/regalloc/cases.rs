@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Case {
     /// The file, or the shape and its size.
     pub name: String,
-    /// Is it generated?
+    /// Whether it is generated.
     pub is_shape: bool,
     /// One per function.
     pub problems: Vec<Problem>,
@@ -23,7 +23,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// The case that `spec` stands for: `shape:NAME:SIZE` or the path of a CLIF file.
+    /// Returns the case that `spec` stands for: `shape:NAME:SIZE` or the path of a CLIF file.
     ///
     /// # Errors
     /// A name that stands for nothing, or a text that cannot be read.
@@ -65,7 +65,7 @@ impl Case {
         Ok(Case { name: name.into(), is_shape, not_lowered: all - problems.len(), problems, env })
     }
 
-    /// Instructions of all problems.
+    /// Returns instructions of all problems.
     pub fn insts(&self) -> usize {
         self.problems.iter().map(Problem::num_insts).sum()
     }

@@ -16,7 +16,7 @@ pub const FASTALLOC: &str = "regalloc2 fastalloc";
 
 const RIVALS: [(&str, Algorithm); 2] = [(ION, Algorithm::Ion), (FASTALLOC, Algorithm::Fastalloc)];
 
-/// All that can take part, rivals first.
+/// Returns all that can take part, rivals first.
 pub fn names() -> Vec<&'static str> {
     let ours = kingpost_codegen::ALLOCATORS.iter().map(|&(name, _)| name);
     RIVALS.iter().map(|&(name, _)| name).chain(ours).collect()
@@ -48,7 +48,7 @@ pub fn entries(case: &Case) -> Vec<Entry<'_>> {
 }
 
 impl Contestant {
-    /// The one called `name`.
+    /// Returns the one called `name`.
     pub fn new(name: &'static str, case: &Case) -> Option<Contestant> {
         let rival = RIVALS.iter().find(|(known, _)| *known == name);
         let ours = || kingpost_codegen::ALLOCATORS.iter().find(|(known, _)| *known == name);
@@ -82,7 +82,7 @@ impl Contestant {
     }
 }
 
-/// What one did on a case.
+/// Result of one allocator on a case.
 #[derive(Clone, Default)]
 pub struct Row {
     /// Its name.
@@ -105,11 +105,11 @@ pub struct Row {
     pub refused: BTreeMap<String, (usize, String)>,
 }
 
-/// What all did on a case.
+/// Results of all allocators on a case.
 pub struct Outcome {
     /// The case.
     pub name: String,
-    /// Is it generated?
+    /// Whether it is generated.
     pub is_shape: bool,
     /// Problems that all took, and their instructions.
     pub problems: usize,
@@ -124,7 +124,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The row called `name`, if it was not left out.
+    /// Returns the row called `name`, if it was not left out.
     pub fn row(&self, name: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.name == name && !row.over)
     }

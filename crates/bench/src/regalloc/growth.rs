@@ -46,7 +46,7 @@ pub fn report(names: &[&'static str], shapes: &[&'static str], max: usize, round
     Ok(())
 }
 
-/// The points of each of `names` on a shape, a point for each size.
+/// Returns the points of each of `names` on a shape, a point for each size.
 ///
 /// # Errors
 /// There is no such shape.
@@ -70,7 +70,7 @@ pub fn points(names: &[&'static str], shape: &str, sizes: &[usize], rounds: usiz
     Ok(points)
 }
 
-/// The exponents of what points have.
+/// Returns the exponents of what points have.
 pub fn fit(sizes: &[usize], points: &[Point]) -> Point {
     let of = |k: usize| exponent(sizes, &points.iter().map(|point| point[k]).collect::<Vec<f64>>());
     [of(0), of(1), of(2), of(3)]

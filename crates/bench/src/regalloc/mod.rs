@@ -3,9 +3,9 @@
 //! Times are CPU seconds of the thread that allocates, the least of several rounds in which all take turns within
 //! milliseconds. Contexts are used again from problem to problem, verification is off everywhere, and turning a problem
 //! into regalloc2's terms and back is not timed. Every answer, regalloc2's too, is judged by our checker and priced by
-//! [`Cost`](kingpost_regalloc::Cost). A problem that one allocator refuses is left out for all, counted and listed. Bytes are the
-//! most that one had allocated at once over the case, contexts and answer included, from a process of its own; one that takes
-//! more than 60 CPU seconds there is printed as `≥`, takes no part in the case, and is named.
+//! [`Cost`](kingpost_regalloc::Cost). A problem that one allocator refuses is left out for all, counted and listed.
+//! Bytes are the most that one had allocated at once over the case, contexts and answer included, from a process of its
+//! own; one that takes more than 60 CPU seconds there is printed as `≥`, takes no part in the case, and is named.
 
 mod cases;
 pub mod duel;
@@ -21,7 +21,7 @@ use duel::{FASTALLOC, ION, Outcome};
 use probe::{Probe, be_quiet};
 use std::path::PathBuf;
 
-/// What is asked for.
+/// Options of a run.
 struct Options {
     names: Vec<&'static str>,
     /// `shape:NAME:SIZE` or paths.
@@ -109,7 +109,7 @@ impl Options {
     }
 }
 
-/// Those of `known` that a list names; `none` names none.
+/// Returns those of `known` that a list names; `none` names none.
 fn pick(list: &[String], known: &[&'static str]) -> Result<Vec<&'static str>> {
     let find = |word: &String| known.iter().copied().find(|name| name == word);
     let words = list.iter().filter(|&word| word != "none");

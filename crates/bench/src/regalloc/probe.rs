@@ -17,7 +17,7 @@ use std::time::Duration;
 /// CPU seconds that a contestant may take for a case.
 pub const LIMIT: u64 = 60;
 
-/// What became of one.
+/// Outcome of one probe.
 #[derive(Clone, Copy, Debug)]
 pub enum Probe {
     /// The most bytes it had at once, its answer included, and the steps it counted.
@@ -70,7 +70,7 @@ pub struct Meter {
     pub peak: fn() -> usize,
 }
 
-/// What `kingpost-bench-peak` does: solves a case with each of the named and prints a line for each.
+/// Runs `kingpost-bench-peak`: solves a case with each of the named allocators and prints a line for each.
 ///
 /// # Errors
 /// A case that cannot be loaded, or an unknown name.

@@ -1,9 +1,9 @@
 //! Published regalloc2 on our problems: the way there and back, neither of which is timed.
 //!
 //! A problem maps one to one: blocks, edges, instructions and operands keep their numbers. Original moves and
-//! rematerialisable instructions become ordinary ones, because regalloc2 has no such kinds; a move whose two ends meet counts
-//! as dropped. What has no counterpart is refused: references, register subsets that no limit describes, edges that
-//! both define a value in one register. Partial clobbers are taken for whole ones.
+//! rematerializable instructions become ordinary ones, because regalloc2 has no such kinds; a move whose two ends meet
+//! counts as dropped. What has no counterpart is refused: references, register subsets that no limit describes, edges
+//! that both define a value in one register. Partial clobbers are taken for whole ones.
 
 use super::cases::Case;
 use kingpost_regalloc::{
@@ -45,7 +45,7 @@ struct BlockData {
     succs: Range<usize>,
     preds: Range<usize>,
     params: Range<usize>,
-    /// Where its outgoing edges are in `edges`.
+    /// Its outgoing edges in `edges`.
     edges: Range<usize>,
 }
 
@@ -64,7 +64,7 @@ fn set(regs: impl Iterator<Item = PReg>) -> regalloc2::PRegSet {
     regs.fold(regalloc2::PRegSet::empty(), |set, reg| set.with(preg(reg)))
 }
 
-/// The machine in the form of regalloc2: registers that cost a save come second.
+/// Returns the machine in the form of regalloc2: registers that cost a save come second.
 pub fn machine(env: &MachineEnv) -> regalloc2::MachineEnv {
     let saved = env.callee_saved();
     let of = |c: usize, is_saved: bool| {
@@ -192,7 +192,7 @@ fn constraint(
     })
 }
 
-/// A subset in the words of regalloc2: all, one, or those below a power of two.
+/// Returns a subset in the words of regalloc2: all, one, or those below a power of two.
 fn subset(all: PRegSet, set: PRegSet) -> Option<OperandConstraint> {
     let within = set.intersection(all);
     if within == all {

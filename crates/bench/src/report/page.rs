@@ -16,7 +16,7 @@ impl Page {
         Ok(Page { folder: folder.into(), text: format!("# {title}\n") })
     }
 
-    /// Where a file of the page goes.
+    /// Returns the path of a file of the page.
     pub(super) fn path(&self, file: &str) -> PathBuf {
         self.folder.join(file)
     }

@@ -19,12 +19,12 @@ fn panels<'a>(path: &'a Path, columns: usize, rows: usize, (width, height): (u32
     Ok(root.split_evenly((rows, columns)))
 }
 
-/// The colour of the `i`-th series.
+/// Returns the color of the `i`-th series.
 fn color(i: usize) -> PaletteColor<Palette99> {
     Palette99::pick(i)
 }
 
-/// The least and the greatest number, with some room.
+/// Returns the least and the greatest number, with some room.
 fn span(numbers: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     let (low, high) = numbers
         .filter(|number| number.is_finite() && *number > 0.0)

@@ -58,7 +58,8 @@ pub(crate) fn clobbering(clobbers: Clobbers, operands: &[(Operand, Loc)]) -> Row
     Row { clobbers, ..row(operands) }
 }
 
-/// Values by letter: `i` an 8-byte integer, `w` a 4-byte one, `r` a reference, `f` an 8-byte float, `x` a 16-byte vector.
+/// Returns values by letter: `i` an 8-byte integer, `w` a 4-byte one, `r` a reference, `f` an 8-byte float, `x` a
+/// 16-byte vector.
 pub(crate) fn case(vregs: &str) -> Case {
     let mut problem = Problem::default();
     for letter in vregs.chars() {

@@ -4,8 +4,9 @@
 //! After: `v2 = bitcast.i128 v0`, `v3, v4 = isplit v2`, `v5 = bswap v3`, `v6 = bswap v4`, `v7 = iconcat v5, v6`,
 //! `v8 = bitcast.i64x2 v7`; `v1` is an alias of `v8`.
 //!
-//! In registers, byte *i* of lanes of *n* bytes each is byte *i* xor (*n* - 1) of such memory. So from lanes of *m* bytes to
-//! lanes of *n*, byte *i* becomes byte *i* xor (*m* - 1) xor (*n* - 1): each bit of that number swaps neighbours of its size.
+//! In registers, byte *i* of lanes of *n* bytes each is byte *i* xor (*n* - 1) of such memory. So from lanes of *m*
+//! bytes to lanes of *n*, byte *i* becomes byte *i* xor (*m* - 1) xor (*n* - 1): each bit of that number swaps
+//! neighbors of its size.
 
 use super::wide::Expander;
 use kingpost_ir::builder::InstBuilder;
@@ -24,7 +25,7 @@ impl Expander<'_> {
         Some(self.reinterpreted(bits, to))
     }
 
-    /// The same register as another type.
+    /// Returns the same register as another type.
     fn reinterpreted(&mut self, x: Value, to: Type) -> Value {
         if self.ty(x) == to {
             return x;
@@ -50,14 +51,14 @@ impl Expander<'_> {
         by_one(mask).fold(x, |x, size| self.neighbours_swapped(x, size))
     }
 
-    /// The integer `x` with each two neighbours of `size` bytes swapped.
+    /// Returns the integer `x` with each two neighbors of `size` bytes swapped.
     fn neighbours_swapped(&mut self, x: Value, size: u32) -> Value {
         let (ty, bits) = (self.ty(x), 8 * size);
         let amount = self.int(I64, bits.into());
         if 2 * bits == ty.bits() {
             return self.ins().rotl(x, amount);
         }
-        // Ones in the lower of two neighbours.
+        // Ones in the lower of two neighbors.
         let lower = ty.lane_mask() / ((1 << bits) + 1);
         let lower = self.int(ty, lower);
         let (up, down) = (self.ins().band(x, lower), self.ins().ushr(x, amount));

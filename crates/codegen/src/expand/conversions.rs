@@ -92,7 +92,7 @@ impl Expander<'_> {
         }
     }
 
-    /// A conversion by a routine, which has no bounds.
+    /// Returns a conversion by a routine, which has no bounds.
     fn checked(&mut self, opcode: Opcode, x: Value, to: Type) -> Value {
         let is_signed = !matches!(opcode, Opcode::FcvtToUint | Opcode::FcvtToUintSat);
         let is_nan = self.compare(FloatCC::Unordered, [x, x]);

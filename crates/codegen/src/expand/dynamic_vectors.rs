@@ -10,7 +10,7 @@ use kingpost_ir::preamble::StackSlotData;
 use kingpost_ir::{DynamicStackSlot, Function, Inst, InstData, InstView, Opcode, StackSlot, Type};
 use kingpost_mach::{LowerError, Refusal};
 
-/// Is there anything of a dynamic type?
+/// Returns `true` if there is anything of a dynamic type.
 pub(super) fn occurs(func: &Function) -> bool {
     func.dfg.has_dynamic_vectors() || !func.dynamic_stack_slots.is_empty()
 }
@@ -45,7 +45,7 @@ fn fixed(ty: Type) -> Type {
     ty.dynamic_to_vector().unwrap_or(ty)
 }
 
-/// A slot of fixed size for each dynamic one, aligned to its size.
+/// Returns a slot of fixed size for each dynamic one, aligned to its size.
 fn fixed_slots(func: &mut Function) -> SecondaryMap<DynamicStackSlot, StackSlot> {
     let mut slots = SecondaryMap::with_default(StackSlot::from_u32(0));
     for (slot, data) in func.dynamic_stack_slots.iter() {

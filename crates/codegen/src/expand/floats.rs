@@ -1,8 +1,8 @@
 //! Arithmetic and comparison of floats of 16 and 128 bits.
 //!
-//! Half precision is done in single precision and rounded: sums, products, quotients and roots of numbers of 11 bits are exact
-//! enough in 24, at least twice as many and two more, that rounding twice is rounding once (Figueroa, "When is double rounding
-//! innocuous?", 1995).
+//! Half precision is done in single precision and rounded: sums, products, quotients and roots of numbers of 11 bits
+//! are exact enough in 24, at least twice as many and two more, that rounding twice is rounding once (Figueroa, "When
+//! is double rounding innocuous?", 1995).
 
 use super::float_format::Format;
 use super::wide::Expander;
@@ -13,9 +13,9 @@ use kingpost_ir::libcall::LibCall;
 use kingpost_ir::types::{F16, F32, F64, F128, I32};
 use kingpost_ir::{InstData, Opcode, Type, Value};
 
-/// What a sign is made of.
+/// Signs of floats.
 impl Expander<'_> {
-    /// A float constant by its bits.
+    /// Returns a float constant by its bits.
     pub(super) fn float_bits(&mut self, ty: Type, bits: u128) -> Value {
         match ty {
             F16 => self.ins().f16const(Ieee16::from_bits(bits as u16)),
@@ -55,7 +55,7 @@ impl Expander<'_> {
         }
     }
 
-    /// An operation of half precision in single precision.
+    /// Returns an operation of half precision in single precision.
     fn in_single(&mut self, opcode: Opcode, args: &[Value]) -> Value {
         let data = match *args {
             [x] => InstData::unary(opcode, F32, self.resized(x, F32)),
@@ -66,8 +66,9 @@ impl Expander<'_> {
         self.resized(value, F16)
     }
 
-    /// `fma` of half precision. The product is exact in double precision. So is the sum, or one of its terms is so small beside
-    /// the other, less than 2^-10 of its last bit in half precision, that rounding the sum cannot make a tie; or the result is infinite.
+    /// `fma` of half precision. The product is exact in double precision. So is the sum, or one of its terms is so
+    /// small beside the other, less than 2^-10 of its last bit in half precision, that rounding the sum cannot make a
+    /// tie; or the result is infinite.
     fn fma_in_double(&mut self, args: &[Value]) -> Value {
         let [x, y, z] = [args[0], args[1], args[2]].map(|arg| self.resized(arg, F64));
         let product = self.ins().fmul(x, y);
@@ -91,8 +92,8 @@ impl Expander<'_> {
         self.settled(value)
     }
 
-    /// `fcmp`: 1 or 0. Routines compare numbers of quadruple precision; each answers NaN as if its relation did not hold, so that
-    /// the opposite of a relation holds of NaN.
+    /// `fcmp`: 1 or 0. Routines compare numbers of quadruple precision; each answers NaN as if its relation did not
+    /// hold, so that the opposite of a relation holds of NaN.
     pub(super) fn compare(&mut self, cond: FloatCC, [x, y]: [Value; 2]) -> Value {
         match self.ty(x) {
             F16 => {
@@ -123,14 +124,14 @@ impl Expander<'_> {
         self.ins().icmp(cond, order, zero)
     }
 
-    /// Does one of two conditions hold?
+    /// Returns `true` if one of two conditions holds.
     fn either(&mut self, conds: [FloatCC; 2], args: [Value; 2]) -> Value {
         let [x, y] = conds.map(|cond| self.compare(cond, args));
         self.ins().bor(x, y)
     }
 }
 
-/// The routine that does an operation in quadruple precision.
+/// Returns the routine that does an operation in quadruple precision.
 fn routine(opcode: Opcode) -> LibCall {
     match opcode {
         Opcode::Fadd => LibCall::AddF128,

@@ -1,6 +1,6 @@
-//! Operations on integers of 128 bits and floats of 16 and 128 bits that no machine has an instruction or a short sequence
-//! for: routines of the compiler's library do them, or the machine in another precision. Whatever traps does so before
-//! a routine is called: routines do not.
+//! Operations on integers of 128 bits and floats of 16 and 128 bits that no machine has an instruction or a short
+//! sequence for: routines of the compiler's library do them, or the machine in another precision. Whatever traps does
+//! so before a routine is called: routines do not.
 
 use super::windows_results;
 use cranelift_entity::EntitySet;
@@ -15,7 +15,7 @@ use kingpost_ir::types::{F16, F128, I64, I128};
 use kingpost_ir::{FuncRef, Function, Inst, InstView, Opcode, TrapCode, Type, Value, ValueDef};
 use kingpost_mach::{HalfPrecision, Settings};
 
-/// Is there anything that may have to be expanded?
+/// Returns `true` if there is anything that may have to be expanded.
 pub(super) fn occurs(func: &Function) -> bool {
     [I128, F16, F128].into_iter().any(|ty| func.dfg.has_lanes_of(ty)) || func.dfg.has_big_bitcasts()
 }
@@ -38,7 +38,7 @@ pub(super) fn run(func: &mut Function, half: HalfPrecision, settings: &Settings)
     }
 }
 
-/// The values that are used, directly or not, by what has an effect.
+/// Returns the values that are used, directly or not, by what has an effect.
 fn used_values(func: &Function) -> EntitySet<Value> {
     let mut used = EntitySet::with_capacity(func.dfg.num_values());
     let mut open: Vec<Inst> = Vec::new();
@@ -58,13 +58,14 @@ fn used_values(func: &Function) -> EntitySet<Value> {
     used
 }
 
-/// What expands the operations of one function.
+/// Expander of the operations of one function.
 pub(super) struct Expander<'f> {
     cursor: Cursor<'f>,
-    /// What the machine does itself with floats of 16 bits.
+    /// Support of the machine for floats of 16 bits.
     pub(super) half: HalfPrecision,
     pub(super) settings: &'f Settings,
-    /// What has a use. A call for anything else would be made in vain, but made.
+    /// Values with uses. Unused operations must not be expanded, because the call would not be removed. A call for
+    /// anything else would be made in vain, but made.
     used: EntitySet<Value>,
     /// The routines called so far.
     routines: Vec<(LibCall, FuncRef)>,
@@ -79,7 +80,7 @@ impl<'f> Expander<'f> {
         self.func().dfg.value_type(value)
     }
 
-    /// Is this a float that the machine has no arithmetic for?
+    /// Returns `true` if this is a float that the machine has no arithmetic for.
     pub(super) fn lacks(&self, ty: Type) -> bool {
         ty == F128 || ty == F16 && self.half < HalfPrecision::Arithmetic
     }
@@ -102,7 +103,8 @@ impl<'f> Expander<'f> {
         func.dfg.change_to_alias(result, value).expect("a new value cannot be an alias of the one it replaces");
     }
 
-    /// The value of type `to` that takes the place of the instruction's result, unless the machine has the instruction.
+    /// Returns the value of type `to` that takes the place of the instruction's result, unless the machine has the
+    /// instruction.
     fn value_of(&mut self, inst: Inst, to: Type) -> Option<Value> {
         let view = self.func().dfg.view(inst);
         let opcode = self.func().dfg.opcode(inst);
@@ -167,7 +169,7 @@ impl<'f> Expander<'f> {
         self.call(routine, &[x, y], I128)
     }
 
-    /// An integer constant.
+    /// Returns an integer constant.
     pub(super) fn int(&mut self, ty: Type, bits: u128) -> Value {
         if ty != I128 {
             return self.ins().iconst(ty, bits as i64);
@@ -176,8 +178,8 @@ impl<'f> Expander<'f> {
         self.ins().iconcat(low, high)
     }
 
-    /// The result of a routine. Integers of 128 bits are passed and returned by halves: all conventions have registers for those
-    /// of a routine, and place halves like the whole.
+    /// Returns the result of a routine. Integers of 128 bits are passed and returned by halves: all conventions have
+    /// registers for those of a routine, and place halves like the whole.
     pub(super) fn call(&mut self, routine: LibCall, args: &[Value], to: Type) -> Value {
         let mut passed = Vec::with_capacity(4);
         for &arg in args {
@@ -196,7 +198,7 @@ impl<'f> Expander<'f> {
         }
     }
 
-    /// The declaration of a routine.
+    /// Returns the declaration of a routine.
     fn routine(&mut self, routine: LibCall, args: &[Value], to: Type) -> FuncRef {
         if let Some(&(_, declared)) = self.routines.iter().find(|(known, _)| *known == routine) {
             return declared;

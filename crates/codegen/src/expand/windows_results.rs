@@ -1,7 +1,8 @@
 //! Results of type i128 in `windows_fastcall`, which come in a vector register, become vectors.
 //!
 //! Before: `v1 = call fn0()`, with `fn0 = %f() -> i128 windows_fastcall`.
-//! After: `v2 = call fn0()`, `v3 = bitcast.i128 v2`, with `fn0 = %f() -> i8x16 windows_fastcall`; `v1` is an alias of `v3`.
+//! After: `v2 = call fn0()`, `v3 = bitcast.i128 v2`, with `fn0 = %f() -> i8x16 windows_fastcall`; `v1` is an alias of
+//! `v3`.
 //!
 //! That is what C compilers make of the convention, and an extension of LLVM's.
 

@@ -21,7 +21,7 @@ entity_impl!(FuncId, "func");
 pub struct DataId(u32);
 entity_impl!(DataId, "data");
 
-/// Where a name is defined, and where the definition is visible. Of two declarations of one name the later in this list holds.
+/// Place where a name is defined, and its visibility. Of two declarations of one name the later in this list holds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Linkage {
     /// Defined elsewhere.
@@ -37,12 +37,12 @@ pub enum Linkage {
 }
 
 impl Linkage {
-    /// Can the module define it?
+    /// Returns `true` if the module can define it.
     pub fn is_definable(self) -> bool {
         self != Linkage::Import
     }
 
-    /// Is the module's definition, and no other, the one that is used?
+    /// Returns `true` if the module's definition, and no other, is the one that is used.
     pub fn is_final(self) -> bool {
         match self {
             Linkage::Import | Linkage::Preemptible => false,
@@ -69,13 +69,13 @@ pub struct DataDeclaration {
     pub name: Option<Box<str>>,
     /// Its linkage, that of all declarations together.
     pub linkage: Linkage,
-    /// May the program write to it?
+    /// Whether the program may write to it.
     pub writable: bool,
-    /// Does each thread have one of its own?
+    /// Whether each thread has one of its own.
     pub tls: bool,
 }
 
-/// What a name stands for.
+/// Meaning of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Declared {
     Function(FuncId),
@@ -92,27 +92,27 @@ pub struct Declarations {
 
 /// Looking up.
 impl Declarations {
-    /// All functions in order of declaration.
+    /// Returns all functions in order of declaration.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = (FuncId, &FunctionDeclaration)> {
         self.functions.iter()
     }
 
-    /// All data objects in order of declaration.
+    /// Returns all data objects in order of declaration.
     pub fn data_objects(&self) -> impl ExactSizeIterator<Item = (DataId, &DataDeclaration)> {
         self.data.iter()
     }
 
-    /// The declaration of a function.
+    /// Returns the declaration of a function.
     pub fn function(&self, id: FuncId) -> Option<&FunctionDeclaration> {
         self.functions.get(id)
     }
 
-    /// The declaration of a data object.
+    /// Returns the declaration of a data object.
     pub fn data_object(&self, id: DataId) -> Option<&DataDeclaration> {
         self.data.get(id)
     }
 
-    /// The function with this name.
+    /// Returns the function with this name.
     pub fn function_named(&self, name: &str) -> Option<FuncId> {
         match self.names.get(name) {
             Some(&Declared::Function(id)) => Some(id),
@@ -120,7 +120,7 @@ impl Declarations {
         }
     }
 
-    /// The data object with this name.
+    /// Returns the data object with this name.
     pub fn data_named(&self, name: &str) -> Option<DataId> {
         match self.names.get(name) {
             Some(&Declared::Data(id)) => Some(id),
@@ -128,19 +128,19 @@ impl Declarations {
         }
     }
 
-    /// The symbol of a function: `%name`, or for anonymous ones `u0:N`.
+    /// Returns the symbol of a function: `%name`, or for anonymous ones `u0:N`.
     pub fn function_symbol(&self, id: FuncId) -> Option<SymbolName> {
         let name = self.functions.get(id)?.name.as_deref();
         Some(name.map_or(SymbolName::User(FUNCTIONS, id.as_u32()), SymbolName::named))
     }
 
-    /// The symbol of a data object: `%name`, or for anonymous ones `u1:N`.
+    /// Returns the symbol of a data object: `%name`, or for anonymous ones `u1:N`.
     pub fn data_symbol(&self, id: DataId) -> Option<SymbolName> {
         let name = self.data.get(id)?.name.as_deref();
         Some(name.map_or(SymbolName::User(DATA, id.as_u32()), SymbolName::named))
     }
 
-    /// The linkage of a symbol. What is not declared is imported.
+    /// Returns the linkage of a symbol. What is not declared is imported.
     pub fn linkage(&self, symbol: &SymbolName) -> Linkage {
         let declared = match symbol {
             SymbolName::Named(name) => self.names.get(&**name).copied(),
@@ -155,7 +155,7 @@ impl Declarations {
         linkage.unwrap_or(Linkage::Import)
     }
 
-    /// The symbol for which a name in the intermediate representation stands.
+    /// Returns the symbol for which a name in the intermediate representation stands.
     ///
     /// # Errors
     /// A `uN:M` that is not declared.

@@ -29,21 +29,21 @@ pub enum ModuleError {
     Compilation {
         /// The function.
         name: SymbolName,
-        /// Why.
+        /// Cause.
         error: Box<CompileError>,
     },
     /// The alignment is not a power of two, or above the limit.
     Alignment {
-        /// What is to be aligned.
+        /// Symbol to be aligned.
         name: SymbolName,
         /// The alignment, bytes.
         align: u64,
     },
     /// A relocation or pointer does not lie within what is defined, or two pointers overlap.
     OutOfBounds {
-        /// What is defined.
+        /// Symbol that is defined.
         name: SymbolName,
-        /// Where the relocation lies, bytes from its start.
+        /// Place of the relocation, bytes from the start of the symbol.
         offset: u64,
     },
     /// The object is larger than this takes.
@@ -57,7 +57,7 @@ pub enum ModuleError {
     Unsupported {
         /// The function or object.
         name: SymbolName,
-        /// What is not supported about it.
+        /// Unsupported property.
         what: &'static str,
     },
 }

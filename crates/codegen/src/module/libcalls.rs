@@ -7,7 +7,7 @@ use target_lexicon::{OperatingSystem, Triple};
 /// Returns the symbol by which a module calls a library routine.
 pub type LibCallNames = Arc<dyn Fn(LibCall) -> String + Send + Sync>;
 
-/// The usual symbol of a library routine: that of the target's C library or of its compiler's
+/// Returns the usual symbol of a library routine: that of the target's C library or of its compiler's
 /// library (libgcc and compiler-rt agree), or of ours where these have none.
 pub fn default_libcall_name(libcall: LibCall, triple: &Triple) -> &'static str {
     match libcall {

@@ -3,8 +3,8 @@
 //! For each signature there are four functions: a callee and a caller of ours, and a callee and a caller in C. A caller
 //! takes the arguments from `sent`; a callee puts what it gets into `seen` and returns what is in `ret`; a caller puts
 //! what comes back into `got`. The C program compares. Arguments are integers of all widths with and without extension,
-//! floats, structs by value, and perhaps a context first; results are scalars, a struct in two registers, or a larger one
-//! through `sret`. Tail calls are in `tail.rs`.
+//! floats, structs by value, and perhaps a context first; results are scalars, a struct in two registers, or a larger
+//! one through `sret`. Tail calls are in `tail.rs`.
 
 mod shrink;
 mod signature;
@@ -22,7 +22,7 @@ use std::process::{Command, Output};
 use tail::Chain;
 use target_lexicon::Triple;
 
-/// What is wrong, with which signature, and in which lane.
+/// Fault, with its signature and its lane.
 struct Trouble {
     signature: usize,
     lane: usize,
@@ -61,9 +61,9 @@ pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
 struct Machine {
     rules: Rules,
     cc: &'static str,
-    /// How programs are compiled and linked.
+    /// Options for compiling and linking programs.
     flags: &'static [&'static str],
-    /// What runs them, if this machine does not.
+    /// Emulator that runs them, if this machine does not.
     emulator: Option<&'static str>,
     triple: fn() -> Triple,
     lanes: fn() -> Vec<Lane>,
@@ -88,7 +88,7 @@ const AARCH64: Machine = Machine {
 };
 
 impl Machine {
-    /// Can its programs be made and run?
+    /// Returns `true` if its programs can be made and run.
     fn is_here(&self) -> Result<(), String> {
         let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok();
         match [Some(self.cc), self.emulator].into_iter().flatten().find(|tool| !has(tool)) {

@@ -22,7 +22,7 @@ pub(super) fn shrink(signature: &Signature, mut fails: impl FnMut(&Signature) ->
     }
 }
 
-/// What is one step simpler, the largest steps first.
+/// Returns the signatures that are one step simpler, the largest steps first.
 fn candidates(from: &Signature) -> impl Iterator<Item = Signature> {
     let count = from.params.len();
     let without_result = from.result.map(|_| Signature { result: None, ..from.clone() });

@@ -38,7 +38,7 @@ const PAIRS: &[(&str, [&str; 2])] = &[
     ("struct pdd", ["f64", "f64"]),
 ];
 
-/// What C does on a machine beyond choosing registers.
+/// Rules of C on a machine beyond the choice of registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rules {
     /// System V on x86-64: structs are copied to the stack, narrow integers are extended as compilers agree.
@@ -62,12 +62,12 @@ impl Rules {
         }
     }
 
-    /// What C functions of the convention are declared with.
+    /// Returns the attribute with which C functions of the convention are declared.
     fn attribute(self) -> &'static str {
         if self == Rules::Microsoft { "__attribute__((ms_abi)) " } else { "" }
     }
 
-    /// Are structs passed by address?
+    /// Whether structs are passed by address.
     fn by_address(self) -> bool {
         matches!(self, Rules::Aapcs64 | Rules::Microsoft)
     }
@@ -91,7 +91,7 @@ pub(super) enum Param {
 }
 
 impl Param {
-    /// What every other one is simpler than.
+    /// Parameter that every other one is simplified to.
     pub(super) const SIMPLEST: Param = Param::Scalar(("i64", "int64_t", "int64_t", 8));
 }
 
@@ -103,12 +103,12 @@ pub(super) struct Signature {
     pub(super) result: Option<Param>,
 }
 
-/// A parameter or result that is no struct.
+/// Returns a parameter or result that is no struct.
 pub(super) fn scalar(rng: &mut Rng) -> Param {
     Param::Scalar(SCALARS[rng.range(0..SCALARS.len())])
 }
 
-/// The signature of a seed.
+/// Returns the signature of a seed.
 pub(super) fn signature(seed: u64) -> Signature {
     let rng = &mut Rng::new(seed);
     let count = rng.range(0..21);
@@ -143,7 +143,7 @@ impl Param {
         }
     }
 
-    /// As declared in C when it is called with an extended value.
+    /// Returns the declaration in C for calls with an extended value.
     fn c_extended(self, rules: Rules) -> String {
         match self {
             Param::Scalar((_, _, c, _)) if rules != Rules::Aapcs64 => c.into(),
@@ -152,7 +152,7 @@ impl Param {
     }
 }
 
-/// The word at which each parameter's value is: scalars are aligned.
+/// Returns the word at which each parameter's value is: scalars are aligned.
 pub(super) fn places(params: &[Param]) -> Vec<usize> {
     let mut next: usize = 0;
     let place = |param: &Param| {
@@ -165,13 +165,13 @@ pub(super) fn places(params: &[Param]) -> Vec<usize> {
     params.iter().map(place).collect()
 }
 
-/// A type without what is said of it.
+/// Returns a type without what is said of it.
 pub(super) fn bare(ty: &'static str) -> &'static str {
     ty.split(' ').next().unwrap_or(ty)
 }
 
 impl Signature {
-    /// The signature with what `rules` has no place for replaced.
+    /// Returns the signature with what `rules` has no place for replaced.
     pub(super) fn under(&self, rules: Rules) -> Signature {
         let mut signature = self.clone();
         match rules {
@@ -294,7 +294,7 @@ impl Signature {
         text
     }
 
-    /// The callee in C, and a function that makes both calls and compares.
+    /// Returns the callee in C, and a function that makes both calls and compares.
     pub(super) fn c(&self, n: usize, rules: Rules) -> String {
         let Signature { seed, .. } = self;
         let result = self.result.map_or("void".into(), Param::c);
@@ -345,7 +345,7 @@ impl Signature {
     }
 }
 
-/// What every C text begins with.
+/// Head of every C text.
 pub(super) const HEAD: &str = "#include <stdint.h>
 #include <stdio.h>
 #include <string.h>

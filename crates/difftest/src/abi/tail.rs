@@ -1,8 +1,8 @@
 //! Tail calls from functions of one signature to functions of another, with values that change their places.
 //!
-//! A caller in `system_v` gets the arguments of the first function from `sent` and puts the results into `got`. The first
-//! function tail calls the second one, with values of its own where they have the type, else with others from `sent`. The
-//! second one puts its arguments into `passed` and returns what is in `ret`. C compares.
+//! A caller in `system_v` gets the arguments of the first function from `sent` and puts the results into `got`. The
+//! first function tail calls the second one, with values of its own where they have the type, else with others from
+//! `sent`. The second one puts its arguments into `passed` and returns what is in `ret`. C compares.
 
 use super::signature::{Param, Signature, bare, places, scalar};
 use kingpost_testgen::rng::Rng;
@@ -15,9 +15,9 @@ pub(super) struct Chain {
     results: Vec<Param>,
     /// Of each argument of the second function, which one of the first is passed on, if any.
     sources: Vec<Option<usize>>,
-    /// Does the first function note its arguments?
+    /// Whether the first functions note its arguments.
     notes: bool,
-    /// Does it call something else first, so that it has a frame?
+    /// Whether it calls something else first, so that it has a frame.
     calls: bool,
     indirect: bool,
 }
@@ -26,7 +26,7 @@ pub(super) struct Chain {
 const MAX_PARAMS: usize = 30;
 
 impl Chain {
-    /// A chain that begins with `from`, which has no structs.
+    /// Returns a chain that begins with `from`, which has no structs.
     pub(super) fn new(from: &Signature) -> Chain {
         let rng = &mut Rng::new(!from.seed);
         let to: Vec<Param> = (0..rng.range(0..MAX_PARAMS)).map(|_| scalar(rng)).collect();
@@ -88,7 +88,7 @@ impl Chain {
         text + &format!("    return {}\n}}\n\n", names(2000..2000 + self.results.len()))
     }
 
-    /// What makes the call and compares.
+    /// Returns the C function that makes the call and compares.
     pub(super) fn c(&self, n: usize) -> String {
         let mut text = format!("void kc_{n}(void);\nint check_{n}(void) {{\n  fill({}u);\n  kc_{n}();\n", self.seed);
         let mut compare = |left: &str, from: usize, right: &str, at: usize, param: Param, what: usize| {
@@ -109,7 +109,7 @@ impl Chain {
     }
 }
 
-/// The type alone.
+/// Returns the type alone.
 fn ty(param: Param) -> &'static str {
     match param {
         Param::Scalar((ty, ..)) => bare(ty),

@@ -4,7 +4,7 @@ use kingpost_ir::types::I64;
 use kingpost_ir::{TrapCode, Type};
 use kingpost_testgen::rng::Rng;
 
-/// How an address is made of `v0`, the base, and `v1`, the index.
+/// Computation of an address from `v0`, the base, and `v1`, the index.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Form {
     Base,
@@ -38,7 +38,7 @@ const FORMS: [Form; 9] = [
 struct Shape {
     form: Form,
     shift: u32,
-    /// Is the shift's amount as wide as what is shifted, and the base added first?
+    /// Whether the amount of the shift is as wide as the shifted value, and the base is added first.
     wide: bool,
     constant: i32,
     /// Added by the access.
@@ -69,7 +69,7 @@ impl Shape {
         }
     }
 
-    /// Lines that compute `v10`, to which the access adds its displacement.
+    /// Returns lines that compute `v10`, to which the access adds its displacement.
     fn lines(&self) -> String {
         let Shape { shift, wide, constant, .. } = *self;
         let scaled = |index: &str| match (shift, wide) {
@@ -100,7 +100,7 @@ impl Shape {
         }
     }
 
-    /// What is accessed, less the base, for an index.
+    /// Returns the accessed address, less the base, for an index.
     fn offset(&self, index: u64) -> u64 {
         let Shape { shift, constant, .. } = *self;
         let narrow = index as u32;
@@ -118,7 +118,7 @@ impl Shape {
         offset.wrapping_add(self.displacement as u64)
     }
 
-    /// One step simpler.
+    /// Returns one step simpler.
     fn simpler(&self) -> Vec<Shape> {
         let candidates = [
             Shape { form: Form::Base, ..self.clone() },
@@ -162,7 +162,7 @@ const LOADS: &[(&str, usize, &str)] = &[
     ("sload32.i64", 4, "i64"),
 ];
 
-/// What may be done with a loaded integer `v50` and `v2` of type `T`, and the type of the result `v60`.
+/// Uses of a loaded integer `v50` and `v2` of type `T`, and the type of the result `v60`.
 const INT_USES: &[(&str, &str)] = &[
     ("v60 = iadd v50, v2", "T"),
     ("v60 = iadd v2, v50", "T"),
@@ -244,11 +244,11 @@ const STORES: &[(&str, usize, &str)] = &[
 const LOADED: (&str, &str) = ("v60 -> v50", "T");
 const OPERAND: (&str, &str) = ("v60 -> v2", "T");
 
-/// What is to be accessed, and how.
+/// Access to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Plan {
     shape: Shape,
-    /// Which flags the accesses have.
+    /// Flags of the accesses.
     flags: usize,
     /// A member of [`LOADS`].
     load: Option<usize>,
@@ -303,12 +303,12 @@ impl Plan {
         Plan { shape, flags, load: None, middle, store: Some(store), stores_back: false }
     }
 
-    /// Bytes from the base to what is accessed.
+    /// Returns bytes from the base to what is accessed.
     pub(super) fn offset(&self, index: u64) -> u64 {
         self.shape.offset(index)
     }
 
-    /// One step simpler, the largest steps first.
+    /// Returns one step simpler, the largest steps first.
     pub(super) fn simpler(&self) -> Vec<Plan> {
         let plainest = if self.load.is_some() { LOADED } else { OPERAND };
         let plain = (self.middle != plainest).then(|| Plan { middle: plainest, ..self.clone() });
@@ -318,7 +318,7 @@ impl Plan {
         plain.into_iter().chain(loads).chain(shapes).chain(flagless).collect()
     }
 
-    /// The case, whose functions have this number in their names.
+    /// Returns the case, whose functions have this number in their names.
     pub(super) fn case(&self, number: usize) -> Case {
         let flags = FLAGS[self.flags];
         let code = [Some(TrapCode::HEAP_OUT_OF_BOUNDS), None, TrapCode::user(7)][self.flags];

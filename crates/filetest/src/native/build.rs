@@ -16,13 +16,13 @@ use crate::native::trampoline;
 /// Compiled code and its data.
 #[derive(Debug)]
 pub struct Program {
-    /// What it is compiled for.
+    /// Target it is compiled for.
     pub triple: Triple,
     /// Whether an object of it gets unwind information.
     pub unwind_info: bool,
     /// Functions, trampolines among them.
     pub module: ModuleBuffer,
-    /// What they refer to.
+    /// Data objects that the functions refer to.
     pub data: Vec<DataObject>,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Executable {
     /// Holds the executable; removed with it.
     pub(crate) folder: TempDir,
     pub(crate) path: PathBuf,
-    /// What runs it.
+    /// Tools that run it.
     pub(crate) tools: &'static Tools,
 }
 
@@ -51,7 +51,7 @@ fn object(program: &Program) -> Result<Vec<u8>, String> {
     object.map_err(|error| error.to_string())
 }
 
-/// The driver's table: how many functions there are, and their addresses.
+/// Returns the driver's table: how many functions there are, and their addresses.
 fn table(module: &ModuleBuffer) -> DataObject {
     let count = module.len() as u64;
     let mut bytes = count.to_le_bytes().to_vec();

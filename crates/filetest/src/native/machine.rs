@@ -11,9 +11,9 @@ use target_lexicon::{Architecture, Triple};
 pub(crate) struct Tools {
     /// The C compiler, which also links.
     pub(crate) cc: &'static str,
-    /// How it links: without shared libraries where the emulator would have to find them.
+    /// Options for linking: without shared libraries if the emulator would have to find them.
     pub(crate) link: &'static [&'static str],
-    /// What runs the program, if this machine does not.
+    /// Emulator that runs the program, if this machine does not.
     emulator: Option<&'static str>,
     /// The first of these that is not installed, once that is known.
     missing: OnceLock<Option<&'static str>>,
@@ -31,7 +31,7 @@ static HOST: Tools = new("cc", &["-no-pie"], None);
 static EMULATED: [(&str, Tools); 1] =
     [("aarch64", new("aarch64-linux-gnu-gcc", &["-static", "-no-pie"], Some("qemu-aarch64")))];
 
-/// The tools for an architecture.
+/// Returns the tools for an architecture.
 ///
 /// # Errors
 /// Why its code cannot be run here.
@@ -56,7 +56,7 @@ pub(crate) fn tools(architecture: Architecture) -> Result<&'static Tools, String
 }
 
 impl Tools {
-    /// A command that runs a program.
+    /// Returns a command that runs a program.
     pub(crate) fn command(&self, program: &Path) -> Command {
         match self.emulator {
             None => Command::new(program),

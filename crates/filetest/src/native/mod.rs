@@ -30,13 +30,13 @@ use crate::target;
 use call::MAX_SLOTS;
 use target_lexicon::Architecture;
 
-/// How compiled code is run.
+/// Way in which compiled code is run.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Via {
     /// In executable memory of a copy of this process, if it is code of this machine.
     #[default]
     Jit,
-    /// As an object, linked by the system linker, in a process of its own.
+    /// Object file, linked by the system linker and run in a process of its own.
     Object,
 }
 

@@ -49,7 +49,7 @@ impl<'a> Renames<'a> {
         }
     }
 
-    /// A copy of a function in which it and everything of the file that it names is renamed.
+    /// Returns a copy of a function in which it and everything of the file that it names is renamed.
     pub(crate) fn function(&self, function: &Function) -> Function {
         let mut function = function.clone();
         if let FuncName::Named(word) = &mut function.name

@@ -12,12 +12,12 @@ use kingpost_reader::{Error, parse_functions};
 /// Bytes from one value to the next.
 pub(crate) const SLOT_BYTES: usize = 16;
 
-/// The name of a trampoline, without the sign.
+/// Returns the name of a trampoline, without the sign.
 pub(crate) fn name(number: usize) -> String {
     format!("__kingpost_call_{number}")
 }
 
-/// The trampoline of a function: it has the name `%__kingpost_call_NUMBER`.
+/// Returns the trampoline of a function: it has the name `%__kingpost_call_NUMBER`.
 ///
 /// # Errors
 /// If its text cannot be read, which would be a bug of ours.

@@ -43,7 +43,7 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
     }
 }
 
-/// How the call of one directive ends in the interpreter: of the function that it belongs to, as compiled code is called.
+/// Returns the ending of one directive's call in the interpreter, called as compiled code is called.
 pub(crate) fn ending_of(job: &Job, directive: &Directive) -> Ending {
     let (environment, canonical_nans) = match environment(job) {
         Ok(environment) => environment,
@@ -55,7 +55,7 @@ pub(crate) fn ending_of(job: &Job, directive: &Directive) -> Ending {
     ending(interpreter.call_id(id, &Call::of(&directive.command).arguments))
 }
 
-/// The functions and data of a file, and whether its settings ask for canonical NaNs.
+/// Returns the functions and data of a file, and whether its settings ask for canonical NaNs.
 fn environment<'a>(job: &Job<'a>) -> Result<(Environment<'a>, bool), NoCompiler> {
     let wrong = |fault: DataFault| NoCompiler::Fail { key: String::new(), text: fault.text };
     let blocks = data_blocks(&job.file.data).map_err(wrong)?;

@@ -13,13 +13,13 @@ pub use print_cfg::cfg_text;
 use crate::job::Job;
 use crate::report::Findings;
 
-/// What a subtest runs once for each of.
+/// Scope of one run of a subtest.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Per {
     File,
     Target,
     Allocator,
-    /// Target, allocator and optimisation level: what is judged by what the code does.
+    /// Target, allocator and optimization level: what is judged by what the code does.
     Code,
 }
 
@@ -52,7 +52,7 @@ static SUBTESTS: &[Subtest] = &[
 /// Commands that are known but whose stages do not exist yet.
 const NOT_SUPPORTED: [&str; 3] = ["inline", "alias-analysis", "unwind"];
 
-/// What a `test` line requests.
+/// Request of a `test` line.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum What {
     Run(&'static Subtest),
@@ -62,7 +62,7 @@ pub(crate) enum What {
     Unknown,
 }
 
-/// What a `test` line requests, and its place in the order.
+/// Returns the request of a `test` line, and its place in the order.
 pub(crate) fn find(name: &str) -> (usize, What) {
     match SUBTESTS.iter().position(|subtest| subtest.name == name) {
         Some(place) => (place, What::Run(&SUBTESTS[place])),

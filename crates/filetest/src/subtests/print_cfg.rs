@@ -12,7 +12,7 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
     job.check_each(findings, |function| cfg_text(&function.function));
 }
 
-/// The control-flow graph of a function in the language of Graphviz.
+/// Returns the control-flow graph of a function in the language of Graphviz.
 pub fn cfg_text(func: &Function) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.

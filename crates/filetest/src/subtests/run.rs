@@ -50,7 +50,7 @@ fn run_on(processor: Option<CpuFlags>, job: &Job, findings: &mut Findings) {
     }
 }
 
-/// Where the symbol is first named that a message is about; the file's beginning if it is about none.
+/// Returns the first place of the symbol that a message names; the beginning of the file if it names none.
 fn place_of_symbol(job: &Job, message: &str) -> Position {
     let symbol = message.split([' ', '`']).find(|word| word.starts_with('%'));
     let start = symbol.and_then(|symbol| job.file.text.find(symbol)).unwrap_or(0);

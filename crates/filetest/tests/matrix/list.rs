@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The reason of what has none yet.
 pub(crate) const UNEXPLAINED: &str = "Not explained yet: move each line under a reason.";
 
-/// What is refused, by reason, in the order of the text: case and place, both by number. The head of the text is the first group, and
-/// has no lines.
+/// What is refused, by reason, in the order of the text: case and place, both by number. The head of the text is the
+/// first group, and has no lines.
 #[derive(Default)]
 pub(crate) struct List(Vec<(String, BTreeSet<(usize, usize)>)>);
 
@@ -90,7 +90,7 @@ impl List {
         Ok(())
     }
 
-    /// The same list with what is refused now, a set of places for each case.
+    /// Returns the same list with what is refused now, a set of places for each case.
     pub(crate) fn updated(&self, refused: &[usize]) -> List {
         let mut list = List::default();
         for (reason, _) in &self.0 {
@@ -118,7 +118,7 @@ impl List {
         newly.chain(no_longer).collect()
     }
 
-    /// The text. Groups that are empty are left out, but for the head.
+    /// Returns the text. Groups that are empty are left out, but for the head.
     pub(crate) fn text(&self, cases: &[Case]) -> String {
         let mut groups = Vec::new();
         for (index, (reason, entries)) in self.0.iter().enumerate() {
@@ -137,7 +137,7 @@ fn variant_name(case: &Case) -> &str {
     if case.variant.is_empty() { "-" } else { &case.variant }
 }
 
-/// The lines of a group, by opcode; variants that are refused alike share one.
+/// Returns the lines of a group, by opcode; variants that are refused alike share one.
 fn lines(entries: &BTreeSet<(usize, usize)>, cases: &[Case]) -> String {
     let mut masks: BTreeMap<usize, usize> = BTreeMap::new();
     for &(case, place) in entries {
@@ -185,7 +185,7 @@ fn opcode_lines(refused: &[(usize, usize)], cases: &[Case], text: &mut String) {
     }
 }
 
-/// The types of cases of one opcode and variant: without their sources where all sources are among them.
+/// Returns the types of cases of one opcode and variant: without their sources where all sources are among them.
 fn type_names(variant: &str, members: &[usize], cases: &[Case]) -> String {
     let mut names: Vec<String> = Vec::new();
     for &member in members {

@@ -9,8 +9,8 @@ use kingpost_mach::settings::{StackSwitchModel, TlsModel};
 use std::str::FromStr;
 use target_lexicon::Triple;
 
-/// What refuses: the compiler for a target whatever the CPU, or just at the target's baseline, and the interpreter. A set
-/// of them is a mask of their indices here.
+/// What refuses: the compiler for a target whatever the CPU, or just at the target's baseline, and the interpreter. A
+/// set of them is a mask of their indices here.
 pub(crate) const NAMES: [&str; 5] = ["x86_64", "x86_64-baseline", "aarch64", "aarch64-baseline", "interpreter"];
 
 /// Triples, and CPU flags beyond the baseline.
@@ -72,7 +72,7 @@ fn compiler(triple: &str, flags: &[&str]) -> Compiler {
     Compiler::new(&Triple::from_str(triple).expect("a triple"), settings, &flags).expect("a target")
 }
 
-/// Has the function a meaning to the interpreter?
+/// Returns `true` if the function has a meaning to the interpreter.
 fn is_interpreted(function: &Function) -> bool {
     let environment = Environment::new([function]);
     let arguments: Vec<DataValue> =

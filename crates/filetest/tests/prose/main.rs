@@ -1,8 +1,8 @@
 //! Holds the prose of comments, documents and messages to plain technical English.
 //!
-//! `ratchet.txt` has the number of findings of each part that has not been rewritten yet; a part without a row has none.
-//! The numbers are printed by `cargo test -p kingpost-filetest --test prose -- --nocapture counts`, and the findings of one
-//! part with `KINGPOST_PROSE=PART` set.
+//! `ratchet.txt` has the number of findings of each part that has not been rewritten yet; a part without a row has
+//! none. The numbers are printed by `cargo test -p kingpost-filetest --test prose -- --nocapture counts`, and the
+//! findings of one part with `KINGPOST_PROSE=PART` set.
 
 mod rules;
 mod texts;

@@ -11,19 +11,19 @@ use crate::types;
 
 /// Branches.
 impl DataFlowGraph {
-    /// A destination with arguments, for one of the functions that make branches.
+    /// Returns a destination with arguments, for one of the functions that make branches.
     #[inline]
     pub fn block_call(&mut self, block: Block, args: &[BlockArg]) -> BlockCall {
         BlockCall { block, args: self.block_args.list(args) }
     }
 
-    /// A destination whose arguments are plain values.
+    /// Returns a destination whose arguments are plain values.
     pub fn block_call_with_values(&mut self, block: Block, args: &[Value]) -> BlockCall {
         let args: SmallVec<[BlockArg; 8]> = args.iter().map(|&value| value.into()).collect();
         self.block_call(block, &args)
     }
 
-    /// The arguments of a block call.
+    /// Returns the arguments of a block call.
     #[inline]
     pub fn block_args(&self, call: BlockCall) -> &[BlockArg] {
         self.block_args.get(call.args)
@@ -58,20 +58,20 @@ impl DataFlowGraph {
         InstData { opcode: Opcode::BrTable, small: 0, ty: types::INVALID, words }
     }
 
-    /// The jump table of one `br_table`.
+    /// Returns the jump table of one `br_table`.
     pub fn make_jump_table(&mut self, default: BlockCall, entries: &[BlockCall]) -> JumpTable {
         let mut edges = self.push_edges(&[default]);
         edges.len += self.push_edges(entries).len;
         self.jump_tables.push(edges)
     }
 
-    /// The default destination and the entries of a jump table.
+    /// Returns the default destination and the entries of a jump table.
     pub fn jump_table(&self, table: JumpTable) -> (BlockCall, &[BlockCall]) {
         let calls = &self.block_calls[self.jump_tables[table].range()];
         (calls[0], &calls[1..])
     }
 
-    /// The exception table of one `try_call`. `handlers` are the destinations of the `Tag` and
+    /// Returns the exception table of one `try_call`. `handlers` are the destinations of the `Tag` and
     /// `Default` items, in their order.
     pub fn make_exception_table(
         &mut self,
@@ -87,7 +87,7 @@ impl DataFlowGraph {
         self.exception_tables.push(ExceptionTableData { sig, edges, items })
     }
 
-    /// The contents of an exception table.
+    /// Returns the contents of an exception table.
     pub fn exception_table(&self, table: ExceptionTable) -> ExceptionTableView<'_> {
         let ExceptionTableData { sig, edges, items } = self.exception_tables[table];
         let calls = &self.block_calls[edges.range()];
@@ -95,7 +95,7 @@ impl DataFlowGraph {
         ExceptionTableView { sig, normal: normal[0], handlers, items: self.exception_items.get(items) }
     }
 
-    /// The exception table of a `try_call` or `try_call_indirect`.
+    /// Returns the exception table of a `try_call` or `try_call_indirect`.
     #[inline]
     pub fn inst_exception_table(&self, inst: Inst) -> Option<ExceptionTable> {
         let data = &self.insts[inst];
@@ -106,7 +106,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// How many of an instruction's destinations, the first ones, are for exceptions.
+    /// Returns the number of an instruction's destinations that are for exceptions. They are the first ones.
     #[inline]
     pub fn num_handlers(&self, inst: Inst) -> usize {
         self.inst_exception_table(inst).map_or(0, |table| self.exception_tables[table].edges.len as usize - 1)
@@ -123,7 +123,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// The edges of an instruction that has a table of them; none of the others.
+    /// Returns the edges of an instruction that has a table of them; none of the others.
     #[inline(never)]
     fn listed_edges(&self, data: &InstData) -> Edges {
         match data.opcode.format() {
@@ -134,8 +134,8 @@ impl DataFlowGraph {
         }
     }
 
-    /// Where an instruction may go, in the order of successors (see the module's head); empty if it
-    /// is no branch.
+    /// Returns the destinations of an instruction, in the order of successors (see the module's head); empty if it is
+    /// no branch.
     #[inline]
     pub fn branch_destinations(&self, inst: Inst) -> &[BlockCall] {
         &self.block_calls[self.edges(inst).range()]
@@ -169,12 +169,12 @@ impl DataFlowGraph {
         *list = self.block_args.list(&kept);
     }
 
-    /// Whether any exception table was ever made.
+    /// Returns `true` if any exception table was ever made.
     pub fn has_exception_tables(&self) -> bool {
         !self.exception_tables.is_empty()
     }
 
-    /// Whether any exception table was ever made that has a context for its handlers.
+    /// Returns `true` if any exception table was ever made that has a context for its handlers.
     pub fn has_handler_contexts(&self) -> bool {
         self.exception_items.items().iter().any(|item| item.context().is_some())
     }

@@ -59,7 +59,7 @@ impl DataFlowGraph {
         self.value_lists.list(&list)
     }
 
-    /// The word in front of the operands of a `try_call`: its exception table.
+    /// Returns the word in front of the operands of a `try_call`: its exception table.
     pub(crate) fn try_call_table(&self, data: &InstData) -> ExceptionTable {
         let list = List::from_words(data.words[1].0 - 1, 1);
         ExceptionTable(self.value_lists.get(list)[0].0)
@@ -69,7 +69,7 @@ impl DataFlowGraph {
         self.value_lists.get(args_list(data))
     }
 
-    /// A mask for `shuffle`, lane 0 first.
+    /// Returns a mask for `shuffle`, lane 0 first.
     pub fn make_shuffle_mask(&mut self, mask: [u8; 16]) -> ShuffleMask {
         self.shuffle_masks.push(mask)
     }

@@ -48,11 +48,11 @@ pub struct DataFlowGraph {
     values: PrimaryMap<Value, ValueData>,
     /// The values that ever became aliases, once for each time.
     aliases: Vec<Value>,
-    /// Was any `symbol_value` made?
+    /// Whether any `symbol_value` was made.
     has_symbols: bool,
-    /// Was any `get_exception_handler_address` ever made?
+    /// Whether any `get_exception_handler_address` was ever made.
     has_handler_addresses: bool,
-    /// Was any `bitcast` in big-endian byte order ever made?
+    /// Whether any `bitcast` in big-endian byte order was ever made.
     has_big_bitcasts: bool,
     /// Lane codes of the types that values ever had, a bit each, and [`DYNAMIC_VECTORS`].
     lane_types: u16,
@@ -79,7 +79,7 @@ pub struct DataFlowGraph {
 /// Stands among lane codes for any dynamic vector.
 const DYNAMIC_VECTORS: u16 = 1 << 15;
 
-/// What is noted of a type that a value has.
+/// Returns the bit that notes a type of values.
 #[inline]
 fn type_bit(ty: Type) -> u16 {
     1 << ty.lane_code() | if ty.is_dynamic_vector() { DYNAMIC_VECTORS } else { 0 }
@@ -147,43 +147,43 @@ impl DataFlowGraph {
         }
     }
 
-    /// Number of instructions, those that are not in the layout included.
+    /// Returns the number of instructions, those that are not in the layout included.
     pub fn num_insts(&self) -> usize {
         self.insts.len()
     }
 
-    /// Was any `symbol_value` ever made?
+    /// Returns `true` if any `symbol_value` was ever made.
     pub fn has_symbol_values(&self) -> bool {
         self.has_symbols
     }
 
-    /// Was any `get_exception_handler_address` ever made?
+    /// Returns `true` if any `get_exception_handler_address` was ever made.
     pub fn has_handler_addresses(&self) -> bool {
         self.has_handler_addresses
     }
 
-    /// Was any `bitcast` in big-endian byte order ever made?
+    /// Returns `true` if any `bitcast` in big-endian byte order was ever made.
     pub fn has_big_bitcasts(&self) -> bool {
         self.has_big_bitcasts
     }
 
-    /// Did any value ever have lanes of the type `lane`, alone or in a vector?
+    /// Returns `true` if any value ever had lanes of the type `lane`, alone or in a vector.
     pub fn has_lanes_of(&self, lane: Type) -> bool {
         self.lane_types >> lane.lane_code() & 1 != 0
     }
 
-    /// Did any value ever have a dynamic vector type?
+    /// Returns `true` if any value ever had a dynamic vector type.
     pub fn has_dynamic_vectors(&self) -> bool {
         self.lane_types & DYNAMIC_VECTORS != 0
     }
 
-    /// All instructions as they are stored, by number, those that are not in the layout included.
+    /// Returns all instructions as they are stored, by number, those that are not in the layout included.
     #[inline]
     pub fn insts(&self) -> &[InstData] {
         self.insts.as_values_slice()
     }
 
-    /// The instruction as it is stored.
+    /// Returns the instruction as it is stored.
     #[inline]
     pub fn inst(&self, inst: Inst) -> &InstData {
         &self.insts[inst]
@@ -203,13 +203,13 @@ impl DataFlowGraph {
         self.replace_inst(inst, data);
     }
 
-    /// The opcode of an instruction.
+    /// Returns the opcode of an instruction.
     #[inline]
     pub fn opcode(&self, inst: Inst) -> Opcode {
         self.insts[inst].opcode
     }
 
-    /// The controlling type: that of the operand which the opcode names, or the one that was
+    /// Returns the controlling type: that of the operand which the opcode names, or the one that was
     /// written. `INVALID` if the opcode is not polymorphic.
     #[inline]
     pub fn ctrl_type(&self, inst: Inst) -> Type {
@@ -220,13 +220,13 @@ impl DataFlowGraph {
         }
     }
 
-    /// The operand of an instruction whose operands are all inline.
+    /// Returns the operand of an instruction whose operands are all inline.
     #[inline]
     pub fn inline_arg(&self, inst: Inst, index: usize) -> Value {
         self.insts[inst].words[index]
     }
 
-    /// The bits of an `iconst`.
+    /// Returns the bits of an `iconst`.
     #[inline]
     pub fn iconst_bits(&self, inst: Inst) -> u64 {
         let words = self.insts[inst].words;
@@ -254,14 +254,15 @@ impl DataFlowGraph {
         (MemFlags::from_bits(flags.0), addr, offset.0 as i32)
     }
 
-    /// Flags, address and offset of an instruction of the format `Store`. The value that is stored comes first among its operands.
+    /// Flags, address and offset of an instruction of the format `Store`. The value that is stored comes first among
+    /// its operands.
     #[inline]
     pub fn store_parts(&self, inst: Inst) -> (MemFlags, Value, i32) {
         let data = &self.insts[inst];
         (data.wide_flags(), data.words[1], data.words[2].0 as i32)
     }
 
-    /// All operand values in the order of the text, without the arguments of block calls. The
+    /// Returns all operand values in the order of the text, without the arguments of block calls. The
     /// callee of an indirect call comes first.
     #[inline]
     pub fn inst_args(&self, inst: Inst) -> &[Value] {
@@ -273,7 +274,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// The operand values, to be changed.
+    /// Returns the operand values, to be changed.
     #[inline]
     pub fn inst_args_mut(&mut self, inst: Inst) -> &mut [Value] {
         let data = &mut self.insts[inst];
@@ -283,7 +284,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// The results of an instruction.
+    /// Returns the results of an instruction.
     #[inline]
     pub fn inst_results(&self, inst: Inst) -> &[Value] {
         let results = &self.results[inst];
@@ -294,7 +295,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// The first result, if there is any.
+    /// Returns the first result, if there is any.
     #[inline]
     pub fn first_result(&self, inst: Inst) -> Option<Value> {
         let results = &self.results[inst];
@@ -355,7 +356,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// The type of result number `number` that the opcode or the called signature has; `None`
+    /// Returns the type of result number `number` that the opcode or the called signature has; `None`
     /// if there are not so many.
     #[inline]
     pub fn result_type(&self, inst: Inst, number: usize, ctrl: Type) -> Option<Type> {
@@ -379,7 +380,7 @@ impl DataFlowGraph {
         Some(returns.get(number)?.value_type)
     }
 
-    /// How many results the opcode or the called signature has.
+    /// Returns the number of results of the opcode or of the called signature.
     #[inline]
     pub fn result_count(&self, inst: Inst) -> usize {
         let info = self.opcode(inst).info();
@@ -394,7 +395,7 @@ impl DataFlowGraph {
         self.call_signature(inst).map_or(0, |sig| self.signatures[sig].returns.len())
     }
 
-    /// The signature that an instruction calls; `None` if it is no call or names a signature or
+    /// Returns the signature that an instruction calls; `None` if it is no call or names a signature or
     /// function that does not exist.
     pub fn call_signature(&self, inst: Inst) -> Option<SigRef> {
         let data = &self.insts[inst];
@@ -471,7 +472,7 @@ impl DataFlowGraph {
     }
 }
 
-/// Where the operands of a format with a list stand.
+/// Returns the operands of a format with a list.
 fn args_list(data: &InstData) -> List<Value> {
     List::from_words(data.words[1].0, data.words[2].0)
 }

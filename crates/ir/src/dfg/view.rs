@@ -14,7 +14,7 @@ use crate::opcodes::Format;
 use crate::trapcode::TrapCode;
 
 impl DataFlowGraph {
-    /// The instruction by format, with its operands named.
+    /// Returns the instruction by format, with its operands named.
     pub fn view(&self, inst: Inst) -> InstView<'_> {
         let data = self.inst(inst);
         let [a, b, c] = data.words;

@@ -24,7 +24,8 @@ impl FunctionBuilder<'_> {
         self.call_routine(LibCall::Memset, conv, [I64, I32, I64], I64, &[to, value, bytes]);
     }
 
-    /// Compares bytes: the result has type i32, and is below, equal to or above zero as the first place is to the second.
+    /// Compares bytes: the result has type i32, and is below, equal to or above zero as the first place is to the
+    /// second.
     pub fn call_memcmp(&mut self, conv: CallConv, left: Value, right: Value, bytes: Value) -> Value {
         let call = self.call_routine(LibCall::Memcmp, conv, [I64, I64, I64], I32, &[left, right, bytes]);
         self.inst_results(call)[0]

@@ -10,7 +10,7 @@ use crate::types::Type;
 pub struct Variable(u32);
 entity_impl!(Variable, "var");
 
-/// How a variable was misused.
+/// Misuse of a variable.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum VariableError {
     /// It was not declared by this builder.

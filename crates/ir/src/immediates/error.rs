@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What is wrong with a number's text.
+/// Error in the text of a number.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum LiteralError {
     /// Not a number of this kind.

@@ -110,7 +110,7 @@ impl FloatFormat {
         }
     }
 
-    /// The bits of `digits[.digits][pEXPONENT]`, where the digits are hexadecimal.
+    /// Returns the bits of `digits[.digits][pEXPONENT]`, where the digits are hexadecimal.
     fn parse_number(self, text: &[u8]) -> Result<u128, LiteralError> {
         let (mut value, mut count, mut fraction_digits) = (0_u128, 0, None);
         let mut exponent = 0;
@@ -139,7 +139,7 @@ impl FloatFormat {
         self.encode(value, exponent - 4 * fraction_digits.unwrap_or(0))
     }
 
-    /// The bits of `value * 2^exponent`.
+    /// Returns the bits of `value * 2^exponent`.
     fn encode(self, value: u128, exponent: i32) -> Result<u128, LiteralError> {
         if value == 0 {
             return Ok(0);
@@ -188,12 +188,12 @@ macro_rules! floats {
         pub struct $name($bits);
 
         impl $name {
-            /// The float with these bits.
+            /// Returns the float with these bits.
             pub const fn from_bits(bits: $bits) -> $name {
                 $name(bits)
             }
 
-            /// The bits.
+            /// Returns the bits.
             pub const fn bits(self) -> $bits {
                 self.0
             }

@@ -14,7 +14,7 @@ use crate::types::Type;
 use crate::value_data::ValueDef;
 
 impl Function {
-    /// An instruction as the function's text shows it, without what stands in front of its results
+    /// Returns an instruction as the function's text shows it, without what stands in front of its results
     /// and without the comment behind it.
     pub fn display_inst(&self, inst: Inst) -> impl Display {
         fmt::from_fn(move |f| self.write_inst(f, inst))
@@ -34,7 +34,7 @@ impl Function {
         self.write_stack_map(f, inst)
     }
 
-    /// The suffix, where the reader needs it: if it is required, or if the value that it comes from
+    /// Returns the suffix, where the reader needs it: if it is required, or if the value that it comes from
     /// is not defined above in the same block.
     fn suffix(&self, inst: Inst) -> Option<Type> {
         let opcode = self.dfg.opcode(inst);
@@ -97,7 +97,7 @@ impl Function {
         }
     }
 
-    /// The immediate of an `iconst`, sign-extended from its type.
+    /// Returns the immediate of an `iconst`, sign-extended from its type.
     fn signed_imm(&self, inst: Inst, imm: i64) -> Imm64 {
         let unused = 64_u32.saturating_sub(self.dfg.ctrl_type(inst).bits()).min(63);
         Imm64(imm << unused >> unused)
@@ -137,7 +137,7 @@ impl Function {
         })
     }
 
-    /// An argument of a block call.
+    /// Returns an argument of a block call.
     pub fn display_block_arg(&self, arg: BlockArg) -> impl Display {
         fmt::from_fn(move |f| match arg.kind() {
             BlockArgKind::Value(value) => write!(f, "{}", self.names.value(value)),

@@ -17,7 +17,7 @@ use crate::entities::{AnyEntity, Block, Inst, Value};
 use crate::function::{DebugTag, Function};
 
 impl Function {
-    /// What an entity is called in the function's text, or an instruction's text; for messages.
+    /// Returns the name of an entity in the function's text, or an instruction's text; for messages.
     pub fn describe(&self, entity: impl Into<AnyEntity>) -> String {
         match entity.into() {
             AnyEntity::Function => "the function".into(),
@@ -83,7 +83,7 @@ impl Aliases {
 
 /// Blocks and lines.
 impl Function {
-    /// Whether instructions leave room for source locations and debug tags in front.
+    /// Returns `true` if instructions leave room for source locations and debug tags in front.
     fn has_margin(&self) -> bool {
         !self.debug_tags.is_empty() || self.srclocs.values().any(|loc| !loc.is_none())
     }
@@ -109,7 +109,7 @@ impl Function {
         Ok(())
     }
 
-    /// The header of a block, as `block1(v0: i32) cold:`.
+    /// Returns the header of a block, as `block1(v0: i32) cold:`.
     pub fn display_block_header(&self, block: Block) -> impl Display {
         fmt::from_fn(move |f| {
             write!(f, "{}", self.names.block(block))?;

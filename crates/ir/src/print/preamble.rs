@@ -100,7 +100,7 @@ impl Function {
     }
 }
 
-/// The entities of a table in the order of their numbers.
+/// Returns the entities of a table in the order of their numbers.
 fn sorted<E: EntityRef + Copy, T>(table: &PrimaryMap<E, T>, names: &NameTable<E>) -> Vec<E> {
     if names.is_identity() {
         return table.keys().collect();

@@ -27,7 +27,7 @@ impl Write for CutText {
     }
 }
 
-/// Which kind of edge arguments are passed along.
+/// Kind of edge along which arguments are passed.
 #[derive(Copy, Clone)]
 enum Edge {
     Plain,
@@ -175,7 +175,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The type of an argument, if it is known without a target.
+    /// Returns the type of an argument, if it is known without a target.
     fn block_arg_type(&mut self, inst: Inst, arg: BlockArg, edge: Edge) -> Result<Option<Type>, super::Fatal> {
         let signatures = &self.func.dfg.signatures;
         let message = match (arg.kind(), edge) {
@@ -198,7 +198,7 @@ impl Check<'_> {
         self.fatal(inst, message).map(|()| None)
     }
 
-    /// What the function returns to its caller.
+    /// Checks the results that the function returns to its caller.
     pub(super) fn returns(&mut self, inst: Inst) {
         let func = self.func;
         match (func.dfg.opcode(inst), func.dfg.view(inst)) {

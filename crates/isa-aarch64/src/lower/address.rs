@@ -1,6 +1,7 @@
 //! Memory operands from address computations: sums, constants, extended and scaled indices, stack slots.
 //!
-//! Before: `v3 = uextend.i64 v1; v4 = ishl v3, 2; v5 = iadd v0, v4; v6 = load.i32 v5`. After: `ldr w6, [x0, w1, uxtw #2]`.
+//! Before: `v3 = uextend.i64 v1; v4 = ishl v3, 2; v5 = iadd v0, v4; v6 = load.i32 v5`. After: `ldr w6, [x0, w1, uxtw
+//! #2]`.
 //!
 //! The CPU adds either a constant or an index, and scales an index only by the size of the access. Everything an
 //! address takes in stays 64-bit arithmetic modulo 2^64, so folding it never changes the address. A sum that
@@ -17,11 +18,11 @@ use kingpost_mach::lower::slot_place;
 use kingpost_mach::{Address, IndexExtend, LowerError, Machine};
 use kingpost_regalloc::VReg;
 
-/// How many definitions an address looks through.
+/// Number of definitions that an address looks through.
 const MAX_STEPS: usize = 8;
 /// With more uses than these a sum is likely to have one that is no access with an index.
 const FEW_USES: u32 = 3;
-/// How far an index can be shifted.
+/// Largest shift of an index.
 const MAX_SHIFT: u64 = 4;
 
 /// An index: a value, widened, then shifted left.
@@ -40,7 +41,7 @@ struct AddressExpr {
 }
 
 impl Cx<'_, '_> {
-    /// The memory operand of `bytes` bytes at `addr + offset`, on behalf of `inst`.
+    /// Returns the memory operand of `bytes` bytes at `addr + offset`, on behalf of `inst`.
     pub(super) fn address(&mut self, addr: Value, offset: i64, bytes: u8, inst: Inst) -> Result<Address, LowerError> {
         if self.ty(addr) != I64 {
             return Err(self.unsupported(inst));
@@ -69,7 +70,7 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// The address `addr + offset` in a register.
+    /// Returns the address `addr + offset` in a register.
     pub(super) fn address_in_register(&mut self, addr: Value, offset: i64, inst: Inst) -> Result<VReg, LowerError> {
         let address = self.address(addr, offset, 1, inst)?;
         if let Address::Base { base, disp: 0 } = address {
@@ -105,9 +106,11 @@ impl Cx<'_, '_> {
         AddressExpr { base, index: Some(index), disp }
     }
 
-    /// Is it better to keep a sum that has other uses in a register from another block to this one than both of its terms? No
-    /// instruction behind this one needs the index: it would be kept for this one alone. Of many uses one is likely to need the sum,
-    /// and if none behind this one needs the base either, the sum takes one register instead of two.
+    /// Returns `true` if it is better to keep a sum that has other uses in a register from another block to this one
+    /// than both of its terms. No instruction behind this one needs the index: it would be kept for this one alone. Of
+    /// many uses one is
+    /// likely to need the sum, and if none behind this one needs the base either, the sum takes one register instead of
+    /// two.
     fn is_sum_kept(&self, value: Value, [base, index]: [Value; 2], sum: Inst, inst: Inst) -> bool {
         let [def, here] = [sum, inst].map(|inst| self.func.layout.inst_block(inst));
         def != here && !self.has_reg(index) && (self.uses(value) > FEW_USES || !self.has_reg(base))
@@ -123,14 +126,14 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// The value as an index: what it extends and shifts, where that has no register.
+    /// Returns the value as an index: what it extends and shifts, where that has no register.
     fn index(&self, value: Value) -> Index {
         let (inner, shift) = self.small_shift(value, MAX_SHIFT).unwrap_or((value, 0));
         let (source, extend) = self.widened(inner).unwrap_or((inner, IndexExtend::None));
         Index { value: source, extend, shift }
     }
 
-    /// What an extension from 32 bits extends, and how.
+    /// Returns the value that an extension from 32 bits extends, and the kind of extension.
     fn widened(&self, value: Value) -> Option<(Value, IndexExtend)> {
         let extend = match self.opcode_of(value)? {
             Opcode::Uextend => IndexExtend::Zero32,
@@ -151,7 +154,7 @@ impl Cx<'_, '_> {
         self.emit_imm(row, &[def, base, value], imm);
     }
 
-    /// The address of `bytes` bytes at `base + disp`, with what is too far added before.
+    /// Returns the address of `bytes` bytes at `base + disp`, with what is too far added before.
     fn displaced(&mut self, base: VReg, disp: i64, bytes: u8) -> Address {
         if reaches(disp, bytes) {
             return Address::Base { base, disp: disp as i32 };
@@ -166,7 +169,7 @@ impl Cx<'_, '_> {
         Address::Index { base, index, shift: 0, extend: IndexExtend::None, disp: 0 }
     }
 
-    /// The address of a stack slot, which needs no register.
+    /// Returns the address of a stack slot, which needs no register.
     fn fixed_address(&mut self, terms: &AddressExpr) -> Option<Address> {
         let def = self.def_as(terms.base, Opcode::StackAddr)?;
         match self.func.dfg.view(def) {
@@ -193,12 +196,12 @@ impl Cx<'_, '_> {
 }
 
 impl Index {
-    /// Does an access of `bytes` bytes shift its index by that much?
+    /// Returns `true` if an access of `bytes` bytes shifts its index by that much.
     fn is_scaled_for(&self, bytes: u8) -> bool {
         self.shift == 0 || 1u8 << self.shift == bytes
     }
 
-    /// How many instructions an access of `bytes` bytes saves if this is its index.
+    /// Returns the number of instructions that an access of `bytes` bytes saves if this is its index.
     fn gain(&self, bytes: u8) -> u32 {
         let scaled = self.shift > 0 && self.is_scaled_for(bytes);
         u32::from(self.extend != IndexExtend::None) + 2 * u32::from(scaled) + u32::from(self.shift > 0)

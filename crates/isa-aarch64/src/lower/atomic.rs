@@ -44,8 +44,8 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old value is reversed
-/// afterwards.
+/// `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old value is
+/// reversed afterwards.
 pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -93,14 +93,14 @@ fn operate<'a>(
     cx.emit_mem(row, &[old, temp, operand], address)
 }
 
-/// What `row` makes of the operand, in a new register.
+/// Returns the operand after `row`, in a new register.
 fn changed(cx: &mut Cx<'_, '_>, row: RowId, operand: VReg, bits: u32) -> VReg {
     let changed = cx.int_temp(bits);
     cx.emit(row, &[changed, operand]);
     changed
 }
 
-/// The loop of an arithmetic operation on 16 bits and more in big-endian byte order.
+/// Returns the loop of an arithmetic operation on 16 bits and more in big-endian byte order.
 fn big_endian_loop(op: AtomicRmwOp) -> Family {
     match op {
         AtomicRmwOp::Umin => rows::ATOMIC_UMIN_BIG_MR,
@@ -111,8 +111,8 @@ fn big_endian_loop(op: AtomicRmwOp) -> Family {
     }
 }
 
-/// The instruction that does an operation. Differences are sums with the negated operand, and conjunctions clear the bits
-/// of the complement.
+/// Returns the instruction that does an operation. Differences are sums with the negated operand, and conjunctions
+/// clear the bits of the complement.
 fn single(op: AtomicRmwOp) -> Option<Family> {
     match op {
         AtomicRmwOp::Add | AtomicRmwOp::Sub => Some(rows::LDADDAL_RMR),
@@ -128,7 +128,7 @@ fn single(op: AtomicRmwOp) -> Option<Family> {
     }
 }
 
-/// What is done to the operand before.
+/// Returns the row that changes the operand first.
 fn change(op: AtomicRmwOp, bits: u32) -> Option<RowId> {
     match op {
         AtomicRmwOp::Sub => Some(rows::NEG_RR.of(bits)),
@@ -137,7 +137,7 @@ fn change(op: AtomicRmwOp, bits: u32) -> Option<RowId> {
     }
 }
 
-/// The loop that does an operation.
+/// Returns the loop that does an operation.
 fn exclusive(op: AtomicRmwOp) -> Family {
     match op {
         AtomicRmwOp::Add => rows::ATOMIC_ADD_MR,

@@ -1,8 +1,9 @@
 //! Comparisons joined by `band` or `bor`: each one after the first is made only if it still matters, without a branch.
 //!
-//! Before: `v4 = icmp slt v0, v1; v5 = icmp eq v2, v3; v6 = band v4, v5`. After: `cmp w0, w1; ccmp w2, w3, #0, lt; cset eq`.
+//! Before: `v4 = icmp slt v0, v1; v5 = icmp eq v2, v3; v6 = band v4, v5`. After: `cmp w0, w1; ccmp w2, w3, #0, lt; cset
+//! eq`.
 
-use super::condition::{Comparison, float_code, int_code, is_signed};
+use super::condition_codes::{Comparison, float_code, int_code, is_signed};
 use super::cx::Cx;
 use crate::immediates;
 use crate::regs::{CC_EQ, CC_HI, CC_HS, CC_LE, CC_LT, CC_MI, CC_VS};
@@ -14,7 +15,7 @@ use kingpost_mach::Machine;
 use kingpost_mach::lower::{Cond, invert, is_word};
 use smallvec::SmallVec;
 
-/// How many comparisons are joined at most.
+/// Largest number of comparisons that are joined.
 const MAX_LINKS: usize = 8;
 /// Constants up to this one fit into a conditional comparison.
 const MAX_CONSTANT: i64 = 31;
@@ -49,7 +50,7 @@ pub(super) struct CompareChain {
 }
 
 impl CompareChain {
-    /// The comparisons `value` joins, if there are at least two and none of them has another use.
+    /// Returns the comparisons `value` joins, if there are at least two and none of them has another use.
     pub(super) fn of(cx: &Cx<'_, '_>, value: Value) -> Option<CompareChain> {
         let join = cx.opcode_of(value)?;
         if !matches!(join, Opcode::Band | Opcode::Bor) || !is_word(cx.ty(value)) {
@@ -83,7 +84,8 @@ impl CompareChain {
     }
 }
 
-/// The comparison that `value` is, looking through extensions and comparisons with zero; none if it has another use.
+/// Returns the comparison that `value` is, looking through extensions and comparisons with zero; none if it has another
+/// use.
 fn link(cx: &Cx<'_, '_>, mut value: Value) -> Option<Link> {
     let mut negated = false;
     for _ in 0..MAX_LINKS {
@@ -170,7 +172,7 @@ fn compare_ints_if(cx: &mut Cx<'_, '_>, cond: IntCC, [x, y]: [Value; 2], before:
 mod tests {
     use super::*;
 
-    /// Does the condition hold under these flags? (Arm ARM, C1.2.4.)
+    /// Returns `true` if the condition holds under these flags. (Arm ARM, C1.2.4.)
     fn holds(condition: i32, flags: i32) -> bool {
         let [n, z, c, v] = [8, 4, 2, 1].map(|bit| flags & bit != 0);
         let base = match condition >> 1 {

@@ -3,7 +3,7 @@
 //! Before: `v3 = iadd_imm v2, 1; v4 = select v0, v1, v3`. After: `csinc w4, w1, w2, ne`.
 
 use super::Lowered;
-use super::condition::int_code;
+use super::condition_codes::int_code;
 use super::cx::Cx;
 use crate::encoding::Arrangement;
 use crate::immediates;
@@ -46,7 +46,7 @@ fn set_result(cx: &mut Cx<'_, '_>, inst: Inst, cond: Cond) {
     set(cx, def, cond);
 }
 
-/// Is this the sign of an integer of one register?
+/// Returns `true` if this is the sign of an integer of one register.
 fn is_sign_test(cx: &Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> bool {
     cond == IntCC::SignedLessThan && is_word(cx.ty(x)) && cx.constant(y) == Some(0)
 }
@@ -85,7 +85,7 @@ pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
     }
 }
 
-/// What a conditional instruction can do to the operand it takes if the condition does not hold.
+/// Change that a conditional instruction makes to the operand it takes if the condition does not hold.
 #[derive(Clone, Copy)]
 enum Change {
     Increment,
@@ -94,7 +94,7 @@ enum Change {
 }
 
 impl Change {
-    /// The conditional instruction.
+    /// Returns the conditional instruction.
     fn row(self, bits: u32) -> RowId {
         match self {
             Change::Increment => rows::CSINC_RRR.of(bits),
@@ -103,7 +103,7 @@ impl Change {
         }
     }
 
-    /// The change by itself. Leaves the flags alone.
+    /// Returns the change by itself. Leaves the flags alone.
     fn emit(self, cx: &mut Cx<'_, '_>, bits: u32, operand: VReg) -> VReg {
         let def = cx.int_temp(bits);
         match self {
@@ -192,7 +192,8 @@ pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The conditional instruction that makes the constant `value` of the zero register if the condition does not hold.
+/// Returns the conditional instruction that makes the constant `value` of the zero register if the condition does not
+/// hold.
 fn constant_arm(cx: &Cx<'_, '_>, value: Value, bits: u32) -> Option<RowId> {
     match cx.constant_signed(value)? {
         0 => Some(rows::CSEL_RRZ.of(bits)),

@@ -3,16 +3,17 @@
 //! Before: `v2 = icmp slt v0, v1; v3 = uextend.i32 v2; brif v3, block1, block2`. After: `cmp w0, w1; b.lt block1`.
 //!
 //! A reader of the flags calls [`Cx::condition`] and is emitted right behind: nothing stands in between.
-//! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register. Branches and traps
-//! ask with [`Cx::test`], as they can also test a register or one bit of it by themselves.
+//! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register. Branches and
+//! traps ask with [`Cx::test`], as they can also test a register or one bit of it by themselves.
 
 use super::chain::CompareChain;
+use super::condition_codes::{Comparison, float_code, int_code, is_signed};
 use super::cx::{Alu, Cx};
 use super::operand::{Operand2, extension};
 use super::vector::{self, Truth};
 use super::{tiles, wide};
 use crate::immediates;
-use crate::regs::{CC_EQ, CC_GE, CC_GT, CC_HI, CC_HS, CC_LE, CC_LO, CC_LS, CC_LT, CC_MI, CC_NE, CC_PL, CC_VC, CC_VS};
+use crate::regs::CC_NE;
 use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::I128;
@@ -21,7 +22,7 @@ use kingpost_mach::Machine;
 use kingpost_mach::lower::{Cond, TruthTest, is_word};
 use kingpost_regalloc::VReg;
 
-/// What branches and traps can ask.
+/// Test of branches and traps.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Test {
     /// The flags.
@@ -30,61 +31,6 @@ pub(super) enum Test {
     Zero { reg: VReg, bits: u32, zero: bool },
     /// Whether one bit of a register is set, or is not.
     Bit { reg: VReg, bit: u32, set: bool },
-}
-
-/// The condition code for an integer comparison.
-pub(super) fn int_code(cond: IntCC) -> i32 {
-    match cond {
-        IntCC::Equal => CC_EQ,
-        IntCC::NotEqual => CC_NE,
-        IntCC::SignedLessThan => CC_LT,
-        IntCC::SignedGreaterThanOrEqual => CC_GE,
-        IntCC::SignedGreaterThan => CC_GT,
-        IntCC::SignedLessThanOrEqual => CC_LE,
-        IntCC::UnsignedLessThan => CC_LO,
-        IntCC::UnsignedGreaterThanOrEqual => CC_HS,
-        IntCC::UnsignedGreaterThan => CC_HI,
-        IntCC::UnsignedLessThanOrEqual => CC_LS,
-    }
-}
-
-/// The condition code for a float comparison: `fcmp` of unordered operands sets carry and overflow.
-pub(super) fn float_code(cond: FloatCC) -> Cond {
-    match cond {
-        FloatCC::Ordered => Cond::One(CC_VC),
-        FloatCC::Unordered => Cond::One(CC_VS),
-        FloatCC::Equal => Cond::One(CC_EQ),
-        FloatCC::NotEqual => Cond::One(CC_NE),
-        FloatCC::OrderedNotEqual => Cond::Or(CC_MI, CC_GT),
-        FloatCC::UnorderedOrEqual => Cond::Or(CC_EQ, CC_VS),
-        FloatCC::LessThan => Cond::One(CC_MI),
-        FloatCC::LessThanOrEqual => Cond::One(CC_LS),
-        FloatCC::GreaterThan => Cond::One(CC_GT),
-        FloatCC::GreaterThanOrEqual => Cond::One(CC_GE),
-        FloatCC::UnorderedOrLessThan => Cond::One(CC_LT),
-        FloatCC::UnorderedOrLessThanOrEqual => Cond::One(CC_LE),
-        FloatCC::UnorderedOrGreaterThan => Cond::One(CC_HI),
-        FloatCC::UnorderedOrGreaterThanOrEqual => Cond::One(CC_PL),
-    }
-}
-
-/// Does the comparison look at signs?
-pub(super) fn is_signed(cond: IntCC) -> bool {
-    matches!(
-        cond,
-        IntCC::SignedLessThan
-            | IntCC::SignedGreaterThanOrEqual
-            | IntCC::SignedGreaterThan
-            | IntCC::SignedLessThanOrEqual
-    )
-}
-
-/// A comparison with its operands as it is emitted: a constant second.
-#[derive(Clone, Copy)]
-pub(super) struct Comparison {
-    pub(super) cond: IntCC,
-    pub(super) x: Value,
-    pub(super) y: Value,
 }
 
 impl Cx<'_, '_> {
@@ -114,7 +60,7 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// Does a comparison of words hold?
+    /// Returns the test of a comparison of words.
     fn test_comparison(&mut self, cond: IntCC, [x, y]: [Value; 2]) -> Test {
         match (cond, self.constant_signed(y)) {
             (IntCC::Equal | IntCC::UnsignedLessThanOrEqual, Some(0)) | (IntCC::UnsignedLessThan, Some(1)) => {
@@ -131,7 +77,7 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// Does what all lanes make hold, or does it not?
+    /// Returns the test of a reduction of lanes, or of its opposite.
     fn test_lanes(&mut self, value: Value, negated: bool) -> Test {
         let truth = vector::is_reduction(self, value).and_then(|def| vector::truth(self, def).ok());
         match truth {
@@ -143,12 +89,12 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// The comparisons that a value joins, if it has no register.
+    /// Returns the comparisons that a value joins, if it has no register.
     fn chain(&self, value: Value) -> Option<CompareChain> {
         if self.has_reg(value) { None } else { CompareChain::of(self, value) }
     }
 
-    /// Is `value` zero, or is it not?
+    /// Returns the test of `value` for zero, or for a value other than zero.
     fn test_zero(&mut self, value: Value, zero: bool) -> Test {
         let ty = self.ty(value);
         if let Some((source, bit)) = self.single_bit(value) {
@@ -162,12 +108,12 @@ impl Cx<'_, '_> {
         Test::Zero { reg: self.use_reg(value), bits: ty.bits().max(32), zero }
     }
 
-    /// Is the sign of `x` set, or is it not?
+    /// Returns the test of the sign of `x`, set or clear.
     fn test_sign(&mut self, x: Value, set: bool) -> Test {
         Test::Bit { reg: self.use_reg(x), bit: self.ty(x).bits() - 1, set }
     }
 
-    /// The value of which one bit is looked at, and which, if `value` is that bit.
+    /// Returns the value of which one bit is looked at, and which, if `value` is that bit.
     fn single_bit(&self, value: Value) -> Option<(Value, u32)> {
         let and = self.def_as(value, Opcode::Band).filter(|_| self.is_single_use(value))?;
         let [x, mask] = self.mask_second(self.args(and));
@@ -183,7 +129,7 @@ impl Cx<'_, '_> {
         self.truth_test(value, |value| self.is_boolean(value))
     }
 
-    /// Is the value a comparison, perhaps extended, or made of such?
+    /// Returns `true` if the value is a comparison, perhaps extended, or made of such.
     pub(super) fn is_boolean(&self, value: Value) -> bool {
         let value = self.behind_extensions(value);
         match self.opcode_of(value) {
@@ -220,7 +166,7 @@ impl Cx<'_, '_> {
         Cond::One(CC_NE)
     }
 
-    /// The comparison with a constant moved to its second operand.
+    /// Returns the comparison with a constant moved to its second operand.
     pub(super) fn constant_second(&self, cond: IntCC, [x, y]: [Value; 2]) -> Comparison {
         if self.constant(x).is_some() {
             Comparison { cond: cond.swap_args(), x: y, y: x }
@@ -279,8 +225,8 @@ impl Cx<'_, '_> {
         self.emit_imm(row, &[x], constant.unsigned_abs() as i32);
     }
 
-    /// Emits the flags of `value` compared with zero, for equality and signed order; of a bitwise and, without computing
-    /// that. Narrow values are cut to their bits by an and, or signed ones extended.
+    /// Emits the flags of `value` compared with zero, for equality and signed order; of a bitwise and, without
+    /// computing that. Narrow values are cut to their bits by an and, or signed ones extended.
     fn compare_with_zero(&mut self, value: Value, signed: bool) {
         let bits = self.ty(value).bits();
         let and = self.def_as(value, Opcode::Band).filter(|_| self.is_single_use(value) && (bits >= 32 || !signed));
@@ -354,7 +300,7 @@ impl Cx<'_, '_> {
         float_code(cond)
     }
 
-    /// Is the value a constant zero of any sign?
+    /// Returns `true` if the value is a constant zero of any sign.
     fn is_float_zero(&self, value: Value) -> bool {
         match self.def(value).map(|def| self.func.dfg.view(def)) {
             Some(InstView::UnaryIeee16 { imm }) => imm.bits() << 1 == 0,
@@ -365,7 +311,7 @@ impl Cx<'_, '_> {
     }
 }
 
-/// The comparison with `constant`, or with its neighbour, as one whose constant fits the instruction.
+/// Returns the comparison with `constant`, or with its neighbor, as one whose constant fits the instruction.
 fn encodable(cond: IntCC, constant: i64, bits: u32) -> Option<(IntCC, i64)> {
     if immediates::add_sub(constant.unsigned_abs()).is_some() {
         return Some((cond, constant));

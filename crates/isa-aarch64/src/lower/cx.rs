@@ -1,6 +1,6 @@
 //! What lowering functions work on, and how rows are found by operand width.
 
-use crate::isa::A64;
+use crate::a64::A64;
 use crate::rows;
 use kingpost_mach::{Family, Lower};
 use std::ops::{Deref, DerefMut};
@@ -31,11 +31,11 @@ pub(super) struct Alu {
     pub(super) rr: Family,
     /// An immediate.
     pub(super) ri: Family,
-    /// How immediates stand there.
+    /// Encoding of immediates.
     pub(super) immediates: Immediates,
 }
 
-/// What the immediate of an operation is, and what else its second operand can be.
+/// Immediates of an operation, and other forms of its second operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Immediates {
     /// A number; negated, the other row is given it. An extended register has a row of its own.

@@ -22,17 +22,17 @@ impl Cx<'_, '_> {
         if self.has_arithmetic(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
     }
 
-    /// Does the CPU have arithmetic for floats of type `ty`?
+    /// Returns `true` if the CPU has arithmetic for floats of type `ty`.
     pub(super) fn has_arithmetic(&self, ty: Type) -> bool {
         is_float(ty) || ty == F16 && self.isa.flags.has_fp16
     }
 
-    /// A register for a float of type `ty`.
+    /// Returns a register for a float of type `ty`.
     pub(super) fn float_like(&mut self, ty: Type) -> VReg {
         self.float_temp(ty.bits())
     }
 
-    /// A constant of type `ty` in a new register. Leaves the flags alone.
+    /// Returns a constant of type `ty` in a new register. Leaves the flags alone.
     pub(super) fn float_constant(&mut self, bits: u64, ty: Type) -> VReg {
         let def = self.float_like(ty);
         self.load_float(def, bits, ty.bits().max(32));
@@ -116,7 +116,8 @@ pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     copy_sign(cx, inst)
 }
 
-/// `fcopysign` of lanes, of which a scalar is one: the sign of one is moved down, and from there above the magnitude of the other.
+/// `fcopysign` of lanes, of which a scalar is one: the sign of one is moved down, and from there above the magnitude of
+/// the other.
 pub(super) fn copy_sign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.result_ty(inst);
     let [def, x, y] = cx.registers(inst);

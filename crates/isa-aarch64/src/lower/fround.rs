@@ -39,7 +39,7 @@ pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 impl Cx<'_, '_> {
-    /// The operand of an `fneg` without another use, and whether there was one.
+    /// Returns the operand of an `fneg` without another use, and whether there was one.
     pub(super) fn without_sign_change(&self, value: Value) -> (Value, bool) {
         match self.def_as(value, Opcode::Fneg).filter(|_| self.is_single_use(value)) {
             Some(fneg) => {

@@ -34,13 +34,13 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     sum(cx, inst, [x, y], false)
 }
 
-/// Is the value of an opcode of which a sum may take in the definition, if its operands are as they should be?
+/// Returns `true` if a sum may take in the definition of a value with this opcode, provided that its operands fit.
 fn is_taken_in(cx: &Cx<'_, '_>, value: Value) -> bool {
     let others = [Opcode::Iconst, Opcode::Ireduce, Opcode::Imul, Opcode::Icmp, Opcode::Fcmp, Opcode::Bor];
     cx.is_foldable(value) || cx.opcode_of(value).is_some_and(|opcode| others.contains(&opcode))
 }
 
-/// Is this a comparison that has no other use, so that adding it is a conditional increment?
+/// Returns `true` if this is a comparison that has no other use, so that adding it is a conditional increment.
 fn increments(cx: &Cx<'_, '_>, condition: Value) -> bool {
     cx.is_single_use(condition) && cx.is_boolean(condition)
 }
@@ -122,14 +122,14 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     Ok(())
 }
 
-/// A constant shift without another use: what is shifted, and by how much.
+/// Returns a constant shift without another use: what is shifted, and by how much.
 fn constant_shift(cx: &Cx<'_, '_>, value: Value, opcode: Opcode) -> Option<(Value, u32)> {
     let shift = cx.def_as(value, opcode).filter(|_| cx.is_single_use(value))?;
     let [x, amount] = cx.args(shift);
     Some((x, cx.constant(amount)? as u32 & (cx.ty(x).bits() - 1)))
 }
 
-/// The number of ones if the value is a constant with ones in its low bits and zeros above.
+/// Returns the number of ones if the value is a constant with ones in its low bits and zeros above.
 fn low_ones(cx: &Cx<'_, '_>, value: Value) -> Option<u32> {
     let mask = cx.constant(value)?;
     (mask != 0 && mask & mask.wrapping_add(1) == 0).then(|| mask.trailing_ones())
@@ -176,7 +176,7 @@ fn insert_into(cx: &Cx<'_, '_>, kept: Value, field: Value) -> Option<Tile> {
     Some(Tile::new(tiles::INSERT_FIELD, rows::BFM_RRI.of(bits), [x, source]).imm(imm))
 }
 
-/// What a `band` with a constant and without another use keeps bits of, and which.
+/// Returns the value of which a `band` with a constant and without another use keeps bits, and these bits.
 fn masked(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u64)> {
     let and = cx.def_as(value, Opcode::Band).filter(|_| cx.is_single_use(value))?;
     let [x, mask] = cx.constant_last(and);

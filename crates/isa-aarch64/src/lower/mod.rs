@@ -9,14 +9,15 @@
 //! | `address.rs` | memory operands from address computations |
 //! | `operand.rs` | second operands: immediates, shifted and extended registers |
 //! | `condition.rs` | comparisons into the flags, for their readers |
+//! | `condition_codes.rs` | condition codes of comparisons |
 //! | `chain.rs` | several comparisons, each made only if it still matters |
 //! | `wide.rs` | integers of 128 bits |
 //! | `vector/` | vectors |
 //! | the others | words and floats, by family |
 //!
-//! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended only
-//! where an operation looks at them. The walk runs backwards (see `kingpost_mach::lower`), so a use is lowered before
-//! its definition and decides whether to fold it.
+//! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended
+//! only where an operation looks at them. The walk runs backwards (see `kingpost_mach::lower`), so a use is lowered
+//! before its definition and decides whether to fold it.
 
 mod address;
 mod atomic;
@@ -25,6 +26,7 @@ mod branch;
 mod chain;
 mod compare;
 mod condition;
+mod condition_codes;
 mod convert;
 mod cx;
 mod fconvert;

@@ -109,7 +109,7 @@ pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     Ok(())
 }
 
-/// Which result of a division is wanted.
+/// Result of a division.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Quotient,

@@ -14,7 +14,7 @@ use kingpost_regalloc::VReg;
 /// By how much an extended operand may be shifted left.
 const MAX_EXTENDED_SHIFT: u64 = 4;
 
-/// The extension of an operand from `bits` bits.
+/// Returns the extension of an operand from `bits` bits.
 pub(super) fn extension(bits: u32, signed: bool) -> Extend {
     match (bits, signed) {
         (8, false) => Extend::Uxtb,
@@ -38,7 +38,7 @@ pub(super) enum Operand2 {
 }
 
 impl Cx<'_, '_> {
-    /// How `alu` in `bits` bits takes `value` as its second operand.
+    /// Returns the form in which `alu` in `bits` bits takes `value` as its second operand.
     pub(super) fn operand2(&self, alu: Alu, bits: u32, value: Value) -> Operand2 {
         self.cheap_operand2(alu, bits, value).unwrap_or(Operand2::Plain(alu.rr.of(bits), value))
     }
@@ -69,7 +69,7 @@ impl Cx<'_, '_> {
         Some(Operand2::Changed(alu.rr.of(bits), source, imm))
     }
 
-    /// Is the definition of an opcode that some operand takes in?
+    /// Returns `true` if some operand takes in definitions of this opcode.
     #[inline]
     pub(super) fn is_foldable(&self, value: Value) -> bool {
         matches!(
@@ -88,7 +88,7 @@ impl Cx<'_, '_> {
         )
     }
 
-    /// A constant as the row's immediate.
+    /// Returns a constant as the row's immediate.
     fn immediate(&self, alu: Alu, bits: u32, value: Value) -> Option<Operand2> {
         let Immediates::Number { negated, .. } = alu.immediates else {
             return self.mask_immediate(value, bits).map(|imm| Operand2::Immediate(alu.ri.of(bits), imm));
@@ -98,7 +98,7 @@ impl Cx<'_, '_> {
         immediates::add_sub(constant.unsigned_abs()).map(|imm| Operand2::Immediate(row.of(bits), imm))
     }
 
-    /// A constant as an immediate of bitwise operations. What is above a narrow value may be anything.
+    /// Returns a constant as an immediate of bitwise operations. What is above a narrow value may be anything.
     pub(super) fn mask_immediate(&self, value: Value, bits: u32) -> Option<i32> {
         let (constant, own) = (self.constant(value)?, self.ty(value).bits());
         let signed = self.constant_signed(value)? as u64;
@@ -106,7 +106,7 @@ impl Cx<'_, '_> {
         [constant, signed, repeated].into_iter().find_map(|image| immediates::logical(image, bits))
     }
 
-    /// What is extended, and the immediate that says how, and by how much it is shifted left afterwards.
+    /// Returns the extended value, and the immediate with the extension and the left shift after it.
     fn extended(&self, value: Value, def: Inst) -> Option<(Value, i32)> {
         if self.func.dfg.opcode(def) != Opcode::Ishl {
             let (source, extend) = self.extension_of(def)?;
@@ -121,7 +121,8 @@ impl Cx<'_, '_> {
         Some((source, immediates::extended(extend, amount as u8)))
     }
 
-    /// What an instruction extends and how. A zero-extension that is there already costs nothing at all.
+    /// Returns the value that an instruction extends, and the extension. A zero-extension that is there already costs
+    /// nothing at all.
     fn extension_of(&self, def: Inst) -> Option<(Value, Extend)> {
         let opcode = self.func.dfg.opcode(def);
         if opcode == Opcode::Band {
@@ -142,8 +143,8 @@ impl Cx<'_, '_> {
         (signed || !self.has_zeros(x)).then(|| (x, extension(self.ty(x).bits(), signed)))
     }
 
-    /// What is shifted by a constant, and the immediate that says how. Right shifts and rotations would bring in what is
-    /// above narrow values; arithmetic has no rotations.
+    /// Returns the value that is shifted by a constant, and the immediate with the shift. Right shifts and rotations
+    /// would bring in what is above narrow values; arithmetic has no rotations.
     fn shifted(&self, value: Value, alu: Alu) -> Option<(Value, i32)> {
         let def = self.def(value)?;
         let bits = self.ty(value).bits();
@@ -162,7 +163,7 @@ impl Cx<'_, '_> {
         Some((x, immediates::shifted(shift, amount as u8)))
     }
 
-    /// What an instruction takes as its only operand if it can shift that: the register and the immediate.
+    /// Returns the only operand of an instruction that can shift it: the register and the immediate.
     pub(super) fn shifted_operand(&self, value: Value, alu: Alu) -> (Value, i32) {
         let shifted = if self.is_single_use(value) { self.shifted(value, alu) } else { None };
         shifted.unwrap_or((value, 0))

@@ -1,5 +1,5 @@
-//! Arithmetic that says whether it overflowed. In 32 and 64 bits the flags do; narrower integers are extended, so that the
-//! exact result fits into 32 bits and can be compared with what is left of it.
+//! Arithmetic that says whether it overflowed. In 32 and 64 bits the flags do; narrower integers are extended, so that
+//! the exact result fits into 32 bits and can be compared with what is left of it.
 //!
 //! Before: `v2, v3 = uadd_overflow v0, v1`. After: `adds w2, w0, w1; cset w3, hs`.
 
@@ -32,7 +32,7 @@ impl Op {
         if self.subtract { Alu::SUBS } else { Alu::ADDS }
     }
 
-    /// The row that takes the carry of the one before, and leaves one.
+    /// Returns the row that takes the carry of the one before, and leaves one.
     pub(super) fn next(self, bits: u32) -> kingpost_mach::RowId {
         match self.subtract {
             true => rows::SBCS_RRR.of(bits),
@@ -40,7 +40,7 @@ impl Op {
         }
     }
 
-    /// The condition for overflow.
+    /// Returns the condition for overflow.
     pub(super) fn overflow(self) -> i32 {
         match (self.signed, self.subtract) {
             (true, _) => CC_VS,
@@ -50,7 +50,7 @@ impl Op {
     }
 }
 
-/// The second result's register, if it has a use.
+/// Returns the second result's register, if it has a use.
 fn overflow_result(cx: &mut Cx<'_, '_>, inst: Inst) -> Option<VReg> {
     let overflow = cx.func.dfg.inst_results(inst)[1];
     cx.has_reg(overflow).then(|| cx.result(overflow))
@@ -93,8 +93,9 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     Ok(())
 }
 
-/// `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a second step
-/// whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one instruction does both.
+/// `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a second
+/// step whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one instruction does
+/// both.
 pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     let [x, y, carry] = cx.args(inst);
     let ty = cx.ty(x);
@@ -144,7 +145,8 @@ fn take_carry(cx: &mut Cx<'_, '_>, op: Op, carry: VReg) {
     }
 }
 
-/// Extended narrow operands and a carry: the exact result fits into 32 bits; the first step's result is cut to its bits.
+/// Extended narrow operands and a carry: the exact result fits into 32 bits; the first step's result is cut to its
+/// bits.
 fn narrow_with_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op, def: VReg, [x, y]: [VReg; 2], carry: VReg) {
     let [x_arg, ..] = cx.args::<3>(inst);
     let bits = cx.ty(x_arg).bits();

@@ -51,12 +51,13 @@ fn by_constant(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows, amount: u32) -> L
     Ok(())
 }
 
-/// The row that moves a bit field and fills up with its sign or with zeros.
+/// Returns the row that moves a bit field and fills up with its sign or with zeros.
 fn field_row(signed: bool, bits: u32) -> RowId {
     if signed { rows::SBFM_RRI.of(bits) } else { rows::UBFM_RRI.of(bits) }
 }
 
-/// A right shift of what was shifted to the left: the bits that are kept have moved up and then down by `amount`.
+/// Returns a right shift of what was shifted to the left: the bits that are kept have moved up and then down by
+/// `amount`.
 fn shift_pair(cx: &Cx<'_, '_>, x: Value, op: ShiftRows, amount: u32) -> Option<Tile> {
     let (source, before) = left_shift(cx, x)?;
     let bits = cx.ty(x).bits();
@@ -68,7 +69,7 @@ fn shift_pair(cx: &Cx<'_, '_>, x: Value, op: ShiftRows, amount: u32) -> Option<T
     Some(Tile::new(tiles::SHIFT_PAIR, field_row(op == ShiftRows::ASR, bits), [source]).imm(imm))
 }
 
-/// A left shift of an extended value, or of low bits cut out by a mask.
+/// Returns a left shift of an extended value, or of low bits cut out by a mask.
 fn shift_extended(cx: &Cx<'_, '_>, x: Value, amount: u32) -> Option<Tile> {
     let (source, width, signed) = low_bits(cx, x).filter(|_| amount > 0)?;
     let bits = cx.ty(x).bits().max(32);
@@ -76,14 +77,14 @@ fn shift_extended(cx: &Cx<'_, '_>, x: Value, amount: u32) -> Option<Tile> {
     Some(Tile::new(tiles::SHIFT_EXTENDED, field_row(signed, bits), [source]).imm(imm))
 }
 
-/// A left shift by a constant without another use: what is shifted, and by how much.
+/// Returns a left shift by a constant without another use: what is shifted, and by how much.
 fn left_shift(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32)> {
     let shift = cx.def_as(value, Opcode::Ishl).filter(|_| cx.is_single_use(value))?;
     let [x, amount] = cx.args(shift);
     Some((x, cx.constant(amount)? as u32 & (cx.ty(x).bits() - 1)))
 }
 
-/// The low bits of a value that `value` extends, how many, and whether with their sign.
+/// Returns the low bits of a value that `value` extends, how many, and whether with their sign.
 fn low_bits(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, bool)> {
     let def = cx.def(value).filter(|_| cx.is_single_use(value))?;
     match cx.func.dfg.opcode(def) {
@@ -100,7 +101,7 @@ fn low_bits(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, bool)> {
     }
 }
 
-/// The low bits of an amount.
+/// Returns the low bits of an amount.
 pub(super) fn masked(cx: &mut Cx<'_, '_>, amount: VReg, modulus: u32) -> VReg {
     let low = cx.int_temp(32);
     let mask = immediates::logical(u64::from(modulus), 32).expect("low ones are a pattern");
@@ -108,8 +109,8 @@ pub(super) fn masked(cx: &mut Cx<'_, '_>, amount: VReg, modulus: u32) -> VReg {
     low
 }
 
-/// The register of an amount, of which the bits of `modulus` count. A mask that keeps those is left out. The width less an
-/// amount is the negated amount, one less than that the complement.
+/// Returns the register of an amount, of which the bits of `modulus` count. A mask that keeps those is left out. The
+/// width less an amount is the negated amount, one less than that the complement.
 pub(super) fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
     let unmasked = cx.without_mask(amount, modulus);
     if unmasked != amount {
@@ -157,7 +158,7 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     Ok(())
 }
 
-/// The amount of a right rotation.
+/// Returns the amount of a right rotation.
 fn right_amount(cx: &mut Cx<'_, '_>, amount: Value, bits: u32, left: bool) -> VReg {
     let amount = count(cx, amount, bits - 1);
     if !left {

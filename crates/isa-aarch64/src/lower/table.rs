@@ -5,8 +5,9 @@
 //! Opcode [32] => word, wide, float, vector;      or one column for all
 //! ```
 //!
-//! Behind the opcode stands from which width on the register of its first result, an integer of up to 32 bits, has zeros above
-//! the value: `[8]` at any width, `[32]` in i32 only. Users leave out extensions there; the verifier of machine code checks it.
+//! Behind the opcode stands from which width on the register of its first result, an integer of up to 32 bits, has
+//! zeros above the value: `[8]` at any width, `[32]` in i32 only. Users leave out extensions there; the verifier of
+//! machine code checks it.
 
 use super::cx::{Alu, Cx, ShiftRows};
 use super::muldiv::Part;
@@ -21,7 +22,7 @@ use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{I8, I16, I32};
 use kingpost_mach::lower::{self as shared, none, refuse};
 
-/// What a cell of the table is.
+/// Cell of the table.
 pub(super) type LowerFn = fn(&mut Cx<'_, '_>, Inst) -> Lowered;
 
 kingpost_mach::lowering_table! { LowerFn;

@@ -4,7 +4,7 @@
 
 use super::Lowered;
 use super::chain::failing;
-use super::condition::int_code;
+use super::condition_codes::int_code;
 use super::convert::extend;
 use super::cx::{Alu, Cx, Immediates, ShiftRows};
 use super::int::select_bits;
@@ -30,7 +30,8 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     Ok(())
 }
 
-/// The operands of a bitwise operation and its row: one that complements the second operand, if there is a complement.
+/// Returns the operands of a bitwise operation and its row: one that complements the second operand, if there is a
+/// complement.
 fn complement_last(cx: &Cx<'_, '_>, alu: Alu, [x, y]: [Value; 2]) -> (Value, Value, RowId) {
     if let Immediates::Pattern(Some(complement)) = alu.immediates {
         for (plain, inverted) in [(x, y), (y, x)] {
@@ -254,8 +255,8 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     Ok(())
 }
 
-/// Emits the flags of a comparison: equality by a comparison of the upper halves if the lower ones are equal, order by a
-/// subtraction of which only the flags matter.
+/// Emits the flags of a comparison: equality by a comparison of the upper halves if the lower ones are equal, order by
+/// a subtraction of which only the flags matter.
 pub(super) fn compare(cx: &mut Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> Cond {
     let (cond, x, y) = if is_greater(cond) { (cond.swap_args(), y, x) } else { (cond, x, y) };
     let (x, y) = (cx.use_regs(x), cx.use_regs(y));

@@ -1,6 +1,6 @@
 //! Atomic operations and barriers. Narrow results have zeros above them.
 
-use super::LSE;
+use super::line::LSE;
 use crate::encoding::{LoopOp, PairOp, atomic, atomic_pair, base, op};
 use crate::regs::{CC_GE, CC_GT, CC_HI, CC_HS, CC_LO, CC_LT, x};
 use kingpost_mach::operands::{D4, D8, U8};

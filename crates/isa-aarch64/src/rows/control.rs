@@ -1,8 +1,8 @@
 //! Jumps, calls, returns, traps, and the instructions of prologue and epilogue.
 //!
 //! Jumps: `aux` is the block taken, `extra` the other one, `imm` the condition and, in its upper half, a second one, or
-//! the number of the tested bit. Tail calls: `imm` is how many bytes of stack arguments the callee pops. Calls with handlers:
-//! `imm` is the number of their exits. Calls to symbols have an address of kind `Symbol`.
+//! the number of the tested bit. Tail calls: `imm` is how many bytes of stack arguments the callee pops. Calls with
+//! handlers: `imm` is the number of their exits. Calls to symbols have an address of kind `Symbol`.
 
 use crate::encoding::{Special, jump_test, op, special, trap_test};
 use crate::regs::{AAPCS_TEMPORARIES, x};

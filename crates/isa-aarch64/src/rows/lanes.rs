@@ -7,7 +7,7 @@
 //! one lane, `R` an integer register, `Z` zero, `I` an immediate, `M` memory, `S` a lane as a scalar; `T` is an operand that is
 //! changed, in operand 1's place. Lanes of 16 bits that are floats need half-precision arithmetic.
 
-use super::{DOTPROD, FP16, I8MM, Line};
+use super::line::{DOTPROD, FP16, I8MM, Line};
 use crate::encoding::{ARRANGEMENTS, Arrangement, Encoding, ImmField, MemField, op, rr, rrr, tied, tied2};
 use crate::regs::v;
 use kingpost_mach::operands::{D4, D8, FD4, FD8, FD16, FT8, FT16, FU8, FU16, U4, U8};
@@ -409,7 +409,7 @@ const fn lines<const N: usize>(form: Form, asm: &'static str, names: &'static [N
 const fn line(form: Form, asm: &'static str, name: &'static Name, lanes: Arrangement) -> Line {
     let encoding = form.encoding(lanes);
     let needs = if encoding.is_half { form.needs.union(FP16) } else { form.needs };
-    super::line(text(name), asm, FlagsEffect::None, form.operands(lanes), encoding).kind(form.kind).needs(needs)
+    super::line::line(text(name), asm, FlagsEffect::None, form.operands(lanes), encoding).kind(form.kind).needs(needs)
 }
 
 macro_rules! lane_rows {

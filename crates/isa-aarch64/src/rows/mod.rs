@@ -2,14 +2,14 @@
 //!
 //! A line is `NAME = flags "text" [operands] encoding, .more();`. It makes the constant `NAME`, the row `name` and its
 //! encoding. `NAME[32 64] = …` makes a row for each width, and `NAME.of(32)` is one of them: see
-//! [`rows!`](kingpost_mach::rows). Results come first. Instructions that change a register define operand 0 in the place
-//! of operand 1; the text names operand 0 for both.
+//! [`rows!`](kingpost_mach::rows). Results come first. Instructions that change a register define operand 0 in the
+//! place of operand 1; the text names operand 0 for both.
 //!
-//! Names: mnemonic, then where operands are, destination first: `R` register, `F` float register, `X` extended register,
-//! `M` memory, `I` immediate, `Z` the zero register. `ADD_RRI` adds a number to a register, `STR_MR` stores a register.
-//! Rows have the operand width in bits in between: `add32_rri`. In conversions the destination's width comes first:
-//! `SCVTF64_32_FR`. Where a line has a twin, the named operand may be in a spill slot; the twin is then emitted. Operations on
-//! lanes have a form of line of their own, in [`lanes`].
+//! Names: mnemonic, then where operands are, destination first: `R` register, `F` float register, `X` extended
+//! register, `M` memory, `I` immediate, `Z` the zero register. `ADD_RRI` adds a number to a register, `STR_MR` stores a
+//! register. Rows have the operand width in bits in between: `add32_rri`. In conversions the destination's width comes
+//! first: `SCVTF64_32_FR`. Where a line has a twin, the named operand may be in a spill slot; the twin is then emitted.
+//! Operations on lanes have a form of line of their own, in [`lanes`].
 
 mod alu;
 mod atomic;
@@ -18,6 +18,7 @@ mod control;
 mod convert;
 mod float;
 pub mod lanes;
+mod line;
 mod mov;
 mod muldiv;
 mod shift;
@@ -33,29 +34,9 @@ pub use muldiv::*;
 pub use shift::*;
 
 use crate::encoding::Encoding;
-use crate::flags::A64Flags;
 use kingpost_mach::operands::{v8b, v16b, w8r32 as w8, w16r32 as w16, w32, w64, w128};
-use kingpost_mach::{CpuFeatures, FlagsEffect, OperandSpec, Row, row_table};
-
-const LSE: CpuFeatures = A64Flags::feature("has_lse");
-const FP16: CpuFeatures = A64Flags::feature("has_fp16");
-const DOTPROD: CpuFeatures = A64Flags::feature("has_dotprod");
-const I8MM: CpuFeatures = A64Flags::feature("has_i8mm");
-
-/// What one line of the table says.
-type Line = kingpost_mach::Line<Encoding>;
-
-/// The line for `encoding`. Writing a part of a register clears the rest.
-const fn line(
-    name: &'static str,
-    asm: &'static str,
-    flags: FlagsEffect,
-    operands: &'static [OperandSpec],
-    encoding: Encoding,
-) -> Line {
-    let line = Line::new(name, asm, flags, operands, encoding.bytes, encoding);
-    if encoding.is_half { line.needs(FP16) } else { line }
-}
+use kingpost_mach::{Row, row_table};
+use line::{Line, line};
 
 const COUNT: usize = lanes::END as usize;
 

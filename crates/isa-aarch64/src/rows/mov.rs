@@ -1,8 +1,8 @@
 //! Copies, constants, loads, stores, addresses.
 //!
-//! The immediate of `CONST` is 64 bits wide ([`MInst::set_imm64`](kingpost_mach::MInst::set_imm64)); those of the single
-//! instructions are made by [`immediates`](crate::immediates). Loads and stores take every kind of address: what the
-//! instruction cannot say is computed into x16 or x17 first.
+//! The immediate of `CONST` is 64 bits wide ([`MInst::set_imm64`](kingpost_mach::MInst::set_imm64)); those of the
+//! single instructions are made by [`immediates`](crate::immediates). Loads and stores take every kind of address: what
+//! the instruction cannot say is computed into x16 or x17 first.
 
 use crate::encoding::{Special, literal, op, pair, rr, single, special, tied, zero};
 use kingpost_mach::RowKind;

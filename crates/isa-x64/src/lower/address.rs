@@ -1,6 +1,7 @@
 //! Memory operands from address computations: sums, constants, small shifts, stack slots and symbols.
 //!
-//! Before: `v3 = iconst.i64 2; v4 = ishl v1, v3; v5 = iadd v0, v4; v6 = load.i32 v5+8`. After: `mov32_rm v6, [v0 + v1*4 + 8]`.
+//! Before: `v3 = iconst.i64 2; v4 = ishl v1, v3; v5 = iadd v0, v4; v6 = load.i32 v5+8`. After: `mov32_rm v6, [v0 + v1*4
+//! + 8]`.
 //!
 //! Everything an address takes in stays 64-bit arithmetic modulo 2^64, so folding it never changes the address. A sum
 //! that already has a register is used from there. The walk is bounded, so that long chains of sums cost
@@ -14,9 +15,9 @@ use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::lower::{near_symbol, slot_place};
 use kingpost_mach::{Address, IndexExtend, LowerError, Machine};
 
-/// How many definitions an address looks through.
+/// Number of definitions that an address looks through.
 const MAX_STEPS: usize = 8;
-/// How far an index can be shifted.
+/// Largest shift of an index.
 pub(super) const MAX_SHIFT: u64 = 3;
 
 /// The terms of an address: `base + (index << shift) + disp`.
@@ -27,7 +28,7 @@ pub(super) struct AddressExpr {
 }
 
 impl Cx<'_, '_> {
-    /// The memory operand for the address `addr + offset`, on behalf of `inst`.
+    /// Returns the memory operand for the address `addr + offset`, on behalf of `inst`.
     pub(super) fn address(&mut self, addr: Value, offset: i64, inst: Inst) -> Result<Address, LowerError> {
         if self.ty(addr) != I64 {
             return Err(self.unsupported(inst));
@@ -70,7 +71,7 @@ impl Cx<'_, '_> {
         terms
     }
 
-    /// The address of a stack slot or symbol, which needs no register.
+    /// Returns the address of a stack slot or symbol, which needs no register.
     fn fixed_address(&mut self, terms: &AddressExpr) -> Option<Address> {
         if !matches!(self.opcode_of(terms.base), Some(Opcode::StackAddr | Opcode::SymbolValue)) {
             return None;
@@ -82,7 +83,7 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// The address of `terms` over registers.
+    /// Returns the address of `terms` over registers.
     pub(super) fn register_address(&mut self, terms: &AddressExpr) -> Address {
         let mut base = self.use_reg(terms.base);
         let disp = match i32::try_from(terms.disp) {

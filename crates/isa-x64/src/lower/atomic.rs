@@ -37,8 +37,8 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old value is reversed
-/// afterwards.
+/// `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old value is
+/// reversed afterwards.
 pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -75,7 +75,7 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The operand of an operation as it is done: differences are sums with the negated one.
+/// Returns the operand of an operation as it is done: differences are sums with the negated one.
 fn addend(cx: &mut Cx<'_, '_>, op: AtomicRmwOp, operand: VReg, bits: u32) -> VReg {
     if op != AtomicRmwOp::Sub {
         return operand;
@@ -85,7 +85,7 @@ fn addend(cx: &mut Cx<'_, '_>, op: AtomicRmwOp, operand: VReg, bits: u32) -> VRe
     negated
 }
 
-/// The operation whose old value has no use.
+/// Returns the operation whose old value has no use.
 fn without_result(op: AtomicRmwOp) -> Option<Family> {
     match op {
         AtomicRmwOp::Add => Some(rows::LOCK_ADD_MR),
@@ -102,7 +102,7 @@ fn without_result(op: AtomicRmwOp) -> Option<Family> {
     }
 }
 
-/// How an operation returns the old value.
+/// Way in which an operation returns the old value.
 enum Rmw {
     /// One instruction: the operand in, the old value out.
     Single(Family),
@@ -126,7 +126,7 @@ fn with_result(op: AtomicRmwOp) -> Rmw {
     }
 }
 
-/// The loop of an arithmetic operation on 16 bits and more in big-endian byte order.
+/// Returns the loop of an arithmetic operation on 16 bits and more in big-endian byte order.
 fn big_endian_loop(op: AtomicRmwOp) -> Family {
     match op {
         AtomicRmwOp::Umin => rows::ATOMIC_UMIN_BIG_MR,

@@ -20,7 +20,7 @@ pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def` is `source` in reverse: neighbouring bits, pairs and nibbles exchanged, then the order of bytes.
+/// `def` is `source` in reverse: neighboring bits, pairs and nibbles exchanged, then the order of bytes.
 pub(super) fn reverse_bits(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
     let mut at = source;
     for (distance, mask) in [(1, 0x5555_5555_5555_5555), (2, 0x3333_3333_3333_3333), (4, 0x0f0f_0f0f_0f0f_0f0f)] {
@@ -39,7 +39,7 @@ fn exchange(cx: &mut Cx<'_, '_>, x: VReg, bits: u32, distance: i32, mask: u64) -
     def
 }
 
-/// Each of `values` and `mask`, which is an immediate if it has 32 bits.
+/// Returns each of `values` and `mask`, which is an immediate if it has 32 bits.
 fn masked<const N: usize>(cx: &mut Cx<'_, '_>, values: [VReg; N], mask: u64, bits: u32) -> [VReg; N] {
     if bits == 32 {
         return values.map(|value| cx.masked(value, mask as u32 as i32));

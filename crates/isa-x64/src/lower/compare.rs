@@ -3,7 +3,7 @@
 //! Before: `v4 = icmp slt v0, v1; v5 = select v4, v2, v3`. After: `cmp v0, v1; cmovl v5, v2`.
 
 use super::Lowered;
-use super::condition::int_code;
+use super::condition_codes::int_code;
 use super::cx::Cx;
 use super::vector;
 use crate::rows;

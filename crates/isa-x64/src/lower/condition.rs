@@ -5,31 +5,16 @@
 //! A reader of the flags calls [`Cx::condition`] and is emitted right behind: nothing stands in between.
 //! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register.
 
+use super::condition_codes::int_code;
 use super::cx::Cx;
 use super::{tiles, wide};
-use crate::regs::{CC_A, CC_AE, CC_B, CC_BE, CC_E, CC_G, CC_GE, CC_L, CC_LE, CC_NE, CC_NP, CC_P};
+use crate::regs::{CC_A, CC_AE, CC_B, CC_BE, CC_E, CC_NE, CC_NP, CC_P};
 use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{F32, F64, I128};
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::LowerError;
 use kingpost_mach::lower::{Cond, TruthTest, is_float_reg};
-
-/// The condition code for an integer comparison.
-pub(super) fn int_code(cond: IntCC) -> i32 {
-    match cond {
-        IntCC::Equal => CC_E,
-        IntCC::NotEqual => CC_NE,
-        IntCC::SignedLessThan => CC_L,
-        IntCC::SignedGreaterThanOrEqual => CC_GE,
-        IntCC::SignedGreaterThan => CC_G,
-        IntCC::SignedLessThanOrEqual => CC_LE,
-        IntCC::UnsignedLessThan => CC_B,
-        IntCC::UnsignedGreaterThanOrEqual => CC_AE,
-        IntCC::UnsignedGreaterThan => CC_A,
-        IntCC::UnsignedLessThanOrEqual => CC_BE,
-    }
-}
 
 impl Cx<'_, '_> {
     /// Emits the flags for "`value` is not zero", on behalf of `user`. Their reader must follow at once.

@@ -10,7 +10,7 @@ use kingpost_mach::lower as shared;
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// Rows that sign-extend `from` bits to `to` bits: from a register, and from memory.
+/// Returns rows that sign-extend `from` bits to `to` bits: from a register, and from memory.
 pub(super) fn sign_extend_rows(from: u32, to: u32) -> (RowId, RowId) {
     match (from, to) {
         (8 | 16, ..=32) => (rows::MOVSX32_RR.of(from), rows::MOVSX32_RM.of(from)),

@@ -1,9 +1,9 @@
 //! What lowering functions work on, and how rows are found by operand width.
 
 use super::tiles;
-use crate::isa::X64;
 use crate::rows;
 pub(super) use crate::rows::{Alu, Shift};
+use crate::x64::X64;
 use kingpost_ir::types::I32;
 use kingpost_ir::{Inst, InstView, MemFlags, Opcode, TrapCode, Value};
 use kingpost_mach::lower::is_little;
@@ -38,18 +38,20 @@ pub(super) struct Folded {
 }
 
 impl Cx<'_, '_> {
-    /// The constant as an immediate of 32 bits that is sign-extended.
+    /// Returns the constant as an immediate of 32 bits that is sign-extended.
     #[inline]
     pub(super) fn imm32(&self, value: Value) -> Option<i32> {
         i32::try_from(self.constant_signed(value)?).ok()
     }
 
-    /// May an instruction have memory of `bits` bits as an operand? Only with AVX may 16 bytes be anywhere.
+    /// Returns `true` if an instruction may have memory of `bits` bits as an operand. Only with AVX may 16 bytes be
+    /// anywhere.
     pub(super) fn is_operand(&self, flags: MemFlags, bits: u32) -> bool {
         bits < 128 || flags.aligned() || self.isa.flags.has_avx
     }
 
-    /// Does `user` do the load of `bits` bits that defines `value`, if there is one? Then this is its memory.
+    /// Returns `true` if `user` does the load of `bits` bits that defines `value`, if there is one. Then this is its
+    /// memory.
     ///
     /// `user` is the only user of the value, or lowers the only one along with itself.
     #[inline(always)]

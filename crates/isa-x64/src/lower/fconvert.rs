@@ -2,8 +2,9 @@
 //!
 //! Before: `v1 = fcvt_from_sint.f64 v0`. After: `cvtsi2sd v1, v0`.
 //!
-//! The CPU converts signed integers of 32 and 64 bits, truncating; what does not fit becomes the smallest integer. All else
-//! is made from that: unsigned and narrow types, traps, saturation. All bounds compared with are exact in the float's type.
+//! The CPU converts signed integers of 32 and 64 bits, truncating; what does not fit becomes the smallest integer. All
+//! else is made from that: unsigned and narrow types, traps, saturation. All bounds compared with are exact in the
+//! float's type.
 
 use super::Lowered;
 use super::cx::Cx;
@@ -28,7 +29,7 @@ fn convert_row(to: Type, bits: u32) -> RowId {
     family.of(bits)
 }
 
-/// The bits of `2^exponent` in `ty`.
+/// Returns the bits of `2^exponent` in `ty`.
 fn power(ty: Type, exponent: u32) -> u64 {
     if ty == F64 { (1023 + u64::from(exponent)) << 52 } else { (127 + u64::from(exponent)) << 23 }
 }
@@ -114,8 +115,8 @@ pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// What has its top bit set is halved first and doubled afterwards, by adding 1 to the exponent. The bit that is shifted
-/// out is put back at the bottom, where it matters for rounding only.
+/// What has its top bit set is halved first and doubled afterwards, by adding 1 to the exponent. The bit that is
+/// shifted out is put back at the bottom, where it matters for rounding only.
 pub(super) fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: VReg) {
     let [half, lost, halved, chosen] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit_imm(rows::SHR_RI.of(64), &[half, x], 1);
@@ -202,8 +203,8 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def` is `source` clamped to `bits` bits with a sign. What is too small becomes the smallest integer by itself; the rest is
-/// put right afterwards.
+/// `def` is `source` clamped to `bits` bits with a sign. What is too small becomes the smallest integer by itself; the
+/// rest is put right afterwards.
 pub(super) fn saturate_signed(cx: &mut Cx<'_, '_>, def: VReg, mut source: VReg, from: Type, bits: u32) {
     let nan = source;
     let bound = (1u64 << (bits - 1)) as f64;
@@ -231,8 +232,8 @@ pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def` is `source` clamped to `bits` bits without a sign. The maximum with 0 takes negative numbers and NaN to 0: its result
-/// is the second operand for NaN.
+/// `def` is `source` clamped to `bits` bits without a sign. The maximum with 0 takes negative numbers and NaN to 0: its
+/// result is the second operand for NaN.
 pub(super) fn saturate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, from: Type, bits: u32) {
     let zero = zero(cx, from);
     let positive = cx.float_like(from);

@@ -37,7 +37,7 @@ impl FloatRows {
         FloatRows(scalar, packed)
     }
 
-    /// The row for a type.
+    /// Returns the row for a type.
     pub(super) const fn of(self, ty: Type) -> RowId {
         if ty.is_scalar() { self.0.of(ty.bits()) } else { self.1.of(ty.lane_bits()) }
     }
@@ -74,7 +74,7 @@ impl Cx<'_, '_> {
         Ok(self.emit(row, &all))
     }
 
-    /// The address of a constant that only one instruction uses. Zeros are cheaper in a register.
+    /// Returns the address of a constant that only one instruction uses. Zeros are cheaper in a register.
     fn sole_constant(&mut self, value: Value) -> Option<Address> {
         if self.uses(value) != 1 || self.has_reg(value) {
             return None;
@@ -91,7 +91,7 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// Is the value a load or constant that may become a memory operand?
+    /// Returns `true` if the value is a load or constant that may become a memory operand.
     fn prefers_memory(&self, value: Value) -> bool {
         let may_fold = |inst| match self.func.dfg.view(inst) {
             InstView::Load { flags, .. } => self.is_operand(flags, self.ty(value).bits()),
@@ -101,8 +101,8 @@ impl Cx<'_, '_> {
         self.uses(value) == 1 && self.def(value).is_some_and(may_fold)
     }
 
-    /// The operands of a row, exchanged if that is allowed and better: the second one may be in memory, the first one
-    /// leaves its register to the result.
+    /// Returns the operands of a row, exchanged if that is allowed and better: the second one may be in memory, the
+    /// first one leaves its register to the result.
     pub(super) fn memory_last(&self, row: RowId, result: Value, [x, y]: [Value; 2]) -> [Value; 2] {
         let commutes = rows::ROWS[usize::from(row.0)].commutes;
         let swap =
@@ -121,7 +121,7 @@ impl Cx<'_, '_> {
         self.emit_with(row, vregs, repeated(bits, ty.lane_bits()));
     }
 
-    /// A register for a float of type `ty`.
+    /// Returns a register for a float of type `ty`.
     pub(super) fn float_like(&mut self, ty: Type) -> VReg {
         self.float_temp(ty.bits())
     }
@@ -192,7 +192,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The sign bit of a lane, of 64 bits at most: wider floats are expanded.
+/// Returns the sign bit of a lane, of 64 bits at most: wider floats are expanded.
 fn sign(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Result<u64, LowerError> {
     if is_float_reg(ty) && ty.lane_bits() <= 64 { Ok(1 << (ty.lane_bits() - 1)) } else { Err(cx.unsupported(inst)) }
 }
@@ -227,8 +227,8 @@ pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fmin`: both orders of `minss`, whose result is the second operand for two zeros or a NaN. Either-or keeps the sign of a
-/// negative zero and every bit that makes a NaN, which becomes a quiet one when all bits are set.
+/// `fmin`: both orders of `minss`, whose result is the second operand for two zeros or a NaN. Either-or keeps the sign
+/// of a negative zero and every bit that makes a NaN, which becomes a quiet one when all bits are set.
 pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     min_max(cx, inst, FloatRows::MIN, |cx, ty, [first, second]| {
         let [both, nan, quiet] = std::array::from_fn(|_| cx.float_like(ty));
@@ -239,8 +239,9 @@ pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `fmax`: as `fmin`, but for two zeros of different sign the sign goes: the difference of either-or and the bits in which
-/// the two orders differ is 0.0 for them, the operand where they agree, and a quiet NaN for a NaN, which either-or is already.
+/// `fmax`: as `fmin`, but for two zeros of different sign the sign goes: the difference of either-or and the bits in
+/// which the two orders differ is 0.0 for them, the operand where they agree, and a quiet NaN for a NaN, which
+/// either-or is already.
 pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     min_max(cx, inst, FloatRows::MAX, |cx, ty, [first, second]| {
         let [different, either, both, nan] = std::array::from_fn(|_| cx.float_like(ty));

@@ -1,5 +1,5 @@
-//! Rounding to integral values, and multiplication and addition with one rounding: instructions of newer CPUs, and library
-//! routines on the others.
+//! Rounding to integral values, and multiplication and addition with one rounding: instructions of newer CPUs, and
+//! library routines on the others.
 //!
 //! Before: `v3 = fneg v2; v4 = fma v0, v1, v3`. After: `vfmsub213sd v4, v1, v2`.
 
@@ -107,7 +107,7 @@ fn call_on_scalars(cx: &mut Cx<'_, '_>, routine: LibCall, def: VReg, args: &[VRe
 }
 
 impl Cx<'_, '_> {
-    /// The operand of an `fneg` without another use, and whether there was one.
+    /// Returns the operand of an `fneg` without another use, and whether there was one.
     fn without_sign_change(&self, value: Value) -> (Value, bool) {
         match self.def_as(value, Opcode::Fneg).filter(|_| self.uses(value) == 1) {
             Some(fneg) => {

@@ -27,7 +27,8 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     two_operands(cx, inst, Alu::ADD)
 }
 
-/// The terms of `x + y` if `lea` saves something: it takes in another sum or shift, or keeps both operands intact.
+/// Returns the terms of `x + y` if `lea` saves something: it takes in another sum or shift, or keeps both operands
+/// intact.
 fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<AddressExpr> {
     let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
     let once = |value| cx.uses(value) == 1 && !cx.has_reg(value);
@@ -88,7 +89,7 @@ fn and_not(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
 pub(super) fn two_operands(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let value = cx.first_result(inst);
     let (ty, def) = (cx.ty(value), cx.result(value));
-    let [x, y] = if alu.commutes() { cx.constant_last(inst) } else { cx.args(inst) };
+    let [x, y] = if commutes(alu) { cx.constant_last(inst) } else { cx.args(inst) };
     operate(cx, inst, alu, working_bits(ty), def, [x, y])
 }
 
@@ -111,7 +112,7 @@ pub(super) fn operate(
         cx.emit_folded(alu.rm.of(bits), &[def, source], load);
         return Ok(());
     }
-    if alu.commutes()
+    if commutes(alu)
         && let Some(load) = cx.fold_load(x, bits, inst)?
     {
         let source = cx.use_reg(y);
@@ -119,11 +120,16 @@ pub(super) fn operate(
         return Ok(());
     }
     // The result takes the place of the first operand.
-    let is_swapped = alu.commutes() && cx.is_better_second(cx.first_result(inst), [x, y]);
+    let is_swapped = commutes(alu) && cx.is_better_second(cx.first_result(inst), [x, y]);
     let [x, y] = if is_swapped { [y, x] } else { [x, y] };
     let operands = [def, cx.use_reg(x), cx.use_reg(y)];
     cx.emit(alu.rr.of(bits), &operands);
     Ok(())
+}
+
+/// Returns `true` if the operands of `alu` may change places.
+fn commutes(alu: Alu) -> bool {
+    rows::ROWS[usize::from(alu.rr.of(64).0)].commutes
 }
 
 /// `bnot`, `ineg`.

@@ -8,13 +8,14 @@
 //! | `cx.rs` | what lowering functions work on, and how rows are found by width |
 //! | `address.rs` | memory operands from address computations |
 //! | `condition.rs` | comparisons into the flags, for their readers |
+//! | `condition_codes.rs` | condition codes of comparisons |
 //! | `vector/` | vectors |
 //! | `wide.rs` | integers of 128 bits |
 //! | the others | words and floats, by family |
 //!
-//! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended only
-//! where an operation looks at them. The walk runs backwards (see `kingpost_mach::lower`), so a use is lowered before
-//! its definition and decides whether to fold it.
+//! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended
+//! only where an operation looks at them. The walk runs backwards (see `kingpost_mach::lower`), so a use is lowered
+//! before its definition and decides whether to fold it.
 
 mod address;
 mod atomic;
@@ -22,6 +23,7 @@ mod bits;
 mod branch;
 mod compare;
 mod condition;
+mod condition_codes;
 mod convert;
 mod cx;
 mod fconvert;

@@ -64,7 +64,7 @@ pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     Ok(())
 }
 
-/// The row that computes both halves of a product of `bits` bits (not 8).
+/// Returns the row that computes both halves of a product of `bits` bits (not 8).
 pub(super) fn wide_product(bits: u32, signed: bool) -> RowId {
     match (bits, signed) {
         (16, false) => rows::MULWIDE_R.of(16),
@@ -76,7 +76,7 @@ pub(super) fn wide_product(bits: u32, signed: bool) -> RowId {
     }
 }
 
-/// Which result of a division is wanted.
+/// Result of a division.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Quotient,
@@ -200,7 +200,7 @@ pub(super) fn sdiv(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The divisor, after a trap if it is zero.
+/// Returns the divisor, after a trap if it is zero.
 fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
     let divisor = cx.use_reg(y);
     if cx.constant(y).is_none_or(|constant| constant == 0) {

@@ -37,8 +37,9 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32)
     Ok(())
 }
 
-/// `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a second step
-/// whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one instruction does both.
+/// `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a second
+/// step whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one instruction does
+/// both.
 pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Lowered {
     let [x, y, carry] = cx.args(inst);
     let ty = cx.ty(x);

@@ -41,7 +41,7 @@ fn three_operands(op: Shift, bits: u32) -> kingpost_mach::RowId {
     }
 }
 
-/// The register of an amount, of which the bits of `modulus` count: the instruction masks by itself.
+/// Returns the register of an amount, of which the bits of `modulus` count: the instruction masks by itself.
 pub(super) fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: i32) -> VReg {
     let amount = cx.without_mask(amount, modulus as u32);
     cx.use_reg(amount)

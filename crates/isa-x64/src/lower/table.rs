@@ -5,14 +5,15 @@
 //! Opcode [32] => word, wide, float, vector;      or one column for all
 //! ```
 //!
-//! Behind the opcode stands from which width on the register of its first result, an integer of up to 32 bits, has zeros above
-//! the value: `[8]` at any width, `[32]` in i32 only. Users leave out extensions there; the verifier of machine code checks it.
+//! Behind the opcode stands from which width on the register of its first result, an integer of up to 32 bits, has
+//! zeros above the value: `[8]` at any width, `[32]` in i32 only. Users leave out extensions there; the verifier of
+//! machine code checks it.
 
 use super::cx::{Alu, Cx, Shift};
 use super::float::FloatRows;
 use super::muldiv::Part;
-use super::vector::narrow::Half;
 use super::vector::shift::Way;
+use super::vector::widen::Half;
 use super::{
     Lowered, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
     vector, wide,
@@ -23,7 +24,7 @@ use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{I8, I16, I32};
 use kingpost_mach::lower::{self as shared, Shape, is_float_reg, none, refuse};
 
-/// What a cell of the table is.
+/// Cell of the table.
 pub(super) type LowerFn = fn(&mut Cx<'_, '_>, Inst) -> Lowered;
 
 kingpost_mach::lowering_table! { LowerFn;
@@ -60,12 +61,12 @@ kingpost_mach::lowering_table! { LowerFn;
     Uload32                    => shared::memory::load_widened(I32, false);
     Sload32                    => shared::memory::load_widened(I32, true);
     Istore32                   => memory::store_as(I32);
-    Uload8x8                   => vector::narrow::load_widened(8, false);
-    Sload8x8                   => vector::narrow::load_widened(8, true);
-    Uload16x4                  => vector::narrow::load_widened(16, false);
-    Sload16x4                  => vector::narrow::load_widened(16, true);
-    Uload32x2                  => vector::narrow::load_widened(32, false);
-    Sload32x2                  => vector::narrow::load_widened(32, true);
+    Uload8x8                   => vector::widen::load_widened(8, false);
+    Sload8x8                   => vector::widen::load_widened(8, true);
+    Uload16x4                  => vector::widen::load_widened(16, false);
+    Sload16x4                  => vector::widen::load_widened(16, true);
+    Uload32x2                  => vector::widen::load_widened(32, false);
+    Sload32x2                  => vector::widen::load_widened(32, true);
     StackAddr                  => shared::memory::stack_addr;
     DynamicStackAddr           => refuse;
     SymbolValue                => shared::symbol::symbol_value;
@@ -202,17 +203,17 @@ kingpost_mach::lowering_table! { LowerFn;
     UsubSat                    => vector::arith::usub_sat;
     SsubSat                    => vector::arith::ssub_sat;
     AvgRound                   => vector::arith::avg_round;
-    IaddPairwise               => vector::arith::iadd_pairwise;
+    IaddPairwise               => vector::pairwise::iadd_pairwise;
     SqmulRoundSat              => vector::multiply::sqmul_round_sat;
     X86Pmulhrsw                => vector::multiply::pmulhrsw;
     X86Pmaddubsw               => vector::multiply::pmaddubsw;
     Snarrow                    => vector::narrow::snarrow;
     Unarrow                    => vector::narrow::unarrow;
     Uunarrow                   => vector::narrow::uunarrow;
-    SwidenLow                  => vector::narrow::widen(Half::Low, true);
-    SwidenHigh                 => vector::narrow::widen(Half::High, true);
-    UwidenLow                  => vector::narrow::widen(Half::Low, false);
-    UwidenHigh                 => vector::narrow::widen(Half::High, false);
+    SwidenLow                  => vector::widen::widen(Half::Low, true);
+    SwidenHigh                 => vector::widen::widen(Half::High, true);
+    UwidenLow                  => vector::widen::widen(Half::Low, false);
+    UwidenHigh                 => vector::widen::widen(Half::High, false);
 }
 
 /// Lowers an instruction by the table.

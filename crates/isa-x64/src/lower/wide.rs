@@ -4,7 +4,7 @@
 
 use super::Lowered;
 use super::bits::{count_bits, leading_zeros, reverse_bits, trailing_zeros};
-use super::condition::int_code;
+use super::condition_codes::int_code;
 use super::convert::extend;
 use super::cx::{Cx, Shift};
 use super::int::select_bits;

@@ -1,7 +1,6 @@
 //! Add, subtract, bitwise operations, compare and test.
 
 use crate::encoding::op;
-use crate::rows::ROWS;
 use kingpost_mach::Family;
 use kingpost_mach::rows;
 
@@ -75,9 +74,4 @@ alu! {
 impl Alu {
     /// `cmp`, which has no result.
     pub const CMP: Alu = Alu { rr: CMP_RR, rm: CMP_RM, mr: CMP_MR, ri: CMP_RI, mi: CMP_MI };
-
-    /// May its operands change places?
-    pub fn commutes(self) -> bool {
-        ROWS[usize::from(self.rr.of(64).0)].commutes
-    }
 }

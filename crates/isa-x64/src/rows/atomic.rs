@@ -1,6 +1,6 @@
 //! Atomic operations and fences.
 
-use super::CMPXCHG16B;
+use super::line::CMPXCHG16B;
 use crate::encoding::{LoopOp, PairOp, atomic, atomic_pair, of, of64, op};
 use crate::regs::{CC_AE, CC_B, CC_BE, CC_GE, CC_L, CC_LE, RAX, RBX, RCX, RDX};
 use kingpost_mach::operands::{D8, U8};

@@ -1,6 +1,6 @@
 //! Counting and searching bits, byte order, and what reads the flags: `setcc`, `cmovcc`.
 
-use super::{BMI1, LZCNT, POPCNT};
+use super::line::{BMI1, LZCNT, POPCNT};
 use crate::encoding::{of, off3, op, vex38};
 use kingpost_mach::operands::D1;
 use kingpost_mach::rows;

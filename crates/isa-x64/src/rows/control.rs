@@ -1,8 +1,8 @@
 //! Jumps, calls, returns, traps, and the instructions of prologue and epilogue.
 //!
 //! Jumps: `aux` is the block taken, `extra` the other one, `imm` the condition and, in its upper half, a second one.
-//! Tail calls: `imm` is how many bytes of stack arguments the callee pops. Calls with handlers: `imm` is the number of their
-//! exits. Calls to symbols have an address of kind `Symbol`.
+//! Tail calls: `imm` is how many bytes of stack arguments the callee pops. Calls with handlers: `imm` is the number of
+//! their exits. Calls to symbols have an address of kind `Symbol`.
 
 use crate::encoding::{Special, of, op, op64, special};
 use crate::regs::{R15, RAX, RBP, RCX, RDI, RSP, SYSV_CLOBBERED_INTS};

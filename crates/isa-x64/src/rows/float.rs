@@ -1,13 +1,13 @@
 //! Floating-point arithmetic, comparison and bitwise operations.
 
-use super::{AVX, FMA, SSE41};
+use super::line::{AVX, FMA, SSE41};
 use crate::encoding::{of, of3a66, of66, vex0f, vex38};
 use kingpost_mach::RowKind;
 use kingpost_mach::operands::FD16;
 use kingpost_mach::rows;
 
-/// Operations on two scalars with their opcode. Each has a form of SSE and SSE2, which changes its first source, and one of AVX,
-/// with a result of its own.
+/// Operations on two scalars with their opcode. Each has a form of SSE and SSE2, which changes its first source, and
+/// one of AVX, with a result of its own.
 macro_rules! with_avx {
     (
         { $($asm:literal $opcode:literal $rr:ident $rm:ident $vrr:ident $vrm:ident $(, .$more:ident())?;)* }

@@ -1,6 +1,6 @@
 //! Lanes of vector registers: shifts by an immediate, single lanes, signs, tests, and what only AVX and FMA have.
 
-use super::{AVX, AVX2, FMA, SSE41};
+use super::line::{AVX, AVX2, FMA, SSE41};
 use crate::encoding::{of, of3a66, of66, of3866, off2, off3, vex38};
 use kingpost_mach::operands::{D4, D8, FD16, FM16, FT16, FU4, FU8, FU16, M4, M8, U4};
 use kingpost_mach::{RowKind, rows};

@@ -5,11 +5,11 @@
 //! [`rows!`](kingpost_mach::rows). Two-address instructions define operand 0 in the place of operand 1; the text names
 //! operand 0 for both.
 //!
-//! Names: mnemonic, then where operands are: `R` register, `M` memory, `I` immediate, `C` the count in `cl`, destination
-//! first. `ADD_RM` adds memory to a register, `ADD_MR` a register to memory. Rows have the operand width in bits in
-//! between: `add32_rm`. In moves and conversions the destination's width comes first: `MOVSX64_8_RM`. Where a line has a
-//! twin, the named operand may be in a spill slot; the twin is then emitted. Where it has an upgrade, that is emitted on CPUs
-//! which have what it needs.
+//! Names: mnemonic, then where operands are: `R` register, `M` memory, `I` immediate, `C` the count in `cl`,
+//! destination first. `ADD_RM` adds memory to a register, `ADD_MR` a register to memory. Rows have the operand width in
+//! bits in between: `add32_rm`. In moves and conversions the destination's width comes first: `MOVSX64_8_RM`. Where a
+//! line has a twin, the named operand may be in a spill slot; the twin is then emitted. Where it has an upgrade, that
+//! is emitted on CPUs which have what it needs.
 
 mod alu;
 mod atomic;
@@ -18,6 +18,7 @@ mod control;
 mod convert;
 mod float;
 mod lanes;
+mod line;
 mod mov;
 mod muldiv;
 mod shift;
@@ -36,56 +37,9 @@ pub use shift::*;
 pub use vector::*;
 
 use crate::encoding::Encoding;
-use crate::flags::X64Flags;
 use kingpost_mach::operands::{b, bw, d, dq, q, qdq, sd, ss, w, w8, w16, w32, w64, wd};
-use kingpost_mach::{CpuFeatures, FlagsEffect, OperandSpec, Row, row_table};
-use kingpost_regalloc::{Kind, RegClass};
-
-const AVX: CpuFeatures = X64Flags::feature("has_avx");
-const AVX2: CpuFeatures = X64Flags::feature("has_avx2");
-const BMI1: CpuFeatures = X64Flags::feature("has_bmi1");
-const BMI2: CpuFeatures = X64Flags::feature("has_bmi2");
-const CMPXCHG16B: CpuFeatures = X64Flags::feature("has_cmpxchg16b");
-const FMA: CpuFeatures = X64Flags::feature("has_fma");
-const LZCNT: CpuFeatures = X64Flags::feature("has_lzcnt");
-const POPCNT: CpuFeatures = X64Flags::feature("has_popcnt");
-/// What every CPU has.
-const SSE2: CpuFeatures = CpuFeatures::NONE;
-const SSE3: CpuFeatures = X64Flags::feature("has_sse3");
-const SSE41: CpuFeatures = X64Flags::feature("has_sse41");
-const SSE42: CpuFeatures = X64Flags::feature("has_sse42");
-const SSSE3: CpuFeatures = X64Flags::feature("has_ssse3");
-
-/// What one line of the table says.
-type Line = kingpost_mach::Line<Encoding>;
-
-/// The line for `encoding`.
-const fn line(
-    name: &'static str,
-    asm: &'static str,
-    flags: FlagsEffect,
-    operands: &'static [OperandSpec],
-    encoding: Encoding,
-) -> Line {
-    Line::new(name, asm, flags, operands, encoding.mem, encoding).zero_extends(zero_extends(operands))
-}
-
-/// Writing 32 bits of a general-purpose register clears the other half; narrower writes and float writes keep the rest.
-const fn zero_extends(operands: &[OperandSpec]) -> bool {
-    let mut i = 0;
-    while i < operands.len() {
-        let o = operands[i];
-        let narrow = match o.class {
-            RegClass::Int => o.width < 4,
-            RegClass::Float => o.width < 16,
-        };
-        if matches!(o.kind, Kind::Def) && narrow {
-            return false;
-        }
-        i += 1;
-    }
-    true
-}
+use kingpost_mach::{Row, row_table};
+use line::{Line, line};
 
 const COUNT: usize = lanes::END as usize;
 

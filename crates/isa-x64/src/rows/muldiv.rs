@@ -1,6 +1,6 @@
 //! Multiplication and division.
 
-use super::BMI2;
+use super::line::BMI2;
 use crate::encoding::{of, op, op16, op64, vex38};
 use crate::regs::{RAX, RDX};
 use kingpost_mach::operands::{D2, D4, D8, M1, U1, U2, U4, U8};

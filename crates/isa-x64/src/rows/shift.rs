@@ -1,6 +1,6 @@
 //! Shifts and rotations. A count in `cl` may be 0, which leaves the flags as they were, so they count as destroyed.
 
-use super::BMI2;
+use super::line::BMI2;
 use crate::encoding::{of, op, vex3a, vex38};
 use crate::regs::RCX;
 use kingpost_mach::Family;

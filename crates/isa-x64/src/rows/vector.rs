@@ -4,7 +4,7 @@
 //! and `vpaddb_rm` of AVX, which do not. In parentheses is what a CPU needs for the first two. Memory has 16 bytes, and must be
 //! aligned in the first two: slots and literals are. The constant is the first row, or the family of those.
 
-use super::{AVX, Line, SSE2, SSE3, SSE41, SSE42, SSSE3};
+use super::line::{AVX, Line, SSE2, SSE3, SSE41, SSE42, SSSE3};
 use crate::encoding::{of, of3a66, of66, of3866, off2, off3};
 use kingpost_mach::operands::{FD16, FM8, FM16, FT16, FU16};
 use kingpost_mach::{row_const, row_lines, row_table};

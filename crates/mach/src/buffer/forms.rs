@@ -11,21 +11,22 @@ pub struct Reach {
     pub high: i64,
 }
 
-/// How an instruction set encodes its references to labels and jump tables. `form` is its own: a condition code, a word.
+/// Encodings of references to labels and jump tables in an instruction set. `form` is its own: a condition code, a
+/// word.
 pub trait BranchForms {
-    /// The encodings of a form, the shortest first. The last one reaches everything.
+    /// Returns the encodings of a form, the shortest first. The last one reaches everything.
     fn encodings(&self, form: u32) -> &'static [Reach];
     /// Appends encoding number `encoding` for a target at `distance` bytes from its first byte.
     fn encode(&self, form: u32, encoding: usize, distance: i64, out: &mut Vec<u8>);
-    /// A distance that every encoding reaches in both directions.
+    /// Returns a distance that every encoding reaches in both directions.
     fn always_reached(&self) -> usize;
-    /// The form of an unconditional jump.
+    /// Returns the form of an unconditional jump.
     fn jump(&self) -> u32;
-    /// The form that branches where this one, a conditional branch, does not.
+    /// Returns the form that branches where this one, a conditional branch, does not.
     fn opposite(&self, form: u32) -> u32;
-    /// The text of a branch, with `{}` for its target.
+    /// Returns the text of a branch, with `{}` for its target.
     fn text(&self, form: u32) -> String;
-    /// Bytes of which every instruction's length is a multiple.
+    /// Returns the bytes of which every instruction's length is a multiple.
     fn grid(&self) -> usize {
         1
     }

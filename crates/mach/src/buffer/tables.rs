@@ -11,8 +11,8 @@ pub struct JumpTable {
 
 /// Jump tables of one function, and the targets of branches with more than two.
 ///
-/// A table has 4-byte entries, each the distance from the table's start to a label. So it stands with the code, behind it,
-/// and is no matter of linking.
+/// A table has 4-byte entries, each the distance from the table's start to a label. So it stands with the code, behind
+/// it, and is no matter of linking.
 #[derive(Clone, Default, Debug)]
 pub struct JumpTables {
     /// The tables in order of placement.
@@ -42,7 +42,7 @@ impl JumpTables {
         (self.tables.len() - 1) as u32
     }
 
-    /// The targets of a table.
+    /// Returns the targets of a table.
     pub(super) fn of(&self, table: JumpTable) -> &[u32] {
         &self.targets[table.start as usize..(table.start + table.len) as usize]
     }

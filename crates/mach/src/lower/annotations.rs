@@ -44,7 +44,7 @@ impl Lower<'_> {
         Ok(Some(self.code.annotations.len() as u32 - 1))
     }
 
-    /// Where a slot is among the user's stack slots, if that is known before run time.
+    /// Returns the offset of a slot among the user's stack slots, if that is known before run time.
     pub(super) fn fixed_slot_offset(&self, slot: StackSlot, otherwise: &'static str) -> Result<u32, LowerError> {
         if is_over_aligned(self, slot) {
             return Err(self.unsupported_feature(otherwise));

@@ -26,8 +26,8 @@ pub fn jump_to<'f, M: Machine<'f>>(cx: &mut M, target: Block) {
     jump.extra = NO_BLOCK;
 }
 
-/// The block of the edge to destination number `edge` of `branch`: a jump to `target`, and before it what a call with handlers
-/// leaves to be done.
+/// The block of the edge to destination number `edge` of `branch`: a jump to `target`, and before it what a call with
+/// handlers leaves to be done.
 ///
 /// # Errors
 /// Results of a type that there is no code for.
@@ -39,7 +39,7 @@ pub fn edge<'f>(cx: &mut impl Machine<'f>, branch: Inst, edge: usize, target: Bl
     Ok(())
 }
 
-/// The two targets of `brif`. If they are one, appends a jump there instead.
+/// Returns the two targets of `brif`. If they are one, appends a jump there instead.
 pub fn two_targets<'f>(cx: &mut impl Machine<'f>) -> Option<[Block; 2]> {
     let &[then, other] = cx.targets() else { unreachable!("a conditional branch has two destinations") };
     if then == other {

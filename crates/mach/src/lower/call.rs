@@ -2,9 +2,9 @@
 //!
 //! Before: `v2 = call fn0(v0, v1)`. After: `call_sym %g, use v0 fixed rdi, use v1 fixed rsi, def v2 fixed rax`.
 //!
-//! Register arguments and results are operands fixed to their registers, behind those of the call's row. Stack arguments
-//! are stored into the area at the frame's bottom before. Results without a register come back in an area of the frame
-//! whose address is passed as a hidden argument.
+//! Register arguments and results are operands fixed to their registers, behind those of the call's row. Stack
+//! arguments are stored into the area at the frame's bottom before. Results without a register come back in an area of
+//! the frame whose address is passed as a hidden argument.
 
 use super::machine::{CallRows, Machine};
 use super::memory::{load_into, store_place_row};
@@ -29,7 +29,7 @@ pub(super) type Results = SmallVec<[Parts; 4]>;
 /// Structures up to this size are copied by moves, larger ones by `memcpy`.
 const MAX_COPIED: u32 = 128;
 
-/// What is called.
+/// Callee of a call.
 pub(super) enum Callee<'a> {
     Symbol { name: &'a ExternalName, near: bool },
     Address(VReg),
@@ -38,7 +38,8 @@ pub(super) enum Callee<'a> {
 /// `call`.
 ///
 /// # Errors
-/// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed place.
+/// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed
+/// place.
 pub fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (callee, sig, args) = direct(cx, inst)?;
     call_signature(cx, inst, callee, sig, args)
@@ -66,7 +67,7 @@ pub(super) fn annotate_call(cx: &mut Lower<'_>, inst: Inst, abi: &AbiSignature) 
     cx.annotate(inst, patchable)
 }
 
-/// Does the callee pop arguments?
+/// Returns `true` if the callee pops arguments.
 fn pops(abi: &AbiSignature) -> bool {
     abi.callee_pops && abi.arg_bytes > 0
 }
@@ -161,7 +162,7 @@ pub(super) fn pass_arguments<'f, M: Machine<'f>>(
     Ok(())
 }
 
-/// The parts of the results of a call that have uses, each with where it is.
+/// Returns the parts of the results of a call that have uses, each with where it is.
 fn places<'a>(results: &'a Results, abi: &'a AbiSignature) -> impl Iterator<Item = (VReg, &'a AbiPart)> {
     results.iter().zip(&abi.results).flat_map(|(regs, from)| {
         let parts = if let AbiArg::Value(parts) = from { &parts[..] } else { &[] };

@@ -8,10 +8,10 @@ use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Opcode, TrapCode, Value};
 use kingpost_regalloc::{Block, VReg};
 
-/// How many definitions a condition looks through.
+/// Number of definitions that a condition looks through.
 const MAX_STEPS: usize = 16;
 
-/// When the flags mean yes, by condition codes of the machine.
+/// Condition over the flags: one condition code, or the disjunction or conjunction of two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cond {
     /// If this condition holds.
@@ -22,13 +22,13 @@ pub enum Cond {
     And(i32, i32),
 }
 
-/// The opposite condition code: on every machine they come in pairs that differ in the lowest bit.
+/// Returns the opposite condition code: on every machine they come in pairs that differ in the lowest bit.
 pub const fn invert(condition: i32) -> i32 {
     condition ^ 1
 }
 
 impl Cond {
-    /// The opposite.
+    /// Returns the opposite.
     #[must_use]
     pub fn inverse(self) -> Cond {
         match self {
@@ -38,14 +38,15 @@ impl Cond {
         }
     }
 
-    /// The opposite if `negated`.
+    /// Returns the opposite if `negated`.
     #[must_use]
     pub fn inverse_if(self, negated: bool) -> Cond {
         if negated { self.inverse() } else { self }
     }
 }
 
-/// Rows that do something on one condition, on any of two, on both of two. The second one is the upper half of the immediate.
+/// Rows that do something on one condition, on any of two, on both of two. The second one is the upper half of the
+/// immediate.
 pub type CondRows = [RowId; 3];
 
 fn emit_on<'a>(cx: &'a mut Lower<'_>, rows: CondRows, cond: Cond) -> &'a mut MInst {
@@ -86,15 +87,15 @@ pub fn select_on<'f, M: Machine<'f>>(cx: &mut M, row: RowId, cond: Cond, def: VR
     emit(cx, def, yes, either, b);
 }
 
-/// The test of a value against zero that a condition comes down to, after looking through extensions and comparisons with
-/// zero.
+/// The test of a value against zero that a condition comes down to, after looking through extensions and comparisons
+/// with zero.
 #[derive(Clone, Copy, Debug)]
 pub struct TruthTest {
     /// The value.
     pub value: Value,
-    /// Does the condition hold for zero, and not for all other values?
+    /// Whether the condition holds for zero, and not for all other values.
     pub negated: bool,
-    /// Does nothing else use the values on the way, so that a load may move to the reader?
+    /// Whether nothing else uses the values on the way, so that a load may move to the reader.
     pub sole: bool,
 }
 
@@ -122,12 +123,12 @@ impl Lower<'_> {
         test
     }
 
-    /// Is the value a comparison, perhaps extended?
+    /// Returns `true` if the value is a comparison, perhaps extended.
     pub fn is_comparison(&self, value: Value) -> bool {
         matches!(self.opcode_of(self.behind_extensions(value)), Some(Opcode::Icmp | Opcode::Fcmp))
     }
 
-    /// What `value` is extended from with zeros.
+    /// Returns the value that `value` is extended from with zeros.
     #[inline]
     pub fn behind_extensions(&self, mut value: Value) -> Value {
         for _ in 0..MAX_STEPS {
@@ -138,7 +139,7 @@ impl Lower<'_> {
     }
 }
 
-/// Is the comparison one that subtracting two halves one after the other answers only with operands exchanged?
+/// Returns `true` for `>` and `<=`, which a 128-bit `sub`/`sbb` comparison computes with swapped operands.
 pub fn is_greater(cond: IntCC) -> bool {
     matches!(
         cond,

@@ -9,7 +9,7 @@ use crate::row::{OperandSpec, PlainOperands, Row, RowConstraint, RowId};
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_regalloc::{ClobberId, Clobbers, Constraint, InstFlags, Kind, Operand, OperandForm, PRegSet, VReg};
 
-/// How many of the symbols mentioned last are compared with the next one, so that many symbols cost linear time.
+/// Number of symbols mentioned last that are compared with the next one, so that many symbols cost linear time.
 const MAX_RECENT_NAMES: usize = 64;
 
 /// Emitting machine instructions.
@@ -133,8 +133,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Lets the operand be in memory that the row's memory form has there, and the def that takes its place. The operands of the row
-    /// begin at `start`.
+    /// Lets the operand be in memory that the row's memory form has there, and the def that takes its place. The
+    /// operands of the row begin at `start`.
     #[inline(always)]
     fn allow_memory(&mut self, plain: &PlainOperands, vregs: &[VReg], start: usize) {
         let k = usize::from(plain.in_memory);
@@ -155,7 +155,7 @@ impl Lower<'_> {
         self.code.problem.width(vreg) <= spec.whole_width()
     }
 
-    /// An operand of a row that has others than plain ones.
+    /// Returns an operand of a row that has others than plain ones.
     #[inline(never)]
     fn special_operand(&mut self, row: &Row, spec: &OperandSpec, vreg: VReg, has_memory: bool) -> Operand {
         let constraint = match spec.constraint {
@@ -178,7 +178,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A constraint to registers of the row's.
+    /// Returns a constraint to registers of the row's.
     #[inline(never)]
     fn fixed_constraint(&mut self, constraint: RowConstraint) -> Constraint {
         match constraint {
@@ -216,7 +216,7 @@ impl Lower<'_> {
         self.named_symbol(name, colocated, offset)
     }
 
-    /// The address of 4, 8 or 16 bytes that the code only reads.
+    /// Returns the address of 4, 8 or 16 bytes that the code only reads.
     ///
     /// # Panics
     /// If there are not as many bytes.

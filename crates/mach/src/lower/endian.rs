@@ -10,7 +10,7 @@ use kingpost_ir::types::{I8, I16, I32, I64};
 use kingpost_ir::{Inst, MemFlags, TrapCode, Type, Value};
 use kingpost_regalloc::VReg;
 
-/// The integer type of a scalar's bytes, up to 64 bits.
+/// Returns the integer type of a scalar's bytes, up to 64 bits.
 fn image_type(ty: Type) -> Option<Type> {
     match ty.bits() {
         _ if !ty.is_scalar() => None,
@@ -133,13 +133,14 @@ pub(super) fn store<'f, M: Machine<'f>>(
     store_word(cx, image, image_type, address, trap)
 }
 
-/// A value of `bits` bits in the byte order of an access with `flags`: reversed in a new register if that is not the machine's.
+/// Returns a value of `bits` bits in the byte order of an access with `flags`: reversed in a new register if that is
+/// not the machine's.
 pub fn to_memory_order<'f>(cx: &mut impl Machine<'f>, flags: MemFlags, value: VReg, bits: u32) -> VReg {
     if is_little(flags) || bits == 8 { value } else { cx.bytes_reversed(value, bits) }
 }
 
-/// Lets `access` read and write memory by operands in memory's byte order, and defines `def` as the value it reads, in the
-/// machine's. `access` is given the register to read into, and the operands.
+/// Lets `access` read and write memory by operands in memory's byte order, and defines `def` as the value it reads, in
+/// the machine's. `access` is given the register to read into, and the operands.
 pub fn in_memory_order<'f, M: Machine<'f>, const N: usize>(
     cx: &mut M,
     flags: MemFlags,
@@ -157,7 +158,7 @@ pub fn in_memory_order<'f, M: Machine<'f>, const N: usize>(
     cx.swap_bytes(def, image, bits);
 }
 
-/// Does the operation look at the bytes of its operands in their order? Bitwise ones do not.
+/// Returns `true` if the operation looks at the bytes of its operands in their order. Bitwise ones do not.
 pub fn is_arithmetic(op: AtomicRmwOp) -> bool {
     match op {
         AtomicRmwOp::Add

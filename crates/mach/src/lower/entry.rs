@@ -126,7 +126,7 @@ impl Incoming {
     }
 }
 
-/// The function's parameters.
+/// Returns the function's parameters.
 fn params<'f>(cx: &Lower<'f>) -> &'f [Value] {
     let func = cx.func;
     func.layout.entry_block().map_or(&[][..], |entry| func.dfg.block_params(entry))
@@ -176,7 +176,7 @@ pub fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The result's register, for opcodes whose result is an address.
+/// Returns the result's register, for opcodes whose result is an address.
 fn address_result(cx: &mut Lower<'_>, inst: Inst) -> Result<VReg, LowerError> {
     let value = cx.first_result(inst);
     if cx.ty(value) != I64 {

@@ -53,11 +53,11 @@ impl Lower<'_> {
     }
 }
 
-/// Gives an instruction the constraints and flags that the widths allow, which are known when all uses have been lowered: each may
-/// ask for a wider value.
+/// Gives an instruction the constraints and flags that the widths allow, which are known when all uses have been
+/// lowered: each may ask for a wider value.
 ///
-/// A move whose result was widened since is no longer one: it may not be left out or merged. An instruction may read, modify
-/// and write one slot only if the value it reads may be in memory and is as wide as the one it writes.
+/// A move whose result was widened since is no longer one: it may not be left out or merged. An instruction may read,
+/// modify and write one slot only if the value it reads may be in memory and is as wide as the one it writes.
 fn settle(vregs: &PrimaryMap<VReg, VRegData>, operands: &mut [Operand], flags: InstFlags) -> InstFlags {
     for def in 0..operands.len() {
         let (Constraint::Reuse(k), true) = (operands[def].constraint(), operands[def].is_rmw()) else { continue };

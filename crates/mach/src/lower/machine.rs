@@ -1,8 +1,8 @@
 //! What a machine provides to the library of lowerings in this folder: names of rows, facts, emitters.
 //!
-//! The walks over parameters, arguments, results, globals, memory and constants are written once, in this folder, over a
-//! context that implements [`Machine`]: the function being lowered together with the instruction set's own settings. They
-//! are generic and not virtual, so each instruction set gets its own compiled copy.
+//! The walks over parameters, arguments, results, globals, memory and constants are written once, in this folder, over
+//! a context that implements [`Machine`]: the function being lowered together with the instruction set's own settings.
+//! They are generic and not virtual, so each instruction set gets its own compiled copy.
 //!
 //! Unless said otherwise a method may change the flags: a reader of them is emitted right behind their definition.
 
@@ -22,7 +22,7 @@ use std::ops::DerefMut;
 /// Rows that every machine has under a name of its own. Destinations come first.
 #[derive(Clone, Copy, Debug)]
 pub struct CommonRows {
-    /// Where parameters are: defs only, no bytes.
+    /// Row of parameters: defs only, no bytes.
     pub entry: RowId,
     /// Out of the function.
     pub ret: RowId,
@@ -113,29 +113,29 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     const MEMCPY_ARGS: [PReg; 3];
     /// Registers of the payloads of an exception.
     const PAYLOADS: [PReg; 2];
-    /// What calls of library routines destroy.
+    /// Registers clobbered by calls of library routines.
     const LIBCALL_CLOBBERS: Clobbers;
     /// The routine that the address of a thread-local symbol is asked of, if it has a name.
     const TLS_ROUTINE: Option<LibCall>;
-    /// What asking for the address of a thread-local symbol destroys, besides the register of the address.
+    /// Registers clobbered by a TLS address computation, excluding its result.
     const TLS_CLOBBERS: PRegSet;
     /// The register of a payload that comes from another stack.
     const SWITCH_RESULT: PRegSet;
     /// Allocatable registers that probing the stack writes before a function's entry.
     const PROBE_CLOBBERS: PRegSet;
-    /// Is there a register to compute in before the entry, even if callers rely on all allocatable ones?
+    /// Whether there is a register to compute in before the entry, even if callers rely on all allocatable ones.
     const HAS_ENTRY_SCRATCH: bool;
     /// The fewest bytes that a float register is loaded from or stored to.
     const LEAST_FLOAT_BYTES: u8;
-    /// Does a conditional move take its first use, and not the second one, if the condition holds?
+    /// Whether a conditional move takes its first use, and not the second one, if the condition holds.
     const SELECTS_FIRST: bool;
-    /// May an address have an index and a displacement?
+    /// Whether an address may have an index and a displacement.
     const INDEXES_WITH_DISPLACEMENT: bool;
 
     /// Tail calls: the immediate is how many bytes of stack arguments the callee pops.
     fn tail_call_rows(&self) -> CallRows;
 
-    /// The memory operand of `bytes` bytes at `addr + offset`, on behalf of `inst`.
+    /// Returns the memory operand of `bytes` bytes at `addr + offset`, on behalf of `inst`.
     ///
     /// # Errors
     /// Addresses of other types than `i64`.
@@ -150,13 +150,13 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// `def` is `source` with the bits below `align`, a power of two up to 2^30, cleared.
     fn align_down(&mut self, def: VReg, source: VReg, align: u32);
 
-    /// The row that loads `bytes` bytes, a power of two, into a register. Narrow integers are zero-extended.
+    /// Returns the row that loads `bytes` bytes, a power of two, into a register. Narrow integers are zero-extended.
     fn load_row(class: RegClass, bytes: u8) -> RowId;
 
-    /// The row that stores the low `bytes` bytes of a register.
+    /// Returns the row that stores the low `bytes` bytes of a register.
     fn store_row(class: RegClass, bytes: u8) -> RowId;
 
-    /// The row that loads an integer of `from` bits, at most 32, and widens it to `to` bits.
+    /// Returns the row that loads an integer of `from` bits, at most 32, and widens it to `to` bits.
     fn widening_load_row(from: u32, to: u32, signed: bool) -> RowId;
 
     /// Puts the low `bits` bits of a constant into `def`, zeros above. Leaves the flags alone.
@@ -184,7 +184,7 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// `def` gets the low `from` bits of `source`, sign-extended to `to` bits.
     fn sign_extend(&mut self, def: VReg, source: VReg, from: u32, to: u32);
 
-    /// The row that copies `bits` bits, at most 128, between float registers.
+    /// Returns the row that copies `bits` bits, at most 128, between float registers.
     fn float_move_row(bits: u32) -> RowId;
 
     /// A float register of 128 bits from two integer registers.
@@ -196,12 +196,13 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// Goes to `then` if `index`, an integer of 32 bits, is below `limit`, else to `other`.
     fn branch_if_below(&mut self, index: VReg, limit: u32, then: Block, other: Block);
 
-    /// Jumps by entry `index` of a table of `len` entries and a default behind them: there if `index` is not below `len`.
+    /// Jumps by entry `index` of a table of `len` entries and a default behind them: there if `index` is not below
+    /// `len`.
     ///
     /// The index is limited without a branch, so that the CPU cannot speculate past the table.
     fn jump_by_table(&mut self, index: VReg, table: u32, len: u32);
 
-    /// The memory operand of 16 bytes that are accessed at once.
+    /// Returns the memory operand of 16 bytes that are accessed at once.
     ///
     /// # Errors
     /// No instructions for that, addresses of other types than `i64`.
@@ -231,12 +232,12 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// Moves the stack pointer down by what a callee popped.
     fn take_back(&mut self, bytes: u32);
 
-    /// A narrow integer with all 32 bits defined: sign-extended.
+    /// Returns a narrow integer with all 32 bits defined: sign-extended.
     fn use_sign_extended(&mut self, value: Value) -> VReg {
         use_widened(self, value, true)
     }
 
-    /// A narrow integer with all 32 bits defined: zero-extended.
+    /// Returns a narrow integer with all 32 bits defined: zero-extended.
     fn use_zero_extended(&mut self, value: Value) -> VReg {
         use_widened(self, value, false)
     }
@@ -246,21 +247,21 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
         if signed { self.use_sign_extended(value) } else { self.use_zero_extended(value) }
     }
 
-    /// A constant in a new register. Leaves the flags alone.
+    /// Returns a constant in a new register. Leaves the flags alone.
     fn constant_temp(&mut self, value: u64, bits: u32) -> VReg {
         let temp = self.int_temp(bits);
         self.load_constant(temp, value, bits);
         temp
     }
 
-    /// An integer of `bits` bits in the other byte order, in a new register.
+    /// Returns an integer of `bits` bits in the other byte order, in a new register.
     fn bytes_reversed(&mut self, source: VReg, bits: u32) -> VReg {
         let reversed = self.int_temp(bits);
         self.swap_bytes(reversed, source, bits);
         reversed
     }
 
-    /// The address `bytes` further on.
+    /// Returns the address `bytes` further on.
     fn further(&mut self, address: Address, bytes: i32) -> Address {
         match address {
             Address::Base { base, disp } if disp.checked_add(bytes).is_some() => {

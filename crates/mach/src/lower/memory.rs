@@ -12,19 +12,19 @@ use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, MemFlags, StackSlot, TrapCode, Type, Value};
 use kingpost_regalloc::{RegClass, VReg};
 
-/// Is the access in the machine's byte order? All machines here put the low byte first.
+/// Returns `true` if the access is in the machine's byte order. All machines here put the low byte first.
 pub fn is_little(flags: MemFlags) -> bool {
     flags.endianness() != Some(Endianness::Big)
 }
 
-/// Bytes of an access to a value of this type, as far as addresses are concerned: those of its parts.
+/// Returns the bytes of an access to a value of this type, as far as addresses are concerned: those of its parts.
 #[inline]
 fn part_bytes(ty: Type) -> u8 {
     let bytes = ty.bytes().clamp(1, 16) as u8;
     if ty.is_int() { bytes.min(8) } else { bytes }
 }
 
-/// Is this a value of 16 bits in a float register?
+/// Returns `true` if this is a value of 16 bits in a float register.
 fn is_half(ty: Type) -> bool {
     is_float_reg(ty) && ty.bits() == 16
 }
@@ -40,29 +40,29 @@ fn access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
     Some((class, bytes))
 }
 
-/// The access to the place of an argument of this type on the stack. Where no float register is stored with less than 32 bits, each
-/// place has 8 bytes at least.
+/// Returns the access to the place of an argument of this type on the stack. Where no float register is stored with
+/// less than 32 bits, each place has 8 bytes at least.
 fn place_access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
     let narrow = is_float_reg(ty) && ty.bytes() < u32::from(M::LEAST_FLOAT_BYTES);
     if narrow { Some((RegClass::Float, M::LEAST_FLOAT_BYTES)) } else { access::<M>(ty) }
 }
 
-/// The row that loads a value of this type into one register.
+/// Returns the row that loads a value of this type into one register.
 pub(super) fn load_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
     access::<M>(ty).map(|(class, bytes)| M::load_row(class, bytes))
 }
 
-/// The row that stores one register of this type.
+/// Returns the row that stores one register of this type.
 pub(super) fn store_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
     access::<M>(ty).map(|(class, bytes)| M::store_row(class, bytes))
 }
 
-/// The row that loads an argument of this type from its place on the stack.
+/// Returns the row that loads an argument of this type from its place on the stack.
 pub(super) fn load_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
     place_access::<M>(ty).map(|(class, bytes)| M::load_row(class, bytes))
 }
 
-/// The row that stores an argument of this type to its place on the stack.
+/// Returns the row that stores an argument of this type to its place on the stack.
 pub(super) fn store_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
     place_access::<M>(ty).map(|(class, bytes)| M::store_row(class, bytes))
 }
@@ -138,9 +138,9 @@ pub struct Store {
     pub value: Value,
     /// The type of that part.
     pub ty: Type,
-    /// Where to.
+    /// Address of the store.
     pub address: Address,
-    /// What is known of the access.
+    /// Flags of the access.
     pub flags: MemFlags,
 }
 
@@ -192,7 +192,8 @@ fn store_value<'f, M: Machine<'f>>(
     store_reg(cx, source, ty, address, trap)
 }
 
-/// Stores a register that holds a value or a part of this type, and not a byte more. None if there is no code for the type.
+/// Stores a register that holds a value or a part of this type, and not a byte more. None if there is no code for the
+/// type.
 pub(super) fn store_reg<'f, M: Machine<'f>>(
     cx: &mut M,
     source: VReg,
@@ -241,12 +242,12 @@ pub fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Is the slot aligned beyond the stack, so that its address is computed at run time?
+/// Returns `true` if the slot is aligned beyond the stack, so that its address is computed at run time.
 pub(super) fn is_over_aligned(cx: &Lower<'_>, slot: StackSlot) -> bool {
     u32::from(cx.func.stack_slots[slot].align_shift) > cx.stack_align().trailing_zeros()
 }
 
-/// The place of `slot + offset + disp` in the frame, which needs no register.
+/// Returns the place of `slot + offset + disp` in the frame, which needs no register.
 pub fn slot_place(cx: &Lower<'_>, slot: StackSlot, offset: i32, disp: i64) -> Option<Address> {
     /// Addresses in the stack frame have offsets below this.
     const MAX_OFFSET: i64 = 1 << 31;

@@ -3,15 +3,15 @@
 //! Before: `v2 = iadd v0, v1`, `v3 = load.i64 v2+8`. After: `mov64_rm [v0 + v1 + 8]`, if nothing else needs `v2`.
 //!
 //! This file is independent of the machine: it walks the machine blocks backwards, last instruction first, and has
-//! the instruction set lower each instruction that has an effect or whose result has a use. [`Lower::use_reg`] returns a
-//! value its virtual register and makes its definition needed. Because users come before definitions, an instruction set can
-//! take a value's definition into the user instead (a constant, an address, a single-use load, a comparison), and
-//! what has no use is never lowered.
+//! the instruction set lower each instruction that has an effect or whose result has a use. [`Lower::use_reg`] returns
+//! a value its virtual register and makes its definition needed. Because users come before definitions, an instruction
+//! set can take a value's definition into the user instead (a constant, an address, a single-use load, a comparison),
+//! and what has no use is never lowered.
 //!
-//! What one instruction becomes is a piece. Pieces are appended to the [`Code`] and its problem with their last instruction first,
-//! and all is turned round at the end.
-//! Values narrower than their register have undefined upper bits. Cost: linear in instructions and edges; the
-//! contexts are reused, nothing is allocated per instruction once they are warm.
+//! What one instruction becomes is a piece. Pieces are appended to the [`Code`] and its problem with their last
+//! instruction first, and all is turned round at the end. Values narrower than their register have undefined upper
+//! bits. Cost: linear in instructions and edges; the contexts are reused, nothing is allocated per instruction once
+//! they are warm.
 //!
 //! | file | holds |
 //! |---|---|
@@ -23,8 +23,8 @@
 //! | `sink.rs` | instead of that: what takes over instructions as they are selected |
 //! | `value_labels.rs` | what debuggers want to know of values |
 //!
-//! Each instruction set has a table of opcodes and shapes, in the form of `table.rs`; the walk calls that table, and the table
-//! calls its own functions or those of the library here, which are written over a [`Machine`]:
+//! Each instruction set has a table of opcodes and shapes, in the form of `table.rs`; the walk calls that table, and
+//! the table calls its own functions or those of the library here, which are written over a [`Machine`]:
 //!
 //! | file | holds |
 //! |---|---|
@@ -106,7 +106,7 @@ pub use width::use_widened;
 /// The result of lowering an instruction.
 pub type Lowered = Result<(), LowerError>;
 
-/// What takes over instructions, if they are not to be kept.
+/// Receiver of instructions, if they are not to be kept.
 type Receiver<'a> = Option<&'a mut dyn Sink>;
 
 /// An address over virtual registers. Displacements and offsets are bytes.
@@ -127,7 +127,7 @@ pub enum Address {
         index: VReg,
         /// Left shift of the index.
         shift: u8,
-        /// How the index is widened first.
+        /// Extension of the index before it is scaled.
         extend: IndexExtend,
         /// Displacement.
         disp: i32,
@@ -136,7 +136,8 @@ pub enum Address {
     Symbol(u32),
     /// A place in the area of the user's stack slots.
     Slot(u32),
-    /// Bytes from the first stack argument of this function. Negative in the room that its prologue makes for tail calls.
+    /// Bytes from the first stack argument of this function. Negative in the room that its prologue makes for tail
+    /// calls.
     Incoming(i32),
     /// A stack argument of a call made here.
     Outgoing(u32),
@@ -151,20 +152,21 @@ pub struct Record {
     pub inst: MInst,
     /// Its row.
     pub row: &'static Row,
-    /// Where its operands begin and end among those of the piece.
+    /// Range of its operands among those of the piece.
     pub operands: (u32, u32),
-    /// What it destroys.
+    /// Registers that it clobbers.
     pub clobbers: ClobberId,
-    /// What else allocators must know.
+    /// Other facts for allocators.
     pub flags: InstFlags,
-    /// Does it have operands behind those of its row and its address, or destroy anything?
+    /// Whether it has operands after the operands of its row and its address, or destroys anything.
     pub has_more: bool,
 }
 
 /// Virtual registers of a value's parts, low part first.
 type Parts = [PackedOption<VReg>; 2];
 
-/// Memory of lowering. Cleared and used again for function after function, of one instruction set under one set of settings.
+/// Memory of lowering. Cleared and used again for function after function, of one instruction set under one set of
+/// settings.
 #[derive(Default, Debug)]
 pub struct Lowering {
     guard: Guard,
@@ -182,12 +184,12 @@ pub struct Lowering {
     piece_start: usize,
     /// For each machine block, how many instructions come behind it.
     behind_block: Vec<u32>,
-    /// Moves, and instructions that may read, modify and write: what they may be treated as is known when all widths are.
-    /// Counted from the end of the code.
+    /// Moves, and instructions that may read, modify and write: what they may be treated as is known when all widths
+    /// are. Counted from the end of the code.
     depend_on_widths: Vec<u32>,
     edge_args: Vec<VReg>,
     edge_widths: EdgeWidths,
-    /// Does an instruction that was lowered have a source location?
+    /// Whether a lowered instruction has a source location.
     has_srclocs: bool,
     slot_offsets: SecondaryMap<kingpost_ir::StackSlot, u64>,
     abi_cache: AbiCache,
@@ -195,11 +197,11 @@ pub struct Lowering {
     call_abis: SecondaryMap<SigRef, Option<Arc<AbiSignature>>>,
     /// The hidden pointer to the caller's return area, if a return uses it.
     return_area: PackedOption<VReg>,
-    /// Does a tail call write stack arguments, over those that this function received?
+    /// Whether a tail call writes stack arguments over the ones that this function received.
     writes_incoming: bool,
     /// Start of the area that calls receive results in: behind the user's slots.
     call_area: u64,
-    /// How often each tile has fired, over all functions.
+    /// Number of times that each tile has fired, over all functions.
     tile_counts: TileCounts,
     handed: sink::Handed,
 }
@@ -211,15 +213,15 @@ pub struct Lower<'a> {
     analyses: &'a Analyses,
     /// Shared settings.
     pub settings: &'a Settings,
-    /// What is being made.
+    /// Code being made.
     pub code: &'a mut Code,
-    /// Where this function's arguments and results are.
+    /// Places of this function's arguments and results.
     pub abi: Arc<AbiSignature>,
     isa: &'a dyn Isa,
     rows: &'static [Row],
     zeros_from: &'static [u8],
     cx: &'a mut Lowering,
-    /// Are instructions handed to a sink rather than kept?
+    /// Whether instructions are handed to a sink rather than kept.
     hands_over: bool,
     srcloc: u32,
     block: IrBlock,
@@ -228,12 +230,13 @@ pub struct Lower<'a> {
 }
 
 impl Lowering {
-    /// Memory of lowering that keeps to limits and can be cancelled.
+    /// Memory of lowering that keeps to limits and can be canceled.
     pub fn with_guard(guard: Guard) -> Lowering {
         Lowering { guard, ..Lowering::default() }
     }
 
-    /// Lowers `func`, whose aliases are resolved and which is valid, into `code`. The analyses are those of `func` or stale.
+    /// Lowers `func`, whose aliases are resolved and which is valid, into `code`. The analyses are those of `func` or
+    /// stale.
     ///
     /// # Errors
     /// What the target does not support, a limit, or a request to stop.
@@ -313,12 +316,13 @@ impl Lowering {
         *self = Lowering { guard, abi_cache, tile_counts, ..Lowering::default() };
     }
 
-    /// What the blocks of the code made last stand for.
+    /// Returns the origins of the blocks of the code made last.
     pub fn machine_blocks(&self) -> &[MachineBlock] {
         self.order.blocks()
     }
 
-    /// The registers of a value in the code made last, low part first; none if no instruction needed it in a register.
+    /// Returns the registers of a value in the code made last, low part first; none if no instruction needed it in a
+    /// register.
     pub fn registers(&self, value: Value) -> impl Iterator<Item = VReg> {
         self.value_regs.get(value.index()).into_iter().flatten().filter_map(|vreg| vreg.expand())
     }
@@ -345,8 +349,8 @@ const WORD_BYTES: u64 = 8;
 
 /// Walking the function.
 impl Lower<'_> {
-    /// Lays out the user's stack slots, each at a multiple of a machine word at least. Those aligned beyond the stack get
-    /// room to align them at run time.
+    /// Lays out the user's stack slots, each at a multiple of a machine word at least. Those aligned beyond the stack
+    /// get room to align them at run time.
     fn place_slots(&mut self) -> Result<(), LowerError> {
         self.cx.call_area = 0;
         if self.func.stack_slots.is_empty() {
@@ -431,7 +435,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// What is emitted from now on is located where `inst` is.
+    /// Sets the location of instructions emitted from now on to the location of `inst`.
     #[inline]
     fn locate(&mut self, inst: Inst) {
         self.inst = inst;

@@ -16,14 +16,14 @@ use smallvec::SmallVec;
 
 /// Operands, results, temporaries.
 impl Lower<'_> {
-    /// The operands of an instruction.
+    /// Returns the operands of an instruction.
     #[inline]
     pub fn args<const N: usize>(&self, inst: Inst) -> [Value; N] {
         let args = self.func.dfg.inst_args(inst).first_chunk();
         *args.expect("an opcode has its arguments")
     }
 
-    /// The registers of the first result and of all arguments, `N` in all.
+    /// Returns the registers of the first result and of all arguments, `N` in all.
     pub fn registers<const N: usize>(&mut self, inst: Inst) -> [VReg; N] {
         let mut regs = [self.result(self.first_result(inst)); N];
         for (reg, &arg) in regs.iter_mut().skip(1).zip(self.func.dfg.inst_args(inst)) {
@@ -32,28 +32,28 @@ impl Lower<'_> {
         regs
     }
 
-    /// The first result of an instruction.
+    /// Returns the first result of an instruction.
     #[inline]
     pub fn first_result(&self, inst: Inst) -> Value {
         self.func.dfg.first_result(inst).expect("an instruction that is asked for its result has one")
     }
 
-    /// The type of the first result.
+    /// Returns the type of the first result.
     pub fn result_ty(&self, inst: Inst) -> Type {
         self.ty(self.first_result(inst))
     }
 
-    /// The register of a result, if it has a use.
+    /// Returns the register of a result, if it has a use.
     pub fn needed_result(&mut self, value: Value) -> Option<VReg> {
         self.has_reg(value).then(|| self.result(value))
     }
 
-    /// A register for an integer of `bits` bits.
+    /// Returns a register for an integer of `bits` bits.
     pub fn int_temp(&mut self, bits: u32) -> VReg {
         self.temp(RegClass::Int, if bits <= 32 { 4 } else { 8 })
     }
 
-    /// A register for a float of `bits` bits.
+    /// Returns a register for a float of `bits` bits.
     pub fn float_temp(&mut self, bits: u32) -> VReg {
         self.temp(RegClass::Float, (bits / 8).max(4) as u8)
     }
@@ -81,13 +81,13 @@ pub fn by_row<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Lowered 
 
 /// Global values.
 impl Lower<'_> {
-    /// The parameter that holds the VM context.
+    /// Returns the parameter that holds the VM context.
     pub fn context_param(&self) -> Option<Value> {
         let index = self.func.signature.special_param_index(ArgumentPurpose::VmContext)?;
         self.func.dfg.block_params(self.func.layout.entry_block()?).get(index).copied()
     }
 
-    /// The VM context parameter, if a global value is computed from it.
+    /// Returns the VM context parameter, if a global value is computed from it.
     pub fn context_of(&self, global: GlobalValue) -> Option<Value> {
         match self.func.global_values[self.global_chain(global)?.0] {
             GlobalValueData::VmContext => self.context_param(),
@@ -95,7 +95,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The limit of the stack, if a prologue can compute it from a parameter in a register.
+    /// Returns the limit of the stack, if a prologue can compute it from a parameter in a register.
     pub fn limit_from_context(&self, limit: GlobalValue) -> Option<StackLimit> {
         let (root, chain) = self.global_chain(limit)?;
         let globals = &self.func.global_values;
@@ -120,8 +120,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The global value that `global` starts from, which needs no other, and those on the way up, `global` last. None if
-    /// there is a ring of them.
+    /// The global value that `global` starts from, which needs no other, and those on the way up, `global` last. None
+    /// if there is a ring of them.
     pub fn global_chain(&self, global: GlobalValue) -> Option<(GlobalValue, SmallVec<[GlobalValue; 4]>)> {
         let globals = &self.func.global_values;
         let (mut chain, mut root) = (SmallVec::new(), global);

@@ -1,10 +1,10 @@
 //! Switching stacks.
 //!
-//! Before: `v3 = stack_switch v0, v1, v2`. After: `stack_switch v3, v0, v1, v2`, one row that keeps no register: what lives over
-//! it is in the frame, which stays where it is while code runs on the other stack.
+//! Before: `v3 = stack_switch v0, v1, v2`. After: `stack_switch v3, v0, v1, v2`, one row that keeps no register: what
+//! lives over it is in the frame, which stays where it is while code runs on the other stack.
 //!
-//! A context is three words: stack pointer, frame pointer, and where to go on. The payload is in the register of the first
-//! argument of a function, so that one may begin with it on a new stack.
+//! A context is three words: stack pointer, frame pointer, and where to go on. The payload is in the register of the
+//! first argument of a function, so that one may begin with it on a new stack.
 
 use super::Lowered;
 use super::machine::Machine;

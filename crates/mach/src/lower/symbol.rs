@@ -45,7 +45,7 @@ pub fn symbol_value<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     global_value(cx, def, global).map_err(|refused| refused.unwrap_or_else(|| cx.unsupported(inst)))
 }
 
-/// The number of a symbol plus `offset` that is near enough for an address relative to the instruction.
+/// Returns the number of a symbol plus `offset` that is near enough for an address relative to the instruction.
 pub fn near_symbol(cx: &mut Lower<'_>, global: GlobalValue, offset: i64) -> Option<u32> {
     let GlobalValueData::Symbol { name, offset: own, colocated: true, tls: false } = &cx.func.global_values[global]
     else {
@@ -96,7 +96,7 @@ fn global_value<'f, M: Machine<'f>>(cx: &mut M, def: VReg, global: GlobalValue) 
     }
 }
 
-/// The register of a global value that others are computed from.
+/// Returns the register of a global value that others are computed from.
 pub(super) fn global_base<'f, M: Machine<'f>>(cx: &mut M, global: GlobalValue) -> Result<VReg, Option<LowerError>> {
     let (root, chain) = cx.global_chain(global).ok_or(None)?;
     let mut at = match &cx.func.global_values[root] {

@@ -1,15 +1,15 @@
 //! The form of an instruction set's lowering table: one function for each opcode and shape of type.
 //!
-//! A row reads `Iadd => int::iadd, wide::iadd, none, refuse;`: the lowering of words, of 128-bit integers, of scalar floats, of
-//! vectors. A row of one column serves all shapes, and opcodes without a controlling type. [`none`] stands where the opcode
-//! has no type of that shape, [`refuse`] where there is no code yet. The rows are an exhaustive match, so that a new
-//! opcode is a compiler error in each instruction set.
+//! A row reads `Iadd => int::iadd, wide::iadd, none, refuse;`: the lowering of words, of 128-bit integers, of scalar
+//! floats, of vectors. A row of one column serves all shapes, and opcodes without a controlling type. [`none`] stands
+//! where the opcode has no type of that shape, [`refuse`] where there is no code yet. The rows are an exhaustive match,
+//! so that a new opcode is a compiler error in each instruction set.
 
 use super::{Lowered, Machine};
 use kingpost_ir::Inst;
 use kingpost_ir::types::{self, Type};
 
-/// What decides which function lowers an opcode: the shape of its controlling type.
+/// Shape of an opcode's controlling type, which decides the function that lowers it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// Scalar integers of up to 64 bits, and no type at all: one general-purpose register.
@@ -29,7 +29,7 @@ impl Shape {
     /// All shapes, in the order of the table's columns.
     pub const ALL: [Shape; SHAPES] = [Shape::Word, Shape::Wide, Shape::Float, Shape::Vector];
 
-    /// The shape of a type.
+    /// Returns the shape of a type.
     #[inline]
     pub fn of(ty: Type) -> Shape {
         if ty == types::I128 {
@@ -43,7 +43,7 @@ impl Shape {
         }
     }
 
-    /// The heading of the shape's column.
+    /// Returns the heading of the shape's column.
     pub const fn name(self) -> &'static str {
         match self {
             Shape::Word => "word",
@@ -54,7 +54,7 @@ impl Shape {
     }
 }
 
-/// The columns of a row: as written, or one for all shapes.
+/// Returns the columns of a row: as written, or one for all shapes.
 pub const fn columns<T: Copy>(written: &[T]) -> [T; SHAPES] {
     match *written {
         [all] => [all; SHAPES],
@@ -71,7 +71,8 @@ pub fn refuse<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Err(cx.unsupported(inst))
 }
 
-/// Stands where the opcode has no type of the shape. The verifier lets none pass; what comes here all the same is refused.
+/// Stands where the opcode has no type of the shape. The verifier lets none pass; what comes here all the same is
+/// refused.
 ///
 /// # Errors
 /// The refusal.
@@ -79,11 +80,12 @@ pub fn none<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     refuse(cx, inst)
 }
 
-/// Makes `LOWERINGS`, the table of functions of type `$function`, `NAMES`, what its cells read, and `ZEROS_FROM` from rows.
+/// Makes `LOWERINGS`, the table of functions of type `$function`, `NAMES`, what its cells read, and `ZEROS_FROM` from
+/// rows.
 #[macro_export]
 macro_rules! lowering_table {
     ($function:ty; $($opcode:ident $([$zeros:literal])? => $($f:ident $(:: $g:ident)* $(($($arg:expr),*))?),+;)*) => {
-        /// The functions that lower an opcode, by shape.
+        /// Returns the functions that lower an opcode, by shape.
         const fn lowerings(opcode: kingpost_ir::Opcode) -> [$function; $crate::lower::SHAPES] {
             match opcode {
                 $(kingpost_ir::Opcode::$opcode => $crate::lower::columns(&[
@@ -92,7 +94,7 @@ macro_rules! lowering_table {
             }
         }
 
-        /// What the cells of a row read.
+        /// Returns the names of the cells of a row.
         const fn names(opcode: kingpost_ir::Opcode) -> [&'static str; $crate::lower::SHAPES] {
             match opcode {
                 $(kingpost_ir::Opcode::$opcode => $crate::lower::columns(&[
@@ -101,7 +103,8 @@ macro_rules! lowering_table {
             }
         }
 
-        /// For each opcode the least width in bits at which the first result's register has zeros above the value, or 0.
+        /// For each opcode the least width in bits at which the first result's register has zeros above the value, or
+        /// 0.
         pub(crate) static ZEROS_FROM: [u8; kingpost_ir::Opcode::ALL.len()] = {
             let mut table = [0; kingpost_ir::Opcode::ALL.len()];
             $($(table[kingpost_ir::Opcode::$opcode as usize] = $zeros;)?)*
@@ -132,7 +135,7 @@ macro_rules! lowering_table {
     };
 }
 
-/// What is wrong with the cells of a table: an opcode has a type of a shape just where its row is not `none`.
+/// Returns the misplaced cells of a table: an opcode has a type of a shape exactly if the cell is not `none`.
 pub fn misplaced_none(names: &[[&str; SHAPES]]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (&opcode, cells) in kingpost_ir::Opcode::ALL.iter().zip(names) {

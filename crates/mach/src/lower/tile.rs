@@ -2,9 +2,9 @@
 //!
 //! Before: `v3 = imul v0, v1; v4 = iadd v2, v3`. After: `madd w4, w0, w1, w2`, if nothing else uses `v3`.
 //!
-//! A matching function looks and changes nothing; what it returns says which row defines the result from which values. So
-//! patterns can be listed (each instruction set has a list, `kingpost tiles`), counted when they fire (`--stats`), and looked
-//! at one by one.
+//! A matching function looks and changes nothing; what it returns says which row defines the result from which values.
+//! So patterns can be listed (each instruction set has a list, `kingpost tiles`), counted when they fire (`--stats`),
+//! and looked at one by one.
 
 use super::{Lower, Lowered, Lowering};
 use crate::row::RowId;
@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 /// No instruction set has more tiles.
 pub const MAX_TILES: usize = 32;
 
-/// How often each tile has fired, indexed by [`TileId`].
+/// Number of times that each tile has fired, indexed by [`TileId`].
 pub type TileCounts = [u64; MAX_TILES];
 
 /// Number of a tile in the list of its instruction set.
@@ -27,9 +27,9 @@ pub struct TileId(pub u8);
 pub struct TileInfo {
     /// Its name.
     pub name: &'static str,
-    /// What it matches, in CLIF with a definition in the place of a value that has no other use.
+    /// Pattern, in CLIF with a definition in the place of a value that has no other use.
     pub pattern: &'static str,
-    /// What is emitted for it, in assembly.
+    /// Emitted instructions, in assembly.
     pub emitted: &'static str,
 }
 
@@ -43,20 +43,20 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// The match of a tile whose row has these operands behind the result.
+    /// Returns the match of a tile whose row has these operands behind the result.
     pub fn new<const N: usize>(id: TileId, row: RowId, values: [Value; N]) -> Tile {
         const { assert!(N <= 3, "no row has more") };
         Tile { id, row, values: std::array::from_fn(|k| values.get(k).copied()), imm: 0 }
     }
 
-    /// The same with an immediate.
+    /// Returns the same with an immediate.
     #[must_use]
     pub fn imm(self, imm: i32) -> Tile {
         Tile { imm, ..self }
     }
 }
 
-/// The number of the tile `name` in the list whose names are `order`.
+/// Returns the number of the tile `name` in the list whose names are `order`.
 pub const fn tile_number(order: &[&str], name: &str) -> TileId {
     let mut k = 0;
     while !same(order[k].as_bytes(), name.as_bytes()) {

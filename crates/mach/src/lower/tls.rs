@@ -1,7 +1,7 @@
 //! Addresses of thread-local symbols.
 //!
-//! Before: `v0 = tls_value.i64 gv0`. After: `tls_address v0, %x`, one row, as linkers rewrite its bytes as a whole: what turns
-//! out to be in the program itself, or in a library that is loaded with it, is then reached without a call.
+//! Before: `v0 = tls_value.i64 gv0`. After: `tls_address v0, %x`, one row, as linkers rewrite its bytes as a whole:
+//! what turns out to be in the program itself, or in a library that is loaded with it, is then reached without a call.
 
 use super::machine::Machine;
 use super::{Address, Lowered};

@@ -7,12 +7,12 @@
 //! b1: jmp, v1 to the parameter of block1
 //! b2: jmp, v2 to the parameter of block2
 //! ```
-//! The call ends its block. What it defines exists on one of its edges each: results on the normal one, the payloads of an
-//! exception on those of handlers. Each edge has a block of its own, where that of the normal edge also does what else
-//! follows a call. An exception table without handlers makes an ordinary call and a jump.
+//! The call ends its block. What it defines exists on one of its edges each: results on the normal one, the payloads of
+//! an exception on those of handlers. Each edge has a block of its own, where that of the normal edge also does what
+//! else follows a call. An exception table without handlers makes an ordinary call and a jump.
 //!
-//! What the callee preserves is preserved for a handler too in the conventions of C, whose unwinders restore registers; in
-//! the others nothing is.
+//! What the callee preserves is preserved for a handler too in the conventions of C, whose unwinders restore registers;
+//! in the others nothing is.
 
 use super::branch::jump_to;
 use super::call::{
@@ -32,7 +32,7 @@ use kingpost_ir::{BlockArgKind, ExceptionTable, Inst, InstView, SigRef, Value};
 use kingpost_regalloc::{Block, Clobbers, Constraint, Kind, Operand, Pos, VReg};
 use smallvec::SmallVec;
 
-/// What the call being lowered defines on its edges, as far as it has uses. Empty between calls.
+/// Results that the call being lowered defines on its edges, as far as they have uses. Empty between calls.
 #[derive(Default, Debug)]
 pub(super) struct EdgeResults {
     /// By number of the result.
@@ -51,7 +51,8 @@ impl EdgeResults {
 /// `try_call`.
 ///
 /// # Errors
-/// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed place.
+/// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed
+/// place.
 pub fn try_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (callee, _, args) = direct(cx, inst)?;
     lower(cx, inst, callee, args)
@@ -125,12 +126,12 @@ fn lower<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, args: &
     Ok(())
 }
 
-/// Does a handler find registers as the callee preserves them?
+/// Returns `true` if a handler finds registers as the callee preserves them.
 fn keeps_registers(cx: &Lower<'_>, sig: SigRef) -> bool {
     matches!(cx.func.dfg.signatures[sig].call_conv, CallConv::SystemV | CallConv::AppleAarch64)
 }
 
-/// What a call with handlers destroys.
+/// Returns the registers that a call with handlers destroys.
 fn lost(cx: &Lower<'_>, sig: SigRef, abi: &AbiSignature) -> Clobbers {
     if keeps_registers(cx, sig) { abi.lost() } else { Clobbers::lost(cx.isa.registers()) }
 }
@@ -168,7 +169,8 @@ fn note_exits<'f>(
     Ok(cx.code.exits.len() as i32 - 1)
 }
 
-/// The block of the edge to destination number `edge` of a call with handlers: on the normal edge, what follows the call.
+/// The block of the edge to destination number `edge` of a call with handlers: on the normal edge, what follows the
+/// call.
 ///
 /// # Errors
 /// Results of a type that there is no code for.
@@ -183,13 +185,13 @@ pub(super) fn edge<'f>(cx: &mut impl Machine<'f>, call: Inst, table: ExceptionTa
 }
 
 impl Lower<'_> {
-    /// The block of a handler of the call at the end of a block, if that is ever reached.
+    /// Returns the block of a handler of the call at the end of a block, if that is ever reached.
     fn handler_block(&self, block: kingpost_ir::Block, handler: usize) -> Option<Block> {
         self.cx.order.block_of(block)?;
         Some(self.cx.order.targets(block, destinations(self.func, block).len())[handler])
     }
 
-    /// The registers of the results of a call that its normal edge passes to parameters with uses, by number.
+    /// Returns the registers of the results of a call that its normal edge passes to parameters with uses, by number.
     fn results_on_edge(&mut self, table: ExceptionTableView<'_>) -> Results {
         let func = self.func;
         let params = func.dfg.block_params(table.normal.block);
@@ -203,12 +205,12 @@ impl Lower<'_> {
         results
     }
 
-    /// The registers of the payloads that the edge of a handler passes on, by number.
+    /// Returns the registers of the payloads that the edge of a handler passes on, by number.
     fn payloads(&self, handler: usize) -> [PackedOption<VReg>; 2] {
         self.cx.edge_results.payloads.get(handler).copied().unwrap_or_default()
     }
 
-    /// The registers of what an argument of an edge out of a call stands for, which has a use.
+    /// Returns the registers of what an argument of an edge out of a call stands for, which has a use.
     pub(super) fn edge_result(&mut self, table: ExceptionTableView<'_>, edge: usize, kind: BlockArgKind) -> Parts {
         match kind {
             BlockArgKind::Value(_) => Parts::default(),
@@ -233,8 +235,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Adds the edge from the call being lowered to its destination number `edge`, unless it is one with another, with what the
-    /// call defines on it.
+    /// Adds the edge from the call being lowered to its destination number `edge`, unless it is one with another, with
+    /// what the call defines on it.
     fn add_exit(&mut self, edge: usize, defs: impl Iterator<Item = VReg>) {
         let (block, dests) = (self.block, destinations(self.func, self.block).len());
         if self.cx.order.same_as(block, dests)[edge] != edge as u32 {

@@ -5,37 +5,37 @@ use crate::error::LowerError;
 use kingpost_ir::types::{F32, F64};
 use kingpost_ir::{Inst, Type, Value};
 
-/// Is this a scalar integer of one register?
+/// Returns `true` if this is a scalar integer of one register.
 pub fn is_word(ty: Type) -> bool {
     ty.is_int() && ty.bits() <= 64
 }
 
-/// Is this a float with arithmetic of its own?
+/// Returns `true` if this is a float with arithmetic of its own.
 pub fn is_float(ty: Type) -> bool {
     matches!(ty, F32 | F64)
 }
 
-/// Is this kept in a float register of at most 128 bits, all of them at once?
+/// Returns `true` if this is kept in a float register of at most 128 bits, all of them at once.
 pub fn is_float_reg(ty: Type) -> bool {
     !ty.is_int() && ty.bits() <= 128 && !ty.is_dynamic_vector()
 }
 
-/// The width in which an integer of this type is computed where upper bits do not matter.
+/// Returns the width in which an integer of this type is computed where upper bits do not matter.
 pub fn working_bits(ty: Type) -> u32 {
     ty.bits().max(32)
 }
 
-/// The bits of a float constant that has its own in each precision.
+/// Returns the bits of a float constant that has its own in each precision.
 pub fn float_pattern(ty: Type, single: u32, double: u64) -> u64 {
     if ty == F64 { double } else { u64::from(single) }
 }
 
-/// The bits of `value` in `ty`, which holds it exactly.
+/// Returns the bits of `value` in `ty`, which holds it exactly.
 pub fn float_bits(ty: Type, value: f64) -> u64 {
     float_pattern(ty, (value as f32).to_bits(), value.to_bits())
 }
 
-/// Bits of the significand of a float, the hidden one included: all integers of that size are exact.
+/// Returns the bits of the significand of a float, the hidden one included: all integers of that size are exact.
 pub fn precision(ty: Type) -> u32 {
     if ty == F64 { 53 } else { 24 }
 }

@@ -4,9 +4,9 @@
 //! i3: def v7 …                    label 4 = v7 over i4..i9          v7 is the register of the text's `v4`
 //! v5 = iconst.i32 1               constant 5 i32 0x1                wherever it is, if it is anywhere
 //! ```
-//! A label is the number of a value in the text. It is requested in every block in which its register is live, from behind the
-//! definition or the block's start up to the last use or the block's end. Liveness is found value by value, from uses
-//! backwards; cost: linear in the instructions and in the blocks through which values live.
+//! A label is the number of a value in the text. It is requested in every block in which its register is live, from
+//! behind the definition or the block's start up to the last use or the block's end. Liveness is found value by value,
+//! from uses backwards; cost: linear in the instructions and in the blocks through which values live.
 
 use super::Lower;
 use crate::compiled::ValueConstant;
@@ -91,7 +91,7 @@ impl Liveness {
         liveness
     }
 
-    /// Where a value is live: instructions before which it is, block by block.
+    /// Returns the ranges of a live value: instructions before which it is live, block by block.
     fn ranges(&mut self, problem: &Problem, vreg: VReg) -> Vec<(Inst, Inst)> {
         let Some((defining, behind)) = self.defined[vreg] else { return Vec::new() };
         let mut blocks: Vec<(Block, Inst)> = self.uses[vreg].clone();

@@ -148,7 +148,7 @@ pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, arg: Value, value: Value) 
     }
 }
 
-/// The halves of an operand in the order and byte order of an access to memory with `flags`.
+/// Returns the halves of an operand in the order and byte order of an access to memory with `flags`.
 pub fn to_memory_order<'f>(cx: &mut impl Machine<'f>, flags: MemFlags, operand: Value) -> [VReg; 2] {
     let parts = cx.use_regs(operand);
     match is_little(flags) {
@@ -157,7 +157,8 @@ pub fn to_memory_order<'f>(cx: &mut impl Machine<'f>, flags: MemFlags, operand: 
     }
 }
 
-/// Lets `access` read the halves of the first result from memory, in the order and byte order of an access with `flags`.
+/// Lets `access` read the halves of the first result from memory, in the order and byte order of an access with
+/// `flags`.
 pub fn in_memory_order<'f, M: Machine<'f>>(
     cx: &mut M,
     inst: Inst,
@@ -218,8 +219,8 @@ pub fn iabs<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `umulhi`, `smulhi`: the upper halves of four products of halves, added up from the second word on. Where an operand is
-/// negative, its unsigned value is 2^128 too large, and the product the other operand times that.
+/// `umulhi`, `smulhi`: the upper halves of four products of halves, added up from the second word on. Where an operand
+/// is negative, its unsigned value is 2^128 too large, and the product the other operand times that.
 ///
 /// # Errors
 /// None.
@@ -258,7 +259,7 @@ pub fn mulhi<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, signed: bool) -> Lowere
     Ok(())
 }
 
-/// The sum or difference of two integers, in new registers.
+/// Returns the sum or difference of two integers, in new registers.
 fn combined<'f>(cx: &mut impl Machine<'f>, rows: [RowId; 2], x: [VReg; 2], y: [VReg; 2]) -> [VReg; 2] {
     let result = [cx.int_temp(64), cx.int_temp(64)];
     cx.emit(rows[0], &[result[0], x[0], y[0]]);

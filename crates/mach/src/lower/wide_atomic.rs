@@ -1,7 +1,7 @@
 //! Atomic accesses to 16 bytes, by one instruction or a loop.
 //!
-//! Before: `v2 = atomic_rmw.i128 xor v0, v1`. After, on x86-64: `atomic_xor16 [v0], v1l, v1h`. Loads may store what they read, so that
-//! also their memory must be writable.
+//! Before: `v2 = atomic_rmw.i128 xor v0, v1`. After, on x86-64: `atomic_xor16 [v0], v1l, v1h`. Loads may store what
+//! they read, so that also their memory must be writable.
 
 use super::machine::Machine;
 use super::memory::is_little;
@@ -37,7 +37,7 @@ pub struct PairRows {
 }
 
 impl PairRows {
-    /// The row of an operation. What is subtracted is negated and added.
+    /// Returns the row of an operation. What is subtracted is negated and added.
     fn row(&self, op: AtomicRmwOp, is_big: bool) -> RowId {
         let by_order = |rows: [RowId; 2]| rows[usize::from(is_big)];
         match op {

@@ -20,7 +20,7 @@ pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The register of `value`, or one with all 32 bits defined if it has fewer.
+/// Returns the register of `value`, or one with all 32 bits defined if it has fewer.
 pub fn use_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) -> VReg {
     let (source, bits) = (cx.use_reg(value), cx.ty(value).bits());
     if bits >= 32 {
@@ -94,7 +94,8 @@ pub fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     by_row(cx, inst, row)
 }
 
-/// The argument or result `value` as its convention has it: extended to an i64 by `uext` or `sext`, or as it is.
+/// Returns the argument or result `value` as its convention has it: extended to an i64 by `uext` or `sext`, or as it
+/// is.
 pub(super) fn extend_for_abi<'f>(
     cx: &mut impl Machine<'f>,
     value: VReg,

@@ -1,7 +1,7 @@
 //! Reading the text form of machine code.
 //!
-//! The problem and its allocation are read as `.ra` text, to which what stands behind `;;` is a comment; then those parts are
-//! read, line by line.
+//! The problem and its allocation are read as `.ra` text, to which what stands behind `;;` is a comment; then those
+//! parts are read, line by line.
 
 use crate::buffer::JumpTable;
 use crate::code::{Annotation, CallExits, Code, Handler, SymbolRef};
@@ -26,18 +26,18 @@ pub struct Parsed {
     pub code: Code,
     /// Its allocation, if the text has one.
     pub allocation: Option<Allocation>,
-    /// Where the function begins, as a byte offset into the text.
+    /// Start of the function, as a byte offset into the text.
     pub start: usize,
 }
 
-/// Why a text is no machine code.
+/// Error in a text of machine code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextError {
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub col: u32,
-    /// What is wrong.
+    /// Message.
     pub message: String,
 }
 
@@ -84,7 +84,7 @@ pub fn parse(source: &str, rows: &[Row]) -> Result<Vec<Parsed>> {
     Ok(functions)
 }
 
-/// A function without machine instructions.
+/// Returns a function without machine instructions.
 fn started(case: Case) -> Parsed {
     let mut code = Code::default();
     code.clear();
@@ -107,7 +107,7 @@ fn finished(function: Option<&Parsed>, line: u32) -> Result<()> {
     Err(TextError { line, col: 1, message })
 }
 
-/// What stands behind `;;` in one line.
+/// Part of one line after `;;`.
 struct Part<'a> {
     line: u32,
     /// Characters before it.
@@ -137,7 +137,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// The next word up to a blank or a punctuation mark, not read yet.
+    /// Returns the next word up to a blank or a punctuation mark, not read yet.
     fn peek(&mut self) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c: char| c.is_whitespace() || "[]<,#@".contains(c)).unwrap_or(rest.len());
@@ -282,7 +282,7 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// The rest of a quoted name, escapes as [`str::escape_default`] makes them.
+    /// Parses the rest of a quoted name, escapes as [`str::escape_default`] makes them.
     fn quoted(&mut self) -> Result<String> {
         let mut name = String::new();
         loop {
@@ -376,7 +376,7 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// A place among the user's stack slots.
+    /// Parses a place among the user's stack slots.
     fn slot_offset(&mut self, code: &Code) -> Result<u32> {
         let within = |offset: &u32| u64::from(*offset) <= code.slots_bytes;
         self.read("an offset into the stack slots", |word| word.parse().ok().filter(within))
@@ -421,7 +421,7 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// Where a call with handlers goes on.
+    /// Parses the continuations of a call with handlers.
     fn exits(&mut self, code: &mut Code) -> Result<()> {
         self.index(code.exits.len())?;
         let blocks = code.problem.num_blocks();
@@ -519,7 +519,7 @@ impl Part<'_> {
         if inst.imm64() < end as u64 { Ok(()) } else { self.error("expected the number of what stands above") }
     }
 
-    /// What stands between brackets.
+    /// Parses the address between brackets.
     fn address(&mut self, code: &Code, inst: &mut MInst) -> Result<()> {
         let kind = match self.word() {
             "base" if self.eat("index") => AddrKind::Index,
@@ -554,7 +554,7 @@ impl Part<'_> {
         self.expect("]")
     }
 
-    /// A number below `end`.
+    /// Parses a number below `end`.
     fn below(&mut self, end: usize) -> Result<u32> {
         self.read("the number of what stands above", |word| word.parse().ok().filter(|&n: &u32| (n as usize) < end))
     }

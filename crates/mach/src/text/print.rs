@@ -14,7 +14,7 @@ use std::fmt::{self, Write};
 /// Columns of the problem's text before the machine instructions.
 const WIDTH: usize = 48;
 
-/// The text form of `code` of the function `name`, with its allocation behind it if there is one.
+/// Returns the text form of `code` of the function `name`, with its allocation behind it if there is one.
 pub fn display<'a>(
     name: &'a FuncName,
     code: &'a Code,
@@ -149,7 +149,7 @@ impl CodeText<'_> {
         Some(line)
     }
 
-    /// One machine instruction.
+    /// Returns one machine instruction.
     fn inst(&self, inst: Inst) -> String {
         let minst = &self.code.insts[inst];
         let row = &self.rows[usize::from(minst.row.0)];

@@ -7,7 +7,7 @@ use super::Rule;
 pub struct RuleLimits {
     /// The only rule that may be applied.
     pub only: Option<Rule>,
-    /// How many applications there may be in all functions.
+    /// Largest number of applications in all functions.
     pub most: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ impl Applications {
         Applications { limits, counts: vec![0; Rule::ALL.len()], total: 0, exhausted: 0 }
     }
 
-    /// Whether a rule may be applied, which then counts as done.
+    /// Returns `true` if a rule may be applied, which then counts as done.
     pub(crate) fn may_apply(&mut self, rule: Rule) -> bool {
         let RuleLimits { only, most } = self.limits;
         let allowed = only.is_none_or(|only| only == rule) && most.is_none_or(|most| self.total < most);
@@ -48,12 +48,12 @@ impl Applications {
         self.exhausted += 1;
     }
 
-    /// How often there were too many requests for one instruction of the input.
+    /// Returns the number of instructions of the input for which there were too many requests.
     pub fn exhausted(&self) -> u64 {
         self.exhausted
     }
 
-    /// The rules that were applied and how often, in the order in which they are tried.
+    /// Returns the rules that were applied and how often, in the order in which they are tried.
     pub fn counts(&self) -> impl Iterator<Item = (Rule, u64)> {
         Rule::ALL.iter().map(|&rule| (rule, self.counts[rule as usize])).filter(|(_, count)| *count > 0)
     }

@@ -1,4 +1,5 @@
-//! The constants of rules: integers of a width, with the arithmetic of bit-vectors. Both operands of an operator have one width.
+//! The constants of rules: integers of a width, with the arithmetic of bit-vectors. Both operands of an operator have
+//! one width.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Sub};
 
@@ -17,44 +18,44 @@ impl Bits {
         Bits { width, value: value as u128 & u128::MAX >> (128 - width) }
     }
 
-    /// A value that is zero above the width.
+    /// Returns a value that is zero above the width.
     #[inline]
     pub(crate) fn zero_extended(width: u32, value: u64) -> Bits {
         Bits { width, value: value.into() }
     }
 
-    /// The width in bits.
+    /// Returns the width in bits.
     #[inline]
     pub fn width(self) -> u32 {
         self.width
     }
 
-    /// The value as an unsigned number.
+    /// Returns the value as an unsigned number.
     #[inline]
     pub fn unsigned(self) -> u128 {
         self.value
     }
 
-    /// The value as a signed number.
+    /// Returns the value as a signed number.
     #[inline]
     pub fn signed(self) -> i128 {
         let unused = 128 - self.width;
         ((self.value << unused) as i128) >> unused
     }
 
-    /// Whether this is `value` modulo 2^`width`.
+    /// Returns `true` if this is `value` modulo 2^`width`.
     #[inline]
     pub fn is(self, value: i128) -> bool {
         // Known when the caller is compiled, and most are zeros.
         if value == 0 { self.value == 0 } else { self == Bits::new(self.width, value) }
     }
 
-    /// Whether exactly one bit is set.
+    /// Returns `true` if exactly one bit is set.
     pub fn is_power_of_two(self) -> bool {
         self.value.is_power_of_two()
     }
 
-    /// Whether only the sign bit is set.
+    /// Returns `true` if only the sign bit is set.
     pub fn is_sign_bit(self) -> bool {
         self.value == 1 << (self.width - 1)
     }
@@ -88,17 +89,17 @@ impl Bits {
         Bits::new(self.width, self.signed() >> by.value.min(u128::from(self.width - 1)))
     }
 
-    /// The place of the highest bit that is set, 0 if none is; in `width` bits.
+    /// Returns the place of the highest bit that is set, 0 if none is; in `width` bits.
     pub fn log2(self, width: u32) -> Bits {
         Bits::new(width, self.value.checked_ilog2().unwrap_or(0).into())
     }
 
-    /// How many bits are clear below the lowest one that is set; in `width` bits.
+    /// Returns the number of bits that are clear below the lowest one that is set; in `width` bits.
     pub fn trailing_zeros(self, width: u32) -> Bits {
         Bits::new(width, self.value.trailing_zeros().min(self.width).into())
     }
 
-    /// The larger one, unsigned.
+    /// Returns the larger one, unsigned.
     pub fn umax(self, other: Bits) -> Bits {
         self.with(self.value.max(other.value))
     }

@@ -1,12 +1,13 @@
-//! Divisions by constants as products (Granlund, Montgomery: Division by Invariant Integers using Multiplication, 1994).
+//! Divisions by constants as products (Granlund, Montgomery: Division by Invariant Integers using Multiplication,
+//! 1994).
 //!
 //! ```text
 //! v2 = udiv v0, 10      v2 = ushr (umulhi v0, 0xcccccccd), 3
 //! v3 = srem v0, 7       v3 = isub v0, (imul q, 7) where q is the quotient, made likewise
 //! ```
 //!
-//! The quotient of `x` below X by `d` is `x * m >> n` if `m * d = 2^n + e` with `0 <= e` and `e * X <= 2^n`: for `x = q*d + r`
-//! the product is `q * 2^n + q*e + r*m`, and the last two are below `2^n`. That is proved for all numbers in
+//! The quotient of `x` below X by `d` is `x * m >> n` if `m * d = 2^n + e` with `0 <= e` and `e * X <= 2^n`: for `x =
+//! q*d + r` the product is `q * 2^n + q*e + r*m`, and the last two are below `2^n`. That is proved for all numbers in
 //! `crates/rule-verify/tests/division.rs`, and the condition is looked at for every divisor. Powers of two are rules.
 
 use super::graph::Graph;
@@ -20,7 +21,8 @@ struct Magic {
 }
 
 impl Magic {
-    /// The smallest for operands of up to `limit`, inclusive, with `n` from `width` on. No divisor is a power of two.
+    /// Returns the smallest for operands of up to `limit`, inclusive, with `n` from `width` on. No divisor is a power
+    /// of two.
     fn new(width: u32, divisor: u64, limit: u128) -> Option<Magic> {
         let divisor = u128::from(divisor);
         (width..=2 * width).find_map(|shift| {
@@ -34,7 +36,7 @@ impl Magic {
     }
 }
 
-/// The value of a division of 32 or 64 bits by a constant. The quotient by a power of two is left to the rules.
+/// Returns the value of a division of 32 or 64 bits by a constant. The quotient by a power of two is left to the rules.
 pub(super) fn expand(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let opcode = request.opcode();
     let &[x, divisor] = request.args() else { return None };
@@ -132,7 +134,8 @@ impl Build {
 mod tests {
     use super::*;
 
-    /// What the product says is the quotient, for every dividend and divisor of eight bits, and at the ends of wider ones.
+    /// What the product says is the quotient, for every dividend and divisor of eight bits, and at the ends of wider
+    /// ones.
     #[test]
     fn factors_make_quotients() {
         let check = |width: u32, divisor: u64, limit: u128, x: u128| {

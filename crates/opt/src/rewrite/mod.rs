@@ -2,8 +2,8 @@
 //!
 //! A *request* is an instruction that does not exist yet: an [`InstData`] with finished operands. Every request goes
 //! through [`Graph::make`], the one constructor: constants are folded, operands put in order, the rules of the root are
-//! tried, equal instructions looked up, and only then a new one is made. The right-hand side of a rule is again a request.
-//! What is executed for its effect stays where it is: a rule on it puts an [`Effect`] in its place.
+//! tried, equal instructions looked up, and only then a new one is made. The right-hand side of a rule is again a
+//! request. What is executed for its effect stays where it is: a rule on it puts an [`Effect`] in its place.
 //!
 //! Constants stand on the right of commutative opcodes and of comparisons; the rules rely on that.
 //!
@@ -34,14 +34,14 @@ use kingpost_ir::types::I128;
 use kingpost_ir::{InstData, Opcode, Type, Value};
 
 impl Rule {
-    /// The rule of this name.
+    /// Returns the rule of this name.
     pub fn named(name: &str) -> Option<Rule> {
         Rule::ALL.iter().copied().find(|rule| rule.name() == name)
     }
 }
 
-/// Whether a rule may match the request, or constants may be folded in it, given the instructions of which values are the first results,
-/// and types: of most requests there is nothing to be made, which their operands show at once.
+/// Whether a rule may match the request, or constants may be folded in it, given the instructions of which values are
+/// the first results, and types: of most requests there is nothing to be made, which their operands show at once.
 #[inline(always)]
 pub fn may_match<'g>(
     request: &InstData,
@@ -69,23 +69,24 @@ pub fn may_match<'g>(
         }
 }
 
-/// The value that the first matching rule makes of the request, or a product of a division; `None` if there is neither.
+/// Returns the value that the first matching rule makes of the request, or a product of a division; `None` if there is
+/// neither.
 pub fn rewrite(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
     generated::match_request(graph, request).or_else(|| expand_division(graph, request))
 }
 
-/// What the first matching rule puts in the place of an instruction that is executed for its effect.
+/// Returns the replacement that the first matching rule makes of an instruction that is executed for its effect.
 pub fn replace_effect(graph: &mut impl Graph, request: &InstData) -> Option<Effect> {
     generated::match_effect(graph, request)
 }
 
-/// What stands for a division by a constant, where no rule has it: faster, and longer.
+/// Returns the value that replaces a division by a constant, if no rule has it: faster, and longer.
 pub fn expand_division(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
     let is_division = matches!(request.opcode(), Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem);
     if is_division && !graph.prefers_size() { divide::expand(graph, request) } else { None }
 }
 
-/// A value that is zero exactly if `condition` is, made by the rules on `cond(x)`; `None` if no rule matches.
+/// Returns a value that is zero exactly if `condition` is, made by the rules on `cond(x)`; `None` if no rule matches.
 pub fn simplify_condition(graph: &mut impl Graph, condition: Value) -> Option<Value> {
     generated::match_condition(graph, condition)
 }

@@ -1,15 +1,15 @@
-//! Which operands the rules of a root look for, so that a request with none of them is not tried on any. A request whose first operand
-//! is a constant is always tried, as it may be folded, or its operands exchanged.
+//! Which operands the rules of a root look for, so that a request with none of them is not tried on any. A request
+//! whose first operand is a constant is always tried, as it may be folded, or its operands exchanged.
 
 use kingpost_ir::Opcode;
 
-/// What the sources of a root's rules look for among its operands, equal operands aside.
+/// Opcodes that the sources of a root's rules look for among its operands, equal operands aside.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources {
-    /// What the first and the second operand are made by.
+    /// Opcodes that make the first and the second operand.
     first: Opcodes,
     second: Opcodes,
-    /// What the first operand is made by where the second one is a constant.
+    /// Opcodes that make the first operand if the second one is a constant.
     beside_constants: Opcodes,
     /// The constants as second operand that they look for, whatever the first one is.
     constants: Constants,
@@ -50,8 +50,8 @@ impl Sources {
     /// Of a root one of whose rules matches any operands.
     pub(super) const ANY: Sources = Sources { look_at_any: true, ..Sources::NONE };
 
-    /// Of a root with at most two operands, each of whose rules has in its source one of these opcodes as first or one of these as
-    /// second operand, or equal operands.
+    /// Of a root with at most two operands, each of whose rules has in its source one of these opcodes as first or one
+    /// of these as second operand, or equal operands.
     pub(super) const fn of(first: &[Opcode], second: &[Opcode]) -> Sources {
         let (first, second, beside_constants) = (Opcodes::of(first), Opcodes::of(second), Opcodes::of(&[]));
         Sources { first, second, beside_constants, constants: Constants::None, look_at_any: false }
@@ -72,25 +72,26 @@ impl Sources {
         Sources { constants: Constants::All, ..self }
     }
 
-    /// Whether there is something to be made of any operands.
+    /// Returns `true` if there is something to be made of any operands.
     #[inline]
     pub(crate) fn look_at_any(&self) -> bool {
         self.look_at_any
     }
 
-    /// Whether a first operand made by this opcode is in the source of a rule.
+    /// Returns `true` if a first operand made by this opcode is in the source of a rule.
     #[inline]
     pub(crate) fn look_for_first(&self, opcode: Opcode) -> bool {
         self.first.contains(opcode)
     }
 
-    /// Whether a second operand made by this opcode is in the source of a rule.
+    /// Returns `true` if a second operand made by this opcode is in the source of a rule.
     #[inline]
     pub(crate) fn look_for_second(&self, opcode: Opcode) -> bool {
         self.second.contains(opcode)
     }
 
-    /// Whether a constant with these bits as second operand and a first one made by this opcode are in the source of a rule.
+    /// Returns `true` if a constant with these bits as second operand and a first one made by this opcode are in the
+    /// source of a rule.
     #[inline]
     pub(crate) fn look_for_constant(&self, bits: u64, first: Opcode) -> bool {
         self.constants == Constants::All

@@ -6,13 +6,13 @@ use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{I64, I128, INVALID};
 use kingpost_ir::{InstData, Opcode, TrapCode, Type, Value};
 
-/// The pure instruction that defines a value; `nop` if there is none.
+/// Returns the pure instruction that defines a value; `nop` if there is none.
 #[inline]
 pub(super) fn definition(g: &impl Graph, value: Value) -> InstData {
     g.definition(value).copied().unwrap_or_else(|| InstData::nullary(Opcode::Nop, INVALID))
 }
 
-/// The constant that a value is; of a vector the constant of all lanes.
+/// Returns the constant that a value is; of a vector the constant of all lanes.
 #[inline]
 pub(super) fn constant(g: &impl Graph, value: Value) -> Option<Bits> {
     match g.constant(value) {
@@ -22,7 +22,7 @@ pub(super) fn constant(g: &impl Graph, value: Value) -> Option<Bits> {
     }
 }
 
-/// A constant of a type that has no `iconst`.
+/// Returns a constant of a type that has no `iconst`.
 #[inline(never)]
 fn made_constant(g: &impl Graph, value: Value) -> Option<Bits> {
     let inst = g.definition(value)?;
@@ -43,7 +43,7 @@ fn made_constant(g: &impl Graph, value: Value) -> Option<Bits> {
     }
 }
 
-/// A constant; of a vector with this constant in all lanes.
+/// Returns a constant; of a vector with this constant in all lanes.
 pub(super) fn make_constant(g: &mut impl Graph, ty: Type, bits: Bits) -> Value {
     if ty.is_vector() {
         let lane = g.iconst(ty.lane_type(), bits.unsigned() as u64);
@@ -60,35 +60,35 @@ pub(super) fn make_constant(g: &mut impl Graph, ty: Type, bits: Bits) -> Value {
     g.make(InstData::binary(Opcode::Iconcat, I64, [low, high]))
 }
 
-/// The offset of an access, as wide as its address, which is the last operand.
+/// Returns the offset of an access, as wide as its address, which is the last operand.
 #[inline]
 pub(super) fn offset(g: &impl Graph, request: &InstData) -> Bits {
     let width = request.args().last().map_or(I64.bits(), |&address| g.ty(address).bits());
     Bits::new(width, request.offset().into())
 }
 
-/// Whether an instruction can have this offset.
+/// Returns `true` if an instruction can have this offset.
 #[inline]
 pub(super) fn is_offset(offset: Bits) -> bool {
     i32::try_from(offset.signed()).is_ok()
 }
 
-/// A load with the flags of another one.
+/// Returns a load with the flags of another one.
 pub(super) fn load(request: &InstData, opcode: Opcode, ty: Type, address: Value, offset: i32) -> InstData {
     InstData::load(opcode, ty, request.memflags().unwrap_or_default(), address, offset)
 }
 
-/// A store with the flags of another one.
+/// Returns a store with the flags of another one.
 pub(super) fn store(request: &InstData, opcode: Opcode, value: Value, address: Value, offset: i32) -> InstData {
     InstData::store(opcode, request.memflags().unwrap_or_default(), value, address, offset)
 }
 
-/// A trap on a condition with the code of another one.
+/// Returns a trap on a condition with the code of another one.
 pub(super) fn cond_trap(g: &impl Graph, request: &InstData, opcode: Opcode, condition: Value) -> InstData {
     InstData::cond_trap(opcode, g.ty(condition), condition, code(request))
 }
 
-/// A trap with the code of one on a condition.
+/// Returns a trap with the code of one on a condition.
 pub(super) fn trap(request: &InstData) -> InstData {
     InstData::trap(code(request))
 }
@@ -97,13 +97,13 @@ fn code(request: &InstData) -> TrapCode {
     request.trap_code().unwrap_or(TrapCode::HEAP_OUT_OF_BOUNDS)
 }
 
-/// The condition of a comparison.
+/// Returns the condition of a comparison.
 #[inline]
 pub(super) fn condition(inst: &InstData) -> IntCC {
     inst.int_cond().unwrap_or(IntCC::Equal)
 }
 
-/// The condition of a comparison of floats.
+/// Returns the condition of a comparison of floats.
 #[inline]
 pub(super) fn float_condition(inst: &InstData) -> FloatCC {
     inst.float_cond().unwrap_or(FloatCC::Equal)
@@ -115,8 +115,8 @@ pub(super) fn is_int_or_lanes(ty: Type) -> bool {
     ty.is_int() || ty.lane_type().is_int() && ty.is_vector() && ty.bits() == 128
 }
 
-/// Whether a file is the one that the matcher was made of, by Fowler, Noll and Vo's hash. `make rules` builds a stale matcher
-/// once more, to make the next one.
+/// Returns `true` if a file is the one that the matcher was made of, by Fowler, Noll and Vo's hash. `make rules` builds
+/// a stale matcher once more, to make the next one.
 pub(super) const fn fits(bytes: &[u8], hash: u64) -> bool {
     let (mut state, mut index) = (0xcbf2_9ce4_8422_2325_u64, 0);
     while index < bytes.len() {

@@ -88,7 +88,7 @@ impl TestGraph {
         }
     }
 
-    /// Does the optimiser try the rules on a request?
+    /// Returns `true` if the optimizer tries the rules on a request.
     fn may_match(&self, request: &InstData) -> bool {
         rewrite::may_match(request, |value| self.definition(value), |value| self.ty(value))
     }
@@ -147,7 +147,7 @@ impl TestGraph {
     }
 }
 
-/// The type of the only result.
+/// Returns the type of the only result.
 pub(crate) fn result_type(inst: &InstData) -> Type {
     match inst.opcode().info().results[0].resolve(inst.controlling_type()) {
         Allowed::Exactly(ty) => ty,

@@ -34,7 +34,8 @@ pub(crate) fn check_request(random: &mut Random, graph: &TestGraph, request: &In
     });
 }
 
-/// Checks that an effect comes to what the instruction comes to: the same trap, the same edge, or the same bits at the same address.
+/// Checks that an effect comes to what the instruction comes to: the same trap, the same edge, or the same bits at the
+/// same address.
 fn check_effect(random: &mut Random, graph: &TestGraph, before: &InstData, has_one_destination: bool, effect: Effect) {
     let mut terms = Terms::raw();
     let mut meanings = Meanings::new(graph, &mut terms);
@@ -128,7 +129,7 @@ impl<'a> Meanings<'a> {
         Some(term)
     }
 
-    /// The value of an instruction, and its trap.
+    /// Returns the value of an instruction, and its trap.
     fn inst(&mut self, inst: &InstData) -> Option<(Term, Term)> {
         if inst.opcode() == Opcode::Iconst {
             let bits = inst.iconst_bits().unwrap_or(0);
@@ -147,7 +148,7 @@ impl<'a> Meanings<'a> {
         Some((outcome.results[0], outcome.trap))
     }
 
-    /// The edge that a branch on a value takes: the first if it is not zero.
+    /// Returns the edge that a branch on a value takes: the first if it is not zero.
     fn edge(&mut self, condition: IrValue, [then, otherwise]: [u128; 2]) -> Option<Term> {
         let condition = self.value(condition)?;
         let zero = self.terms.number(self.terms.width(condition), 0);
@@ -165,7 +166,7 @@ impl<'a> Meanings<'a> {
         }
     }
 
-    /// The address of an access, mixed with what a store leaves there or with how a load extends what it finds.
+    /// Returns the address of an access, mixed with what a store leaves there or with how a load extends what it finds.
     fn access(&mut self, inst: &InstData) -> Option<Term> {
         let &address = inst.args().last()?;
         let base = self.value(address)?;

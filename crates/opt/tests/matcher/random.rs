@@ -55,7 +55,7 @@ struct Builder<'a> {
     conditions: HashMap<&'a str, Condition>,
 }
 
-/// A graph with the source of a rule, of which one thing in three is changed.
+/// Returns a graph with the source of a rule, of which one thing in three is changed.
 pub(crate) fn steps(random: &mut Random, table: &Table, index: usize) -> Vec<Step> {
     let rule = &table.rules[index];
     let typings = &table.typings[index];
@@ -188,7 +188,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// The root of the source, executed for its effect, and whether its edges lead to one destination.
+    /// Returns the root of the source, executed for its effect, and whether its edges lead to one destination.
     fn effect(&mut self, opcode: Opcode) -> (InstData, bool) {
         let rule = self.rule;
         let is_value = |node: &&Node| !matches!(node.kind, NodeKind::Edge(_) | NodeKind::Offset(_));

@@ -5,8 +5,8 @@
 //! before i2: move r1 -> r0      not needed: the input of i2 is still in r0
 //! ```
 //!
-//! The fragments of a value say where it is, not where else it was just before. After an edit two locations hold the same;
-//! until one of them is written in the same block, an edit between them, either way, changes nothing.
+//! The fragments of a value say where it is, not where else it was just before. After an edit two locations hold the
+//! same; until one of them is written in the same block, an edit between them, either way, changes nothing.
 //!
 //! Cost: a few comparisons per edit, and a look at the instructions between two that match.
 
@@ -34,7 +34,7 @@ pub(super) fn drop_repeated(problem: &Problem, env: &MachineEnv, out: &mut Alloc
     out.edits = edits;
 }
 
-/// The places between which a value is copied.
+/// Returns the places between which a value is copied.
 fn places(kind: EditKind) -> Option<(Loc, Loc, u8)> {
     match kind {
         EditKind::Move { from, to, width } => Some((Loc::reg(from), Loc::reg(to), width)),
@@ -44,7 +44,7 @@ fn places(kind: EditKind) -> Option<(Loc, Loc, u8)> {
     }
 }
 
-/// Is the value there since one of the edits before?
+/// Returns `true` if the value is there since one of the edits before.
 fn is_repeated(problem: &Problem, env: &MachineEnv, out: &Allocation, before: &[Edit], edit: Edit) -> bool {
     let Some((from, to, width)) = places(edit.kind) else { return false };
     for earlier in before.iter().rev() {
@@ -64,13 +64,13 @@ fn is_repeated(problem: &Problem, env: &MachineEnv, out: &Allocation, before: &[
     false
 }
 
-/// Is it a place that holds nothing over an instruction?
+/// Returns `true` if it is a place that holds nothing over an instruction.
 fn is_passing(env: &MachineEnv, out: &Allocation, place: Loc) -> bool {
     let is_scratch = place.as_reg().is_some_and(|reg| env.class(reg.class()).scratch == Some(reg));
     is_scratch || place.as_slot().is_some_and(|slot| out.emergency.contains(&Some(slot)))
 }
 
-/// Has none of the instructions written one of the places, moved what references refer to, or ended the block?
+/// Returns `true` if no instruction has written one of the places, moved what references refer to, or ended the block.
 fn are_kept(problem: &Problem, out: &Allocation, insts: Range<u32>, places: [Loc; 2]) -> bool {
     insts.map(Inst::from_u32).filter(|&inst| !out.is_dropped(inst)).all(|inst| {
         let flags = problem.flags(inst);

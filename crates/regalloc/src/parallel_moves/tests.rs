@@ -4,7 +4,7 @@ use super::*;
 use crate::allocation::EditKind::{Exchange, Fill, Move, Remat, SlotMove, Spill};
 use std::collections::BTreeMap;
 
-/// What a location holds: the low `width` bytes of a value.
+/// Content of a location: the low `width` bytes of a value.
 type Content = (u32, u8);
 
 const FULL: u8 = 8;
@@ -176,7 +176,8 @@ fn moves_and_closed_cycles(requests: &[Request]) -> (usize, usize) {
     (real().count(), cycles)
 }
 
-/// A number from the environment, for runs of hours: `MOVES_OVER=7 MOVES=10000000 cargo test --release parallel_moves`.
+/// Returns a number from the environment, for runs of hours: `MOVES_OVER=7 MOVES=10000000 cargo test --release
+/// parallel_moves`.
 fn wanted<T: std::str::FromStr>(name: &str, usual: T) -> T {
     std::env::var(name).ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
 }
@@ -292,7 +293,7 @@ fn the_worked_example_of_the_paper() {
     assert!(edits.iter().all(|e| matches!(e, Move { .. })));
 }
 
-/// A small deterministic generator (xorshift).
+/// Returns a small deterministic generator (xorshift).
 fn random(seed: &mut u64, below: u64) -> u64 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
@@ -300,7 +301,7 @@ fn random(seed: &mut u64, below: u64) -> u64 {
     (*seed >> 16) % below
 }
 
-/// One random parallel move over both classes, slots of all sizes, mixed widths and rematerialised values.
+/// One random parallel move over both classes, slots of all sizes, mixed widths and rematerialized values.
 fn random_case(moves: &mut ParallelMoves, seed: &mut u64) {
     let (ints, floats) = (1 + random(seed, 5) as u8, 1 + random(seed, 4) as u8);
     let mut env = MachineEnv::simple(ints, floats);

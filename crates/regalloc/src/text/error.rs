@@ -2,25 +2,25 @@
 
 use std::fmt;
 
-/// What is wrong, and where.
+/// Error in a text, with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub col: u32,
-    /// What is wrong.
+    /// Error.
     pub kind: ParseErrorKind,
 }
 
-/// What is wrong with a `.ra` text.
+/// Error in a `.ra` text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ParseErrorKind {
     /// Something else was expected.
     Unexpected {
         /// The beginning of what stands there.
         found: String,
-        /// What should stand there.
+        /// Expected text.
         expected: &'static str,
     },
     /// An entity is used that no line above (for blocks and instructions: of the problem) declares.
@@ -42,9 +42,9 @@ pub enum ParseErrorKind {
     },
     /// There are more things of one kind than a problem may have.
     TooMany {
-        /// Which things.
+        /// Kind of the things.
         what: &'static str,
-        /// How many are allowed.
+        /// Limit.
         limit: u64,
     },
     /// An instruction or an edge list follows the edges that end a block.

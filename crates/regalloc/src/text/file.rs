@@ -19,15 +19,15 @@ pub struct File {
 /// A problem and, if there is one, its solution.
 #[derive(Clone, Debug, Default)]
 pub struct Case {
-    /// What is to be allocated.
+    /// Problem to be solved.
     pub problem: Problem,
     /// A solution.
     pub allocation: Option<Allocation>,
-    /// Where both stand in the text.
+    /// Positions of both in the text.
     pub positions: Positions,
 }
 
-/// Where the parts of a case begin, as byte offsets into the text.
+/// Positions of the parts of a case, as byte offsets into the text.
 #[derive(Clone, Debug, Default)]
 pub struct Positions {
     /// The `problem` section.
@@ -45,12 +45,12 @@ pub struct Positions {
 }
 
 impl Positions {
-    /// Where an instruction stands, unless the reader added it.
+    /// Returns the position of an instruction, unless the reader added it.
     pub fn inst(&self, inst: Inst) -> Option<usize> {
         self.insts.get(inst.index()).copied()
     }
 
-    /// Where the part of a problem stands that breaks a rule: the instruction, or else the problem.
+    /// Returns the position of the part of a problem that breaks a rule: the instruction, or else the problem.
     pub fn of(&self, at: Entity) -> usize {
         match at {
             Entity::Inst(inst) | Entity::Operand(inst, _) => self.inst(inst),

@@ -7,9 +7,9 @@ pub(super) enum Token<'a> {
     Word(&'a str),
     /// Digits, with or without a fraction.
     Number(&'a str),
-    /// What follows `%`.
+    /// Name after `%`.
     Name(&'a str),
-    /// What stands between the quotes of `%"…"`, escapes as written.
+    /// Text between the quotes of `%"…"`, escapes as written.
     Quoted(&'a str),
     /// Any other character.
     Punct(char),
@@ -33,7 +33,7 @@ impl<'a> Lexer<'a> {
         Lexer { text, at: 0 }
     }
 
-    /// The next token and the byte offset at which it begins. At the end of the text there is no end of `End`s.
+    /// Returns the next token and the byte offset at which it begins. At the end of the text there is no end of `End`s.
     pub(super) fn next(&mut self) -> (Token<'a>, usize) {
         self.skip_blanks();
         let start = self.at;
@@ -82,7 +82,7 @@ fn number(text: &str) -> usize {
     }
 }
 
-/// Can a function name with this character do without quotes?
+/// Returns `true` if a function name with this character needs no quotes.
 pub(super) fn is_name_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$' | ':')
 }

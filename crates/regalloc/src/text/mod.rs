@@ -38,9 +38,9 @@
 //! gaps; they are renumbered densely in the order of their declarations. Printed numbers have none. Edges are numbered
 //! as they are written, unless each is given its number: `-> e1 b1, e0 b2`.
 //!
-//! A problem allows only a bare jump to lead to a join (rule 9), since edits of the edge stand before it. A text need not
-//! care: the edge of another branch with one successor, unless it passes or defines values, is read as two with an empty
-//! block of their own between them, numbered after all that stand in the text.
+//! A problem allows only a bare jump to lead to a join (rule 9), since edits of the edge stand before it. A text need
+//! not care: the edge of another branch with one successor, unless it passes or defines values, is read as two with an
+//! empty block of their own between them, numbered after all that stand in the text.
 
 mod error;
 mod file;
@@ -62,7 +62,8 @@ pub use print::display_allocation;
 /// Reads a file.
 ///
 /// # Errors
-/// The first [`ParseError`], with its line and column. What is read is not verified; see [`Problem::verify`](crate::Problem::verify).
+/// The first [`ParseError`], with its line and column. What is read is not verified; see
+/// [`Problem::verify`](crate::Problem::verify).
 pub fn parse(text: &str) -> Result<File, ParseError> {
     parse_file::file(text)
 }

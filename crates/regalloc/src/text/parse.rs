@@ -35,12 +35,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An error at the token at hand.
+    /// Parses an error at the token at hand.
     pub(super) fn error<T>(&self, kind: ParseErrorKind) -> Result<T> {
         self.error_at(self.start, kind)
     }
 
-    /// An error at a byte offset.
+    /// Parses an error at a byte offset.
     pub(super) fn error_at<T>(&self, offset: usize, kind: ParseErrorKind) -> Result<T> {
         let (line, col) = line_and_column(self.text, offset);
         Err(ParseError { line, col, kind })
@@ -106,7 +106,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// A whole number up to `limit`.
+    /// Parses a whole number up to `limit`.
     pub(super) fn number(&mut self, limit: u64) -> Result<u64> {
         let Token::Number(digits) = self.token else { return self.unexpected("a number") };
         if digits.contains('.') {
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A frequency in decimal, rounded to the nearest that can be represented.
+    /// Parses a frequency in decimal, rounded to the nearest that can be represented.
     pub(super) fn freq(&mut self) -> Result<Freq> {
         let Token::Number(digits) = self.token else { return self.unexpected("a frequency") };
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -144,7 +144,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A word made of `letter` and a number below 2^32; returns the number and the word's offset.
+    /// Parses a word made of `letter` and a number below 2^32; returns the number and the word's offset.
     pub(super) fn entity(&mut self, letter: char, what: &'static str) -> Result<(u32, usize)> {
         let start = self.start;
         let Some((found, digits)) = self.numbered_word() else { return self.unexpected(what) };
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The letter of a word such as `v12` and its digits.
+    /// Returns the letter of a word such as `v12` and its digits.
     pub(super) fn numbered_word(&self) -> Option<(char, &'a str)> {
         let Token::Word(word) = self.token else { return None };
         let mut chars = word.chars();
@@ -173,7 +173,7 @@ impl<'a> Parser<'a> {
         matches!(self.numbered_word(), Some(('r' | 'f', _)))
     }
 
-    /// A register.
+    /// Parses a register.
     pub(super) fn reg(&mut self) -> Result<PReg> {
         let Some((letter @ ('r' | 'f'), digits)) = self.numbered_word() else {
             return self.unexpected("a register");

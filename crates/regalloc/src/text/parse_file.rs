@@ -8,7 +8,7 @@ use super::parse_allocation::allocation;
 use super::parse_env::env;
 use super::parse_problem::{Names, problem};
 
-/// A file: `env`, `problem` and `allocation` sections.
+/// Parses a file: `env`, `problem` and `allocation` sections.
 pub(super) fn file(text: &str) -> Result<File> {
     let mut p = Parser::new(text);
     let mut file = File::default();

@@ -45,7 +45,7 @@ impl Names {
         }
     }
 
-    /// An instruction, or one past the last.
+    /// Parses an instruction, or one past the last.
     fn inst_end(&self, p: &mut Parser<'_>) -> Result<Inst> {
         match p.numbered_word() {
             Some(('i', digits)) if self.last_inst.is_some_and(|n| digits.parse() == Ok(u64::from(n) + 1)) => {

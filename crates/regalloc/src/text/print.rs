@@ -104,7 +104,7 @@ fn write_vregs(f: &mut Formatter<'_>, problem: &Problem) -> fmt::Result {
     Ok(())
 }
 
-/// Do the edges, read block by block, not have the numbers 0, 1, 2 and so on?
+/// Returns `true` if the numbers of the edges, read block by block, are not 0, 1, 2 and so on.
 fn edges_out_of_order(problem: &Problem) -> bool {
     let read = problem.blocks().flat_map(|block| problem.succs(block));
     !read.copied().eq(problem.edges())
@@ -194,7 +194,7 @@ fn write_operand(f: &mut Formatter<'_>, problem: &Problem, operand: Operand) -> 
     write!(f, "{plain} in {set}{}", if operand.is_rmw() { " rmw" } else { "" })
 }
 
-/// The text form of an allocation, which needs its problem.
+/// Returns the text form of an allocation, which needs its problem.
 pub fn display_allocation<'a>(problem: &'a Problem, allocation: &'a Allocation) -> impl Display + 'a {
     DisplayAllocation { problem, allocation }
 }

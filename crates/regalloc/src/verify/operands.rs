@@ -42,7 +42,7 @@ fn check_class(problem: &Problem, operand: Operand, at: Entity, errors: &mut Err
     errors.check(fits, Rule::Class, at);
 }
 
-/// The use whose location a reuse def takes.
+/// Returns the use whose location a reuse def takes.
 fn reused_use(operands: &[Operand], def: Operand) -> Option<Operand> {
     match def.constraint() {
         Constraint::Reuse(k) => operands.get(usize::from(k)).copied(),
@@ -78,7 +78,7 @@ fn may_reuse(problem: &Problem, def: Operand, source: Operand) -> bool {
     late && early && in_register && problem.class(def.vreg()) == problem.class(source.vreg())
 }
 
-/// Which value is fixed to each register, at the early and the late point of one instruction.
+/// Value that is fixed to each register, at the early and the late point of one instruction.
 struct Points {
     owners: [[Option<VReg>; PReg::COUNT]; 2],
     /// Entries to be cleared.
@@ -86,7 +86,7 @@ struct Points {
 }
 
 impl Points {
-    /// Does the value have the register to itself?
+    /// Returns `true` if the value has the register to itself.
     fn claim(&mut self, point: usize, reg: PReg, vreg: VReg) -> bool {
         let owner = self.owners[point][reg.index()].get_or_insert(vreg);
         self.named.push(reg);

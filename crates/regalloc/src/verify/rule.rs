@@ -6,7 +6,8 @@ use std::fmt;
 
 macro_rules! rules {
     ($($number:literal $name:ident $text:literal)*) => {
-        /// A rule of [`Problem::verify`](crate::Problem::verify) or [`Problem::verify_with`](crate::Problem::verify_with).
+        /// A rule of [`Problem::verify`](crate::Problem::verify) or
+        /// [`Problem::verify_with`](crate::Problem::verify_with).
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         #[repr(u8)]
         pub enum Rule {
@@ -17,7 +18,7 @@ macro_rules! rules {
             /// All rules, in the order of their numbers.
             pub const ALL: &[Rule] = &[$(Rule::$name),*];
 
-            /// What the rule says.
+            /// Returns the text of the rule.
             pub fn text(self) -> &'static str {
                 match self { $(Rule::$name => $text,)* }
             }
@@ -59,7 +60,7 @@ rules! {
     31 SafepointDefs "a safepoint defines no reference early: the collector, which runs later, would not know it"
 }
 
-/// What breaks a rule.
+/// Entity that breaks a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Entity {
     /// The problem as a whole.
@@ -103,7 +104,7 @@ impl fmt::Display for Entity {
 pub struct VerifyError {
     /// The rule.
     pub rule: Rule,
-    /// What breaks it.
+    /// Entity that breaks it.
     pub at: Entity,
 }
 

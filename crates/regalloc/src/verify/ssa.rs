@@ -6,7 +6,7 @@ use crate::entities::{Block, Inst, VReg};
 use crate::problem::Problem;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
-/// Where a value begins to exist: in `block`, before the instruction `from`.
+/// Start of a value: in `block`, before the instruction `from`.
 #[derive(Clone, Copy)]
 struct Def {
     block: Block,
@@ -109,7 +109,7 @@ impl Ssa<'_> {
         }
     }
 
-    /// Does the value exist before instruction `before` of `block`, whenever control is there?
+    /// Returns `true` if the value exists before instruction `before` of `block`, whenever control is there.
     fn is_defined(&self, vreg: VReg, block: Block, before: u32) -> bool {
         self.values[vreg].def.is_some_and(|def| match def.block == block {
             true => def.from <= before,

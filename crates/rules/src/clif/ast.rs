@@ -9,21 +9,21 @@ use kingpost_ir::{Format, Opcode, Type};
 pub struct ClifRule {
     /// Its name.
     pub name: String,
-    /// Where it begins.
+    /// Position of its start.
     pub at: Position,
     /// Both sides are only asked whether they are zero: `cond(x) => cond(y)`.
     pub is_condition: bool,
-    /// What is matched; its root is an instruction, except under `cond`.
+    /// Pattern that is matched; its root is an instruction, except under `cond`.
     pub source: Node,
-    /// What replaces it.
+    /// Replacement.
     pub target: Node,
-    /// What must hold besides.
+    /// Further condition.
     pub precondition: Precondition,
-    /// What the types must be besides.
+    /// Further conditions on types.
     pub bounds: Vec<Bound>,
-    /// How many nodes both sides have.
+    /// Number of nodes of both sides.
     pub nodes: u32,
-    /// How many expressions the rule has.
+    /// Number of expressions of the rule.
     pub exprs: u32,
 }
 
@@ -56,17 +56,17 @@ pub enum TypeName {
 pub struct Node {
     /// Its number, dense from 0 in a rule.
     pub id: u32,
-    /// Where it begins.
+    /// Position of its start.
     pub at: Position,
     /// The name of an instruction, for conditions to ask about it: `d = iadd(x, y)`.
     pub name: Option<String>,
     /// Its type if stated behind a colon; for an instruction the controlling type behind a point.
     pub ty: Option<TypeName>,
-    /// What it is.
+    /// Kind.
     pub kind: NodeKind,
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub enum NodeKind {
     /// `x`: any value, the same wherever the name stands.
@@ -79,7 +79,8 @@ pub enum NodeKind {
         opcode: Opcode,
         /// The condition of a comparison.
         condition: Option<ConditionName>,
-        /// The operands; those of a branch with its destinations, those of an access to memory with an offset if one is written.
+        /// The operands; those of a branch with its destinations, those of an access to memory with an offset if one is
+        /// written.
         operands: Vec<Node>,
     },
     /// A destination of a branch with its arguments, the same wherever the name stands.
@@ -88,7 +89,7 @@ pub enum NodeKind {
     Offset(Expr),
 }
 
-/// Whether instructions of an opcode are executed for their effect, so that rules have them as roots only.
+/// Returns `true` if instructions of an opcode are executed for their effect, so that rules have them as roots only.
 pub fn is_effect(opcode: Opcode) -> bool {
     matches!(
         opcode.format(),
@@ -113,7 +114,7 @@ pub enum ConditionName {
 }
 
 impl Node {
-    /// The operands of an instruction.
+    /// Returns the operands of an instruction.
     pub fn operands(&self) -> &[Node] {
         match &self.kind {
             NodeKind::Inst { operands, .. } => operands,
@@ -121,7 +122,7 @@ impl Node {
         }
     }
 
-    /// The offset of an access to memory, if one is written.
+    /// Returns the offset of an access to memory, if one is written.
     pub fn offset(&self) -> Option<&Expr> {
         self.operands().iter().find_map(|operand| match &operand.kind {
             NodeKind::Offset(expr) => Some(expr),
@@ -129,7 +130,7 @@ impl Node {
         })
     }
 
-    /// The name of a value.
+    /// Returns the name of a value.
     pub(super) fn value(&self) -> Option<&String> {
         match &self.kind {
             NodeKind::Value(name) => Some(name),
@@ -137,7 +138,7 @@ impl Node {
         }
     }
 
-    /// The node and all below it, operands first.
+    /// Returns the node and all below it, operands first.
     pub fn post_order(&self) -> Vec<&Node> {
         let mut order = vec![self];
         let mut next = 0;
@@ -153,12 +154,13 @@ impl Node {
 }
 
 impl ClifRule {
-    /// All nodes, those of the source first.
+    /// Returns all nodes, those of the source first.
     pub fn all_nodes(&self) -> impl Iterator<Item = &Node> {
         self.source.post_order().into_iter().chain(self.target.post_order())
     }
 
-    /// The opcode at the root of the source if it is executed for its effect: a load, a store, a trap, a branch.
+    /// Returns the opcode at the root of the source if it is executed for its effect: a load, a store, a trap, a
+    /// branch.
     pub fn effect(&self) -> Option<Opcode> {
         match self.source.kind {
             NodeKind::Inst { opcode, .. } if is_effect(opcode) => Some(opcode),
@@ -166,7 +168,7 @@ impl ClifRule {
         }
     }
 
-    /// The names of conditions, in order of their first use, with the conditions that each may be.
+    /// Returns the names of conditions, in order of their first use, with the conditions that each may be.
     pub fn conditions(&self) -> Vec<(&str, Vec<Condition>)> {
         let mut found: Vec<(&str, Vec<Condition>)> = Vec::new();
         for node in self.source.post_order() {

@@ -14,7 +14,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// All conditions of a comparison; none of another opcode.
+    /// Returns all conditions of a comparison; none of another opcode.
     pub fn all_of(opcode: Opcode) -> Vec<Condition> {
         match opcode.format() {
             Format::IntCompare => IntCC::ALL.map(Condition::Int).to_vec(),
@@ -23,12 +23,12 @@ impl Condition {
         }
     }
 
-    /// The condition of this name that a comparison may have.
+    /// Returns the condition of this name that a comparison may have.
     pub fn named(opcode: Opcode, name: &str) -> Option<Condition> {
         Condition::all_of(opcode).into_iter().find(|condition| condition.to_string() == name)
     }
 
-    /// That which holds where this one does not.
+    /// Returns that which holds where this one does not.
     #[must_use]
     pub fn inverse(self) -> Condition {
         match self {
@@ -37,7 +37,7 @@ impl Condition {
         }
     }
 
-    /// That which holds with exchanged operands.
+    /// Returns that which holds with exchanged operands.
     #[must_use]
     pub fn swap_args(self) -> Condition {
         match self {

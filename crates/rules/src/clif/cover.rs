@@ -21,8 +21,8 @@ impl<'r> Typed<'r> {
     }
 }
 
-/// Complains of a rule that cannot be applied: an earlier one matches whatever it matches, or some rule rewrites a part of
-/// its source before the whole is there.
+/// Complains of a rule that cannot be applied: an earlier one matches whatever it matches, or some rule rewrites a part
+/// of its source before the whole is there.
 ///
 /// # Errors
 /// The name of the first such rule, and what is wrong.
@@ -50,7 +50,7 @@ pub(super) fn check(rules: &[Typed<'_>]) -> Result<(), (String, RuleError)> {
     Ok(())
 }
 
-/// Whether one rule matches at a node of another's source, whatever that stands for.
+/// Returns `true` if one rule matches at a node of another's source, whatever that stands for.
 fn covers(general: &Typed<'_>, specific: &Typed<'_>, node: &Node) -> bool {
     if general.rule.precondition != Precondition::True || !matches!(node.kind, NodeKind::Inst { .. }) {
         return false;
@@ -68,7 +68,7 @@ fn covers(general: &Typed<'_>, specific: &Typed<'_>, node: &Node) -> bool {
     })
 }
 
-/// What the names of a general source stand for in a specific one.
+/// Assignment of the names of a general source in a specific one.
 struct Cover<'n> {
     rules: [&'n ClifRule; 2],
     names: HashMap<&'n str, &'n Node>,
@@ -113,7 +113,7 @@ impl<'n> Cover<'n> {
     }
 }
 
-/// The conditions that a written one may be.
+/// Returns the conditions that a written one may be.
 fn choices(rule: &ClifRule, condition: &ConditionName) -> Vec<Condition> {
     match condition {
         ConditionName::Fixed(condition) => vec![*condition],
@@ -125,7 +125,7 @@ fn choices(rule: &ClifRule, condition: &ConditionName) -> Vec<Condition> {
     }
 }
 
-/// Whether two nodes of one rule are the same value.
+/// Returns `true` if two nodes of one rule are the same value.
 fn same_shape(a: &Node, b: &Node) -> bool {
     match (&a.kind, &b.kind) {
         (NodeKind::Value(a), NodeKind::Value(b)) | (NodeKind::Edge(a), NodeKind::Edge(b)) => a == b,

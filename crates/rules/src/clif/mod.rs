@@ -7,10 +7,10 @@
 //! rule not_cmp   : icmp eq (uextend(icmp cc (x, y)), 0) => icmp !cc (x, y)
 //! ```
 //!
-//! Names in small letters are values, a repeated one the same value; those in capitals are integer constants. A type may
-//! stand behind a point, the controlling one of an opcode, and behind a colon, that of a value. A rule holds at all types that
-//! the opcodes allow: scalar integers, with `at lanes` vectors of them too. Constant expressions and conditions are those
-//! of Alive's language, with names of values without the percent sign.
+//! Names in small letters are values, a repeated one the same value; those in capitals are integer constants. A type
+//! may stand behind a point, the controlling one of an opcode, and behind a colon, that of a value. A rule holds at all
+//! types that the opcodes allow: scalar integers, with `at lanes` vectors of them too. Constant expressions and
+//! conditions are those of Alive's language, with names of values without the percent sign.
 //!
 //! | file | holds |
 //! |---|---|

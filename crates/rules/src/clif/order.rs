@@ -2,13 +2,13 @@
 //!
 //! An application turns one request, an opcode with finished operands, into those of the right side.
 //!
-//! - *Ordinary rules*: the request's weight falls, or stays while the precedence of the root falls; no name stands more often
-//!   on the right; only a division becomes a division.
-//! - *Rules that expand* a division: nothing on the right is one; names may repeat. So there are at most as many expansions as
-//!   divisions.
+//! - *Ordinary rules*: the request's weight falls, or stays while the precedence of the root falls; no name stands more
+//!   often on the right; only a division becomes a division.
+//! - *Rules that expand* a division: nothing on the right is one; names may repeat. So there are at most as many
+//!   expansions as divisions.
 //!
-//! Weights sum over a tree, as in Knuth and Bendix's order (Simple Word Problems in Universal Algebras, 1970). It proves that
-//! rewriting ends, not that it ends soon: graphs share what trees repeat.
+//! Weights sum over a tree, as in Knuth and Bendix's order (Simple Word Problems in Universal Algebras, 1970). It
+//! proves that rewriting ends, not that it ends soon: graphs share what trees repeat.
 
 use super::Condition;
 use super::ast::{ClifRule, ConditionName, Node, NodeKind};
@@ -20,12 +20,12 @@ use std::collections::HashMap;
 
 /// More instructions than this are not made by one application.
 const MAX_MADE: usize = 4;
-/// The same for rules that expand.
+/// Largest number of nodes of rules that expand.
 const MAX_EXPANDED: usize = 8;
 /// Sources are no deeper than this.
 const MAX_DEPTH: usize = 5;
 
-/// What an opcode adds to the weight of a tree, besides its operands; a value or constant weighs 1.
+/// Returns the weight of an opcode in a tree, besides its operands; a value or constant weighs 1.
 fn weight(opcode: Opcode) -> u32 {
     match opcode {
         Opcode::Uextend | Opcode::Sextend | Opcode::Ireduce | Opcode::Splat => 2,
@@ -38,7 +38,7 @@ fn weight(opcode: Opcode) -> u32 {
     }
 }
 
-/// What rules may expand.
+/// Returns `true` if rules may expand the opcode.
 fn is_division(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem)
 }
@@ -94,10 +94,10 @@ pub(super) fn check(rule: &ClifRule) -> Result<(), RuleError> {
 struct Measure<'n> {
     weight: u32,
     depth: usize,
-    /// How many instructions there are.
+    /// Number of instructions.
     made: usize,
     has_division: bool,
-    /// How often each name of a value stands there.
+    /// Number of occurrences of each name of a value.
     names: HashMap<&'n str, u32>,
 }
 

@@ -1,4 +1,5 @@
-//! A file into rules. Each begins with the word `rule` at the start of a line, so that an error in one does not hide the next.
+//! A file into rules. Each begins with the word `rule` at the start of a line, so that an error in one does not hide
+//! the next.
 
 use super::Condition;
 use super::ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName, is_effect};
@@ -19,7 +20,7 @@ pub struct ParsedClifRule {
     pub text: String,
 }
 
-/// The rules of a text.
+/// Returns the rules of a text.
 pub fn parse(text: &str) -> Vec<ParsedClifRule> {
     let mut chunks: Vec<(u32, String)> = vec![(1, String::new())];
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
@@ -177,7 +178,7 @@ impl Reader<'_, '_> {
         Ok((ty, NodeKind::Inst { opcode, condition, operands }))
     }
 
-    /// A destination of a branch.
+    /// Parses a destination of a branch.
     fn edge(&mut self) -> Result<Node, RuleError> {
         self.scanner.blanks();
         let at = self.scanner.position();
@@ -188,7 +189,7 @@ impl Reader<'_, '_> {
         Ok(self.leaf(at, NodeKind::Edge(name)))
     }
 
-    /// The offset of an access to memory.
+    /// Parses the offset of an access to memory.
     fn offset(&mut self) -> Result<Node, RuleError> {
         self.scanner.blanks();
         let at = self.scanner.position();
@@ -201,7 +202,7 @@ impl Reader<'_, '_> {
         Node { id: self.nodes - 1, at, name: None, ty: None, kind }
     }
 
-    /// A node one level deeper.
+    /// Parses a node one level deeper.
     fn nested(&mut self) -> Result<Node, RuleError> {
         let nodes = &mut self.nodes;
         self.scanner.deeper(|scanner| {
@@ -288,7 +289,7 @@ fn bound(scanner: &mut Scanner<'_>, source: &Node, bounds: &mut Vec<Bound>) -> R
     }
 }
 
-/// The opcode that a name is the condition of, `icmp` if there is none.
+/// Returns the opcode that a name is the condition of, `icmp` if there is none.
 fn compared_by(source: &Node, name: &str) -> Opcode {
     let order = source.post_order();
     let mut opcodes = order.into_iter().filter_map(|node| match &node.kind {
@@ -401,8 +402,8 @@ fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// What is executed for its effect is the root, and becomes another such: an access to memory another one of its kind, with an offset
-/// on both sides or on none.
+/// What is executed for its effect is the root, and becomes another such: an access to memory another one of its kind,
+/// with an offset on both sides or on none.
 fn check_effects(rule: &ClifRule) -> Result<(), RuleError> {
     let error = |node: &Node, message: &str| Err(RuleError::new(ErrorKind::Unsupported, node.at, message));
     let effect_of = |node: &Node| match node.kind {

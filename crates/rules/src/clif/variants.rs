@@ -1,11 +1,11 @@
-//! The orders in which a source may stand in a graph: operands of commutative opcodes are exchanged, those of comparisons
-//! with the condition. Constants stand on the right already.
+//! The orders in which a source may stand in a graph: operands of commutative opcodes are exchanged, those of
+//! comparisons with the condition. Constants stand on the right already.
 
 use super::ast::{ClifRule, ConditionName, Node, NodeKind};
 use crate::ast::{ExprKind, Precondition};
 use std::collections::HashMap;
 
-/// The source of a rule in all orders, the written one first. Those that match nothing else are left out.
+/// Returns the source of a rule in all orders, the written one first. Those that match nothing else are left out.
 pub(super) fn variants(rule: &ClifRule) -> Vec<Node> {
     let mut found: Vec<Node> = Vec::new();
     for order in orders(&rule.source) {
@@ -44,7 +44,7 @@ fn orders(node: &Node) -> Vec<Node> {
 }
 
 impl ConditionName {
-    /// The condition that holds with exchanged operands.
+    /// Returns the condition that holds with exchanged operands.
     fn exchanged(&self) -> ConditionName {
         match self {
             ConditionName::Fixed(condition) => ConditionName::Fixed(condition.swap_args()),

@@ -1,6 +1,6 @@
 //! Wrong slots, dropped instructions, saved registers, stack maps and labels.
 
-use super::{other_register, other_slot};
+use super::pick::{other_register, other_slot};
 use crate::rng::Rng;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, EditKind, Inst, InstFlags, Loc, MachineEnv, PReg, Problem, Slot, StackMapEntry};

@@ -1,6 +1,6 @@
 //! Wrong, missing and misplaced edits.
 
-use super::{other_register, other_slot};
+use super::pick::{other_register, other_slot};
 use crate::rng::Rng;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Edit, EditKind, Inst, InstFlags, MachineEnv, Problem, RegClass, SlotData};

@@ -1,6 +1,6 @@
 //! Wrong locations of operands.
 
-use super::{operand_sites, other_register, other_slot};
+use super::pick::{operand_sites, other_register, other_slot};
 use crate::rng::Rng;
 use cranelift_entity::{EntityRef, EntitySet};
 use kingpost_regalloc::{

@@ -134,7 +134,7 @@ impl Scope<'_> {
         self.regions.truncate(regions);
     }
 
-    /// Where a branch goes: to `join` at once, or to an arm, which is added to `arms`.
+    /// Returns the destination of a branch: `join` at once, or an arm, which is added to `arms`.
     fn destination(&mut self, join: Block, types: &[Type], arms: &mut Vec<Block>) -> BlockCall {
         if self.rng.chance(25) {
             return self.edge(join, types);
@@ -268,7 +268,7 @@ impl Scope<'_> {
         self.block = on;
     }
 
-    /// The functions behind this one but for the one that throws.
+    /// Returns the functions behind this one but for the one that throws.
     fn callees(&self) -> Range<usize> {
         let throws = self.plans.iter().any(|plan| plan.may_throw);
         self.index + 1..self.plans.len() - usize::from(throws)
@@ -317,8 +317,8 @@ impl Scope<'_> {
             .collect()
     }
 
-    /// A function behind this one that may be called in tail position. Pointers would point into the frame that is gone.
-    /// The first function returns results of its own: all of their bits are known.
+    /// Returns a function behind this one that may be called in tail position. Pointers would point into the frame that
+    /// is gone. The first function returns results of its own: all of their bits are known.
     fn tail_callee(&mut self) -> Option<usize> {
         let plan = &self.plans[self.index];
         if self.index == 0 || plan.signature.call_conv != CallConv::Tail {
@@ -381,7 +381,7 @@ impl Scope<'_> {
         self.ins().return_(&values);
     }
 
-    /// One number that depends on many values and on the stack slots.
+    /// Returns one number that depends on many values and on the stack slots.
     fn checksum(&mut self) -> Value {
         let mut sum = self.pinned_const(I64, 0);
         let count = self.rng.range(0..24);

@@ -1,4 +1,5 @@
-//! Cycles that are no structured loops: such as are entered at several blocks, and such as never end, which are never entered.
+//! Cycles that are no structured loops: such as are entered at several blocks, and such as never end, which are never
+//! entered.
 
 use super::plan::random_word;
 use super::scope::Scope;
@@ -7,7 +8,8 @@ use kingpost_ir::types::{I32, INVALID};
 use kingpost_ir::{Block, BlockCall, Type, Value};
 
 impl Scope<'_> {
-    /// A cycle of blocks, each of which may be the first and goes on to any of them. Each counts down, and leaves the cycle at zero.
+    /// A cycle of blocks, each of which may be the first and goes on to any of them. Each counts down, and leaves the
+    /// cycle at zero.
     pub(super) fn cycle(&mut self, depth: usize) {
         let counter_type = random_word(self.rng);
         let (types, exit_types) = (self.types(), self.types());
@@ -56,7 +58,7 @@ impl Scope<'_> {
         }
     }
 
-    /// An edge to a block, with `first` before values of these types.
+    /// Returns an edge to a block, with `first` before values of these types.
     fn edge_with(&mut self, block: Block, first: Value, types: &[Type]) -> BlockCall {
         let mut args = vec![first];
         args.extend(types.iter().map(|&ty| self.pick(ty)));

@@ -11,7 +11,7 @@ use kingpost_ir::signature::{AbiParam, CallConv, Signature};
 use kingpost_ir::types::{I32, I64};
 use kingpost_ir::{Block, BlockArg, BlockArgKind, BlockCall, FuncRef, Function, Inst, TrapCode, Type, Value};
 
-/// The function that throws: it calls the host, which resumes at a handler, from its own frame on.
+/// Returns the function that throws: it calls the host, which resumes at a handler, from its own frame on.
 pub(super) fn thrower(plan: &Plan) -> (Function, EntitySet<Inst>) {
     let mut func = Function::new(plan.name.clone(), plan.signature.clone());
     let mut signature = Signature::new(CallConv::SystemV);
@@ -113,7 +113,8 @@ impl Scope<'_> {
         (items, handlers)
     }
 
-    /// An edge out of a call that defines values of `types` there: to `join`, or to a block of its own, which is added to `arms`.
+    /// An edge out of a call that defines values of `types` there: to `join`, or to a block of its own, which is added
+    /// to `arms`.
     fn exit(
         &mut self,
         types: &[Type],

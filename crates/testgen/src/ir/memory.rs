@@ -3,10 +3,11 @@
 //! A region is a stack slot or what a pointer parameter points to. Its size is a power of two, and every address is
 //! `region + masked index * scale + constants`, in one of the shapes that address modes can swallow.
 //!
-//! A region may have a name, an alias region. All pointer parameters have the same one, because they may point to the same bytes; an access names it
-//! or does not. So no byte is accessed under two names, as CLIF demands.
+//! A region may have a name, an alias region. All pointer parameters have the same one, because they may point to the
+//! same bytes; an access names it or does not. So no byte is accessed under two names, as CLIF demands.
 
 use super::plan::{POINTEE, TypeSet, random_word};
+use super::region::{Base, Region};
 use super::scope::Scope;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::builder::InstBuilder;
@@ -14,27 +15,11 @@ use kingpost_ir::function::{DebugTag, UserStackMapEntry};
 use kingpost_ir::memflags::Endianness;
 use kingpost_ir::preamble::{AliasRegionData, StackSlotData};
 use kingpost_ir::types::{F64, I8, I16, I32, I64};
-use kingpost_ir::{AliasRegion, Inst, InstData, MemFlags, Opcode, StackSlot, Type, Value};
+use kingpost_ir::{AliasRegion, Inst, InstData, MemFlags, Opcode, Type, Value};
 use smallvec::{SmallVec, smallvec};
 
 /// Bytes of the memory that never changes.
 const CONSTANTS: u32 = 32;
-
-/// Memory that a function may touch.
-#[derive(Clone, Copy)]
-pub(super) struct Region {
-    base: Base,
-    /// Bytes, a power of two.
-    size: u32,
-    /// The name under which accesses may be made.
-    name: Option<AliasRegion>,
-}
-
-#[derive(Clone, Copy)]
-enum Base {
-    Slot(StackSlot),
-    Pointer(Value),
-}
 
 impl Scope<'_> {
     /// Declares alias regions, in some functions more than an optimizer tells apart.
@@ -54,7 +39,7 @@ impl Scope<'_> {
         self.pointee_name = self.name();
     }
 
-    /// One of the declared names, or none.
+    /// Returns one of the declared names, or none.
     fn name(&mut self) -> Option<AliasRegion> {
         let names: Vec<AliasRegion> = self.func.alias_regions.keys().collect();
         self.rng.pick(&names).filter(|_| self.rng.chance(85))
@@ -118,7 +103,7 @@ impl Scope<'_> {
         }
     }
 
-    /// A zero that no compiler knows: the second lowest bit of a square.
+    /// Returns a zero that no compiler knows: the second lowest bit of a square.
     pub(super) fn hidden_zero(&mut self, ty: Type) -> Value {
         let (value, bit) = (self.pick(ty), self.pinned_const(ty, 2));
         let square = self.ins().imul(value, value);
@@ -142,8 +127,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Makes and fills a stack slot that nothing changes afterwards, in most functions. No load moves above the stores, as they
-    /// stand at the start of the entry.
+    /// Makes and fills a stack slot that nothing changes afterwards, in most functions. No load moves above the stores,
+    /// as they stand at the start of the entry.
     pub(super) fn fill_constants(&mut self) {
         if self.rng.chance(30) {
             return;
@@ -160,7 +145,7 @@ impl Scope<'_> {
         self.constants = Some(base);
     }
 
-    /// The address of a region's byte `offset`, exactly or less `rest`, which is to be added.
+    /// Returns the address of a region's byte `offset`, exactly or less `rest`, which is to be added.
     fn region_address(&mut self, region: Region, offset: u32) -> (Value, i32) {
         match region.base {
             Base::Slot(slot) => {
@@ -176,7 +161,7 @@ impl Scope<'_> {
         }
     }
 
-    /// A pointer to hand on, to at least [`POINTEE`] bytes.
+    /// Returns a pointer to hand on, to at least [`POINTEE`] bytes.
     pub(super) fn pointer_argument(&mut self) -> Value {
         let large: Vec<Region> = self.regions.iter().copied().filter(|region| region.size >= POINTEE).collect();
         let region = self.rng.pick(&large).expect("the first slot is large enough");
@@ -190,7 +175,8 @@ impl Scope<'_> {
         }
     }
 
-    /// An address and a displacement at which `size` bytes of some region start, at a multiple of `align`, and the flags of the access.
+    /// Returns an address and a displacement at which `size` bytes of some region start, at a multiple of `align`, and
+    /// the flags of the access.
     fn address(&mut self, size: u32, align: u32) -> (MemFlags, Value, i32) {
         let fitting: Vec<Region> = self.regions.iter().copied().filter(|region| region.size >= size).collect();
         let region = self.rng.pick(&fitting).expect("every region holds a scalar");
@@ -236,7 +222,7 @@ impl Scope<'_> {
         (self.pin(sum), displacement - extra)
     }
 
-    /// A 64-bit index of at most `mask`, at times from 32 bits that wrap on the way.
+    /// Returns a 64-bit index of at most `mask`, at times from 32 bits that wrap on the way.
     fn index(&mut self, mask: i64) -> Value {
         match self.rng.range(0..4) {
             0 | 1 => self.masked(I64, mask),

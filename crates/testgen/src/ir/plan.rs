@@ -1,7 +1,7 @@
 //! Names, signatures and inputs, fixed before any function is built.
 
-use super::scope::edge_bits;
-use super::vector::any_vector;
+use super::edge_values::edge_bits;
+use super::vector_types::any_vector;
 use crate::rng::Rng;
 use kingpost_ir::Type;
 use kingpost_ir::extfunc::FuncName;
@@ -15,9 +15,9 @@ pub(super) const POINTEE: u32 = 64;
 pub(super) struct Plan {
     pub(super) name: FuncName,
     pub(super) signature: Signature,
-    /// Which parameters are pointers.
+    /// Parameters that are pointers.
     pub(super) pointers: Vec<bool>,
-    /// May a call of it end in an exception?
+    /// Whether a call of it may end in an exception.
     pub(super) may_throw: bool,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Plan {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypeSet {
     All,
-    /// The same, most of them vectors.
+    /// All types, most of them vectors.
     Vectors,
     /// Those that every compiler has: integers to 64 bits, floats of 32 and 64.
     Usual,
@@ -63,18 +63,18 @@ impl TypeSet {
         FLOATS[rng.range(0..FLOATS.len() - if self.is_usual() { 2 } else { 0 })]
     }
 
-    /// Whether every compiler has the types.
+    /// Returns `true` if every compiler has the types.
     pub(super) fn is_usual(self) -> bool {
         matches!(self, TypeSet::Usual | TypeSet::Memory)
     }
 }
 
-/// An integer type of at most 64 bits.
+/// Returns an integer type of at most 64 bits.
 pub(super) fn random_word(rng: &mut Rng) -> Type {
     INTS[rng.range(0..INTS.len() - 1)]
 }
 
-/// What programs throw has a tag below this.
+/// Bound of the tags that programs throw.
 pub(super) const TAGS: u32 = 4;
 
 /// One to five functions; the first is the one to be run. If any may throw there is one more, which always does.
@@ -147,7 +147,7 @@ fn list_len(rng: &mut Rng) -> usize {
     }
 }
 
-/// A parameter or result; those of the function that is run are scalars of at most 64 bits.
+/// Returns a parameter or result; those of the function that is run are scalars of at most 64 bits.
 fn random_param(may_be_wide: bool, type_set: TypeSet, rng: &mut Rng) -> AbiParam {
     let ty = type_set.any(rng);
     let ty = if may_be_wide || ty.is_scalar() && ty.bits() <= 64 { ty } else { I64 };

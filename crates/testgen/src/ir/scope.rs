@@ -1,8 +1,8 @@
 //! A function in the making: the values at hand, the current block, and how values are picked and made.
 
-use super::memory::Region;
+use super::edge_values::{edge_bits, repeated};
 use super::plan::{Plan, TypeSet};
-use super::vector::{edge_vector, repeated};
+use super::region::Region;
 use crate::rng::Rng;
 use cranelift_entity::EntitySet;
 use kingpost_ir::builder::InstBuilder;
@@ -10,7 +10,7 @@ use kingpost_ir::condcodes::FloatCC;
 use kingpost_ir::constants::ConstantData;
 use kingpost_ir::immediates::{Ieee16, Ieee32, Ieee64, Ieee128};
 use kingpost_ir::memflags::Endianness;
-use kingpost_ir::types::{F16, F32, F64, F128, I8, I16, I32, I64, I128, INVALID};
+use kingpost_ir::types::{F16, F32, F64, I8, I16, I32, I64, I128, INVALID};
 use kingpost_ir::{AliasRegion, Block, FuncRef, Function, Inst, InstData, MemFlags, Opcode, Type, Value};
 
 /// A function in the making.
@@ -83,7 +83,7 @@ impl Scope<'_> {
         self.type_set.any(self.rng)
     }
 
-    /// A new block at the end of the layout; some are cold.
+    /// Returns a new block at the end of the layout; some are cold.
     pub(super) fn new_block(&mut self) -> Block {
         let block = self.func.dfg.make_block();
         self.func.layout.append_block(block);
@@ -110,7 +110,7 @@ impl Scope<'_> {
         !self.type_of(value).lane_type().is_float() || self.clean.contains(value)
     }
 
-    /// The instruction's results, which later instructions may use.
+    /// Returns the instruction's results, which later instructions may use.
     pub(super) fn emit(&mut self, data: InstData, ctrl: Type) -> Value {
         let inst = self.ins().insert(data, ctrl);
         let results = self.func.dfg.inst_results(inst);
@@ -126,7 +126,7 @@ impl Scope<'_> {
         self.emit(InstData::binary(opcode, ty, [x, y]), ty)
     }
 
-    /// A value of the type: one at hand, a constant, or a conversion of another one.
+    /// Returns a value of the type: one at hand, a constant, or a conversion of another one.
     pub(super) fn pick(&mut self, ty: Type) -> Value {
         if self.rng.chance(12) {
             return self.constant(ty);
@@ -152,13 +152,13 @@ impl Scope<'_> {
         self.constant(ty)
     }
 
-    /// A float whose bits may be observed, or any integer.
+    /// Returns a float whose bits may be observed, or any integer.
     pub(super) fn pick_clean(&mut self, ty: Type) -> Value {
         let value = self.pick(ty);
         self.cleaned(value)
     }
 
-    /// The value, or a constant where it is a NaN that arithmetic made.
+    /// Returns the value, or a constant where it is a NaN that arithmetic made.
     pub(super) fn cleaned(&mut self, value: Value) -> Value {
         if self.is_clean(value) {
             return value;
@@ -186,7 +186,7 @@ impl Scope<'_> {
         self.mark_clean(clean)
     }
 
-    /// The value as another type, if there is a direct way.
+    /// Returns the value as another type, if there is a direct way.
     pub(super) fn convert(&mut self, value: Value, ty: Type) -> Option<Value> {
         let from = self.type_of(value);
         let opcode = match (from.is_int(), ty.is_int()) {
@@ -206,7 +206,7 @@ impl Scope<'_> {
         Some(result)
     }
 
-    /// The same bits as an integer or float of the same width.
+    /// Returns the same bits as an integer or float of the same width.
     pub(super) fn bitcast(&mut self, value: Value, ty: Type) -> Value {
         let value = self.cleaned(value);
         let flags = MemFlags::new();
@@ -244,14 +244,14 @@ impl Scope<'_> {
         self.mark_clean(value)
     }
 
-    /// A vector constant that nothing else uses.
+    /// Returns a vector constant that nothing else uses.
     fn vconst(&mut self, ty: Type, bits: u128) -> Value {
         let bytes = ConstantData::new(&bits.to_le_bytes()[..ty.bytes() as usize]);
         let constant = self.func.dfg.constants.insert(bytes);
         self.ins().vconst(ty, constant)
     }
 
-    /// A float constant that nothing else uses.
+    /// Returns a float constant that nothing else uses.
     fn float(&mut self, ty: Type, bits: u128) -> Value {
         match ty {
             F16 => self.ins().f16const(Ieee16::from_bits(bits as u16)),
@@ -261,13 +261,13 @@ impl Scope<'_> {
         }
     }
 
-    /// A pinned constant that nothing else uses.
+    /// Returns a pinned constant that nothing else uses.
     pub(super) fn pinned_const(&mut self, ty: Type, bits: i64) -> Value {
         let value = self.ins().iconst(ty, bits);
         self.pin(value)
     }
 
-    /// An integer in `0..=mask`, where `mask` is one less than a power of two.
+    /// Returns an integer in `0..=mask`, where `mask` is one less than a power of two.
     pub(super) fn masked(&mut self, ty: Type, mask: i64) -> Value {
         let value = self.pick(ty);
         let mask = self.pinned_const(ty, mask);
@@ -275,7 +275,7 @@ impl Scope<'_> {
         self.pin(masked)
     }
 
-    /// A condition: mostly a comparison, which the lowering of branches and selects folds.
+    /// Returns a condition: mostly a comparison, which the lowering of branches and selects folds.
     pub(super) fn condition(&mut self) -> Value {
         match self.rng.range(0..10) {
             0..6 => self.icmp(),
@@ -286,59 +286,6 @@ impl Scope<'_> {
             }
         }
     }
-}
-
-/// Interesting bits of a type.
-pub(super) fn edge_bits(ty: Type, rng: &mut Rng) -> u128 {
-    match ty {
-        _ if ty.is_vector() => edge_vector(ty, rng),
-        F16 => edge_float(rng, 10, 5),
-        F32 => edge_float(rng, 23, 8),
-        F64 => edge_float(rng, 52, 11),
-        F128 => edge_float(rng, 112, 15),
-        I128 => match rng.range(0..4) {
-            0 => edge_bits(I64, rng),
-            1 => edge_bits(I64, rng) << 64,
-            2 => !edge_bits(I64, rng),
-            _ => edge_bits(I64, rng) << 64 | edge_bits(I64, rng),
-        },
-        _ => edge_word(ty.bits(), rng).into(),
-    }
-}
-
-fn edge_word(bits: u32, rng: &mut Rng) -> u64 {
-    let near = rng.range(0..3) as u64;
-    let value = match rng.range(0..8) {
-        0..2 => rng.range(0..12) as u64,
-        2 => (1u64 << rng.range(0..bits as usize)).wrapping_sub(1).wrapping_add(near),
-        3 => (1u64 << (bits - 1)).wrapping_sub(1).wrapping_add(near),
-        4 => near.wrapping_sub(2),
-        5 => (rng.bits() as i8) as u64,
-        6 => (rng.bits() as i32) as u64,
-        _ => rng.bits(),
-    };
-    value & u64::MAX >> (64 - bits)
-}
-
-/// Zeros, infinities, NaNs, limits of integers, small numbers, subnormals, and anything.
-fn edge_float(rng: &mut Rng, fraction: u32, exponent: u32) -> u128 {
-    let sign = u128::from(rng.bits() & 1) << (fraction + exponent);
-    let bias = (1u128 << (exponent - 1)) - 1;
-    let bits = u128::from(rng.bits()) << 64 | u128::from(rng.bits());
-    let mantissa = bits & ((1 << fraction) - 1);
-    let near = |power: u128, rng: &mut Rng| ((bias + power) << fraction) + rng.range(0..3) as u128 - 1;
-    let magnitude = match rng.range(0..11) {
-        0 => 0,
-        1 => ((1 << exponent) - 1) << fraction,
-        2 => ((1 << exponent) - 1) << fraction | 1 << (fraction - 1),
-        3 => ((1 << exponent) - 1) << fraction | mantissa,
-        4 => mantissa,
-        5 => near([7, 8, 15, 16, 31, 32, 63, 64, 127, 128][rng.range(0..10)].min(bias), rng),
-        6 => near(0, rng),
-        7..10 => (bias + rng.range(0..10) as u128 - 2) << fraction | mantissa & !0 << (fraction - 4),
-        _ => bits & ((1 << (fraction + exponent)) - 1),
-    };
-    sign | magnitude
 }
 
 /// The integer types, narrow to wide.

@@ -1,7 +1,7 @@
 //! Makes a failing program small: one input, fewer functions, branches that go one way, constants for instructions.
 //!
-//! Each step changes a copy and keeps it if it is still valid and still fails. Steps are tried in large pieces first, and
-//! again until none helps or the budget of trials is used up.
+//! Each step changes a copy and keeps it if it is still valid and still fails. Steps are tried in large pieces first,
+//! and again until none helps or the budget of trials is used up.
 
 use super::{Program, TARGET};
 use kingpost_ir::builder::InstBuilder;
@@ -153,7 +153,7 @@ impl Shrinker<'_> {
         }
     }
 
-    /// Instructions of a function that may be replaced by constants.
+    /// Returns instructions of a function that may be replaced by constants.
     fn removable(&self, index: usize) -> Vec<Inst> {
         let function = &self.best.functions[index];
         let insts = function.layout.blocks().flat_map(|block| function.layout.block_insts(block));
@@ -313,7 +313,7 @@ fn remove_param(function: &mut Function, block: Block, number: usize) {
     }
 }
 
-/// All values that instructions of the layout use, aliases resolved.
+/// Returns all values that instructions of the layout use, aliases resolved.
 fn uses(function: &Function) -> BTreeSet<Value> {
     let mut uses = BTreeSet::new();
     for inst in function.layout.blocks().flat_map(|block| function.layout.block_insts(block)) {

@@ -1,15 +1,11 @@
 //! Operations on vectors.
 
-use super::scope::{Scope, edge_bits};
-use crate::rng::Rng;
+use super::scope::Scope;
+use super::vector_types::{FLOATS, INTS, any_vector, of_lanes};
 use kingpost_ir::builder::InstBuilder;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
-use kingpost_ir::types::{F32, F32X4, F64, F64X2, I8, I8X16, I16, I16X8, I32, I32X2, I32X4, I64, I64X2, INVALID};
+use kingpost_ir::types::{F32, F32X4, F64X2, I8, I8X16, I16, I16X8, I32, I32X2, I32X4, I64, I64X2, INVALID};
 use kingpost_ir::{InstData, Opcode, Type, Value};
-
-/// Lane types, and how many lanes there may be.
-const INTS: [(Type, &[u32]); 4] = [(I8, &[16, 16, 8, 4, 2]), (I16, &[8, 8, 4, 2]), (I32, &[4, 4, 2]), (I64, &[2])];
-const FLOATS: [(Type, &[u32]); 2] = [(F32, &[4, 4, 2]), (F64, &[2])];
 
 const INT_BINARY: &[Opcode] = &[
     Opcode::Iadd,
@@ -34,33 +30,6 @@ const INT_UNARY: &[Opcode] = &[Opcode::Ineg, Opcode::Iabs, Opcode::Bnot, Opcode:
 const SHIFTS: &[Opcode] = &[Opcode::Ishl, Opcode::Ushr, Opcode::Sshr, Opcode::Rotl, Opcode::Rotr];
 const FLOAT_BINARY: &[Opcode] = &[Opcode::Fadd, Opcode::Fsub, Opcode::Fmul, Opcode::Fdiv, Opcode::Fmin, Opcode::Fmax];
 const FLOAT_UNARY: &[Opcode] = &[Opcode::Sqrt, Opcode::Ceil, Opcode::Floor, Opcode::Trunc, Opcode::Nearest];
-
-/// One of the vector types of such lanes.
-fn of_lanes(lanes: &[(Type, &[u32])], rng: &mut Rng) -> Type {
-    let (lane, counts) = lanes[rng.range(0..lanes.len())];
-    lane.by(counts[rng.range(0..counts.len())]).expect("a vector type")
-}
-
-/// Any vector type.
-pub(super) fn any_vector(rng: &mut Rng) -> Type {
-    if rng.chance(70) { of_lanes(&INTS, rng) } else { of_lanes(&FLOATS, rng) }
-}
-
-/// Interesting bits of a vector: of each lane, of all lanes alike, or anything.
-pub(super) fn edge_vector(ty: Type, rng: &mut Rng) -> u128 {
-    let lane = ty.lane_type();
-    let all = match rng.range(0..4) {
-        0 => u128::from(rng.bits()) << 64 | u128::from(rng.bits()),
-        1 => repeated(edge_bits(lane, rng), lane.bits()),
-        _ => (0..ty.lane_count()).fold(0, |bits, k| bits | edge_bits(lane, rng) << (k * lane.bits())),
-    };
-    all & (u128::MAX >> (128 - ty.bits()))
-}
-
-/// A lane in all lanes of 128 bits.
-pub(super) fn repeated(lane: u128, bits: u32) -> u128 {
-    (0..128 / bits).fold(0, |all, k| all | lane << (k * bits))
-}
 
 impl Scope<'_> {
     /// One operation on vectors; its result joins the values at hand.

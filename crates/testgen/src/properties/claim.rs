@@ -7,8 +7,8 @@
 //! K >= 3 except linear: copies 1                              not held by all: a gap that is known
 //! ```
 //!
-//! `K` is the number of registers of a class. A copy is a move; an exchange counts as two. Of claims about one place only
-//! that for the most registers, of those there are enough for, counts.
+//! `K` is the number of registers of a class. A copy is a move; an exchange counts as two. Of claims about one place
+//! only that for the most registers, of those there are enough for, counts.
 
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::{Block as IrBlock, Function};
@@ -52,7 +52,7 @@ enum Bound {
 }
 
 impl Claim {
-    /// The claim that a line makes, if it begins with `K >= `.
+    /// Returns the claim that a line makes, if it begins with `K >= `.
     ///
     /// # Panics
     /// If it goes on in an unknown way.
@@ -74,17 +74,17 @@ impl Claim {
         Some(Claim { registers, place, except, bounds, text: line.to_string() })
     }
 
-    /// Is it about the same place, for the same allocators?
+    /// Returns `true` if it is about the same place, for the same allocators.
     pub(super) fn is_like(&self, other: &Claim) -> bool {
         (&self.place, &self.except) == (&other.place, &other.except)
     }
 
-    /// Is it about an allocator and so many registers?
+    /// Returns `true` if it is about an allocator and so many registers.
     pub(super) fn is_about(&self, allocator: &str, registers: u8) -> bool {
         self.registers <= registers && !self.except.iter().any(|name| name == allocator)
     }
 
-    /// Does it hold for an answer with so many registers?
+    /// Returns `true` if it holds for an answer with so many registers.
     pub(super) fn holds(&self, registers: u8, subject: &Subject<'_>) -> bool {
         let answer = match &self.place {
             Place::Everywhere => subject.answer.clone(),
@@ -148,7 +148,7 @@ pub(super) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// What of the answer is in some blocks.
+    /// Returns the part of the answer that is in some blocks.
     fn part(&self, blocks: &[Block]) -> Allocation {
         let mut part = self.answer.clone();
         part.edits.retain(|edit| blocks.contains(&self.problem.block_of(edit.at)));
@@ -158,7 +158,7 @@ impl Subject<'_> {
         part
     }
 
-    /// Blocks of the problem on a way, without the last.
+    /// Returns blocks of the problem on a way, without the last.
     fn way(&self, names: &[String]) -> Vec<Block> {
         let order = self.order();
         let mut way = Vec::new();
@@ -187,7 +187,7 @@ impl Subject<'_> {
         block.and_then(|block| order.block_of(block)).unwrap_or_else(|| panic!("no block is named {name}"))
     }
 
-    /// The block of the edge between two blocks, if it has one.
+    /// Returns the block of the edge between two blocks, if it has one.
     fn edge_block(&self, order: &BlockOrder, from: &str, to: &str) -> Option<Block> {
         let (from, to) = (self.block(order, from), self.block(order, to));
         let targets = |block: Block| self.problem.succs(block).iter().map(|&edge| self.problem.edge(edge).to);

@@ -89,7 +89,7 @@ impl Machine<'_> {
     }
 }
 
-/// Is there an instruction that moves so many bytes?
+/// Returns `true` if there is an instruction that moves so many bytes.
 fn has_width(kind: EditKind) -> bool {
     let (class, width) = match kind {
         EditKind::Move { from: reg, width, .. } | EditKind::Exchange { a: reg, width, .. } => (reg.class(), width),

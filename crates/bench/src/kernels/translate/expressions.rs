@@ -1,4 +1,5 @@
-//! Expressions of the front end's language: operators by how strongly they bind, places that are read and assigned, C's promotions.
+//! Expressions of the front end's language: operators by how strongly they bind, places that are read and assigned, C's
+//! promotions.
 
 use super::types::{CType, FLOAT, INT, Scalar, TRUTH, common, integer};
 use super::{Binding, Body, Operand, Place, Typed, signature};
@@ -222,7 +223,7 @@ impl Body<'_, '_, '_> {
         Ok((Place::Value(value.unwrap_or(Value::from_u32(0))), result))
     }
 
-    /// A value that is not zero where the operand is not.
+    /// Returns a value that is not zero where the operand is not.
     pub(super) fn truth(&mut self, (value, ty): Typed) -> Result<Value> {
         ensure!(!ty.is_float(), "a float is no condition");
         Ok(value)
@@ -308,7 +309,7 @@ impl Body<'_, '_, '_> {
     }
 }
 
-/// How strongly an operator of two operands binds.
+/// Returns the binding strength of an operator of two operands.
 fn precedence(operator: &str) -> Option<u8> {
     Some(match operator {
         "||" => 1,

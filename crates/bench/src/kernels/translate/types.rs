@@ -7,7 +7,7 @@ use kingpost_ir::types::{F64, I8, I16, I32, I64};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Scalar {
     Void,
-    /// What a comparison returns, before it is extended.
+    /// Result of a comparison, before it is extended.
     Truth,
     Integer {
         bits: u8,
@@ -76,7 +76,7 @@ impl CType {
     }
 }
 
-/// The type in which two promoted operands are computed with.
+/// Returns the type in which two promoted operands are computed with.
 pub(super) fn common(left: CType, right: CType) -> CType {
     if left.pointers > 0 || right.pointers > 0 {
         return integer(64, false);

@@ -2,12 +2,14 @@
 //!
 //! Before: `v2 = swiden_low v0; v3 = swiden_low v1; v4 = iadd v2, v3`. After: `saddl v4.4s, v0.4h, v1.4h`.
 //!
-//! Under `enable_nan_canonicalization` each lane of what floating-point arithmetic yields passes through [`arithmetic`].
+//! Under `enable_nan_canonicalization` each lane of what floating-point arithmetic yields passes through
+//! [`arithmetic`].
 
 use super::super::cx::Cx;
 use super::super::{Lowered, tiles};
 use super::multiply::{dot_product, multiply_add};
 use super::narrow::Widened;
+use super::pairwise::pairwise_add;
 use crate::encoding::Arrangement;
 use crate::rows;
 use crate::rows::lanes::{self, Lanes};
@@ -66,7 +68,7 @@ fn widened_sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], sum: &Widene
     true
 }
 
-/// A sum with what is shifted to the right by a constant.
+/// Returns a sum with what is shifted to the right by a constant.
 fn shift_add(cx: &mut Cx<'_, '_>, inst: Inst, [addend, other]: [Value; 2]) -> Result<bool, LowerError> {
     let Some(def) = cx.def(other).filter(|_| cx.is_single_use(other)) else { return Ok(false) };
     let family = match cx.func.dfg.opcode(def) {
@@ -86,50 +88,6 @@ fn shift_add(cx: &mut Cx<'_, '_>, inst: Inst, [addend, other]: [Value; 2]) -> Re
     let def = cx.result(value);
     cx.define_imm(def, family, arrangement, &operands, amount as i32);
     Ok(true)
-}
-
-/// `iadd_pairwise`: of the halves of one vector, both widened, the sums of its neighbours.
-pub(in crate::lower) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    let [x, y] = cx.args(inst);
-    let ty = cx.ty(x);
-    let arrangement = cx.lanes(inst, ty)?;
-    let value = cx.first_result(inst);
-    let def = cx.result(value);
-    if let Some((source, signed, arrangement)) = neighbours(cx, [x, y]) {
-        cx.count_tile(tiles::WIDENED_OPERAND);
-        let source = cx.use_reg(source);
-        cx.define(def, if signed { lanes::SADDLP } else { lanes::UADDLP }, arrangement, &[source]);
-        return Ok(());
-    }
-    let (x, y) = (cx.use_reg(x), cx.use_reg(y));
-    if ty.bits() >= 64 {
-        cx.define(def, lanes::ADDP, arrangement, &[x, y]);
-    } else {
-        // The lanes of both follow each other in one register.
-        let both = cx.compute(lanes::ZIP1, Arrangement::new(ty.bits(), false), &[x, y]);
-        cx.define(def, lanes::ADDP, arrangement, &[both, both]);
-    }
-    Ok(())
-}
-
-/// The vector of which both operands are the widened halves, and whether they are signed.
-pub(super) fn neighbours(cx: &Cx<'_, '_>, [x, y]: [Value; 2]) -> Option<(Value, bool, Arrangement)> {
-    let (low, high) = (Widened::of(cx, x)?, Widened::of(cx, y)?);
-    let matches = !low.lanes.is_full() && high.lanes.is_full();
-    let same = low.source == high.source && low.signed == high.signed;
-    (matches && same).then_some((high.source, high.signed, high.lanes))
-}
-
-/// A sum with the sums of neighbours, all of twice their width.
-fn pairwise_add(cx: &mut Cx<'_, '_>, inst: Inst, [addend, other]: [Value; 2]) -> bool {
-    let Some(sums) = cx.def_as(other, Opcode::IaddPairwise).filter(|_| cx.is_single_use(other)) else { return false };
-    let Some((source, signed, arrangement)) = neighbours(cx, cx.args(sums)) else { return false };
-    cx.count_tile(tiles::WIDENED_OPERAND);
-    let value = cx.first_result(inst);
-    let operands = [cx.use_reg(addend), cx.use_reg(source)];
-    let def = cx.result(value);
-    cx.define(def, if signed { lanes::SADALP } else { lanes::UADALP }, arrangement, &operands);
-    true
 }
 
 /// `avg_round`: `(x | y) - ((x ^ y) >> 1)` where there is no instruction.
@@ -169,8 +127,8 @@ pub(in crate::lower) fn float(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) ->
 /// Four lanes of single precision.
 const WORDS: Arrangement = Arrangement::new(32, true);
 
-/// Lets `compute` define lanes of single precision from `sources`, lanes of half precision: of the lower ones, and if there are
-/// as many of the upper ones. Its results are narrowed by the two operations.
+/// Lets `compute` define lanes of single precision from `sources`, lanes of half precision: of the lower ones, and if
+/// there are as many of the upper ones. Its results are narrowed by the two operations.
 pub(super) fn in_single(
     cx: &mut Cx<'_, '_>,
     def: VReg,

@@ -73,13 +73,13 @@ fn negated_if(cx: &mut Cx<'_, '_>, def: VReg, negated: bool, compute: impl FnOnc
     cx.emit(rows::NOT_FF.of(128), &[def, opposite]);
 }
 
-/// How a comparison of floats is made of those that there are: greater, greater or equal, equal.
+/// Comparison of floats by the ones that the machine has: greater, greater or equal, equal.
 struct FloatTest {
     /// The instruction, and whether its operands change places.
     first: (Lanes, bool),
     /// Another one, whose answer is or-ed to it.
     second: Option<(Lanes, bool)>,
-    /// Is the answer the opposite?
+    /// Whether the answer is the opposite.
     negated: bool,
 }
 

@@ -27,8 +27,8 @@ pub(in crate::lower) fn load_vector(cx: &mut Cx<'_, '_>, def: VReg, value: u128,
     }
 }
 
-/// The width of the lanes of a vector that are equal and made by one move to an integer register: two instructions and no
-/// literal of 16 bytes.
+/// Returns the width of the lanes of a vector that are equal and made by one move to an integer register: two
+/// instructions and no literal of 16 bytes.
 fn equal_lanes(value: u128, bits: u32) -> Option<u32> {
     let equal = |lane| bits == 128 && value == repeated(value, lane);
     let moves = || immediates::constant(u64::from(value as u32), 32).len();
@@ -46,7 +46,7 @@ pub(super) fn repeated(value: u128, bits: u32) -> u128 {
 }
 
 impl Cx<'_, '_> {
-    /// The bits of a constant vector, or of a scalar in all lanes.
+    /// Returns the bits of a constant vector, or of a scalar in all lanes.
     pub(super) fn vector_constant(&self, value: Value) -> Option<u128> {
         let def = self.def(value)?;
         match self.func.dfg.view(def) {
@@ -63,7 +63,7 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// The bits of a constant scalar.
+    /// Returns the bits of a constant scalar.
     pub(super) fn scalar_constant(&self, value: Value) -> Option<u128> {
         let def = self.def(value)?;
         match self.func.dfg.view(def) {
@@ -75,12 +75,12 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// Are all bits of a vector zero, as one can see?
+    /// Returns `true` if all bits of a vector are known to be zero.
     pub(super) fn is_zero_vector(&self, value: Value) -> bool {
         self.vector_constant(value) == Some(0)
     }
 
-    /// A vector with the low `bits` bits of `lane` in each lane.
+    /// Returns a vector with the low `bits` bits of `lane` in each lane.
     pub(super) fn all_lanes(&mut self, lane: u64, bits: u32) -> VReg {
         let def = self.vector_temp();
         load_vector(self, def, repeated(lane.into(), bits), 128);
@@ -88,7 +88,7 @@ impl Cx<'_, '_> {
     }
 }
 
-/// The instruction that makes a constant, with its immediate (Arm ARM, `AdvSIMDExpandImm`).
+/// Returns the instruction that makes a constant, with its immediate (Arm ARM, `AdvSIMDExpandImm`).
 pub(super) fn immediate(value: u128) -> Option<(RowId, i32)> {
     let d = value as u64;
     if u128::from(d) << 64 | u128::from(d) != value {
@@ -124,7 +124,7 @@ pub(super) fn immediate(value: u128) -> Option<(RowId, i32)> {
     Some((row(lanes::FMOV_D, 64), immediates::float(d, 64)?))
 }
 
-/// The byte that `image` is, moved up by one of so many numbers of bytes, and that number above it.
+/// Returns the byte that `image` is, moved up by one of so many numbers of bytes, and that number above it.
 fn shifted(image: u32, amounts: i32, least: i32) -> Option<i32> {
     (0..amounts).find(|n| image & !(0xff << (8 * n)) == 0).map(|n| (image >> (8 * n)) as i32 | (n + least) << 8)
 }
@@ -135,7 +135,7 @@ mod tests {
     use crate::asm::byte_mask;
     use crate::immediates::float_value;
 
-    /// What a row makes of its immediate, by the manual.
+    /// Returns the value that a row makes of its immediate, by the manual.
     fn expanded(row: RowId, imm: i32) -> u128 {
         let (byte, amount) = (imm as u64 & 0xff, 8 * (imm >> 8));
         let shifted = byte << amount;

@@ -31,14 +31,15 @@ pub(in crate::lower) fn demote(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// The lanes in which a conversion is done, in as many bytes as its wider type has.
+/// Returns the lanes in which a conversion is done, in as many bytes as its wider type has.
 fn working_lanes(cx: &Cx<'_, '_>, inst: Inst, bits: u32, lanes: u32) -> Result<Arrangement, LowerError> {
     let arrangement = Arrangement::new(bits, bits * lanes == 128);
     let row = cx.find_row(lanes::FCVTZS, arrangement).filter(|_| bits * lanes <= 128);
     row.map(|_| arrangement).ok_or_else(|| cx.unsupported(inst))
 }
 
-/// `fcvt_to_sint_sat`, `fcvt_to_uint_sat`: in the wider of both widths, what is too wide for the result saturating once more.
+/// `fcvt_to_sint_sat`, `fcvt_to_uint_sat`: in the wider of both widths, what is too wide for the result saturating once
+/// more.
 pub(in crate::lower) fn to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -160,8 +161,8 @@ fn doublewords_to_single(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, signed: b
     cx.define(def, lanes::ZIP1, Arrangement::new(32, false), &[low, high]);
 }
 
-/// `x86_cvtt2dq`: what is not below the first number that is too large, NaN included, becomes the least integer. What is below
-/// the least one saturates to it.
+/// `x86_cvtt2dq`: what is not below the first number that is too large, NaN included, becomes the least integer. What
+/// is below the least one saturates to it.
 pub(in crate::lower) fn truncate(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, source] = cx.registers(inst);
     let [x] = cx.args(inst);

@@ -50,7 +50,7 @@ fn loaded(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Result<Option<(Address, 
     Ok(Some((address, flags.trap_code())))
 }
 
-/// The vector and number of the lane that `value` is, if nothing else uses it.
+/// Returns the vector and number of the lane that `value` is, if nothing else uses it.
 fn lane_of(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u8)> {
     let def = cx.def_as(value, Opcode::Extractlane).filter(|_| cx.is_single_use(value))?;
     match cx.func.dfg.view(def) {

@@ -2,8 +2,8 @@
 //!
 //! Before: `v2 = iadd.i16x8 v0, v1`. After: `add v2.8h, v0.8h, v1.8h`.
 //!
-//! Opcodes that are one instruction name its family in the table; it serves all lane widths that the instruction has. Vectors of less
-//! than 64 bits are computed in 64.
+//! Opcodes that are one instruction name its family in the table; it serves all lane widths that the instruction has.
+//! Vectors of less than 64 bits are computed in 64.
 //!
 //! | file | holds |
 //! |---|---|
@@ -18,6 +18,7 @@
 //! | `memory.rs` | accesses in big-endian byte order |
 //! | `shuffle.rs` | permutations of bytes |
 //! | `narrow.rs` | lanes of half and twice the width |
+//! | `pairwise.rs` | sums of neighboring lanes |
 //! | `reduce.rs` | scalars that all lanes make |
 
 mod arith;
@@ -28,11 +29,12 @@ mod lanes;
 mod memory;
 mod multiply;
 mod narrow;
+mod pairwise;
 mod reduce;
 mod shift;
 mod shuffle;
 
-pub(super) use arith::{add, average, change_sign, float, fma, pairwise, round, subtract};
+pub(super) use arith::{add, average, change_sign, float, fma, round, subtract};
 pub(super) use compare::{bitselect, blend, fcmp, icmp, min_max};
 pub(super) use constant::load_vector;
 pub(super) use convert::{demote, from_int, promote_low, to_int_sat, truncate};
@@ -40,6 +42,7 @@ pub(super) use lanes::{extract, extract_signed, insert, scalar_to_vector, splat}
 pub(super) use memory::{load, store};
 pub(super) use multiply::{multiply, multiply_add_bytes, multiply_high, multiply_round};
 pub(super) use narrow::{load_widened, narrow, widen};
+pub(super) use pairwise::pairwise;
 pub(super) use reduce::{Truth, all_true, any_true, high_bits, is_reduction, truth};
 pub(super) use shift::{count_ones, rotate, shift};
 pub(super) use shuffle::{shuffle, swizzle, table_lookup};
@@ -62,7 +65,7 @@ pub(super) fn plain(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
 }
 
 impl Cx<'_, '_> {
-    /// The lanes of `ty`, a type of `inst`.
+    /// Returns the lanes of `ty`, a type of `inst`.
     ///
     /// # Errors
     /// The refusal of what fits no register.
@@ -74,7 +77,7 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// The row of a family for the first operand's lanes, if the CPU has it.
+    /// Returns the row of a family for the first operand's lanes, if the CPU has it.
     ///
     /// # Errors
     /// The refusal, if there is none.
@@ -84,12 +87,12 @@ impl Cx<'_, '_> {
         self.find_row(family, lanes).ok_or_else(|| self.unsupported(inst))
     }
 
-    /// The row of a family for these lanes, if the CPU has it.
+    /// Returns the row of a family for these lanes, if the CPU has it.
     fn find_row(&self, family: Lanes, lanes: Arrangement) -> Option<RowId> {
         family.find(lanes).filter(|row| self.isa.features().contains(ROWS[usize::from(row.0)].needs))
     }
 
-    /// A register for a vector.
+    /// Returns a register for a vector.
     pub(super) fn vector_temp(&mut self) -> VReg {
         self.float_temp(128)
     }

@@ -1,11 +1,12 @@
 //! Products: low and high halves, rounded ones, sums of them.
 //!
-//! Before: `v2 = swiden_low v0; v3 = swiden_low v1; v4 = imul v2, v3; v5 = iadd v4, v6`. After: `smlal v6.4s, v0.4h, v1.4h`.
+//! Before: `v2 = swiden_low v0; v3 = swiden_low v1; v4 = imul v2, v3; v5 = iadd v4, v6`. After: `smlal v6.4s, v0.4h,
+//! v1.4h`.
 
 use super::super::cx::Cx;
 use super::super::{Lowered, tiles};
-use super::arith::neighbours;
 use super::narrow::Widened;
+use super::pairwise::neighbours;
 use crate::encoding::Arrangement;
 use crate::rows;
 use crate::rows::lanes::{self, Lanes};
@@ -59,7 +60,7 @@ impl WidenedProduct {
     }
 }
 
-/// A sum with a product that has no other use, or a difference.
+/// Returns a sum with a product that has no other use, or a difference.
 pub(super) fn multiply_add(
     cx: &mut Cx<'_, '_>,
     inst: Inst,
@@ -193,7 +194,7 @@ pub(in crate::lower) fn multiply_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lower
     Ok(())
 }
 
-/// `x86_pmaddubsw`: signed bytes times unsigned ones, which 16 bits hold; sums of neighbours saturate.
+/// `x86_pmaddubsw`: signed bytes times unsigned ones, which 16 bits hold; sums of neighbors saturate.
 pub(in crate::lower) fn multiply_add_bytes(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x, y] = cx.registers(inst);
     let halfwords = Arrangement::new(16, true);

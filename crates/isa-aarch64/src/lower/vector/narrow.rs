@@ -12,7 +12,8 @@ use kingpost_ir::{Inst, Opcode, Type, Value};
 use kingpost_mach::Machine;
 use kingpost_mach::lower::is_little;
 
-/// `snarrow`, `unarrow`, `uunarrow`: the first operand's lanes into the lower half, the second one's into the upper half.
+/// `snarrow`, `unarrow`, `uunarrow`: the first operand's lanes into the lower half, the second one's into the upper
+/// half.
 pub(in crate::lower) fn narrow(cx: &mut Cx<'_, '_>, inst: Inst, low: Lanes, high: Lanes) -> Lowered {
     let [def, x, y] = cx.registers(inst);
     let ty = cx.ty(cx.args::<2>(inst)[0]);
@@ -69,7 +70,7 @@ pub(super) struct Widened {
 }
 
 impl Widened {
-    /// The definition of `value`, if it is such.
+    /// Returns the definition of `value`, if it is such.
     pub(super) fn of(cx: &Cx<'_, '_>, value: Value) -> Option<Widened> {
         let def = cx.def(value)?;
         let (signed, high) = match cx.func.dfg.opcode(def) {
@@ -85,7 +86,7 @@ impl Widened {
         fits.then(|| Widened { source, signed, lanes: Arrangement::new(ty.lane_bits(), high) })
     }
 
-    /// Are both extended alike, and the same half of a vector?
+    /// Returns `true` if both are extended alike and are the same half of a vector.
     pub(super) fn is_like(self, other: Widened) -> bool {
         self.signed == other.signed && self.lanes == other.lanes
     }

@@ -1,6 +1,7 @@
 //! Scalars that all lanes make.
 //!
-//! Before: `v1 = vany_true v0; brif v1, block1, block2`. After: `umaxp v1.4s, v0.4s, v0.4s; fmov x1, d1; cbnz x1, block1`.
+//! Before: `v1 = vany_true v0; brif v1, block1, block2`. After: `umaxp v1.4s, v0.4s, v0.4s; fmov x1, d1; cbnz x1,
+//! block1`.
 
 use super::super::Lowered;
 use super::super::cx::Cx;
@@ -20,7 +21,7 @@ use kingpost_regalloc::VReg;
 pub(in crate::lower) struct Truth {
     pub(in crate::lower) reg: VReg,
     pub(in crate::lower) bits: u32,
-    /// Is the answer true if it is zero, and not if it is something else?
+    /// Whether the answer is true for zero, and false for any other value.
     pub(in crate::lower) if_zero: bool,
 }
 
@@ -43,13 +44,13 @@ fn set_truth(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The definition of a value by `vany_true` or `vall_true`.
+/// Returns the definition of a value by `vany_true` or `vall_true`.
 pub(in crate::lower) fn is_reduction(cx: &Cx<'_, '_>, value: Value) -> Option<Inst> {
     let def = cx.def(value).filter(|_| cx.is_single_use(value))?;
     matches!(cx.func.dfg.opcode(def), Opcode::VanyTrue | Opcode::VallTrue).then_some(def)
 }
 
-/// What `vany_true` or `vall_true` comes down to.
+/// Returns the test that `vany_true` or `vall_true` becomes.
 ///
 /// # Errors
 /// The refusal of vectors that fit no register.
@@ -73,7 +74,7 @@ pub(in crate::lower) fn truth(cx: &mut Cx<'_, '_>, inst: Inst) -> Result<Truth, 
     Ok(Truth { reg, bits, if_zero: true })
 }
 
-/// An integer, and its bits, that is zero if all of the vector is.
+/// Returns an integer, and its bits, that is zero if all of the vector is.
 fn image(cx: &mut Cx<'_, '_>, source: VReg, ty: Type) -> (VReg, u32) {
     let source =
         if ty.bits() == 128 { cx.compute(lanes::UMAXP, Arrangement::new(32, true), &[source, source]) } else { source };

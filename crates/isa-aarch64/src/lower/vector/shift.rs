@@ -37,7 +37,7 @@ fn shift_by(cx: &mut Cx<'_, '_>, def: VReg, family: Lanes, arrangement: Arrangem
     }
 }
 
-/// The low bits of an amount, as many as lanes of `bits` bits look at.
+/// Returns the low bits of an amount, as many as lanes of `bits` bits look at.
 fn lane_amount(cx: &mut Cx<'_, '_>, amount: Value, bits: u32) -> VReg {
     let amount = count(cx, amount, bits - 1);
     masked(cx, amount, bits - 1)

@@ -2,8 +2,8 @@
 //!
 //! Before: `v2 = shuffle v0, v1, [0 1 16 17 2 3 18 19 4 5 20 21 6 7 22 23]`. After: `zip1 v2.8h, v0.8h, v1.8h`.
 //!
-//! Each instruction is described by which lane of both operands each lane of its result is; a mask of bytes is compared with all of
-//! them, widest lanes first. A test interprets what is found.
+//! Each instruction is described by which lane of both operands each lane of its result is; a mask of bytes is compared
+//! with all of them, widest lanes first. A test interprets what is found.
 
 use super::super::cx::Cx;
 use super::super::{Lowered, tiles};
@@ -30,7 +30,8 @@ enum Permutation {
     Insert(Arrangement, [usize; 2], i32),
 }
 
-/// Which of `2 * count` lanes is lane `i` of the result, for `count` lanes in each operand (Arm ARM, C7.2).
+/// Function from lane `i` of the result to its source among `2 * count` lanes, for `count` lanes in each operand (Arm
+/// ARM, C7.2).
 type LaneOf = fn(count: usize, i: usize) -> usize;
 
 const BINARY: [(Lanes, LaneOf); 6] = [
@@ -45,7 +46,7 @@ const BINARY: [(Lanes, LaneOf); 6] = [
 /// Reversals of the lanes in so many bytes.
 const REVERSALS: [(Lanes, usize); 3] = [(lanes::REV64, 8), (lanes::REV32, 4), (lanes::REV16, 2)];
 
-/// The instruction for `mask`, whose numbers are below 16 if `single` vector is permuted, and below 32 else.
+/// Returns the instruction for `mask`, whose numbers are below 16 if `single` vector is permuted, and below 32 else.
 fn find(mask: Mask, single: bool) -> Option<Permutation> {
     let identity = (0..16).all(|i| usize::from(mask[i]) == i);
     if identity {
@@ -57,7 +58,7 @@ fn find(mask: Mask, single: bool) -> Option<Permutation> {
         .or_else(|| extract(mask, single))
 }
 
-/// The mask as numbers of lanes of `bytes` bytes, if it keeps those whole.
+/// Returns the mask as numbers of lanes of `bytes` bytes, if it keeps those whole.
 fn lane_numbers(mask: Mask, bytes: usize) -> Option<Vec<usize>> {
     let whole = |lane: &[u8]| {
         let first = usize::from(lane[0]);
@@ -94,7 +95,7 @@ fn find_lanes(numbers: &[usize], bytes: usize, single: bool) -> Option<Permutati
     inserted(numbers, lanes)
 }
 
-/// One lane replaced, in the first vector or in the second.
+/// Returns one lane replaced, in the first vector or in the second.
 fn inserted(numbers: &[usize], lanes: Arrangement) -> Option<Permutation> {
     let count = numbers.len();
     for base in [0, 1] {
@@ -109,7 +110,7 @@ fn inserted(numbers: &[usize], lanes: Arrangement) -> Option<Permutation> {
     None
 }
 
-/// Bytes that follow each other in both vectors.
+/// Returns bytes that follow each other in both vectors.
 fn extract(mask: Mask, single: bool) -> Option<Permutation> {
     let (first, bytes) = (usize::from(mask[0]), if single { 16 } else { 32 });
     if !(0..16).all(|i| usize::from(mask[i]) == (first + i) % bytes) {
@@ -125,7 +126,8 @@ fn extract(mask: Mask, single: bool) -> Option<Permutation> {
     Some(Permutation::Binary(lanes::EXT, Arrangement::new(8, true), operands, (first % 16) as i32))
 }
 
-/// Bytes that follow each other in the first vector, before or behind zeros that are all bytes of the second one.
+/// Returns bytes that follow each other in the first vector, before or behind zeros that are all bytes of the second
+/// one.
 fn with_zeros(mask: Mask) -> Option<Permutation> {
     let first = mask.iter().position(|&byte| byte < 16)?;
     let start = (usize::from(mask[first]) + 16 - first) % 16;
@@ -236,7 +238,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// The bytes of the result of a permutation of two vectors, as the manual's pseudocode makes them.
+    /// Returns the bytes of the result of a permutation of two vectors, as the manual's pseudocode makes them.
     fn interpret(permutation: Permutation, vectors: [[u8; 16]; 2]) -> [u8; 16] {
         let lanes_of = |vector: [u8; 16], lanes: Arrangement| -> Vec<Vec<u8>> {
             vector.chunks(1 << lanes.log()).map(<[u8]>::to_vec).collect()
@@ -296,7 +298,7 @@ mod tests {
         u8::try_from(index).unwrap()
     }
 
-    /// The two vectors whose bytes are their numbers in a mask.
+    /// Returns the two vectors whose bytes are their numbers in a mask.
     fn vectors() -> [[u8; 16]; 2] {
         [std::array::from_fn(number), std::array::from_fn(|i| number(i + 16))]
     }

@@ -2,8 +2,8 @@
 //!
 //! Before: `v2 = sadd_sat.i32x4 v0, v1`. After: `paddd`, and where both signs differ from that of the sum, the bound.
 
-use super::compare::{greater, select_by_mask};
-use super::{Lowered, by_row, lanes, multiply, repeated, signs};
+use super::compare::{greater, select_by_mask, sign_mask};
+use super::{Lowered, by_row, lanes, repeated, signs};
 use crate::lower::cx::Cx;
 use crate::lower::tiles;
 use crate::rows;
@@ -22,7 +22,8 @@ pub(in crate::lower) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `iabs`. Without an instruction for it, the larger of a number and its opposite; of bytes, the smaller one without sign.
+/// `iabs`. Without an instruction for it, the larger of a number and its opposite; of bytes, the smaller one without
+/// sign.
 pub(in crate::lower) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x] = cx.registers(inst);
     let bits = cx.result_ty(inst).lane_bits();
@@ -41,21 +42,6 @@ pub(in crate::lower) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let flipped = cx.make(rows::XORPS, &[x, sign]);
     cx.emit(rows::PSUB.of(bits), &[def, flipped, sign]);
     Ok(())
-}
-
-/// All ones in lanes with the top bit set, zeros in the others.
-pub(super) fn sign_mask(cx: &mut Cx<'_, '_>, bits: u32, x: VReg) -> VReg {
-    match bits {
-        8 => {
-            let zero = cx.vector(0);
-            cx.make(rows::PCMPGT.of(8), &[zero, x])
-        }
-        64 => {
-            let signs = cx.make_imm(rows::PSRA_RI.of(32), &[x], 31);
-            cx.make_imm(rows::PSHUFD, &[signs], 0xf5)
-        }
-        _ => cx.make_imm(rows::PSRA_RI.of(bits), &[x], bits as i32 - 1),
-    }
 }
 
 /// `smin` and the like, by `family` or with `cond` between the first operand and the second where the first is taken.
@@ -91,7 +77,7 @@ fn extreme(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, cond: IntCC, [x, y]: [VReg
     select_by_mask(cx, def, mask, [x, y]);
 }
 
-/// The smaller of `x` and a constant, both without sign, in lanes of 16 to 64 bits.
+/// Returns the smaller of `x` and a constant, both without sign, in lanes of 16 to 64 bits.
 pub(super) fn limited(cx: &mut Cx<'_, '_>, bits: u32, x: VReg, limit: u64) -> VReg {
     let limit = repeated(limit, bits);
     if let Some(row) = cx.lane_row(rows::PMINU, bits) {
@@ -176,60 +162,6 @@ pub(in crate::lower) fn avg_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `iadd_pairwise`: the even lanes of both operands plus the odd ones.
-pub(in crate::lower) fn iadd_pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    if multiply::pairwise(cx, inst) {
-        return Ok(());
-    }
-    let (def, [x, y]) = cx.binary(inst);
-    let ty = cx.result_ty(inst);
-    let bits = ty.lane_bits();
-    // Shorter vectors are joined first; their sums come twice.
-    let [x, y] = match ty.bits() {
-        128 => [x, y],
-        _ => {
-            let joined = joined(cx, ty.bits(), [x, y]);
-            [joined, joined]
-        }
-    };
-    if bits >= 32 {
-        let row = if bits == 32 { rows::SHUFPS } else { rows::SHUFPD };
-        let [even, odd] = if bits == 32 { [0x88, 0xdd] } else { [0, 3] };
-        let [even, odd] = [even, odd].map(|lanes| cx.make_imm(row, &[x, y], lanes));
-        cx.emit(rows::PADD.of(bits), &[def, even, odd]);
-        return Ok(());
-    }
-    // Sums of pairs in lanes of twice the width, cut down again.
-    let [x, y] = [x, y].map(|v| {
-        let odd = cx.make_imm(rows::PSRL_RI.of(2 * bits), &[v], bits as i32);
-        cx.make(rows::PADD.of(bits), &[v, odd])
-    });
-    cut_down(cx, def, bits, [x, y]);
-    Ok(())
-}
-
-/// The low halves of the lanes of `x` and then of `y`, which become lanes of `bits` bits, 8 or 16.
-pub(super) fn cut_down(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, operands: [VReg; 2]) {
-    if bits == 8 {
-        let [x, y] = operands.map(|v| cx.make_with(rows::ANDPS, v, repeated(0xff, 16)));
-        cx.emit(rows::PACKUSWB, &[def, x, y]);
-    } else {
-        let [x, y] = operands.map(|v| {
-            let up = cx.make_imm(rows::PSLL_RI.of(32), &[v], 16);
-            cx.make_imm(rows::PSRA_RI.of(32), &[up], 16)
-        });
-        cx.emit(rows::PACKSSDW, &[def, x, y]);
-    }
-}
-
-/// `y` behind `x`, which have `bits` bits each, 64 at most. What is above them is not defined.
-pub(super) fn joined(cx: &mut Cx<'_, '_>, bits: u32, [x, y]: [VReg; 2]) -> VReg {
-    if bits >= 32 {
-        return cx.make(rows::PUNPCKL.of(bits), &[x, y]);
-    }
-    cx.make(rows::PUNPCKL.of(16), &[x, y])
-}
-
 /// `popcnt`: of nibbles by a table or of bits in pairs; sums of the bytes of a lane.
 pub(in crate::lower) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x] = cx.registers(inst);
@@ -245,7 +177,7 @@ pub(in crate::lower) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         cx.emit(rows::PSADBW, &[def, counts, zero]);
         return Ok(());
     }
-    // Each byte plus its neighbour, in the upper byte of 16 bits.
+    // Each byte plus its neighbor, in the upper byte of 16 bits.
     let shifted = cx.make_imm(rows::PSLL_RI.of(16), &[counts], 8);
     let sums = cx.make(rows::PADD.of(8), &[counts, shifted]);
     if bits == 16 {

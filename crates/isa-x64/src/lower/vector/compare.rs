@@ -157,3 +157,18 @@ pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     cx.emit_float(row, &[def, x], y, inst)?.imm = predicate;
     Ok(())
 }
+
+/// Returns all ones in lanes with the top bit set, zeros in the others.
+pub(super) fn sign_mask(cx: &mut Cx<'_, '_>, bits: u32, x: VReg) -> VReg {
+    match bits {
+        8 => {
+            let zero = cx.vector(0);
+            cx.make(rows::PCMPGT.of(8), &[zero, x])
+        }
+        64 => {
+            let signs = cx.make_imm(rows::PSRA_RI.of(32), &[x], 31);
+            cx.make_imm(rows::PSHUFD, &[signs], 0xf5)
+        }
+        _ => cx.make_imm(rows::PSRA_RI.of(bits), &[x], bits as i32 - 1),
+    }
+}

@@ -2,10 +2,11 @@
 //!
 //! Before: `v1 = fcvt_from_sint.f64x2 (swiden_low v0)` of i32x4. After: `cvtdq2pd v1, v0`.
 //!
-//! The CPU converts signed integers of 32 bits. Integers of 64 bits become floats of 64 bits in two exact parts, whose sum is
-//! rounded once; the other way they go through integer registers.
+//! The CPU converts signed integers of 32 bits. Integers of 64 bits become floats of 64 bits in two exact parts, whose
+//! sum is rounded once; the other way they go through integer registers.
 
-use super::narrow::{Half, unsigned_halves, widen_half, without_negatives};
+use super::narrow::{unsigned_halves, without_negatives};
+use super::widen::{Half, widen_half};
 use super::{Lowered, repeated};
 use crate::lower::cx::Cx;
 use crate::lower::fconvert;
@@ -23,7 +24,7 @@ const EQUAL: i32 = 0;
 /// In the immediate of `roundpd`: towards zero, without a report.
 const TRUNCATE: i32 = 8 | 3;
 
-/// A constant of type `lane` in all lanes.
+/// Returns a constant of type `lane` in all lanes.
 fn all_lanes(lane: Type, value: f64) -> u128 {
     repeated(float_bits(lane, value), lane.bits())
 }
@@ -56,7 +57,7 @@ fn widened(cx: &mut Cx<'_, '_>, mut x: VReg, mut from: Type, signed: bool) -> (V
     (x, from)
 }
 
-/// The operand of a widening of the low lanes, which has no other use.
+/// Returns the operand of a widening of the low lanes, which has no other use.
 fn low_lanes(cx: &Cx<'_, '_>, x: Value, opcode: Opcode) -> Option<Value> {
     let widening = cx.def_as(x, opcode).filter(|_| cx.is_single_use(x))?;
     let [source] = cx.args(widening);
@@ -145,7 +146,8 @@ fn from_quads(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bias: f64) {
     cx.emit(rows::ADDP.of(64), &[def, high, low]);
 }
 
-/// Two integers of 64 bits to floats of 32, each made by `convert` from an integer register, so that it is rounded once.
+/// Two integers of 64 bits to floats of 32, each made by `convert` from an integer register, so that it is rounded
+/// once.
 fn to_singles(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, convert: impl Fn(&mut Cx<'_, '_>, VReg, VReg)) {
     let high = cx.make_imm(rows::PSHUFD, &[x], 0xee);
     let [low, high] = [x, high].map(|half| {
@@ -224,8 +226,8 @@ pub(in crate::lower) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered 
     Ok(())
 }
 
-/// Floats of 32 bits to signed integers of 32. What is too large comes out as the minimum, whose complement is the maximum;
-/// NaN becomes zero before.
+/// Floats of 32 bits to signed integers of 32. What is too large comes out as the minimum, whose complement is the
+/// maximum; NaN becomes zero before.
 fn words(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
     let number = cx.make_imm(rows::CMPP.of(32), &[source, source], EQUAL);
     let source = cx.make(rows::ANDPS, &[source, number]);
@@ -235,8 +237,8 @@ fn words(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
     cx.emit(rows::XORPS, &[def, truncated, large]);
 }
 
-/// Two floats of 64 bits to signed integers of 32, with zeros behind them. The lesser of the number and the bound is the second
-/// operand for NaN, and that is zero then.
+/// Two floats of 64 bits to signed integers of 32, with zeros behind them. The lesser of the number and the bound is
+/// the second operand for NaN, and that is zero then.
 fn low_words(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
     let number = cx.make_imm(rows::CMPP.of(64), &[source, source], EQUAL);
     let bound = cx.make_with(rows::ANDPS, number, all_lanes(F64, f64::from(i32::MAX)));
@@ -255,13 +257,13 @@ fn any_words(cx: &mut Cx<'_, '_>, source: VReg, from: Type) -> VReg {
     def
 }
 
-/// The two low floats in double precision, which all are exact in.
+/// Returns the two low floats in double precision, which all are exact in.
 fn doubles(cx: &mut Cx<'_, '_>, source: VReg, from: Type) -> VReg {
     if from == F64 { source } else { cx.make(rows::CVTPS2PD, &[source]) }
 }
 
-/// A narrowing of what `conversion` makes of two floats of 64 bits, and of zeros: integers of 32 bits at once. False if `inst`
-/// is no such thing, or the CPU not able to do it.
+/// A narrowing of what `conversion` makes of two floats of 64 bits, and of zeros: integers of 32 bits at once. False if
+/// `inst` is no such thing, or the CPU not able to do it.
 pub(super) fn to_low_half(cx: &mut Cx<'_, '_>, inst: Inst, conversion: Opcode) -> bool {
     let [x, zeros] = cx.args(inst);
     let Some(converted) = cx.def_as(x, conversion).filter(|_| cx.is_single_use(x)) else { return false };

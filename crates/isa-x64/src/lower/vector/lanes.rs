@@ -46,14 +46,14 @@ pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The vector of which `value` is a lane, and its number, if nothing else uses it.
+/// Returns the vector of which `value` is a lane, and its number, if nothing else uses it.
 fn lane_of(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u8)> {
     let inst = cx.def_as(value, Opcode::Extractlane).filter(|_| cx.is_single_use(value))?;
     let InstView::BinaryImm8 { arg, imm } = cx.func.dfg.view(inst) else { return None };
     is_float_reg(cx.ty(arg)).then_some((arg, imm))
 }
 
-/// The bits of a constant of up to 64 bits.
+/// Returns the bits of a constant of up to 64 bits.
 fn scalar_constant(cx: &Cx<'_, '_>, x: Value) -> Option<u64> {
     match cx.func.dfg.view(cx.def(x)?) {
         InstView::UnaryIeee16 { imm } => Some(imm.bits().into()),
@@ -73,7 +73,7 @@ fn broadcast_from_memory(cx: &Cx<'_, '_>, bits: u32) -> Option<RowId> {
     cx.can(row).then_some(row)
 }
 
-/// A scalar in the low bits of a float register; what is above it is not defined.
+/// Returns a scalar in the low bits of a float register; what is above it is not defined.
 fn in_float_register(cx: &mut Cx<'_, '_>, x: Value) -> VReg {
     let (source, ty) = (cx.use_reg(x), cx.ty(x));
     if !ty.is_int() {
@@ -195,7 +195,7 @@ fn insert_narrow(cx: &mut Cx<'_, '_>, def: VReg, vector: VReg, scalar: VReg, ty:
     } else if cx.can(rows::PINSRB_RRI) {
         cx.emit_imm(rows::PINSRB_RRI, &[def, vector, scalar], lane);
     } else {
-        // With its neighbour.
+        // With its neighbor.
         let [pair, other, byte, joined] = std::array::from_fn(|_| cx.int_temp(32));
         cx.emit_imm(rows::PEXTRW_RRI, &[pair, vector], lane / 2);
         cx.zero_extend(byte, scalar, 8);
@@ -280,18 +280,19 @@ pub(in crate::lower) fn extractlane(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered 
 }
 
 impl Cx<'_, '_> {
-    /// A register whose lowest lane of 32 or 64 bits is lane `lane` of `vector`.
+    /// Returns a register whose lowest lane of 32 or 64 bits is lane `lane` of `vector`.
     pub(in crate::lower) fn lowest_lane(&mut self, vector: VReg, bits: u32, lane: i32) -> VReg {
         if lane == 0 { vector } else { self.make_imm(rows::PSHUFD, &[vector], lane_at_front(bits, lane)) }
     }
 }
 
-/// The immediate of `pshufd` for that.
+/// Returns the immediate of `pshufd` for that.
 fn lane_at_front(bits: u32, lane: i32) -> i32 {
     if bits == 32 { lane } else { 0xee }
 }
 
-/// `store` of a lane that nothing else uses, by the instruction that takes it out: its row and immediate, and the vector.
+/// `store` of a lane that nothing else uses, by the instruction that takes it out: its row and immediate, and the
+/// vector.
 pub(in crate::lower) fn stored_lane(cx: &Cx<'_, '_>, value: Value) -> Option<(RowId, i32, Value)> {
     let (arg, imm) = lane_of(cx, value)?;
     let (ty, lane) = (cx.ty(value), i32::from(imm));

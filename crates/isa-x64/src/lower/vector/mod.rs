@@ -7,12 +7,14 @@
 //! | `arith.rs` | sums, signs, extremes, means, clamped sums, counts of bits |
 //! | `multiply.rs` | products |
 //! | `shift.rs` | shifts and rotations |
-//! | `compare.rs` | comparisons, and what chooses by a mask |
+//! | `compare.rs` | comparisons, masks, selection by a mask |
 //! | `convert.rs` | between integers and floats, between precisions |
 //! | `memory.rs` | accesses in big-endian byte order |
 //! | `lanes.rs` | single lanes, and one value in all lanes |
 //! | `shuffle.rs` | lanes in another order |
-//! | `narrow.rs` | lanes of half and of twice the width |
+//! | `narrow.rs` | lanes of half the width |
+//! | `widen.rs` | lanes of twice the width |
+//! | `pairwise.rs` | sums of neighboring lanes |
 //! | `reduce.rs` | tests of all lanes |
 //!
 //! SSE2 is enough for everything; what newer CPUs have is asked for by row, with [`Cx::can`] and [`Cx::lane_row`]. Rows are
@@ -34,9 +36,11 @@ pub(super) mod lanes;
 pub(super) mod memory;
 pub(super) mod multiply;
 pub(super) mod narrow;
+pub(super) mod pairwise;
 pub(super) mod reduce;
 pub(super) mod shift;
 pub(super) mod shuffle;
+pub(super) mod widen;
 
 /// `lane`, of which the low `bits` bits count, in all lanes of 128 bits.
 pub(super) fn repeated(lane: u64, bits: u32) -> u128 {

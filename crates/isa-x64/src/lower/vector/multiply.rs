@@ -2,21 +2,21 @@
 //!
 //! Before: `v2 = imul.i64x2 v0, v1`. After: three products of 32-bit halves, shifted and added.
 
-use super::arith::{cut_down, sign_mask};
-use super::narrow::Half;
+use super::compare::sign_mask;
+use super::narrow::cut_down;
+use super::widen::Half;
 use super::{Lowered, by_row, repeated};
 use crate::lower::cx::Cx;
 use crate::lower::tiles;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
-use kingpost_mach::Family;
 use kingpost_regalloc::VReg;
 
 /// The immediate of `pshufd` that moves odd lanes to even places. Unlike a shift it takes no copy of the operand.
 const ODD_LANES: i32 = 0xf5;
 
-/// The operand of a widening that has 128 bits, which half of it, and whether it has a sign.
-fn widened(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, Half, bool)> {
+/// Returns the operand of a widening that has 128 bits, which half of it, and whether it has a sign.
+pub(super) fn widened(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, Half, bool)> {
     let inst = cx.def(value)?;
     let (half, signed) = match cx.func.dfg.opcode(inst) {
         Opcode::SwidenLow => (Half::Low, true),
@@ -30,7 +30,7 @@ fn widened(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, Half, bool)> {
 }
 
 /// The operands of a product of equally widened lanes.
-fn widened_both(cx: &Cx<'_, '_>, inst: Inst) -> Option<([Value; 2], Half, bool)> {
+pub(super) fn widened_both(cx: &Cx<'_, '_>, inst: Inst) -> Option<([Value; 2], Half, bool)> {
     let [x, y] = cx.args(inst);
     let ((x, half, signed), (y, other_half, other_signed)) = (widened(cx, x)?, widened(cx, y)?);
     (half == other_half && signed == other_signed).then_some(([x, y], half, signed))
@@ -62,75 +62,6 @@ fn long_product(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     }
     cx.count_tile(tiles::LONG_PRODUCT);
     true
-}
-
-/// Sums of neighbours among products of widened lanes, or among widened lanes, at once. False if there is no such row.
-pub(super) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
-    let [low, high] = cx.args(inst);
-    let value = cx.first_result(inst);
-    let bits = cx.ty(value).lane_bits();
-    if let (Some((x, Half::Low, signed)), Some((y, Half::High, other))) = (widened(cx, low), widened(cx, high)) {
-        if x != y || signed != other {
-            return false;
-        }
-        let is_positive = signed || is_below_top_bit(cx, x);
-        let (def, x) = (cx.result(value), cx.use_reg(x));
-        sums_of_neighbours(cx, def, x, bits, signed, is_positive);
-        cx.count_tile(tiles::PAIRWISE_SUM);
-        return true;
-    }
-    let product = |value| cx.def_as(value, Opcode::Imul).filter(|_| cx.is_single_use(value));
-    let (Some(low), Some(high)) = (product(low), product(high)) else { return false };
-    let low = widened_both(cx, low).filter(|&(_, half, signed)| half == Half::Low && signed);
-    let high = widened_both(cx, high).filter(|&(_, half, signed)| half == Half::High && signed);
-    match (low, high) {
-        (Some((operands, ..)), Some((others, ..))) if operands == others && bits == 32 => {
-            let def = cx.result(value);
-            let [x, y] = operands.map(|v| cx.use_reg(v));
-            cx.emit(rows::PMADDWD, &[def, x, y]);
-            cx.count_tile(tiles::DOT_PRODUCT);
-            true
-        }
-        _ => false,
-    }
-}
-
-/// Do lanes of 16 bits, taken for unsigned ones, have no top bit? Sums of two bytes and shifted lanes have none.
-fn is_below_top_bit(cx: &Cx<'_, '_>, value: Value) -> bool {
-    let is_byte = |value| widened(cx, value).is_some_and(|(x, _, signed)| !signed && cx.lane_bits(x) == 8);
-    let Some(inst) = cx.def(value) else { return false };
-    match cx.func.dfg.opcode(inst) {
-        Opcode::IaddPairwise => cx.args::<2>(inst).into_iter().all(is_byte),
-        Opcode::Ushr => cx.constant(cx.args::<2>(inst)[1]).is_some_and(|by| by % 16 != 0),
-        _ => is_byte(value),
-    }
-}
-
-/// `def` has the sums of neighbours of `x` in lanes of `bits` bits. `is_positive` says that lanes of 16 bits without sign are
-/// the same with sign.
-fn sums_of_neighbours(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, signed: bool, is_positive: bool) {
-    let half = bits / 2;
-    if bits == 32 && is_positive {
-        cx.emit_with(rows::PMADDWD, &[def, x], repeated(1, 16));
-    } else if bits == 16 && cx.can(rows::PMADDUBSW) {
-        // The first operand is the one without sign.
-        if signed {
-            let ones = cx.vector(repeated(1, 8));
-            cx.emit(rows::PMADDUBSW, &[def, ones, x]);
-        } else {
-            cx.emit_with(rows::PMADDUBSW, &[def, x], repeated(1, 8));
-        }
-    } else {
-        let down: Family = if signed { rows::PSRA_RI } else { rows::PSRL_RI };
-        let odd = cx.make_imm(down.of(bits), &[x], half as i32);
-        let even = if signed {
-            let up = cx.make_imm(rows::PSLL_RI.of(bits), &[x], half as i32);
-            cx.make_imm(down.of(bits), &[up], half as i32)
-        } else {
-            cx.make_with(rows::ANDPS, x, repeated(u64::MAX >> (64 - half), bits))
-        };
-        cx.emit(rows::PADD.of(bits), &[def, even, odd]);
-    }
 }
 
 /// `imul`.
@@ -166,12 +97,12 @@ fn bytes(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     cx.emit(rows::ORPS, &[def, even, odd]);
 }
 
-/// The products of 64 bits of even and of odd lanes of 32 bits, without sign.
+/// Returns the products of 64 bits of even and of odd lanes of 32 bits, without sign.
 fn whole(cx: &mut Cx<'_, '_>, operands: [VReg; 2]) -> [VReg; 2] {
     whole_or_equal(cx, operands, [true; 2])
 }
 
-/// The same. Odd lanes of an operand may differ from its even ones only if `differ` says so.
+/// Returns the same. Odd lanes of an operand may differ from its even ones only if `differ` says so.
 fn whole_or_equal(cx: &mut Cx<'_, '_>, operands: [VReg; 2], differ: [bool; 2]) -> [VReg; 2] {
     let mut odd = operands;
     for (odd, _) in odd.iter_mut().zip(differ).filter(|&(_, differs)| differs) {
@@ -180,7 +111,8 @@ fn whole_or_equal(cx: &mut Cx<'_, '_>, operands: [VReg; 2], differ: [bool; 2]) -
     [operands, odd].map(|operands| cx.make(rows::PMULUDQ, &operands))
 }
 
-/// The same with sign: without `pmuldq`, each operand is taken from the upper half where the other one is negative.
+/// Returns the same with sign: without `pmuldq`, each operand is taken from the upper half where the other one is
+/// negative.
 fn whole_signed(cx: &mut Cx<'_, '_>, operands: [VReg; 2]) -> [VReg; 2] {
     if cx.can(rows::PMULDQ) {
         let even = cx.make(rows::PMULDQ, &operands);

@@ -1,16 +1,13 @@
-//! Lanes of half and of twice the width.
+//! Lanes of half the width.
 //!
 //! Before: `v2 = snarrow.i32x4 v0, v1`. After: `packssdw v2, v1`.
 
-use super::arith::{joined, limited, sign_mask};
-use super::compare::{greater, select_by_mask};
-use super::memory::reverse;
-use super::{Lowered, convert, in_memory, repeated};
+use super::arith::limited;
+use super::compare::{greater, select_by_mask, sign_mask};
+use super::{Lowered, convert, repeated};
 use crate::lower::cx::Cx;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode};
-use kingpost_mach::lower::is_little;
-use kingpost_mach::{Family, Machine};
 use kingpost_regalloc::VReg;
 
 /// The operands of a narrowing, one behind the other where each has half a register or less.
@@ -123,83 +120,24 @@ fn low_halves(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     cx.emit_imm(rows::SHUFPS, &[def, x, y], 0x88);
 }
 
-/// Which half of the lanes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::lower) enum Half {
-    Low,
-    High,
+/// `y` behind `x`, which have `bits` bits each, 64 at most. What is above them is not defined.
+pub(super) fn joined(cx: &mut Cx<'_, '_>, bits: u32, [x, y]: [VReg; 2]) -> VReg {
+    if bits >= 32 {
+        return cx.make(rows::PUNPCKL.of(bits), &[x, y]);
+    }
+    cx.make(rows::PUNPCKL.of(16), &[x, y])
 }
 
-/// `swiden_low` and the like.
-pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, half: Half, signed: bool) -> Lowered {
-    let [x] = cx.args(inst);
-    let ty = cx.ty(x);
-    let [def, mut source] = cx.registers(inst);
-    let mut half = half;
-    if cx.result_ty(inst).is_scalar() {
-        return widen_to_scalar(cx, def, source, ty.lane_bits(), half, signed);
-    }
-    if ty.bits() < 128 && half == Half::High {
-        source = cx.make_imm(rows::PSRL_RI.of(64), &[source], ty.bits() as i32 / 2);
-        half = Half::Low;
-    }
-    widen_half(cx, def, source, ty.lane_bits(), half, signed);
-    Ok(())
-}
-
-/// One of two lanes of `bits` bits as an integer of twice the width.
-fn widen_to_scalar(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, half: Half, signed: bool) -> Lowered {
-    let image = cx.int_temp(2 * bits);
-    let width = (2 * bits).max(32);
-    cx.emit(rows::MOV_RF.of(width), &[image, x]);
-    let mut lane = image;
-    if half == Half::High {
-        lane = cx.int_temp(2 * bits);
-        cx.emit_imm(rows::SHR_RI.of(width), &[lane, image], bits as i32);
-    }
-    if signed {
-        cx.sign_extend(def, lane, bits, 2 * bits);
+/// The low halves of the lanes of `x` and then of `y`, which become lanes of `bits` bits, 8 or 16.
+pub(super) fn cut_down(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, operands: [VReg; 2]) {
+    if bits == 8 {
+        let [x, y] = operands.map(|v| cx.make_with(rows::ANDPS, v, repeated(0xff, 16)));
+        cx.emit(rows::PACKUSWB, &[def, x, y]);
     } else {
-        cx.zero_extend(def, lane, bits);
+        let [x, y] = operands.map(|v| {
+            let up = cx.make_imm(rows::PSLL_RI.of(32), &[v], 16);
+            cx.make_imm(rows::PSRA_RI.of(32), &[up], 16)
+        });
+        cx.emit(rows::PACKSSDW, &[def, x, y]);
     }
-    Ok(())
-}
-
-/// `def` has half of the lanes of `x`, which have `bits` bits.
-pub(super) fn widen_half(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, half: Half, signed: bool) {
-    let family = if signed { rows::PMOVSX } else { rows::PMOVZX };
-    if let (Some(row), Half::Low) = (cx.lane_row(family, bits), half) {
-        cx.emit(row, &[def, x]);
-        return;
-    }
-    let unpack: Family = if half == Half::Low { rows::PUNPCKL } else { rows::PUNPCKH };
-    if !signed || bits == 32 {
-        let upper = if signed { sign_mask(cx, bits, x) } else { cx.vector(0) };
-        cx.emit(unpack.of(bits), &[def, x, upper]);
-        return;
-    }
-    let twice = cx.make(unpack.of(bits), &[x, x]);
-    cx.emit_imm(rows::PSRA_RI.of(2 * bits), &[def, twice], bits as i32);
-}
-
-/// `uload8x8` and the like, from lanes of `bits` bits.
-pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, bits: u32, signed: bool) -> Lowered {
-    let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
-    let value = cx.first_result(inst);
-    let address = cx.memory_operand(addr, i64::from(offset), 8, inst)?;
-    let def = cx.result(value);
-    let in_order = is_little(flags) || bits == 8;
-    let family = if signed { rows::PMOVSX } else { rows::PMOVZX };
-    if let Some(row) = cx.lane_row(family, bits).filter(|_| in_order) {
-        cx.emit_mem(in_memory(row), &[def], address).set_trap(flags.trap_code());
-        return Ok(());
-    }
-    let mut half = cx.float_temp(64);
-    cx.emit_mem(rows::MOVS_RM.of(64), &[half], address).set_trap(flags.trap_code());
-    if !in_order {
-        let image = std::mem::replace(&mut half, cx.vector_temp());
-        reverse(cx, half, image, bits)?;
-    }
-    widen_half(cx, def, half, bits, Half::Low, signed);
-    Ok(())
 }

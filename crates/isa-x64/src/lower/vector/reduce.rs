@@ -73,7 +73,7 @@ impl Cx<'_, '_> {
         Cond::One(CC_E)
     }
 
-    /// The bits of a vector of fewer than 128 bits as an integer, and how many.
+    /// Returns the bits of a vector of fewer than 128 bits as an integer, and how many.
     fn low_bits(&mut self, x: VReg, ty: Type) -> (u32, VReg) {
         let bits = ty.bits();
         let image = self.int_temp(bits);

@@ -1,5 +1,5 @@
-//! Shifts and rotations of all lanes by one amount, modulo the width of a lane. The CPU does not take amounts modulo anything, and
-//! has neither shifts of bytes nor of 64 bits with a sign.
+//! Shifts and rotations of all lanes by one amount, modulo the width of a lane. The CPU does not take amounts modulo
+//! anything, and has neither shifts of bytes nor of 64 bits with a sign.
 //!
 //! Before: `v2 = sshr.i64x2 v0, v1`. After: `psrlq` of the value and of its sign bit, `pxor`, `psubq`.
 
@@ -10,7 +10,7 @@ use kingpost_ir::{Inst, Value};
 use kingpost_mach::{Family, Machine};
 use kingpost_regalloc::VReg;
 
-/// Which way.
+/// Direction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::lower) enum Way {
     Left,
@@ -18,7 +18,7 @@ pub(in crate::lower) enum Way {
 }
 
 impl Way {
-    /// Rows with an amount in a register, and with an immediate.
+    /// Returns rows with an amount in a register, and with an immediate.
     fn rows(self) -> (Family, Family) {
         match self {
             Way::Left => (rows::PSLL, rows::PSLL_RI),
@@ -43,7 +43,7 @@ enum Amount {
 }
 
 impl Amount {
-    /// The operand of a shift of lanes of `bits` bits.
+    /// Returns the operand of a shift of lanes of `bits` bits.
     fn of(cx: &mut Cx<'_, '_>, value: Value, bits: u32) -> Amount {
         match cx.constant(value) {
             Some(constant) => Amount::Constant((constant & u64::from(bits - 1)) as i32),
@@ -97,7 +97,7 @@ fn shift(cx: &mut Cx<'_, '_>, way: Way, def: VReg, bits: u32, x: VReg, amount: A
     if bits > 8 {
         return shift_by(cx, way.rows(), def, bits, x, amount);
     }
-    // Bytes are shifted in pairs: what comes from the neighbour is cleared, to the left before that, to the right afterwards.
+    // Bytes are shifted in pairs: what comes from the neighbor is cleared, to the left before that, to the right afterwards.
     if let Amount::Constant(n) = amount {
         let shifted = cx.vector_temp();
         shift_by(cx, way.rows(), shifted, 16, x, amount);
@@ -116,7 +116,7 @@ fn shift(cx: &mut Cx<'_, '_>, way: Way, def: VReg, bits: u32, x: VReg, amount: A
     }
 }
 
-/// Bytes of ones shifted to the right by `amount`.
+/// Returns the bytes of ones shifted to the right by `amount`.
 fn low_bits_kept(cx: &mut Cx<'_, '_>, amount: Amount) -> VReg {
     let (ones, shifted) = (cx.vector(u128::MAX), cx.vector_temp());
     shift_by(cx, Way::Right.rows(), shifted, 16, ones, amount);

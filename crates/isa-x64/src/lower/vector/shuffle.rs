@@ -2,8 +2,8 @@
 //!
 //! Before: `v2 = shuffle v0, v1, [0 1 2 3 16 17 18 19 4 5 6 7 20 21 22 23]`. After: `punpckldq v2, v1`.
 //!
-//! What one instruction does is a table of [`Pattern`]s: rows with their immediates, and what they do to bytes, which a test
-//! compares with the CPU's definition of each. Other orders are two `pshufb` and an `or`, or go through memory.
+//! What one instruction does is a table of [`Pattern`]s: rows with their immediates, and what they do to bytes, which a
+//! test compares with the CPU's definition of each. Other orders are two `pshufb` and an `or`, or go through memory.
 
 use super::{Lowered, repeated};
 use crate::lower::cx::Cx;
@@ -12,7 +12,7 @@ use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::{Address, LowerError, RowId};
 use kingpost_regalloc::VReg;
 
-/// Where each byte of a result is from: 0 to 15 of the first operand, 16 to 31 of the second one.
+/// Source of each byte of a result: 0 to 15 of the first operand, 16 to 31 of the second one.
 pub(super) type Order = [u8; 16];
 
 /// One instruction that puts bytes into this order.
@@ -24,7 +24,7 @@ struct Pattern {
     operands: (u8, u8),
 }
 
-/// The order of whole lanes of `16 / N` bytes, if it is one.
+/// Returns the order of whole lanes of `16 / N` bytes, if it is one.
 fn lanes_of<const N: usize>(order: &Order) -> Option<[u8; N]> {
     let bytes = 16 / N;
     let mut lanes = [0; N];
@@ -39,12 +39,12 @@ fn lanes_of<const N: usize>(order: &Order) -> Option<[u8; N]> {
     Some(lanes)
 }
 
-/// Two bits for each of four lanes, the first one lowest.
+/// Returns two bits for each of four lanes, the first one lowest.
 fn pairs_of_bits(lanes: [u8; 4]) -> i32 {
     lanes.iter().rev().fold(0, |imm, &lane| imm << 2 | i32::from(lane & 3))
 }
 
-/// The instruction for an order of one operand's bytes, all below 16.
+/// Returns the instruction for an order of one operand's bytes, all below 16.
 fn of_one(order: &Order) -> Option<Pattern> {
     let pattern = |row, imm| Some(Pattern { row, imm, operands: (0, 0) });
     if let Some(lanes) = lanes_of::<4>(order) {
@@ -63,7 +63,7 @@ fn of_one(order: &Order) -> Option<Pattern> {
     None
 }
 
-/// The order in which lanes of `bytes` bytes of the low or high halves alternate.
+/// Returns the order in which lanes of `bytes` bytes of the low or high halves alternate.
 fn interleaved(bytes: u8, high: bool, (first, second): (u8, u8)) -> Order {
     std::array::from_fn(|k| {
         let k = k as u8;
@@ -111,7 +111,8 @@ fn of_two(order: &Order, can: impl Fn(RowId) -> bool) -> Option<Pattern> {
     None
 }
 
-/// The shift of a whole register that puts the bytes of operand `number` into this order, with zeros from the other one.
+/// Returns the shift of a whole register that puts the bytes of operand `number` into this order, with zeros from the
+/// other one.
 fn byte_shift(order: &Order, number: u8) -> Option<(RowId, i32)> {
     let from = order.map(|byte| (byte / 16 == number).then_some(byte % 16));
     let is = |expected: &dyn Fn(u8) -> Option<u8>| (0..16).all(|k| from[usize::from(k)] == expected(k));
@@ -195,7 +196,7 @@ pub(super) fn permute(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, order: Order) -> 
     Ok(())
 }
 
-/// A place for `count` vectors that nothing needs longer than this instruction.
+/// Returns a place for `count` vectors that nothing needs longer than this instruction.
 fn place(cx: &mut Cx<'_, '_>, count: u32) -> Result<u32, LowerError> {
     cx.call_area(16 * count)
 }
@@ -241,7 +242,7 @@ pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Are all bytes of the value below 16, since it was made of nibbles of bytes?
+/// Returns `true` if all bytes of the value are below 16, since it was made of nibbles of bytes.
 fn are_nibbles(cx: &Cx<'_, '_>, value: Value) -> bool {
     let value = cx.without_casts(value);
     let Some(inst) = cx.def(value) else { return false };
@@ -261,13 +262,13 @@ pub(in crate::lower) fn pshufb(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     debug_assert_eq!(cx.func.dfg.opcode(inst), Opcode::X86Pshufb);
     let [def, x, indexes] = cx.registers(inst);
     let low = cx.make_with(rows::ANDPS, indexes, repeated(15, 8));
-    let zeros = super::arith::sign_mask(cx, 8, indexes);
+    let zeros = super::compare::sign_mask(cx, 8, indexes);
     let picked = by_index(cx, x, low)?;
     cx.emit(rows::ANDNPS, &[def, zeros, picked]);
     Ok(())
 }
 
-/// The bytes of `x` at `indexes`, which are below 16, through memory.
+/// Returns the bytes of `x` at `indexes`, which are below 16, through memory.
 fn by_index(cx: &mut Cx<'_, '_>, x: VReg, indexes: VReg) -> Result<VReg, LowerError> {
     let start = place(cx, 2)?;
     let (base, picked) = (cx.int_temp(64), cx.vector_temp());
@@ -289,7 +290,7 @@ fn by_index(cx: &mut Cx<'_, '_>, x: VReg, indexes: VReg) -> Result<VReg, LowerEr
 mod tests {
     use super::*;
 
-    /// What a row does to the bytes of two operands, from the definitions in SDM volume 2.
+    /// Returns the order of bytes that a row makes of two operands, from the definitions in SDM volume 2.
     fn run(Pattern { row, imm, operands: (p, q) }: Pattern) -> Order {
         let first: Order = std::array::from_fn(|k| 16 * p + k as u8);
         let second: Order = std::array::from_fn(|k| 16 * q + k as u8);

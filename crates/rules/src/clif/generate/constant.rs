@@ -10,7 +10,7 @@ fn unsupported(expr: &Expr) -> RuleError {
 }
 
 impl Leaf<'_> {
-    /// The value of an expression.
+    /// Returns the value of an expression.
     pub(super) fn expression(&mut self, expr: &Expr) -> Result<String, RuleError> {
         Ok(match &expr.kind {
             ExprKind::Constant(name) => self.constant_name(name),
@@ -57,20 +57,20 @@ impl Leaf<'_> {
         })
     }
 
-    /// The value that is asked about.
+    /// Returns the value that is asked about.
     fn value(&mut self, expr: &Expr) -> Result<String, RuleError> {
         let ExprKind::Register(name) = &expr.kind else { return Err(unsupported(expr)) };
         Ok(self.value_name(name))
     }
 
-    /// An operand of an operator, in brackets if it has one itself.
+    /// Returns an operand of an operator, in brackets if it has one itself.
     fn operand(&mut self, expr: &Expr) -> Result<String, RuleError> {
         let text = self.expression(expr)?;
         let brackets = matches!(expr.kind, ExprKind::Unary(..) | ExprKind::Binary(..));
         Ok(if brackets { format!("({text})") } else { text })
     }
 
-    /// The conditions that must hold, each an expression of type `bool`.
+    /// Returns the conditions that must hold, each an expression of type `bool`.
     pub(super) fn conditions(&mut self, condition: &Precondition) -> Result<Vec<String>, RuleError> {
         Ok(match condition {
             Precondition::True => Vec::new(),

@@ -10,7 +10,7 @@ use kingpost_ir::{Format, Opcode};
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write;
 
-/// What a leaf is called with, in the order of its parameters.
+/// Argument of a leaf, in the order of its parameters.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) enum Param {
     /// The instruction that is executed for its effect.
@@ -33,7 +33,7 @@ pub(super) struct Leaf<'r> {
     types: Types,
     used: BTreeSet<Param>,
     lines: String,
-    /// What stands for instructions, constants and destinations of the target.
+    /// Names of the instructions, constants and destinations of the target.
     made: HashMap<u32, String>,
     /// Offsets of the target, which must be offsets.
     offsets: Vec<String>,
@@ -96,7 +96,7 @@ impl<'r> Leaf<'r> {
         }
     }
 
-    /// The name of a constant, in small letters, apart from those of values.
+    /// Returns the name of a constant, in small letters, apart from those of values.
     fn spelled(&self, name: &str) -> String {
         let small = name.to_lowercase();
         let is_value = |node: &Node| matches!(&node.kind, NodeKind::Value(name) if *name == small) || small == "g";
@@ -108,7 +108,7 @@ impl<'r> Leaf<'r> {
         self.spelled(name)
     }
 
-    /// The variable of a value, or of an instruction with a name.
+    /// Returns the variable of a value, or of an instruction with a name.
     pub(super) fn value_name(&mut self, name: &str) -> String {
         let order = self.rule.source.post_order();
         let inst = order.into_iter().find(|node| node.name.as_deref() == Some(name));
@@ -120,7 +120,7 @@ impl<'r> Leaf<'r> {
         text
     }
 
-    /// The bits of a lane of an expression's type.
+    /// Returns the bits of a lane of an expression's type.
     pub(super) fn width(&mut self, expr: &Expr) -> Result<String, RuleError> {
         let known = self.types.width(expr.id);
         let known =
@@ -222,7 +222,7 @@ impl<'r> Leaf<'r> {
         Ok(self.made[&self.rule.target.id].clone())
     }
 
-    /// The number of a destination among those of the source.
+    /// Returns the number of a destination among those of the source.
     fn edge(&self, name: &str) -> usize {
         let order = self.rule.source.operands().iter().filter_map(|operand| match &operand.kind {
             NodeKind::Edge(name) => Some(name),
@@ -231,7 +231,7 @@ impl<'r> Leaf<'r> {
         order.into_iter().position(|known| known == name).unwrap_or(0)
     }
 
-    /// A root that is executed for its effect.
+    /// Returns a root that is executed for its effect.
     fn effect(&mut self, node: &Node, opcode: Opcode, operands: &[Node]) -> Result<String, RuleError> {
         let name = opcode_name(opcode);
         let mut made: Vec<String> = operands.iter().map(|operand| self.made[&operand.id].clone()).collect();
@@ -260,7 +260,7 @@ impl<'r> Leaf<'r> {
     }
 }
 
-/// The instruction that is asked for.
+/// Returns the instruction that is asked for.
 fn request(
     node: &Node,
     opcode: Opcode,

@@ -1,8 +1,8 @@
 //! The decision tree over the opcodes and constants of sources.
 //!
-//! Candidates that ask about the same place are one group, and each is in one group only, so the code is no longer than the
-//! rules. Rules keep their order where it matters: a candidate joins a group before others only if it matches nothing that they
-//! match.
+//! Candidates that ask about the same place are one group, and each is in one group only, so the code is no longer than
+//! the rules. Rules keep their order where it matters: a candidate joins a group before others only if it matches
+//! nothing that they match.
 
 use super::super::Condition;
 use super::super::ast::{ClifRule, ConditionName, Node, NodeKind};
@@ -16,7 +16,7 @@ use std::fmt::Write;
 /// Numbers of operands, from the root.
 type Path = Vec<usize>;
 
-/// What must stand at a path.
+/// Requirement at a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Need {
     Opcode(Opcode),
@@ -28,9 +28,9 @@ enum Need {
 pub(super) struct Candidate<'r> {
     name: &'r str,
     needs: Vec<(Path, Need)>,
-    /// What must hold once the opcodes are known.
+    /// Tests once the opcodes are known.
     tests: Vec<String>,
-    /// What stands for the parameters of the leaf.
+    /// Expressions for the parameters of the leaf.
     bound: HashMap<Param, String>,
     /// The destinations so far.
     edges: Vec<String>,
@@ -38,7 +38,7 @@ pub(super) struct Candidate<'r> {
 }
 
 impl<'r> Candidate<'r> {
-    /// A source in one of its orders.
+    /// Returns a source in one of its orders.
     pub(super) fn new(rule: &'r ClifRule, source: &Node, params: &'r [Param]) -> Candidate<'r> {
         let mut candidate = Candidate {
             name: &rule.name,
@@ -54,7 +54,7 @@ impl<'r> Candidate<'r> {
         candidate
     }
 
-    /// The root's opcode, which is known where the tree begins.
+    /// Returns the root's opcode, which is known where the tree begins.
     pub(super) fn take_root(&mut self) -> Option<Opcode> {
         let at = self.needs.iter().position(|(path, _)| path.is_empty())?;
         match self.needs.remove(at).1 {
@@ -134,7 +134,7 @@ impl<'r> Candidate<'r> {
         }
     }
 
-    /// A need that can be looked at: what is above it is known.
+    /// Returns a need that can be looked at: what is above it is known.
     fn open(&self) -> impl DoubleEndedIterator<Item = &(Path, Need)> {
         let is_open =
             |path: &Path| self.needs.iter().all(|(other, _)| other.len() >= path.len() || !path.starts_with(other));
@@ -146,7 +146,7 @@ impl<'r> Candidate<'r> {
         self.needs.iter().find(|(other, need)| other == path && same(*need)).map(|(_, need)| *need)
     }
 
-    /// Whether no request matches both.
+    /// Returns `true` if no request matches both.
     fn excludes(&self, other: &Candidate<'_>) -> bool {
         let differ = |path: &Path, need: Need| {
             let others = other.needs.iter().filter(|(at, _)| at == path).map(|(_, need)| *need);
@@ -176,7 +176,7 @@ impl<'r> Candidate<'r> {
     }
 }
 
-/// The variable of the value at a path.
+/// Returns the variable of the value at a path.
 fn value_at(path: &Path) -> String {
     if path.is_empty() { "value".to_string() } else { snake_path("a", path) }
 }
@@ -222,7 +222,7 @@ pub(super) fn tree(candidates: &[Candidate<'_>], defined: &[String]) -> Vec<Stat
     code
 }
 
-/// Those that need something of this kind at a path and can be tried first; and all others.
+/// Returns those that need something of this kind at a path and can be tried first; and all others.
 fn group<'r>(rest: &[Candidate<'r>], path: &Path, need: Need) -> (Vec<Candidate<'r>>, Vec<Candidate<'r>>) {
     let (mut members, mut others): (Vec<Candidate<'_>>, Vec<Candidate<'_>>) = Default::default();
     for candidate in rest {
@@ -267,7 +267,7 @@ fn by_opcode(members: &[Candidate<'_>], path: &Path, defined: &[String]) -> Stat
     Statement::Match(format!("{inst}.opcode()"), arms)
 }
 
-/// Names the operands of an instruction that the code uses.
+/// Returns names the operands of an instruction that the code uses.
 pub(super) fn with_operands(inst: &str, path: &Path, opcode: Opcode, code: Vec<Statement>) -> Vec<Statement> {
     let text = print(&code, 0);
     let names: Vec<String> = (0..opcode.info().operands.len())

@@ -1,8 +1,8 @@
-//! The types of a source as the matcher sees them: which tests tell the proved ones from all others, and from where the types
-//! of the target come.
+//! The types of a source as the matcher sees them: which tests tell the proved ones from all others, and from where the
+//! types of the target come.
 //!
-//! Neither is translated from the text of the rule. All types that the opcodes of a source let through are listed, and tests are
-//! picked until those that remain are the typings of the rule, no more and no less.
+//! Neither is translated from the text of the rule. All types that the opcodes of a source let through are listed, and
+//! tests are picked until those that remain are the typings of the rule, no more and no less.
 
 use super::super::ast::{ClifRule, Node, NodeKind};
 use super::super::types::{ALL, ClifTyping};
@@ -62,7 +62,7 @@ impl Test {
 
 /// The types of a rule, as the matcher needs them.
 pub(super) struct Types {
-    /// What must hold.
+    /// Tests.
     pub(super) tests: Vec<Test>,
     typings: Vec<ClifTyping>,
     sources: Vec<Known>,
@@ -87,7 +87,7 @@ impl Types {
         Ok(types)
     }
 
-    /// A type of an assignment.
+    /// Returns a type of an assignment.
     fn of(&self, typing: &Assignment, known: Known) -> Type {
         match known {
             Known::Control => typing.controls[&self.root],
@@ -144,7 +144,8 @@ impl Types {
         all
     }
 
-    /// From where a type comes that the matcher needs, `of` a typing. Where the source leaves a choice, it is made here.
+    /// From where a type comes that the matcher needs, `of` a typing. Where the source leaves a choice, it is made
+    /// here.
     fn find(&mut self, of: impl Fn(&ClifTyping) -> Type, same: impl Fn(Type, Type) -> bool) -> Option<Known> {
         let fixed = self.typings.iter().map(|typing| Known::Fixed(of(typing)));
         let nodes = self.sources.iter().copied();
@@ -178,19 +179,19 @@ impl Types {
         Some(found)
     }
 
-    /// The controlling type of an instruction of the target.
+    /// Returns the controlling type of an instruction of the target.
     pub(super) fn control(&mut self, node: &Node) -> Result<Known, RuleError> {
         let found = self.find(|typing| typing.control(node), |a, b| a == b);
         found.ok_or_else(|| unknown(node))
     }
 
-    /// The type of a node of the target.
+    /// Returns the type of a node of the target.
     pub(super) fn node(&mut self, node: &Node) -> Result<Known, RuleError> {
         let found = self.find(|typing| typing.of(node), |a, b| a == b);
         found.ok_or_else(|| unknown(node))
     }
 
-    /// A type whose lanes are as wide as an expression.
+    /// Returns a type whose lanes are as wide as an expression.
     pub(super) fn width(&mut self, expr: ExprId) -> Option<Known> {
         self.find(|typing| typing.exprs[expr.index()], |a, b| a.lane_bits() == b.lane_bits())
     }
@@ -218,7 +219,7 @@ impl Assignment {
     }
 }
 
-/// All types that the opcodes of a source let through.
+/// Returns all types that the opcodes of a source let through.
 fn universe(rule: &ClifRule) -> Vec<Assignment> {
     let any = |ty: Type| !rule.is_condition || ty.is_int();
     let start = vec![(Assignment::default(), HashMap::new())];
