@@ -98,9 +98,9 @@ pub(crate) struct Refused {
 impl From<TargetError> for Refused {
     fn from(error: TargetError) -> Refused {
         let key = match &error {
-            TargetError::Unavailable(_) => "",
             TargetError::Setting(error) => error.key(),
             TargetError::Allocator(_) => "regalloc_algorithm",
+            _ => "",
         };
         // Words that are no shared settings are whole flags.
         let key = key.split('=').next().unwrap_or_default();

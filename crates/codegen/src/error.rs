@@ -10,6 +10,7 @@ use std::fmt;
 
 /// An error of one function. Whatever else is in the module stays usable.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum CompileError {
     /// The function breaks rules of the intermediate representation.
     Invalid(VerifierErrors),

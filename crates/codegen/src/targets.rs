@@ -16,6 +16,7 @@ compile_error!("a compiler needs an instruction set: the feature `x64` or `aarch
 
 /// Why there is no compiler for a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum TargetError {
     /// No instruction set for the triple.
     Unavailable(Unavailable),

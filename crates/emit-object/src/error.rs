@@ -5,6 +5,7 @@ use std::fmt;
 
 /// An error of writing an object.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ObjectError {
     /// Two definitions have one name in the object.
     Duplicate(String),

@@ -102,11 +102,12 @@ pub(crate) fn compiler(header: &Header, target: &Target, unit: &Unit) -> Result<
     });
     compiler.map_err(|error| match error {
         TargetError::Unavailable(_) => NoCompiler::Skip(format!("target {} is not supported", triple.architecture)),
+        TargetError::Allocator(name) => NoCompiler::Skip(format!("allocator {name} does not exist")),
         TargetError::Setting(SettingError::Unsupported { .. } | SettingError::OutOfRange { .. }) => {
             NoCompiler::Skip(error.to_string())
         }
         TargetError::Setting(error) => error.into(),
-        TargetError::Allocator(name) => NoCompiler::Skip(format!("allocator {name} does not exist")),
+        error => NoCompiler::Skip(error.to_string()),
     })
 }
 

@@ -35,6 +35,7 @@ pub struct DataPointer {
 
 /// Reason for which data objects cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum DataError {
     /// All objects together have more bytes than [`MAX_DATA_BYTES`].
     TooLarge,

@@ -6,6 +6,7 @@ use kingpost_ir::{Opcode, TrapCode, Type};
 
 /// Reason for which a call did not return.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Stop {
     /// The program trapped. An exhausted stack traps with `stk_ovf`.
     Trap(TrapCode),

@@ -5,6 +5,7 @@ use std::fmt;
 
 /// An error of loading. Nothing stays mapped.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum LoadError {
     /// An undefined symbol.
     Undefined(SymbolName),

@@ -67,6 +67,7 @@ choice! {
 
 /// Why a setting was not taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum SettingError {
     /// There is no such key.
     Unknown(String),
@@ -182,6 +183,16 @@ pub fn parse_bool(value: &str) -> Option<bool> {
 macro_rules! settings {
     ($($key:ident: $ty:ty = $default:expr, $doc:literal;)+) => {
         /// Values of all shared settings.
+        ///
+        /// ```
+        /// use kingpost_mach::Settings;
+        /// use kingpost_mach::settings::OptLevel;
+        ///
+        /// let mut settings = Settings { opt_level: OptLevel::Speed, ..Settings::default() };
+        /// settings.set("regalloc_checker", "true").unwrap();
+        /// assert!(settings.regalloc_checker);
+        /// assert!(settings.set("regalloc_chequer", "true").is_err());
+        /// ```
         #[derive(Clone, PartialEq, Eq, Debug)]
         pub struct Settings { $(#[doc = $doc] pub $key: $ty,)+ }
 

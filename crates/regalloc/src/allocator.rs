@@ -101,6 +101,7 @@ impl Diagnostics<'_> {
 
 /// Reason for which an allocator gave up.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum AllocError {
     /// The operands of `inst` need more registers of `class` at once than the machine has for them.
     TooFewRegisters {

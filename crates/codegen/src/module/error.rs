@@ -7,6 +7,7 @@ use std::fmt;
 
 /// An error of a module. What was declared and defined before is untouched.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ModuleError {
     /// The name is declared already, as something else.
     IncompatibleDeclaration(String),

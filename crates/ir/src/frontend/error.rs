@@ -5,6 +5,7 @@ use std::fmt;
 
 /// A block that is not complete.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum BuildError {
     /// It does not end in a terminator, or was never switched to.
     NotFilled(Block),

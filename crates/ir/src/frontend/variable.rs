@@ -12,6 +12,7 @@ entity_impl!(Variable, "var");
 
 /// Misuse of a variable.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum VariableError {
     /// It was not declared by this builder.
     Undeclared(Variable),
