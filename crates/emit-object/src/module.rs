@@ -6,6 +6,22 @@ use kingpost_codegen::Compiler;
 use kingpost_codegen::module::{Definitions, Module};
 
 /// A module whose definitions are collected for one object file.
+///
+/// ```
+/// use kingpost_codegen::module::{DataDescription, Linkage, Module};
+/// use kingpost_codegen::{Compiler, Settings};
+/// use kingpost_emit_object::{ObjectModule, ObjectOptions};
+/// use target_lexicon::triple;
+///
+/// let settings = Settings { is_pic: true, ..Settings::default() };
+/// let compiler = Compiler::new(&triple!("aarch64-unknown-linux-gnu"), settings, &[]).unwrap();
+/// let mut module = ObjectModule::new(compiler, ObjectOptions::default());
+/// let id = module.declare_data("answer", Linkage::Export, false, false).unwrap();
+/// module.define_data(id, &DataDescription::bytes(42u32.to_le_bytes())).unwrap();
+/// // The contents of an object file, for the linker.
+/// let bytes = module.finish().unwrap();
+/// assert!(bytes.starts_with(b"\x7fELF"));
+/// ```
 #[derive(Debug)]
 pub struct ObjectModule {
     definitions: Definitions,

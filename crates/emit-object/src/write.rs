@@ -11,6 +11,14 @@ use object::{LittleEndian, SectionKind};
 use target_lexicon::Triple;
 
 /// What goes into an object besides code and data.
+///
+/// ```
+/// use kingpost_emit_object::ObjectOptions;
+///
+/// // Line tables that refer to a source file, and a table of the instructions that trap.
+/// let options = ObjectOptions { source: "main.lang".into(), trap_table: true, ..ObjectOptions::default() };
+/// assert!(options.unwind_info && options.debug_lines);
+/// ```
 #[derive(Clone, Debug)]
 pub struct ObjectOptions {
     /// Write `.eh_frame`.

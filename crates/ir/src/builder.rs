@@ -125,6 +125,30 @@ macro_rules! methods {
 }
 
 /// Builds one instruction. Implementors say where it goes.
+///
+/// There is a method for each opcode. Its parameters are the operands in the order of the text; an opcode whose type cannot be inferred
+/// takes the type first.
+///
+/// ```
+/// use kingpost_ir::Function;
+/// use kingpost_ir::builder::{ControlBuilder, InstBuilder};
+/// use kingpost_ir::condcodes::IntCC;
+/// use kingpost_ir::frontend::{FrontendContext, FunctionBuilder};
+/// use kingpost_ir::types::{I32, I64};
+///
+/// let (mut func, mut scratch) = (Function::default(), FrontendContext::default());
+/// let mut b = FunctionBuilder::new(&mut func, &mut scratch);
+/// let block = b.create_block();
+/// b.switch_to_block(block);
+/// let (one, two) = (b.ins().iconst(I32, 1), b.ins().iconst(I32, 2));
+/// let sum = b.ins().iadd(one, two);
+/// let wide = b.ins().uextend(I64, sum);
+/// let is_less = b.ins().icmp(IntCC::UnsignedLessThan, one, two);
+/// let (low, high) = b.ins().umul_overflow(one, two);
+/// b.ins().return_(&[]);
+/// assert!(func.to_string().contains(&format!("{wide} = uextend.i64 {sum}")));
+/// # let _ = (is_less, low, high);
+/// ```
 pub trait InstBuilder: Sized {
     /// The function.
     fn func(&self) -> &Function;

@@ -62,6 +62,30 @@ pub struct UserStackMapEntry {
 }
 
 /// A function.
+///
+/// ```
+/// use kingpost_ir::Function;
+/// use kingpost_ir::builder::ControlBuilder;
+/// use kingpost_ir::extfunc::FuncName;
+/// use kingpost_ir::frontend::{FrontendContext, FunctionBuilder};
+/// use kingpost_ir::signature::{AbiParam, CallConv, Signature};
+/// use kingpost_ir::types::I32;
+///
+/// let mut signature = Signature::new(CallConv::SystemV);
+/// signature.params.push(AbiParam::new(I32));
+/// signature.returns.push(AbiParam::new(I32));
+/// let mut func = Function::new(FuncName::Named("same".into()), signature);
+/// let mut scratch = FrontendContext::default();
+/// let mut b = FunctionBuilder::new(&mut func, &mut scratch);
+/// let entry = b.create_block();
+/// b.append_function_params(entry);
+/// b.switch_to_block(entry);
+/// let x = b.block_params(entry)[0];
+/// b.ins().return_(&[x]);
+/// b.seal_all_blocks();
+/// b.finalize().unwrap();
+/// assert!(func.to_string().starts_with("function %same(i32) -> i32 system_v {"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Function {
     /// Its name.

@@ -11,6 +11,17 @@ use crate::entities::AliasRegion;
 use crate::trapcode::TrapCode;
 
 /// Flags of a memory access.
+///
+/// ```
+/// use kingpost_ir::{MemFlags, TrapCode};
+///
+/// // By default an access may be unaligned, and traps with `heap_oob` where it faults.
+/// assert_eq!(MemFlags::new().trap_code(), Some(TrapCode::HEAP_OUT_OF_BOUNDS));
+/// // Accesses to memory that is known to be valid, such as fields of an object:
+/// assert!(MemFlags::trusted().notrap() && MemFlags::trusted().aligned());
+/// // A field that never changes after the object exists:
+/// assert!(MemFlags::trusted().with_readonly().readonly());
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Default)]
 pub struct MemFlags(u32);
 

@@ -146,6 +146,17 @@ impl fmt::Display for CallConv {
 }
 
 /// Parameters, results and convention of a function.
+///
+/// ```
+/// use kingpost_ir::signature::{AbiParam, CallConv, Signature};
+/// use kingpost_ir::types::{F64, I32};
+///
+/// // double scale(double, int)
+/// let mut signature = Signature::new(CallConv::SystemV);
+/// signature.params.extend([AbiParam::new(F64), AbiParam::new(I32)]);
+/// signature.returns.push(AbiParam::new(F64));
+/// assert_eq!(signature.to_string(), "(f64, i32) -> f64 system_v");
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Signature {
     /// Parameters.

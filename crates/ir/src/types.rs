@@ -7,6 +7,14 @@
 use std::fmt;
 
 /// The type of a value.
+///
+/// ```
+/// use kingpost_ir::types::{F32X4, I8, I64};
+///
+/// assert_eq!((I64.bits(), I64.bytes()), (64, 8));
+/// assert!(I8.is_int() && F32X4.is_vector());
+/// assert_eq!(F32X4.to_string(), "f32x4");
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Type(u16);
 

@@ -23,6 +23,28 @@ pub type Lookup = Box<dyn Fn(&str) -> Option<*const u8> + Send + Sync>;
 /// Definitions become callable by [`JitModule::finalize_definitions`], which may come again and again: each time it loads what
 /// was defined since. Memory goes when the module is dropped; addresses are then dangling. With the setting `unwind_info`,
 /// exceptions and backtraces pass through its functions.
+///
+/// ```
+/// use kingpost_codegen::module::{Linkage, Module};
+/// use kingpost_codegen::{Compiler, Settings};
+/// use kingpost_jit::JitModule;
+///
+/// extern "C" fn next(number: i64) -> i64 {
+///     number + 1
+/// }
+///
+/// let text = "function u0:0(i64) -> i64 system_v { fn0 = %next(i64) -> i64 system_v
+///     block0(v0: i64): v1 = call fn0(v0) v2 = call fn0(v1) return v2 }";
+/// let mut func = kingpost_reader::parse_functions(text).unwrap().remove(0);
+/// let mut module = JitModule::new(Compiler::host(Settings::default()).unwrap());
+/// module.symbol("next", next as *const u8);
+/// let id = module.declare_function("after_next", Linkage::Export, &func.signature).unwrap();
+/// module.define_function(id, &mut func).unwrap();
+/// module.finalize_definitions().unwrap();
+/// // SAFETY: the function was compiled with this type, and calls a function with the type that it declares.
+/// let after_next = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }.unwrap();
+/// assert_eq!(after_next(40), 42);
+/// ```
 pub struct JitModule {
     definitions: Definitions,
     imports: Imports,

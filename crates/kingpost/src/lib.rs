@@ -31,9 +31,9 @@
 //! # }
 //! ```
 //!
-//! The [`prelude`] has what most front ends name. The crates behind it are here under shorter names:
+//! The [`prelude`] has the names that most front ends need. All crates of the compiler are here under shorter names:
 //!
-//! | module | what it is |
+//! | module | contents |
 //! |---|---|
 //! | [`ir`] | functions, types, opcodes, builder, printer, verifier |
 //! | [`reader`] | CLIF text into `ir` |
@@ -45,24 +45,34 @@
 //! | [`regalloc`] | the contract of register allocators |
 //! | [`checker`] | proves one allocation right |
 //!
-//! `examples/` has a function in memory, an object file, a small language, and an allocator from nothing.
+//! `examples/` has a function in memory, an object file, two small languages, and an allocator from nothing. The book in the
+//! project's folder `docs` explains them.
 
+#[doc(inline)]
 pub use kingpost_checker as checker;
+#[doc(inline)]
 pub use kingpost_codegen as codegen;
 #[cfg(feature = "object")]
+#[doc(inline)]
 pub use kingpost_emit_object as object;
 #[cfg(feature = "interpreter")]
+#[doc(inline)]
 pub use kingpost_interpreter as interpreter;
+#[doc(inline)]
 pub use kingpost_ir as ir;
 #[cfg(feature = "jit")]
+#[doc(inline)]
 pub use kingpost_jit as jit;
+#[doc(inline)]
 pub use kingpost_mach as mach;
 #[cfg(feature = "reader")]
+#[doc(inline)]
 pub use kingpost_reader as reader;
+#[doc(inline)]
 pub use kingpost_regalloc as regalloc;
 pub use target_lexicon::Triple;
 
-/// What most front ends name.
+/// Names that most front ends need.
 pub mod prelude {
     pub use crate::Triple;
     pub use crate::codegen::module::{DataDescription, DataId, FuncId, Linkage, Module};
@@ -78,4 +88,19 @@ pub mod prelude {
     pub use crate::jit::JitModule;
     #[cfg(feature = "object")]
     pub use crate::object::{ObjectModule, ObjectOptions};
+}
+
+/// Programs of the README and the book, as documentation tests.
+#[cfg(doctest)]
+mod book {
+    #[doc = include_str!("../../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../../docs/getting-started.md")]
+    mod getting_started {}
+    #[doc = include_str!("../../../docs/front-end.md")]
+    mod front_end {}
+    #[doc = include_str!("../../../docs/regalloc/own.md")]
+    mod own_allocator {}
+    #[doc = include_str!("../../../docs/sandbox.md")]
+    mod sandbox {}
 }

@@ -12,6 +12,15 @@ pub enum DataContents {
 }
 
 /// The definition of a data object.
+///
+/// ```
+/// use kingpost_codegen::module::DataDescription;
+///
+/// let text = DataDescription::bytes(*b"hello\0");
+/// assert_eq!((text.size(), text.align), (6, 16));
+/// let table = DataDescription { align: 64, ..DataDescription::zeros(4096) };
+/// assert_eq!(table.size(), 4096);
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataDescription {
     /// What it holds.

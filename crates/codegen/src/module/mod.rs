@@ -37,6 +37,18 @@ use kingpost_ir::{FuncRef, Function, GlobalValue};
 ///
 /// A kind of module provides the first two methods and, as methods of its own, whatever turns the definitions into
 /// something: bytes of an object, or addresses.
+///
+/// ```
+/// use kingpost_codegen::module::{FuncId, Linkage, Module, ModuleError};
+///
+/// /// Declares `malloc`, for memory and objects alike.
+/// fn declare_malloc(module: &mut impl Module) -> Result<FuncId, ModuleError> {
+///     let mut signature = module.signature();
+///     signature.params.push(kingpost_ir::signature::AbiParam::new(kingpost_ir::types::I64));
+///     signature.returns.push(kingpost_ir::signature::AbiParam::new(kingpost_ir::types::I64));
+///     module.declare_function("malloc", Linkage::Import, &signature)
+/// }
+/// ```
 pub trait Module {
     /// What is declared and defined so far.
     fn definitions(&self) -> &Definitions;

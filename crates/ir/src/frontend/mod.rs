@@ -41,6 +41,36 @@ use crate::signature::Signature;
 use crate::types::Type;
 
 /// Builds a function block by block.
+///
+/// ```
+/// use kingpost_ir::Function;
+/// use kingpost_ir::builder::{ControlBuilder, ImmediateBuilder, InstBuilder};
+/// use kingpost_ir::frontend::{FrontendContext, FunctionBuilder};
+/// use kingpost_ir::types::I64;
+///
+/// let (mut func, mut scratch) = (Function::default(), FrontendContext::default());
+/// let mut b = FunctionBuilder::new(&mut func, &mut scratch);
+/// let [entry, body, exit] = [(); 3].map(|()| b.create_block());
+/// let n = b.declare_var(I64);
+///
+/// // n = 10; do { n = n - 1; } while (n);
+/// b.switch_to_block(entry);
+/// let ten = b.ins().iconst(I64, 10);
+/// b.def_var(n, ten);
+/// b.ins().jump(body, &[]);
+/// b.switch_to_block(body);
+/// let now = b.use_var(n);
+/// let less = b.ins().iadd_imm(now, -1);
+/// b.def_var(n, less);
+/// b.ins().brif(less, body, &[], exit, &[]);
+/// b.switch_to_block(exit);
+/// b.ins().return_(&[]);
+///
+/// // All branches exist now, so that the blocks can be sealed.
+/// b.seal_all_blocks();
+/// b.finalize().unwrap();
+/// assert_eq!(func.dfg.block_params(body).len(), 1, "the variable became a parameter of the loop");
+/// ```
 #[derive(Debug)]
 pub struct FunctionBuilder<'f> {
     /// The function. Change terminators only by the builder's own methods.

@@ -17,6 +17,29 @@ use std::collections::BTreeMap;
 const TABLE_LEN: usize = 4;
 
 /// Blocks by integers.
+///
+/// ```
+/// use kingpost_ir::Function;
+/// use kingpost_ir::builder::{ControlBuilder, InstBuilder};
+/// use kingpost_ir::frontend::{FrontendContext, FunctionBuilder, Switch};
+/// use kingpost_ir::types::I32;
+///
+/// let (mut func, mut scratch) = (Function::default(), FrontendContext::default());
+/// let mut b = FunctionBuilder::new(&mut func, &mut scratch);
+/// let [entry, three, hundred, otherwise] = [(); 4].map(|()| b.create_block());
+/// b.switch_to_block(entry);
+/// let key = b.ins().iconst(I32, 3);
+/// let mut switch = Switch::new();
+/// switch.set_entry(3, three);
+/// switch.set_entry(100, hundred);
+/// switch.emit(&mut b, key, otherwise);
+/// for block in [three, hundred, otherwise] {
+///     b.switch_to_block(block);
+///     b.ins().return_(&[]);
+/// }
+/// b.seal_all_blocks();
+/// b.finalize().unwrap();
+/// ```
 #[derive(Clone, Default, Debug)]
 pub struct Switch {
     blocks: BTreeMap<u64, Block>,
