@@ -42,16 +42,15 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
     if let Some(name) = names.iter().find(|name| faults.iter().all(|fault| fault.name != ***name)) {
         bail!("there is no fault `{name}`");
     }
-    let root = Session::new(Tier::Quick)?.root;
-    for fault in &faults {
-        fault.planted(&root)?;
-    }
+    let mut session = Session::new(Tier::Quick)?;
+    check(&mut session)?;
+    let root = &session.root;
     if flags.iter().any(|flag| *flag == "--list") {
         faults.iter().for_each(|fault| println!("{}: {}", fault.name, fault.file.display()));
         return Ok(ExitCode::SUCCESS);
     }
     let (copy, build) = (root.join(FOLDER).join("copy"), root.join(FOLDER).join("build"));
-    copy_tracked(&root, &copy)?;
+    copy_tracked(root, &copy)?;
     let mut missed = 0;
     for fault in faults.iter().filter(|fault| names.is_empty() || names.contains(&&fault.name)) {
         let path = copy.join(&fault.file);
@@ -68,6 +67,18 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
         }
     }
     Ok(if missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Checks that each fault fits the sources.
+///
+/// # Errors
+/// If the lines of one do not occur just once in its file.
+pub(crate) fn check(session: &mut Session) -> Result<()> {
+    for fault in parse(include_str!("../faults.txt"))? {
+        fault.planted(&session.root)?;
+        session.count("faults", 1);
+    }
+    Ok(())
 }
 
 /// Runs the tiers on the copy until a stage fails.

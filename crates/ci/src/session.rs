@@ -8,13 +8,18 @@ use crate::tier::Tier;
 use crate::tools;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::time::Instant;
 
 /// The corpora that others wrote, beside the project.
 const CORPUS: &str = "../shared/corpus";
+
+/// Words by which a shell limits the CPU time of a program, and of every program that it starts.
+const LIMITED: [&str; 2] = ["-c", "ulimit -t \"$0\" && exec \"$@\""];
 
 /// A run of the stages of one tier.
 #[derive(Debug)]
@@ -132,13 +137,31 @@ impl Session {
         Ok(Ended { status, text: output::read_all(file)?, command: text })
     }
 
-    /// Returns a command that runs a built program of a name.
+    /// Returns a command that runs a built program of a name, within the limit of CPU time of the tier.
     ///
     /// # Errors
     /// If nothing of that name was built.
     pub(crate) fn program(&mut self, name: &str) -> Result<Command> {
-        let path = self.build()?.programs.get(name).ok_or_else(|| anyhow!("no program {name} was built"))?;
-        Ok(Command::new(path))
+        let path = self.path(name)?;
+        Ok(self.limited(&path))
+    }
+
+    /// Returns the path of a built program.
+    ///
+    /// # Errors
+    /// If nothing of that name was built.
+    pub(crate) fn path(&mut self, name: &str) -> Result<PathBuf> {
+        self.build()?.programs.get(name).cloned().ok_or_else(|| anyhow!("no program {name} was built"))
+    }
+
+    /// Returns a command that runs a program within the limit of CPU time of the tier, so that one that never ends fails. Most
+    /// programs take less than a tenth of it.
+    pub(crate) fn limited(&self, program: &Path) -> Command {
+        let [flag, script] = LIMITED;
+        let seconds: u32 = self.tier.choose(1_200, 1_800, 36_000);
+        let mut command = Command::new("sh");
+        command.args([flag, script, &seconds.to_string()]).arg(program);
+        command
     }
 }
 
@@ -162,8 +185,16 @@ pub(crate) fn shell_text(command: &Command, root: &Path) -> String {
     }
     let values = command.get_envs().filter_map(|(key, value)| Some((key.to_string_lossy(), value?.to_string_lossy())));
     words.extend(values.map(|(key, value)| format!("{key}={}", quoted(&value))));
-    words.push(quoted(&below(Path::new(command.get_program()), root)));
-    words.extend(command.get_args().map(|word| quoted(&word.to_string_lossy())));
+    let mut all: Vec<&OsStr> = iter::once(command.get_program()).chain(command.get_args()).collect();
+    if let [_, flag, script, ..] = all[..]
+        && [flag, script] == LIMITED
+    {
+        // The limit is not part of the command to repeat.
+        all.drain(..4);
+    }
+    let mut rest = all.into_iter();
+    words.extend(rest.next().map(|program| quoted(&below(Path::new(program), root))));
+    words.extend(rest.map(|word| quoted(&word.to_string_lossy())));
     words.join(" ")
 }
 
@@ -200,6 +231,9 @@ mod tests {
         let mut command = Command::new("/a b/target/x");
         command.args(["--set", "a=b", "it's"]).env("K", "v w").current_dir("/a b/in");
         assert_eq!(shell_text(&command, Path::new("/a b")), "cd in && K='v w' target/x --set a=b 'it'\\''s'");
+        let mut limited = Command::new("sh");
+        limited.args([LIMITED[0], LIMITED[1], "60", "/a b/target/x", "y"]);
+        assert_eq!(shell_text(&limited, Path::new("/a b")), "target/x y");
         assert_eq!(shell_text(&command, Path::new("/")), "cd 'a b/in' && K='v w' 'a b/target/x' --set a=b 'it'\\''s'");
     }
 }

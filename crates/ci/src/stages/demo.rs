@@ -7,7 +7,7 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     if !session.has_tools(&["cc", "sha256sum", "base64", "sort", "factor", "cmp", "awk"], "programs")? {
         return Ok(());
     }
-    let kingpost = session.program("kingpost")?.get_program().to_owned();
+    let kingpost = session.path("kingpost")?;
     let out = session.scratch.path().join("demo");
     let mut command = session.program("kingpost-demo")?;
     let text = session.run(command.arg(kingpost).arg(out))?;

@@ -11,6 +11,7 @@ mod lints;
 mod rules;
 mod unit;
 
+use crate::faults;
 use crate::session::Session;
 use crate::tier::Tier;
 use anyhow::Result;
@@ -44,5 +45,11 @@ pub(crate) const STAGES: &[Stage] = &[
     stage("fuzz", Tier::Test, fuzz::run, "generated programs, problems and texts"),
     stage("demo", Tier::Test, demo::run, "programs compiled, linked, run and compared with system tools"),
     stage("compat", Tier::Test, compat::run, "clients of Cranelift on our compiler"),
+    stage(
+        "faults",
+        Tier::Deep,
+        faults::check,
+        "whether the planted faults still fit the sources; `make faults` plants them",
+    ),
     stage("packages", Tier::Deep, lints::packages, "whether every crate could be published"),
 ];

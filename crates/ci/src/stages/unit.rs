@@ -13,8 +13,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Test targets that take longer than five seconds of CPU time: `quick` leaves them out.
-const SLOW: &[(&str, &str)] = &[];
+/// Test targets that take longer than twelve seconds of CPU time: `quick` leaves them out.
+const SLOW: &[(&str, &str)] = &[
+    ("kingpost-cli", "assembly"),
+    ("kingpost-opt", "facts"),
+    ("kingpost-rule-verify", "mutants"),
+    ("kingpost-rules", "mutants"),
+    ("kingpost-smt", "lib"),
+];
 
 pub(crate) fn run(session: &mut Session) -> Result<()> {
     let programs = session.build()?.tests.clone();
@@ -23,7 +29,7 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     let (next, ended) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
         while let Some(&program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let outcome = session.end_of(&mut command(program));
+            let outcome = session.end_of(&mut command(session, program));
             ended.lock().expect("no thread panics").push((program, outcome));
         }
     };
@@ -46,8 +52,8 @@ fn is_slow(program: &TestProgram) -> bool {
 }
 
 /// Returns a command that runs the tests of a program, as Cargo would.
-fn command(program: &TestProgram) -> Command {
-    let mut command = Command::new(&program.path);
+fn command(session: &Session, program: &TestProgram) -> Command {
+    let mut command = session.limited(&program.path);
     // What passed may say that something was skipped.
     command.arg("--show-output").current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
     if !in_ci() {
