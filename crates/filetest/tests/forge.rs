@@ -1,0 +1,96 @@
+//! Files that a forge or a registry reads: manifests, licenses of dependencies, the workflow.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Returns the strings of the list `key` in `deny.toml`.
+fn allowed(key: &str) -> BTreeSet<String> {
+    let text = read("deny.toml");
+    let list = text.split_once(&format!("{key} = [")).and_then(|(_, rest)| rest.split_once(']')).expect("a list").0;
+    list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// Returns `true` if a license expression is satisfied by `allowed`.
+fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
+    let expression = expression.replace('/', " OR ").replace(['(', ')'], "");
+    expression.split(" OR ").any(|one| one.split(" AND ").all(|license| allowed.contains(license.trim())))
+}
+
+#[test]
+fn dependencies_have_licenses_of_the_list() {
+    let allowed = allowed("allow");
+    let cargo = std::env::var("CARGO").unwrap_or("cargo".into());
+    let arguments = ["tree", "--workspace", "--offline", "--locked", "--prefix", "none", "--format", "{p}\t{l}"];
+    let output = Command::new(cargo).args(arguments).current_dir(root()).output().expect("cargo starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let packages: BTreeSet<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+    assert!(packages.len() > 60, "{} packages", packages.len());
+    let license = |line: &str| line.split_once('\t').map(|(_, license)| license.trim_end_matches(" (*)").to_owned());
+    let wrong: Vec<_> =
+        packages.iter().filter(|line| !license(line).is_some_and(|l| is_allowed(&l, &allowed))).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn license_expressions_are_read() {
+    let allowed = BTreeSet::from(["MIT".to_owned(), "Zlib".to_owned()]);
+    assert!(is_allowed("MIT", &allowed) && is_allowed("GPL-3.0 OR MIT", &allowed) && is_allowed("X/MIT", &allowed));
+    assert!(is_allowed("(MIT AND Zlib) OR X", &allowed));
+    assert!(!is_allowed("MIT AND GPL-3.0", &allowed) && !is_allowed("", &allowed));
+}
+
+#[test]
+fn the_workflow_runs_what_ci_runs() {
+    let workflow = read(".github/workflows/ci.yml");
+    assert!(workflow.lines().any(|line| line.trim() == "- run: .ci/run"), "{workflow}");
+    let version = read("Cargo.toml");
+    let version =
+        version.split_once("rust-version = \"").and_then(|(_, rest)| rest.split_once('"')).expect("a version").0;
+    assert!(workflow.contains(&format!("rustup default {version}")), "the workflow has another Rust than {version}");
+}
+
+/// Crates that the registry does not get: they test or measure this workspace.
+const TOOLS: &[&str] = &["bench", "ci", "demo", "difftest", "fuzz", "gate"];
+
+#[test]
+fn manifests_have_what_a_registry_shows() {
+    let mut published = 0;
+    for entry in fs::read_dir(root().join("crates")).expect("a folder") {
+        let folder = entry.expect("readable").path();
+        let name = folder.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
+        // It is about to be removed.
+        if name == "regalloc-single-pass" {
+            continue;
+        }
+        let manifest = read(&format!("crates/{name}/Cargo.toml"));
+        let line = |start: &str| manifest.lines().find(|line| line.starts_with(start)).unwrap_or_default();
+        if TOOLS.contains(&name.as_str()) {
+            assert_eq!(line("publish"), "publish = false", "{name} is a tool");
+            continue;
+        }
+        published += 1;
+        assert_eq!(line("publish"), "publish.workspace = true", "{name}");
+        for key in ["readme.workspace", "license.workspace"] {
+            assert_eq!(line(key), format!("{key} = true"), "{name}");
+        }
+        for key in ["description = \"", "keywords = [\"", "categories = [\""] {
+            assert!(line(key).len() > key.len() + 4, "{name}: no {key}");
+        }
+        // The registry takes at most five.
+        assert!(line("keywords").matches('"').count() <= 10, "{name}: {}", line("keywords"));
+        let license = fs::read_to_string(folder.join("LICENSE"));
+        assert!(license.is_ok_and(|text| text == read("LICENSE")), "{name}: LICENSE is the workspace's");
+    }
+    assert!(published > 20, "{published} crates");
+}
