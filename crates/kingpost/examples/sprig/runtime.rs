@@ -130,7 +130,7 @@ impl Heap {
         let offset = reference.wrapping_sub(self.halves[0].as_ptr() as u64) / 8;
         let old = offset as usize;
         let header = self.halves[0][old];
-        if header % 2 == 0 {
+        if header.is_multiple_of(2) {
             return header;
         }
         assert_ne!(header, GONE, "a reference was not updated");
