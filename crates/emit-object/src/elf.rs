@@ -217,6 +217,7 @@ impl<'a> Writer<'a> {
     pub(crate) fn data(&mut self, data: &[DataObject]) -> Result<(), ObjectError> {
         let mut starts = Vec::with_capacity(data.len());
         for object in data {
+            object.check().map_err(|fault| ObjectError::Data(object.name.to_string(), fault))?;
             let section = self.object.section_id(data_section(object));
             let start = if object.bytes.is_empty() && (object.writable || object.tls) {
                 self.object.append_section_bss(section, object.size, object.align)
@@ -271,7 +272,7 @@ fn relocation_type(kind: RelocKind, architecture: Architecture) -> Result<u32, O
     Ok(match kind {
         RelocKind::Abs8 if x86 => elf::R_X86_64_64,
         RelocKind::Abs8 => elf::R_AARCH64_ABS64,
-        RelocKind::Abs4 if x86 => elf::R_X86_64_32S,
+        RelocKind::Abs4 if x86 => elf::R_X86_64_32,
         RelocKind::Abs4 => elf::R_AARCH64_ABS32,
         RelocKind::X86PcRel4 if x86 => elf::R_X86_64_PC32,
         RelocKind::X86CallPcRel4 | RelocKind::X86CallPltRel4 if x86 => elf::R_X86_64_PLT32,

@@ -1,6 +1,6 @@
 //! Why there is no object.
 
-use kingpost_mach::RelocKind;
+use kingpost_mach::{DataFault, RelocKind};
 use std::fmt;
 
 /// An error of writing an object.
@@ -13,6 +13,8 @@ pub enum ObjectError {
     Undefined(String),
     /// A name that objects cannot have: it is empty or holds a zero byte.
     Name(String),
+    /// A data object whose fields contradict each other.
+    Data(String, DataFault),
     /// A target without object format here.
     Target(String),
     /// A relocation the target's objects do not have.
@@ -27,6 +29,7 @@ impl fmt::Display for ObjectError {
             ObjectError::Duplicate(name) => write!(f, "symbol `{name}` is defined twice"),
             ObjectError::Undefined(name) => write!(f, "`{name}` is declared to be defined here, but is not"),
             ObjectError::Name(name) => write!(f, "invalid symbol or file name {name:?}"),
+            ObjectError::Data(name, fault) => write!(f, "{name}: {fault}"),
             ObjectError::Target(triple) => write!(f, "no object format for target `{triple}`"),
             ObjectError::Relocation(kind) => write!(f, "the target's objects have no relocation {kind:?}"),
             ObjectError::Format(message) => write!(f, "cannot write the object: {message}"),

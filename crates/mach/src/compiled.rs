@@ -60,7 +60,7 @@ impl SymbolName {
 pub enum RelocKind {
     /// 8 bytes, `S + A`.
     Abs8,
-    /// 4 bytes, `S + A`.
+    /// 4 bytes, `S + A`, which is below 4 GiB: nothing is extended with a sign.
     Abs4,
     /// 4 bytes, `S + A - P`, data on x86-64.
     X86PcRel4,

@@ -1,6 +1,7 @@
 //! Data objects: the static memory that goes with compiled functions.
 
 use crate::compiled::SymbolName;
+use std::fmt;
 
 /// A pointer inside a data object: 8 bytes that hold a symbol's address plus a constant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,4 +31,103 @@ pub struct DataObject {
     pub size: u64,
     /// Pointers in it, by ascending offset, each within `bytes`.
     pub pointers: Vec<DataPointer>,
+}
+
+/// The largest alignment of a data object in bytes.
+const MAX_ALIGN: u64 = 1 << 30;
+/// Bytes of a pointer.
+const POINTER_BYTES: u64 = 8;
+
+impl DataObject {
+    /// Checks that the fields agree with each other.
+    ///
+    /// # Errors
+    /// The first field that contradicts its description.
+    pub fn check(&self) -> Result<(), DataFault> {
+        if !self.align.is_power_of_two() || self.align > MAX_ALIGN {
+            return Err(DataFault::Alignment(self.align));
+        }
+        let initial = self.bytes.len() as u64;
+        if self.size < initial || self.size > i64::MAX as u64 {
+            return Err(DataFault::Size { size: self.size, initial });
+        }
+        if self.tls && !self.writable {
+            return Err(DataFault::ReadOnlyThreadLocal);
+        }
+        let mut free = 0;
+        for pointer in &self.pointers {
+            let end = pointer.offset.checked_add(POINTER_BYTES).filter(|&end| end <= initial && pointer.offset >= free);
+            free = end.ok_or(DataFault::Pointer { offset: pointer.offset })?;
+        }
+        Ok(())
+    }
+}
+
+/// Fields of a data object that contradict each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum DataFault {
+    /// An alignment that is not a power of two, or above 1 GiB.
+    Alignment(u64),
+    /// A size that does not hold the initial bytes, or above the signed range.
+    Size {
+        /// The size in bytes.
+        size: u64,
+        /// Initial bytes.
+        initial: u64,
+    },
+    /// A pointer that is not within the initial bytes, or not after the pointers before it.
+    Pointer {
+        /// Bytes from the start of the object.
+        offset: u64,
+    },
+    /// A thread-local object that is not writable.
+    ReadOnlyThreadLocal,
+}
+
+impl fmt::Display for DataFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DataFault::Alignment(align) => write!(f, "data cannot be aligned to {align} bytes"),
+            DataFault::Size { size, initial } => write!(f, "{initial} initial bytes are not {size} bytes of data"),
+            DataFault::Pointer { offset } => write!(f, "the pointer at byte {offset} of the data is out of place"),
+            DataFault::ReadOnlyThreadLocal => f.write_str("thread-local data has to be writable"),
+        }
+    }
+}
+
+impl std::error::Error for DataFault {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contradictions_are_found() {
+        let good = DataObject {
+            name: SymbolName::named("d"),
+            align: 8,
+            writable: true,
+            tls: false,
+            bytes: vec![0; 24],
+            size: 32,
+            pointers: vec![],
+        };
+        assert_eq!(good.check(), Ok(()));
+        for align in [0, 3, 1 << 40] {
+            assert_eq!(DataObject { align, ..good.clone() }.check(), Err(DataFault::Alignment(align)));
+        }
+        for size in [0, 23, u64::MAX] {
+            assert_eq!(DataObject { size, ..good.clone() }.check(), Err(DataFault::Size { size, initial: 24 }));
+        }
+        for (offsets, wrong) in
+            [(&[0, 8, 16][..], None), (&[17], Some(17)), (&[0, 7], Some(7)), (&[u64::MAX], Some(u64::MAX))]
+        {
+            let pointer = |&offset| DataPointer { offset, symbol: SymbolName::named("s"), addend: 0 };
+            let object = DataObject { pointers: offsets.iter().map(pointer).collect(), ..good.clone() };
+            assert_eq!(object.check(), wrong.map_or(Ok(()), |offset| Err(DataFault::Pointer { offset })));
+        }
+        let thread_local = DataObject { tls: true, writable: false, ..good };
+        assert_eq!(thread_local.check(), Err(DataFault::ReadOnlyThreadLocal));
+    }
 }

@@ -92,7 +92,7 @@ pub use compiled::{
     StackMapEntry, SymbolName, TrapSite, UnwindOp, UnwindSite, ValueConstant, ValueSite,
 };
 pub use cpu_flags::{CpuFeatures, FlagError};
-pub use data::{DataObject, DataPointer};
+pub use data::{DataFault, DataObject, DataPointer};
 pub use emit::{EmitOptions, Emitter, NO_BLOCK};
 pub use emit_blocks::{Blocks, MAX_FLAG_ROWS};
 pub use error::{LowerError, Refusal};
