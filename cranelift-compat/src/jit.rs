@@ -226,14 +226,12 @@ impl JITModule {
             let addresses = self.addresses(self.data_objects.get(&id))?;
             self.data_objects.get_mut(&id).map_or(Ok(()), |placed| placed.relocate(&addresses))?;
         }
-        let has_bti = self.compiler.isa().isa_flags().iter().any(|f| f.name == "use_bti" && f.as_bool() == Some(true));
+        let has_bti = self.compiler.isa().is_branch_protection_enabled();
         self.memory.finalize(if has_bti { BranchProtection::BTI } else { BranchProtection::None })?;
-        let section = self.frames.as_mut().map(Frames::take_section).transpose()?.flatten();
-        self.announce(section.as_deref().unwrap_or_default());
+        let registration = self.frames.as_mut().map(Frames::register).transpose()?.flatten();
+        self.announce(registration.as_ref().map_or(&[][..], Registration::section));
         self.pending = Default::default();
-        if let Some(section) = section {
-            self.registrations.push(Registration::of_section(section.into()));
-        }
+        self.registrations.extend(registration);
         Ok(())
     }
 
@@ -368,7 +366,7 @@ impl JITModule {
 
 impl Drop for JITModule {
     fn drop(&mut self) {
-        // Memory stays until it is freed in so many words, and functions in it may still be running.
+        // What is finalized stays until `free_memory`: pointers to it may be in use, and functions may be running.
         std::mem::forget(std::mem::take(&mut self.registrations));
         std::mem::forget(std::mem::take(&mut self.symbol_files));
     }

@@ -13,12 +13,21 @@
 //! | `compiled_code.rs` | what was compiled, in Cranelift's form |
 //! | `library.rs` | library routines that Cranelift does not have |
 //! | `literals.rs` | constants behind the code that loads them |
-//! | `unwind.rs` | `.eh_frame` |
+//! | `unwind.rs` | `.eh_frame`; `unsafe` |
 //! | `object.rs` | a module that becomes an object file |
 //! | `elf.rs` | relocations in ELF files |
 //! | `jit.rs` | a module in memory |
 //! | `relocate.rs` | relocations in memory |
-//! | `memory.rs` | memory of modules; the only file with `unsafe` |
+//! | `memory.rs` | memory of modules; `unsafe` |
+//!
+//! No other file has `unsafe`. Every public function that reaches the system is `unsafe` and says what its caller promises, or
+//! breaks no rule of Rust whatever its arguments are. There is one exception: the trait [`JITMemoryProvider`] is safe to implement, as
+//! Cranelift's is, and a module writes where a client's provider says. Its implementor answers for that.
+//!
+//! | public function of a file with `unsafe` | why it is sound |
+//! |---|---|
+//! | `JITModule::free_memory`, `JITMemoryProvider::free_memory` | `unsafe` |
+//! | `SystemMemoryProvider::new`, `ArenaMemoryProvider::new_with_size` | reserve addresses where the system chooses |
 
 mod compiled_code;
 mod compiler;

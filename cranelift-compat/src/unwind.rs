@@ -9,6 +9,7 @@ use cranelift_codegen::gimli::{LittleEndian, constants};
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::isa::unwind::UnwindInfo;
 use cranelift_module::{ModuleError, ModuleResult};
+use kingpost_jit::Registration;
 use object::write::{Object, Relocation as ObjectRelocation, StandardSection, SymbolId};
 use object::{RelocationEncoding, RelocationFlags, RelocationKind};
 
@@ -90,8 +91,20 @@ impl Frames {
         Ok(())
     }
 
-    /// The section for the functions added by address since the last time, with the mark at its end; none without any.
-    pub(crate) fn take_section(&mut self) -> ModuleResult<Option<Vec<u8>>> {
+    /// Makes the process's unwinder know the functions added by address since the last time, which are in memory.
+    ///
+    /// # Errors
+    /// A function that is too large for the format.
+    #[allow(unsafe_code, reason = "the unwinder reads the section")]
+    pub(crate) fn register(&mut self) -> ModuleResult<Option<Registration>> {
+        let section = self.take_section()?;
+        // SAFETY: the section has one CIE, as all functions have one of the target, before its FDEs, and the mark at its end. The
+        // compiler made the FDEs with the code at their addresses.
+        Ok(section.map(|section| unsafe { Registration::of_section(section.into()) }))
+    }
+
+    /// Returns the section for the functions added by address since the last time, with the mark at its end.
+    fn take_section(&mut self) -> ModuleResult<Option<Vec<u8>>> {
         let frames = std::mem::take(self);
         if frames.cie.is_none() {
             return Ok(None);

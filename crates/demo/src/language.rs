@@ -20,8 +20,8 @@ use kingpost_ir::frontend::{FrontendContext, FunctionBuilder, Variable};
 use kingpost_ir::signature::{AbiParam, CallConv, Signature};
 use kingpost_ir::types::I64;
 use kingpost_ir::{Function, MemFlags, Value};
-use kingpost_jit::isolate::{self, Ending, IsolatedCall, SharedMemory};
-use kingpost_jit::{Image, LoadError};
+use kingpost_isolate::{self as isolate, Ending, IsolateError, IsolatedCall, SharedMemory};
+use kingpost_jit::Image;
 use kingpost_mach::{ModuleBuffer, SymbolName};
 
 /// A statement.
@@ -366,7 +366,7 @@ impl Compiled {
     /// # Errors
     /// A call that traps or does not end.
     pub(crate) fn answers(&self, count: usize) -> Result<Vec<i64>> {
-        let failed = |error: LoadError| anyhow!("{error}");
+        let failed = |error: IsolateError| anyhow!("{error}");
         let function = self.image.address(&SymbolName::named("program")).context("it was compiled")?;
         let mut shared = SharedMemory::new(count * IO_BYTES).map_err(failed)?;
         for (n, io) in shared.bytes_mut().chunks_exact_mut(IO_BYTES).take(count).enumerate() {

@@ -13,7 +13,6 @@ use kingpost_codegen::ALLOCATORS;
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
-use kingpost_jit::LoadError;
 use kingpost_opt::Optimizer;
 use kingpost_testgen::ir::{Program, generate, generate_accesses, generate_vectors, shrink};
 use std::fmt::Write;
@@ -114,7 +113,7 @@ struct Case {
 /// On this machine, program by program.
 fn here(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
     let mut lanes = Cpu::ALL.map(|cpu| Lane::at_all_levels(&triple(), &cpu.words()));
-    let system = |error: LoadError| Box::new(Failure { seed: 0, what: error.to_string(), text: String::new() });
+    let system = |what: String| Box::new(Failure { seed: 0, what, text: String::new() });
     let mut caller = Caller::new(&lanes[0][0]).map_err(system)?;
     for case in cases {
         let lanes = lanes.iter_mut().enumerate().flat_map(|(cpu, lanes)| {

@@ -14,7 +14,7 @@ use kingpost_ir::libcall::LibCall;
 use kingpost_ir::signature::{AbiParam, CallConv, Signature};
 use kingpost_ir::types::I64;
 use kingpost_ir::{Function, MemFlags, Opcode, TrapCode, Value};
-use kingpost_jit::isolate::{self, Ending, IsolatedCall, SharedMemory};
+use kingpost_isolate::{self as isolate, Ending, IsolateError, IsolatedCall, SharedMemory};
 use kingpost_jit::{Image, LoadError, library_address};
 use kingpost_mach::{ModuleBuffer, SymbolName};
 use std::fmt;
@@ -325,9 +325,9 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    pub(crate) fn new(lane: &Lane) -> Result<Caller, LoadError> {
-        let shared = SharedMemory::new(SHARED_BYTES)?;
-        let (stub_image, stub) = stub::load(lane.compiler(), shared.address())?;
+    pub(crate) fn new(lane: &Lane) -> Result<Caller, String> {
+        let shared = SharedMemory::new(SHARED_BYTES).map_err(|error| error.to_string())?;
+        let (stub_image, stub) = stub::load(lane.compiler(), shared.address()).map_err(|error| error.to_string())?;
         Ok(Caller { shared, stub_image, stub })
     }
 
@@ -336,7 +336,7 @@ impl Caller {
         &mut self,
         requests: &[Request],
         more: &mut [&mut SharedMemory],
-    ) -> Result<Vec<Outcome>, LoadError> {
+    ) -> Result<Vec<Outcome>, IsolateError> {
         let mut calls = Vec::new();
         let mut records = Vec::new();
         let mut end = stub::CONTROL;

@@ -38,6 +38,8 @@ const ARROWS: &[(&str, &str)] = &[
     // Both are forms of the module that `codegen` describes.
     ("emit-object", "codegen ir mach"),
     ("jit", "codegen ir mach"),
+    // What tests call compiled functions with.
+    ("isolate", "jit"),
     ("explain", "codegen ir mach regalloc"),
     ("testgen", "checker ir mach reader regalloc"),
 ];
@@ -58,6 +60,7 @@ const DEV_ARROWS: &[(&str, &str)] = &[
     ("opt", "interpreter reader rule-verify rules semantics smt testgen"),
     ("semantics", "interpreter reader"),
     ("jit", "emit-object reader regalloc"),
+    ("isolate", "codegen ir mach reader"),
     ("emit-object", "reader regalloc"),
     ("isa-x64", "reader"),
     ("isa-aarch64", "reader"),

@@ -6,7 +6,8 @@
 //! the process have one of them together. The object file has the names of functions and their unwind information.
 //!
 //! Sound because: the list is changed under a lock, by links to entries that are in it and that a [`SymbolFile`] owns until it
-//! has taken them out. Other compilers of the process must not change it at the same time, as the interface has no lock.
+//! has taken them out. What an entry says is read by debuggers only, which are other processes. The interface has no lock
+//! across compilers: a process with another one that registers code for debuggers does not let both do it at the same time.
 
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
@@ -17,15 +18,21 @@ pub type NamedCode<'a> = (usize, usize, &'a str);
 /// Functions that debuggers know until this is dropped.
 #[derive(Debug)]
 pub struct SymbolFile {
+    _files: Vec<ObjectFile>,
+}
+
+/// An object file in the list.
+#[derive(Debug)]
+struct ObjectFile {
     entry: *mut Entry,
-    /// What the entry points to. Debuggers read it, and nothing else does.
+    /// Bytes of the file, to which the entry points. Only debuggers read them.
     _contents: Box<[u8]>,
 }
 
 // SAFETY: what the pointer leads to belongs to the value, and is reached by other threads under the lock only.
-unsafe impl Send for SymbolFile {}
-// SAFETY: nothing is reached through `&SymbolFile`.
-unsafe impl Sync for SymbolFile {}
+unsafe impl Send for ObjectFile {}
+// SAFETY: nothing is reached through `&ObjectFile`.
+unsafe impl Sync for ObjectFile {}
 
 /// One object file, as the interface lays it out.
 #[repr(C)]
@@ -76,9 +83,21 @@ unsafe extern "C" {
 static LOCK: Mutex<()> = Mutex::new(());
 
 impl SymbolFile {
-    /// Makes debuggers know functions, of which `unwind_info` is the `.eh_frame` section with absolute addresses; it may be empty.
+    /// Makes debuggers know functions. `unwind_info` is their `.eh_frame` section with absolute addresses; it may be empty.
     pub fn register(functions: &[NamedCode<'_>], unwind_info: &[u8]) -> SymbolFile {
-        let contents = object_file(functions, unwind_info).into_boxed_slice();
+        let mut functions = functions.to_vec();
+        functions.sort_unstable();
+        let sections: Vec<&[NamedCode<'_>]> = functions.chunk_by(is_near).collect();
+        let mut files = sections.chunks(MOST_SECTIONS).map(|sections| object_file(sections, unwind_info));
+        // Without functions there is still unwind information.
+        let first = files.next().unwrap_or_else(|| object_file(&[], unwind_info));
+        SymbolFile { _files: std::iter::once(first).chain(files).map(ObjectFile::register).collect() }
+    }
+}
+
+impl ObjectFile {
+    fn register(contents: Vec<u8>) -> ObjectFile {
+        let contents = contents.into_boxed_slice();
         let (file, bytes) = (contents.as_ptr(), contents.len() as u64);
         let entry = Box::into_raw(Box::new(Entry { next: null_mut(), previous: null_mut(), file, bytes }));
         let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,11 +111,11 @@ impl SymbolFile {
             __jit_debug_descriptor.first = entry;
             notify(REGISTER, entry);
         }
-        SymbolFile { entry, _contents: contents }
+        ObjectFile { entry, _contents: contents }
     }
 }
 
-impl Drop for SymbolFile {
+impl Drop for ObjectFile {
     fn drop(&mut self) {
         let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the entry was made by `register`, is in the list, and so are its neighbours; it is freed once, when debuggers
@@ -177,17 +196,25 @@ impl Section {
 /// Bytes between two functions from which on they are in different sections: what lies between may be the code of others.
 const FAR: usize = 4096;
 
-/// A relocatable object file in ELF whose code is elsewhere in memory, where its sections say.
-fn object_file(functions: &[NamedCode<'_>], unwind_info: &[u8]) -> Vec<u8> {
-    let mut functions = functions.to_vec();
-    functions.sort_unstable();
+/// Sections of code in one object file. Indices of sections have 16 bits, and the highest 256 are reserved.
+const MOST_SECTIONS: usize = 60_000;
+
+/// Returns `true` if two functions, the first of which has the lower address, are in one section.
+fn is_near(a: &NamedCode<'_>, b: &NamedCode<'_>) -> bool {
+    b.0 < a.0.saturating_add(a.1).saturating_add(FAR)
+}
+
+/// Returns a relocatable object file in ELF whose code is elsewhere in memory, where its sections say: each has functions with
+/// ascending addresses.
+fn object_file(code: &[&[NamedCode<'_>]], unwind_info: &[u8]) -> Vec<u8> {
     let mut sections = vec![Section::default()];
     let (mut symbols, mut strings) = (vec![0; 24], vec![0]);
     let mut file = vec![0; 64];
-    for near in functions.chunk_by(|a, b| b.0 < a.0 + a.1 + FAR) {
-        let (start, end) = (near[0].0, near[near.len() - 1].0 + near[near.len() - 1].1);
-        for &(address, bytes, name) in near {
-            symbols.extend((strings.len() as u32).to_le_bytes());
+    for near in code {
+        let (start, end) = (near[0].0, near[near.len() - 1].0.saturating_add(near[near.len() - 1].1));
+        for &(address, bytes, name) in *near {
+            // Names beyond 4 GiB of them have no place.
+            symbols.extend(u32::try_from(strings.len()).unwrap_or(0).to_le_bytes());
             // A global function with default visibility, in the section to come.
             symbols.extend([0x12, 0]);
             symbols.extend((sections.len() as u16).to_le_bytes());
@@ -225,7 +252,7 @@ fn object_file(functions: &[NamedCode<'_>], unwind_info: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The header of an object file with its section headers at an offset.
+/// Returns the header of an object file with its section headers at an offset.
 fn header(headers: u64, sections: u16, names: u16) -> [u8; 64] {
     let mut header = [0; 64];
     // The magic number, 64 bits, little-endian, version 1.
@@ -243,10 +270,11 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// What the system's tool prints of the object file.
+    /// Returns the text that the system's tool prints of the object file.
     fn printed(functions: &[NamedCode<'_>], option: &str) -> String {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), object_file(functions, &[0; 4])).unwrap();
+        let sections: Vec<&[NamedCode<'_>]> = functions.chunk_by(is_near).collect();
+        std::fs::write(file.path(), object_file(&sections, &[0; 4])).unwrap();
         let output = Command::new("readelf").args(["-W", option]).arg(file.path()).output().unwrap();
         assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()
@@ -254,7 +282,7 @@ mod tests {
 
     #[test]
     fn functions_are_where_they_are() {
-        let functions = [(0x7000, 0x20, "far"), (0x1000, 0x10, "first"), (0x1010, 0x30, "second")];
+        let functions = [(0x1000, 0x10, "first"), (0x1010, 0x30, "second"), (0x7000, 0x20, "far")];
         let sections = printed(&functions, "-S");
         let code: Vec<&str> = sections.lines().filter(|line| line.contains(".text")).collect();
         assert!(code[0].contains("0000000000001000 000000 000040"), "{sections}");
@@ -263,5 +291,16 @@ mod tests {
         for line in ["0000000000000010    48 FUNC    GLOBAL DEFAULT    1 second", "GLOBAL DEFAULT    2 far"] {
             assert!(symbols.contains(line), "{symbols}");
         }
+    }
+
+    /// Registers more functions than one file has sections, and functions at the top of memory.
+    #[test]
+    fn any_functions_can_be_registered() {
+        let far: Vec<NamedCode<'_>> = (0..70_000).map(|n| (n * 2 * FAR, 1, "f")).collect();
+        let registered = SymbolFile::register(&far, &[]);
+        assert_eq!(registered._files.len(), 2);
+        drop(SymbolFile::register(&[(usize::MAX, usize::MAX, "\0"), (0, 0, ""), (1, usize::MAX, "")], &[1, 2, 3]));
+        drop(registered);
+        drop(SymbolFile::register(&[], &[]));
     }
 }

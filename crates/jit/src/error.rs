@@ -1,6 +1,6 @@
 //! Why a module could not be loaded.
 
-use kingpost_mach::{RelocKind, SymbolName};
+use kingpost_mach::{DataFault, RelocKind, SymbolName};
 use std::fmt;
 
 /// An error of loading. Nothing stays mapped.
@@ -15,6 +15,10 @@ pub enum LoadError {
     OutOfReach(SymbolName, RelocKind),
     /// A relocation of another architecture.
     Relocation(RelocKind),
+    /// A data object whose fields contradict each other.
+    Data(SymbolName, DataFault),
+    /// An alignment that is not a power of two.
+    Alignment(usize),
     /// A thread-local symbol: code in memory has none.
     ThreadLocal(SymbolName),
     /// Code for another machine than this.
@@ -24,8 +28,6 @@ pub enum LoadError {
         /// Bytes asked for.
         bytes: usize,
     },
-    /// The system refuses a process.
-    Process,
 }
 
 impl fmt::Display for LoadError {
@@ -35,10 +37,11 @@ impl fmt::Display for LoadError {
             LoadError::Duplicate(name) => write!(f, "{name} is defined twice"),
             LoadError::OutOfReach(name, kind) => write!(f, "{name} is too far away for {kind:?}"),
             LoadError::Relocation(kind) => write!(f, "relocation {kind:?} is not of this machine"),
+            LoadError::Data(name, fault) => write!(f, "{name}: {fault}"),
+            LoadError::Alignment(align) => write!(f, "alignment {align} is not a power of two"),
             LoadError::ThreadLocal(name) => write!(f, "{name} is thread-local, which code in memory has no place for"),
             LoadError::Target(triple) => write!(f, "code for `{triple}` cannot run here"),
             LoadError::Memory { bytes } => write!(f, "the system refuses {bytes} bytes of memory"),
-            LoadError::Process => f.write_str("the system refuses a process"),
         }
     }
 }

@@ -2,10 +2,11 @@
 
 use crate::entry::EntryPoint;
 use crate::error::LoadError;
-use crate::memory::{self, Pages, Protection};
+use crate::layout::{Layout, Place};
+use crate::pages::{PageKind, PageSource, Pages};
 use crate::relocate::{self, STUB_LEN, Target};
 use kingpost_ir::TrapCode;
-use kingpost_mach::{ContextPlace, DataObject, FunctionView, Literal, ModuleBuffer, StackMapEntry, SymbolName};
+use kingpost_mach::{ContextPlace, DataObject, FunctionView, ModuleBuffer, StackMapEntry, SymbolName};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -14,11 +15,12 @@ pub type Resolver<'a> = dyn FnMut(&SymbolName) -> Option<usize> + 'a;
 
 /// A loaded module.
 ///
-/// Its pages, in order: code and stubs (executable), address table, literals and read-only data (readable), other data
-/// (writable). They go when the image is dropped; pointers into it are then dangling.
+/// Its memory is in three parts: code and stubs (executable), address table, literals and read-only data (readable), other data
+/// (writable). It goes when the image is dropped; pointers into it are then dangling.
 #[derive(Debug)]
 pub struct Image {
-    pages: Pages,
+    /// The parts, by the numbers of their kinds.
+    parts: [Option<Pages>; PageKind::ALL.len()],
     symbols: HashMap<SymbolName, usize>,
     /// Start address, length and name of each function, by ascending address.
     functions: Vec<(usize, usize, SymbolName)>,
@@ -65,90 +67,19 @@ pub struct StackMap<'a> {
     pub entries: &'a [StackMapEntry],
 }
 
-/// Where things go, as offsets from the start of the pages.
-struct Layout {
-    functions: Vec<usize>,
-    /// All symbols that relocations mention, in order of first mention.
-    mentioned: Vec<SymbolName>,
-    index: HashMap<SymbolName, usize>,
-    stubs: usize,
-    got: usize,
-    code_end: usize,
-    literals: Vec<(Literal, usize)>,
-    data: Vec<usize>,
-    read_only_end: usize,
-    end: usize,
-}
-
-impl Layout {
-    fn new(module: &ModuleBuffer, data: &[DataObject]) -> Layout {
-        let page = memory::page_size();
-        let mut at = 0;
-        let functions = module
-            .functions()
-            .map(|f| at_next(&mut at, f.code.len(), (f.function.head.align as usize).max(16)))
-            .collect();
-        let mut mentioned = Vec::new();
-        let mut index = HashMap::new();
-        let code_symbols = module.functions().flat_map(|f| f.symbols);
-        let data_symbols = data.iter().flat_map(|d| d.pointers.iter().map(|p| &p.symbol));
-        for name in code_symbols.chain(data_symbols) {
-            if !index.contains_key(name) {
-                index.insert(name.clone(), mentioned.len());
-                mentioned.push(name.clone());
-            }
-        }
-        let stubs = at_next(&mut at, mentioned.len() * STUB_LEN, 16);
-        let code_end = round_up(at, page);
-        at = code_end;
-        let got = at_next(&mut at, mentioned.len() * 8, 8);
-        let literals = mentioned.iter().filter_map(|name| match name {
-            SymbolName::Literal(literal) => {
-                Some((*literal, at_next(&mut at, literal.bytes().len(), literal.bytes().len())))
-            }
-            _ => None,
-        });
-        let literals = literals.collect();
-        let mut places = vec![0; data.len()];
-        let mut place = |writable: bool, at: &mut usize| {
-            for (object, place) in data.iter().zip(&mut places).filter(|(d, _)| d.writable == writable) {
-                *place = at_next(at, object.size as usize, object.align as usize);
-            }
-        };
-        place(false, &mut at);
-        let read_only_end = round_up(at, page);
-        at = read_only_end;
-        place(true, &mut at);
-        Layout { functions, mentioned, index, stubs, got, code_end, literals, data: places, read_only_end, end: at }
-    }
-}
-
-/// Reserves `len` bytes at the next multiple of `align` and returns where. What does not fit memory ends at its top, and is
-/// refused when it is mapped.
-fn at_next(at: &mut usize, len: usize, align: usize) -> usize {
-    let start = round_up(*at, align.max(1));
-    *at = start.saturating_add(len);
-    start
-}
-
-/// The next multiple of `align`, or the top of memory.
-fn round_up(at: usize, align: usize) -> usize {
-    at.checked_next_multiple_of(align).unwrap_or(usize::MAX)
-}
-
 impl Image {
     /// Loads all functions of `module` and all `data`. Symbols they do not define are asked of `resolve`.
     ///
     /// # Errors
-    /// Symbols that are defined twice or nowhere, relocations that do not reach or are of another machine, no memory.
+    /// Symbols that are defined twice or nowhere, relocations that do not reach or are of another machine, data objects whose
+    /// fields contradict each other, no memory.
     pub fn load(module: &ModuleBuffer, data: &[DataObject], resolve: &mut Resolver<'_>) -> Result<Image, LoadError> {
+        for object in data {
+            object.check().map_err(|fault| LoadError::Data(object.name.clone(), fault))?;
+        }
         let layout = Layout::new(module, data);
-        let aligns = data.iter().map(|object| object.align as usize);
-        let code_aligns = module.functions().map(|f| f.function.head.align as usize);
-        let pages = Pages::map(layout.end, aligns.chain(code_aligns).max().unwrap_or(1))?;
-        let base = pages.address();
         let mut image = Image {
-            pages,
+            parts: PageSource::together(layout.bytes, layout.align)?,
             symbols: HashMap::new(),
             functions: Vec::new(),
             traps: Vec::new(),
@@ -156,35 +87,48 @@ impl Image {
             mapped_calls: Vec::new(),
             stack_maps: Vec::new(),
         };
-        for (f, &at) in module.functions().zip(&layout.functions) {
-            let name = &f.function.head.name;
-            image.define(name, base + at)?;
-            image.functions.push((base + at, f.code.len(), name.clone()));
-            image.add_stack_maps(&f, base + at);
-            image.traps.extend(f.traps.iter().map(|t| (base + at + t.offset as usize, t.code)));
+        for (f, &place) in module.functions().zip(&layout.functions) {
+            let (name, address) = (&f.function.head.name, image.place(place));
+            image.define(name, address)?;
+            image.functions.push((address, f.code.len(), name.clone()));
+            image.add_stack_maps(&f, address);
+            image.traps.extend(f.traps.iter().map(|t| (address + t.offset as usize, t.code)));
             image.handlers.extend(f.handlers.iter().map(|site| {
                 let handler = Handler {
                     tag: site.tag,
-                    address: base + at + site.handler_offset as usize,
+                    address: address + site.handler_offset as usize,
                     body_offset: f.function.head.frame.body_offset,
                     context: site.context,
                 };
-                (base + at + site.return_offset as usize, handler)
+                (address + site.return_offset as usize, handler)
             }));
         }
-        for (object, &at) in data.iter().zip(&layout.data) {
-            image.define(&object.name, base + at)?;
+        for (object, &place) in data.iter().zip(&layout.data) {
+            image.define(&object.name, image.place(place))?;
         }
-        for &(literal, at) in &layout.literals {
-            image.define(&SymbolName::Literal(literal), base + at)?;
-            image.pages.slice(at, literal.bytes().len()).copy_from_slice(literal.bytes());
+        for &(literal, place) in &layout.literals {
+            image.define(&SymbolName::Literal(literal), image.place(place))?;
+            image.bytes(place, literal.bytes().len()).copy_from_slice(literal.bytes());
         }
         let targets = image.targets(&layout, resolve)?;
         image.copy_functions(module, &layout, &targets)?;
         image.copy_data(data, &layout, &targets)?;
-        image.pages.protect(layout.code_end, Protection::Execute)?;
-        image.pages.protect(layout.read_only_end, Protection::Read)?;
+        let has_landing_pads = module.functions().all(|f| f.function.head.guards.landing_pads);
+        for pages in image.parts.iter_mut().flatten() {
+            pages.seal(has_landing_pads)?;
+        }
         Ok(image)
+    }
+
+    /// Returns the address of a place.
+    fn place(&self, place: Place) -> usize {
+        self.parts[place.part as usize].as_ref().map_or(0, Pages::address) + place.offset
+    }
+
+    /// Returns bytes at a place, to be written.
+    fn bytes(&mut self, place: Place, len: usize) -> &mut [u8] {
+        let part = self.parts[place.part as usize].as_mut().map_or(&mut [][..], Pages::contents);
+        &mut part[place.offset..place.offset + len]
     }
 
     fn add_stack_maps(&mut self, f: &FunctionView<'_>, address: usize) {
@@ -207,43 +151,42 @@ impl Image {
 
     /// Addresses of everything that relocations mention. Writes the address table and the stubs.
     fn targets(&mut self, layout: &Layout, resolve: &mut Resolver<'_>) -> Result<Vec<Target>, LoadError> {
-        let base = self.pages.address();
         let mut targets = Vec::with_capacity(layout.mentioned.len());
         for (i, name) in layout.mentioned.iter().enumerate() {
             let symbol = match self.symbols.get(name) {
                 Some(&address) => address,
                 None => resolve(name).ok_or_else(|| LoadError::Undefined(name.clone()))?,
             };
-            let (stub, got) = (layout.stubs + i * STUB_LEN, layout.got + i * 8);
-            self.pages.slice(got, 8).copy_from_slice(&(symbol as u64).to_le_bytes());
-            relocate::stub(base + stub, base + got, self.pages.slice(stub, STUB_LEN));
-            targets.push(Target { symbol, stub: base + stub, got: base + got });
+            let (stub_place, got_place) = (layout.stubs.plus(i * STUB_LEN), layout.got.plus(i * 8));
+            let (stub, got) = (self.place(stub_place), self.place(got_place));
+            self.bytes(got_place, 8).copy_from_slice(&(symbol as u64).to_le_bytes());
+            relocate::stub(stub, got, self.bytes(stub_place, STUB_LEN));
+            targets.push(Target { symbol, stub, got });
         }
         Ok(targets)
     }
 
     fn copy_functions(&mut self, module: &ModuleBuffer, layout: &Layout, targets: &[Target]) -> Result<(), LoadError> {
-        let base = self.pages.address();
-        for (f, &at) in module.functions().zip(&layout.functions) {
-            self.pages.slice(at, f.code.len()).copy_from_slice(f.code);
+        for (f, &start) in module.functions().zip(&layout.functions) {
+            self.bytes(start, f.code.len()).copy_from_slice(f.code);
             for reloc in f.relocs {
                 let name = &f.symbols[reloc.symbol as usize];
-                let place = at + reloc.offset as usize;
-                let field = self.pages.slice(place, relocate::field_len(reloc.kind));
-                let target = targets[layout.index[name]];
-                relocate::apply(reloc.kind, target, reloc.addend, base + place, field, name)?;
+                let place = start.plus(reloc.offset as usize);
+                let (address, target) = (self.place(place), targets[layout.index[name]]);
+                let field = self.bytes(place, relocate::field_len(reloc.kind));
+                relocate::apply(reloc.kind, target, reloc.addend, address, field, name)?;
             }
         }
         Ok(())
     }
 
     fn copy_data(&mut self, data: &[DataObject], layout: &Layout, targets: &[Target]) -> Result<(), LoadError> {
-        for (object, &at) in data.iter().zip(&layout.data) {
-            self.pages.slice(at, object.bytes.len()).copy_from_slice(&object.bytes);
+        for (object, &start) in data.iter().zip(&layout.data) {
+            self.bytes(start, object.bytes.len()).copy_from_slice(&object.bytes);
             for pointer in &object.pointers {
                 let target = targets[layout.index[&pointer.symbol]];
                 let address = (target.symbol as i64).wrapping_add(pointer.addend);
-                self.pages.slice(at + pointer.offset as usize, 8).copy_from_slice(&address.to_le_bytes());
+                self.bytes(start.plus(pointer.offset as usize), 8).copy_from_slice(&address.to_le_bytes());
             }
         }
         Ok(())
@@ -296,7 +239,8 @@ impl Image {
     ///
     /// # Safety
     /// `F` is the type that the function was compiled with: its arguments, result and calling convention. The pointer is
-    /// not called once the image is dropped, and what the function does when it is called is sound.
+    /// not called once the image is dropped, no call is in progress then, on any thread, and what the function does when it is
+    /// called is sound.
     pub unsafe fn get<F: EntryPoint>(&self, name: &SymbolName) -> Option<F> {
         let &(address, ..) = self.functions.iter().find(|(.., function)| function == name)?;
         // SAFETY: `address` is the start of code that is mapped executable while `self` lives; the caller promises the rest.

@@ -8,18 +8,34 @@
 //! |---|---|
 //! | `module.rs` | a module whose functions can be called; `unsafe` |
 //! | `image.rs` | loading, symbols, traps by address; `unsafe` |
+//! | `layout.rs` | where the parts of a module go |
 //! | `entry.rs` | types by which functions are called; `unsafe` |
 //! | `relocate.rs` | what each relocation writes |
+//! | `pages.rs` | memory of code and data; `unsafe` |
+//! | `runs.rs` | which addresses are free |
+//! | `publish.rs` | new code made known to processors; `unsafe` |
+//! | `symbols.rs` | addresses of the process; `unsafe` |
 //! | `libcalls.rs` | library routines that a process may lack |
 //! | `unwind.rs` | unwind information for this process; `unsafe` |
 //! | `debugger.rs` | names and frames for debuggers; `unsafe` |
 //! | `profiler.rs` | names for the profiler `perf` |
-//! | `memory.rs` | pages; `unsafe` |
-//! | `isolate.rs` | calls in a process of their own, for tests; `unsafe` |
 //! | `error.rs` | why a module could not be loaded |
 //!
-//! No other file of the project has `unsafe`. Loading code is safe, calling it is not: what it does is what the module's
-//! author wrote.
+//! Loading code is safe, calling it is not: what it does is what the module's author wrote. Every public function that reaches the
+//! system is `unsafe` and says what its caller promises, or breaks no rule of Rust whatever its arguments are:
+//!
+//! | public function of a file with `unsafe` | why it is sound |
+//! |---|---|
+//! | `EntryPoint::at`, `Image::get`, `JitModule::get`, `Registration::of_section` | `unsafe` |
+//! | `JitModule::new`, `JitModule::symbol`, `JitModule::symbol_lookup`, `JitModule::set_debugger`, `JitModule::set_profiler` | keep what they are given for loading |
+//! | `Image::load`, `JitModule::finalize_definitions` | write to pages of their own, through slices; addresses of symbols are used by loaded code alone |
+//! | `Image::functions`, `Image::address`, `Image::trap_at`, `Image::stack_map_at`, `Image::handlers`, `Image::handlers_at`, `Image::function_at` | read tables of the image |
+//! | `JitModule::function_address`, `JitModule::data_address`, `JitModule::address`, `JitModule::trap_at`, `JitModule::stack_map_at`, `JitModule::handlers_at`, `JitModule::function_at` | read tables of the images |
+//! | `PageSource::shared`, `PageSource::reserve`, `PageSource::allocate` | map memory where the system chooses |
+//! | `Pages::address`, `Pages::size`, `Pages::contents`, `Pages::truncate`, `Pages::seal`, `Pages::leak` | act on pages that belong to the value; slices borrow it |
+//! | `Registration::section` | borrows the value |
+//! | `SymbolFile::register` | debuggers, which are other processes, read what it is given; `debugger.rs` says what holds of the process |
+//! | `process_symbol` | returns a number |
 //!
 //! ```
 //! use kingpost_codegen::module::{Linkage, Module};
@@ -41,12 +57,15 @@ mod debugger;
 mod entry;
 mod error;
 mod image;
-pub mod isolate;
+mod layout;
 mod libcalls;
-mod memory;
 mod module;
+mod pages;
 mod profiler;
+mod publish;
 pub mod relocate;
+mod runs;
+mod symbols;
 mod unwind;
 
 pub use debugger::{NamedCode, SymbolFile};
@@ -54,7 +73,8 @@ pub use entry::EntryPoint;
 pub use error::LoadError;
 pub use image::{Handler, Image, Resolver, StackMap};
 pub use libcalls::library_address;
-pub use memory::{process_symbol, publish_instructions};
 pub use module::{JitModule, Lookup};
+pub use pages::{PageKind, PageSource, Pages};
 pub use profiler::add_to_perf_map;
+pub use symbols::process_symbol;
 pub use unwind::Registration;

@@ -1,7 +1,7 @@
 //! Library routines that a process may lack: those of the mathematics library and of the compiler's, which are linked only on
 //! request, and the one that probes the stack.
 
-use crate::memory::{probestack, process_symbol, system_routine};
+use crate::symbols::{probestack, process_symbol, system_routine};
 
 macro_rules! routines {
     ($($name:literal $function:ident($($arg:ident),+: $ty:ty) $body:expr;)+) => {

@@ -204,7 +204,8 @@ impl JitModule {
     ///
     /// # Safety
     /// `F` is the type that the function was compiled with: its arguments, result and calling convention. The pointer is
-    /// not called once the module is dropped, and what the function does when it is called is sound.
+    /// not called once the module is dropped, no call is in progress then, on any thread, and what the function does when it is
+    /// called is sound.
     pub unsafe fn get<F: EntryPoint>(&self, id: FuncId) -> Option<F> {
         // SAFETY: the address is that of the function, mapped executable while `self` lives; the caller promises the rest.
         self.function_address(id).map(|address| unsafe { F::at(address as usize) })

@@ -158,6 +158,18 @@ mod tests {
         check(RelocKind::Aarch64AdrPage, 0x9000_0001, 1 << 40, Err(()));
     }
 
+    /// Four bytes hold an address without a sign, as in objects.
+    #[test]
+    fn absolute_addresses_have_no_sign() {
+        let name = SymbolName::named("f");
+        let written = |symbol: usize, addend| {
+            let mut field = [0; 4];
+            let target = Target { symbol, stub: 0, got: 0 };
+            apply(RelocKind::Abs4, target, addend, 0, &mut field, &name).map(|()| u32::from_le_bytes(field)).ok()
+        };
+        assert_eq!([written(0xffff_fff0, 15), written(1, -2), written(1 << 32, 0)], [Some(u32::MAX), None, None]);
+    }
+
     #[test]
     fn stubs_load_their_target() {
         let mut out = [0; STUB_LEN];

@@ -5,9 +5,10 @@
 //! unwinder that takes registrations does without.
 
 use crate::image::Image;
-use crate::memory::process_symbol;
+use crate::symbols::process_symbol;
 use kingpost_codegen::DwarfRegisters;
 use kingpost_mach::{ModuleBuffer, UnwindOp};
+use std::sync::OnceLock;
 
 #[cfg(target_arch = "x86_64")]
 const MACHINE: DwarfRegisters = DwarfRegisters::X86_64;
@@ -30,6 +31,31 @@ const DEF_CFA: u8 = 0x0c;
 const DEF_CFA_SF: u8 = 0x12;
 const AARCH64_NEGATE_RA_STATE: u8 = 0x2d;
 
+/// Functions of the process's unwinder.
+struct Unwinder {
+    register: Option<extern "C" fn(*const u8)>,
+    deregister: Option<extern "C" fn(*const u8)>,
+    /// Whether they take each FDE, as those of LLVM's unwinder do, in place of a whole section.
+    takes_entries: bool,
+}
+
+/// Returns the functions of the process's unwinder, which are looked up once.
+fn unwinder() -> &'static Unwinder {
+    static UNWINDER: OnceLock<Unwinder> = OnceLock::new();
+    UNWINDER.get_or_init(|| {
+        let function = |name| {
+            let address = process_symbol(name)?;
+            // SAFETY: both unwinders declare the functions like this.
+            Some(unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8)>(address) })
+        };
+        Unwinder {
+            register: function("__register_frame"),
+            deregister: function("__deregister_frame"),
+            takes_entries: process_symbol("__unw_add_dynamic_fde").is_some(),
+        }
+    })
+}
+
 /// Unwind information that is registered with the process until this is dropped.
 #[derive(Debug)]
 pub struct Registration {
@@ -40,14 +66,19 @@ pub struct Registration {
 impl Registration {
     /// Makes the unwinder know the functions of `module`, which are loaded in `image`.
     pub(crate) fn new(module: &ModuleBuffer, image: &Image) -> Registration {
-        Registration::of_section(section(module, image).into())
+        // SAFETY: the section is made by the rules below.
+        unsafe { Registration::of_section(section(module, image).into()) }
     }
 
-    /// Makes the unwinder know the functions of an `.eh_frame` section with absolute addresses, one CIE at its start and the
-    /// mark at its end.
-    pub fn of_section(section: Box<[u8]>) -> Registration {
+    /// Makes the unwinder know the functions of an `.eh_frame` section with absolute addresses.
+    ///
+    /// # Safety
+    /// The section is well-formed: one CIE at its start, then FDEs of it, then four bytes of zero, as chapter 6.4 of DWARF 5 and
+    /// section 10.6 of the Linux Standard Base lay them out. What the FDEs say is true of the code at their addresses for as long as it
+    /// can run.
+    pub unsafe fn of_section(section: Box<[u8]>) -> Registration {
         let registration = Registration { section };
-        registration.tell("__register_frame");
+        registration.tell(unwinder().register);
         registration
     }
 
@@ -56,13 +87,10 @@ impl Registration {
         &self.section
     }
 
-    /// Calls `function` of the unwinder, if it has one, with what it takes: LLVM's is given each FDE, that of GCC the whole
-    /// section.
-    fn tell(&self, function: &str) {
-        let Some(address) = process_symbol(function) else { return };
-        // SAFETY: both unwinders declare the function like this.
-        let function = unsafe { std::mem::transmute::<usize, extern "C" fn(*const u8)>(address) };
-        if process_symbol("__unw_add_dynamic_fde").is_none() {
+    /// Calls a function of the unwinder, if it has it, with what it takes.
+    fn tell(&self, function: Option<extern "C" fn(*const u8)>) {
+        let Some(function) = function else { return };
+        if !unwinder().takes_entries {
             function(self.section.as_ptr());
             return;
         }
@@ -81,7 +109,7 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        self.tell("__deregister_frame");
+        self.tell(unwinder().deregister);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::native::{Caller, Cpu, Lane, NotLoaded, Outcome, Request, load, runs_h
 use kingpost_interpreter::{DataValue, Environment, Interpreter};
 use kingpost_ir::Function;
 use kingpost_ir::types::I64;
-use kingpost_jit::isolate::SharedMemory;
+use kingpost_isolate::SharedMemory;
 use kingpost_testgen::rng::Rng;
 use plan::{Case, Plan};
 use std::ops::Range;
@@ -115,7 +115,7 @@ fn judge(plans: &[Plan], rng: &mut Rng, lanes: &mut [Lane], report: &mut Report)
         arena.bytes_mut().fill_with(|| rng.bits() as u8);
         let mut model = Model { bytes: arena.bytes().to_vec(), base: arena.address() as u64 };
         let expectations = expectations(&cases, &oracles, &mut model, rng).map_err(|what| fail(None, what))?;
-        let mut caller = Caller::new(lane).map_err(|error| fail(None, error.to_string()))?;
+        let mut caller = Caller::new(lane).map_err(|error| fail(None, error))?;
         let requests: Vec<Request> = expectations
             .iter()
             .map(|expectation| Request { module: &module, entry: expectation.case, input: expectation.input.clone() })

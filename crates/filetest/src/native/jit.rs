@@ -3,7 +3,7 @@
 use std::thread;
 
 use kingpost_codegen::module::default_libcall_name;
-use kingpost_jit::isolate::{self, IsolatedCall, SharedMemory};
+use kingpost_isolate::{self as isolate, IsolatedCall, SharedMemory};
 use kingpost_jit::{Image, library_address};
 use kingpost_mach::SymbolName;
 use target_lexicon::Triple;

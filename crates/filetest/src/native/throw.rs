@@ -6,7 +6,8 @@
 //! loaded code, and resumes at the first handler of the tag, or one of every tag. Without one it traps. It restores no
 //! callee-saved registers, so only handlers of calls in conventions that preserve none for them may be found.
 
-use kingpost_jit::{Image, LoadError, isolate::SharedMemory};
+use kingpost_isolate::SharedMemory;
+use kingpost_jit::Image;
 use kingpost_mach::{ModuleBuffer, SymbolName};
 use target_lexicon::Architecture;
 
@@ -33,9 +34,8 @@ impl Throw {
     /// # Errors
     /// If the system refuses memory.
     pub fn new(module: &ModuleBuffer, architecture: Architecture) -> Result<Throw, String> {
-        let text = |error: LoadError| error.to_string();
         let bytes = module.functions().map(|f| f.handlers.len()).sum::<usize>() * 8 * ENTRY_WORDS;
-        let table = SharedMemory::new(bytes).map_err(text)?;
+        let table = SharedMemory::new(bytes).map_err(|error| error.to_string())?;
         let (start, end) = (table.address() as u64, (table.address() + bytes) as u64);
         let code = match architecture {
             Architecture::X86_64 => code_x64(start, end),
@@ -43,7 +43,7 @@ impl Throw {
         };
         let mut stub = ModuleBuffer::default();
         add_bytes(&mut stub, &SymbolName::named(NAME), &code)?;
-        let image = Image::load(&stub, &[], &mut |_| None).map_err(text)?;
+        let image = Image::load(&stub, &[], &mut |_| None).map_err(|error| error.to_string())?;
         Ok(Throw { image, table })
     }
 
@@ -69,6 +69,7 @@ impl Throw {
         for (bytes, word) in self.table.bytes_mut().chunks_exact_mut(8).zip(entries) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
+        self.table.publish();
     }
 }
 

@@ -1,85 +1,14 @@
-//! Calls in a process of their own, for code that may trap, loop or be wrong.
+//! Children that call functions, and how the calls end.
 //!
-//! [`run`] forks: the child calls one function after the other and notes in shared memory how each ended. A fault ends the
-//! child; the next child goes on with the next call. The child's own memory is a copy, so whatever the code does to it is
-//! gone with the child; only [`SharedMemory`] is seen by both.
-//!
-//! Sound because: a [`SharedMemory`] owns its mapping, and its contents are reached only through slices that borrow it;
-//! while children write to it [`run`] holds all of them mutably and hands out none. Between `fork` and `_exit` the child
-//! calls only functions that are safe there (no allocation, no locks), and code whose effects stay in the child.
+//! Sound because: between `fork` and `_exit` the child calls only functions that are safe there (no allocation, no locks), and
+//! code of the images, whose effects on memory stay in the child but for [`SharedMemory`].
 
-use crate::error::LoadError;
-use crate::image::Image;
-use crate::memory::page_size;
+use crate::error::IsolateError;
+use crate::memory::SharedMemory;
+use kingpost_jit::Image;
 use std::io;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use std::time::Instant;
-
-/// Memory that a process shares with its children: a page without access, an accessible part, another page without access.
-#[derive(Debug)]
-pub struct SharedMemory {
-    base: NonNull<u8>,
-    len: usize,
-    page: usize,
-}
-
-// SAFETY: the mapping belongs to the value alone, and its bytes are reached only through borrows of it.
-unsafe impl Send for SharedMemory {}
-
-impl SharedMemory {
-    /// Maps at least `len` bytes, all zero.
-    ///
-    /// # Errors
-    /// If the system refuses memory.
-    pub fn new(len: usize) -> Result<SharedMemory, LoadError> {
-        let page = page_size();
-        let len = len.next_multiple_of(page).max(page);
-        let whole = len + 2 * page;
-        let error = LoadError::Memory { bytes: whole };
-        // SAFETY: an anonymous mapping at an address of the system's choice touches no existing memory.
-        let base = unsafe {
-            libc::mmap(std::ptr::null_mut(), whole, libc::PROT_NONE, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1, 0)
-        };
-        if base == libc::MAP_FAILED {
-            return Err(error);
-        }
-        let base = NonNull::new(base.cast::<u8>()).ok_or(error.clone())?;
-        let memory = SharedMemory { base, len, page };
-        // SAFETY: the range lies within the mapping just made.
-        let done = unsafe { libc::mprotect(memory.start().cast(), len, libc::PROT_READ | libc::PROT_WRITE) };
-        if done == 0 { Ok(memory) } else { Err(error) }
-    }
-
-    fn start(&self) -> *mut u8 {
-        // SAFETY: the mapping is two pages longer than `len`, so one page in is within it.
-        unsafe { self.base.as_ptr().add(self.page) }
-    }
-
-    /// Address of the accessible part.
-    pub fn address(&self) -> usize {
-        self.start() as usize
-    }
-
-    /// The accessible part.
-    pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the part is mapped, readable and initialised; nothing writes to it while `self` is borrowed.
-        unsafe { std::slice::from_raw_parts(self.start(), self.len) }
-    }
-
-    /// The accessible part, to be written.
-    pub fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and the borrow is the only one.
-        unsafe { std::slice::from_raw_parts_mut(self.start(), self.len) }
-    }
-}
-
-impl Drop for SharedMemory {
-    fn drop(&mut self) {
-        // SAFETY: exactly the mapping made in `new`, unmapped once.
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.len + 2 * self.page) };
-    }
-}
 
 /// A call of a function of type `extern "C" fn(usize)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,7 +19,7 @@ pub struct IsolatedCall {
     pub argument: usize,
 }
 
-/// How an isolated call ended.
+/// The ending of an isolated call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ending {
     /// It returned.
@@ -117,7 +46,7 @@ pub enum Ending {
     },
 }
 
-/// What a child notes about a call: state (0 not run, 1 running, 2 returned, or 3 and a signal), then signal, pc, address, sp.
+/// Words of the note that a child makes about a call: state (0 not run, 1 running, 2 returned, or 3 and a signal), then signal, pc, address, sp.
 const NOTE_WORDS: usize = 5;
 const RUNNING: u64 = 1;
 const RETURNED: u64 = 2;
@@ -130,20 +59,34 @@ const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGF
 /// Bytes of the stack on which the handler runs.
 const HANDLER_STACK: usize = 1 << 16;
 
-/// Runs `calls` in order in child processes, all of them together for at most about `seconds`. `image` holds the
-/// functions; `memory` is what they share with this process.
+/// Runs `calls` in order in child processes, all of them together for at most about `seconds`. The functions are in `images`;
+/// `memory` is what the calls share with this process.
 ///
 /// # Errors
-/// If the system refuses memory or a process.
+/// If a call is of no function in `images`, or the system refuses memory or a process.
 pub fn run(
-    image: &[&Image],
+    images: &[&Image],
     calls: &[IsolatedCall],
     memory: &mut [&mut SharedMemory],
     seconds: u32,
-) -> Result<Vec<Ending>, LoadError> {
-    // Both are held so that nothing they own moves or goes while a child runs.
-    let (_, _) = (image, memory);
-    let notes = SharedMemory::new(calls.len() * NOTE_WORDS * 8)?;
+) -> Result<Vec<Ending>, IsolateError> {
+    let begins = |address| images.iter().any(|image| image.function_at(address).is_some_and(|(_, offset)| offset == 0));
+    if let Some(call) = calls.iter().find(|call| !begins(call.function)) {
+        return Err(IsolateError::NoFunction { address: call.function });
+    }
+    memory.iter_mut().for_each(|memory| memory.publish());
+    // SAFETY: the functions are in the images, which are borrowed until the last child has ended.
+    let endings = unsafe { call_in_children(calls, seconds) };
+    memory.iter_mut().for_each(|memory| memory.take_back());
+    endings
+}
+
+/// Runs calls as [`run`] does.
+///
+/// # Safety
+/// A function that takes one number by the C convention is at the address of each call while this runs.
+unsafe fn call_in_children(calls: &[IsolatedCall], seconds: u32) -> Result<Vec<Ending>, IsolateError> {
+    let mut notes = SharedMemory::new(calls.len() * NOTE_WORDS * 8)?;
     let stack = SharedMemory::new(HANDLER_STACK)?;
     let (mut endings, begin) = (Vec::with_capacity(calls.len()), Instant::now());
     while endings.len() < calls.len() {
@@ -156,12 +99,15 @@ pub fn run(
         // SAFETY: the child runs `child`, which keeps to what may be done there, and never returns.
         let pid = unsafe { libc::fork() };
         if pid < 0 {
-            return Err(LoadError::Process);
+            return Err(IsolateError::Process);
         }
         if pid == 0 {
-            child(calls, first, &notes, &stack, left);
+            // SAFETY: promised by the caller.
+            unsafe { child(calls, first, &notes, &stack, left) };
         }
-        collect(&notes, calls.len(), wait(pid), &mut endings);
+        let status = wait(pid);
+        notes.take_back();
+        collect(&notes, calls.len(), status, &mut endings);
     }
     Ok(endings)
 }
@@ -207,7 +153,11 @@ fn collect(notes: &SharedMemory, count: usize, status: i32, endings: &mut Vec<En
     }
 }
 
-fn child(calls: &[IsolatedCall], first: usize, notes: &SharedMemory, stack: &SharedMemory, seconds: u32) -> ! {
+/// Makes the calls from the one with index `first` on, and ends the process.
+///
+/// # Safety
+/// The process is a child, and a function that takes one number by the C convention is at the address of each call.
+unsafe fn child(calls: &[IsolatedCall], first: usize, notes: &SharedMemory, stack: &SharedMemory, seconds: u32) -> ! {
     catch_signals(stack);
     // SAFETY: `alarm` has no preconditions.
     unsafe { libc::alarm(seconds) };
@@ -219,7 +169,7 @@ fn child(calls: &[IsolatedCall], first: usize, notes: &SharedMemory, stack: &Sha
         // SAFETY: mapped, aligned, and only this process writes to it now.
         let state = unsafe { &*note };
         state.store(RUNNING, Ordering::SeqCst);
-        // SAFETY: a function of this type is at the address, or else what happens happens to this process alone.
+        // SAFETY: promised by the caller.
         let function = unsafe { std::mem::transmute::<usize, extern "C" fn(usize)>(call.function) };
         function(call.argument);
         state.store(RETURNED, Ordering::SeqCst);
@@ -229,7 +179,7 @@ fn child(calls: &[IsolatedCall], first: usize, notes: &SharedMemory, stack: &Sha
 }
 
 fn catch_signals(stack: &SharedMemory) {
-    let alternative = libc::stack_t { ss_sp: stack.start().cast(), ss_flags: 0, ss_size: stack.len };
+    let alternative = libc::stack_t { ss_sp: stack.start().cast(), ss_flags: 0, ss_size: HANDLER_STACK };
     // SAFETY: the memory is mapped for as long as the process lives; the handler has the type that SA_SIGINFO requires.
     unsafe {
         libc::sigaltstack(&alternative, std::ptr::null_mut());
@@ -245,7 +195,7 @@ fn catch_signals(stack: &SharedMemory) {
     }
 }
 
-/// Notes the fault and ends the child.
+/// Writes the fault into the note and ends the child.
 extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let note = NOTE.load(Ordering::SeqCst);
     // SAFETY: the system hands both over; the note is that of the running call, in mapped memory.
@@ -260,7 +210,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
     }
 }
 
-/// The address of the interrupted instruction, and the stack pointer.
+/// Returns the address of the interrupted instruction, and the stack pointer.
 ///
 /// # Safety
 /// `context` is what the system handed to a signal handler.
@@ -316,7 +266,9 @@ mod tests {
             call(spin, 0),
             call(spin, 0),
         ];
-        let endings = run(&[], &calls, &mut [&mut memory], 1).unwrap();
+        // SAFETY: these are functions of that type.
+        let endings = unsafe { call_in_children(&calls, 1) }.unwrap();
+        memory.take_back();
         assert!(matches!(endings[1], Ending::Fault { signal: libc::SIGSEGV, address, .. } if address == behind));
         let others = [Ending::Returned, Ending::Died { status: 7 << 8 }, Ending::Late, Ending::NotRun];
         assert_eq!((endings[0], &endings[2..]), (Ending::Returned, &others[..]));

@@ -1,11 +1,11 @@
-//! Loads that their users take in read just the bytes of the load: at both ends of a page with nothing behind it they
+//! Loads that their users take in read just the bytes of the load: at both ends of a page with nothing around it they
 //! succeed, one byte further they trap with the load's own code.
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
 use kingpost_codegen::module::default_libcall_name;
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_ir::TrapCode;
-use kingpost_jit::isolate::{Ending, IsolatedCall, SharedMemory, run};
+use kingpost_isolate::{Ending, IsolatedCall, SharedMemory, run};
 use kingpost_jit::{Image, library_address};
 use kingpost_mach::{ModuleBuffer, SymbolName};
 use target_lexicon::triple;

@@ -2,14 +2,15 @@
 #![allow(unsafe_code, reason = "how signals are handled is changed")]
 #![cfg(target_os = "linux")]
 
-use kingpost_jit::isolate::{Ending, IsolatedCall, run};
+mod image;
 
-extern "C" fn nothing(_: usize) {}
+use kingpost_isolate::{Ending, IsolatedCall, run};
 
 #[test]
 fn calls_end_although_no_status_is_kept() {
     // SAFETY: no handler is installed, and this is the process's only test.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-    let call = IsolatedCall { function: nothing as *const () as usize, argument: 0 };
-    assert_eq!(run(&[], &[call, call], &mut [], 10), Ok(vec![Ending::Returned; 2]));
+    let (image, function) = image::of("function %f(i64) system_v { block0(v0: i64): return }");
+    let call = IsolatedCall { function, argument: 0 };
+    assert_eq!(run(&[&image], &[call, call], &mut [], 10), Ok(vec![Ending::Returned; 2]));
 }

@@ -1,0 +1,469 @@
+//! Memory of code and data: runs of whole pages, out of ranges of addresses that all modules of the process share.
+//!
+//! An [`Arena`] reserves addresses once. Pages of one kind lie beside each other, and pages that are given back keep the
+//! protection of their kind while their memory goes to the system, so a process has few mappings however many modules it
+//! makes and drops. No page is writable and executable at once.
+//!
+//! Sound because: an `Arena` owns its mapping from `mmap` to `munmap`, which comes after the last [`Pages`] of it; [`Runs`]
+//! hands out every byte to one `Pages` at a time; their bytes are reached only through slices that borrow the `Pages`, while
+//! they are readable and writable; after [`Pages::seal`] no slice of them is handed out.
+
+use crate::error::LoadError;
+use crate::publish;
+use crate::runs::Runs;
+use std::ptr::{null_mut, with_exposed_provenance_mut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Contents of pages, by which they are protected once they are sealed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageKind {
+    /// Code: read and execute.
+    Code,
+    /// Data that no code writes to: read.
+    ReadOnly,
+    /// Data that code writes to: read and write.
+    Writable,
+}
+
+impl PageKind {
+    /// All kinds, by their numbers.
+    pub const ALL: [PageKind; 3] = [PageKind::Code, PageKind::ReadOnly, PageKind::Writable];
+
+    /// Returns the protection of sealed pages without landing pads.
+    fn protection(self) -> i32 {
+        match self {
+            PageKind::Code => libc::PROT_READ | libc::PROT_EXEC,
+            PageKind::ReadOnly => libc::PROT_READ,
+            PageKind::Writable => libc::PROT_READ | libc::PROT_WRITE,
+        }
+    }
+}
+
+/// Bytes of each kind of pages, by the numbers of the kinds.
+pub(crate) type Needs = [usize; PageKind::ALL.len()];
+
+/// Returns the bytes of a page.
+pub(crate) fn page_size() -> usize {
+    // SAFETY: `sysconf` has no preconditions.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(4096)
+}
+
+/// Returns the alignment of pages for contents with an alignment.
+fn page_align(align: usize) -> Result<usize, LoadError> {
+    if align.is_power_of_two() { Ok(align.max(page_size())) } else { Err(LoadError::Alignment(align)) }
+}
+
+/// Sets the protection of pages.
+///
+/// # Safety
+/// The pages belong to the caller, who holds no slice of them.
+unsafe fn protect(start: usize, bytes: usize, protection: i32) -> Result<(), LoadError> {
+    // SAFETY: promised by the caller.
+    let done = unsafe { libc::mprotect(with_exposed_provenance_mut(start), bytes, protection) };
+    if done == 0 { Ok(()) } else { Err(LoadError::Memory { bytes }) }
+}
+
+/// A range of reserved addresses.
+#[derive(Debug)]
+struct Arena {
+    start: usize,
+    bytes: usize,
+    /// Free pages: a room for each kind, or one for all.
+    rooms: Mutex<Vec<Room>>,
+}
+
+/// Free pages of an arena.
+#[derive(Debug)]
+struct Room {
+    free: Runs,
+    /// Pages that are free too, and writable already: the system is asked once for many small modules.
+    open: Runs,
+}
+
+/// Pages that are made writable at a time for modules that need one.
+const OPENED_PAGES: usize = 16;
+
+impl Room {
+    /// Takes bytes. Returns their address, and whether they are writable already.
+    fn take(&mut self, bytes: usize, align: usize) -> Option<(usize, bool)> {
+        let page = page_size();
+        if (bytes, align) != (page, page) {
+            return Some((self.free.take(bytes, align)?, false));
+        }
+        if let Some(start) = self.open.take(page, page) {
+            return Some((start, true));
+        }
+        let batch = OPENED_PAGES * page;
+        // Modules that need more than a page find no room in what is open.
+        if !self.free.has(OPENED_PAGES * batch, page) {
+            return Some((self.free.take(page, page)?, false));
+        }
+        let start = self.free.take(batch, page)?;
+        // SAFETY: the pages were just taken.
+        if unsafe { protect(start, batch, libc::PROT_READ | libc::PROT_WRITE) }.is_err() {
+            self.free.give_back(start + page, batch - page);
+            return Some((start, false));
+        }
+        self.open.give_back(start + page, batch - page);
+        Some((start, true))
+    }
+}
+
+impl Arena {
+    /// Reserves rooms of these numbers of bytes, multiples of the page size.
+    fn reserve(rooms: &[usize]) -> Result<Arena, LoadError> {
+        let sum = rooms.iter().try_fold(0_usize, |sum, &bytes| sum.checked_add(bytes));
+        let bytes = sum.ok_or(LoadError::Memory { bytes: usize::MAX })?;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: an anonymous private mapping at an address of the system's choice touches no existing memory.
+        let start = unsafe { libc::mmap(null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
+        if start == libc::MAP_FAILED {
+            return Err(LoadError::Memory { bytes });
+        }
+        let (start, mut at) = (start.expose_provenance(), start.expose_provenance());
+        let rooms = rooms.iter().map(|&bytes| {
+            at += bytes;
+            Room { free: Runs::new(at - bytes, bytes), open: Runs::default() }
+        });
+        Ok(Arena { start, bytes, rooms: Mutex::new(rooms.collect()) })
+    }
+
+    fn rooms(&self) -> MutexGuard<'_, Vec<Room>> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns `true` if all needs fit rooms for each kind.
+    fn fits(rooms: &[Room], needs: Needs, align: usize) -> bool {
+        rooms.iter().zip(needs).all(|(room, bytes)| bytes == 0 || room.free.has(bytes, align))
+    }
+
+    /// Takes bytes for pages of a kind. Returns their address, and whether they are writable already.
+    fn take(&self, kind: PageKind, bytes: usize, align: usize) -> Option<(usize, bool)> {
+        let mut rooms = self.rooms();
+        let room = (kind as usize).min(rooms.len() - 1);
+        rooms[room].take(bytes, align)
+    }
+
+    fn give_back(&self, kind: PageKind, start: usize, bytes: usize) {
+        let mut rooms = self.rooms();
+        let room = (kind as usize).min(rooms.len() - 1);
+        rooms[room].free.give_back(start, bytes);
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        // SAFETY: exactly the mapping made in `reserve`, unmapped once; no `Pages` of it are left, as each holds the arena.
+        unsafe { libc::munmap(with_exposed_provenance_mut(self.start), self.bytes) };
+    }
+}
+
+/// The arenas of the process, oldest first.
+static SHARED: Mutex<Vec<Arc<Arena>>> = Mutex::new(Vec::new());
+
+/// Bytes of the first arena. Each further one is as large as all before it, up to [`LARGEST_ARENA`].
+const FIRST_ARENA: usize = 1 << 26;
+/// A quarter of the distance that code on both machines reaches data in.
+const LARGEST_ARENA: usize = 1 << 29;
+/// Bytes of every kind that an arena has free when a module begins to take pages from it, so that most modules find all
+/// their memory in one arena.
+const SPARE: usize = 1 << 18;
+
+/// Returns the first arena in which all needs fit, which is a new one if there is none.
+fn shared_arena(needs: Needs, align: usize) -> Result<Arc<Arena>, LoadError> {
+    let mut arenas = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(arena) = arenas.iter().find(|arena| Arena::fits(&arena.rooms(), needs, align)) {
+        return Ok(arena.clone());
+    }
+    let no_memory = LoadError::Memory { bytes: needs.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes)) };
+    let whole = arenas.iter().fold(0, |sum: usize, arena| sum.saturating_add(arena.bytes));
+    let mut usual = whole.clamp(FIRST_ARENA, LARGEST_ARENA);
+    loop {
+        // Half of the addresses are for code.
+        let mut rooms = [usual / 2, usual / 4, usual / 4];
+        for (room, bytes) in rooms.iter_mut().zip(needs) {
+            let least = bytes.checked_add(align).and_then(|bytes| bytes.checked_next_multiple_of(page_size()));
+            *room = least.ok_or_else(|| no_memory.clone())?.max(room.next_multiple_of(page_size()));
+        }
+        match Arena::reserve(&rooms) {
+            Ok(arena) => {
+                arenas.push(Arc::new(arena));
+                return Ok(arenas[arenas.len() - 1].clone());
+            }
+            // The process may have a limit.
+            Err(_) if usual > SPARE => usual /= 2,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Where a module's pages come from.
+#[derive(Debug, Default)]
+pub struct PageSource {
+    /// The arena that is tried first.
+    home: Option<Arc<Arena>>,
+    /// Whether pages come from no other arena.
+    is_closed: bool,
+}
+
+impl PageSource {
+    /// Returns a source of pages that all sources of this kind share. Nothing is reserved before it is needed.
+    pub fn shared() -> PageSource {
+        PageSource::default()
+    }
+
+    /// Reserves `bytes` bytes of addresses for this source alone.
+    ///
+    /// # Errors
+    /// If the system refuses them.
+    pub fn reserve(bytes: usize) -> Result<PageSource, LoadError> {
+        let rounded = bytes.max(1).checked_next_multiple_of(page_size()).ok_or(LoadError::Memory { bytes })?;
+        Ok(PageSource { home: Some(Arc::new(Arena::reserve(&[rounded])?)), is_closed: true })
+    }
+
+    /// Returns pages of each kind of which bytes are needed, all in one arena, so that they are near to each other.
+    ///
+    /// # Errors
+    /// If the system refuses memory.
+    pub(crate) fn together(needs: Needs, align: usize) -> Result<[Option<Pages>; PageKind::ALL.len()], LoadError> {
+        let align = page_align(align)?;
+        let too_large = || LoadError::Memory { bytes: needs.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes)) };
+        let mut rounded = needs;
+        for bytes in &mut rounded {
+            *bytes = bytes.checked_next_multiple_of(page_size()).ok_or_else(too_large)?;
+        }
+        loop {
+            // Another thread may take what is found there: then another arena is looked for.
+            let arena = shared_arena(rounded, align)?;
+            let mut rooms = arena.rooms();
+            if !Arena::fits(&rooms, rounded, align) {
+                continue;
+            }
+            let pages = PageKind::ALL.map(|kind| {
+                let bytes = rounded[kind as usize];
+                let (start, is_open) = if bytes > 0 { rooms[kind as usize].take(bytes, align)? } else { return None };
+                Some((Pages { arena: arena.clone(), kind, start, bytes, is_sealed: false }, is_open))
+            });
+            drop(rooms);
+            let mut opened = [None, None, None];
+            for (opened, pages) in opened.iter_mut().zip(pages) {
+                *opened = pages.map(|(pages, is_open)| if is_open { Ok(pages) } else { pages.opened() }).transpose()?;
+            }
+            return Ok(opened);
+        }
+    }
+
+    /// Returns pages of at least `bytes` bytes at a multiple of `align`, readable, writable and zero until they are sealed.
+    /// They lie in the arena of those allocated before while it has room.
+    ///
+    /// # Errors
+    /// If the system refuses memory, the range of the source is used up, or `align` is not a power of two.
+    pub fn allocate(&mut self, kind: PageKind, bytes: usize, align: usize) -> Result<Pages, LoadError> {
+        let (align, no_memory) = (page_align(align)?, LoadError::Memory { bytes });
+        let bytes = bytes.max(1).checked_next_multiple_of(page_size()).ok_or_else(|| no_memory.clone())?;
+        let mut needs = [SPARE; PageKind::ALL.len()];
+        needs[kind as usize] = bytes.max(SPARE);
+        loop {
+            if let Some(arena) = &self.home
+                && let Some((start, is_open)) = arena.take(kind, bytes, align)
+            {
+                let pages = Pages { arena: arena.clone(), kind, start, bytes, is_sealed: false };
+                return if is_open { Ok(pages) } else { pages.opened() };
+            }
+            if self.is_closed {
+                return Err(no_memory);
+            }
+            // Another thread may take what is found there: then another arena is looked for.
+            self.home = Some(shared_arena(needs, align)?);
+        }
+    }
+}
+
+/// A run of pages of one kind, given back when it is dropped.
+#[derive(Debug)]
+pub struct Pages {
+    arena: Arc<Arena>,
+    kind: PageKind,
+    start: usize,
+    /// A multiple of the page size.
+    bytes: usize,
+    is_sealed: bool,
+}
+
+impl Pages {
+    /// Makes the pages readable and writable.
+    fn opened(self) -> Result<Pages, LoadError> {
+        // SAFETY: the pages belong to `self`, and no slice of them is borrowed while `self` is.
+        unsafe { protect(self.start, self.bytes, libc::PROT_READ | libc::PROT_WRITE) }?;
+        Ok(self)
+    }
+
+    /// Returns the address of the first byte.
+    pub fn address(&self) -> usize {
+        self.start
+    }
+
+    /// Returns the number of bytes, a multiple of the page size.
+    pub fn size(&self) -> usize {
+        self.bytes
+    }
+
+    /// Returns the bytes.
+    ///
+    /// # Panics
+    /// If the pages are sealed.
+    pub fn contents(&mut self) -> &mut [u8] {
+        assert!(!self.is_sealed, "the pages are sealed");
+        // SAFETY: the bytes belong to `self`, are readable and writable until they are sealed, and were zero at first; the borrow
+        // of `self` keeps other slices away.
+        unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(self.start), self.bytes) }
+    }
+
+    /// Gives back the pages beyond the first `bytes` bytes.
+    pub fn truncate(&mut self, bytes: usize) {
+        let kept = bytes.min(self.bytes).next_multiple_of(page_size()).min(self.bytes);
+        self.give_back_from(kept);
+    }
+
+    /// Ends writing to pages that are not [`PageKind::Writable`], and makes code executable. `has_landing_pads` says that all
+    /// code in the pages has landing pads where indirect branches go; processors that know them then check that they do.
+    ///
+    /// # Errors
+    /// If the system refuses; the pages are then as before.
+    pub fn seal(&mut self, has_landing_pads: bool) -> Result<(), LoadError> {
+        if self.kind == PageKind::Writable || self.is_sealed {
+            return Ok(());
+        }
+        let mut protection = self.kind.protection();
+        if self.kind == PageKind::Code {
+            protection |= publish::branch_protection(has_landing_pads);
+            // SAFETY: the pages are readable.
+            unsafe { publish::clean_caches(self.start, self.bytes) };
+        }
+        // SAFETY: the pages belong to `self`, and no slice of them is borrowed while `self` is.
+        unsafe { protect(self.start, self.bytes, protection) }?;
+        self.is_sealed = true;
+        if self.kind == PageKind::Code {
+            publish::synchronize_cores();
+        }
+        Ok(())
+    }
+
+    /// Keeps the pages as they are until the process ends.
+    pub fn leak(self) {
+        std::mem::forget(self);
+    }
+
+    /// Gives back the pages from byte `kept` on, a multiple of the page size.
+    fn give_back_from(&mut self, kept: usize) {
+        let (start, bytes) = (self.start + kept, self.bytes - kept);
+        self.bytes = kept;
+        // SAFETY: the pages belonged to `self`, and no slice of them is borrowed while `self` is.
+        if bytes > 0 && unsafe { discard(start, bytes, self.kind.protection(), self.is_sealed) } {
+            self.arena.give_back(self.kind, start, bytes);
+        }
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        self.give_back_from(0);
+    }
+}
+
+/// Frees the memory of pages, which are zero when they are used again, and sets their protection unless they have it. Returns
+/// `false` if the system refuses.
+///
+/// # Safety
+/// The pages belong to the caller, who holds no slice of them.
+unsafe fn discard(start: usize, bytes: usize, protection: i32, is_protected: bool) -> bool {
+    let address = with_exposed_provenance_mut(start);
+    // SAFETY: promised by the caller.
+    let is_free = unsafe { libc::madvise(address, bytes, libc::MADV_DONTNEED) } == 0;
+    if is_free {
+        // SAFETY: promised by the caller.
+        return is_protected || unsafe { protect(start, bytes, protection) }.is_ok();
+    }
+    // Memory that the process locked is freed by new pages in its place.
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+    // SAFETY: promised by the caller.
+    unsafe { libc::mmap(address, bytes, protection, flags, -1, 0) != libc::MAP_FAILED }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Returns the number of mappings that the process has.
+    fn mappings() -> usize {
+        std::fs::read_to_string("/proc/self/maps").unwrap().lines().count()
+    }
+
+    #[test]
+    fn pages_are_zero_when_they_come_again() {
+        let mut source = PageSource::reserve(4 * page_size()).unwrap();
+        for kind in PageKind::ALL {
+            for seals in [false, true] {
+                let mut pages = source.allocate(kind, 4 * page_size(), 1).unwrap();
+                assert!(pages.contents().iter().all(|&byte| byte == 0), "{kind:?}");
+                pages.contents().fill(0xc3);
+                if seals {
+                    pages.seal(false).unwrap();
+                }
+                assert!(source.allocate(kind, 1, 1).is_err(), "the range is used up");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_is_free() {
+        let page = page_size();
+        let mut source = PageSource::reserve(4 * page).unwrap();
+        let mut pages = source.allocate(PageKind::Code, 3 * page, 1).unwrap();
+        pages.truncate(page + 1);
+        assert_eq!(pages.size(), 2 * page);
+        pages.truncate(usize::MAX);
+        let more = source.allocate(PageKind::Writable, 2 * page, 1).unwrap();
+        assert_eq!(more.address(), pages.address() + 2 * page);
+    }
+
+    #[test]
+    fn alignment_is_kept() {
+        let mut source = PageSource::shared();
+        for align in [1, 1 << 12, 1 << 16, 1 << 21, 1 << 30] {
+            let pages = source.allocate(PageKind::ReadOnly, 1, align).unwrap();
+            assert_eq!(pages.address() % align, 0);
+        }
+        for (bytes, align) in [(usize::MAX, 1), (1, 1 << 63), (1 << 62, 1 << 62)] {
+            assert!(matches!(source.allocate(PageKind::Code, bytes, align), Err(LoadError::Memory { .. })));
+        }
+        for align in [0, 3, usize::MAX] {
+            assert_eq!(source.allocate(PageKind::Code, 1, align).unwrap_err(), LoadError::Alignment(align));
+        }
+    }
+
+    /// Every other run of pages goes, which splits mappings unless pages keep their protection.
+    #[test]
+    fn many_runs_are_few_mappings() {
+        let mut source = PageSource::shared();
+        let before = mappings();
+        let mut all = Vec::new();
+        for n in 0..30_000 {
+            let mut pages = source.allocate(PageKind::ALL[n % 3], 1, 1).unwrap();
+            pages.contents()[0] = 1;
+            pages.seal(false).unwrap();
+            all.push(Some(pages));
+        }
+        all.iter_mut().step_by(2).for_each(|pages| drop(pages.take()));
+        assert!(mappings() < before + 100, "{before} mappings became {}", mappings());
+    }
+
+    #[test]
+    #[should_panic = "sealed"]
+    fn sealed_pages_are_not_written() {
+        let mut pages = PageSource::shared().allocate(PageKind::Code, 1, 1).unwrap();
+        pages.seal(false).unwrap();
+        pages.contents();
+    }
+}
