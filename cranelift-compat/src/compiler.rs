@@ -1,6 +1,7 @@
 //! A function of Cranelift through our compiler.
 
 use crate::compiled_code::Publisher;
+use crate::pool::{Key, Pool};
 use crate::{settings, translate};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::{CodegenError, CodegenResult, CompiledCode, Context, ir, isa};
@@ -20,6 +21,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// [`CompiledCode`] is taken.
 pub struct Compiler {
     isa: OwnedTargetIsa,
+    key: Key,
+    /// None once it is dropped.
+    parts: Option<Box<Parts>>,
+}
+
+/// What a compiler consists of besides the client's `TargetIsa`. It serves one compiler after the other.
+struct Parts {
     back_end: BackEnd,
     /// For functions with labelled values, made for the first one.
     labelling: Option<BackEnd>,
@@ -45,9 +53,32 @@ impl BackEnd {
     }
 }
 
+impl Parts {
+    fn new(isa: &dyn isa::TargetIsa, regalloc: Option<&str>) -> CodegenResult<Parts> {
+        let settings = settings::shared(isa, regalloc)?;
+        let listing = Arc::new(Listing::default());
+        let back_end = BackEnd::new(isa, settings, &listing)?;
+        let publisher = Publisher::new(isa)?;
+        let (func, module) = Default::default();
+        Ok(Parts { back_end, labelling: None, func, module, listing, publisher })
+    }
+}
+
+/// The parts of compilers that were dropped.
+static DROPPED: Pool<Box<Parts>> = Pool::new();
+
+impl Drop for Compiler {
+    fn drop(&mut self) {
+        // A panic may have left them half-way.
+        if let Some(parts) = self.parts.take().filter(|_| !std::thread::panicking()) {
+            DROPPED.keep(self.key.clone(), parts);
+        }
+    }
+}
+
 impl fmt::Debug for Compiler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Compiler").field("target", &self.back_end.compiler.triple()).finish_non_exhaustive()
+        f.debug_struct("Compiler").field("target", &self.isa.triple()).finish_non_exhaustive()
     }
 }
 
@@ -65,12 +96,12 @@ impl Compiler {
     /// # Errors
     /// As [`Compiler::new`], and if there is no such allocator.
     pub fn with_regalloc(isa: OwnedTargetIsa, regalloc: Option<&str>) -> CodegenResult<Compiler> {
-        let settings = settings::shared(&*isa, regalloc)?;
-        let listing = Arc::new(Listing::default());
-        let back_end = BackEnd::new(&*isa, settings, &listing)?;
-        let publisher = Publisher::new(&*isa)?;
-        let (func, module) = Default::default();
-        Ok(Compiler { isa, back_end, labelling: None, func, module, listing, publisher })
+        let key = Key::new(&*isa, regalloc, &settings::VARIABLES);
+        let parts = match DROPPED.take(&key) {
+            Some(parts) => parts,
+            None => Box::new(Parts::new(&*isa, regalloc)?),
+        };
+        Ok(Compiler { isa, key, parts: Some(parts) })
     }
 
     /// What the compiler was made for.
@@ -80,7 +111,8 @@ impl Compiler {
 
     /// The name of the allocator, as [`kingpost_codegen::ALLOCATORS`] lists it.
     pub fn regalloc(&self) -> &str {
-        &self.back_end.compiler.settings().regalloc_algorithm
+        let parts = self.parts.as_ref().expect("it is not dropped");
+        &parts.back_end.compiler.settings().regalloc_algorithm
     }
 
     /// Compiles `ctx.func`, which stays as it is. Returns what [`Context::compiled_code`] returns from then on.
@@ -104,21 +136,24 @@ impl Compiler {
             ctx.compute_domtree();
             ctx.verify(&*self.isa)?;
         }
-        translate(&ctx.func, &mut self.func)?;
+        let parts = self.parts.as_mut().expect("it is not dropped");
+        translate(&ctx.func, &mut parts.func)?;
         if self.isa.flags().is_pic() {
-            unlocate(&mut self.func, &ctx.func, is_preemptible);
+            unlocate(&mut parts.func, &ctx.func, is_preemptible);
         }
-        self.module.clear();
-        self.listing.wanted.store(ctx.want_disasm, Ordering::Relaxed);
+        parts.module.clear();
+        // A function that failed may have left its own.
+        parts.listing.take();
+        parts.listing.wanted.store(ctx.want_disasm, Ordering::Relaxed);
         let has_labels = ctx.func.dfg.values_labels.as_ref().is_some_and(|labels| !labels.is_empty());
-        if has_labels && self.labelling.is_none() {
-            let settings = Settings { debug_values: true, ..self.back_end.compiler.settings().clone() };
-            self.labelling = Some(BackEnd::new(&*self.isa, settings, &self.listing)?);
+        if has_labels && parts.labelling.is_none() {
+            let settings = Settings { debug_values: true, ..parts.back_end.compiler.settings().clone() };
+            parts.labelling = Some(BackEnd::new(&*self.isa, settings, &parts.listing)?);
         }
-        let labelling = self.labelling.as_mut().filter(|_| has_labels);
-        let BackEnd { compiler, context } = labelling.unwrap_or(&mut self.back_end);
-        compiler.compile(context, &mut self.func, &mut self.module).map_err(codegen_error)?;
-        self.publisher.publish(&*self.isa, &self.module.function(0), self.listing.take(), ctx)
+        let labelling = parts.labelling.as_mut().filter(|_| has_labels);
+        let BackEnd { compiler, context } = labelling.unwrap_or(&mut parts.back_end);
+        compiler.compile(context, &mut parts.func, &mut parts.module).map_err(codegen_error)?;
+        parts.publisher.publish(&*self.isa, &parts.module.function(0), parts.listing.take(), ctx)
     }
 
     /// Compiles `ctx.func` as a module's function `id`: its code, and its relocations as modules have them. Another module may

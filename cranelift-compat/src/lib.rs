@@ -10,6 +10,7 @@
 //! | `translate/` | a function of Cranelift as one of ours |
 //! | `settings.rs` | Cranelift's settings and CPU flags as ours |
 //! | `compiler.rs` | a function of Cranelift through our compiler |
+//! | `pool.rs` | parts of compilers that serve the next ones |
 //! | `compiled_code.rs` | what was compiled, in Cranelift's form |
 //! | `library.rs` | library routines that Cranelift does not have |
 //! | `literals.rs` | constants behind the code that loads them |
@@ -37,6 +38,7 @@ mod library;
 mod literals;
 mod memory;
 mod object;
+mod pool;
 mod relocate;
 mod settings;
 mod translate;

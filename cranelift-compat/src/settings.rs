@@ -13,6 +13,9 @@ use cranelift_codegen::settings::Value;
 use cranelift_codegen::{CodegenError, CodegenResult, settings};
 use kingpost_codegen::Settings;
 
+/// The variables of the environment that choose settings.
+pub(crate) const VARIABLES: [&str; 2] = ["KINGPOST_REGALLOC", "KINGPOST_CHECKER"];
+
 /// The settings of a client for our compiler, with the allocator `regalloc` if it is given.
 ///
 /// # Errors

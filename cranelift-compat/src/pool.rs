@@ -1,0 +1,97 @@
+//! Parts of compilers that were dropped, kept for the next compiler with equal settings: making them takes longer than
+//! compiling a small function, and clients make a module for each.
+
+use cranelift_codegen::isa::TargetIsa;
+use std::hash::{Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+
+/// Everything that the parts of a compiler depend on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Key {
+    /// Target, settings and CPU flags, as they are hashed.
+    target: Vec<u8>,
+    regalloc: Option<String>,
+    /// Values in the environment.
+    environment: Vec<Option<String>>,
+}
+
+/// Collects bytes instead of hashing them, so that equal bytes mean equal values.
+struct Bytes(Vec<u8>);
+
+impl Hasher for Bytes {
+    fn finish(&self) -> u64 {
+        0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.extend_from_slice(bytes);
+    }
+}
+
+impl Key {
+    /// Returns the key of compilers for `isa` with an allocator by name, if it is given, and the values of these variables.
+    pub(crate) fn new(isa: &dyn TargetIsa, regalloc: Option<&str>, variables: &[&str]) -> Key {
+        let mut target = Bytes(Vec::new());
+        (isa.triple(), isa.flags(), isa.isa_flags_hash_key()).hash(&mut target);
+        let environment = variables.iter().map(|name| std::env::var(name).ok()).collect();
+        Key { target: target.0, regalloc: regalloc.map(str::to_string), environment }
+    }
+}
+
+/// Parts that wait for a compiler, the last dropped last.
+pub(crate) struct Pool<T>(Mutex<Vec<(Key, T)>>);
+
+/// Parts that a pool keeps.
+const MOST: usize = 16;
+
+impl<T> Pool<T> {
+    pub(crate) const fn new() -> Pool<T> {
+        Pool(Mutex::new(Vec::new()))
+    }
+
+    /// Takes the parts of this key that were kept last.
+    pub(crate) fn take(&self, key: &Key) -> Option<T> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = kept.iter().rposition(|(of, _)| of == key)?;
+        Some(kept.remove(index).1)
+    }
+
+    /// Keeps parts, in place of the oldest if there are too many.
+    pub(crate) fn keep(&self, key: Key, parts: T) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = if kept.len() == MOST { Some(kept.remove(0)) } else { None };
+        kept.push((key, parts));
+        // Large parts take a while to free.
+        drop((kept, oldest));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cranelift_codegen::settings::{self, Configurable};
+
+    fn key(setting: (&str, &str), regalloc: Option<&str>) -> Key {
+        let mut flags = settings::builder();
+        flags.set(setting.0, setting.1).unwrap();
+        let isa = cranelift_native::builder().unwrap().finish(settings::Flags::new(flags)).unwrap();
+        Key::new(&*isa, regalloc, &["HOME"])
+    }
+
+    #[test]
+    fn keys_differ_where_compilers_do() {
+        let plain = key(("opt_level", "none"), None);
+        assert_eq!(plain, key(("opt_level", "none"), None));
+        assert_ne!(plain, key(("opt_level", "speed"), None));
+        assert_ne!(plain, key(("opt_level", "none"), Some("ssa")));
+    }
+
+    #[test]
+    fn the_last_parts_of_a_key_come_first() {
+        let (pool, a, b) = (Pool::new(), key(("opt_level", "none"), None), key(("opt_level", "speed"), None));
+        (0..20).for_each(|n| pool.keep(if n % 2 == 0 { a.clone() } else { b.clone() }, n));
+        assert_eq!((pool.take(&a), pool.take(&a), pool.take(&b)), (Some(18), Some(16), Some(19)));
+        let left = std::iter::from_fn(|| pool.take(&a).or_else(|| pool.take(&b)));
+        assert_eq!(left.count(), MOST - 3);
+    }
+}
