@@ -9,6 +9,7 @@ mod fuzz;
 mod gate;
 mod lints;
 mod rules;
+mod sanitizers;
 mod unit;
 
 use crate::faults;
@@ -51,5 +52,6 @@ pub(crate) const STAGES: &[Stage] = &[
         faults::check,
         "whether the planted faults still fit the sources; `make faults` plants them",
     ),
+    stage("sanitizers", Tier::Deep, sanitizers::run, "code in memory under Miri and sanitizers"),
     stage("packages", Tier::Deep, lints::packages, "whether every crate could be published"),
 ];
