@@ -3,7 +3,7 @@
 use crate::args::TargetArgs;
 use crate::lists;
 use crate::outcome::Stop;
-use kingpost_codegen::{AllocatorFactory, Compiler, SettingError, Settings, TARGETS, TargetError};
+use kingpost_codegen::{ALLOCATORS, AllocatorFactory, Compiler, SettingError, Settings, TARGETS, TargetError};
 use kingpost_ir::near::near_suffix;
 use kingpost_reader::Header;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ fn triple(text: Option<&str>) -> Result<Triple, String> {
 
 /// What commands that make code are set to: their objects go into programs, which Linux systems load anywhere.
 pub(crate) fn defaults() -> Settings {
-    Settings { is_pic: true, ..Settings::default() }
+    Settings { is_pic: true, regalloc_algorithm: ALLOCATORS[0].0.into(), ..Settings::default() }
 }
 
 /// Checks options before a file is read, and answers those that ask what there is.

@@ -5,7 +5,7 @@ use crate::input;
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::{output, show, target};
 use indicatif::ProgressBar;
-use kingpost_codegen::Settings;
+use kingpost_codegen::ALLOCATORS;
 use kingpost_filetest::{KnownWrong, Options, Report};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ pub(crate) fn directives(command: &str, args: &RunArgs) -> Outcome {
     let is_call = |path: &&PathBuf| path.to_str().is_some_and(|text| text.starts_with('%') && text.contains('('));
     let (calls, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(is_call);
     let calls = calls.iter().map(|call| call.display().to_string()).collect();
-    let allocators = vec![Settings::default().regalloc_algorithm];
+    let allocators = vec![ALLOCATORS[0].0.to_string()];
     let options = Options { allocators, calls, ..Options::default() };
     let (mut report, mut verdict) = (Report::default(), Verdict::Good);
     for path in files {

@@ -29,6 +29,9 @@ pub const ALLOCATORS: &[(&str, Make)] = &[
     ("spill-all", || Box::new(kingpost_regalloc_spill_all::SpillAll::default())),
 ];
 
+/// What the setting `regalloc_algorithm` calls the first one of [`ALLOCATORS`], whichever is built.
+pub(crate) const DEFAULT: &str = "default";
+
 /// The factory of the allocator called `name`.
 pub fn allocator(name: &str) -> Option<AllocatorFactory> {
     let &(_, make) = ALLOCATORS.iter().find(|(known, _)| *known == name)?;

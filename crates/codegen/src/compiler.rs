@@ -1,6 +1,6 @@
 //! What callers use: a compiler for one target and its settings, and a context per thread.
 
-use crate::allocators::{AllocatorFactory, FUSED, allocator};
+use crate::allocators::{ALLOCATORS, AllocatorFactory, DEFAULT, FUSED, allocator};
 use crate::options::Options;
 use crate::stages::Stats;
 use crate::targets::{self, CpuFlags, TargetError};
@@ -109,6 +109,9 @@ impl Compiler {
         settings.check()?;
         if settings.verify_each {
             (settings.enable_verifier, settings.regalloc_checker) = (true, true);
+        }
+        if let (DEFAULT, Some((first, _))) = (settings.regalloc_algorithm.as_str(), ALLOCATORS.first()) {
+            settings.regalloc_algorithm = first.to_string();
         }
         let factory = allocator(&settings.regalloc_algorithm)
             .ok_or_else(|| TargetError::Allocator(settings.regalloc_algorithm.clone()))?;

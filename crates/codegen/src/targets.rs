@@ -1,4 +1,12 @@
 //! The table of instruction sets by architecture: the one place that names them. Each is a feature of this crate.
+#![cfg_attr(
+    not(any(feature = "x64", feature = "aarch64")),
+    allow(
+        unused_variables,
+        unreachable_code,
+        reason = "without an instruction set there are no flags to do anything with"
+    )
+)]
 
 #[cfg(feature = "aarch64")]
 use kingpost_isa_aarch64::{A64, A64Flags};
@@ -10,9 +18,6 @@ use std::fmt;
 #[cfg(feature = "aarch64")]
 use target_lexicon::Aarch64Architecture;
 use target_lexicon::{Architecture, BinaryFormat, PointerWidth, Triple};
-
-#[cfg(not(any(feature = "x64", feature = "aarch64")))]
-compile_error!("a compiler needs an instruction set: the feature `x64` or `aarch64`");
 
 /// Why there is no compiler for a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,19 +47,25 @@ impl fmt::Display for TargetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TargetError::Unavailable(Unavailable(triple)) => {
-                let known: Vec<&str> = TARGETS.iter().map(|(name, _)| *name).collect();
-                write!(f, "target `{triple}` is not supported: there are {}", known.join(", "))
+                let known = built(TARGETS.iter().map(|(name, _)| *name));
+                write!(f, "target `{triple}` is not supported: {known}")
             }
             TargetError::Setting(error) => write!(f, "{error}"),
             TargetError::Allocator(name) => {
-                let known: Vec<&str> = crate::ALLOCATORS.iter().map(|(name, _)| *name).collect();
-                write!(f, "no register allocator is called `{name}`: there are {}", known.join(", "))
+                let known = built(crate::ALLOCATORS.iter().map(|(name, _)| *name));
+                write!(f, "no register allocator is called `{name}`: {known}")
             }
         }
     }
 }
 
 impl std::error::Error for TargetError {}
+
+/// Says which names there are.
+fn built<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "none is built".into() } else { format!("there are {}", names.join(", ")) }
+}
 
 impl From<SettingError> for TargetError {
     fn from(error: SettingError) -> TargetError {
@@ -101,6 +112,8 @@ macro_rules! each {
             CpuFlags::X64($flags) => $body,
             #[cfg(feature = "aarch64")]
             CpuFlags::Aarch64($flags) => $body,
+            #[cfg(not(any(feature = "x64", feature = "aarch64")))]
+            _ => unreachable!("there are no flags without an instruction set"),
         }
     };
 }
@@ -147,7 +160,8 @@ impl CpuFlags {
             (CpuFlags::X64(flags), CpuFlags::X64(other)) => flags.missing_from(other),
             #[cfg(feature = "aarch64")]
             (CpuFlags::Aarch64(flags), CpuFlags::Aarch64(other)) => flags.missing_from(other),
-            #[cfg(all(feature = "x64", feature = "aarch64"))]
+            // Either there are two kinds, or none.
+            #[cfg(any(all(feature = "x64", feature = "aarch64"), not(any(feature = "x64", feature = "aarch64"))))]
             _ => None,
         }
     }
@@ -159,6 +173,8 @@ impl CpuFlags {
             CpuFlags::X64(_) => X64Flags::FLAGS,
             #[cfg(feature = "aarch64")]
             CpuFlags::Aarch64(_) => A64Flags::FLAGS,
+            #[cfg(not(any(feature = "x64", feature = "aarch64")))]
+            _ => unreachable!("there are no flags without an instruction set"),
         }
     }
 
