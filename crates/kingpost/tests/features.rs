@@ -1,4 +1,4 @@
-//! The default settings compile and run with whichever target and allocators are built: `make test-deep` builds some of the sets.
+//! The default settings compile and run with whichever target and allocators are built: `make test-deep` builds some sets.
 #![cfg(all(
     feature = "jit",
     feature = "reader",

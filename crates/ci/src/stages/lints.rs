@@ -19,6 +19,17 @@ pub(crate) fn lints(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
+/// Builds the library with few features, and runs its default settings with one target and one allocator.
+pub(crate) fn features(session: &mut Session) -> Result<()> {
+    let least = ["--package", "kingpost", "--no-default-features", "--features"];
+    for features in ["", "reader,interpreter", "jit,object", "x64", "aarch64,object"] {
+        session.run(cargo(&["clippy", "--quiet"]).args(least).args([features, "--", "-D", "warnings"]))?;
+        session.count("builds", 1);
+    }
+    let test = ["x64,linear,jit,reader", "--test", "features", "--quiet"];
+    session.run(cargo(&["test"]).args(least).args(test)).map(drop)
+}
+
 /// Crates that are not published, because they test or measure this workspace.
 const TOOLS: [&str; 5] = ["kingpost-ci", "kingpost-demo", "kingpost-difftest", "kingpost-fuzz", "kingpost-gate"];
 

@@ -53,5 +53,11 @@ pub(crate) const STAGES: &[Stage] = &[
         "whether the planted faults still fit the sources; `make faults` plants them",
     ),
     stage("sanitizers", Tier::Deep, sanitizers::run, "code in memory under Miri and sanitizers"),
+    stage(
+        "features",
+        Tier::Deep,
+        lints::features,
+        "the library without targets, without allocators, and with one of each",
+    ),
     stage("packages", Tier::Deep, lints::packages, "whether every crate could be published"),
 ];
