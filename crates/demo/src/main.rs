@@ -9,13 +9,12 @@
 mod language;
 
 use anyhow::{Context, Result, bail, ensure};
+use kingpost_codegen::ALLOCATORS;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use target_lexicon::Triple;
-
-const ALLOCATORS: &[&str] = &["ssa", "linear", "backtracking", "single_pass", "fused", "spill-all"];
 
 /// A machine to compile for: its tools, and what runs its programs.
 struct Machine {
@@ -57,15 +56,11 @@ struct Built {
 }
 
 impl Built {
+    /// Returns a command that runs the program, and ends it when it has used a minute of CPU time.
     fn command(&self) -> Command {
-        match self.emulator {
-            None => Command::new(&self.path),
-            Some(emulator) => {
-                let mut command = Command::new(emulator);
-                command.arg(&self.path);
-                command
-            }
-        }
+        let mut command = Command::new("sh");
+        command.args(["-c", "ulimit -t 60 && exec \"$@\"", "sh"]).args(self.emulator).arg(&self.path);
+        command
     }
 }
 
@@ -111,7 +106,7 @@ fn main() -> Result<()> {
         let input = out.join(format!("{}.in", program.name));
         fs::write(&input, (program.input)(&mut Random(0x5eed)))?;
         for machine in &machines {
-            for allocator in ALLOCATORS {
+            for (allocator, _) in ALLOCATORS {
                 let row = build_and_check(program, machine, allocator, &kingpost, &programs, &input, &out)
                     .with_context(|| format!("{} for {} with {allocator}", program.name, machine.target))?;
                 println!("{row}");
@@ -120,7 +115,7 @@ fn main() -> Result<()> {
         }
     }
     for (name, text) in FORMULAS {
-        for allocator in ALLOCATORS {
+        for (allocator, _) in ALLOCATORS {
             let row = compile_and_compare(name, text, allocator).with_context(|| format!("{name} with {allocator}"))?;
             println!("{row}");
             answers += 1;

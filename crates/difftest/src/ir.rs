@@ -122,9 +122,9 @@ fn here(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box<Fail
         });
         let mut lanes: Vec<&mut Lane> = lanes.collect();
         let judged = judge(&case.program, &case.expected, &mut lanes, &mut caller, report);
-        if let Err(Trouble { lane, .. }) = judged {
+        if let Err(Trouble { lane, what, .. }) = judged {
             let lane = &mut lanes[lane..=lane];
-            return Err(shrunken(mode, case, &lane_words(lane[0]), |program| {
+            return Err(shrunken(mode, case, &lane_words(lane[0]), &what, |program| {
                 let expected = expected(program).ok()?;
                 judge(program, &expected, lane, &mut caller, &mut Report::default()).err()
             }));
@@ -147,9 +147,9 @@ fn elsewhere(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box
         let seed = cases[case].seed;
         seed / LANES % 2 == (lane / plain) as u64 && mode.compiles_elsewhere(seed, lane % plain)
     };
-    if let Err((case, Trouble { lane, .. })) = judge_batch(&all, &mut lanes, takes, report) {
+    if let Err((case, Trouble { lane, what, .. })) = judge_batch(&all, &mut lanes, takes, report) {
         let lane = &mut lanes[lane..=lane];
-        return Err(shrunken(mode, &cases[case], &lane_words(&lane[0]), |program| {
+        return Err(shrunken(mode, &cases[case], &lane_words(&lane[0]), &what, |program| {
             let expected = expected(program).ok()?;
             judge_batch(&[(program, &expected)], lane, |_, _| true, &mut Report::default())
                 .err()
@@ -221,7 +221,9 @@ fn judge_optimized(mode: &Mode, case: &Case) -> Result<(), Box<Failure>> {
     };
     match judge(&case.program, &case.expected) {
         None => Ok(()),
-        Some(_) => Err(shrunken(mode, case, "x86_64", |program| judge(program, &expected(program).ok()?))),
+        Some(Trouble { what, .. }) => {
+            Err(shrunken(mode, case, "x86_64", &what, |program| judge(program, &expected(program).ok()?)))
+        }
     }
 }
 
@@ -328,11 +330,13 @@ fn judge_as(
     Ok(())
 }
 
-/// The case cut down as far as `judge` still finds the same kind of trouble; `target` are the words of a `target` line.
+/// Cuts the case down as far as `judge` still finds the same kind of trouble; `target` are the words of a `target` line, and
+/// `first` is the text of the trouble that was found, which may be gone the next time.
 fn shrunken(
     mode: &Mode,
     case: &Case,
     target: &str,
+    first: &str,
     mut judge: impl FnMut(&Program) -> Option<Trouble>,
 ) -> Box<Failure> {
     let Case { seed, program, .. } = case;
@@ -341,7 +345,7 @@ fn shrunken(
         Some(kind) => shrink(program, |candidate| judge(candidate).is_some_and(|trouble| trouble.kind == kind)),
         None => program.clone(),
     };
-    let what = judge(&small).map_or_else(|| "fails only sometimes".into(), |trouble| trouble.what);
+    let what = judge(&small).map_or_else(|| format!("fails only sometimes: {first}"), |trouble| trouble.what);
     let what = format!("{what}\nrepeat with: make fuzz TARGET={} N=1 SEED={seed}", mode.target);
     let text = filetest(&small, &expected(&small), target);
     Box::new(Failure { seed: *seed, what, text })

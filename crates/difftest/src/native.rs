@@ -391,7 +391,9 @@ fn outcome(request: &Request, ending: Ending, record: &[u8]) -> Outcome {
                 }
             };
         }
-        Ending::Late | Ending::NotRun => return wrong(format!("the calls did not return within {SECONDS} seconds")),
+        Ending::Late | Ending::NotRun => {
+            return wrong(format!("the calls did not return within {SECONDS} s of CPU time"));
+        }
         Ending::Died { status } => return wrong(format!("the process died, status {status:#x}")),
     }
     let note = u64::from_le_bytes(record[NOTE..NOTE + 8].try_into().expect("eight bytes"));

@@ -20,9 +20,10 @@ use target_lexicon::triple;
 use crate::options::Options;
 use crate::program;
 use crate::report::{Findings, UnitReport};
+use crate::watch::Step;
 
 /// Runs one text under a name.
-pub(crate) fn run(name: &str, text: &str, options: &Options) -> Vec<UnitReport> {
+pub(crate) fn run(name: &str, text: &str, options: &Options, step: &Step) -> Vec<UnitReport> {
     let first = text.lines().next().unwrap_or_default();
     let unit = |unit: &str, findings: &mut Findings, regalloc: &str| UnitReport {
         file: name.to_string(),
@@ -50,8 +51,10 @@ pub(crate) fn run(name: &str, text: &str, options: &Options) -> Vec<UnitReport> 
             .filter(|(name, _)| is_wanted(name))
             .map(|(allocator, make)| {
                 let mut findings = Findings::default();
+                let (solved, words) = (format!("solved, allocator {allocator}"), format!(" --regalloc {allocator}"));
+                step.begin(solved.clone(), format!("kingpost test{words} {name}"));
                 solve(name, text, make(), &mut findings);
-                unit(&format!("solved, allocator {allocator}"), &mut findings, &format!(" --regalloc {allocator}"))
+                unit(&solved, &mut findings, &words)
             })
             .collect();
     }

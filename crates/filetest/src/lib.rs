@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `options.rs` | what to run of the files |
 //! | `runner.rs` | finding files, running them on many threads |
+//! | `watch.rs` | threads, each of whose units has a limit of CPU time |
 //! | `plan.rs` | the units of a file, from its header |
 //! | `program.rs` | an allocator outside, as a program |
 //! | `unit.rs` | what is run and reported by itself |
@@ -60,6 +61,7 @@ mod runner;
 mod subtests;
 mod target;
 mod unit;
+mod watch;
 
 pub use data::{DataFault, data_objects};
 pub use known_wrong::KnownWrong;

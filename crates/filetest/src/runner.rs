@@ -4,11 +4,12 @@ use std::fs;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use kingpost_ir::signature::CallConv;
 use kingpost_reader::{Error, Header, Position, Target, TestCommand, TestFile};
-use rayon::prelude::*;
 use target_lexicon::Triple;
 
 use crate::allocation;
@@ -19,27 +20,70 @@ use crate::report::{Findings, Outcome, Report, UnitReport};
 use crate::subtests::{Per, What};
 use crate::target;
 use crate::unit::Unit;
+use crate::watch::{self, Step, Work};
+
+/// CPU time within which a unit is compiled and judged. The calls that it makes have a limit of their own.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs all files of these paths; folders are searched for `.clif` and `.ra` files, in order of their names.
 ///
 /// `progress` receives how many files are done, and of how many.
 ///
 /// # Errors
-/// If a path cannot be read, or there are no threads.
+/// If a path cannot be read.
 pub fn run(paths: &[PathBuf], options: &Options, progress: impl Fn(usize, usize) + Sync) -> io::Result<Report> {
     let mut files = Vec::new();
     for path in paths {
         find_files(path, &mut files)?;
     }
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(options.jobs).build().map_err(io::Error::other)?;
-    let done = AtomicUsize::new(0);
-    let each = |file: &PathBuf| {
-        let reports = run_file(file, options);
-        progress(done.fetch_add(1, Ordering::Relaxed) + 1, files.len());
-        reports
+    let (count, options) = (files.len(), Arc::new(options.clone()));
+    let sources = files.into_iter().map(|path| Source { options: Arc::clone(&options), from: Origin::File(path) });
+    Ok(run_sources(sources.collect(), options.jobs, |done| progress(done, count)))
+}
+
+/// A text to run, and its options.
+struct Source {
+    options: Arc<Options>,
+    from: Origin,
+}
+
+enum Origin {
+    File(PathBuf),
+    Text { name: String, text: Vec<u8>, command: Option<String> },
+}
+
+fn run_sources(sources: Vec<Source>, jobs: usize, progress: impl Fn(usize)) -> Report {
+    let jobs = if jobs == 0 { thread::available_parallelism().map_or(1, usize::from) } else { jobs };
+    let reports = watch::each(sources, jobs, LIMIT, Work { run: run_source, late }, progress);
+    Report { units: reports.into_iter().flatten().collect() }
+}
+
+fn run_source(source: &Source, step: &Step) -> Vec<UnitReport> {
+    let Source { options, from } = source;
+    match from {
+        Origin::File(path) => {
+            let name = path.display().to_string();
+            match fs::read(path) {
+                Ok(text) => run_bytes(&name, &text, None, options, step),
+                Err(error) => whole_file(&name, "test", error.to_string()),
+            }
+        }
+        Origin::Text { name, text, command } => run_bytes(name, text, command.as_deref(), options, step),
+    }
+}
+
+/// Returns the report of a file whose unit used up its CPU time.
+fn late(source: &Source, unit: Option<[String; 2]>) -> Vec<UnitReport> {
+    let (name, verb) = match &source.from {
+        Origin::File(path) => (path.display().to_string(), "test"),
+        Origin::Text { name, command, .. } => (name.clone(), command.as_deref().unwrap_or("test")),
     };
-    let reports: Vec<Vec<UnitReport>> = pool.install(|| files.par_iter().map(each).collect());
-    Ok(Report { units: reports.into_iter().flatten().collect() })
+    let text = format!("did not end within {} s of CPU time; the units after it were not run", LIMIT.as_secs());
+    let mut units = whole_file(&name, verb, text);
+    if let ([report], Some([unit, command])) = (&mut units[..], unit) {
+        (report.unit, report.command) = (unit, command);
+    }
+    units
 }
 
 /// Folders are walked with a list of what is left, not by recursion.
@@ -73,14 +117,6 @@ fn named(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-fn run_file(path: &Path, options: &Options) -> Vec<UnitReport> {
-    let name = path.display().to_string();
-    match fs::read(path) {
-        Ok(text) => run_text(&name, &text, None, options).units,
-        Err(error) => whole_file(&name, "test", error.to_string()),
-    }
-}
-
 /// A unit for what is wrong with a file as a whole.
 fn whole_file(name: &str, verb: &str, text: String) -> Vec<UnitReport> {
     let outcome = Outcome::Failed(vec![text]);
@@ -91,20 +127,26 @@ fn whole_file(name: &str, verb: &str, text: String) -> Vec<UnitReport> {
 /// Runs one text under a name. With a `command`, as if that were its only `test` line, and for this machine if no
 /// `target` line is.
 pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Options) -> Report {
+    let (name, text, command) = (name.to_string(), text.to_vec(), command.map(str::to_string));
+    let source = Source { options: Arc::new(options.clone()), from: Origin::Text { name, text, command } };
+    run_sources(vec![source], 1, |_| ())
+}
+
+fn run_bytes(name: &str, text: &[u8], command: Option<&str>, options: &Options, step: &Step) -> Vec<UnitReport> {
     let verb = command.unwrap_or("test");
     let text = match std::str::from_utf8(text) {
         Ok(text) => text,
         Err(error) => {
             let position = Position::of(text, error.valid_up_to());
-            return Report { units: whole_file(name, verb, format!("{name}:{position}: the text is not valid UTF-8")) };
+            return whole_file(name, verb, format!("{name}:{position}: the text is not valid UTF-8"));
         }
     };
     if command.is_none() && Path::new(name).extension().is_some_and(|extension| extension == "ra") {
-        return Report { units: allocation::run(name, text, options) };
+        return allocation::run(name, text, options, step);
     }
     // Files with `test run` have this convention by default.
     let default_call_conv = (command == Some("run")).then_some(CallConv::SystemV);
-    let units = match kingpost_reader::parse_test(text, kingpost_reader::Options { default_call_conv }) {
+    match kingpost_reader::parse_test(text, kingpost_reader::Options { default_call_conv }) {
         Ok(file) if file.functions.is_empty() => {
             whole_file(name, verb, format!("{name}:1:1: the file has no function"))
         }
@@ -115,7 +157,7 @@ pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Option
             if file.header.commands.is_empty() {
                 whole_file(name, verb, format!("{name}:1:1: the file has no `test` line, as `test run`"))
             } else {
-                let mut units = run_units(name, &file, options);
+                let mut units = run_units(name, &file, options, step);
                 if let Some(command) = command {
                     let calls: String = options.calls.iter().map(|call| format!(" '{call}'")).collect();
                     units.iter_mut().for_each(|unit| unit.command = format!("kingpost {command} {name}{calls}"));
@@ -127,8 +169,7 @@ pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Option
             let help = error.kind.hint().map(|hint| format!("\n  help: {hint}")).unwrap_or_default();
             whole_file(name, verb, format!("{}{help}", Error::in_file(error, name)))
         }
-    };
-    Report { units }
+    }
 }
 
 fn override_commands(header: &mut Header, command: &str) {
@@ -141,17 +182,18 @@ fn override_commands(header: &mut Header, command: &str) {
     }
 }
 
-fn run_units(name: &str, file: &TestFile, options: &Options) -> Vec<UnitReport> {
+fn run_units(name: &str, file: &TestFile, options: &Options, step: &Step) -> Vec<UnitReport> {
     let missing = file.header.features.iter().find(|feature| feature.wanted);
     let units = plan::units(&file.header, options);
     let reports = units.iter().map(|(what, unit)| {
         let mut findings = Findings::default();
+        let command = unit.repeat(name, options.via);
+        step.begin(unit.name(), command.clone());
         match missing {
             Some(feature) => findings.skip(format_args!("feature {}", feature.name)),
             None => run_unit(name, file, *what, unit, options, &mut findings),
         }
         let outcome = findings.outcome();
-        let command = unit.repeat(name, options.via);
         UnitReport { file: name.to_string(), unit: unit.name(), outcome, prints: findings.prints, command }
     });
     reports.collect()

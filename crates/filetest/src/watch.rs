@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::panic::resume_unwind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -169,7 +169,7 @@ impl Worker {
 }
 
 /// Returns the CPU time of a thread.
-fn cpu_time(folder: &PathBuf) -> Option<Duration> {
+fn cpu_time(folder: &Path) -> Option<Duration> {
     let text = fs::read_to_string(folder.join("stat")).ok()?;
     // The name of the thread may contain anything; fields are counted from its closing bracket.
     let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();

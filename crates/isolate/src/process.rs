@@ -8,7 +8,7 @@ use crate::memory::SharedMemory;
 use kingpost_jit::Image;
 use std::io;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::Duration;
 
 /// A call of a function of type `extern "C" fn(usize)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,7 +35,7 @@ pub enum Ending {
         /// The stack pointer.
         sp: usize,
     },
-    /// It did not end before the time of all calls was used up.
+    /// It did not end before the CPU time of all calls was used up.
     Late,
     /// It was not run, because earlier calls had used up the time.
     NotRun,
@@ -55,11 +55,11 @@ const FAULT: u64 = 3;
 /// The note of the running call, for the signal handler of the child.
 static NOTE: AtomicPtr<AtomicU64> = AtomicPtr::new(std::ptr::null_mut());
 
-const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGALRM];
+const SIGNALS: [i32; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGPROF];
 /// Bytes of the stack on which the handler runs.
 const HANDLER_STACK: usize = 1 << 16;
 
-/// Runs `calls` in order in child processes, all of them together for at most about `seconds`. The functions are in `images`;
+/// Runs `calls` in order in child processes, all of them together for at most about `seconds` of CPU time. The functions are in `images`;
 /// `memory` is what the calls share with this process.
 ///
 /// # Errors
@@ -88,10 +88,9 @@ pub fn run(
 unsafe fn call_in_children(calls: &[IsolatedCall], seconds: u32) -> Result<Vec<Ending>, IsolateError> {
     let mut notes = SharedMemory::new(calls.len() * NOTE_WORDS * 8)?;
     let stack = SharedMemory::new(HANDLER_STACK)?;
-    let (mut endings, begin) = (Vec::with_capacity(calls.len()), Instant::now());
+    let (mut endings, mut left) = (Vec::with_capacity(calls.len()), Duration::from_secs(seconds.into()));
     while endings.len() < calls.len() {
-        let left = seconds.saturating_sub(begin.elapsed().as_secs() as u32);
-        if left == 0 {
+        if left.is_zero() || endings.last() == Some(&Ending::Late) {
             endings.resize(calls.len(), Ending::NotRun);
             break;
         }
@@ -105,24 +104,28 @@ unsafe fn call_in_children(calls: &[IsolatedCall], seconds: u32) -> Result<Vec<E
             // SAFETY: promised by the caller.
             unsafe { child(calls, first, &notes, &stack, left) };
         }
-        let status = wait(pid);
+        let (status, used) = wait(pid);
+        left = left.saturating_sub(used);
         notes.take_back();
         collect(&notes, calls.len(), status, &mut endings);
     }
     Ok(endings)
 }
 
-/// Waits until a child has ended, and returns its status: 0 where the system keeps none, because this process ignores the
-/// ends of its children. The call does wait then, too.
-fn wait(pid: libc::pid_t) -> i32 {
+/// Waits until a child has ended, and returns its status and the CPU time that it used: zero where the system keeps neither,
+/// because this process ignores the ends of its children. The call does wait then, too.
+fn wait(pid: libc::pid_t) -> (i32, Duration) {
     let mut status = 0;
-    // SAFETY: `pid` is our child, and this is the only wait for it.
-    while unsafe { libc::waitpid(pid, &mut status, 0) } < 0 {
+    // SAFETY: all fields are numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `pid` is our child, this is the only wait for it, and both places live until the call returns.
+    while unsafe { libc::wait4(pid, &mut status, 0, &mut usage) } < 0 {
         if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            return 0;
+            return (0, Duration::ZERO);
         }
     }
-    status
+    let time = |time: libc::timeval| Duration::new(time.tv_sec as u64, time.tv_usec as u32 * 1000);
+    (status, time(usage.ru_utime) + time(usage.ru_stime))
 }
 
 /// Appends the endings of the calls that a child made; at least one.
@@ -135,7 +138,7 @@ fn collect(notes: &SharedMemory, count: usize, status: i32, endings: &mut Vec<En
         };
         let ending = match word(0) {
             RETURNED => Ending::Returned,
-            FAULT if word(1) == libc::SIGALRM as u64 => Ending::Late,
+            FAULT if word(1) == libc::SIGPROF as u64 => Ending::Late,
             FAULT => Ending::Fault {
                 signal: word(1) as i32,
                 pc: word(2) as usize,
@@ -157,10 +160,9 @@ fn collect(notes: &SharedMemory, count: usize, status: i32, endings: &mut Vec<En
 ///
 /// # Safety
 /// The process is a child, and a function that takes one number by the C convention is at the address of each call.
-unsafe fn child(calls: &[IsolatedCall], first: usize, notes: &SharedMemory, stack: &SharedMemory, seconds: u32) -> ! {
+unsafe fn child(calls: &[IsolatedCall], first: usize, notes: &SharedMemory, stack: &SharedMemory, left: Duration) -> ! {
     catch_signals(stack);
-    // SAFETY: `alarm` has no preconditions.
-    unsafe { libc::alarm(seconds) };
+    limit_cpu_time(left);
     let notes = notes.start().cast::<AtomicU64>();
     for (index, call) in calls.iter().enumerate().skip(first) {
         // SAFETY: there is a note for each call.
@@ -176,6 +178,16 @@ unsafe fn child(calls: &[IsolatedCall], first: usize, notes: &SharedMemory, stac
     }
     // SAFETY: ends the process.
     unsafe { libc::_exit(0) }
+}
+
+/// Sets a timer that sends this process a signal when it has used some CPU time.
+fn limit_cpu_time(limit: Duration) {
+    // A timer of zero is none.
+    let limit = limit.max(Duration::from_millis(1));
+    let it_value = libc::timeval { tv_sec: limit.as_secs() as _, tv_usec: limit.subsec_micros() as _ };
+    let timer = libc::itimerval { it_interval: libc::timeval { tv_sec: 0, tv_usec: 0 }, it_value };
+    // SAFETY: the timer is read, and no old one is requested.
+    unsafe { libc::setitimer(libc::ITIMER_PROF, &timer, std::ptr::null_mut()) };
 }
 
 fn catch_signals(stack: &SharedMemory) {
@@ -248,9 +260,22 @@ mod tests {
         }
     }
 
+    extern "C" fn sleep(_: usize) {
+        // SAFETY: the call has no preconditions.
+        unsafe { libc::usleep(1_500_000) };
+    }
+
     extern "C" fn leave(_: usize) {
         // SAFETY: ends the process.
         unsafe { libc::_exit(7) }
+    }
+
+    /// A busy machine lets a call wait: that counts for nothing.
+    #[test]
+    fn only_cpu_time_is_limited() {
+        let call = IsolatedCall { function: sleep as *const () as usize, argument: 0 };
+        // SAFETY: this is a function of that type.
+        assert_eq!(unsafe { call_in_children(&[call], 1) }, Ok(vec![Ending::Returned]));
     }
 
     #[test]

@@ -16,8 +16,6 @@ use std::time::{Duration, Instant};
 
 /// Interval between checks of the processor time of a solver that has not answered.
 const POLL: Duration = Duration::from_millis(10);
-/// A solver is ended when its limit has passed this many times by the clock, however little of the processor it got.
-const MAX_CLOCK: u32 = 20;
 /// Ticks of processor time in a second, as `/proc` counts them on every Linux.
 const TICKS: u64 = 100;
 
@@ -113,6 +111,7 @@ struct Process {
     child: Child,
     input: ChildStdin,
     lines: Receiver<String>,
+    start: Instant,
 }
 
 impl Solver {
@@ -135,9 +134,8 @@ impl Solver {
             Some(process) => process,
             None => Process::start(self.backend)?,
         };
-        let clock = Limit { clock: Instant::now() + limit * MAX_CLOCK, processor: process.processor_time() + limit };
         let before = process.processor_time();
-        let answer = process.decide(terms, query, clock);
+        let answer = process.decide(terms, query, before + limit);
         self.used += process.processor_time().saturating_sub(before);
         match answer {
             Ok(answer) => {
@@ -149,13 +147,6 @@ impl Solver {
             Err(Failure::Reply(text)) => Err(SolverError::Reply(self.backend, text)),
         }
     }
-}
-
-/// Limits after which a solver is ended.
-#[derive(Clone, Copy)]
-struct Limit {
-    clock: Instant,
-    processor: Duration,
 }
 
 /// Reason for which a process does not answer.
@@ -183,11 +174,11 @@ impl Process {
                 }
             }
         });
-        Ok(Process { child, input, lines })
+        Ok(Process { child, input, lines, start: Instant::now() })
     }
 
     /// Sends a query, and reads the answer.
-    fn decide(&mut self, terms: &Terms, query: &Query, limit: Limit) -> Result<Answer, Failure> {
+    fn decide(&mut self, terms: &Terms, query: &Query, limit: Duration) -> Result<Answer, Failure> {
         let mut text = Backend::preamble(!query.universal.is_empty(), query.has_floats(terms)).to_string();
         text.push_str(&query.script(terms));
         text.push_str("(check-sat)\n");
@@ -200,9 +191,11 @@ impl Process {
         }
     }
 
-    /// Returns the processor time that the solver has used; zero where the system does not report it.
+    /// Returns the processor time that the solver has used; where the system does not report it, the time since it was started.
     fn processor_time(&self) -> Duration {
-        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).unwrap_or_default();
+        let Ok(text) = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())) else {
+            return self.start.elapsed();
+        };
         // The name of the program may contain anything; fields are counted from behind its bracket (proc(5)).
         let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
         let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
@@ -210,7 +203,7 @@ impl Process {
     }
 
     /// Sends commands and returns the first line of the reply.
-    fn ask(&mut self, text: &str, limit: Limit) -> Result<String, Failure> {
+    fn ask(&mut self, text: &str, limit: Duration) -> Result<String, Failure> {
         self.input.write_all(text.as_bytes()).and_then(|()| self.input.flush()).map_err(|_| Failure::Closed)?;
         loop {
             let line = self.line(limit)?;
@@ -221,20 +214,20 @@ impl Process {
         }
     }
 
-    fn line(&mut self, limit: Limit) -> Result<String, Failure> {
+    fn line(&mut self, limit: Duration) -> Result<String, Failure> {
         loop {
             match self.lines.recv_timeout(POLL) {
                 Ok(line) => return Ok(line),
                 Err(RecvTimeoutError::Disconnected) => return Err(Failure::Closed),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if self.processor_time() >= limit.processor || Instant::now() >= limit.clock {
+            if self.processor_time() >= limit {
                 return Err(Failure::Late);
             }
         }
     }
 
-    fn model(&mut self, terms: &Terms, query: &Query, limit: Limit) -> Result<Model, Failure> {
+    fn model(&mut self, terms: &Terms, query: &Query, limit: Duration) -> Result<Model, Failure> {
         let variables = query.free_variables(terms);
         let mut model = Model::default();
         if variables.is_empty() {
@@ -355,9 +348,8 @@ mod tests {
             let sum = terms.add(product, rest);
             let differs = terms.ne(sum, x);
             let limit = Duration::from_millis(200);
-            let start = Instant::now();
             let answer = solver.check(&terms, &Query::new(differs), limit).unwrap();
-            assert!(answer != Answer::Sat(Model::default()) && start.elapsed() < Duration::from_secs(60));
+            assert!(answer != Answer::Sat(Model::default()) && solver.used() < Duration::from_secs(60));
             let yes = terms.bool(true);
             let answer = solver.check(&terms, &Query::new(yes), Duration::from_secs(20)).unwrap();
             assert_eq!(answer, Answer::Sat(Model::default()));

@@ -1,11 +1,12 @@
 //! Mutations of good texts, for readers: each must end in success or in a clean error.
 
 use crate::rng::Rng;
+use cpu_time::ThreadTime;
 use kingpost_regalloc::text;
 use std::fmt;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Pieces that mean something to the readers of CLIF, and numbers at their limits.
 const PIECES: &[&str] = &[
@@ -170,7 +171,7 @@ impl fmt::Display for TextFailure {
     }
 }
 
-/// One mutant may take this long.
+/// CPU time within which one mutant is read.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// Calls `read` on mutants of the texts, one for each seed. It returns how many things it could read, or what is
@@ -187,7 +188,7 @@ pub fn readers(
     for seed in seeds {
         let Some(text) = texts.get((seed % texts.len().max(1) as u64) as usize) else { break };
         let mutant = mutate_text(seed, text);
-        let start = Instant::now();
+        let start = ThreadTime::now();
         let outcome = catch_unwind(AssertUnwindSafe(|| read(&mutant)));
         let time = start.elapsed();
         let trouble = match outcome {

@@ -9,7 +9,7 @@ use crate::outcome::Ending;
 
 /// A call takes so many values.
 pub(crate) const MAX_SLOTS: usize = 4096;
-/// All calls of a unit together may take so long.
+/// CPU time of all calls of a unit together, in seconds.
 pub(crate) const SECONDS: u32 = 10;
 /// What stands above arguments narrower than their slot.
 const GARBAGE: u8 = 0xa5;

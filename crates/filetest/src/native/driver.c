@@ -1,6 +1,6 @@
 /* The child process in which compiled functions run. It is linked with the object under test, which
-   defines the table of trampolines and functions. From its standard input it reads the seconds for
-   all calls, then the calls; to its standard output it writes what came of them. It names as few
+   defines the table of trampolines and functions. From its standard input it reads the seconds of
+   CPU time for all calls, then the calls; to its standard output it writes what came of them. It names as few
    symbols as it can, because the names of the functions under test could be the same, and calls no
    library itself.
 
@@ -83,8 +83,8 @@ static void handle(int number, siginfo_t *info, void *context) {
 #endif
     struct fault fault = {number, *pc, (uint64_t)info->si_addr, *sp};
     put(&fault, sizeof fault);
-    /* The time of all calls is used up. */
-    if (number == SIGALRM) leave(0);
+    /* The CPU time of all calls is used up. */
+    if (number == SIGPROF) leave(0);
     *pc = (uint64_t)kingpost_recover;
     *sp = kingpost_saved_sp;
 }
@@ -238,7 +238,7 @@ __asm__(".text\n"
 #endif
 
 int main(void) {
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGALRM};
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGPROF};
     stack_t stack = {.ss_sp = handler_stack, .ss_size = sizeof handler_stack};
     system_call(SYS_sigaltstack, (long)&stack, 0, 0, 0);
     for (unsigned i = 0; i < sizeof signals / sizeof *signals; i++) {
@@ -253,7 +253,7 @@ int main(void) {
     uint64_t seconds;
     if (!get(&seconds, sizeof seconds)) leave(3);
     struct itimerval timer = {.it_value = {.tv_sec = seconds}};
-    system_call(SYS_setitimer, ITIMER_REAL, (long)&timer, 0, 0);
+    system_call(SYS_setitimer, ITIMER_PROF, (long)&timer, 0, 0);
     struct request request;
     while (get(&request, sizeof request)) {
         if (request.inputs > MAX_SLOTS || request.outputs > MAX_SLOTS || !get(slots, request.inputs * 16ul)) break;

@@ -1,10 +1,9 @@
 //! Runs calls via an object: linked with the driver, in a child process. The driver survives calls that fault;
-//! should it die nevertheless, it is started again.
+//! should it die nevertheless, it is started again, each time with a second less of CPU time.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::process::Stdio;
-use std::time::Instant;
 
 use kingpost_ir::TrapCode;
 
@@ -16,7 +15,7 @@ use crate::outcome::Ending;
 
 /// The driver's tag for a register that was not preserved, plus its number from 1.
 const CLOBBERED: u64 = 1000;
-const SIGALRM: u64 = 14;
+const SIGPROF: u64 = 27;
 
 fn encode(request: &Request) -> Vec<u8> {
     let counts = [request.arguments.len() as u32, request.results.len() as u32];
@@ -35,20 +34,18 @@ pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>
     let path = executable.folder.path().join("requests");
     let encoded: Vec<Vec<u8>> = requests.iter().map(encode).collect();
     let mut endings = Vec::with_capacity(requests.len());
-    let begin = Instant::now();
-    while endings.len() < requests.len() {
-        let seconds = u64::from(SECONDS).saturating_sub(begin.elapsed().as_secs());
-        if seconds == 0 {
-            endings.resize_with(requests.len(), not_run);
+    for seconds in (1..=u64::from(SECONDS)).rev() {
+        let first = endings.len();
+        if first == requests.len() || endings.last() == Some(&late()) {
             break;
         }
-        let first = endings.len();
         let input = [&seconds.to_le_bytes()[..], &encoded[first..].concat()].concat();
         fs::write(&path, input).map_err(|error| error.to_string())?;
         let input = File::open(&path).map_err(|error| error.to_string())?;
         let output = start_child(&executable, input)?;
         Answers { program, bytes: &output, table: Vec::new() }.read(&requests[first..], &mut endings)?;
     }
+    endings.resize_with(requests.len(), not_run);
     Ok(endings)
 }
 
@@ -90,7 +87,7 @@ impl Answers<'_> {
                     endings.push(clobbered(self.program.triple.architecture, (tag - CLOBBERED - 1) as usize));
                 }
                 // The child is then out of time.
-                SIGALRM => {
+                SIGPROF => {
                     endings.push(late());
                     return Ok(());
                 }
