@@ -132,7 +132,7 @@ impl Checker {
         self.reached(input, report);
     }
 
-    /// Rule 25.
+    /// Checks rule 25.
     fn reached(&self, input: Input, report: &mut Report) {
         let missed = |block: &Block| self.flow.reaches(*block) && !self.walked[block.index()];
         if let Some(block) = input.problem.blocks().find(missed) {
@@ -208,7 +208,7 @@ impl Checker {
         }
     }
 
-    /// From root number `from` at root number `root`.
+    /// Arrives from root number `from` at root number `root`.
     fn arrive(&mut self, problem: &Problem, edge: Edge, from: usize, root: usize) {
         let changed = self.entries.join(&mut self.state, &mut self.names, Arrival { problem, edge, root });
         if !changed || self.queued[root] {

@@ -47,7 +47,7 @@ pub(crate) struct Arrival<'a> {
 }
 
 impl Entries {
-    /// Only the entry of the function is reached, and nothing known there.
+    /// Resets the entries: only the entry of the function is reached, and nothing is known there.
     pub(crate) fn reset(&mut self, roots: usize, regs: usize) {
         self.list.iter_mut().take(roots).for_each(|entry| {
             entry.reached = false;
@@ -87,7 +87,7 @@ impl Entries {
 }
 
 impl Entry {
-    /// The parameters are where their arguments are.
+    /// Adds the parameters, which are where their arguments are.
     fn add_params(
         &mut self,
         stored: &mut [Cell],

@@ -61,7 +61,7 @@ impl Labels {
         true
     }
 
-    /// Walking of `block` begins.
+    /// Begins to walk `block`.
     pub(crate) fn enter(&mut self, input: Input, block: Block, state: &mut State) {
         let end = |b: usize| self.ends.get(b).map_or(0, |&end| end as usize);
         let share = block.index().checked_sub(1).map_or(0, end)..end(block.index());
@@ -86,7 +86,7 @@ impl Labels {
         sort(&mut self.by_loc);
     }
 
-    /// Rules 23 and 24 before `inst`, whose edits have run.
+    /// Checks rules 23 and 24 before `inst`, whose edits have run.
     pub(crate) fn before(
         &mut self,
         input: Input,

@@ -88,7 +88,7 @@ impl OperandRules {
         }
     }
 
-    /// Rule 11.
+    /// Checks rule 11.
     fn clobbered(&mut self, input: Input, inst: Inst, report: &mut Report) {
         let operands = input.problem.operands(inst).iter().zip(input.answer.operand_locs(input.problem, inst));
         let clobbers = input.problem.clobbers(inst);
@@ -103,7 +103,7 @@ impl OperandRules {
         }
     }
 
-    /// Rule 10.
+    /// Checks rule 10.
     fn sharing(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
         let operands = input.problem.operands(inst);
         let locs = input.answer.operand_locs(input.problem, inst);
@@ -132,7 +132,8 @@ impl OperandRules {
         }
     }
 
-    /// Defs of a terminator share a location only if each is on an edge of its own. Temporaries are on all edges.
+    /// Checks that defs of a terminator share a location only if each is on an edge of its own. Temporaries are on all
+    /// edges.
     fn terminator_defs(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
         let operands = input.problem.operands(inst);
         let locs = input.answer.operand_locs(input.problem, inst);
@@ -166,7 +167,7 @@ impl OperandRules {
         self.stamp += 1;
     }
 
-    /// Notes a def; says whether there is one already.
+    /// Records a def; says whether there is one already.
     fn occupy(&mut self, operand: Operand, k: usize, loc: Loc) -> bool {
         let occupant = &mut self.occupants[loc_index(loc)];
         let clash = occupant.stamp == self.stamp;
@@ -179,7 +180,7 @@ impl OperandRules {
     }
 }
 
-/// Rule 12.
+/// Checks rule 12.
 fn may_drop(input: Input, inst: Inst) -> bool {
     let flags = input.problem.flags(inst);
     let locs = input.answer.operand_locs(input.problem, inst);
@@ -190,7 +191,7 @@ fn may_drop(input: Input, inst: Inst) -> bool {
     }
 }
 
-/// Rules 2 to 6 and 17.
+/// Checks rules 2 to 6 and 17.
 fn location_rule(input: Input, inst: Inst, operand: Operand, loc: Loc) -> Option<Rule> {
     if let Some(reg) = loc.as_reg() {
         return match () {
@@ -210,7 +211,7 @@ fn location_rule(input: Input, inst: Inst, operand: Operand, loc: Loc) -> Option
     }
 }
 
-/// Rules 7 and 9.
+/// Checks rules 7 and 9.
 fn constraint_rule(input: Input, operand: Operand, loc: Loc, locs: &[Loc]) -> Option<Rule> {
     if loc.is_none() {
         return None;

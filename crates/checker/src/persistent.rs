@@ -12,7 +12,7 @@ pub(crate) type Root = u32;
 
 /// Elements that know when they need not be looked at.
 pub(crate) trait Element: Copy + Default {
-    /// Nothing is known here.
+    /// Returns `true` if nothing is known here.
     fn is_unknown(&self) -> bool;
     /// Returns `true` if both hold equal knowledge, however it came about.
     fn same(&self, other: &Self) -> bool;
@@ -50,12 +50,12 @@ impl<T: Element> Arena<T> {
         (self.inner.len(), self.leaves.len())
     }
 
-    /// From here on every existing version stays as it is.
+    /// Freezes every existing version: it stays as it is from here on.
     pub(crate) fn freeze(&mut self) {
         self.frozen = self.len();
     }
 
-    /// Versions made so far stay when [`Arena::give_back`] drops others.
+    /// Keeps versions made so far when [`Arena::give_back`] drops others.
     pub(crate) fn keep(&mut self) {
         self.freeze();
         self.kept = self.len();

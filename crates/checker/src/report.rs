@@ -25,7 +25,7 @@ impl Report {
         self.errors.is_empty()
     }
 
-    /// The errors in the order of the code.
+    /// Returns the errors in the order of the code.
     pub(crate) fn finish(mut self) -> Result<(), Vec<CheckError>> {
         self.errors.sort_by_key(|error| (error.entity.inst(), error.entity, error.rule));
         if self.errors.is_empty() { Ok(()) } else { Err(self.errors) }

@@ -141,7 +141,7 @@ impl Default for State {
     }
 }
 
-/// Dense number of a location: registers first, then slots.
+/// Returns the dense number of a location: registers first, then slots.
 #[inline]
 pub(crate) fn loc_index(loc: Loc) -> usize {
     match (loc.as_reg(), loc.as_slot()) {
@@ -154,7 +154,7 @@ pub(crate) fn loc_index(loc: Loc) -> usize {
 const END: u32 = u32::MAX;
 
 impl State {
-    /// Nothing is known about any register of the machine and the given number of slots.
+    /// Resets the state: nothing is known about any register of the machine and the given number of slots.
     pub(crate) fn reset(&mut self, problem: &Problem, env: &MachineEnv, slots: usize) {
         self.numbers = [NOWHERE; PReg::COUNT];
         let scratch = RegClass::ALL.into_iter().filter_map(|class| env.class(class).scratch);
@@ -178,7 +178,7 @@ impl State {
         self.mixed.clear();
     }
 
-    /// A walk begins with the version at hand; `block` is where, unless it is the entry of the function.
+    /// Begins a walk with the current version at `block`, unless it is the entry of the function.
     pub(crate) fn begin(&mut self, regs: &[Cell], version: Version, block: Option<Block>) {
         self.slots.freeze();
         self.regs.copy_from_slice(regs);
@@ -186,14 +186,14 @@ impl State {
         self.untouched = block;
     }
 
-    /// Remembers the current state until [`State::restore`] has gone back to it for the last time.
+    /// Saves the current state until [`State::restore`] has gone back to it for the last time.
     pub(crate) fn save(&mut self) {
         self.slots.freeze();
         self.saved.push(Saved { version: self.now, nodes: self.slots.len() });
         self.saved_regs.extend_from_slice(&self.regs);
     }
 
-    /// Goes back to the state saved last.
+    /// Restores the state saved last.
     pub(crate) fn restore(&mut self, last_time: bool) {
         let Some(saved) = self.saved.last() else { return };
         self.now = saved.version;
@@ -290,9 +290,9 @@ impl State {
             && problem.width(vreg) <= content.bytes
     }
 
-    /// From here on no location holds a reference, except those that [`State::keep_reference`] names. What of a mixed
-    /// set the collector leaves as it is stays: the references in the slots that `is_mapped` says, elsewhere the
-    /// others.
+    /// Begins an epoch in which no location holds a reference, except the ones that [`State::keep_reference`] names.
+    /// What of a mixed set the collector leaves as it is stays: the references in the slots that `is_mapped` says,
+    /// elsewhere the others.
     pub(crate) fn begin_epoch(&mut self, names: &mut ValueNumbering, inst: Inst, is_mapped: impl Fn(Loc) -> bool) {
         for loc in self.mixed.clone() {
             let Content { class, bytes } = self.content(loc);
@@ -306,7 +306,7 @@ impl State {
         self.now.safepoint = Some(inst);
     }
 
-    /// The reference that `loc` held in epoch `last` is there in this one.
+    /// Keeps the reference that `loc` held in epoch `last` in this one.
     pub(crate) fn keep_reference(&mut self, names: &ValueNumbering, loc: Loc, last: Epoch) {
         let cell = self.cell(loc);
         if cell.class.is_ref() && cell.epoch == last {
@@ -314,7 +314,7 @@ impl State {
         }
     }
 
-    /// Notes that `class` was put into a slot.
+    /// Records that `class` was put into a slot.
     pub(crate) fn note_slot(&mut self, class: Class, slot: u32) {
         // The same few slots come up again and again: it is enough to look at some of them.
         let known = self.slots_of(class).take(4).any(|known| known == slot);
@@ -324,7 +324,7 @@ impl State {
         }
     }
 
-    /// Slots that `class` was ever put into, some of them more than once.
+    /// Returns the slots that `class` was ever put into, some of them more than once.
     pub(crate) fn slots_of(&self, class: Class) -> impl Iterator<Item = u32> {
         let mut next = self.first_slots.get(class.number()).copied().unwrap_or(END);
         std::iter::from_fn(move || {

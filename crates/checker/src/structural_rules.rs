@@ -26,7 +26,7 @@ impl<'a> Input<'a> {
         self.answer.emergency.contains(&Some(slot))
     }
 
-    /// Rules 5 and 6: the slot exists and takes `width` bytes.
+    /// Checks rules 5 and 6: the slot exists and takes `width` bytes.
     pub(crate) fn slot_rule(&self, slot: Slot, width: u8) -> Option<Rule> {
         let Some(data) = self.answer.slots.get(slot) else { return Some(Rule::SlotExists) };
         let width = u32::from(width);
@@ -34,7 +34,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Rule 1.
+/// Checks rule 1.
 pub(crate) fn counts(input: Input, report: &mut Report) -> bool {
     let right = input.answer.locs.len() == input.problem.num_operands();
     if !right {
@@ -43,7 +43,7 @@ pub(crate) fn counts(input: Input, report: &mut Report) -> bool {
     right
 }
 
-/// Rule 5 of the emergency slots.
+/// Checks rule 5 of the emergency slots.
 pub(crate) fn emergency_slots(input: Input, report: &mut Report) {
     for slot in input.answer.emergency.into_iter().flatten() {
         if slot.index() >= input.answer.slots.len() {
@@ -52,7 +52,7 @@ pub(crate) fn emergency_slots(input: Input, report: &mut Report) {
     }
 }
 
-/// Rules 4 to 6, 13 to 16 and 27 of each edit.
+/// Checks rules 4 to 6, 13 to 16 and 27 of each edit.
 pub(crate) fn edits(input: Input, report: &mut Report) {
     let mut last = None;
     for (n, edit) in input.answer.edits.iter().enumerate() {
@@ -101,7 +101,7 @@ fn edit_registers(input: Input, kind: EditKind, entity: Entity, report: &mut Rep
     }
 }
 
-/// Rule 27. What a slot holds may be of any class.
+/// Checks rule 27. What a slot holds may be of any class.
 fn has_width(kind: EditKind) -> bool {
     match kind {
         EditKind::Move { from: reg, width, .. }
@@ -145,7 +145,7 @@ fn remat(input: Input, inst: Inst, to: PReg, entity: Entity, report: &mut Report
     }
 }
 
-/// Rules 18 and 29. Unreachable code counts: it is emitted, and the saved set is that of the whole function.
+/// Checks rules 18 and 29. Unreachable code counts: it is emitted, and the saved set is that of the whole function.
 pub(crate) fn callee_saved(input: Input, written: PRegSet, report: &mut Report) {
     for reg in input.answer.saved.difference(input.env.callee_saved()).iter() {
         report.add(CheckError::new(Rule::SavedSet, Entity::Allocation).at(Loc::reg(reg)));
@@ -188,7 +188,7 @@ fn clobbered(input: Input, inst: Inst) -> PRegSet {
     }
 }
 
-/// Rules 5, 17, 19 and 20 of each stack map entry.
+/// Checks rules 5, 17, 19 and 20 of each stack map entry.
 pub(crate) fn stack_maps(input: Input, report: &mut Report) {
     if input.answer.stack_maps.is_empty() {
         return;
@@ -229,7 +229,7 @@ fn written_slots(input: Input) -> Vec<bool> {
     written
 }
 
-/// Rules 4, 5, 23 and 28 of label ranges.
+/// Checks rules 4, 5, 23 and 28 of label ranges.
 pub(crate) fn label_ranges(input: Input, report: &mut Report) {
     let mut last = None;
     for (n, range) in input.answer.labels.iter().enumerate() {

@@ -28,7 +28,7 @@ pub(crate) struct Walk<'a, 'r> {
 }
 
 impl Walk<'_, '_> {
-    /// The edits and instructions of a block.
+    /// Walks the edits and instructions of a block.
     pub(crate) fn block(&mut self, block: Block) {
         let Input { problem, answer, .. } = self.input;
         let first = problem.first_inst(block);
@@ -97,7 +97,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Rule 15 where the class of a slot's contents decides.
+    /// Checks rule 15 where the class of a slot's contents decides.
     fn slot_move_available(&mut self, n: usize, from: Loc) {
         let class = self.state.content(from).class;
         if class != Class::NONE && !self.input.env.class(class.reg_class()).slot_move {
@@ -119,7 +119,7 @@ impl Walk<'_, '_> {
         self.define_copy(def.vreg(), loc, inst, content);
     }
 
-    /// `vreg` is in `loc`, and what `content` says: all that the source of the copy holds.
+    /// Defines `vreg` in `loc`, with all that the source of the copy holds.
     fn define_copy(&mut self, vreg: VReg, loc: Loc, inst: Inst, content: Content) {
         let own = self.value(vreg);
         let class = match content.class {
@@ -156,7 +156,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A copy of the problem that is not dropped.
+    /// Checks a copy of the problem that is not dropped.
     fn copy_operand(&mut self, inst: Inst) {
         let Input { problem, answer, .. } = self.input;
         let ([a, b], &[in_a, in_b]) = (problem.operands(inst), answer.operand_locs(problem, inst)) else { return };
@@ -196,7 +196,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// `vreg` is in `loc`.
+    /// Defines `vreg` in `loc`.
     #[inline]
     fn define(&mut self, vreg: VReg, loc: Loc, inst: Inst) {
         let content = self.value(vreg);
@@ -223,7 +223,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Rule 22.
+    /// Checks rule 22.
     fn check_stack_map(&mut self, inst: Inst) {
         let answer = self.input.answer;
         let first = answer.stack_maps.partition_point(|entry| entry.inst < inst);
@@ -236,7 +236,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// The collector moves every object: references survive in mapped slots, where it finds and updates them.
+    /// Moves every object as the collector does: references survive in mapped slots, where it finds and updates them.
     fn collect(&mut self, inst: Inst) {
         let answer = self.input.answer;
         let first = answer.stack_maps.partition_point(|entry| entry.inst < inst);
@@ -254,7 +254,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Scratch registers and emergency slots carry nothing over an instruction.
+    /// Clears scratch registers and emergency slots, which carry nothing over an instruction.
     fn end_of_edits(&mut self, inst: Inst) {
         for class in RegClass::ALL {
             if let Some(reg) = self.input.env.class(class).scratch {

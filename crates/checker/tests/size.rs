@@ -44,7 +44,7 @@ impl Builder {
         }
     }
 
-    /// The checker accepts the allocation with these edits.
+    /// Checks that the checker accepts the allocation with these edits.
     fn assert_accepted(mut self, edits: Vec<Edit>) {
         self.problem.finish();
         let (locs, slots) = (std::mem::take(&mut self.answer.locs), std::mem::take(&mut self.answer.slots));

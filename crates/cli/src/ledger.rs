@@ -109,7 +109,7 @@ fn read(args: &ListArgs) -> Result<(Vec<Entry>, Ledger), Stop> {
     Ok((entries, read_ledger(&args.ledger())))
 }
 
-/// A ledger that is not there is empty.
+/// Returns a ledger that is not there is empty.
 fn read_ledger(path: &Path) -> Ledger {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let name = |line: &str| line.split('\t').next().unwrap_or_default().to_string();

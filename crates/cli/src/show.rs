@@ -21,7 +21,7 @@ pub(crate) struct Place<'a> {
 }
 
 impl Place<'_> {
-    /// Says what is wrong with the function.
+    /// Reports what is wrong with the function.
     pub(crate) fn complain(&self, func: &Function, findings: Vec<VerifierError>) {
         let found = Diagnostic::of_function(self.input, self.start, &func.name.to_string(), findings);
         found.iter().for_each(Diagnostic::complain);
@@ -100,7 +100,7 @@ pub(crate) fn cat(args: &FilesArgs) -> Outcome {
     Ok(verdict)
 }
 
-/// Says what is wrong with functions; nothing if all are valid.
+/// Reports what is wrong with functions; nothing if all are valid.
 pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
     target::check(&args.target)?;
     let mut verdict = Verdict::Good;

@@ -1,8 +1,8 @@
 //! Machine code around each call.
 //!
-//! The stub takes the address of a record, fills the callee-saved registers with known values, calls what the record names
-//! with the address of the record's values, and notes which register was not preserved. Where the record is while the call
-//! runs is kept in a control block of fixed address, since nothing that the callee may break can be relied on.
+//! The stub takes the address of a record, fills the callee-saved registers with known values, calls what the record
+//! names with the address of the record's values, and notes which register was not preserved. Where the record is while
+//! the call runs is kept in a control block of fixed address, since nothing that the callee may break can be relied on.
 
 use kingpost_codegen::Compiler;
 use kingpost_jit::{Image, LoadError};

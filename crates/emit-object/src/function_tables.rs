@@ -45,7 +45,7 @@ impl FunctionTable {
         FunctionTable { name, bytes: words.flat_map(u32::to_le_bytes).collect(), functions }
     }
 
-    /// Offset of the field that holds the address of the `i`-th function.
+    /// Returns the offset of the field that holds the address of the `i`-th function.
     pub(crate) fn address_field(i: usize) -> u64 {
         (HEADER_BYTES + i * FUNCTION_BYTES) as u64
     }

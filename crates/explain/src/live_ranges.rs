@@ -175,7 +175,7 @@ impl Contents {
     }
 }
 
-/// Ranges that meet become one.
+/// Returns the ranges that meet become one.
 fn joined(mut ranges: Vec<LiveRange>) -> Vec<LiveRange> {
     ranges.retain(|range| range.from < range.to);
     ranges.sort_unstable();

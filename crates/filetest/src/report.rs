@@ -110,12 +110,12 @@ impl Findings {
         self.skips.push(reason.to_string());
     }
 
-    /// Says what is no expectation.
+    /// Reports what is no expectation.
     pub(crate) fn note(&mut self, text: impl fmt::Display) {
         self.prints.push(format!("note: {text}"));
     }
 
-    /// A failure outweighs a skip, and a skip what passed.
+    /// Returns a failure outweighs a skip, and a skip what passed.
     pub(crate) fn outcome(&mut self) -> Outcome {
         if !self.failures.is_empty() {
             return Outcome::Failed(std::mem::take(&mut self.failures));

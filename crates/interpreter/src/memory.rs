@@ -80,7 +80,7 @@ impl Memory {
     }
 }
 
-/// Indices of `size` bytes at an offset, where `first` is the offset of byte 0.
+/// Returns the indices of `size` bytes at an offset, where `first` is the offset of byte 0.
 fn range(offset: u64, first: u64, size: u64) -> Result<Range<usize>, OutOfBounds> {
     let start = usize::try_from(offset.checked_sub(first).ok_or(OutOfBounds)?).map_err(|_| OutOfBounds)?;
     let size = usize::try_from(size).map_err(|_| OutOfBounds)?;

@@ -43,7 +43,7 @@ impl Wide {
         self
     }
 
-    /// Bits that leave at the top must be zero.
+    /// Shifts left; bits that leave at the top must be zero.
     pub(crate) fn shl(self, amount: u32) -> Wide {
         debug_assert!(self.is_zero() || self.len() + amount <= 64 * WORDS as u32, "a significand leaves 512 bits");
         let mut result = Wide::ZERO;

@@ -88,12 +88,12 @@ impl Analyses {
         self.state == State::Current
     }
 
-    /// Says that they are those of the function no more.
+    /// Records that they are those of the function no more.
     pub fn invalidate(&mut self) {
         self.state = State::Stale;
     }
 
-    /// Says that terminators name the same destinations in another order.
+    /// Records that terminators name the same destinations in another order.
     pub fn reorder(&mut self) {
         self.state = match self.state {
             State::Current | State::Reordered => State::Reordered,

@@ -125,7 +125,7 @@ impl ControlFlowGraph {
         &self.succs[start as usize..end as usize]
     }
 
-    /// Says that the instructions of `next`, whose only predecessor this block is by a jump, now end this block, and
+    /// Records that the instructions of `next`, whose only predecessor this block is by a jump, now end this block, and
     /// that `next` has left the layout. After the last of such changes [`ControlFlowGraph::update_sources`] makes the
     /// graph valid.
     pub fn merge(&mut self, block: Block, next: Block) {
@@ -148,7 +148,7 @@ impl ControlFlowGraph {
         &self.preds[start..self.pred_starts[block.index() + 1] as usize]
     }
 
-    /// Index of the block's first outgoing edge in a table of all edges; the others follow.
+    /// Returns the index of the block's first outgoing edge in a table of all edges; the others follow.
     #[inline]
     pub fn first_edge(&self, block: Block) -> usize {
         self.exits[block.index()].start as usize

@@ -37,14 +37,14 @@ impl<'f> Cursor<'f> {
         self.position
     }
 
-    /// Goes in front of an instruction. Inserted instructions get its source location.
+    /// Moves before an instruction. Inserted instructions get its source location.
     pub fn before(&mut self, inst: Inst) -> &mut Self {
         self.position = CursorPosition::Before(inst);
         self.srcloc = self.func.srcloc(inst);
         self
     }
 
-    /// Goes behind an instruction. Inserted instructions get its source location.
+    /// Moves after an instruction. Inserted instructions get its source location.
     pub fn after(&mut self, inst: Inst) -> &mut Self {
         self.position = match (self.func.layout.next_inst(inst), self.func.layout.inst_block(inst)) {
             (Some(next), _) => CursorPosition::Before(next),
@@ -55,13 +55,13 @@ impl<'f> Cursor<'f> {
         self
     }
 
-    /// Goes to the end of a block.
+    /// Moves to the end of a block.
     pub fn end(&mut self, block: Block) -> &mut Self {
         self.position = CursorPosition::End(block);
         self
     }
 
-    /// Goes to the start of a block.
+    /// Moves to the start of a block.
     pub fn start(&mut self, block: Block) -> &mut Self {
         self.position = match self.func.layout.first_inst(block) {
             Some(first) => CursorPosition::Before(first),

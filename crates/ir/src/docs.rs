@@ -23,7 +23,8 @@ const SECTIONS: &[(&str, Opcode)] = &[
     ("Vectors: arithmetic and width", Opcode::UaddSat),
 ];
 
-/// Returns all opcodes as tables in Markdown, a section for each kind: operands, results, suffix rule, properties, meaning.
+/// Returns all opcodes as tables in Markdown, a section for each kind: operands, results, suffix rule, properties,
+/// meaning.
 pub fn opcode_docs() -> String {
     let mut text = String::new();
     for &opcode in Opcode::ALL {
@@ -108,7 +109,8 @@ fn properties(opcode: Opcode) -> String {
     if words.is_empty() { "-".to_string() } else { words.join(", ") }
 }
 
-/// Returns the classes of types that the table of opcodes names, with the number of types, the first one and the last one.
+/// Returns the classes of types that the table of opcodes names, with the number of types, the first one and the last
+/// one.
 pub fn type_class_docs() -> String {
     let mut text = String::from("| class | meaning | types | first | last |\n|---|---|---|---|---|\n");
     for class in TypeClass::ALL.iter().filter(|&&class| class != TypeClass::No) {

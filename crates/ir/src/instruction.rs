@@ -144,91 +144,91 @@ impl InstData {
         InstData::formatted(opcode, Format::Nullary, ty, [ZERO; 3])
     }
 
-    /// One operand.
+    /// Returns one operand.
     #[inline]
     pub fn unary(opcode: Opcode, ty: Type, arg: Value) -> InstData {
         InstData::formatted(opcode, Format::Unary, ty, [arg, ZERO, ZERO])
     }
 
-    /// Two operands.
+    /// Returns two operands.
     #[inline]
     pub fn binary(opcode: Opcode, ty: Type, args: [Value; 2]) -> InstData {
         InstData::formatted(opcode, Format::Binary, ty, [args[0], args[1], ZERO])
     }
 
-    /// Three operands.
+    /// Returns three operands.
     pub fn ternary(opcode: Opcode, ty: Type, args: [Value; 3]) -> InstData {
         InstData::formatted(opcode, Format::Ternary, ty, args)
     }
 
-    /// `iconst`; only the low bits of `imm` that fit the type are kept.
+    /// Returns the data of `iconst`; only the low bits of `imm` that fit the type are kept.
     #[inline]
     pub fn iconst(ty: Type, imm: i64) -> InstData {
         let bits = imm as u64 & ty.lane_mask() as u64;
         InstData::raw(Opcode::Iconst, 0, ty, [Value(bits as u32), Value((bits >> 32) as u32), ZERO])
     }
 
-    /// `f16const`.
+    /// Returns the data of `f16const`.
     pub fn f16const(imm: Ieee16) -> InstData {
         InstData::raw(Opcode::F16const, 0, types::F16, [Value(imm.bits().into()), ZERO, ZERO])
     }
 
-    /// `f32const`.
+    /// Returns the data of `f32const`.
     pub fn f32const(imm: Ieee32) -> InstData {
         InstData::raw(Opcode::F32const, 0, types::F32, [Value(imm.bits()), ZERO, ZERO])
     }
 
-    /// `f64const`.
+    /// Returns the data of `f64const`.
     pub fn f64const(imm: Ieee64) -> InstData {
         let bits = imm.bits();
         let words = [Value(bits as u32), Value((bits >> 32) as u32), ZERO];
         InstData::raw(Opcode::F64const, 0, types::F64, words)
     }
 
-    /// `vconst` or `f128const`.
+    /// Returns the data of `vconst` or `f128const`.
     pub fn unary_const(opcode: Opcode, ty: Type, constant: Constant) -> InstData {
         InstData::formatted(opcode, Format::UnaryConst, ty, [Value(constant.0), ZERO, ZERO])
     }
 
-    /// A vector and a lane number.
+    /// Returns a vector and a lane number.
     pub fn binary_imm8(opcode: Opcode, ty: Type, arg: Value, imm: u8) -> InstData {
         debug_assert_eq!(opcode.format(), Format::BinaryImm8);
         InstData::raw(opcode, imm, ty, [arg, ZERO, ZERO])
     }
 
-    /// `insertlane`: vector, lane value, lane number.
+    /// Returns the data of `insertlane`: vector, lane value, lane number.
     pub fn insertlane(ty: Type, args: [Value; 2], imm: u8) -> InstData {
         InstData::raw(Opcode::Insertlane, imm, ty, [args[0], args[1], ZERO])
     }
 
-    /// `shuffle`.
+    /// Returns the data of `shuffle`.
     pub fn shuffle(args: [Value; 2], mask: ShuffleMask) -> InstData {
         InstData::raw(Opcode::Shuffle, 0, types::INVALID, [args[0], args[1], Value(mask.0)])
     }
 
-    /// `icmp`.
+    /// Returns the data of `icmp`.
     #[inline]
     pub fn icmp(ty: Type, cond: IntCC, args: [Value; 2]) -> InstData {
         InstData::raw(Opcode::Icmp, cond as u8, ty, [args[0], args[1], ZERO])
     }
 
-    /// `fcmp`.
+    /// Returns the data of `fcmp`.
     pub fn fcmp(ty: Type, cond: FloatCC, args: [Value; 2]) -> InstData {
         InstData::raw(Opcode::Fcmp, cond as u8, ty, [args[0], args[1], ZERO])
     }
 
-    /// `trap`.
+    /// Returns the data of `trap`.
     pub fn trap(code: TrapCode) -> InstData {
         InstData::raw(Opcode::Trap, code.byte(), types::INVALID, [ZERO; 3])
     }
 
-    /// `trapz` or `trapnz`.
+    /// Returns the data of `trapz` or `trapnz`.
     pub fn cond_trap(opcode: Opcode, ty: Type, arg: Value, code: TrapCode) -> InstData {
         debug_assert_eq!(opcode.format(), Format::CondTrap);
         InstData::raw(opcode, code.byte(), ty, [arg, ZERO, ZERO])
     }
 
-    /// `uadd_overflow_trap`.
+    /// Returns the data of `uadd_overflow_trap`.
     pub fn int_add_trap(ty: Type, args: [Value; 2], code: TrapCode) -> InstData {
         InstData::raw(Opcode::UaddOverflowTrap, code.byte(), ty, [args[0], args[1], ZERO])
     }
@@ -247,49 +247,49 @@ impl InstData {
         InstData::with_wide_flags(opcode, flags, [value, addr, Value(offset as u32)])
     }
 
-    /// `atomic_load` or `bitcast`.
+    /// Returns the data of `atomic_load` or `bitcast`.
     pub fn load_no_offset(opcode: Opcode, ty: Type, flags: MemFlags, arg: Value) -> InstData {
         InstData::formatted(opcode, Format::LoadNoOffset, ty, [arg, ZERO, Value(flags.bits())])
     }
 
-    /// `atomic_store`.
+    /// Returns the data of `atomic_store`.
     pub fn atomic_store(flags: MemFlags, value: Value, addr: Value) -> InstData {
         InstData::with_wide_flags(Opcode::AtomicStore, flags, [value, addr, ZERO])
     }
 
-    /// `atomic_rmw`.
+    /// Returns the data of `atomic_rmw`.
     pub fn atomic_rmw(ty: Type, flags: MemFlags, op: AtomicRmwOp, addr: Value, value: Value) -> InstData {
         let words = [addr, value, Value(flags.bits())];
         InstData::raw(Opcode::AtomicRmw, op as u8, ty, words)
     }
 
-    /// `atomic_cas`.
+    /// Returns the data of `atomic_cas`.
     pub fn atomic_cas(flags: MemFlags, addr: Value, expected: Value, new: Value) -> InstData {
         InstData::with_wide_flags(Opcode::AtomicCas, flags, [addr, expected, new])
     }
 
-    /// `stack_addr`.
+    /// Returns the data of `stack_addr`.
     pub fn stack_addr(ty: Type, slot: StackSlot, offset: i32) -> InstData {
         let words = [Value(slot.0), Value(offset as u32), ZERO];
         InstData::raw(Opcode::StackAddr, 0, ty, words)
     }
 
-    /// `dynamic_stack_addr`.
+    /// Returns the data of `dynamic_stack_addr`.
     pub fn dynamic_stack_addr(ty: Type, slot: DynamicStackSlot) -> InstData {
         InstData::raw(Opcode::DynamicStackAddr, 0, ty, [Value(slot.0), ZERO, ZERO])
     }
 
-    /// `symbol_value` or `tls_value`.
+    /// Returns the data of `symbol_value` or `tls_value`.
     pub fn unary_global(opcode: Opcode, ty: Type, global: GlobalValue) -> InstData {
         InstData::formatted(opcode, Format::UnaryGlobalValue, ty, [Value(global.0), ZERO, ZERO])
     }
 
-    /// `func_addr`.
+    /// Returns the data of `func_addr`.
     pub fn func_addr(ty: Type, func: FuncRef) -> InstData {
         InstData::raw(Opcode::FuncAddr, 0, ty, [Value(func.0), ZERO, ZERO])
     }
 
-    /// `get_exception_handler_address`.
+    /// Returns the data of `get_exception_handler_address`.
     pub fn exception_handler_address(ty: Type, block: Block, index: i64) -> InstData {
         let bits = index as u64;
         let words = [Value(block.0), Value(bits as u32), Value((bits >> 32) as u32)];

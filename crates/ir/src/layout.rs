@@ -141,7 +141,7 @@ impl Layout {
         self.blocks[block].cold
     }
 
-    /// Says that the block is rarely executed.
+    /// Records that the block is rarely executed.
     pub fn set_cold(&mut self, block: Block) {
         self.blocks[block].cold = true;
     }

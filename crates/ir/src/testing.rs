@@ -30,7 +30,7 @@ pub(crate) fn function_of_edges(edges: &[&[usize]]) -> Function {
     func
 }
 
-/// Random successors for up to `max` blocks; no edge goes to block 0.
+/// Returns random successors for up to `max` blocks; no edge goes to block 0.
 pub(crate) fn random_edges(random: &mut Random, max: usize) -> Vec<Vec<usize>> {
     let blocks = 2 + random.below(max - 1);
     (0..blocks).map(|_| (0..random.below(4)).map(|_| 1 + random.below(blocks - 1)).collect()).collect()

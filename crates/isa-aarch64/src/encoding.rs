@@ -339,7 +339,7 @@ pub(crate) const fn base(word: u32, bytes: u8) -> Encoding {
     op(word).mem(MemField::Base, bytes)
 }
 
-/// Something that is not a single instruction.
+/// Returns something that is not a single instruction.
 pub(crate) const fn special(special: Special) -> Encoding {
     let mut e = op(0);
     e.special = special;
@@ -423,22 +423,22 @@ impl Encoding {
         self
     }
 
-    /// Operand `k` in bits 0 to 4.
+    /// Places operand `k` in bits 0 to 4.
     pub(crate) const fn rd(self, k: u8) -> Encoding {
         self.field(k, 0)
     }
 
-    /// Operand `k` in bits 5 to 9.
+    /// Places operand `k` in bits 5 to 9.
     pub(crate) const fn rn(self, k: u8) -> Encoding {
         self.field(k, 5)
     }
 
-    /// Operand `k` in bits 10 to 14.
+    /// Places operand `k` in bits 10 to 14.
     pub(crate) const fn ra(self, k: u8) -> Encoding {
         self.field(k, 10)
     }
 
-    /// Operand `k` in bits 16 to 20.
+    /// Places operand `k` in bits 16 to 20.
     pub(crate) const fn rm(self, k: u8) -> Encoding {
         self.field(k, 16)
     }

@@ -119,7 +119,7 @@ impl Place {
         Place { extension: number >> 3, bytes: 0xc0 | u16::from(number & 7), len: 1, disp_bytes: 0, disp: 0 }
     }
 
-    /// Memory. None if the address is relative to the instruction.
+    /// Returns the place: memory. None if the address is relative to the instruction.
     fn of(mem: &Mem) -> Option<Place> {
         debug_assert!(i32::try_from(mem.disp).is_ok(), "frames and lowering keep displacements within 32 bits");
         let (base, disp) = (base_number(mem.base)?, mem.disp as i32);
@@ -129,12 +129,12 @@ impl Place {
         })
     }
 
-    /// Memory in the frame.
+    /// Returns the place: memory in the frame.
     pub(crate) fn in_frame(mem: Mem) -> Place {
         Place::of(&mem).expect("frames are addressed by registers")
     }
 
-    /// Memory at the register `base` plus `disp`.
+    /// Returns the place: memory at the register `base` plus `disp`.
     #[inline(always)]
     pub(crate) fn base(base: u8, disp: i32) -> Place {
         let needs_sib = base & 7 == SIB;
@@ -149,7 +149,7 @@ impl Place {
         }
     }
 
-    /// Memory at the register `base` plus the register `index` shifted left, plus `disp`.
+    /// Returns the place: memory at the register `base` plus the register `index` shifted left, plus `disp`.
     #[inline(always)]
     pub(crate) fn index(base: u8, index: u8, shift: u8, disp: i32) -> Place {
         debug_assert!(index != RSP.enc() && shift < 4);

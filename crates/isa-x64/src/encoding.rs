@@ -208,37 +208,37 @@ pub(crate) const fn op64(opcode: u8) -> Encoding {
     op(opcode).w()
 }
 
-/// `0F` and an opcode.
+/// Returns the encoding `0F` and an opcode.
 pub(crate) const fn of(opcode: u8) -> Encoding {
     with(OpcodeMap::M0f, opcode)
 }
 
-/// `0F` and an opcode with the operand-size prefix, or a mandatory 66.
+/// Returns the encoding `0F` and an opcode with the operand-size prefix, or a mandatory 66.
 pub(crate) const fn of66(opcode: u8) -> Encoding {
     of(opcode).prefix(0x66)
 }
 
-/// `0F` and an opcode with a mandatory F2.
+/// Returns the encoding `0F` and an opcode with a mandatory F2.
 pub(crate) const fn off2(opcode: u8) -> Encoding {
     of(opcode).prefix(0xf2)
 }
 
-/// `0F` and an opcode with a mandatory F3.
+/// Returns the encoding `0F` and an opcode with a mandatory F3.
 pub(crate) const fn off3(opcode: u8) -> Encoding {
     of(opcode).prefix(0xf3)
 }
 
-/// `0F` and an opcode with REX.W.
+/// Returns the encoding `0F` and an opcode with REX.W.
 pub(crate) const fn of64(opcode: u8) -> Encoding {
     of(opcode).w()
 }
 
-/// `66 0F 3A` and an opcode.
+/// Returns the encoding `66 0F 3A` and an opcode.
 pub(crate) const fn of3a66(opcode: u8) -> Encoding {
     with(OpcodeMap::M0f3a, opcode).prefix(0x66)
 }
 
-/// `66 0F 38` and an opcode.
+/// Returns the encoding `66 0F 38` and an opcode.
 pub(crate) const fn of3866(opcode: u8) -> Encoding {
     with(OpcodeMap::M0f38, opcode).prefix(0x66)
 }
@@ -274,7 +274,7 @@ pub(crate) const fn atomic_pair(operation: PairOp, is_big: bool) -> Encoding {
     special(Special::AtomicPairLoop(operation, is_big)).mem(16)
 }
 
-/// Something that is not a single instruction.
+/// Returns something that is not a single instruction.
 pub(crate) const fn special(special: Special) -> Encoding {
     let mut e = op(0);
     e.special = special;
@@ -303,25 +303,25 @@ impl Encoding {
         self
     }
 
-    /// Operand `k` in ModRM.reg.
+    /// Places operand `k` in ModRM.reg.
     pub(crate) const fn reg(mut self, k: u8) -> Encoding {
         self.reg = RegField::Operand(k);
         self
     }
 
-    /// `/digit`.
+    /// Returns the encoding `/digit`.
     pub(crate) const fn digit(mut self, digit: u8) -> Encoding {
         self.reg = RegField::Digit(digit);
         self
     }
 
-    /// Operand `k` in ModRM.rm.
+    /// Places operand `k` in ModRM.rm.
     pub(crate) const fn rm(mut self, k: u8) -> Encoding {
         self.rm = RmField::Operand(k);
         self
     }
 
-    /// Memory of `bytes` bytes in ModRM.rm.
+    /// Places memory of `bytes` bytes in ModRM.rm.
     pub(crate) const fn mem(mut self, bytes: u8) -> Encoding {
         self.rm = RmField::Mem;
         self.mem = bytes;
@@ -333,18 +333,18 @@ impl Encoding {
         self.mem(0)
     }
 
-    /// Operand `k` in the opcode's low three bits.
+    /// Places operand `k` in the opcode's low three bits.
     pub(crate) const fn plus(mut self, k: u8) -> Encoding {
         self.rm = RmField::Opcode(k);
         self
     }
 
-    /// Register `number` in ModRM.reg.
+    /// Places register `number` in ModRM.reg.
     pub(crate) const fn reg_is(self, reg: PReg) -> Encoding {
         self.digit(reg.enc())
     }
 
-    /// Register `reg` in ModRM.rm.
+    /// Places register `reg` in ModRM.rm.
     pub(crate) const fn rm_is(mut self, reg: PReg) -> Encoding {
         self.rm = RmField::Register(reg.enc());
         self
@@ -356,7 +356,7 @@ impl Encoding {
         self
     }
 
-    /// Operand `k` in VEX.vvvv.
+    /// Places operand `k` in VEX.vvvv.
     pub(crate) const fn v(mut self, k: u8) -> Encoding {
         self.scheme = Scheme::Vex(Some(k), false);
         self

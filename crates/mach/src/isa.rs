@@ -87,7 +87,8 @@ pub struct ShortRows {
 }
 
 impl ShortRows {
-    /// The row to use in place of an instruction's own, with its registers. `regs` are those of the instruction.
+    /// Returns the row to use in place of an instruction's own, with its registers. `regs` are those of the
+    /// instruction.
     #[inline]
     pub(crate) fn of(&self, inst: &MInst, regs: Regs) -> Option<(RowId, Regs)> {
         if inst.row == self.zero.0 {
@@ -117,10 +118,10 @@ pub enum HalfPrecision {
 
 /// An instruction set with its settings: one object per compiler.
 pub trait Isa: Send + Sync {
-    /// The name messages use.
+    /// Returns the name messages use.
     fn name(&self) -> &'static str;
 
-    /// The instruction table.
+    /// Returns the instruction table.
     fn rows(&self) -> &'static [Row];
 
     /// What the CPU can do that rows may need.
@@ -129,13 +130,14 @@ pub trait Isa: Send + Sync {
     /// What it does itself with floats of 16 bits.
     fn half_precision(&self) -> HalfPrecision;
 
-    /// The registers to allocate.
+    /// Returns the registers to allocate.
     fn env(&self) -> &MachineEnv;
 
-    /// The registers to allocate if `regalloc_registers` left out none: what code of other functions may destroy.
+    /// Returns the registers to allocate if `regalloc_registers` left out none: what code of other functions may
+    /// destroy.
     fn registers(&self) -> PRegSet;
 
-    /// A register's name when `width` bytes of it are used.
+    /// Returns a register's name when `width` bytes of it are used.
     fn reg_name(&self, reg: PReg, width: u8) -> String;
 
     /// Places of all arguments and results of `signature`.
@@ -144,12 +146,12 @@ pub trait Isa: Send + Sync {
     /// What the convention cannot pass.
     fn abi(&self, signature: &Signature) -> Result<AbiSignature, LowerError>;
 
-    /// For each opcode the least width in bits, up to 32, at which the register of its first result, an integer, has zeros above
-    /// the value, or 0. [`verify`](crate::verify) checks it of machine code.
+    /// For each opcode the least width in bits, up to 32, at which the register of its first result, an integer, has
+    /// zeros above the value, or 0. [`verify`](crate::verify) checks it of machine code.
     fn zeros_from(&self) -> &'static [u8];
 
-    /// Lowers an instruction that has an effect or a result with a use: calls the function that the instruction set's table has
-    /// for its opcode and shape. The successors of a terminator are [`Lower::targets`].
+    /// Lowers an instruction that has an effect or a result with a use: calls the function that the instruction set's
+    /// table has for its opcode and shape. The successors of a terminator are [`Lower::targets`].
     ///
     /// # Errors
     /// Opcodes, types or settings this target does not support.
@@ -161,17 +163,17 @@ pub trait Isa: Send + Sync {
     /// Parameters this target does not support.
     fn lower_entry(&self, cx: &mut Lower<'_>) -> Result<(), LowerError>;
 
-    /// Lowers the block of an edge, the one to destination number `edge` of `branch`: a jump to `target`, and before it what a
-    /// call with handlers leaves to be done.
+    /// Lowers the block of an edge, the one to destination number `edge` of `branch`: a jump to `target`, and before it
+    /// what a call with handlers leaves to be done.
     ///
     /// # Errors
     /// Results this target does not support.
     fn lower_edge(&self, cx: &mut Lower<'_>, branch: Inst, edge: usize, target: Block) -> Result<(), LowerError>;
 
-    /// The local patterns that lowering looks for.
+    /// Returns the local patterns that lowering looks for.
     fn tiles(&self) -> &'static [TileInfo];
 
-    /// Bytes by which frames, and the stack at calls, are aligned.
+    /// Returns bytes by which frames, and the stack at calls, are aligned.
     fn stack_align(&self) -> u32;
 
     /// Makes of an empty layout that of the frame for the given needs.
@@ -199,8 +201,8 @@ pub trait Isa: Send + Sync {
     /// If the code is too large.
     fn emit_blocks(&self, blocks: Blocks<'_>) -> Result<(), LowerError>;
 
-    /// Emits an instruction if its row, its registers and the frame say all of it, and no listing is made. The registers are those
-    /// of its operands and then those of its address. False if [`Isa::emit`] must do it.
+    /// Emits an instruction if its row, its registers and the frame say all of it, and no listing is made. The
+    /// registers are those of its operands and then those of its address. False if [`Isa::emit`] must do it.
     fn emit_direct(&self, inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool;
 
     /// Emits one instruction.
@@ -212,7 +214,7 @@ pub trait Isa: Send + Sync {
     /// Emits a trap with its site, as [`Buffer::defer_trap`] promised.
     fn emit_trap(&self, code: TrapCode, buffer: &mut Buffer);
 
-    /// Rows for where the flags are of no use any more, if that makes a difference.
+    /// Returns rows for where the flags are of no use any more, if that makes a difference.
     fn short_rows(&self) -> Option<ShortRows> {
         None
     }

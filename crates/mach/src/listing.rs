@@ -121,7 +121,7 @@ impl Buffer {
         self.listing.wanted
     }
 
-    /// Notes what is emitted next.
+    /// Records what is emitted next.
     #[inline]
     pub fn list(&mut self, text: impl FnOnce() -> String) {
         if self.listing.wanted {
@@ -129,7 +129,7 @@ impl Buffer {
         }
     }
 
-    /// Notes that a branch to `label` is emitted next.
+    /// Records that a branch to `label` is emitted next.
     #[inline]
     pub fn list_branch(&mut self, label: Label, text: impl FnOnce() -> String) {
         if self.listing.wanted {
@@ -149,7 +149,7 @@ impl Listing {
         self.wanted = wanted;
     }
 
-    /// Says what is emitted from now on.
+    /// Reports what is emitted from now on.
     #[inline]
     pub(crate) fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;

@@ -219,7 +219,7 @@ impl Needed {
         self.insts[inst.index()].need == Need::Own
     }
 
-    /// Notes that a register was made for a result of an instruction, which is lowered then.
+    /// Records that a register was made for a result of an instruction, which is lowered then.
     #[inline]
     pub(crate) fn mark_used(&mut self, inst: Inst) {
         let need = &mut self.insts[inst.index()].need;
@@ -228,7 +228,7 @@ impl Needed {
         }
     }
 
-    /// Notes that its user does what an instruction does.
+    /// Records that its user does what an instruction does.
     pub(crate) fn mark_sunk(&mut self, inst: Inst) {
         self.insts[inst.index()].need = Need::OfUser;
     }

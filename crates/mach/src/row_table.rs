@@ -4,9 +4,11 @@
 //! 1. Names are unique.
 //! 2. An operand that may be in memory and a twin come together. The twin has a memory operand of the operand's width,
 //!    the same effect on the flags, and the other operands in the same order, without a def in the place of that one.
-//! 3. Moves have one def and one use, rows that may run again one def, in any registers and without touching the flags. They
+//! 3. Moves have one def and one use, rows that may run again one def, in any registers and without touching the flags.
+//! They
 //!    neither write memory nor trap.
-//! 4. Rows with an effect on memory have a memory operand. A twin writes it if a def of the operand in memory is gone, and
+//! 4. Rows with an effect on memory have a memory operand. A twin writes it if a def of the operand in memory is gone,
+//! and
 //!    reads it.
 //! 5. The first two uses of a row that commutes have the same class and width.
 //! 6. An upgrade needs a feature, and has the same operands but for ties to other operands.
@@ -28,7 +30,7 @@ pub struct Line<E: Copy> {
 }
 
 impl<E: Copy> Line<E> {
-    /// A plain row whose memory operand, if it has one, has `mem` bytes.
+    /// Returns a plain row whose memory operand, if it has one, has `mem` bytes.
     pub const fn new(
         name: &'static str,
         asm: &'static str,
@@ -114,7 +116,7 @@ impl<E: Copy> Line<E> {
         self
     }
 
-    /// The same line for a row of another kind.
+    /// Returns the same line for a row of another kind.
     #[must_use]
     pub const fn kind(mut self, kind: RowKind) -> Line<E> {
         self.row.kind = kind;
@@ -134,7 +136,7 @@ impl<E: Copy> Line<E> {
         self.zero_extends(false)
     }
 
-    /// A narrow def clears the rest of its register.
+    /// Returns a narrow def clears the rest of its register.
     #[must_use]
     pub const fn clears_upper(self) -> Line<E> {
         self.zero_extends(true)
@@ -151,7 +153,7 @@ const fn infix_position(name: &str) -> (usize, bool) {
     (at, at > 0 && name[at - 1].is_ascii_digit())
 }
 
-/// Bytes of [`row_name`]'s result.
+/// Returns the bytes of [`row_name`]'s result.
 pub const fn row_name_len(name: &str, infix: &str) -> usize {
     let separated = !infix.is_empty() && infix_position(name).1;
     name.len() + infix.len() + separated as usize
@@ -175,7 +177,7 @@ pub const fn row_name<const N: usize>(name: &str, infix: &str) -> [u8; N] {
     out
 }
 
-/// Bytes of [`row_text`]'s result.
+/// Returns the bytes of [`row_text`]'s result.
 pub const fn row_text_len(text: &str, infix: &str) -> usize {
     let (mut i, mut len) = (0, 0);
     while i < text.len() {
@@ -206,7 +208,7 @@ pub const fn row_text<const N: usize>(text: &str, infix: &str) -> [u8; N] {
     out
 }
 
-/// The text that table lines are made of.
+/// Returns the text that table lines are made of.
 ///
 /// # Panics
 /// If it is not UTF-8.
@@ -217,7 +219,7 @@ pub const fn utf8(bytes: &[u8]) -> &str {
     }
 }
 
-/// The number of the first row of line `index` in a file whose rows begin at `base`, with each line's widths.
+/// Returns the number of the first row of line `index` in a file whose rows begin at `base`, with each line's widths.
 pub const fn start(base: u16, widths: &[&[&str]], index: usize) -> u16 {
     let (mut n, mut i) = (base, 0);
     while i < index {
@@ -227,7 +229,7 @@ pub const fn start(base: u16, widths: &[&[&str]], index: usize) -> u16 {
     n
 }
 
-/// The lines of all files of a table, in the order of their numbers.
+/// Returns the lines of all files of a table, in the order of their numbers.
 const fn flatten<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [Line<E>; N] {
     let mut lines = [files[0][0][0]; N];
     let (mut n, mut file) = (0, 0);
@@ -248,7 +250,7 @@ const fn flatten<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [Line<E>; 
     lines
 }
 
-/// The rows of all files of a table, in the order of their numbers.
+/// Returns the rows of all files of a table, in the order of their numbers.
 pub const fn rows<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [Row; N] {
     let lines: [Line<E>; N] = flatten(files);
     let mut rows = [lines[0].row; N];
@@ -261,7 +263,7 @@ pub const fn rows<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [Row; N] 
     rows
 }
 
-/// Their encodings.
+/// Returns their encodings.
 pub const fn encodings<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [E; N] {
     let lines: [Line<E>; N] = flatten(files);
     let mut encodings = [lines[0].encoding; N];
@@ -277,11 +279,12 @@ pub const fn encodings<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [E; 
 ///
 /// `NAME = flags "text" [operands] encoding, .more();` makes the row `NAME`. `NAME[8 16] = …` makes the
 /// [`Family`](crate::Family) `NAME`, a row for each width. Its operands and encoding are in terms of what the module of
-/// the width in [`operands`](crate::operands) has; the row's name has the width before its last underscore (`name8_r` is
-/// of `NAME_R`), its text has it for each `*`, and its twin is that of the same width of the family that `.twin` names.
+/// the width in [`operands`](crate::operands) has; the row's name has the width before its last underscore (`name8_r`
+/// is of `NAME_R`), its text has it for each `*`, and its twin is that of the same width of the family that `.twin`
+/// names.
 ///
-/// The module above the file's has the type `Line`, the function `line` that makes one of name, text, effect on the flags,
-/// operands and encoding, and the widths' modules.
+/// The module above the file's has the type `Line`, the function `line` that makes one of name, text, effect on the
+/// flags, operands and encoding, and the widths' modules.
 #[macro_export]
 macro_rules! rows {
     ($base:expr; $( $name:ident $([$($width:tt)+])? = $flags:ident $asm:tt $specs:tt $encoding:expr

@@ -40,12 +40,12 @@ impl Threads {
         self.moves.clear();
     }
 
-    /// Notes that a block holds nothing but a jump.
+    /// Records that a block holds nothing but a jump.
     pub(crate) fn pass_through(&mut self, block: Block, to: Block) {
         self.to[block.index()] = to;
     }
 
-    /// Notes that a block holds moves and a jump.
+    /// Records that a block holds moves and a jump.
     pub(crate) fn note_moves(&mut self, block: Block, to: Block) {
         self.moves.push((block, to));
     }

@@ -53,7 +53,7 @@ impl ValueSites {
         !self.spans.is_empty()
     }
 
-    /// Notes an edit whose first byte is `at`.
+    /// Records an edit whose first byte is `at`.
     pub(crate) fn edit(&mut self, edit: &Edit, at: u32) {
         match edit.kind {
             EditKind::Move { to, .. } | EditKind::Fill { to, .. } | EditKind::Remat { to, .. } => {
@@ -64,7 +64,7 @@ impl ValueSites {
         }
     }
 
-    /// Notes an instruction.
+    /// Records an instruction.
     pub(crate) fn inst(&mut self, inst: Inst, span: Span, problem: &Problem, allocation: &Allocation) {
         self.spans[inst.as_u32() as usize] = span;
         if allocation.is_dropped(inst) {

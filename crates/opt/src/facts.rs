@@ -26,15 +26,15 @@ pub trait Word:
 {
     /// Returns a value whose bits are all ones.
     fn ones(&self) -> Self;
-    /// Shifted left by less than the width.
+    /// Returns the value shifted left by less than the width.
     fn shift_left(self, by: Self) -> Self;
-    /// Shifted right with zeros, by less than the width.
+    /// Returns the value shifted right with zeros, by less than the width.
     fn shift_right(self, by: Self) -> Self;
-    /// Shifted right with copies of the sign, by less than the width.
+    /// Returns the value shifted right with copies of the sign, by less than the width.
     fn shift_right_signed(self, by: Self) -> Self;
-    /// Zero-extended, or the low bits.
+    /// Returns the value zero-extended, or the low bits.
     fn resize(self, width: u32) -> Self;
-    /// Sign-extended.
+    /// Returns the value sign-extended.
     fn sign_extend(self, width: u32) -> Self;
 }
 
@@ -74,24 +74,24 @@ pub struct Known<W> {
 }
 
 impl<W: Word> Known<W> {
-    /// Everything about one number.
+    /// Returns all bits of one number as known.
     pub fn constant(bits: W) -> Known<W> {
         Known { zeros: !bits.clone(), ones: bits }
     }
 
-    /// Of a bitwise conjunction.
+    /// Returns the known bits of a bitwise conjunction.
     #[must_use]
     pub fn and(self, other: Known<W>) -> Known<W> {
         Known { zeros: self.zeros | other.zeros, ones: self.ones & other.ones }
     }
 
-    /// Of a bitwise disjunction.
+    /// Returns the known bits of a bitwise disjunction.
     #[must_use]
     pub fn or(self, other: Known<W>) -> Known<W> {
         Known { zeros: self.zeros & other.zeros, ones: self.ones | other.ones }
     }
 
-    /// Of a bitwise exclusive or.
+    /// Returns the known bits of a bitwise exclusive or.
     #[must_use]
     pub fn xor(self, other: Known<W>) -> Known<W> {
         let (x, y) = (self, other);
@@ -99,13 +99,13 @@ impl<W: Word> Known<W> {
         Known { zeros: equal, ones: x.zeros & y.ones | x.ones & y.zeros }
     }
 
-    /// Of a bitwise complement.
+    /// Returns the known bits of a bitwise complement.
     #[must_use]
     pub fn complement(self) -> Known<W> {
         Known { zeros: self.ones, ones: self.zeros }
     }
 
-    /// Of a sum: a bit is known if both bits and the carry into them are.
+    /// Returns the known bits of a sum: a bit is known if both bits and the carry into them are.
     #[must_use]
     pub fn sum(self, other: Known<W>) -> Known<W> {
         let (x, y) = (self, other);
@@ -117,45 +117,45 @@ impl<W: Word> Known<W> {
         Known { zeros: !most & known.clone(), ones: least & known }
     }
 
-    /// Of one of two values.
+    /// Returns the known bits of one of two values.
     #[must_use]
     pub fn either(self, other: Known<W>) -> Known<W> {
         Known { zeros: self.zeros & other.zeros, ones: self.ones & other.ones }
     }
 
-    /// Of a shift left by less than the width.
+    /// Returns the known bits of a shift left by less than the width.
     #[must_use]
     pub fn shift_left(self, by: W) -> Known<W> {
         let vacated = !self.zeros.ones().shift_left(by.clone());
         Known { zeros: self.zeros.shift_left(by.clone()) | vacated, ones: self.ones.shift_left(by) }
     }
 
-    /// Of a shift right with zeros, by less than the width.
+    /// Returns the known bits of a shift right with zeros, by less than the width.
     #[must_use]
     pub fn shift_right(self, by: W) -> Known<W> {
         let vacated = !self.zeros.ones().shift_right(by.clone());
         Known { zeros: self.zeros.shift_right(by.clone()) | vacated, ones: self.ones.shift_right(by) }
     }
 
-    /// Of a shift right with copies of the sign, by less than the width.
+    /// Returns the known bits of a shift right with copies of the sign, by less than the width.
     #[must_use]
     pub fn shift_right_signed(self, by: W) -> Known<W> {
         Known { zeros: self.zeros.shift_right_signed(by.clone()), ones: self.ones.shift_right_signed(by) }
     }
 
-    /// Of a zero extension to `width` bits.
+    /// Returns the known bits of a zero extension to `width` bits.
     #[must_use]
     pub fn zero_extend(self, width: u32) -> Known<W> {
         Known { zeros: !(!self.zeros).resize(width), ones: self.ones.resize(width) }
     }
 
-    /// Of a sign extension to `width` bits.
+    /// Returns the known bits of a sign extension to `width` bits.
     #[must_use]
     pub fn sign_extend(self, width: u32) -> Known<W> {
         Known { zeros: self.zeros.sign_extend(width), ones: self.ones.sign_extend(width) }
     }
 
-    /// Of the low `width` bits.
+    /// Returns the known bits of the low `width` bits.
     #[must_use]
     pub fn reduce(self, width: u32) -> Known<W> {
         Known { zeros: self.zeros.resize(width), ones: self.ones.resize(width) }

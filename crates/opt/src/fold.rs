@@ -17,7 +17,7 @@ impl Constant {
     }
 }
 
-/// The result of an operation of one operand, of type `result`; only the bits of the type count.
+/// Returns the result of an operation of one operand, of type `result`; only the bits of the type count.
 pub(crate) fn unary(opcode: Opcode, result: Type, x: Constant) -> Option<u64> {
     let unused = 64 - x.width;
     Some(match opcode {
@@ -40,7 +40,7 @@ pub(crate) fn unary(opcode: Opcode, result: Type, x: Constant) -> Option<u64> {
     })
 }
 
-/// The result of an operation of two operands; only the bits of its type count. `None` too where it would trap.
+/// Returns the result of an operation of two operands; only the bits of its type count. `None` too where it would trap.
 pub(crate) fn binary(data: &InstData, x: Constant, y: Constant) -> Option<u64> {
     let (a, b, width) = (x.bits, y.bits, x.width);
     let amount = (b % u64::from(width)) as u32;

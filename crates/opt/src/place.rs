@@ -300,7 +300,7 @@ impl Uses {
         self.block.is_none() && self.first.is_some()
     }
 
-    /// These uses and the one by `user`, which stands in `block`.
+    /// Returns these uses and the one by `user`, which is in `block`.
     #[inline]
     fn with(self, user: Inst, block: Block, func: &Function, analyses: &Analyses) -> Uses {
         let here = Uses { block: block.into(), first: user.into() };

@@ -185,7 +185,7 @@ impl Walk<'_> {
         self.func.dfg.map_values(inst, |value| representative(representatives, value));
     }
 
-    /// A pure instruction that is the root of no rule.
+    /// Numbers a pure instruction that is the root of no rule.
     pub(crate) fn number_only(&mut self, inst: Inst) {
         let data = *self.func.dfg.inst(inst);
         if let Some(result) = self.func.dfg.first_result(inst) {
@@ -228,7 +228,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Something that traps, or does nothing if an equal one has not trapped.
+    /// Visits an instruction that traps, or does nothing if an equal one has not trapped.
     fn visit_trap(&mut self, inst: Inst) {
         if matches!(self.func.dfg.opcode(inst), Opcode::Trapz | Opcode::Trapnz) {
             if self.visit_condition(inst) {
@@ -328,7 +328,7 @@ impl Walk<'_> {
         rewrite::rewrite(self, data)
     }
 
-    /// Type and bits of an instruction on constants.
+    /// Returns the type and bits of an instruction on constants.
     fn folded(&self, data: &InstData) -> Option<(Type, u64)> {
         let constant = |value| {
             let bits = constant(self.func, value)?;

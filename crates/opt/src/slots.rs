@@ -124,7 +124,7 @@ impl Slots {
         }
     }
 
-    /// Notes what a value is that an instruction makes.
+    /// Records what a value is that an instruction makes.
     fn note_address(&mut self, func: &Function, inst: Inst, result: Value) {
         if let InstView::StackAddr { slot, offset } = func.dfg.view(inst) {
             self.addresses[result] = Address { slot: slot.into(), offset };

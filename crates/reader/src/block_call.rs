@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, Result, fault};
 use crate::instruction::{Head, Read};
 
 impl Context<'_, '_> {
-    /// `blockN` and perhaps arguments.
+    /// Parses `blockN` and perhaps arguments.
     fn block_call(&mut self) -> Result<BlockCall> {
         let block = self.block()?;
         self.tables.block_args.clear();
@@ -88,7 +88,7 @@ impl Context<'_, '_> {
         self.made(data, ty)
     }
 
-    /// `(v1, v2)` into the list of arguments.
+    /// Parses `(v1, v2)` into the list of arguments.
     fn call_args(&mut self) -> Result<()> {
         self.tables.args.clear();
         self.lexer.expect(b'(', "`(` and the arguments")?;
@@ -147,7 +147,7 @@ impl Context<'_, '_> {
         self.made(data, ty)
     }
 
-    /// `sigN, blockN(args), [ items ]`
+    /// Parses `sigN, blockN(args), [ items ]`
     fn exception_table(&mut self) -> Result<ExceptionTable> {
         let sig = self.signature_ref()?;
         self.comma()?;

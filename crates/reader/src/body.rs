@@ -45,7 +45,7 @@ impl Context<'_, '_> {
         found
     }
 
-    /// `blockN(params) cold:`
+    /// Parses `blockN(params) cold:`
     fn block_header(&mut self) -> Result<Block> {
         let position = self.lexer.position();
         let block = self.block()?;
@@ -129,7 +129,7 @@ impl Context<'_, '_> {
         Ok(())
     }
 
-    /// `None` for an alias.
+    /// Parses `None` for an alias.
     fn plain_line(&mut self, block: Block) -> Result<Option<Inst>> {
         self.tables.results.clear();
         if self.lexer.at_value() && self.result_names()? {
@@ -164,7 +164,7 @@ impl Context<'_, '_> {
         Ok(false)
     }
 
-    /// `vN -> vM`, behind the arrow.
+    /// Parses `vN -> vM`, behind the arrow.
     fn alias(&mut self) -> Result<()> {
         let (number, position) = self.tables.results[0];
         let target_number = self.lexer.entity("v", "a value")?;
@@ -197,7 +197,7 @@ impl Context<'_, '_> {
         Ok(())
     }
 
-    /// `<1, ss2>`
+    /// Parses `<1, ss2>`
     fn debug_tags(&mut self, tags: &mut Tags) -> Result<()> {
         self.lexer.expect(b'<', "`<`")?;
         if self.lexer.eat(b'>') {
@@ -215,7 +215,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// `stack_map=[TYPE @ ssN+OFF, ...]`, behind the comma.
+    /// Parses `stack_map=[TYPE @ ssN+OFF, ...]`, behind the comma.
     fn stack_map(&mut self, inst: Inst, opcode: Opcode) -> Result<()> {
         if !self.lexer.eat_word(b"stack_map") {
             return self.lexer.expected("`stack_map`");

@@ -76,7 +76,7 @@ pub(crate) fn data_objects(text: &[u8], comments: &[Range<usize>]) -> Result<Vec
     Ok(objects)
 }
 
-/// `data: NAME [align=N] ro|rw|tls`
+/// Parses `data: NAME [align=N] ro|rw|tls`
 fn head(lexer: &mut Lexer, start: usize) -> Result<DataObject> {
     if !lexer.eat_word(b"data") {
         return lexer.expected("`data:`");

@@ -200,7 +200,7 @@ impl Context<'_, '_> {
         self.made(data, ctrl)
     }
 
-    /// `vconst` and `f128const`: `constN` or a literal that goes to the pool.
+    /// Parses `vconst` and `f128const`: `constN` or a literal that goes to the pool.
     fn pool_const(&mut self, head: Head) -> Result<Read> {
         let ty = self.ctrl(head, &[])?;
         let constant: Constant = if self.lexer.peek() == b'c' {

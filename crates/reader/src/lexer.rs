@@ -412,7 +412,7 @@ impl<'a> Lexer<'a> {
         self.peek() == b'v' && self.byte_at(self.position + 1).is_ascii_digit()
     }
 
-    /// `%` and the name behind it, which may be empty.
+    /// Parses `%` and the name behind it, which may be empty.
     pub(crate) fn try_name(&mut self) -> Option<&'a str> {
         if self.peek() != b'%' {
             return None;
@@ -472,7 +472,7 @@ impl<'a> Lexer<'a> {
         Ok(std::str::from_utf8(&rest[..len]).unwrap_or_default())
     }
 
-    /// `@` directly followed by hexadecimal digits.
+    /// Parses `@` directly followed by hexadecimal digits.
     pub(crate) fn source_location(&mut self) -> Result<u32> {
         let start = self.position + 1;
         let end = self.end_of(start, WORD);

@@ -37,7 +37,7 @@ fn plain_decimal(token: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// `0x` and hexadecimal digits, with underscores or without, that fit 63 bits.
+/// Parses `0x` and hexadecimal digits, with underscores or without, that fit 63 bits.
 fn plain_hexadecimal(token: &[u8]) -> Option<i64> {
     let [b'0', b'x', digits @ ..] = token else { return None };
     if digits.is_empty() || digits.len() > 15 {
@@ -153,7 +153,7 @@ pub(crate) fn scalar(lexer: &mut Lexer, ty: Type) -> Result<u128> {
     if ty.is_float() { float(lexer, ty) } else { integer(lexer, ty.bits()) }
 }
 
-/// `[` one literal per lane `]`, or `0x` and digits that are zero-extended to the type.
+/// Parses `[` one literal per lane `]`, or `0x` and digits that are zero-extended to the type.
 pub(crate) fn vector(lexer: &mut Lexer, ty: Type) -> Result<Bytes> {
     if lexer.peek() == b'[' {
         return lanes(lexer, ty);
@@ -187,7 +187,7 @@ fn lanes(lexer: &mut Lexer, ty: Type) -> Result<Bytes> {
     Ok(bytes)
 }
 
-/// `0x` and an even number of digits, most significant byte first; the result is the other way
+/// Parses `0x` and an even number of digits, most significant byte first; the result is the other way
 /// round, as in memory.
 pub(crate) fn hex_bytes(lexer: &mut Lexer) -> Result<Bytes> {
     /// Those of the largest vector type. Upstream allows 32, but prints more where lanes were listed.

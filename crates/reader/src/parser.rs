@@ -57,7 +57,7 @@ impl<'a> Parser<'a> {
         Ok(Parser { lexer, tables, header, default_call_conv, function_start: 0, lines })
     }
 
-    /// The lines in front of the functions.
+    /// Returns the lines in front of the functions.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -67,7 +67,8 @@ impl<'a> Parser<'a> {
         self.lexer.position()
     }
 
-    /// The first byte of the function read last; [`Position::of`](crate::Position::of) turns it into line and column.
+    /// Returns the first byte of the function read last; [`Position::of`](crate::Position::of) turns it into line and
+    /// column.
     pub fn function_start(&self) -> usize {
         self.function_start
     }
@@ -117,7 +118,7 @@ impl<'a> Parser<'a> {
         next.is_some()
     }
 
-    /// The data directives in front of what has been read.
+    /// Returns the data directives in front of what has been read.
     ///
     /// # Errors
     /// If a directive is malformed or names an object again.
@@ -164,7 +165,7 @@ fn check_text(text: &[u8]) -> Result<()> {
 }
 
 impl Context<'_, '_> {
-    /// `function NAME signature { preamble blocks }` and the comments behind it.
+    /// Parses `function NAME signature { preamble blocks }` and the comments behind it.
     fn function(&mut self) -> Result<()> {
         if !self.lexer.eat_word(b"function") {
             return self.lexer.expected("`function`");

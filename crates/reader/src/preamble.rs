@@ -72,7 +72,7 @@ impl Context<'_, '_> {
         self.lexer.expect(b'=', "`=`")
     }
 
-    /// `ssN = explicit_slot SIZE { , align = A } { , key = K }`
+    /// Parses `ssN = explicit_slot SIZE { , align = A } { , key = K }`
     fn stack_slot_line(&mut self, number: u32, position: usize) -> Result<AnyEntity> {
         self.equals()?;
         if !self.lexer.eat_word(b"explicit_slot") {
@@ -106,7 +106,7 @@ impl Context<'_, '_> {
         Ok(align.trailing_zeros() as u8)
     }
 
-    /// `dssN = explicit_dynamic_slot dtN`
+    /// Parses `dssN = explicit_dynamic_slot dtN`
     fn dynamic_stack_slot_line(&mut self, number: u32, position: usize) -> Result<AnyEntity> {
         self.equals()?;
         if !self.lexer.eat_word(b"explicit_dynamic_slot") {
@@ -118,7 +118,7 @@ impl Context<'_, '_> {
         Ok(slot.into())
     }
 
-    /// `dtN = TYPE*gvN`
+    /// Parses `dtN = TYPE*gvN`
     fn dynamic_type_line(&mut self, number: u32, position: usize) -> Result<AnyEntity> {
         self.equals()?;
         let base = self.plain_type("a fixed vector type", Type::is_vector)?;
@@ -149,7 +149,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// `stack_limit = gvN`
+    /// Parses `stack_limit = gvN`
     fn stack_limit_line(&mut self, position: usize) -> Result<AnyEntity> {
         self.equals()?;
         let limit = self.mention_global_value()?;
@@ -159,7 +159,7 @@ impl Context<'_, '_> {
         Ok(AnyEntity::StackLimit)
     }
 
-    /// `regionN = ID "text"`
+    /// Parses `regionN = ID "text"`
     fn region_line(&mut self, number: u32, position: usize) -> Result<AnyEntity> {
         let expected = self.func.alias_regions.len() as u32;
         if number != expected {
@@ -176,7 +176,7 @@ impl Context<'_, '_> {
         Ok(AliasRegion::from_u32(number).into())
     }
 
-    /// `gvN =` and one of five kinds.
+    /// Parses `gvN =` and one of five kinds.
     fn global_value_line(&mut self, number: u32, position: usize) -> Result<AnyEntity> {
         self.equals()?;
         let word = self.lexer.word("a kind of global value")?;
@@ -213,7 +213,7 @@ impl Context<'_, '_> {
         Ok(global.into())
     }
 
-    /// `.TYPE flags gvM offset`
+    /// Parses `.TYPE flags gvM offset`
     fn load_global(&mut self) -> Result<GlobalValueData> {
         let ty = self.suffix()?;
         self.lexer.skip();
@@ -226,13 +226,13 @@ impl Context<'_, '_> {
         Ok(GlobalValueData::Load { base, offset: literal::offset32(self.lexer)?, ty, flags })
     }
 
-    /// `.TYPE`, where it must be written.
+    /// Parses `.TYPE`, where it must be written.
     fn suffix(&mut self) -> Result<Type> {
         self.lexer.expect(b'.', "`.` and a type")?;
         self.plain_type("a type", |ty| ty != types::INVALID)
     }
 
-    /// `sigN = signature`
+    /// Parses `sigN = signature`
     fn signature_line(&mut self, number: u32, position: usize) -> Result<AnyEntity> {
         self.equals()?;
         let sig = if let Some(id) = self.awaited("sig", number) {
@@ -255,7 +255,7 @@ impl Context<'_, '_> {
         Ok(sig.into())
     }
 
-    /// `fnN = [colocated] [patchable] NAME` and a signature or its number.
+    /// Parses `fnN = [colocated] [patchable] NAME` and a signature or its number.
     fn function_line(&mut self, number: u32, position: usize) -> Result<AnyEntity> {
         self.equals()?;
         let colocated = self.lexer.eat_word(b"colocated");
@@ -288,7 +288,7 @@ impl Context<'_, '_> {
         Ok(number)
     }
 
-    /// `constN = 0x..` or `constN = TYPE` and bytes or lanes.
+    /// Parses `constN = 0x..` or `constN = TYPE` and bytes or lanes.
     fn constant_line(&mut self, number: u32, position: usize) -> Result<AnyEntity> {
         self.equals()?;
         let bytes = if self.lexer.peek().is_ascii_digit() {

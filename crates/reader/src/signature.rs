@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result, fault};
 use crate::lexer::Lexer;
 use crate::literal;
 
-/// `(` parameters `)` and perhaps `->` results and a convention.
+/// Parses `(` parameters `)` and perhaps `->` results and a convention.
 pub(crate) fn signature(lexer: &mut Lexer, default: CallConv, sig: &mut Signature) -> Result<()> {
     sig.clear(default);
     lexer.expect(b'(', "a signature")?;
@@ -86,7 +86,7 @@ fn param(lexer: &mut Lexer) -> Result<AbiParam> {
     Ok(param)
 }
 
-/// `%word` or `uN:M`.
+/// Parses `%word` or `uN:M`.
 pub(crate) fn function_name(lexer: &mut Lexer) -> Result<FuncName> {
     if let Some(name) = lexer.try_name() {
         return Ok(FuncName::Named(name.to_string()));

@@ -74,7 +74,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Results of the branch are in fixed registers, or in their slots.
+    /// Emits moves of the branch's results, which are in fixed registers or in their slots.
     fn results(&mut self, edge: Edge) {
         let start = self.block(self.problem.edge(edge).to).start();
         for &vreg in self.problem.edge_defs(edge) {

@@ -245,7 +245,7 @@ impl Emit<'_> {
         })
     }
 
-    /// Says where a labeled value is before each instruction.
+    /// Reports where a labeled value is before each instruction.
     fn label(&mut self, label: LabelUse) {
         if label.from >= label.to || self.live.is_memory_only(label.vreg) {
             return;

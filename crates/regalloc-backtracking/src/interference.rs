@@ -338,7 +338,7 @@ impl Interference {
         }
     }
 
-    /// Notes that a register is taken nowhere below a node, if so.
+    /// Records that a register is taken nowhere below a node, if so.
     fn clear_if_free(&mut self, level: usize, node: usize, bit: u64) -> bool {
         let (start, end) = (self.starts[level - 1], self.starts[level]);
         let children = start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end);
@@ -416,7 +416,7 @@ fn clear(nodes: &mut [u64], reserved: &[u64], bit: u64) {
     nodes.iter_mut().zip(reserved).for_each(|(node, reserved)| *node &= !bit | reserved);
 }
 
-/// Points below a node.
+/// Returns the number of points below a node.
 #[inline]
 fn size(level: usize) -> usize {
     1 << (SHIFT * level)

@@ -352,13 +352,13 @@ impl Liveness {
         self.uses.resize(total, filler);
     }
 
-    /// Notes that a block begins with a parameter; `partner` is the most frequent argument.
+    /// Records that a block begins with a parameter; `partner` is the most frequent argument.
     pub(crate) fn param(&mut self, vreg: VReg, point: ProgPoint, partner: Option<VReg>) {
         let partner = partner.into();
         self.push(Use { vreg, point, need: Need::Copy, is_def: true, set: 0, operand: NO_OPERAND, partner });
     }
 
-    /// Notes that a value is passed to a parameter.
+    /// Records that a value is passed to a parameter.
     pub(crate) fn argument(&mut self, vreg: VReg, point: ProgPoint, param: VReg) {
         let partner = param.into();
         self.push(Use { vreg, point, need: Need::Copy, is_def: false, set: 0, operand: NO_OPERAND, partner });
@@ -379,7 +379,7 @@ impl Liveness {
         *next += 1;
     }
 
-    /// Notes operands that may be in any register, of an instruction without flags.
+    /// Records operands that may be in any register, of an instruction without flags.
     pub(crate) fn plain_operands(&mut self, code: &Code<'_>) {
         let (early, late) = (ProgPoint::early(code.at), ProgPoint::late(code.at));
         for (operand, k) in code.operands.iter().zip(code.first as u32..) {
@@ -389,7 +389,7 @@ impl Liveness {
         }
     }
 
-    /// Notes the operands of any instruction.
+    /// Records the operands of any instruction.
     pub(crate) fn operands(&mut self, problem: &Problem, order: &LinearOrder, code: &Code<'_>) {
         let flags = code.flags;
         for (i, operand) in code.operands.iter().enumerate() {
@@ -537,7 +537,7 @@ impl Liveness {
         Some(Segment { from: def.point, to, vreg: def.vreg, uses_start, uses_end })
     }
 
-    /// Gives the ranges from `first` on the uses among their points.
+    /// Assigns the uses among the points of the ranges from `first` on to them.
     fn share_out(&mut self, first: usize, uses: Range<usize>) {
         let mut next = uses.start;
         for segment in &mut self.ranges[first..] {

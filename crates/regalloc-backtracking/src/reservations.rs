@@ -29,7 +29,7 @@ impl Binding {
     /// In a slot, or with the result that takes its register over, or on an edge.
     const APART: Binding = Binding(u8::MAX - 1);
 
-    /// In a register.
+    /// Returns the binding to a register.
     fn fixed(reg: PReg) -> Binding {
         Binding(reg.index() as u8)
     }
@@ -99,7 +99,7 @@ impl Reservations {
         }
     }
 
-    /// Notes what an instruction clobbers, and whether it is a safepoint.
+    /// Records what an instruction clobbers, and whether it is a safepoint.
     pub(crate) fn clobber(
         &mut self,
         problem: &Problem,
@@ -132,7 +132,7 @@ impl Reservations {
         }
     }
 
-    /// Notes which operands are not simply where their values are.
+    /// Records which operands are not simply where their values are.
     pub(crate) fn operands(&mut self, problem: &Problem, code: &Code<'_>, interference: &mut [Interference; 2]) {
         if code.flags.has(InstFlags::MOVE) {
             self.moves.push(code.inst);
@@ -215,8 +215,8 @@ impl Reservations {
         }
     }
 
-    /// Gives registers to all operands of an instruction that need one, by a matching of their own. They are fixed from
-    /// then on: `reserve` is called with each register and the points over which the instruction has it.
+    /// Assigns registers to all operands of an instruction that need one, by a matching of their own. They are fixed
+    /// from then on: `reserve` is called with each register and the points over which the instruction has it.
     ///
     /// # Errors
     /// If there are no registers for the operands: no allocator can serve the instruction.

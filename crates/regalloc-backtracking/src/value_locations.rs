@@ -167,14 +167,14 @@ impl ValueLocations {
         }
     }
 
-    /// Notes that the value is read from its slot, or written there by an instruction.
+    /// Records that the value is read from its slot, or written there by an instruction.
     pub(crate) fn needs_slot(&mut self, vreg: VReg) {
         if !std::mem::replace(&mut self.memory[vreg].needs_slot, true) {
             self.slotted.push(vreg);
         }
     }
 
-    /// Notes that the slot is written wherever the value leaves its register.
+    /// Records that the slot is written wherever the value leaves its register.
     pub(crate) fn sink(&mut self, vreg: VReg) {
         self.memory[vreg].is_sunk = true;
     }
@@ -192,7 +192,7 @@ impl ValueLocations {
         }
     }
 
-    /// Gives slots to the values that need them: one per spill set; those that are never live at once share.
+    /// Assigns slots to the values that need them: one per spill set; those that are never live at once share.
     ///
     /// # Errors
     /// If there would be more slots than can be numbered.

@@ -392,7 +392,8 @@ mod tests {
     }
 
     impl Case {
-        /// So many blocks with these edges; of each value, the block that defines it and those that use it.
+        /// Returns so many blocks with these edges; of each value, the block that defines it and the blocks that use
+        /// it.
         fn new(blocks: u32, edges: &[(u32, u32)], values: &[(u32, &[u32])]) -> Case {
             let mut problem = Problem::default();
             for _ in 0..blocks {

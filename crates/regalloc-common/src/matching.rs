@@ -311,7 +311,7 @@ impl<H: Copy> Matching<H> {
         self.augment(env, inst, score).or_else(|refusal| self.search(refusal))
     }
 
-    /// As [`Matching::solve`], by augmenting paths alone.
+    /// Solves as [`Matching::solve`], by augmenting paths alone.
     ///
     /// # Errors
     /// The first request that is not served. If it and all others are for one point, there is no assignment.
@@ -363,7 +363,8 @@ impl<H: Copy> Matching<H> {
         }
     }
 
-    /// Serves a request, if necessary with a register whose owner can have another one. `tried` bounds the recursion.
+    /// Serves a request, if necessary with a register whose owner can have another one. Returns `true` if it is served.
+    /// `tried` bounds the recursion.
     fn place(
         &mut self,
         env: &MachineEnv,

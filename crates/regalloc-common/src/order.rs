@@ -105,13 +105,13 @@ impl OrderedBlock {
         PointRange::new(self.start(), self.stop())
     }
 
-    /// Position of its terminator.
+    /// Returns the position of its terminator.
     #[inline]
     pub fn terminator(&self) -> Position {
         self.end.prev()
     }
 
-    /// Positions of its instructions.
+    /// Returns the positions of its instructions.
     #[inline]
     pub fn positions(&self) -> impl DoubleEndedIterator<Item = Position> + ExactSizeIterator + use<> {
         self.head.next().up_to(self.end)
@@ -177,7 +177,7 @@ pub struct LinearOrder {
 
 /// Building.
 impl LinearOrder {
-    /// The blocks in the problem's own order.
+    /// Builds the order: the blocks in the problem's own order.
     ///
     /// # Errors
     /// If there are more instructions and blocks than [`Position`] can number.
@@ -357,7 +357,7 @@ impl LinearOrder {
         self.blocks.len()
     }
 
-    /// Indices of all blocks.
+    /// Returns the indices of all blocks.
     #[inline]
     pub fn indices(&self) -> impl DoubleEndedIterator<Item = BlockIndex> + ExactSizeIterator + use<> {
         BlockIndex(0).up_to(BlockIndex(self.blocks.len() as u32))
@@ -496,7 +496,7 @@ mod tests {
     use super::*;
     use kingpost_regalloc::{ClobberId, InstFlags};
 
-    /// So many blocks of one instruction each, with these edges, in this order.
+    /// Returns a problem of so many blocks of one instruction each, with these edges, in this order.
     fn problem(order: &[u32], edges: &[(u32, u32)]) -> Problem {
         let mut p = Problem::default();
         for _ in order {

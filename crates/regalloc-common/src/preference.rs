@@ -234,8 +234,8 @@ impl Registers {
         self.pregs[reg.index()]
     }
 
-    /// Callee-saved registers of a class to which the prologue's save has still to be added: `used` has those that
-    /// something was put into.
+    /// Returns the callee-saved registers of a class to which the prologue's save has still to be added: `used` has the
+    /// registers that something was put into.
     #[inline]
     pub fn unsaved(&self, class: usize, used: &Masks) -> u64 {
         self.callee_saved[class] & !used[class]

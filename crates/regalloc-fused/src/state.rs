@@ -152,7 +152,7 @@ impl State {
         self.touch(reg);
     }
 
-    /// Notes that something is written to the register.
+    /// Records that something is written to the register.
     #[inline]
     pub(crate) fn touch(&mut self, reg: Reg) {
         self.used[reg.class()] |= reg.bit();

@@ -40,7 +40,7 @@ impl Scan<'_, '_> {
         if is_served { Ok(()) } else { self.general_path(step.inst, position, operands) }
     }
 
-    /// The general path, for any instruction.
+    /// Assigns the operands of any instruction.
     #[inline(never)]
     fn general_path(&mut self, inst: Inst, position: Position, operands: &[Operand]) -> Result<(), AllocError> {
         self.begin_assignment(inst, position, operands);
@@ -83,7 +83,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// The registers whose values are read early and then dead.
+    /// Finds the registers whose values are read early and then dead.
     fn find_dying(&mut self, operands: &[Operand]) {
         let late = ProgPoint::late(self.s.assignment.position);
         for operand in operands.iter().filter(|operand| operand.is_use()) {
@@ -94,7 +94,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Points at which an operand keeps its register.
+    /// Returns the points at which an operand keeps its register.
     pub(crate) fn points(&self, operand: Operand) -> u8 {
         match (operand.is_def(), operand.pos()) {
             (false, Pos::Early) => EARLY,
@@ -307,7 +307,7 @@ impl Scan<'_, '_> {
         reg.class() == class && self.registers.allowed(operand, class) & !killed & reg.bit() != 0
     }
 
-    /// A use and the def tied to it: the value's own register if the value dies here, else a copy's.
+    /// Assigns a use and the def tied to it: the value's own register if the value dies here, else a copy's.
     fn choose_pair(&mut self, operands: &[Operand], k: usize, def: usize) -> Result<(), OutOfRegisters> {
         let (source, result) = (operands[k], operands[def].vreg());
         let vreg = source.vreg();

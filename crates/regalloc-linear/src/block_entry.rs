@@ -94,8 +94,8 @@ impl Scan<'_, '_> {
         visited.filter(|&(_, pred)| pred < at).max_by_key(|&(edge, pred)| (self.problem.edge(edge).freq, pred))
     }
 
-    /// Values in registers at the end of the predecessor that are live-in here keep their registers. Those that are in
-    /// the same registers at the end of the block before this one in the order keep their split intervals.
+    /// Keeps values that are in registers at the end of the predecessor and live-in here in their registers. Those that
+    /// are in the same registers at the end of the block before this one in the order keep their split intervals.
     fn inherit_state(&mut self, edge: Edge, pred: BlockIndex, at: BlockIndex) {
         let start = self.order.block(at).start();
         let has_args = !self.problem.edge_args(edge).is_empty();
@@ -204,8 +204,9 @@ impl Scan<'_, '_> {
         true
     }
 
-    /// Several parameters in memory mean several moves from slot to slot on an edge, which need a scratch register, and
-    /// a second one if they form a cycle. It is cheaper to keep two registers free than to free one for each move.
+    /// Keeps registers free for several parameters in memory: several moves from slot to slot on an edge need a scratch
+    /// register, and a second one if they form a cycle. It is cheaper to keep two registers free than to free one for
+    /// each move.
     fn keep_scratch_free(&mut self, params: &[VReg], start: ProgPoint) {
         for class in RegClass::ALL {
             let c = class.index();
@@ -231,7 +232,7 @@ impl Scan<'_, '_> {
         self.values.is_used(vreg)
     }
 
-    /// Results of a terminator are in the registers that it wrote.
+    /// Assigns the results of a terminator to the registers that it wrote.
     fn assign_edge_defs(&mut self, edge: Edge, start: ProgPoint) {
         for &vreg in self.problem.edge_defs(edge) {
             let reg = self.scan.edge_def_regs[vreg];
@@ -342,7 +343,7 @@ impl Scan<'_, '_> {
 }
 
 impl Scan<'_, '_> {
-    /// At a loop header, entered `entered` times: splits intervals of values that calls in the loop would evict.
+    /// Splits intervals of values that calls in the loop would evict, at a loop header that is entered `entered` times.
     pub(crate) fn split_at_loop_header(&mut self, at: BlockIndex, entered: u64) {
         let Some(l) = self.order.loop_of_header(at) else { return };
         let end = self.order.loop_points(l).to;

@@ -59,7 +59,7 @@ struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// A block of a run that ends at `stop`.
+    /// Collects a block of a run that ends at `stop`.
     fn block(&mut self, block: &OrderedBlock, stop: ProgPoint) {
         if block.passes {
             self.edges(block);
@@ -76,7 +76,8 @@ impl Collector<'_> {
         }
     }
 
-    /// Edges out of a block that pass values: their arguments are used, and their results begin where they lead to.
+    /// Collects the edges out of a block that pass values: their arguments are used, and their results begin at the
+    /// targets.
     #[inline(never)]
     fn edges(&mut self, block: &OrderedBlock) {
         let (problem, stop) = (self.problem, block.stop());
@@ -117,7 +118,7 @@ impl Collector<'_> {
         }
     }
 
-    /// A [constrained](Shape::Constrained) instruction.
+    /// Collects a [constrained](Shape::Constrained) instruction.
     #[inline(never)]
     fn constrained(&mut self, inst: Inst, operands: &[Operand], position: Position, stop: ProgPoint) {
         let (clobbers, safepoint) = (self.problem.clobber_id(inst), self.problem.flags(inst).has(InstFlags::SAFEPOINT));
@@ -146,7 +147,7 @@ impl Collector<'_> {
         }
     }
 
-    /// A result in the location of use `k`.
+    /// Collects a result in the location of use `k`.
     #[inline]
     fn tied(&mut self, operands: &[Operand], k: u8, def: Operand) {
         if let Some(source) = operands.get(usize::from(k)) {
@@ -189,7 +190,7 @@ impl Liveness {
         self.globals.clear();
     }
 
-    /// `vreg` is used at `point`, which is not after any other use.
+    /// Records a use of `vreg` at `point`, which is not after any other use.
     #[inline]
     pub(crate) fn note_use(&mut self, values: &mut Values, vreg: VReg, point: ProgPoint) {
         let Values { list, uses, .. } = values;
@@ -203,7 +204,7 @@ impl Liveness {
         }
     }
 
-    /// As [`Liveness::note_use`], where uses at the early point of the same instruction may have come before.
+    /// Records as [`Liveness::note_use`], if uses at the early point of the same instruction may have come before.
     pub(crate) fn note_late_use(&mut self, values: &mut Values, vreg: VReg, point: ProgPoint) {
         let first = values[vreg].next;
         let mut before = NONE;
@@ -220,7 +221,8 @@ impl Liveness {
         }
     }
 
-    /// `vreg` is defined at `def`, in a run of blocks that ends at `stop`. Results of edges have been noted before.
+    /// Records that `vreg` is defined at `def`, in a run of blocks that ends at `stop`. Results of edges have been
+    /// noted before.
     #[inline]
     pub(crate) fn note_def(&mut self, values: &mut Values, vreg: VReg, def: ProgPoint, stop: ProgPoint) {
         let Values { list, uses, ranges, .. } = values;
@@ -239,13 +241,14 @@ impl Liveness {
         value.add_range(PointRange { from: def, to: defined.max(value.last.end_of_use()) }, ranges);
     }
 
-    /// `vreg` begins with the blocks between the two points.
+    /// Records that `vreg` begins with the blocks between the two points.
     pub(crate) fn note_param(&mut self, values: &mut Values, vreg: VReg, start: ProgPoint, stop: ProgPoint) {
         self.note_def(values, vreg, start, stop);
         values.set(vreg, fact::AT_HEAD);
     }
 
-    /// `vreg` is a result on an edge from a block that ends at `from` to the one between the other two points.
+    /// Records that `vreg` is a result on an edge from a block that ends at `from` to the one between the other two
+    /// points.
     pub(crate) fn note_edge_def(
         &mut self,
         values: &mut Values,
@@ -348,7 +351,7 @@ impl Constraints {
         self.needs_slots.clear();
     }
 
-    /// All instructions have been seen.
+    /// Finishes after all instructions have been seen.
     pub(crate) fn finish(&mut self, order: &LinearOrder, values: &mut Values) {
         self.weigh_calls(order);
         self.clobber_points.reverse();
@@ -373,7 +376,7 @@ impl Constraints {
         self.clobber_points.get(index).map_or(0, |clobber_point| clobber_point.calls_from)
     }
 
-    /// An edge passes `arg` to `param`, of which all later uses are known, as blocks come backwards.
+    /// Records that an edge passes `arg` to `param`, whose later uses are all known, as blocks come backwards.
     pub(crate) fn passes(&mut self, values: &mut Values, arg: VReg, param: VReg) {
         let data = values[param];
         let first = values.use_at(data.next);
@@ -390,7 +393,7 @@ impl Constraints {
         self.flows(values, arg, param);
     }
 
-    /// `from` flows into `to`, and so has the hint of `to`.
+    /// Records that `from` flows into `to`, and so has the hint of `to`.
     #[inline]
     pub(crate) fn flows(&mut self, values: &mut Values, from: VReg, to: VReg) {
         let (hint, position) = values.hint(to);
@@ -401,13 +404,13 @@ impl Constraints {
         }
     }
 
-    /// The instruction at `position` is a clobber point; it is not one yet.
+    /// Adds a clobber point: the instruction at `position`, which is not one yet.
     pub(crate) fn clobber_point(&mut self, position: Position, clobbers: ClobberId, safepoint: bool) {
         let (early, late) = ([0; 2], [0; 2]);
         self.clobber_points.push(ClobberPoint { position, clobbers, safepoint, early, late, calls_from: 0 });
     }
 
-    /// An operand fixed to `reg`; `at` has the position of its instruction, its clobbers, and whether it is a
+    /// Records an operand fixed to `reg`; `at` has the position of its instruction, its clobbers, and whether it is a
     /// safepoint.
     pub(crate) fn fixed(&mut self, values: &mut Values, operand: Operand, reg: Reg, at: (Position, ClobberId, bool)) {
         let (position, clobbers, safepoint) = at;

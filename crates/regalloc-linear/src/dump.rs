@@ -55,7 +55,7 @@ pub(crate) fn liveness(input: &Input<'_>, values: &Values, out: &mut String) -> 
     Ok(())
 }
 
-/// The split intervals.
+/// Writes the split intervals.
 pub(crate) fn scan(input: &Input<'_>, values: &Values, scan: &ScanResult, out: &mut String) -> Result {
     let Input { problem, registers, .. } = input;
     for vreg in problem.vregs.keys() {
@@ -109,7 +109,7 @@ pub(crate) fn resolve(input: &Input<'_>, values: &Values, resolved: &Resolved, o
     Ok(())
 }
 
-/// The values by slot.
+/// Writes the values by slot.
 pub(crate) fn slots(input: &Input<'_>, values: &Values, answer: &Allocation, out: &mut String) -> Result {
     let problem = input.problem;
     for slot in (0..answer.slots.len()).map(Slot::new) {

@@ -117,8 +117,8 @@ impl Emit<'_> {
         next.store = def_store.unwrap_or(none).min(spill_point.unwrap_or(none));
     }
 
-    /// Edits of the edge into a block with one predecessor, and stores of values that begin with the block, if edges
-    /// into it may need moves at all.
+    /// Emits edits of the edge into a block with one predecessor, and stores of values that begin with the block, if
+    /// edges into it may need moves at all.
     fn block_head(&mut self, block: &OrderedBlock, at: BlockIndex) -> Result<(), AllocError> {
         let problem = self.input.problem;
         let inst = problem.first_inst(block.block);
@@ -267,7 +267,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Slots for operands in memory.
+    /// Assigns slots to operands in memory.
     fn memory_operands(&mut self) {
         let problem = self.input.problem;
         for &inst in &self.scan.in_memory {
@@ -356,7 +356,7 @@ impl Emit<'_> {
         }
     }
 
-    /// The part of a label over one live range.
+    /// Claims the part of a label over one live range.
     fn label_range(&mut self, label: LabelUse, block: &OrderedBlock, from: Position, to: Position) {
         // The slot of a rematerializable value is written for single instructions only.
         let memory = if self.values.is_remat(label.vreg) { Loc::NONE } else { self.memory(label.vreg) };

@@ -63,8 +63,8 @@ impl Scan<'_, '_> {
         self.keep_fixed_copies();
     }
 
-    /// A tied pair in memory is in the slot of its def, a rematerialized value in one of its own, for this instruction
-    /// only.
+    /// Copies a tied pair in memory to the slot of its def, and a rematerialized value to one of its own, for this
+    /// instruction only.
     fn copy_into_memory(&mut self, vreg: VReg, into: VReg) {
         let from = self.values.current_interval(vreg);
         if vreg != into {
@@ -166,7 +166,7 @@ impl Scan<'_, '_> {
         uses.into_iter().find(|&u| u >= point).unwrap_or(self.values.end(vreg))
     }
 
-    /// Values that were in memory and are live after the instruction keep the register they are loaded into.
+    /// Keeps values that were in memory and are live after the instruction in the registers they are loaded into.
     fn keep_loaded(&mut self) {
         let late = ProgPoint::late(self.s.assignment.position);
         for i in 0..self.s.assignment.copies.len() {
@@ -179,7 +179,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// A value is split to the register of a copy if its next use is fixed to that register too.
+    /// Splits a value to the register of a copy if its next use is fixed to that register too.
     fn keep_fixed_copies(&mut self) {
         let position = self.s.assignment.position;
         for i in 0..self.s.assignment.copies.len() {
@@ -297,8 +297,8 @@ impl Scan<'_, '_> {
         best
     }
 
-    /// The value is in memory at `point`. If its next use is in a later loop, its reload is scheduled for that loop's
-    /// header.
+    /// Schedules a reload of the value, which is in memory at `point`. If its next use is in a later loop, its reload
+    /// is scheduled for that loop's header.
     pub(crate) fn schedule_reload(&mut self, vreg: VReg, point: ProgPoint) {
         let next = self.values.next_use(vreg, point);
         if next >= self.values.end(vreg) {

@@ -84,7 +84,7 @@ impl Scan<'_, '_> {
         Some(())
     }
 
-    /// Values used here for the last time free their registers.
+    /// Frees the registers of values used here for the last time.
     #[inline]
     pub(crate) fn end_dying(&mut self, position: Position, dying: &Masks) {
         for (class, &dying) in dying.iter().enumerate() {

@@ -107,7 +107,7 @@ impl ScanResult {
         self.blocks.resize(blocks, BlockState::default());
     }
 
-    /// A definition of `value` writes `reg`.
+    /// Records that a definition of `value` writes `reg`.
     #[inline]
     pub(crate) fn note_written(&mut self, value: &Value, reg: Reg) {
         self.written[reg.class()] |= if value.is_remat() { 0 } else { reg.bit() };
@@ -118,7 +118,7 @@ impl ScanResult {
         &self.maps[share.start as usize..share.end as usize]
     }
 
-    /// Notes that some operand of the instruction is in memory.
+    /// Records that some operand of the instruction is in memory.
     pub(crate) fn note_in_memory(&mut self, inst: Inst) {
         if self.in_memory.last() != Some(&inst) {
             self.in_memory.push(inst);
@@ -201,7 +201,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// `vreg` is defined in `reg`, which is a hint for the copy-related value and others that flow into that.
+    /// Records that `vreg` is defined in `reg`, which is a hint for the copy-related value and others that flow into
+    /// that.
     #[inline]
     pub(crate) fn hint_related(&mut self, vreg: VReg, reg: Reg) {
         if let Some(flows_into) = self.values.flows_into(vreg) {

@@ -182,7 +182,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Values used here for the last time free their registers.
+    /// Frees the registers of values used here for the last time.
     pub(crate) fn end_uses(&mut self, operands: &[Operand]) {
         let after = ProgPoint::before(self.s.assignment.position.next());
         let late = ProgPoint::late(self.s.assignment.position);

@@ -42,13 +42,13 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Callee-saved registers of a class that nothing was put into yet.
+    /// Returns the callee-saved registers of a class that nothing was put into yet.
     #[inline]
     pub(crate) fn fresh(&self, class: usize) -> u64 {
         self.registers.unsaved(class, &self.scan.occupancy.used)
     }
 
-    /// As [`Scan::pick_register`], where there may be clobber points before the value's live range ends.
+    /// Returns as [`Scan::pick_register`], if there may be clobber points before the value's live range ends.
     #[inline(never)]
     fn pick_before_clobbers(&mut self, vreg: VReg, free: u64, point: ProgPoint, prefer: Reg) -> Reg {
         let until = self.values.live_until(vreg, point);
@@ -182,7 +182,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Returns `true` if moving the value, which is evicted here, to one more callee-saved register costs less than to spill it.
+    /// Returns `true` if moving the value, which is evicted here, to one more callee-saved register costs less than to
+    /// spill it.
     pub(crate) fn saving_pays_here(&mut self, vreg: VReg, position: Position) -> bool {
         let later = self.constraints.calls_from(self.s.clobber_point) / MUCH_LATER_CALLS;
         let copy = u64::from(self.env.costs.mov).saturating_mul(self.order.freq_at(position).0);
@@ -232,7 +233,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Of the registers in `candidates`, the one whose value has the farthest next use, and that use. Rematerializing a
+    /// Returns the register in `candidates` whose value has the farthest next use, and that use. Rematerializing a
     /// value is cheap, so that its next use counts as twice as far.
     pub(crate) fn farthest_next_use(
         &mut self,

@@ -125,7 +125,7 @@ impl Resolved {
         self.spill_points.sort_unstable();
     }
 
-    /// References that live across a safepoint are in memory there.
+    /// Finds references that live across a safepoint, where they are in memory.
     fn find_references(&mut self, input: &Input<'_>, values: &mut Values) {
         if !values.has_refs {
             return;
@@ -273,7 +273,7 @@ struct Resolution<'a> {
 }
 
 impl Resolution<'_> {
-    /// The edges into a block.
+    /// Resolves the edges into a block.
     fn block(&mut self, at: BlockIndex, block: &OrderedBlock) {
         let start = block.start();
         let scan = self.scan;
@@ -394,14 +394,14 @@ impl Resolution<'_> {
         self.values[vreg].edge_reg
     }
 
-    /// The value is read from `reg` at the end of the predecessor.
+    /// Records that the value is read from `reg` at the end of the predecessor.
     fn note_def_read(&mut self, vreg: VReg, reg: Reg) {
         if reg.is_in(&self.s.since_def) {
             self.values.set(vreg, fact::KEEP_DEF);
         }
     }
 
-    /// `from` at the predecessor's end becomes `to` at the successor's head.
+    /// Passes `from` at the predecessor's end to `to` at the successor's head.
     fn pass(&mut self, from_vreg: VReg, to_vreg: VReg, from: Reg, to: Reg, freq: u64) {
         if !from.is_none() {
             self.note_def_read(from_vreg, from);
@@ -418,7 +418,8 @@ impl Resolution<'_> {
         }
     }
 
-    /// The value is in `reg` at the end of the predecessor and may be in memory at the head of the successor.
+    /// Records that the value is in `reg` at the end of the predecessor and may be in memory at the head of the
+    /// successor.
     fn leave(&mut self, vreg: VReg, reg: Reg, start: ProgPoint, freq: u64) {
         if self.values.is_remat(vreg) || !self.values.is_live_at(vreg, start) || self.values.def(vreg) == start {
             return;

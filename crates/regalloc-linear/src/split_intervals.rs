@@ -108,7 +108,7 @@ impl Occupancy {
         self.occupants[reg.index()].until
     }
 
-    /// The value in a held register is in another live range now, which ends at `until`.
+    /// Extends the interval of a held register to another live range of its value, which ends at `until`.
     pub(crate) fn extend_range(&mut self, reg: Reg, until: ProgPoint) {
         self.occupants[reg.index()].until = until;
     }
@@ -226,7 +226,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// If `point` is at the head of a block, no edge into it leaves all registers as they are.
+    /// Records, if `point` is at the head of a block, that no edge into it leaves all registers as they are.
     fn forget_unchanged_edge(&mut self, point: ProgPoint) {
         self.scan.blocks[self.order.index_at(point.position()).index()].unchanged_edge = None.into();
     }

@@ -129,7 +129,7 @@ fn unknown() -> Value {
 const WIDTH_SHIFT: u32 = 16;
 
 impl Value {
-    /// Bytes.
+    /// Returns the width in bytes.
     pub(crate) fn width(&self) -> u8 {
         1 << (self.facts >> WIDTH_SHIFT & 7)
     }
@@ -238,7 +238,7 @@ impl Values {
         self[vreg].facts |= facts;
     }
 
-    /// Something reads the value from memory, unless it is rematerialized instead.
+    /// Records that something reads the value from memory, unless it is rematerialized instead.
     pub(crate) fn note_read(&mut self, vreg: VReg) {
         let value = &mut self[vreg];
         value.facts |= if value.is_remat() { 0 } else { fact::MEM_READ };
@@ -388,7 +388,7 @@ impl Values {
         self.live_until_mut(vreg, point).0
     }
 
-    /// As [`Values::live_until`], and the value.
+    /// Returns as [`Values::live_until`], and the value.
     #[inline]
     pub(crate) fn live_until_mut(&mut self, vreg: VReg, point: ProgPoint) -> (ProgPoint, &mut Value) {
         let value = &mut self.list[vreg.index()];

@@ -64,7 +64,7 @@ impl Assignment {
         &self.pool[self.exits[index.index()].range()]
     }
 
-    /// One line per block: the registers at its head, if it is joined, and at its end.
+    /// Writes one line per block: the registers at its head, if it is joined, and at its end.
     pub(crate) fn dump(&self, input: &SpillInput, out: &mut String) -> fmt::Result {
         let SpillInput { problem, order, live, .. } = *input;
         for (index, block) in order.blocks() {

@@ -94,7 +94,7 @@ impl Coalescing {
         }
     }
 
-    /// The members of one class come to that of a lesser value.
+    /// Merges the members of one class into the class of a lesser value.
     fn merge(&mut self, to: VReg, from: VReg) {
         let mut member = from;
         loop {
@@ -168,7 +168,7 @@ impl Coalescing {
         Ok(())
     }
 
-    /// One line per class of several values.
+    /// Writes one line per class of several values.
     pub(crate) fn dump(&self, problem: &Problem, out: &mut String) -> fmt::Result {
         for root in problem.vregs.keys() {
             let members: Vec<_> =

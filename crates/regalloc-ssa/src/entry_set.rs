@@ -145,7 +145,7 @@ impl Spilling {
         self.inherit(input, index, edge, (from, last == Some(from)));
     }
 
-    /// From the only predecessor, at whose end the values at hand may be: all that is live stays where it was.
+    /// Inherits the set from the only predecessor: all values that are live stay where they were.
     fn inherit(&mut self, input: &SpillInput, index: BlockIndex, edge: Edge, (from, is_at_hand): (BlockIndex, bool)) {
         if is_at_hand {
             self.set.retain(|value| {
@@ -166,7 +166,8 @@ impl Spilling {
         }
     }
 
-    /// Results of the branch before begin where it leaves them, and are spilled at the head if they are too many.
+    /// Adds results of the branch before, which begin where it leaves them, and are spilled at the head if they are too
+    /// many.
     #[cold]
     fn add_edge_defs(&mut self, input: &SpillInput, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
@@ -308,7 +309,7 @@ impl Spilling {
         arrivals
     }
 
-    /// Notes the values that an edge brings in registers.
+    /// Records the values that an edge brings in registers.
     fn note_arrivals(&mut self, exit: Span, freq: u64) {
         let head = self.entry.heads;
         let values = &self.set.values[..];
@@ -355,8 +356,8 @@ impl Spilling {
         self.benefit(input, vreg, head, found) as f32 / value.next.distance.max(1) as f32
     }
 
-    /// Returns `true` if the entry set of the target, visited before, contains a value that this edge leaves in memory, or if an
-    /// argument is worth less than assumed.
+    /// Returns `true` if the entry set of the target, visited before, contains a value that this edge leaves in memory,
+    /// or if an argument is worth less than assumed.
     pub(crate) fn lacks(&mut self, input: &SpillInput, edge: Edge, from: BlockIndex, to: BlockIndex) -> bool {
         let problem = input.problem;
         self.entry.edges += 1;

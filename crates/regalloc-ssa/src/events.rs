@@ -10,7 +10,7 @@ use kingpost_regalloc::{Allocation, Block, Diagnostics, EditKind, Event, Inst, L
 use kingpost_regalloc_common::order::BlockIndex;
 use std::collections::BTreeMap;
 
-/// The values that share a class.
+/// Reports the values that share a class.
 pub(crate) fn coalesced(problem: &Problem, classes: &Coalescing, d: &mut Diagnostics<'_>) {
     let Some(observer) = &mut d.observer else { return };
     for b in problem.vregs.keys().filter(|&vreg| classes.class(vreg) != vreg) {
@@ -18,7 +18,7 @@ pub(crate) fn coalesced(problem: &Problem, classes: &Coalescing, d: &mut Diagnos
     }
 }
 
-/// The transfers inside blocks.
+/// Reports the transfers inside blocks.
 pub(crate) fn transferred(plan: &ReloadPlan, d: &mut Diagnostics<'_>) {
     let Some(observer) = &mut d.observer else { return };
     for &(at, vreg, transfer) in &plan.transfers {
@@ -74,7 +74,7 @@ struct RegisterTrace<'a> {
 }
 
 impl RegisterTrace<'_> {
-    /// The register holds another value, or none, from `at` on.
+    /// Opens the next stay in the register: it holds another value, or none, from `at` on.
     fn open(&mut self, reg: PReg, vreg: Option<VReg>, at: Inst) {
         let before = match vreg {
             Some(vreg) if self.intervals.get(&reg).is_some_and(|interval| interval.0 == vreg) => return,

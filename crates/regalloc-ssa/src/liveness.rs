@@ -71,13 +71,13 @@ impl Next {
         self.distance == DEAD
     }
 
-    /// Seen from the head of the block before.
+    /// Returns the use as seen from the head of the block before.
     fn behind(self, edge: EdgeDistance) -> Next {
         let distance = self.distance.saturating_add(edge.distance).min(FAR);
         Next { distance, freq: self.freq.min(edge.freq) }
     }
 
-    /// As [`Next::behind`], of a parameter: it is passed even if it has no use.
+    /// Returns as [`Next::behind`], for a parameter: it is passed even if it has no use.
     fn passed(self, edge: EdgeDistance) -> Next {
         Next { freq: self.freq.clamp(1, edge.freq), ..self.behind(edge) }
     }
@@ -241,7 +241,8 @@ impl Walk {
         }
     }
 
-    /// The value is live at the end of the block `from`, and its next use is `ahead`. Its ranges begin with `first`.
+    /// Records that the value is live at the end of the block `from`, and its next use is `ahead`. Its ranges begin
+    /// with `first`.
     #[inline(always)]
     fn approach(&mut self, after: &mut [Next], first: usize, from: BlockIndex, ahead: Next) {
         let mark = &mut self.marks[from.index()];
@@ -495,7 +496,7 @@ impl Liveness {
         }
     }
 
-    /// Notes the range where the value is defined. Returns its first use in another block.
+    /// Records the range where the value is defined. Returns its first use in another block.
     fn begin_value(&mut self, vreg: VReg) -> u32 {
         let v = vreg.index();
         let Def { block, point, end, .. } = self.defs[v];
@@ -514,7 +515,7 @@ impl Liveness {
         later
     }
 
-    /// The value may be used anywhere behind the blocks that use it.
+    /// Records that the value may be used anywhere after the blocks that use it.
     fn leave_open(&mut self, vreg: VReg, later: u32) {
         self.far[vreg.index()] = true;
         self.far_values.push(vreg);
@@ -534,7 +535,7 @@ impl Liveness {
         }
     }
 
-    /// The value is live at the heads of blocks that use it, unless it is defined there, and of all in between.
+    /// Spreads the value to the heads of blocks that use it, unless it is defined there, and of all in between.
     fn spread(&mut self, vreg: VReg, first: usize, later: u32) {
         let mut next = later;
         while let Some(&Use { block, end, next: distance, open, later }) = self.uses.all.get(next as usize) {
@@ -594,7 +595,7 @@ impl Liveness {
         leads_back
     }
 
-    /// Entries by block and, within one, by value; and by value.
+    /// Sorts entries by block and, within one, by value; and by value.
     fn sort_entries(&mut self, problem: &Problem) {
         let ranges = &self.walk.ranges[..];
         self.spans.clear();
@@ -663,7 +664,7 @@ impl Liveness {
         Ok(())
     }
 
-    /// One line per block: what is live at its head and how far away it is used.
+    /// Writes one line per block: what is live at its head and how far away it is used.
     pub(crate) fn dump(&self, problem: &Problem, order: &LinearOrder, out: &mut String) -> fmt::Result {
         let mut found = BareJumpEntries::default();
         for (index, block) in order.blocks() {

@@ -134,14 +134,14 @@ impl Uses {
         seen
     }
 
-    /// An edge out of the block reads the value, and has it live there.
+    /// Records that an edge out of the block reads the value, and has it live there.
     fn pass(&mut self, vreg: VReg, param: VReg, from: BlockIndex, source: Source) {
         let pass = &mut self.chains[vreg.index()].pass;
         self.passes.push(Pass { param, from, source, other: *pass });
         *pass = self.passes.len() as u32 - 1;
     }
 
-    /// The head of the block is reached: what it reads and has not defined comes from outside.
+    /// Closes the block at its head: values that it reads and has not defined come from outside.
     fn close(&mut self, block: BlockIndex) {
         for vreg in self.read.drain(..) {
             let seen = &mut self.seen[vreg.index()];
@@ -261,7 +261,7 @@ impl Liveness {
     }
 }
 
-/// A value that its own block alone uses may go on in what the instruction defines that uses it last.
+/// Links a value that its own block alone uses with the definition of its last user, in which it may go on.
 #[inline]
 fn link(problem: &Problem, vreg: VReg, result: u32, constraints: &mut Constraints) {
     if result != NONE {

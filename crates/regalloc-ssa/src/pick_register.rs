@@ -92,7 +92,7 @@ impl Picker {
         self.point_at = constraints.clobber_points.get(self.point).map_or(Position::END, |point| point.position);
     }
 
-    /// Goes on to an instruction.
+    /// Advances to an instruction.
     #[inline]
     pub(crate) fn advance(&mut self, constraints: &Constraints, at: Position) {
         self.at = at;
@@ -197,7 +197,7 @@ impl Coloring {
         penalty + if input.spills.open.contains(reg) { 0 } else { CLOSED }
     }
 
-    /// Up to where a value that is live at the instruction at hand is so in this block.
+    /// Returns the point up to which a value that is live at the current instruction is live in this block.
     pub(crate) fn known_end(&self, vreg: VReg) -> ProgPoint {
         let first = self.picker.head.as_u32() + 1;
         let use_at = first.saturating_add(self.map.values[vreg.index()].distance);

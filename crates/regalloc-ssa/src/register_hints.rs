@@ -324,7 +324,7 @@ impl RegisterHints {
         }
     }
 
-    /// Fixed operands of members.
+    /// Attracts members to the registers of their fixed operands.
     fn attract(&mut self, group: Group) {
         if std::mem::take(&mut self.differ) {
             self.suits.fill(0);
@@ -395,7 +395,7 @@ impl RegisterHints {
         (taken, last)
     }
 
-    /// One line per class with a hint.
+    /// Writes one line per class with a hint.
     pub(crate) fn dump(&self, out: &mut String) -> fmt::Result {
         for class in self.order.iter().map(|rank| self.groups[rank.group()].class) {
             if let Some(reg) = self.get(class) {

@@ -37,7 +37,7 @@ impl FirstWalk {
 }
 
 impl Spilling {
-    /// The region that has been walked from `first` on is walked once more.
+    /// Begins to walk once more the region that has been walked from `first` on.
     pub(crate) fn begin_repeat(&mut self, first: BlockIndex) {
         let Some(mark) = self.marks.last().filter(|mark| mark.region == first) else { return };
         self.first_walk.transfers.clear();
@@ -47,7 +47,7 @@ impl Spilling {
         self.take_back(first);
     }
 
-    /// A block in the second walk over a region.
+    /// Repeats a block in the second walk over a region.
     pub(crate) fn repeat_block(&mut self, input: &SpillInput, index: BlockIndex) -> Result<(), AllocError> {
         let block = input.order.block(index);
         let transfers = self.first_walk.next_block(input.problem.first_inst(block.block)..block.inst(block.end));

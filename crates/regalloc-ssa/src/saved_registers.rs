@@ -133,7 +133,7 @@ impl SavedRegisters {
         self.first_regions[class.index()].get(self.paid(env, class)).copied()
     }
 
-    /// So many callee-saved registers are in use.
+    /// Records that so many callee-saved registers are in use.
     fn note_in_use(&mut self, c: usize, count: usize) {
         let regions = &mut self.first_regions[c];
         regions.resize(count.max(regions.len()), self.region);
@@ -154,7 +154,7 @@ fn executed_insts(order: &LinearOrder) -> u64 {
 }
 
 impl Spilling {
-    /// One more value is in a register, which may take a callee-saved one.
+    /// Counts one more value in a register, which may take a callee-saved one.
     #[inline]
     pub(crate) fn count_saved(&mut self, input: &SpillInput, vreg: VReg, now: At) {
         let c = usize::from(self.set.values[vreg.index()].class);

@@ -69,7 +69,7 @@ impl Spilling {
         Ok(true)
     }
 
-    /// Notes the next uses of operands, and what they are. None if it is no such instruction.
+    /// Records the next uses of operands, and what they are. None if it is no such instruction.
     fn read_bound(&mut self, operands: &[Operand], after: &[Next]) -> Option<Bound> {
         if operands.len() > u64::BITS as usize {
             return None;

@@ -147,7 +147,7 @@ impl Spilling {
         }
     }
 
-    /// Goes back to before a region.
+    /// Restores before a region.
     fn resume(&mut self, region: BlockIndex) {
         self.take_back(region);
         self.saved.begin_last();
@@ -203,7 +203,7 @@ impl Spilling {
         Ok(())
     }
 
-    /// Notes the values in registers.
+    /// Records the values in registers.
     pub(crate) fn save_set(&mut self) -> Span {
         let start = self.plan.pool.len() as u32;
         let values = &self.set.values[..];

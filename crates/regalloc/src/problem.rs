@@ -640,7 +640,8 @@ impl Problem {
         &self.vreg_pool[self.edges[edge].defs.range()]
     }
 
-    /// Indices of an instruction's operands in the operand array, and so in [`Allocation::locs`](crate::Allocation).
+    /// Returns the indices of an instruction's operands in the operand array, and so in
+    /// [`Allocation::locs`](crate::Allocation).
     #[inline]
     pub fn operand_range(&self, inst: Inst) -> Range<usize> {
         let pair = &self.insts[inst.index()..inst.index() + 2];
@@ -713,7 +714,7 @@ impl Problem {
         self.vregs[vreg].class
     }
 
-    /// Width of a value in bytes.
+    /// Returns the width of a value in bytes.
     #[inline]
     pub fn width(&self, vreg: VReg) -> u8 {
         self.vregs[vreg].width

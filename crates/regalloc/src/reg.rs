@@ -16,7 +16,7 @@ impl RegClass {
     /// Both classes, in index order.
     pub const ALL: [RegClass; 2] = [RegClass::Int, RegClass::Float];
 
-    /// Position in per-class arrays.
+    /// Returns the position in per-class arrays.
     #[inline]
     pub fn index(self) -> usize {
         self as usize

@@ -281,9 +281,9 @@ pub(crate) fn sides(
 /// More combinations of witnesses are not tried.
 const MAX_WITNESSES: usize = 64;
 
-/// Whether both sides have one value, by some choice of the NaNs that the source leaves open and the target does not
-/// fix. A few are tried: what the target is, that with the other sign, what the target chose, the canonical one and one
-/// that is not. More would only prove more.
+/// Returns the term that says whether both sides have one value, by some choice of the NaNs that the source leaves open
+/// and the target does not fix. A few are tried: what the target is, that with the other sign, what the target chose,
+/// the canonical one and one that is not. More would only prove more.
 fn explained(terms: &mut Terms, sides: &Sides) -> Term {
     let &Sides { values: [source, target], ref open, open_in_source, .. } = sides;
     let mut body = terms.eq(source, target);
@@ -431,7 +431,7 @@ impl Builder<'_, '_> {
         Ok((value, traps))
     }
 
-    /// Notes the address of an access: an operand, with an offset if one is written.
+    /// Records the address of an access: an operand, with an offset if one is written.
     fn access(&mut self, place: &[Operand], lane_bits: Option<u32>) {
         let bases = place.iter().map(|operand| operand.bits);
         let sum = bases.reduce(|base, offset| address(self.encoder.terms, base, offset));

@@ -8,7 +8,7 @@ use kingpost_rules::{Condition, ConvertOp, Flags, InstOp, Relation};
 use kingpost_smt::{Bits, Op, Sort, Term};
 
 impl Encoder<'_> {
-    /// An instruction of two integers.
+    /// Returns an instruction of two integers.
     pub(crate) fn binary(&mut self, op: InstOp, flags: Flags, a: Outcome, b: Outcome) -> Outcome {
         let value = self.binary_value(op, a.value, b.value);
         let mut outcome = Outcome::of(self.terms, value, &[a, b]);
@@ -115,7 +115,7 @@ impl Encoder<'_> {
         self.terms.ite(condition, one, zero)
     }
 
-    /// Whether a one-bit value is set.
+    /// Returns the term that says whether a one-bit value is set.
     pub(crate) fn is_set(&mut self, bit: Term) -> Term {
         let one = self.terms.number(1, 1);
         self.terms.eq(bit, one)
@@ -138,7 +138,7 @@ impl Encoder<'_> {
         Outcome { value, ..from }
     }
 
-    /// Zero extension or truncation.
+    /// Returns the zero extension or truncation.
     fn resize(&mut self, value: Term, width: u32) -> Term {
         if self.terms.width(value) <= width {
             self.terms.zero_extend(value, width)

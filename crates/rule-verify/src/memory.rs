@@ -107,7 +107,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Whether an address lies in a block.
+    /// Returns the term that says whether an address lies in a block.
     fn within(&mut self, address: Term, range: Range) -> Term {
         let offset = self.terms.sub(address, range.base);
         self.terms.ult(offset, range.size)
@@ -252,7 +252,7 @@ impl Encoder<'_> {
         byte
     }
 
-    /// Notes that an undefined value of the source is stored.
+    /// Records that an undefined value of the source is stored.
     pub(crate) fn undef_is_stored(&mut self, value: Term, pointer: Term, access: Access) {
         if self.template() == Template::Source {
             self.memory.placed.push((value, Place::Stored(pointer, access)));
@@ -285,8 +285,8 @@ impl Encoder<'_> {
         byte
     }
 
-    /// Whether what is at an address at the end does not matter: the address is in a block that only one template
-    /// allocated, or in one of those in `unobserved`, each by its first byte and a condition.
+    /// Returns the term that says whether what is at an address at the end does not matter: the address is in a block
+    /// that only one template allocated, or in one of those in `unobserved`, each by its first byte and a condition.
     pub(crate) fn is_private(&mut self, address: Term, unobserved: &[(Term, Term)]) -> Term {
         let [source, target] = [0, 1].map(|template| self.memory.blocks[template].ranges.clone());
         let mut private = self.terms.bool(false);

@@ -43,7 +43,7 @@ pub(crate) struct Products {
 }
 
 impl Products {
-    /// Notes that a product of two factors does not wrap where `condition` holds.
+    /// Records that a product of two factors does not wrap where `condition` holds.
     pub(crate) fn note(&mut self, terms: &mut Terms, sign: Sign, [a, b]: [Term; 2], condition: Term) {
         let (factors, inner) = self.expanded(terms, sign, [a, b]);
         let condition = terms.and(condition, inner);
@@ -143,7 +143,7 @@ impl Products {
         Some(condition)
     }
 
-    /// Common factors of both operands of a division.
+    /// Returns the common factors of both operands of a division.
     fn cancelled(&self, terms: &mut Terms, op: Op, x: Term, y: Term) -> Option<(Term, Term)> {
         let sign = sign_of(op);
         let (above, below) = (factors_of(terms, x), factors_of(terms, y));
@@ -206,7 +206,7 @@ impl Products {
         Some((condition, terms.binary(op, z, divisor)))
     }
 
-    /// Equality of a product of two with 0, 1 or -1.
+    /// Returns the equality of a product of two with 0, 1 or -1.
     fn unit(&self, terms: &mut Terms, term: Term) -> Option<(Term, Term)> {
         let Node::Binary(Op::Eq, left, right) = terms.node(term) else { return None };
         let (value, product) = match (terms.bits(left), terms.bits(right)) {

@@ -42,7 +42,7 @@ pub(crate) struct OpenNan {
 }
 
 impl OpenNan {
-    /// Whether the variable is what the operation may choose, if it chooses.
+    /// Returns the term that says whether the variable is what the operation may choose, if it chooses.
     pub(crate) fn fits(&self, terms: &mut Terms) -> Term {
         let allowed = self.nan.allows(terms, self.variable);
         terms.implies(self.nan.open, allowed)

@@ -82,7 +82,8 @@ fn value_of(terms: &Terms, variable: Term, model: &Model) -> Value {
     named.unwrap_or(Value::zero(terms.sort(variable)))
 }
 
-/// Choices that are likely to explain the target: constants, what the target chose, and what makes both values equal.
+/// Returns the choices that are likely to explain the target: constants, what the target chose, and what makes both
+/// values equal.
 fn witnesses(
     terms: &mut Terms,
     check: &Check,

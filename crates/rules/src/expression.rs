@@ -18,7 +18,7 @@ pub(crate) const LEVELS: [&[BinaryOp]; 6] = [
 ];
 
 impl Scanner<'_> {
-    /// `[T] v`.
+    /// Parses `[T] v`.
     pub(crate) fn operand(&mut self) -> Result<Operand, RuleError> {
         let ty = self.optional_type()?;
         Ok(Operand { ty, value: self.expression()? })
@@ -138,7 +138,7 @@ impl Scanner<'_> {
         self.compound(at, depth, ExprKind::Call(function, args))
     }
 
-    /// `(a, b)`.
+    /// Parses `(a, b)`.
     pub(crate) fn arguments(&mut self) -> Result<Vec<Expr>, RuleError> {
         self.expect("(")?;
         let mut args = Vec::new();

@@ -75,7 +75,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// `a < b u<= c`.
+    /// Parses `a < b u<= c`.
     fn comparison(&mut self) -> Result<Precondition, RuleError> {
         let mut exprs = vec![self.expression()?];
         let mut relations = Vec::new();

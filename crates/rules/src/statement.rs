@@ -182,7 +182,7 @@ impl Scanner<'_> {
         if self.symbol(",") { self.alignment() } else { Ok(None) }
     }
 
-    /// `align N`, a power of two.
+    /// Parses `align N`, a power of two.
     fn alignment(&mut self) -> Result<Option<u64>, RuleError> {
         if !self.keyword("align") {
             return Err(self.expected("'align'"));

@@ -338,7 +338,7 @@ impl Generator<'_> {
         Clobbers { lost: without_fixed_defs(lost, operands), partial, kept_bytes }
     }
 
-    /// Operands that no register is needed for.
+    /// Returns the operands that no register is needed for.
     fn bookkeeping(&mut self, block: usize) -> DraftInst {
         let mut operands = Vec::new();
         let many = if self.rng.chance(5) { 40 } else { 4 };

@@ -33,7 +33,7 @@ struct Case {
     claims: Vec<Claim>,
 }
 
-/// Cases of a text. A comment in front of a function is about it.
+/// Returns the cases of a text. A comment in front of a function is about it.
 fn cases(source: &str) -> Vec<Case> {
     let functions = kingpost_reader::parse_functions(source).unwrap_or_else(|error| panic!("{error}"));
     let mut functions = functions.into_iter();

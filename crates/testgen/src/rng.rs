@@ -25,7 +25,7 @@ impl Rng {
         Rng { bytes: bytes.iter().rev().copied().collect(), ..Rng::new(bytes.len() as u64) }
     }
 
-    /// 64 random bits.
+    /// Returns 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.state;
@@ -43,7 +43,7 @@ impl Rng {
         range.start + (self.bits() % choices as u64) as usize
     }
 
-    /// True in `percent` of 100 cases.
+    /// Returns `true` in `percent` of 100 cases.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.range(0..100) < percent
     }

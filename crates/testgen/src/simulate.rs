@@ -505,7 +505,7 @@ struct Produced {
     on_edge: bool,
 }
 
-/// Source and destination of a copy.
+/// Returns the source and destination of a copy.
 fn copy_operands(operands: &[Operand]) -> (VReg, VReg) {
     let of = |kind| operands.iter().find(|o| o.kind() == kind).map_or(VReg::new(0), |o| o.vreg());
     (of(Kind::Use), of(Kind::Def))

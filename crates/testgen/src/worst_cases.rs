@@ -82,7 +82,7 @@ impl Text {
     }
 }
 
-/// `select(c, x, x)` of the one before: a search that follows both arms takes time exponential in the length.
+/// Returns `select(c, x, x)` of the one before: a search that follows both arms takes time exponential in the length.
 fn selects_of_equals(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64"]);
     let last = (0..size).fold(0, |x, _| t.def(format_args!("select v1, v{x}, v{x}")));
@@ -109,7 +109,7 @@ fn nested_sums(size: usize) -> String {
     t.end(layer[0])
 }
 
-/// `x + x` of the one before: a tree of them has exponential size.
+/// Returns `x + x` of the one before: a tree of them has exponential size.
 fn doubled_sums(size: usize) -> String {
     let mut t = Text::new(&["i64"]);
     let last = (0..size).fold(0, |x, _| t.def(format_args!("iadd v{x}, v{x}")));
@@ -132,7 +132,7 @@ fn constants_chain(size: usize) -> String {
     t.end(last)
 }
 
-/// `(x - z) - (y - z)`, `(x + y) - (x + z)` and the like, of the results of one another.
+/// Returns `(x - z) - (y - z)`, `(x + y) - (x + z)` and the like, of the results of one another.
 fn differences_of_sums(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64", "i64"]);
     let (mut x, mut y, mut z) = (0, 1, 2);
@@ -283,7 +283,7 @@ fn deep_dominators(size: usize) -> String {
     t.end(x)
 }
 
-/// Loops in loops, each with something to compute outside all of them.
+/// Returns loops in loops, each with something to compute outside all of them.
 fn loop_nest(size: usize) -> String {
     nest(size / 8, Text::new(&["i64", "i64"]), 1, 0)
 }
@@ -298,7 +298,7 @@ fn nest_under_pressure(size: usize) -> String {
 /// More values than registers.
 const PRESSURE: usize = 40;
 
-/// Loops in loops behind the entry. All multiply by `factor`, and the outermost adds up so many parameters.
+/// Returns loops in loops behind the entry. All multiply by `factor`, and the outermost adds up so many parameters.
 fn nest(depth: usize, mut t: Text, factor: usize, added: usize) -> String {
     t.line("jump block1(v0)");
     let heads: Vec<usize> = (1..=depth)
@@ -367,7 +367,7 @@ fn slot_in_diamonds(size: usize) -> String {
     t.end(x)
 }
 
-/// Parameters that every block passes on to the next, so that all of them are one value.
+/// Returns parameters that every block passes on to the next, so that all of them are one value.
 fn passed_on_parameters(size: usize) -> String {
     const WIDTH: usize = 20;
     let mut t = Text::new(&["i64"; WIDTH]);

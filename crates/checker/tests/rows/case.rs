@@ -169,12 +169,12 @@ pub(crate) fn fill(from: u32, to: PReg) -> EditKind {
     EditKind::Fill { from: s(from), to, width: 8 }
 }
 
-/// `v0 = ..; v1 = ..; use v0, v1`, with v0 at `a` and v1 at `b`.
+/// Returns `v0 = ..; v1 = ..; use v0, v1`, with v0 at `a` and v1 at `b`.
 pub(crate) fn two(a: Loc, b: Loc) -> Case {
     case("ii").block(&[], vec![row(&[(def(0), a)]), row(&[(def(1), b)]), ret(&[(use_(0), a), (use_(1), b)])]).done(&[])
 }
 
-/// `v0` spilled while `v1` takes its register, and loaded again.
+/// Returns a case with `v0` spilled while `v1` takes its register, and loaded again.
 pub(crate) fn spilled() -> Case {
     case("ii")
         .block(&[], vec![row(&[(def(0), r(0))]), row(&[(def(1), r(0))]), ret(&[(use_(0), r(1)), (use_(1), r(0))])])

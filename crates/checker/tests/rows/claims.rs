@@ -4,7 +4,7 @@ use crate::case::*;
 use kingpost_checker::Rule;
 use kingpost_regalloc::*;
 
-/// `v0 = ref (r0); call; use v0`, spilled to slot 0 around the call and mapped there.
+/// Returns `v0 = ref (r0); call; use v0`, spilled to slot 0 around the call and mapped there.
 fn safepoint() -> Case {
     case("r")
         .block(&[], vec![row(&[(def(0), r(0))]), flagged(InstFlags::SAFEPOINT, &[]), ret(&[(use_(0), r(0))])])

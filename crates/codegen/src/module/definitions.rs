@@ -80,12 +80,12 @@ impl Definitions {
         self.libcall_names = names;
     }
 
-    /// The compiler.
+    /// Returns the compiler.
     pub fn compiler(&self) -> &Compiler {
         &self.compiler
     }
 
-    /// The context in which functions are compiled one by one: its counters, and what it made last.
+    /// Returns the context in which functions are compiled one by one: its counters, and what it made last.
     pub fn context(&self) -> &Context {
         &self.context
     }
@@ -275,7 +275,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// The pointers of a data object, in order and with what they name resolved.
+    /// Returns the pointers of a data object, in order and with what they name resolved.
     fn check_pointers(&self, name: &SymbolName, data: &DataDescription) -> Result<Vec<DataPointer>, ModuleError> {
         let mut pointers = data.pointers.clone();
         sort_by_key(&mut pointers, |pointer| pointer.offset);
@@ -316,7 +316,7 @@ fn not_compiled(name: SymbolName, error: CompileError) -> ModuleError {
     ModuleError::Compilation { name, error: Box::new(error) }
 }
 
-/// The name under which a function is compiled: that of its symbol.
+/// Returns the name under which a function is compiled: that of its symbol.
 fn func_name(symbol: &SymbolName) -> FuncName {
     match symbol {
         SymbolName::User(namespace, index) => FuncName::User(*namespace, *index),

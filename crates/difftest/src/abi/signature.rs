@@ -67,7 +67,7 @@ impl Rules {
         if self == Rules::Microsoft { "__attribute__((ms_abi)) " } else { "" }
     }
 
-    /// Whether structs are passed by address.
+    /// Returns `true` if structs are passed by address.
     fn by_address(self) -> bool {
         matches!(self, Rules::Aapcs64 | Rules::Microsoft)
     }

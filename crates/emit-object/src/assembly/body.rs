@@ -1,8 +1,8 @@
 //! The instructions of a function.
 //!
-//! x86-64 is in Intel syntax, as in listings. An instruction that the assembler would not take as we write it becomes its
-//! bytes with `.reloc` directives and its text as a comment: one that names a symbol called as a register or an operator is
-//! (`call and`), and one that was lengthened to reach its target on AArch64.
+//! x86-64 is in Intel syntax, as in listings. An instruction that the assembler would not take as we write it becomes
+//! its bytes with `.reloc` directives and its text as a comment: one that names a symbol called as a register or an
+//! operator is (`call and`), and one that was lengthened to reach its target on AArch64.
 
 use super::text::Text;
 use super::words::{is_reserved, quoted, relocation_name};

@@ -10,9 +10,9 @@
 //!     lea rax, [rdi + rsi]
 //!     ret
 //! ```
-//! Functions are text. Every other section is read back from the finished object and becomes bytes, with symbols and addresses
-//! between them, so that the text holds all that the object holds. Tables hold offsets of instructions as numbers: whoever changes an
-//! instruction by hand changes what the tables mean.
+//! Functions are text. Every other section is read back from the finished object and becomes bytes, with symbols and
+//! addresses between them, so that the text holds all that the object holds. Tables hold offsets of instructions as
+//! numbers: whoever changes an instruction by hand changes what the tables mean.
 //!
 //! | file | holds |
 //! |---|---|

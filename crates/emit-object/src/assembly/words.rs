@@ -8,7 +8,8 @@ use kingpost_mach::RelocKind;
 use object::read::elf::ElfSymbol64;
 use object::{LittleEndian, Object, ObjectSymbol, SymbolFlags, SymbolKind, elf};
 
-/// Refuses names that the assembler reads as something else: those of its own labels and sections, and those that are no text.
+/// Refuses names that the assembler reads as something else: those of its own labels and sections, and those that are
+/// no text.
 pub(super) fn check_names(file: &File<'_>) -> Result<(), ObjectError> {
     for symbol in file.symbols().filter(|symbol| !symbol.is_local()) {
         let name = symbol.name().map_err(malformed)?;

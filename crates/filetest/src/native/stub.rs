@@ -1,9 +1,9 @@
 //! Machine code around each call.
 //!
 //! The stub gets the address of a record. It fills the registers that calls preserve with known values, calls what the
-//! record names with the address of the record's slots, and notes in the record what those registers hold then. Where the
-//! record is while the call runs stands in a control block at a fixed address: nothing that the callee may break can be
-//! relied on.
+//! record names with the address of the record's slots, and notes in the record what those registers hold then. Where
+//! the record is while the call runs stands in a control block at a fixed address: nothing that the callee may break
+//! can be relied on.
 
 use kingpost_mach::{Buffer, FunctionHead, JumpTables, ModuleBuffer, NoBranches, SymbolName};
 use target_lexicon::Architecture;
@@ -29,7 +29,7 @@ pub(crate) struct Stub {
 }
 
 impl Stub {
-    /// The stub for this machine.
+    /// Returns the stub for this machine.
     pub(crate) fn of(architecture: Architecture) -> Option<Stub> {
         let code = match architecture {
             Architecture::X86_64 => code_x64,
@@ -40,7 +40,7 @@ impl Stub {
         Some(Stub { architecture, record_head, code })
     }
 
-    /// The stub as a module, for a control block at an address.
+    /// Returns the stub as a module, for a control block at an address.
     ///
     /// # Errors
     /// If the stub is too long, which it is not.
@@ -50,7 +50,8 @@ impl Stub {
         Ok(module)
     }
 
-    /// The first register that a call did not preserve, by its place among those that it should, from the record it left.
+    /// Returns the first register that a call did not preserve, by its place among those that it should, from the
+    /// record it left.
     pub(crate) fn not_preserved(self, record: &[u8]) -> Option<usize> {
         let word = |at: usize| &record[at..at + 8];
         let expected = |index: usize| match index {

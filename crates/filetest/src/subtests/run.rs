@@ -57,7 +57,7 @@ fn place_of_symbol(job: &Job, message: &str) -> Position {
     Position::of(job.file.text.as_bytes(), start)
 }
 
-/// Says where a directive names another function than the one it stands at, which is the one that runs.
+/// Reports where a directive names another function than the one it stands at, which is the one that runs.
 fn note_other_names(job: &Job, directives: &[Directive], findings: &mut Findings) {
     for directive in directives {
         let function = &job.file.functions[directive.function].function.name;

@@ -36,7 +36,7 @@ impl DataFlowGraph {
         Edges { start, len: calls.len() as u32 }
     }
 
-    /// `jump`.
+    /// Returns the data of `jump`.
     #[inline]
     pub fn jump_data(&mut self, dest: BlockCall) -> InstData {
         let edges = self.push_edges(&[dest]);
@@ -44,7 +44,7 @@ impl DataFlowGraph {
         InstData { opcode: Opcode::Jump, small: 0, ty: types::INVALID, words }
     }
 
-    /// `brif`.
+    /// Returns the data of `brif`.
     #[inline]
     pub fn brif_data(&mut self, cond: Value, then: BlockCall, otherwise: BlockCall) -> InstData {
         let edges = self.push_edges(&[then, otherwise]);
@@ -52,7 +52,7 @@ impl DataFlowGraph {
         InstData { opcode: Opcode::Brif, small: 0, ty: types::INVALID, words }
     }
 
-    /// `br_table`.
+    /// Returns the data of `br_table`.
     pub fn br_table_data(&mut self, index: Value, table: JumpTable) -> InstData {
         let words = [index, Value(table.as_u32()), Value(0)];
         InstData { opcode: Opcode::BrTable, small: 0, ty: types::INVALID, words }

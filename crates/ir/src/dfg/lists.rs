@@ -17,27 +17,27 @@ impl DataFlowGraph {
         InstData { opcode, small: 0, ty: types::INVALID, words }
     }
 
-    /// `return`.
+    /// Returns the data of `return`.
     pub fn return_data(&mut self, args: &[Value]) -> InstData {
         let args = self.value_lists.list(args);
         self.list_data(Opcode::Return, 0, args)
     }
 
-    /// `call` or `return_call`.
+    /// Returns the data of `call` or `return_call`.
     pub fn call_data(&mut self, opcode: Opcode, func: FuncRef, args: &[Value]) -> InstData {
         debug_assert_eq!(opcode.format(), Format::Call);
         let args = self.value_lists.list(args);
         self.list_data(opcode, func.as_u32(), args)
     }
 
-    /// `call_indirect` or `return_call_indirect`.
+    /// Returns the data of `call_indirect` or `return_call_indirect`.
     pub fn call_indirect_data(&mut self, opcode: Opcode, sig: SigRef, callee: Value, args: &[Value]) -> InstData {
         debug_assert_eq!(opcode.format(), Format::CallIndirect);
         let args = self.callee_list(callee, args);
         self.list_data(opcode, sig.as_u32(), args)
     }
 
-    /// `try_call`.
+    /// Returns the data of `try_call`.
     pub fn try_call_data(&mut self, func: FuncRef, args: &[Value], table: ExceptionTable) -> InstData {
         let mut list: SmallVec<[Value; 8]> = SmallVec::with_capacity(args.len() + 1);
         list.push(Value(table.as_u32()));
@@ -46,7 +46,7 @@ impl DataFlowGraph {
         self.list_data(Opcode::TryCall, func.as_u32(), List::from_words(start + 1, len - 1))
     }
 
-    /// `try_call_indirect`.
+    /// Returns the data of `try_call_indirect`.
     pub fn try_call_indirect_data(&mut self, callee: Value, args: &[Value], table: ExceptionTable) -> InstData {
         let args = self.callee_list(callee, args);
         self.list_data(Opcode::TryCallIndirect, table.as_u32(), args)

@@ -133,7 +133,7 @@ impl DataFlowGraph {
         self.insts.push(data)
     }
 
-    /// Notes what there is of instructions that few functions have.
+    /// Records what there is of instructions that few functions have.
     #[inline]
     fn note(&mut self, data: &InstData) {
         match data.opcode {
@@ -233,29 +233,29 @@ impl DataFlowGraph {
         u64::from(words[0].0) | u64::from(words[1].0) << 32
     }
 
-    /// Condition and operands of an `icmp`.
+    /// Returns the condition and operands of an `icmp`.
     #[inline]
     pub fn icmp_parts(&self, inst: Inst) -> (IntCC, [Value; 2]) {
         let InstData { small, words: [x, y, _], .. } = self.insts[inst];
         (IntCC::ALL[usize::from(small)], [x, y])
     }
 
-    /// Condition and operands of an `fcmp`.
+    /// Returns the condition and operands of an `fcmp`.
     #[inline]
     pub fn fcmp_parts(&self, inst: Inst) -> (FloatCC, [Value; 2]) {
         let InstData { small, words: [x, y, _], .. } = self.insts[inst];
         (FloatCC::ALL[usize::from(small)], [x, y])
     }
 
-    /// Flags, address and offset of an instruction of the format `Load`.
+    /// Returns the flags, address and offset of an instruction of the format `Load`.
     #[inline]
     pub fn load_parts(&self, inst: Inst) -> (MemFlags, Value, i32) {
         let [addr, offset, flags] = self.insts[inst].words;
         (MemFlags::from_bits(flags.0), addr, offset.0 as i32)
     }
 
-    /// Flags, address and offset of an instruction of the format `Store`. The value that is stored comes first among
-    /// its operands.
+    /// Returns the flags, address and offset of an instruction of the format `Store`. The value that is stored comes
+    /// first among its operands.
     #[inline]
     pub fn store_parts(&self, inst: Inst) -> (MemFlags, Value, i32) {
         let data = &self.insts[inst];

@@ -139,7 +139,7 @@ impl Function {
         Ok(())
     }
 
-    /// Source location and debug tags, each followed by a space.
+    /// Returns the source location and debug tags, each followed by a space.
     fn margin(&self, inst: Inst) -> String {
         let mut margin = String::new();
         let loc = self.srcloc(inst);

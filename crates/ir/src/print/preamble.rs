@@ -10,7 +10,7 @@ use crate::names::NameTable;
 use crate::preamble::GlobalValueData;
 
 impl Function {
-    /// Tells whether there was anything.
+    /// Returns whether there was anything.
     pub(super) fn write_preamble(&self, f: &mut Formatter) -> Result<bool, fmt::Error> {
         let (names, numbered) = (&self.names, f.alternate());
         let mut lines = 0;

@@ -92,7 +92,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Arguments of block calls and of calls.
+    /// Returns the arguments of block calls and of calls.
     pub(super) fn variable_args(&mut self, inst: Inst) -> Step {
         let func = self.func;
         if let Some(table) = func.dfg.inst_exception_table(inst) {

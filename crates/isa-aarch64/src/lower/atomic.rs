@@ -17,7 +17,7 @@ fn address(cx: &mut Cx<'_, '_>, addr: Value, inst: Inst) -> Result<Address, Lowe
     Ok(Address::Base { base, disp: 0 })
 }
 
-/// `atomic_load`.
+/// Lowers `atomic_load`.
 pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
@@ -31,7 +31,7 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `atomic_store`.
+/// Lowers `atomic_store`.
 pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::StoreNoOffset { flags, value, addr } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -44,8 +44,8 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old value is
-/// reversed afterwards.
+/// Lowers `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old
+/// value is reversed afterwards.
 pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -154,7 +154,7 @@ fn exclusive(op: AtomicRmwOp) -> Family {
     }
 }
 
-/// `atomic_cas`.
+/// Lowers `atomic_cas`.
 pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicCas { flags, addr, expected, new } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -171,7 +171,7 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fence`.
+/// Lowers `fence`.
 pub(super) fn fence(cx: &mut Cx<'_, '_>, _inst: Inst) -> Lowered {
     cx.emit(rows::DMB_ISH, &[]);
     Ok(())

@@ -14,7 +14,7 @@ use kingpost_mach::Machine;
 use kingpost_mach::lower::working_bits;
 use kingpost_regalloc::VReg;
 
-/// `bitrev`.
+/// Lowers `bitrev`.
 pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.result_ty(inst);
     let [def, source] = cx.registers(inst);
@@ -28,7 +28,7 @@ pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `clz`.
+/// Lowers `clz`.
 pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -38,7 +38,7 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def` is the count by `row` minus what a value of type `ty` does not have of the register.
+/// Sets `def` to the count by `row` minus what a value of type `ty` does not have of the register.
 fn count_above(cx: &mut Cx<'_, '_>, row: kingpost_mach::RowId, def: VReg, source: VReg, ty: Type) {
     let surplus = working_bits(ty) - ty.bits();
     if surplus == 0 {
@@ -50,7 +50,7 @@ fn count_above(cx: &mut Cx<'_, '_>, row: kingpost_mach::RowId, def: VReg, source
     cx.emit_imm(rows::SUB_RRI.of(32), &[def, count], surplus as i32);
 }
 
-/// `cls`.
+/// Lowers `cls`.
 pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -60,7 +60,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `ctz`. A bit set above a narrow value ends the search there.
+/// Lowers `ctz`. A bit set above a narrow value ends the search there.
 pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -82,7 +82,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// A vector of bytes as large as an integer register.
 const EIGHT_BYTES: Arrangement = Arrangement::new(8, false);
 
-/// `popcnt`: the bits of each byte are counted in a vector register, and the counts added up there.
+/// Lowers `popcnt`: the bits of each byte are counted in a vector register, and the counts added up there.
 pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);

@@ -13,7 +13,7 @@ use kingpost_mach::lower::{self as shared, Cond, branch_on, trap_on};
 use kingpost_mach::{Address, IndexExtend, Machine, NO_BLOCK};
 use kingpost_regalloc::{Block, VReg};
 
-/// `brif`.
+/// Lowers `brif`.
 pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c] = cx.args(inst);
     let Some([then, other]) = shared::branch::two_targets(cx) else { return Ok(()) };
@@ -68,7 +68,7 @@ fn compare_length(cx: &mut Cx<'_, '_>, index: VReg, len: u32) {
     }
 }
 
-/// `trapz`, `trapnz`.
+/// Lowers `trapz`, `trapnz`.
 pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Lowered {
     let InstView::CondTrap { arg, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     match cx.test(arg) {

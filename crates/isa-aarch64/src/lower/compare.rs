@@ -15,7 +15,7 @@ use kingpost_mach::lower::{Cond, invert, is_word, select_on, working_bits};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `icmp`.
+/// Lowers `icmp`.
 pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::IntCompare { cond, args: [x, y] } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -31,7 +31,7 @@ pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fcmp`.
+/// Lowers `fcmp`.
 pub(super) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     cx.require_arithmetic(inst, cx.ty(args[0]))?;
@@ -51,7 +51,7 @@ fn is_sign_test(cx: &Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> bool {
     cond == IntCC::SignedLessThan && is_word(cx.ty(x)) && cx.constant(y) == Some(0)
 }
 
-/// `def` is 1 if `x` is negative, else 0.
+/// Sets `def` to 1 if `x` is negative, else 0.
 fn sign(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
     let bits = cx.ty(x).bits();
     let source = cx.use_reg(x);
@@ -64,7 +64,7 @@ fn sign(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
     }
 }
 
-/// `def` is 1 if the flags say so, else 0.
+/// Sets `def` to 1 if the flags say so, else 0.
 pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
     match cond {
         Cond::One(cc) => {
@@ -119,7 +119,7 @@ impl Change {
     }
 }
 
-/// `select` and `select_spectre_guard`: 1 and 0, one arm incremented, complemented or negated, one arm a
+/// Lowers `select` and `select_spectre_guard`: 1 and 0, one arm incremented, complemented or negated, one arm a
 /// constant that is made of zero, or any two.
 pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
@@ -177,7 +177,7 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `select` of floats of up to 128 bits.
+/// Lowers `select` of floats of up to 128 bits.
 pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let bits = cx.ty(x).bits();
@@ -237,7 +237,7 @@ fn select_quad(cx: &mut Cx<'_, '_>, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
     cx.emit(rows::BSL_FFF.of(128), &[def, masks, x, y]);
 }
 
-/// `smin`, `smax`, `umin`, `umax`.
+/// Lowers `smin`, `smax`, `umin`, `umax`.
 pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -255,13 +255,13 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     Ok(())
 }
 
-/// `def` is `x` if the comparison of `x` and `y` holds, else `y`.
+/// Sets `def` to `x` if the comparison of `x` and `y` holds, else `y`.
 pub(super) fn limit(cx: &mut Cx<'_, '_>, bits: u32, def: VReg, [x, y]: [VReg; 2], cond: IntCC) {
     cx.emit(rows::CMP_RR.of(bits), &[x, y]);
     cx.emit_imm(rows::CSEL_RRR.of(bits), &[def, x, y], int_code(cond));
 }
 
-/// `iabs`: the negation, or the operand if that is not negative.
+/// Lowers `iabs`: the negation, or the operand if that is not negative.
 pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -273,7 +273,7 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `bmask`.
+/// Lowers `bmask`.
 pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);

@@ -11,7 +11,7 @@ use kingpost_mach::lower::{self as shared, is_little};
 use kingpost_mach::{LowerError, Machine};
 use kingpost_regalloc::VReg;
 
-/// `sextend`; of a load without another use, the load itself.
+/// Lowers `sextend`; of a load without another use, the load itself.
 pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let to = cx.ty(value).bits();
@@ -46,7 +46,7 @@ fn load_extended(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, x: Value, to: u32) 
     Ok(true)
 }
 
-/// `iconcat`.
+/// Lowers `iconcat`.
 pub(super) fn iconcat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [low, _] = cx.args(inst);
     let bits = cx.ty(low).bits();

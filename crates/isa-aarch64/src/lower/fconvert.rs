@@ -18,7 +18,7 @@ use kingpost_mach::lower::{Cond, float_bits, precision, trap_on};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// Truncation of a float to an integer of 32 and of 64 bits.
+/// Returns the truncation of a float to an integer of 32 and of 64 bits.
 fn truncate_row(from: Type, bits: u32, signed: bool) -> RowId {
     let family = match (bits == 64, signed) {
         (false, true) => rows::FCVTZS32_RF,
@@ -29,7 +29,7 @@ fn truncate_row(from: Type, bits: u32, signed: bool) -> RowId {
     family.of(from.bits())
 }
 
-/// Conversion of an integer of 32 and of 64 bits to a float.
+/// Returns the conversion of an integer of 32 and of 64 bits to a float.
 fn convert_row(to: Type, bits: u32, signed: bool) -> RowId {
     let family = match (to == F64, signed) {
         (false, true) => rows::SCVTF32_FR,
@@ -40,7 +40,7 @@ fn convert_row(to: Type, bits: u32, signed: bool) -> RowId {
     family.of(bits)
 }
 
-/// `fpromote`, `fdemote`.
+/// Lowers `fpromote`, `fdemote`.
 pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let row = match (cx.ty(x), cx.result_ty(inst)) {
@@ -58,7 +58,7 @@ pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `fcvt_from_sint`, `fcvt_from_uint`.
+/// Lowers `fcvt_from_sint`, `fcvt_from_uint`.
 pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
@@ -70,7 +70,7 @@ pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered
     Ok(())
 }
 
-/// `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
+/// Lowers `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
 pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);
@@ -84,7 +84,7 @@ pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fcvt_to_uint`: `-1 < x < 2^n`.
+/// Lowers `fcvt_to_uint`: `-1 < x < 2^n`.
 pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);
@@ -107,7 +107,7 @@ fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: f64, low: f64, fails
     trap_on(cx, Cond::One(fails), TrapCode::INTEGER_OVERFLOW);
 }
 
-/// `fcvt_to_sint_sat`.
+/// Lowers `fcvt_to_sint_sat`.
 pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let value = cx.first_result(inst);
@@ -126,7 +126,7 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fcvt_to_uint_sat`.
+/// Lowers `fcvt_to_uint_sat`.
 pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let value = cx.first_result(inst);

@@ -64,7 +64,7 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
     Ok(())
 }
 
-/// `fadd`, `fsub`, `fmul`, `fdiv`, `fmin`, `fmax`.
+/// Lowers `fadd`, `fsub`, `fmul`, `fdiv`, `fmin`, `fmax`.
 pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
@@ -75,7 +75,7 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered
     })
 }
 
-/// `sqrt`, and rounding.
+/// Lowers `sqrt`, and rounding.
 pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -86,7 +86,7 @@ pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered 
     })
 }
 
-/// `fneg`; of a product without another use, the product's sign at once.
+/// Lowers `fneg`; of a product without another use, the product's sign at once.
 pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -99,7 +99,7 @@ pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     change_sign(cx, inst, rows::FNEG_FF)
 }
 
-/// `fabs`.
+/// Lowers `fabs`.
 pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     change_sign(cx, inst, rows::FABS_FF)
 }
@@ -110,14 +110,14 @@ fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
     by_row(cx, inst, family.of(ty.bits()))
 }
 
-/// `fcopysign` of a float with arithmetic of its own.
+/// Lowers `fcopysign` of a float with arithmetic of its own.
 pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     cx.require_arithmetic(inst, cx.result_ty(inst))?;
     copy_sign(cx, inst)
 }
 
-/// `fcopysign` of lanes, of which a scalar is one: the sign of one is moved down, and from there above the magnitude of
-/// the other.
+/// Lowers `fcopysign` of lanes, of which a scalar is one: the sign of one is moved down, and from there above the
+/// magnitude of the other.
 pub(super) fn copy_sign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.result_ty(inst);
     let [def, x, y] = cx.registers(inst);

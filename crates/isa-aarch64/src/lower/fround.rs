@@ -9,7 +9,7 @@ use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::Family;
 
-/// `ceil`, `floor`, `trunc`, `nearest`.
+/// Lowers `ceil`, `floor`, `trunc`, `nearest`.
 pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let family = match cx.func.dfg.opcode(inst) {
         Opcode::Nearest => rows::FRINTN_FF,
@@ -23,7 +23,7 @@ pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// The rows of `a * b + c` with the signs of product and addend: `[negate product][negate addend]`.
 const FUSED: [[Family; 2]; 2] = [[rows::FMADD_FFFF, rows::FNMSUB_FFFF], [rows::FMSUB_FFFF, rows::FNMADD_FFFF]];
 
-/// `fma`.
+/// Lowers `fma`.
 pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y, z] = cx.args(inst);
     let ty = cx.ty(x);

@@ -13,7 +13,7 @@ use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::lower::{Cond, Tile, invert, working_bits};
 use kingpost_regalloc::VReg;
 
-/// `iadd`.
+/// Lowers `iadd`.
 pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     // Most sums are of registers.
@@ -64,7 +64,7 @@ fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> Low
     Ok(())
 }
 
-/// `isub`.
+/// Lowers `isub`.
 pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     if cx.constant(x) == Some(0) {
@@ -95,7 +95,7 @@ fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> L
     Ok(())
 }
 
-/// `band`, `bor`, `bxor`.
+/// Lowers `band`, `bor`, `bxor`.
 pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -200,7 +200,7 @@ fn placed(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, u32)> {
     (mask != 0 && mask & mask.wrapping_add(1) == 0).then(|| (x, 0, mask.trailing_ones()))
 }
 
-/// `bnot`, of an exclusive or at once.
+/// Lowers `bnot`, of an exclusive or at once.
 pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -222,7 +222,7 @@ fn complement(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
     cx.emit_imm(rows::MVN_RR.of(bits), &[def, source], imm);
 }
 
-/// `ineg`.
+/// Lowers `ineg`.
 pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     negate(cx, inst, x)
@@ -244,7 +244,7 @@ fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Lowered {
     Ok(())
 }
 
-/// `bitselect`: `(x & c) | (y & !c)`.
+/// Lowers `bitselect`: `(x & c) | (y & !c)`.
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = working_bits(cx.result_ty(inst));
     let [def, c, x, y] = cx.registers(inst);

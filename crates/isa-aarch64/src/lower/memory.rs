@@ -8,7 +8,7 @@ use crate::rows;
 use kingpost_ir::{Inst, InstView, Type, Value};
 use kingpost_mach::lower::memory::Store;
 
-/// `store` of an integer or float of one register.
+/// Lowers `store` of an integer or float of one register.
 pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [value, _] = cx.args(inst);
     store_as(cx, inst, cx.ty(value))

@@ -17,7 +17,7 @@ use kingpost_mach::lower::{Cond, Tile, trap_on, working_bits};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `imul`.
+/// Lowers `imul`.
 pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let bits = working_bits(cx.ty(x));
@@ -86,7 +86,7 @@ pub(super) fn multiply_add(cx: &Cx<'_, '_>, addend: Value, product: Value, subtr
     Some(Tile::new(id, row, [factors[0], factors[1], addend]))
 }
 
-/// `umulhi`, `smulhi`.
+/// Lowers `umulhi`, `smulhi`.
 pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
@@ -116,7 +116,7 @@ pub(super) enum Part {
     Remainder,
 }
 
-/// `udiv`, `urem`.
+/// Lowers `udiv`, `urem`.
 pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
@@ -168,7 +168,7 @@ fn divide(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, [dividend, divisor]: [VRe
     cx.emit(rows::MSUB_RRRR.of(bits), &[def, quotient, divisor, dividend]);
 }
 
-/// `sdiv`, `srem`. The remainder of the smallest integer by -1 comes out as 0 by itself.
+/// Lowers `sdiv`, `srem`. The remainder of the smallest integer by -1 comes out as 0 by itself.
 pub(super) fn signed(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);

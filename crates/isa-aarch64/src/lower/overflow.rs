@@ -75,7 +75,7 @@ fn narrow_overflow(cx: &mut Cx<'_, '_>, def: VReg, result: VReg, bits: u32, sign
     cx.emit_imm(rows::CSET_R.of(32), &[def], CC_NE);
 }
 
-/// `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
+/// Lowers `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
 pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
@@ -93,9 +93,9 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     Ok(())
 }
 
-/// `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a second
-/// step whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one instruction does
-/// both.
+/// Lowers `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a
+/// second step whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one
+/// instruction does both.
 pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     let [x, y, carry] = cx.args(inst);
     let ty = cx.ty(x);
@@ -170,7 +170,7 @@ fn narrow_with_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op, def: VReg, [x, y]:
     cx.emit(rows::ORR_RRR.of(32), &[overflow, first, second]);
 }
 
-/// `umul_overflow`, `smul_overflow`: the exact product is compared with what is left of it.
+/// Lowers `umul_overflow`, `smul_overflow`: the exact product is compared with what is left of it.
 pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
@@ -205,7 +205,7 @@ pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     Ok(())
 }
 
-/// `uadd_overflow_trap`.
+/// Lowers `uadd_overflow_trap`.
 pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::IntAddTrap { args, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);

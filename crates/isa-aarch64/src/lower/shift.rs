@@ -11,7 +11,7 @@ use kingpost_mach::lower::{Tile, is_word};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `ishl`, `ushr`, `sshr`.
+/// Lowers `ishl`, `ushr`, `sshr`.
 pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
@@ -136,7 +136,7 @@ pub(super) fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
     cx.use_regs(amount)[0]
 }
 
-/// `rotl`, `rotr`. Only right rotations exist: to the left is by the negated amount.
+/// Lowers `rotl`, `rotr`. Only right rotations exist: to the left is by the negated amount.
 pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
@@ -169,7 +169,7 @@ fn right_amount(cx: &mut Cx<'_, '_>, amount: Value, bits: u32, left: bool) -> VR
     negated
 }
 
-/// A narrow value repeated until it fills 32 bits: rotating those rotates it.
+/// Returns a narrow value repeated until it fills 32 bits: rotating those rotates it.
 fn repeated(cx: &mut Cx<'_, '_>, x: Value) -> VReg {
     let mut at = cx.use_reg(x);
     let mut bits = cx.ty(x).bits() as u8;

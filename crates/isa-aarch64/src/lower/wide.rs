@@ -20,7 +20,7 @@ use kingpost_mach::lower::{self as shared, Cond, is_greater, select_on};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `band`, `bor`, `bxor`, half by half.
+/// Lowers `band`, `bor`, `bxor`, half by half.
 pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let (x, y, row) = complement_last(cx, alu, cx.args(inst));
     let value = cx.first_result(inst);
@@ -44,7 +44,7 @@ fn complement_last(cx: &Cx<'_, '_>, alu: Alu, [x, y]: [Value; 2]) -> (Value, Val
     (x, y, alu.rr.of(64))
 }
 
-/// `bitselect`, half by half.
+/// Lowers `bitselect`, half by half.
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -55,7 +55,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `imul`: the low product in full, plus both mixed products in its upper half.
+/// Lowers `imul`: the low product in full, plus both mixed products in its upper half.
 pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -104,7 +104,7 @@ impl ShiftRegs {
     }
 }
 
-/// `ishl`, `ushr`, `sshr`: both halves as if the amount were below 64, then exchanged if it is not.
+/// Lowers `ishl`, `ushr`, `sshr`: both halves as if the amount were below 64, then exchanged if it is not.
 pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -130,7 +130,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     Ok(())
 }
 
-/// `rotl`, `rotr`: the halves are exchanged if the amount is 64 or more, then shifted into each other.
+/// Lowers `rotl`, `rotr`: the halves are exchanged if the amount is 64 or more, then shifted into each other.
 pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -147,7 +147,7 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     Ok(())
 }
 
-/// `bitrev`: the halves change places.
+/// Lowers `bitrev`: the halves change places.
 pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -183,7 +183,7 @@ fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
     cx.emit(rows::CLZ_RR.of(64), &[def, reversed]);
 }
 
-/// `clz`.
+/// Lowers `clz`.
 pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -192,7 +192,7 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `ctz`.
+/// Lowers `ctz`.
 pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -201,7 +201,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `cls`: leading zeros once the sign is taken out, but for the sign itself.
+/// Lowers `cls`: leading zeros once the sign is taken out, but for the sign itself.
 pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -215,7 +215,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `popcnt`: the bits of each byte are counted in a vector register, and the counts added up there.
+/// Lowers `popcnt`: the bits of each byte are counted in a vector register, and the counts added up there.
 pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -231,7 +231,7 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `select` and `select_spectre_guard`, half by half.
+/// Lowers `select` and `select_spectre_guard`, half by half.
 pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -243,7 +243,7 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `smin`, `smax`, `umin`, `umax`.
+/// Lowers `smin`, `smax`, `umin`, `umax`.
 pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -271,14 +271,14 @@ pub(super) fn compare(cx: &mut Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> C
     Cond::One(int_code(cond))
 }
 
-/// `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
+/// Lowers `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
 pub(super) fn add_sub_overflow(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     shared::wide::halves(cx, inst, op.alu().rr.of(64), op.next(64))?;
     set_overflow(cx, inst, op.overflow());
     Ok(())
 }
 
-/// `sextend` to i128.
+/// Lowers `sextend` to i128.
 pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);

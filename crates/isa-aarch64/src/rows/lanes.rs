@@ -1,11 +1,12 @@
 //! Operations on the lanes of vectors.
 //!
-//! A line is `NAME = lanes "mnemonic" form(word).more();`. It makes a row for each arrangement of `lanes`, named after mnemonic,
-//! arrangement and form: `add8b_vvv`. The constant `NAME` is the family of them, and lists those it has. Letters of `lanes` are lane
-//! widths, each in 8 and in 16 bytes, `D` in 16 only; `HALF` and `FULL` are such lanes in 8 or 16 bytes only. In the letters of a form
-//! `V` is a vector in these lanes, `L` one of twice as wide lanes in 16 bytes, `P` one of twice as wide lanes in as many bytes, `E`
-//! one lane, `R` an integer register, `Z` zero, `I` an immediate, `M` memory, `S` a lane as a scalar; `T` is an operand that is
-//! changed, in operand 1's place. Lanes of 16 bits that are floats need half-precision arithmetic.
+//! A line is `NAME = lanes "mnemonic" form(word).more();`. It makes a row for each arrangement of `lanes`, named after
+//! mnemonic, arrangement and form: `add8b_vvv`. The constant `NAME` is the family of them, and lists those it has.
+//! Letters of `lanes` are lane widths, each in 8 and in 16 bytes, `D` in 16 only; `HALF` and `FULL` are such lanes in 8
+//! or 16 bytes only. In the letters of a form `V` is a vector in these lanes, `L` one of twice as wide lanes in 16
+//! bytes, `P` one of twice as wide lanes in as many bytes, `E` one lane, `R` an integer register, `Z` zero, `I` an
+//! immediate, `M` memory, `S` a lane as a scalar; `T` is an operand that is changed, in operand 1's place. Lanes of 16
+//! bits that are floats need half-precision arithmetic.
 
 use super::line::{DOTPROD, FP16, I8MM, Line};
 use crate::encoding::{ARRANGEMENTS, Arrangement, Encoding, ImmField, MemField, op, rr, rrr, tied, tied2};
@@ -34,14 +35,14 @@ impl Lanes {
         Lanes { first: RowId(first), has }
     }
 
-    /// The row for these lanes, if there is one.
+    /// Returns the row for these lanes, if there is one.
     pub const fn find(self, lanes: Arrangement) -> Option<RowId> {
         let bit = 1 << lanes.index();
         let before = (self.has & (bit - 1)).count_ones() as u16;
         if self.has & bit == 0 { None } else { Some(RowId(self.first.0 + before)) }
     }
 
-    /// The row for these lanes.
+    /// Returns the row for these lanes.
     ///
     /// # Panics
     /// If there is none.
@@ -69,7 +70,7 @@ const FULL_H: &[&str] = &["8h"];
 const FULL_S: &[&str] = &["4s"];
 const FULL_D: &[&str] = &["2d"];
 
-/// The arrangement of this name.
+/// Returns the arrangement of this name.
 const fn named(name: &str) -> Arrangement {
     let mut i = 0;
     while i < ARRANGEMENTS {
@@ -167,7 +168,7 @@ impl Form {
         }
     }
 
-    /// The encoding for `lanes`.
+    /// Returns the encoding for `lanes`.
     const fn encoding(self, lanes: Arrangement) -> Encoding {
         let (log, bits) = (lanes.log(), lanes.lane_bits() as u8);
         let mut e = self.encoding;
@@ -196,8 +197,8 @@ impl Form {
     }
 }
 
-/// From the word for single precision the one for half precision (Arm ARM, C4.1.96, "Advanced SIMD three same (FP16)" and "two-register
-/// miscellaneous (FP16)").
+/// From the word for single precision the one for half precision (Arm ARM, C4.1.96, "Advanced SIMD three same (FP16)"
+/// and "two-register miscellaneous (FP16)").
 const fn half_precision(mut e: Encoding) -> Encoding {
     e.is_half = true;
     e.word = match e.word >> 10 & 3 {
@@ -274,7 +275,7 @@ const fn vli(word: u32) -> Form {
     Form { text: "* {0.}, {1l}, {i}", ..vl(word) }.width(Width::Right)
 }
 
-/// The same, in the upper half of 16 bytes.
+/// Returns the same, in the upper half of 16 bytes.
 const fn tl(word: u32) -> Form {
     Form::new("*2 {0.}, {2l}", [&[], &[FT16, FU16, FU16]], tied(word))
 }
@@ -316,7 +317,7 @@ const fn xe(word: u32) -> Form {
     Form { operands: [&[], &[D8, FU16], &[D8, FU16]], ..re(word) }
 }
 
-/// All lanes from one in memory.
+/// Returns all lanes from one in memory.
 const fn vm(word: u32) -> Form {
     let encoding = op(word).rd(0).mem(MemField::Base, 1);
     Form::new("* {0t}, {m}", [&[FD8], &[FD16]], encoding).width(Width::At(10))
@@ -344,12 +345,12 @@ const fn vfi(word: u32) -> Form {
     va("* {0.}, {f}", word, 12)
 }
 
-/// Bytes by the numbers in the last operand.
+/// Returns bytes by the numbers in the last operand.
 const fn tbl(word: u32) -> Form {
     Form::new("* {0.}, {1T}, {2.}", [&[FD8, FU16, FU8], &[FD16, FU16, FU16]], rrr(word)).same()
 }
 
-/// First register of a table of two, which are neighbours, and none of them the scratch register of edits.
+/// First register of a table of two, which are neighbors, and none of them the scratch register of edits.
 const TABLE: u8 = 29;
 
 const TABLE_OPERANDS: &[OperandSpec] = &[FD16, FU16.fixed(v(TABLE)), FU16.fixed(v(TABLE + 1)), FU16];
@@ -366,7 +367,7 @@ const fn tdd(word: u32) -> Form {
 /// Bytes of a row's name, with zeros behind it.
 type Name = [u8; 24];
 
-/// The names of a line's rows.
+/// Returns the names of a line's rows.
 const fn names<const N: usize>(mnemonic: &str, form: &str, set: &[&str]) -> [Name; N] {
     let mut names = [[0; 24]; N];
     let mut i = 0;
@@ -395,7 +396,7 @@ const fn text(name: &'static Name) -> &'static str {
     row_table::utf8(name.split_at(len).0)
 }
 
-/// The rows of a line.
+/// Returns the rows of a line.
 const fn lines<const N: usize>(form: Form, asm: &'static str, names: &'static [Name; N], set: &[&str]) -> [Line; N] {
     let mut lines = [line(form, asm, &names[0], named(set[0])); N];
     let mut i = 1;

@@ -11,7 +11,7 @@ use kingpost_mach::Family;
 use kingpost_mach::lower::{in_memory_order, is_arithmetic, is_little, load_into, load_word, to_memory_order};
 use kingpost_regalloc::VReg;
 
-/// `atomic_load`.
+/// Lowers `atomic_load`.
 pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
@@ -24,7 +24,7 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     load_into(cx, def, ty, address, flags.trap_code()).ok_or_else(|| cx.unsupported(inst))
 }
 
-/// `atomic_store`.
+/// Lowers `atomic_store`.
 pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::StoreNoOffset { flags, value, addr } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -37,8 +37,8 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old value is
-/// reversed afterwards.
+/// Lowers `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old
+/// value is reversed afterwards.
 pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -137,7 +137,7 @@ fn big_endian_loop(op: AtomicRmwOp) -> Family {
     }
 }
 
-/// `atomic_cas`.
+/// Lowers `atomic_cas`.
 pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicCas { flags, addr, expected, new } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -154,7 +154,7 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fence`.
+/// Lowers `fence`.
 pub(super) fn fence(cx: &mut Cx<'_, '_>, _inst: Inst) -> Lowered {
     cx.emit(rows::MFENCE, &[]);
     Ok(())

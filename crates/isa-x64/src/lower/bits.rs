@@ -13,14 +13,14 @@ use kingpost_mach::lower::working_bits;
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `bitrev`.
+/// Lowers `bitrev`.
 pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, source] = cx.registers(inst);
     reverse_bits(cx, def, source, cx.result_ty(inst).bits());
     Ok(())
 }
 
-/// `def` is `source` in reverse: neighboring bits, pairs and nibbles exchanged, then the order of bytes.
+/// Sets `def` to `source` in reverse: neighboring bits, pairs and nibbles exchanged, then the order of bytes.
 pub(super) fn reverse_bits(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
     let mut at = source;
     for (distance, mask) in [(1, 0x5555_5555_5555_5555), (2, 0x3333_3333_3333_3333), (4, 0x0f0f_0f0f_0f0f_0f0f)] {
@@ -52,7 +52,7 @@ fn masked<const N: usize>(cx: &mut Cx<'_, '_>, values: [VReg; N], mask: u64, bit
     })
 }
 
-/// `clz`.
+/// Lowers `clz`.
 pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -62,7 +62,7 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def` is the number of leading zeros of `source`, minus those that a value of `value_bits` bits does not have.
+/// Sets `def` to the number of leading zeros of `source`, minus those that a value of `value_bits` bits does not have.
 pub(super) fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32, value_bits: i32) {
     if cx.isa.flags.has_lzcnt {
         let row = rows::LZCNT_RR.of(bits);
@@ -85,7 +85,7 @@ pub(super) fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: 
     cx.emit(rows::SUB_RR.of(bits), &[def, top, highest]);
 }
 
-/// `cls`: leading zeros once the sign is taken out, but for the sign itself.
+/// Lowers `cls`: leading zeros once the sign is taken out, but for the sign itself.
 pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -100,7 +100,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `ctz`. A bit set above a narrow value ends the search there.
+/// Lowers `ctz`. A bit set above a narrow value ends the search there.
 pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -115,7 +115,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def` is the number of trailing zeros of `source`.
+/// Sets `def` to the number of trailing zeros of `source`.
 pub(super) fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
     if cx.isa.flags.has_bmi1 {
         cx.emit(rows::TZCNT_RR.of(bits), &[def, source]);
@@ -127,7 +127,7 @@ pub(super) fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits:
     }
 }
 
-/// `popcnt`.
+/// Lowers `popcnt`.
 pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -137,7 +137,7 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def` is the number of one bits of `x`: counted in pairs, in nibbles, in bytes, and added up by a product.
+/// Sets `def` to the number of one bits of `x`: counted in pairs, in nibbles, in bytes, and added up by a product.
 pub(super) fn count_bits(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) {
     if cx.isa.flags.has_popcnt {
         cx.emit(rows::POPCNT_RR.of(bits), &[def, x]);

@@ -11,7 +11,7 @@ use kingpost_mach::lower::{self as shared, Cond, branch_on, trap_on};
 use kingpost_mach::{Address, IndexExtend, Machine, NO_BLOCK};
 use kingpost_regalloc::{Block, VReg};
 
-/// `brif`.
+/// Lowers `brif`.
 pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c] = cx.args(inst);
     let Some([then, other]) = shared::branch::two_targets(cx) else { return Ok(()) };
@@ -41,7 +41,7 @@ pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u
     jump.extra = NO_BLOCK;
 }
 
-/// `trapz`, `trapnz`.
+/// Lowers `trapz`, `trapnz`.
 pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Lowered {
     let InstView::CondTrap { arg, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let cond = cx.condition(arg, inst)?;

@@ -13,7 +13,7 @@ use kingpost_mach::lower::{Cond, select_on, working_bits};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `icmp`.
+/// Lowers `icmp`.
 pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::IntCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     // The comparison itself is the user of its operands: nothing else lowers it.
@@ -22,7 +22,7 @@ pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fcmp`.
+/// Lowers `fcmp`.
 pub(super) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     cx.require_float(inst, cx.ty(args[0]))?;
@@ -37,7 +37,7 @@ fn set_result(cx: &mut Cx<'_, '_>, inst: Inst, cond: Cond) {
     set(cx, def, cond);
 }
 
-/// `def` is 1 if the flags say so, else 0, in its low 8 bits.
+/// Sets `def` to 1 if the flags say so, else 0, in its low 8 bits.
 pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
     let (a, b, row) = match cond {
         Cond::One(cc) => {
@@ -53,7 +53,7 @@ pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
     cx.emit(row, &[def, first, second]);
 }
 
-/// `select` and `select_spectre_guard`: conditional moves.
+/// Lowers `select` and `select_spectre_guard`: conditional moves.
 pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.result_ty(inst);
     select_regs(cx, inst, rows::CMOV_RR.of(working_bits(ty).min(64)))
@@ -64,7 +64,7 @@ pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     select_regs(cx, inst, rows::SELECT_F)
 }
 
-/// `select_spectre_guard` of floats and vectors: by a mask, never by a branch.
+/// Lowers `select_spectre_guard` of floats and vectors: by a mask, never by a branch.
 pub(super) fn select_by_mask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -92,7 +92,7 @@ pub(super) fn select_regs(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowere
     Ok(())
 }
 
-/// `smin`, `smax`, `umin`, `umax`.
+/// Lowers `smin`, `smax`, `umin`, `umax`.
 pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     let ty = cx.result_ty(inst);
     let [def, x, y] = cx.registers(inst);
@@ -101,7 +101,7 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     Ok(())
 }
 
-/// `bmask`: negating sets the carry unless the operand is zero; subtracting the carry from zero leaves the mask.
+/// Lowers `bmask`: negating sets the carry unless the operand is zero; subtracting the carry from zero leaves the mask.
 pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);

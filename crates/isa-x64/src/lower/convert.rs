@@ -20,7 +20,7 @@ pub(super) fn sign_extend_rows(from: u32, to: u32) -> (RowId, RowId) {
     }
 }
 
-/// `sextend`.
+/// Lowers `sextend`.
 pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let to = cx.ty(value).bits();
@@ -44,7 +44,7 @@ pub(super) fn extend(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, to: u32) -> Low
     Ok(())
 }
 
-/// `iconcat`.
+/// Lowers `iconcat`.
 pub(super) fn iconcat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [low, high] = cx.args(inst);
     let bits = cx.ty(low).bits();

@@ -17,13 +17,13 @@ use kingpost_mach::lower::{Cond, float_bits, precision, trap_on};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// Truncation of a float to a signed integer of 32 and of 64 bits.
+/// Returns the truncation of a float to a signed integer of 32 and of 64 bits.
 fn truncate_row(from: Type, bits: u32) -> RowId {
     let family = if from == F64 { rows::CVTTSD2SI_RR } else { rows::CVTTSS2SI_RR };
     family.of(bits)
 }
 
-/// Conversion of a signed integer of 32 and of 64 bits to a float.
+/// Returns the conversion of a signed integer of 32 and of 64 bits to a float.
 fn convert_row(to: Type, bits: u32) -> RowId {
     let family = if to == F64 { rows::CVTSI2SD_RR } else { rows::CVTSI2SS_RR };
     family.of(bits)
@@ -34,7 +34,7 @@ fn power(ty: Type, exponent: u32) -> u64 {
     if ty == F64 { (1023 + u64::from(exponent)) << 52 } else { (127 + u64::from(exponent)) << 23 }
 }
 
-/// `fpromote`, `fdemote`.
+/// Lowers `fpromote`, `fdemote`.
 pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let row = match (cx.ty(x), cx.result_ty(inst)) {
@@ -48,7 +48,7 @@ pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `fcvt_from_sint`.
+/// Lowers `fcvt_from_sint`.
 pub(super) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
@@ -76,14 +76,14 @@ fn zero(cx: &mut Cx<'_, '_>, ty: Type) -> VReg {
     zero
 }
 
-/// `def` of type `to` becomes the signed integer `source` of `bits` bits. The bits above it become those of a zero: the
-/// instruction keeps some, and must not wait for what was there.
+/// Lowers `def` of type `to` becomes the signed integer `source` of `bits` bits. The bits above it become those of a
+/// zero: the instruction keeps some, and must not wait for what was there.
 pub(super) fn convert(cx: &mut Cx<'_, '_>, def: VReg, to: Type, source: VReg, bits: u32) {
     let zero = zero(cx, to);
     cx.emit(convert_row(to, bits), &[def, zero, source]);
 }
 
-/// `fcvt_from_uint`.
+/// Lowers `fcvt_from_uint`.
 pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
@@ -136,7 +136,7 @@ pub(super) fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: VReg) {
     cx.emit(if wide { rows::MOV_FR.of(64) } else { rows::MOV_FR.of(32) }, &[def, doubled]);
 }
 
-/// `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
+/// Lowers `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
 pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);
@@ -150,7 +150,7 @@ pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fcvt_to_uint`: `-1 < x < 2^n`.
+/// Lowers `fcvt_to_uint`: `-1 < x < 2^n`.
 pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);
@@ -171,7 +171,7 @@ fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: u64, low: u64, fails
     trap_on(cx, Cond::One(fails), TrapCode::INTEGER_OVERFLOW);
 }
 
-/// `def` becomes `x`, which lies between -1 and `2^bits`; the result of larger ones is undefined.
+/// Sets `def` to `x`, which lies between -1 and `2^bits`; the result of larger ones is undefined.
 fn truncate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, from: Type, bits: u32) {
     if bits < 64 {
         // One size up there is room for the top bit.
@@ -194,7 +194,7 @@ fn replace_if(cx: &mut Cx<'_, '_>, condition: i32, def: VReg, x: VReg, other: VR
     cx.emit_imm(rows::CMOV_RR.of(bits), &[def, x, other], condition);
 }
 
-/// `fcvt_to_sint_sat`.
+/// Lowers `fcvt_to_sint_sat`.
 pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let value = cx.first_result(inst);
@@ -203,8 +203,8 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def` is `source` clamped to `bits` bits with a sign. What is too small becomes the smallest integer by itself; the
-/// rest is put right afterwards.
+/// Sets `def` to `source` clamped to `bits` bits with a sign. What is too small becomes the smallest integer by itself;
+/// the rest is put right afterwards.
 pub(super) fn saturate_signed(cx: &mut Cx<'_, '_>, def: VReg, mut source: VReg, from: Type, bits: u32) {
     let nan = source;
     let bound = (1u64 << (bits - 1)) as f64;
@@ -223,7 +223,7 @@ pub(super) fn saturate_signed(cx: &mut Cx<'_, '_>, def: VReg, mut source: VReg, 
     replace_if(cx, CC_P, def, limited, zero, bits);
 }
 
-/// `fcvt_to_uint_sat`.
+/// Lowers `fcvt_to_uint_sat`.
 pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let value = cx.first_result(inst);
@@ -232,8 +232,8 @@ pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def` is `source` clamped to `bits` bits without a sign. The maximum with 0 takes negative numbers and NaN to 0: its
-/// result is the second operand for NaN.
+/// Sets `def` to `source` clamped to `bits` bits without a sign. The maximum with 0 takes negative numbers and NaN to
+/// 0: its result is the second operand for NaN.
 pub(super) fn saturate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, from: Type, bits: u32) {
     let zero = zero(cx, from);
     let positive = cx.float_like(from);
@@ -245,7 +245,7 @@ pub(super) fn saturate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, fr
     replace_if(cx, CC_AE, def, truncated, largest, bits);
 }
 
-/// `x86_cvtt2dq` of a scalar: what the CPU does.
+/// Lowers `x86_cvtt2dq` of a scalar: what the CPU does.
 pub(super) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     debug_assert_eq!(cx.func.dfg.opcode(inst), Opcode::X86Cvtt2dq);
     let (x, from, bits) = cx.float_to_int(inst)?;

@@ -150,7 +150,7 @@ pub(super) fn arithmetic(
     Ok(())
 }
 
-/// `fadd`, `fsub`, `fmul`, `fdiv`.
+/// Lowers `fadd`, `fsub`, `fmul`, `fdiv`.
 pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, rows: FloatRows) -> Lowered {
     let operands: [Value; 2] = cx.args(inst);
     let ty = cx.ty(operands[0]);
@@ -164,7 +164,7 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, rows: FloatRows) -> Lowere
     })
 }
 
-/// `sqrt`.
+/// Lowers `sqrt`.
 pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -175,7 +175,7 @@ pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `bnot`.
+/// Lowers `bnot`.
 pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ones = cx.float_temp(128);
     let [def, source] = cx.registers(inst);
@@ -184,7 +184,7 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `bitselect`.
+/// Lowers `bitselect`.
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, c, x, y] = cx.registers(inst);
     let temps = std::array::from_fn(|_| cx.float_temp(128));
@@ -197,12 +197,12 @@ fn sign(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Result<u64, LowerError> {
     if is_float_reg(ty) && ty.lane_bits() <= 64 { Ok(1 << (ty.lane_bits() - 1)) } else { Err(cx.unsupported(inst)) }
 }
 
-/// `fneg`.
+/// Lowers `fneg`.
 pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     with_mask(cx, inst, rows::XORPS, |sign| sign)
 }
 
-/// `fabs`.
+/// Lowers `fabs`.
 pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     with_mask(cx, inst, rows::ANDPS, |sign| sign - 1)
 }
@@ -215,7 +215,7 @@ fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(u64) -> u64) 
     Ok(())
 }
 
-/// `fcopysign`: the magnitude of one, the sign of the other.
+/// Lowers `fcopysign`: the magnitude of one, the sign of the other.
 pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.result_ty(inst);
     let sign = sign(cx, inst, ty)?;
@@ -227,8 +227,8 @@ pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fmin`: both orders of `minss`, whose result is the second operand for two zeros or a NaN. Either-or keeps the sign
-/// of a negative zero and every bit that makes a NaN, which becomes a quiet one when all bits are set.
+/// Lowers `fmin`: both orders of `minss`, whose result is the second operand for two zeros or a NaN. Either-or keeps
+/// the sign of a negative zero and every bit that makes a NaN, which becomes a quiet one when all bits are set.
 pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     min_max(cx, inst, FloatRows::MIN, |cx, ty, [first, second]| {
         let [both, nan, quiet] = std::array::from_fn(|_| cx.float_like(ty));
@@ -239,8 +239,8 @@ pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `fmax`: as `fmin`, but for two zeros of different sign the sign goes: the difference of either-or and the bits in
-/// which the two orders differ is 0.0 for them, the operand where they agree, and a quiet NaN for a NaN, which
+/// Lowers `fmax`: as `fmin`, but for two zeros of different sign the sign goes: the difference of either-or and the
+/// bits in which the two orders differ is 0.0 for them, the operand where they agree, and a quiet NaN for a NaN, which
 /// either-or is already.
 pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     min_max(cx, inst, FloatRows::MAX, |cx, ty, [first, second]| {
@@ -253,7 +253,7 @@ pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `join` makes of both orders the result, with any quiet NaN, and a mask of where that is.
+/// Lowers `join` makes of both orders the result, with any quiet NaN, and a mask of where that is.
 fn min_max(
     cx: &mut Cx<'_, '_>,
     inst: Inst,

@@ -20,7 +20,7 @@ const QUIET: i32 = 8;
 
 const ROUND: FloatRows = FloatRows::new(rows::ROUNDS_RRI, rows::ROUNDP);
 
-/// `ceil`, `floor`, `trunc`, `nearest`.
+/// Lowers `ceil`, `floor`, `trunc`, `nearest`.
 pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -54,7 +54,7 @@ const FUSED: [[FloatRows; 2]; 2] = [
     ],
 ];
 
-/// `fma`.
+/// Lowers `fma`.
 pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y, z] = cx.args(inst);
     let ty = cx.ty(x);

@@ -12,7 +12,7 @@ use kingpost_mach::lower::{Tile, by_row, working_bits};
 use kingpost_mach::{Family, LowerError, RowId};
 use kingpost_regalloc::VReg;
 
-/// `iadd`.
+/// Lowers `iadd`.
 pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     if let Some(terms) = sum_for_lea(cx, x, y) {
@@ -47,7 +47,7 @@ fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<AddressExpr> {
     (cx.uses(x) > 1 && cx.uses(y) > 1).then_some(AddressExpr { base: x, index: Some((y, 0)), disp: 0 })
 }
 
-/// `band`.
+/// Lowers `band`.
 pub(super) fn band(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     match mask(cx, inst).or_else(|| and_not(cx, inst)) {
         Some(tile) => cx.emit_tile(inst, tile),
@@ -85,7 +85,7 @@ fn and_not(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     Some(Tile::new(tiles::AND_NOT, rows::ANDN_RR.of(working_bits(cx.ty(x))), [source, plain]))
 }
 
-/// `isub`, `bor`, `bxor`, and the other two-operand operations where nothing better is found.
+/// Lowers `isub`, `bor`, `bxor`, and the other two-operand operations where nothing better is found.
 pub(super) fn two_operands(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let value = cx.first_result(inst);
     let (ty, def) = (cx.ty(value), cx.result(value));
@@ -132,12 +132,12 @@ fn commutes(alu: Alu) -> bool {
     rows::ROWS[usize::from(alu.rr.of(64).0)].commutes
 }
 
-/// `bnot`, `ineg`.
+/// Lowers `bnot`, `ineg`.
 pub(super) fn one_operand(cx: &mut Cx<'_, '_>, inst: Inst, rows: Family) -> Lowered {
     by_row(cx, inst, rows.of(working_bits(cx.result_ty(inst))))
 }
 
-/// `iabs`: the negation, or the operand if that is negative.
+/// Lowers `iabs`: the negation, or the operand if that is negative.
 pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.result_ty(inst);
     let bits = working_bits(ty);
@@ -149,7 +149,7 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `bitselect`: `(x & c) | (y & !c)`, as `((x ^ y) & c) ^ y`.
+/// Lowers `bitselect`: `(x & c) | (y & !c)`, as `((x ^ y) & c) ^ y`.
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = working_bits(cx.result_ty(inst));
     let [def, c, x, y] = cx.registers(inst);

@@ -10,7 +10,7 @@ use kingpost_ir::{Inst, Type};
 use kingpost_mach::lower::is_little;
 use kingpost_mach::lower::memory::Store;
 
-/// `store` of an integer or float.
+/// Lowers `store` of an integer or float.
 pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [value, _] = cx.args(inst);
     store_as(cx, inst, cx.ty(value))

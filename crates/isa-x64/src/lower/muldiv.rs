@@ -14,7 +14,7 @@ use kingpost_mach::lower::{Cond, Tile, trap_on, working_bits};
 use kingpost_mach::{LowerError, Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `imul`.
+/// Lowers `imul`.
 pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let bits = working_bits(cx.ty(x));
@@ -42,7 +42,7 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `umulhi`, `smulhi`.
+/// Lowers `umulhi`, `smulhi`.
 pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
@@ -83,7 +83,7 @@ pub(super) enum Part {
     Remainder,
 }
 
-/// `udiv`, `urem`.
+/// Lowers `udiv`, `urem`.
 pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
@@ -190,7 +190,7 @@ fn divide_signed(cx: &mut Cx<'_, '_>, x: Value, def: VReg, divisor: VReg, part: 
     divide(cx, (row, bits), def, [low, high, divisor], part, trap);
 }
 
-/// `sdiv`.
+/// Lowers `sdiv`.
 pub(super) fn sdiv(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -211,7 +211,7 @@ fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
     Ok(divisor)
 }
 
-/// `srem`. Dividing by 1 instead of -1 has the same remainder and cannot overflow.
+/// Lowers `srem`. Dividing by 1 instead of -1 has the same remainder and cannot overflow.
 pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);

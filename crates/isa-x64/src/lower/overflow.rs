@@ -27,7 +27,7 @@ pub(super) fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
     }
 }
 
-/// `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
+/// Lowers `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
 pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -37,9 +37,9 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32)
     Ok(())
 }
 
-/// `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a second
-/// step whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one instruction does
-/// both.
+/// Lowers `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a
+/// second step whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one
+/// instruction does both.
 pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Lowered {
     let [x, y, carry] = cx.args(inst);
     let ty = cx.ty(x);
@@ -73,7 +73,7 @@ pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition
     Ok(())
 }
 
-/// `umul_overflow`: the carry says whether the upper half of the product is not zero.
+/// Lowers `umul_overflow`: the carry says whether the upper half of the product is not zero.
 pub(super) fn umul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let (bits, value) = (cx.ty(x).bits(), cx.first_result(inst));
@@ -92,7 +92,7 @@ pub(super) fn umul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `smul_overflow`.
+/// Lowers `smul_overflow`.
 pub(super) fn smul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let (bits, value) = (cx.ty(x).bits(), cx.first_result(inst));
@@ -109,7 +109,7 @@ pub(super) fn smul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `uadd_overflow_trap`.
+/// Lowers `uadd_overflow_trap`.
 pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::IntAddTrap { args, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);

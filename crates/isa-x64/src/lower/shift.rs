@@ -8,7 +8,7 @@ use crate::rows;
 use kingpost_ir::{Inst, Value};
 use kingpost_regalloc::VReg;
 
-/// `ishl`, `ushr`, `sshr`.
+/// Lowers `ishl`, `ushr`, `sshr`.
 pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
@@ -47,7 +47,7 @@ pub(super) fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: i32) -> VReg {
     cx.use_reg(amount)
 }
 
-/// `rotl`, `rotr`.
+/// Lowers `rotl`, `rotr`.
 pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);

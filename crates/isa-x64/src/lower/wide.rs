@@ -18,7 +18,7 @@ use kingpost_mach::lower::{self as shared, Cond, is_greater, select_on};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `bitselect`, half by half.
+/// Lowers `bitselect`, half by half.
 pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -30,7 +30,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `imul`: the low product in full, plus both mixed products in its upper half.
+/// Lowers `imul`: the low product in full, plus both mixed products in its upper half.
 pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -59,7 +59,7 @@ impl ShiftRegs {
     }
 }
 
-/// `ishl`, `ushr`, `sshr`: both halves as if the amount were below 64, then exchanged if it is not.
+/// Lowers `ishl`, `ushr`, `sshr`: both halves as if the amount were below 64, then exchanged if it is not.
 pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -85,7 +85,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     Ok(())
 }
 
-/// `rotl`, `rotr`: the halves are exchanged if the amount is 64 or more, then shifted into each other.
+/// Lowers `rotl`, `rotr`: the halves are exchanged if the amount is 64 or more, then shifted into each other.
 pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -101,7 +101,7 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     Ok(())
 }
 
-/// `bitrev`: the halves change places.
+/// Lowers `bitrev`: the halves change places.
 pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -127,7 +127,7 @@ fn count_of(
     cx.emit_imm(rows::CMOV_RR.of(64), &[defs[0], more, near], CC_NE);
 }
 
-/// `clz`.
+/// Lowers `clz`.
 pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -136,7 +136,7 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `ctz`.
+/// Lowers `ctz`.
 pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -145,7 +145,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `cls`: leading zeros once the sign is taken out, but for the sign itself.
+/// Lowers `cls`: leading zeros once the sign is taken out, but for the sign itself.
 pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -159,7 +159,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `popcnt`.
+/// Lowers `popcnt`.
 pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -172,7 +172,7 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `smin`, `smax`, `umin`, `umax`.
+/// Lowers `smin`, `smax`, `umin`, `umax`.
 pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -201,14 +201,14 @@ pub(super) fn compare(cx: &mut Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> C
     Cond::One(int_code(cond))
 }
 
-/// `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
+/// Lowers `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
 pub(super) fn add_sub_overflow(cx: &mut Cx<'_, '_>, inst: Inst, rows: [RowId; 2], condition: i32) -> Lowered {
     shared::wide::halves(cx, inst, rows[0], rows[1])?;
     set_overflow(cx, inst, condition);
     Ok(())
 }
 
-/// `sextend` to i128.
+/// Lowers `sextend` to i128.
 pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);

@@ -1,8 +1,9 @@
 //! Operations on whole vector registers, and on all their lanes.
 //!
-//! A line is four rows, or four for each width of lane: `paddb_rr` and `paddb_rm`, which change operand 1, and `vpaddb_rr`
-//! and `vpaddb_rm` of AVX, which do not. In parentheses is what a CPU needs for the first two. Memory has 16 bytes, and must be
-//! aligned in the first two: slots and literals are. The constant is the first row, or the family of those.
+//! A line is four rows, or four for each width of lane: `paddb_rr` and `paddb_rm`, which change operand 1, and
+//! `vpaddb_rr` and `vpaddb_rm` of AVX, which do not. In parentheses is what a CPU needs for the first two. Memory has
+//! 16 bytes, and must be aligned in the first two: slots and literals are. The constant is the first row, or the family
+//! of those.
 
 use super::line::{AVX, Line, SSE2, SSE3, SSE41, SSE42, SSSE3};
 use crate::encoding::{of, of3a66, of66, of3866, off2, off3};

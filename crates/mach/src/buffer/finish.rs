@@ -1,14 +1,15 @@
 //! Completion of a function: short and long references, jump tables.
 //!
-//! Every reference whose size depends on its distance (a branch to a label, the address of a table) is emitted as a hole
-//! of its shortest encoding's size. [`Buffer::finish`] finds those that do not reach, gives them longer encodings, and
-//! looks again, since growth moves others out of reach; encodings only grow, so this ends. Each round is one pass over the
-//! references; from [`MAX_ROUNDS`] rounds on no reference keeps its shortest encoding, from twice as many on its second,
-//! and so on. Then the code is copied into the module buffer with the references filled in, and offsets of every table
-//! are moved along in one merged walk. Functions so short that everything is in reach skip all of this.
+//! Every reference whose size depends on its distance (a branch to a label, the address of a table) is emitted as a
+//! hole of its shortest encoding's size. [`Buffer::finish`] finds those that do not reach, gives them longer encodings,
+//! and looks again, since growth moves others out of reach; encodings only grow, so this ends. Each round is one pass
+//! over the references; from [`MAX_ROUNDS`] rounds on no reference keeps its shortest encoding, from twice as many on
+//! its second, and so on. Then the code is copied into the module buffer with the references filled in, and offsets of
+//! every table are moved along in one merged walk. Functions so short that everything is in reach skip all of this.
 //!
-//! A longer encoding contains all it takes to reach its target, such as an inverted branch around a far one. So there are no islands of veneers that would have to be placed between instructions, found again, and
-//! kept in reach themselves, at the price of a few bytes for each reference beyond the first to a far target.
+//! A longer encoding contains all it takes to reach its target, such as an inverted branch around a far one. So there
+//! are no islands of veneers that would have to be placed between instructions, found again, and kept in reach
+//! themselves, at the price of a few bytes for each reference beyond the first to a far target.
 //!
 //! Cost: linear in bytes plus rounds × references.
 

@@ -11,7 +11,7 @@ use kingpost_ir::function::DebugTag as IrDebugTag;
 use kingpost_ir::{Inst, StackSlot};
 
 impl Lower<'_> {
-    /// Notes what is known of a call or sequence point, if anything, and returns its number.
+    /// Records what is known of a call or sequence point, if anything, and returns its number.
     ///
     /// # Errors
     /// Places that do not lie in a stack slot, or lie in one whose offset is not known before run time.

@@ -9,7 +9,7 @@ use kingpost_ir::{Inst, InstView};
 use kingpost_regalloc::Block;
 use smallvec::SmallVec;
 
-/// `jump`.
+/// Lowers `jump`.
 ///
 /// # Errors
 /// None.
@@ -49,7 +49,7 @@ pub fn two_targets<'f>(cx: &mut impl Machine<'f>) -> Option<[Block; 2]> {
     Some([then, other])
 }
 
-/// `br_table`: of one entry by a comparison, of two or three by several, of more by a table.
+/// Lowers `br_table`: of one entry by a comparison, of two or three by several, of more by a table.
 ///
 /// # Errors
 /// None.
@@ -88,7 +88,7 @@ pub fn br_table<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `trap`.
+/// Lowers `trap`.
 ///
 /// # Errors
 /// None.
@@ -98,7 +98,7 @@ pub fn trap<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `debugtrap`.
+/// Lowers `debugtrap`.
 ///
 /// # Errors
 /// None.
@@ -107,7 +107,7 @@ pub fn debugtrap<'f, M: Machine<'f>>(cx: &mut M, _inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `sequence_point`: no code, but a place that debug information records if it has tags.
+/// Lowers `sequence_point`: no code, but a place that debug information records if it has tags.
 ///
 /// # Errors
 /// Tags of stack slots whose offset is not known before run time.
@@ -119,7 +119,7 @@ pub fn sequence_point<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `nop`: no code.
+/// Lowers `nop`: no code.
 ///
 /// # Errors
 /// None.

@@ -35,7 +35,7 @@ pub(super) enum Callee<'a> {
     Address(VReg),
 }
 
-/// `call`.
+/// Lowers `call`.
 ///
 /// # Errors
 /// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed
@@ -45,7 +45,7 @@ pub fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     call_signature(cx, inst, callee, sig, args)
 }
 
-/// `call_indirect`.
+/// Lowers `call_indirect`.
 ///
 /// # Errors
 /// What the convention cannot pass, and annotations of what has no fixed place.
@@ -54,7 +54,7 @@ pub fn call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     call_signature(cx, inst, callee, sig, args)
 }
 
-/// Notes what is known of a call beyond its instruction, and returns its number.
+/// Records what is known of a call beyond its instruction, and returns its number.
 pub(super) fn annotate_call(cx: &mut Lower<'_>, inst: Inst, abi: &AbiSignature) -> Result<Option<u32>, LowerError> {
     let dfg = &cx.func.dfg;
     let patchable = match dfg.view(inst) {

@@ -7,7 +7,7 @@ use super::machine::Machine;
 use super::types::is_float_reg;
 use kingpost_ir::{Inst, InstView};
 
-/// `iconst`.
+/// Lowers `iconst`.
 ///
 /// # Errors
 /// None.
@@ -19,7 +19,7 @@ pub fn iconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `f16const`, `f32const`, `f64const`.
+/// Lowers `f16const`, `f32const`, `f64const`.
 ///
 /// # Errors
 /// None.
@@ -37,7 +37,7 @@ pub fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `f128const`, and `vconst` of up to 128 bits.
+/// Lowers `f128const`, and `vconst` of up to 128 bits.
 ///
 /// # Errors
 /// Larger vectors, and dynamic ones.

@@ -171,7 +171,7 @@ pub fn is_arithmetic(op: AtomicRmwOp) -> bool {
     }
 }
 
-/// `bswap`.
+/// Lowers `bswap`.
 ///
 /// # Errors
 /// None.

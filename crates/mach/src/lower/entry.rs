@@ -140,7 +140,7 @@ fn check_stack<'f>(cx: &mut impl Machine<'f>, limit: GlobalValue) -> Lowered {
     Ok(())
 }
 
-/// `return`.
+/// Lowers `return`.
 ///
 /// # Errors
 /// Types without code.
@@ -199,7 +199,7 @@ fn needs_pinned_reg(cx: &Lower<'_>, inst: Inst) -> Lowered {
     needs(cx, inst, "enable_pinned_reg", cx.settings.enable_pinned_reg)
 }
 
-/// `get_frame_pointer`.
+/// Lowers `get_frame_pointer`.
 ///
 /// # Errors
 /// Other types than `i64`, and the setting it needs.
@@ -210,7 +210,7 @@ pub fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered 
     Ok(())
 }
 
-/// `get_stack_pointer`.
+/// Lowers `get_stack_pointer`.
 ///
 /// # Errors
 /// Other types than `i64`, and the setting it needs.
@@ -220,7 +220,7 @@ pub fn get_stack_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered 
     Ok(())
 }
 
-/// `get_return_address`: it lies above the caller's frame pointer.
+/// Lowers `get_return_address`: it lies above the caller's frame pointer.
 ///
 /// # Errors
 /// Other types than `i64`, and the setting it needs.
@@ -233,7 +233,7 @@ pub fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered
     Ok(())
 }
 
-/// `get_pinned_reg`.
+/// Lowers `get_pinned_reg`.
 ///
 /// # Errors
 /// Other types than `i64`, and the setting it needs.
@@ -244,7 +244,7 @@ pub fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `set_pinned_reg`.
+/// Lowers `set_pinned_reg`.
 ///
 /// # Errors
 /// Other types than `i64`, and the setting it needs.

@@ -147,7 +147,7 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// `def = base + offset`.
     fn add_offset(&mut self, def: VReg, base: VReg, offset: i64);
 
-    /// `def` is `source` with the bits below `align`, a power of two up to 2^30, cleared.
+    /// Sets `def` to `source` with the bits below `align`, a power of two up to 2^30, cleared.
     fn align_down(&mut self, def: VReg, source: VReg, align: u32);
 
     /// Returns the row that loads `bytes` bytes, a power of two, into a register. Narrow integers are zero-extended.
@@ -175,13 +175,13 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
         }
     }
 
-    /// `def` is `source`, an integer of `bits` bits, in the other byte order.
+    /// Sets `def` to `source`, an integer of `bits` bits, in the other byte order.
     fn swap_bytes(&mut self, def: VReg, source: VReg, bits: u32);
 
-    /// `def` gets the low `bits` bits of `source`, zero-extended to 64 bits.
+    /// Sets `def` to the low `bits` bits of `source`, zero-extended to 64 bits.
     fn zero_extend(&mut self, def: VReg, source: VReg, bits: u32);
 
-    /// `def` gets the low `from` bits of `source`, sign-extended to `to` bits.
+    /// Sets `def` to the low `from` bits of `source`, sign-extended to `to` bits.
     fn sign_extend(&mut self, def: VReg, source: VReg, from: u32, to: u32);
 
     /// Returns the row that copies `bits` bits, at most 128, between float registers.

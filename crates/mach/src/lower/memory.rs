@@ -67,7 +67,7 @@ pub(super) fn store_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
     place_access::<M>(ty).map(|(class, bytes)| M::store_row(class, bytes))
 }
 
-/// `load` of a value of one register.
+/// Lowers `load` of a value of one register.
 ///
 /// # Errors
 /// Types and byte orders that there is no code for, addresses of other types than `i64`.
@@ -91,7 +91,7 @@ pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     done.ok_or_else(|| cx.unsupported(inst))
 }
 
-/// `uload8` and the like: loads an integer of type `memory` and widens it, with its sign if `signed`.
+/// Lowers `uload8` and the like: loads an integer of type `memory` and widens it, with its sign if `signed`.
 ///
 /// # Errors
 /// Addresses of other types than `i64`.
@@ -170,7 +170,7 @@ impl Store {
     }
 }
 
-/// `store` of a value of one register.
+/// Lowers `store` of a value of one register.
 ///
 /// # Errors
 /// Types and byte orders that there is no code for, addresses of other types than `i64`.
@@ -213,7 +213,7 @@ pub(super) fn store_reg<'f, M: Machine<'f>>(
     Some(())
 }
 
-/// `stack_addr`.
+/// Lowers `stack_addr`.
 ///
 /// # Errors
 /// Results of other types than `i64`, slots aligned to more than 2^30 bytes.

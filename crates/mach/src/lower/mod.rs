@@ -458,7 +458,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Notes the edges out of `block`, whose arguments are needed then.
+    /// Records the edges out of `block`, whose arguments are needed then.
     fn record_edges(&mut self, block: IrBlock, terminator: Inst, machine: Block) {
         let func = self.func;
         let dests = func.dfg.branch_destinations(terminator);

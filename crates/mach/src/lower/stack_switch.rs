@@ -13,7 +13,7 @@ use crate::settings::StackSwitchModel;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, Opcode};
 
-/// `stack_switch`.
+/// Lowers `stack_switch`.
 ///
 /// # Errors
 /// No model of switching stacks, payloads of other types than `i64`.

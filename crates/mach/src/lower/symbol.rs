@@ -18,7 +18,7 @@ use kingpost_regalloc::VReg;
 /// Offsets from a near symbol below this leave it near: no machine reaches less than 2 GiB.
 const NEAR: u64 = 1 << 24;
 
-/// `func_addr`.
+/// Lowers `func_addr`.
 ///
 /// # Errors
 /// Results of other types than `i64`.
@@ -34,7 +34,7 @@ pub fn func_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `symbol_value`.
+/// Lowers `symbol_value`.
 ///
 /// # Errors
 /// Global values that there is no code for.

@@ -25,7 +25,7 @@ use crate::abi::{AbiArg, AbiPart, AbiPlace};
 use kingpost_ir::{Inst, SigRef, Value};
 use kingpost_regalloc::{ClobberId, Operand, RegClass, VReg};
 
-/// `return_call`.
+/// Lowers `return_call`.
 ///
 /// # Errors
 /// What the convention cannot pass, structures, stack maps and debug tags.
@@ -34,7 +34,7 @@ pub fn return_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     tail_call(cx, inst, callee, sig, args)
 }
 
-/// `return_call_indirect`.
+/// Lowers `return_call_indirect`.
 ///
 /// # Errors
 /// What the convention cannot pass, structures, stack maps and debug tags.

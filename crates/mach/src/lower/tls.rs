@@ -12,7 +12,7 @@ use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, Opcode};
 
-/// `tls_value`.
+/// Lowers `tls_value`.
 ///
 /// # Errors
 /// No model of thread-local storage, global values other than thread-local symbols, results of other types than `i64`.

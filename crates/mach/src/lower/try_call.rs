@@ -48,7 +48,7 @@ impl EdgeResults {
     }
 }
 
-/// `try_call`.
+/// Lowers `try_call`.
 ///
 /// # Errors
 /// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed
@@ -58,7 +58,7 @@ pub fn try_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     lower(cx, inst, callee, args)
 }
 
-/// `try_call_indirect`.
+/// Lowers `try_call_indirect`.
 ///
 /// # Errors
 /// What the convention cannot pass, and annotations of what has no fixed place.
@@ -67,7 +67,7 @@ pub fn try_call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     lower(cx, inst, callee, args)
 }
 
-/// `get_exception_handler_address`.
+/// Lowers `get_exception_handler_address`.
 ///
 /// # Errors
 /// Results of other types than `i64`.

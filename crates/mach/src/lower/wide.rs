@@ -54,7 +54,7 @@ pub fn both_halves<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Low
     Ok(())
 }
 
-/// `load`, in either byte order.
+/// Lowers `load`, in either byte order.
 ///
 /// # Errors
 /// Addresses of other types than `i64`.
@@ -73,7 +73,7 @@ pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     loaded.and_then(|()| endian::load_word(cx, defs[0], I64, above, trap)).ok_or_else(|| cx.unsupported(inst))
 }
 
-/// `store`, in either byte order.
+/// Lowers `store`, in either byte order.
 ///
 /// # Errors
 /// Addresses of other types than `i64`.
@@ -90,7 +90,7 @@ pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `uextend`.
+/// Lowers `uextend`.
 ///
 /// # Errors
 /// None.
@@ -104,7 +104,7 @@ pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `isplit`.
+/// Lowers `isplit`.
 ///
 /// # Errors
 /// None.
@@ -121,7 +121,7 @@ pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `iconcat` of two i64.
+/// Lowers `iconcat` of two i64.
 ///
 /// # Errors
 /// None.
@@ -134,7 +134,7 @@ pub fn iconcat<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `bitcast` of 128 bits of which either side is an i128.
+/// Lowers `bitcast` of 128 bits of which either side is an i128.
 pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, arg: Value, value: Value) {
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(arg));
     match (&defs[..], &parts[..]) {
@@ -176,7 +176,7 @@ pub fn in_memory_order<'f, M: Machine<'f>>(
     cx.swap_bytes(defs[1], image[0], 64);
 }
 
-/// `bswap`: the halves change places.
+/// Lowers `bswap`: the halves change places.
 ///
 /// # Errors
 /// None.
@@ -189,7 +189,7 @@ pub fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `ineg`.
+/// Lowers `ineg`.
 ///
 /// # Errors
 /// None.
@@ -201,7 +201,7 @@ pub fn ineg<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `iabs`: `(x ^ s) - s`, where `s` is the sign in every bit.
+/// Lowers `iabs`: `(x ^ s) - s`, where `s` is the sign in every bit.
 ///
 /// # Errors
 /// None.
@@ -219,8 +219,8 @@ pub fn iabs<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `umulhi`, `smulhi`: the upper halves of four products of halves, added up from the second word on. Where an operand
-/// is negative, its unsigned value is 2^128 too large, and the product the other operand times that.
+/// Lowers `umulhi`, `smulhi`: the upper halves of four products of halves, added up from the second word on. Where an
+/// operand is negative, its unsigned value is 2^128 too large, and the product the other operand times that.
 ///
 /// # Errors
 /// None.

@@ -55,7 +55,7 @@ impl PairRows {
     }
 }
 
-/// `atomic_load`.
+/// Lowers `atomic_load`.
 ///
 /// # Errors
 /// No instructions for 16 bytes, addresses of other types than `i64`.
@@ -66,7 +66,7 @@ pub fn load<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `atomic_store`: an exchange.
+/// Lowers `atomic_store`: an exchange.
 ///
 /// # Errors
 /// As [`load`].
@@ -81,7 +81,7 @@ pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `atomic_cas`.
+/// Lowers `atomic_cas`.
 ///
 /// # Errors
 /// As [`load`].
@@ -97,7 +97,7 @@ pub fn cas<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand.
+/// Lowers `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand.
 ///
 /// # Errors
 /// As [`load`].

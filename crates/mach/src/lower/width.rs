@@ -9,7 +9,7 @@ use kingpost_ir::signature::ArgumentExtension;
 use kingpost_ir::{Inst, InstView, Type, Value};
 use kingpost_regalloc::VReg;
 
-/// `uextend`, where the operand's register has no zeros above it by itself.
+/// Lowers `uextend`, where the operand's register has no zeros above it by itself.
 ///
 /// # Errors
 /// None.
@@ -35,7 +35,8 @@ pub fn use_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) ->
     wide
 }
 
-/// `ireduce`. Its users take the operand's register, so this is only reached through other results of a definition.
+/// Lowers `ireduce`. Its users take the operand's register, so this is only reached through other results of a
+/// definition.
 ///
 /// # Errors
 /// None.
@@ -43,7 +44,7 @@ pub fn ireduce<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     by_row(cx, inst, M::ROWS.move32)
 }
 
-/// `isplit`.
+/// Lowers `isplit`.
 ///
 /// # Errors
 /// None.
@@ -64,7 +65,7 @@ pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `bitcast`.
+/// Lowers `bitcast`.
 ///
 /// # Errors
 /// Dynamic vectors, and vectors whose lanes would change their byte order.

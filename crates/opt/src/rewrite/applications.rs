@@ -27,7 +27,7 @@ impl Default for Applications {
 }
 
 impl Applications {
-    /// None yet.
+    /// Returns no applications.
     pub fn new(limits: RuleLimits) -> Applications {
         Applications { limits, counts: vec![0; Rule::ALL.len()], total: 0, exhausted: 0 }
     }
@@ -43,7 +43,7 @@ impl Applications {
         allowed
     }
 
-    /// No more rules are tried for an instruction, because there have been enough.
+    /// Records that no more rules are tried for an instruction, because there have been enough.
     pub(crate) fn exhaust(&mut self) {
         self.exhausted += 1;
     }

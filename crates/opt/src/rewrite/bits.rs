@@ -12,7 +12,7 @@ pub struct Bits {
 }
 
 impl Bits {
-    /// `value` modulo 2^`width`.
+    /// Returns `value` modulo 2^`width`.
     #[inline]
     pub fn new(width: u32, value: i128) -> Bits {
         Bits { width, value: value as u128 & u128::MAX >> (128 - width) }
@@ -64,27 +64,27 @@ impl Bits {
         Bits::new(self.width, value as i128)
     }
 
-    /// Zero-extended, or the low bits.
+    /// Returns the value zero-extended, or the low bits.
     pub fn resize(self, width: u32) -> Bits {
         Bits::new(width, self.value as i128)
     }
 
-    /// Sign-extended.
+    /// Returns the value sign-extended.
     pub fn sign_extend(self, width: u32) -> Bits {
         Bits::new(width, self.signed())
     }
 
-    /// Shifted left; nothing is left from the width on.
+    /// Returns the value shifted left; nothing is left from the width on.
     pub fn shift_left(self, by: Bits) -> Bits {
         if by.value < u128::from(self.width) { self.with(self.value << by.value) } else { self.with(0) }
     }
 
-    /// Shifted right with zeros.
+    /// Returns the value shifted right with zeros.
     pub fn shift_right(self, by: Bits) -> Bits {
         if by.value < u128::from(self.width) { self.with(self.value >> by.value) } else { self.with(0) }
     }
 
-    /// Shifted right with copies of the sign.
+    /// Returns the value shifted right with copies of the sign.
     pub fn shift_right_signed(self, by: Bits) -> Bits {
         Bits::new(self.width, self.signed() >> by.value.min(u128::from(self.width - 1)))
     }

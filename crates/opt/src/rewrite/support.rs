@@ -109,7 +109,7 @@ pub(super) fn float_condition(inst: &InstData) -> FloatCC {
     inst.float_cond().unwrap_or(FloatCC::Equal)
 }
 
-/// Scalar integers, and vectors of integers of 128 bits.
+/// Returns `true` for scalar integers, and vectors of integers of 128 bits.
 #[inline]
 pub(super) fn is_int_or_lanes(ty: Type) -> bool {
     ty.is_int() || ty.lane_type().is_int() && ty.is_vector() && ty.bits() == 128

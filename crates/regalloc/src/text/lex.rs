@@ -67,7 +67,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// Length of the longest prefix made of such characters.
+/// Returns the length of the longest prefix made of such characters.
 fn run(text: &str, is_part: impl Fn(char) -> bool) -> usize {
     text.find(|c| !is_part(c)).unwrap_or(text.len())
 }

@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
         if self.eat(token) { Ok(()) } else { self.unexpected(what) }
     }
 
-    /// A comma, after which the line may end. Says whether there was one.
+    /// Reads a comma, after which the line may end. Says whether there was one.
     pub(super) fn eat_comma(&mut self) -> bool {
         let eaten = self.eat_punct(',');
         if eaten {
@@ -87,7 +87,7 @@ impl<'a> Parser<'a> {
         eaten
     }
 
-    /// The end of a statement; a closing brace ends one too and stays.
+    /// Parses the end of a statement; a closing brace ends one too and stays.
     pub(super) fn end_of_statement(&mut self) -> Result<()> {
         match self.token {
             Token::Newline => {
@@ -99,7 +99,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `{` and the end of its line.
+    /// Parses `{` and the end of its line.
     pub(super) fn open_section(&mut self) -> Result<()> {
         self.expect(Token::Punct('{'), "`{`")?;
         self.skip_newlines();
@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// `r3`, or `r3-r7` for all of these; calls `each` for every register.
+    /// Parses `r3`, or `r3-r7` for all of these; calls `each` for every register.
     pub(super) fn reg_range(&mut self, mut each: impl FnMut(PReg)) -> Result<()> {
         let first = self.reg()?;
         let mut last = first;
@@ -207,7 +207,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `{r0, r2-r4, f1}`.
+    /// Parses `{r0, r2-r4, f1}`.
     pub(super) fn reg_set(&mut self) -> Result<PRegSet> {
         self.expect(Token::Punct('{'), "`{` and registers")?;
         let mut set = PRegSet::EMPTY;
@@ -237,7 +237,7 @@ fn quote(text: &str) -> String {
     format!("`{}`", shorten(text))
 }
 
-/// At most 40 characters: a message never repeats a whole file.
+/// Returns at most 40 characters: a message never repeats a whole file.
 fn shorten(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -61,7 +61,7 @@ impl Builder<'_> {
         parse(self, p)
     }
 
-    /// `s0: 8, s1: 16 align 8`
+    /// Parses `s0: 8, s1: 16 align 8`
     fn slots(&mut self, p: &mut Parser<'_>) -> Result<()> {
         loop {
             let (number, start) = p.entity('s', "a slot")?;
@@ -110,7 +110,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// `i3: r0, s1`, or `i3 dropped: r0, r0`
+    /// Parses `i3: r0, s1`, or `i3 dropped: r0, r0`
     fn locs(&mut self, p: &mut Parser<'_>) -> Result<()> {
         let start = p.start;
         let inst = self.names.inst(p)?;
@@ -137,7 +137,7 @@ impl Builder<'_> {
         p.error_at(start, ParseErrorKind::LocationCount { found, expected: operands.len() })
     }
 
-    /// `i3: spill r0 -> s1 8`
+    /// Parses `i3: spill r0 -> s1 8`
     fn edit(&mut self, p: &mut Parser<'_>) -> Result<()> {
         self.positions.edits.push(p.start);
         let at = self.names.inst(p)?;
@@ -194,7 +194,7 @@ impl Builder<'_> {
         Ok(EditKind::Remat { inst, to: p.reg()? })
     }
 
-    /// `i5: s0, s1`
+    /// Parses `i5: s0, s1`
     fn stack_map(&mut self, p: &mut Parser<'_>) -> Result<()> {
         let inst = self.names.inst(p)?;
         p.expect(Token::Punct(':'), "`:` and slots")?;
@@ -208,7 +208,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `3 = r0 over i2..i5`
+    /// Parses `3 = r0 over i2..i5`
     fn label(&mut self, p: &mut Parser<'_>) -> Result<()> {
         self.positions.labels.push(p.start);
         let label = p.number(U32)? as u32;
@@ -220,7 +220,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// `steps 9 splits 1 evictions 0`
+    /// Parses `steps 9 splits 1 evictions 0`
     fn stats(&mut self, p: &mut Parser<'_>) -> Result<()> {
         p.expect(Token::Word("steps"), "`steps`")?;
         self.out.stats.steps = p.number(u64::MAX)?;

@@ -28,7 +28,7 @@ pub(super) fn env(p: &mut Parser<'_>) -> Result<MachineEnv> {
     Ok(env)
 }
 
-/// `r0-r3, r5 saved {r5} scratch r4 exchange slot_move`
+/// Parses `r0-r3, r5 saved {r5} scratch r4 exchange slot_move`
 fn class_env(p: &mut Parser<'_>, class: RegClass, seen: &mut PRegSet) -> Result<ClassEnv> {
     let mut env = ClassEnv::default();
     while p.at_reg() {
@@ -74,7 +74,7 @@ fn scratch(p: &mut Parser<'_>, class: RegClass) -> Result<PReg> {
     p.error_at(start, ParseErrorKind::Unexpected { found, expected: "a register of the class" })
 }
 
-/// `move 1, exchange 2, …`; what is not named keeps its default.
+/// Parses `move 1, exchange 2, …`; what is not named keeps its default.
 fn costs(p: &mut Parser<'_>, costs: &mut Costs) -> Result<()> {
     loop {
         let field = match p.token {

@@ -56,7 +56,7 @@ impl Names {
         }
     }
 
-    /// `i2..i5`, the end exclusive.
+    /// Parses `i2..i5`, the end exclusive.
     pub(super) fn inst_range(&self, p: &mut Parser<'_>) -> Result<Range<Inst>> {
         let from = self.inst(p)?;
         p.expect(Token::Range, "`..`")?;
@@ -167,7 +167,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `v0, v1: int 8 ref`
+    /// Parses `v0, v1: int 8 ref`
     fn vregs(&mut self, p: &mut Parser<'_>) -> Result<()> {
         let mut numbers = Vec::new();
         loop {
@@ -189,7 +189,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// `b1(v4, v5) freq 10:`
+    /// Parses `b1(v4, v5) freq 10:`
     fn block(&mut self, p: &mut Parser<'_>) -> Result<()> {
         let (number, start) = p.entity('b', "a block")?;
         let params = self.vreg_list(p)?;
@@ -204,7 +204,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `(v1, v2)`, or nothing; the values stand in the pool.
+    /// Parses `(v1, v2)`, or nothing; the values stand in the pool.
     fn vreg_list(&mut self, p: &mut Parser<'_>) -> Result<Range<usize>> {
         let first = self.pool.len();
         if p.eat_punct('(') {
@@ -219,7 +219,7 @@ impl Builder<'_> {
         Ok(first..self.pool.len())
     }
 
-    /// `i3: branch use v1, clobbers {r0} -> b1, b2(v4)`
+    /// Parses `i3: branch use v1, clobbers {r0} -> b1, b2(v4)`
     fn inst(&mut self, p: &mut Parser<'_>) -> Result<()> {
         let (block, closed) = match self.block {
             Some(state) => state,
@@ -258,7 +258,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Operands and, anywhere among them, what the instruction destroys.
+    /// Parses operands and, anywhere among them, the clobbers of the instruction.
     fn operands(&mut self, p: &mut Parser<'_>) -> Result<ClobberId> {
         let mut clobbers = ClobberId::NONE;
         loop {
@@ -297,7 +297,7 @@ impl Builder<'_> {
         Ok(id)
     }
 
-    /// `late use v1 = r0`, `def v2 reuse 0 rmw`, `use v3 in {r0, r1}`
+    /// Parses `late use v1 = r0`, `def v2 reuse 0 rmw`, `use v3 in {r0, r1}`
     fn operand(&mut self, p: &mut Parser<'_>) -> Result<Operand> {
         let pos = match p.token {
             Token::Word("late") => Some(Pos::Late),
@@ -354,7 +354,7 @@ impl Builder<'_> {
         Ok(id)
     }
 
-    /// `b1 freq 9, e3 b2(v1) freq 1 defines (v7)`
+    /// Parses `b1 freq 9, e3 b2(v1) freq 1 defines (v7)`
     fn edge_list(&mut self, p: &mut Parser<'_>, from: Block) -> Result<()> {
         loop {
             let number = match p.numbered_word() {
@@ -382,7 +382,7 @@ impl Builder<'_> {
         }
     }
 
-    /// `label 3 = v1 over i2..i5`
+    /// Parses `label 3 = v1 over i2..i5`
     fn label(&mut self, p: &mut Parser<'_>) -> Result<()> {
         p.advance();
         let label = p.number(u64::from(u32::MAX))? as u32;
@@ -439,7 +439,7 @@ impl Builder<'_> {
     }
 }
 
-/// `move`, `safepoint` and so on; `nop` stands for none.
+/// Parses `move`, `safepoint` and so on; `nop` stands for none.
 fn flags(p: &mut Parser<'_>) -> InstFlags {
     let mut flags = InstFlags::NONE;
     loop {

@@ -88,7 +88,7 @@ fn write_name(f: &mut Formatter<'_>, name: &str) -> fmt::Result {
     }
 }
 
-/// Values that agree in class, width and reference share a line, at most sixteen of them.
+/// Writes values that agree in class, width and reference on one line, at most sixteen of them.
 fn write_vregs(f: &mut Formatter<'_>, problem: &Problem) -> fmt::Result {
     let mut group: Vec<VReg> = Vec::new();
     for (vreg, data) in problem.vregs.iter() {

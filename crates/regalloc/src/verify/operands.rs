@@ -50,7 +50,7 @@ fn reused_use(operands: &[Operand], def: Operand) -> Option<Operand> {
     }
 }
 
-/// Rules 16 and 17. `reused` is scratch: the indices reused so far.
+/// Checks rules 16 and 17. `reused` is scratch: the indices reused so far.
 fn check_reuse(problem: &Problem, inst: Inst, reused: &mut Vec<u8>, errors: &mut Errors) {
     reused.clear();
     let operands = problem.operands(inst);
@@ -120,7 +120,7 @@ impl EdgeDefs {
     }
 }
 
-/// Rules 19 and 20. A reuse def is fixed where its use is.
+/// Checks rules 19 and 20. A reuse def is fixed where its use is.
 fn check_fixed(problem: &Problem, inst: Inst, points: &mut Points, edge_defs: &mut EdgeDefs, errors: &mut Errors) {
     let operands = problem.operands(inst);
     let clobbers = problem.clobbers(inst);

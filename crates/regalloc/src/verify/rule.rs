@@ -125,7 +125,7 @@ impl Errors {
         self.0.push(VerifyError { rule, at });
     }
 
-    /// Notes an error at `at` unless `kept`.
+    /// Records an error at `at` unless `kept`.
     pub(super) fn check(&mut self, kept: bool, rule: Rule, at: Entity) {
         if !kept {
             self.add(rule, at);

@@ -68,7 +68,7 @@ impl Ssa<'_> {
         value.def = Some(def);
     }
 
-    /// A value listed on an edge begins where the edge ends.
+    /// Collects values listed on an edge, which begin where the edge ends.
     fn collect_edge_defs(&mut self, errors: &mut Errors) {
         for edge in self.problem.edges() {
             let data = self.problem.edge(edge);

@@ -6,7 +6,7 @@ use crate::operand::Constraint;
 use crate::problem::{Freq, InstFlags, Problem};
 use cranelift_entity::EntityRef;
 
-/// Rules 1 and 2, without which nothing else can be looked at.
+/// Checks rules 1 and 2, without which nothing else can be looked at.
 pub(super) fn check_references(problem: &Problem, errors: &mut Errors) {
     let exists = |block: Block| block.index() < problem.num_blocks();
     let vregs_exist = |vregs: &[crate::VReg]| vregs.iter().all(|v| v.index() < problem.vregs.len());
@@ -59,7 +59,7 @@ fn check_edge_lists(problem: &Problem, errors: &mut Errors) {
     }
 }
 
-/// Rules 3 to 10, 23 and 24, but for rule 6, which comes with the dominators.
+/// Checks rules 3 to 10, 23 and 24, but for rule 6, which comes with the dominators.
 pub(super) fn check(problem: &Problem, errors: &mut Errors) {
     errors.check(problem.num_blocks() > 0, Rule::BlocksNotEmpty, Entity::Problem);
     for block in problem.blocks() {
@@ -90,7 +90,7 @@ pub(super) fn check(problem: &Problem, errors: &mut Errors) {
     }
 }
 
-/// Rules 7 to 9 and 14.
+/// Checks rules 7 to 9 and 14.
 fn check_edge(problem: &Problem, edge: Edge, errors: &mut Errors) {
     let data = problem.edge(edge);
     let branches = problem.succs(data.from).len() > 1;

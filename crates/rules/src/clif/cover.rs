@@ -21,7 +21,7 @@ impl<'r> Typed<'r> {
     }
 }
 
-/// Complains of a rule that cannot be applied: an earlier one matches whatever it matches, or some rule rewrites a part
+/// Rejects a rule that cannot be applied: an earlier one matches whatever it matches, or some rule rewrites a part
 /// of its source before the whole is there.
 ///
 /// # Errors

@@ -59,7 +59,7 @@ fn precedence(node: &Node) -> u32 {
     }
 }
 
-/// Complains of a rule that does not descend.
+/// Rejects a rule that does not descend.
 ///
 /// # Errors
 /// Says what rises.

@@ -123,7 +123,7 @@ impl Reader<'_, '_> {
         Ok(Node { id: self.nodes - 1, at, name, ty, kind })
     }
 
-    /// `d =` in front of an instruction.
+    /// Parses `d =` in front of an instruction.
     fn name_of_inst(&mut self) -> Result<Option<String>, RuleError> {
         let word = self.scanner.peek_word();
         let after = self.scanner.rest()[word.len()..].trim_start();
@@ -245,7 +245,7 @@ fn type_name(scanner: &mut Scanner<'_>) -> Result<TypeName, RuleError> {
     Ok(ty)
 }
 
-/// `lanes, N < M < W, T = i32 | i64, cc = eq | ne`.
+/// Parses `lanes, N < M < W, T = i32 | i64, cc = eq | ne`.
 fn bounds(scanner: &mut Scanner<'_>, source: &Node) -> Result<Vec<Bound>, RuleError> {
     let mut bounds = Vec::new();
     loop {
@@ -306,7 +306,7 @@ fn scanner_at(scanner: &mut Scanner<'_>, symbol: &str) -> bool {
     scanner.rest().starts_with(symbol)
 }
 
-/// `= a | b`.
+/// Parses `= a | b`.
 fn alternatives<T>(
     scanner: &mut Scanner<'_>,
     what: &str,

@@ -68,7 +68,7 @@ fn edge_vector(ty: Type, rng: &mut Rng) -> u128 {
     all & (u128::MAX >> (128 - ty.bits()))
 }
 
-/// A lane in all lanes of 128 bits.
+/// Returns a lane in all lanes of 128 bits.
 pub(super) fn repeated(lane: u128, bits: u32) -> u128 {
     (0..128 / bits).fold(0, |all, k| all | lane << (k * bits))
 }

@@ -159,7 +159,7 @@ fn random_param(may_be_wide: bool, type_set: TypeSet, rng: &mut Rng) -> AbiParam
     param.with_extension(extensions[rng.range(0..3)])
 }
 
-/// Arguments for the function of a plan.
+/// Returns the arguments for the function of a plan.
 pub(super) fn inputs(plan: &Plan, rng: &mut Rng) -> Vec<Vec<u64>> {
     let count = if plan.signature.params.is_empty() { 1 } else { 4 };
     let arguments = |rng: &mut Rng| plan.signature.params.iter().map(|p| edge_bits(p.value_type, rng) as u64).collect();

@@ -261,7 +261,7 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// An operation of two operands, after C's conversions.
+    /// Returns an operation of two operands, after C's conversions.
     fn binary(&mut self, operator: &str, left: Typed, right: Typed) -> Result<Typed> {
         if left.1.pointers > 0 && right.1.pointers == 0 && matches!(operator, "+" | "-") {
             let size = i64::from(left.1.pointee()?.clif().bytes());

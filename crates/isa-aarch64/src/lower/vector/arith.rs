@@ -18,7 +18,7 @@ use kingpost_mach::LowerError;
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
-/// `iadd`.
+/// Lowers `iadd`.
 pub(in crate::lower) fn add(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     for [addend, other] in [[x, y], [y, x]] {
@@ -36,7 +36,7 @@ pub(in crate::lower) fn add(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     super::plain(cx, inst, lanes::ADD)
 }
 
-/// `isub`.
+/// Lowers `isub`.
 pub(in crate::lower) fn subtract(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let args: [Value; 2] = cx.args(inst);
     if multiply_add(cx, inst, args, true)? || widened_sum(cx, inst, args, &SUBTRACTION) {
@@ -90,7 +90,7 @@ fn shift_add(cx: &mut Cx<'_, '_>, inst: Inst, [addend, other]: [Value; 2]) -> Re
     Ok(true)
 }
 
-/// `avg_round`: `(x | y) - ((x ^ y) >> 1)` where there is no instruction.
+/// Lowers `avg_round`: `(x | y) - ((x ^ y) >> 1)` where there is no instruction.
 pub(in crate::lower) fn average(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if cx.lane_row(inst, lanes::URHADD).is_ok() {
         return super::plain(cx, inst, lanes::URHADD);
@@ -178,7 +178,7 @@ fn settle(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, compute: imp
     cx.emit(rows::BSL_FFF.of(128), &[def, is_number, raw, canonical]);
 }
 
-/// `fneg`, `fabs`: of half precision perhaps as bits.
+/// Lowers `fneg`, `fabs`: of half precision perhaps as bits.
 pub(in crate::lower) fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
     if cx.lane_row(inst, family).is_ok() {
         return super::plain(cx, inst, family);
@@ -191,7 +191,7 @@ pub(in crate::lower) fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Lan
     Ok(())
 }
 
-/// `ceil`, `floor`, `trunc`, `nearest`.
+/// Lowers `ceil`, `floor`, `trunc`, `nearest`.
 pub(in crate::lower) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let family = match cx.func.dfg.opcode(inst) {
         Opcode::Nearest => lanes::FRINTN,
@@ -202,7 +202,7 @@ pub(in crate::lower) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     float(cx, inst, family)
 }
 
-/// `fma`: the sum stands in the addend's place. Signs of factors are the instruction's own.
+/// Lowers `fma`: the sum stands in the addend's place. Signs of factors are the instruction's own.
 pub(in crate::lower) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y, z] = cx.args(inst);
     cx.lane_row(inst, lanes::FMLA)?;

@@ -13,7 +13,7 @@ use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::lower as shared;
 use kingpost_regalloc::VReg;
 
-/// `icmp`.
+/// Lowers `icmp`.
 pub(in crate::lower) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::IntCompare { cond, args: [x, y] } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -119,7 +119,7 @@ impl FloatTest {
     }
 }
 
-/// `fcmp`, of half precision perhaps in single precision.
+/// Lowers `fcmp`, of half precision perhaps in single precision.
 pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let arrangement = cx.lanes(inst, cx.ty(args[0]))?;
@@ -146,7 +146,7 @@ pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `bitselect`: of a zero, where the mask is or where it is not.
+/// Lowers `bitselect`: of a zero, where the mask is or where it is not.
 pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let (row, other) = match [x, y].map(|v| cx.is_zero_vector(v)) {
@@ -161,7 +161,7 @@ pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `blendv`: signs become masks.
+/// Lowers `blendv`: signs become masks.
 pub(in crate::lower) fn blend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, c, x, y] = cx.registers(inst);
     let arrangement = cx.lanes(inst, cx.result_ty(inst))?;
@@ -170,7 +170,7 @@ pub(in crate::lower) fn blend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `smin`, `smax`, `umin`, `umax`: `family`, or a selection by a comparison where that has no such lanes.
+/// Lowers `smin`, `smax`, `umin`, `umax`: `family`, or a selection by a comparison where that has no such lanes.
 pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
     if cx.lane_row(inst, family).is_ok() {
         return super::plain(cx, inst, family);

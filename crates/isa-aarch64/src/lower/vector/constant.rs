@@ -35,7 +35,7 @@ fn equal_lanes(value: u128, bits: u32) -> Option<u32> {
     [16, 32].into_iter().find(|&lane| equal(lane)).filter(|&lane| lane == 16 || moves() == 1)
 }
 
-/// The low `bits` bits of `value`, again and again.
+/// Returns the low `bits` bits of `value`, again and again.
 pub(super) fn repeated(value: u128, bits: u32) -> u128 {
     let (mut value, mut bits) = (value & u128::MAX >> (128 - bits), bits);
     while bits < 128 {

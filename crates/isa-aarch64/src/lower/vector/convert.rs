@@ -13,7 +13,7 @@ use kingpost_ir::{Inst, Type};
 use kingpost_mach::LowerError;
 use kingpost_regalloc::VReg;
 
-/// `fvpromote_low`.
+/// Lowers `fvpromote_low`.
 pub(in crate::lower) fn promote_low(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     arithmetic(cx, inst, |cx, def| {
@@ -22,7 +22,7 @@ pub(in crate::lower) fn promote_low(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered 
     })
 }
 
-/// `fvdemote`.
+/// Lowers `fvdemote`.
 pub(in crate::lower) fn demote(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     arithmetic(cx, inst, |cx, def| {
@@ -38,8 +38,8 @@ fn working_lanes(cx: &Cx<'_, '_>, inst: Inst, bits: u32, lanes: u32) -> Result<A
     row.map(|_| arrangement).ok_or_else(|| cx.unsupported(inst))
 }
 
-/// `fcvt_to_sint_sat`, `fcvt_to_uint_sat`: in the wider of both widths, what is too wide for the result saturating once
-/// more.
+/// Lowers `fcvt_to_sint_sat`, `fcvt_to_uint_sat`: in the wider of both widths, what is too wide for the result
+/// saturating once more.
 pub(in crate::lower) fn to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -92,7 +92,8 @@ fn halves_to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) {
     }
 }
 
-/// `fcvt_from_sint`, `fcvt_from_uint`. Integers wider than floats of 32 bits are converted one by one, to round once.
+/// Lowers `fcvt_from_sint`, `fcvt_from_uint`. Integers wider than floats of 32 bits are converted one by one, to round
+/// once.
 pub(in crate::lower) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -161,8 +162,8 @@ fn doublewords_to_single(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, signed: b
     cx.define(def, lanes::ZIP1, Arrangement::new(32, false), &[low, high]);
 }
 
-/// `x86_cvtt2dq`: what is not below the first number that is too large, NaN included, becomes the least integer. What
-/// is below the least one saturates to it.
+/// Lowers `x86_cvtt2dq`: what is not below the first number that is too large, NaN included, becomes the least integer.
+/// What is below the least one saturates to it.
 pub(in crate::lower) fn truncate(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, source] = cx.registers(inst);
     let [x] = cx.args(inst);

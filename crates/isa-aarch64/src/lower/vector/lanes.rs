@@ -14,7 +14,7 @@ use kingpost_mach::lower::is_little;
 use kingpost_mach::{Address, LowerError, Machine};
 use kingpost_regalloc::VReg;
 
-/// `splat`: of a constant, a load, a lane of another vector, a register.
+/// Lowers `splat`: of a constant, a load, a lane of another vector, a register.
 pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -59,7 +59,7 @@ fn lane_of(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u8)> {
     }
 }
 
-/// `scalar_to_vector`: what is written to a part of a register clears the rest.
+/// Lowers `scalar_to_vector`: what is written to a part of a register clears the rest.
 pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -80,7 +80,7 @@ pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> Low
     Ok(())
 }
 
-/// `insertlane`: from an integer register, or from a lane.
+/// Lowers `insertlane`: from an integer register, or from a lane.
 pub(in crate::lower) fn insert(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::TernaryImm8 { args: [x, y], imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
@@ -101,7 +101,7 @@ pub(in crate::lower) fn insert(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `extractlane`.
+/// Lowers `extractlane`.
 pub(in crate::lower) fn extract(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::BinaryImm8 { arg, imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);

@@ -13,7 +13,7 @@ use kingpost_mach::lower::memory::Store;
 use kingpost_mach::lower::{self as shared, is_little};
 use kingpost_regalloc::{RegClass, VReg};
 
-/// `load`.
+/// Lowers `load`.
 pub(in crate::lower) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let value = cx.first_result(inst);
@@ -29,7 +29,7 @@ pub(in crate::lower) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `store`.
+/// Lowers `store`.
 pub(in crate::lower) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [value, _] = cx.args(inst);
     let ty = cx.ty(value);

@@ -14,7 +14,7 @@ use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::LowerError;
 use kingpost_regalloc::VReg;
 
-/// `imul`.
+/// Lowers `imul`.
 pub(in crate::lower) fn multiply(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let args: [Value; 2] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -133,7 +133,7 @@ fn products_of_bytes(cx: &Cx<'_, '_>, sums: Inst) -> Option<(Lanes, [Value; 2])>
     cx.find_row(family, Arrangement::new(32, true)).map(|_| (family, sources))
 }
 
-/// `umulhi`, `smulhi`: the upper halves of products of twice the width.
+/// Lowers `umulhi`, `smulhi`: the upper halves of products of twice the width.
 pub(in crate::lower) fn multiply_high(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [def, x, y] = cx.registers(inst);
     let arrangement = cx.lanes(inst, cx.result_ty(inst))?;
@@ -178,7 +178,7 @@ fn each_doubleword(cx: &mut Cx<'_, '_>, def: VReg, mut compute: impl FnMut(&mut 
     cx.emit(rows::INS64_HIGH_FR, &[def, image, high]);
 }
 
-/// `x86_pmulhrsw`: as `sqmul_round_sat`, but the one product that is out of range wraps.
+/// Lowers `x86_pmulhrsw`: as `sqmul_round_sat`, but the one product that is out of range wraps.
 pub(in crate::lower) fn multiply_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x, y] = cx.registers(inst);
     let arrangement = cx.lanes(inst, cx.result_ty(inst))?;
@@ -194,7 +194,7 @@ pub(in crate::lower) fn multiply_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lower
     Ok(())
 }
 
-/// `x86_pmaddubsw`: signed bytes times unsigned ones, which 16 bits hold; sums of neighbors saturate.
+/// Lowers `x86_pmaddubsw`: signed bytes times unsigned ones, which 16 bits hold; sums of neighbors saturate.
 pub(in crate::lower) fn multiply_add_bytes(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x, y] = cx.registers(inst);
     let halfwords = Arrangement::new(16, true);

@@ -12,8 +12,8 @@ use kingpost_ir::{Inst, Opcode, Type, Value};
 use kingpost_mach::Machine;
 use kingpost_mach::lower::is_little;
 
-/// `snarrow`, `unarrow`, `uunarrow`: the first operand's lanes into the lower half, the second one's into the upper
-/// half.
+/// Lowers `snarrow`, `unarrow`, `uunarrow`: the first operand's lanes into the lower half, the second one's into the
+/// upper half.
 pub(in crate::lower) fn narrow(cx: &mut Cx<'_, '_>, inst: Inst, low: Lanes, high: Lanes) -> Lowered {
     let [def, x, y] = cx.registers(inst);
     let ty = cx.ty(cx.args::<2>(inst)[0]);
@@ -30,7 +30,7 @@ pub(in crate::lower) fn narrow(cx: &mut Cx<'_, '_>, inst: Inst, low: Lanes, high
     Ok(())
 }
 
-/// `swiden_low`, `swiden_high`, `uwiden_low`, `uwiden_high`.
+/// Lowers `swiden_low`, `swiden_high`, `uwiden_low`, `uwiden_high`.
 pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool, high: bool) -> Lowered {
     let [x] = cx.args(inst);
     let (ty, value) = (cx.ty(x), cx.first_result(inst));
@@ -92,7 +92,7 @@ impl Widened {
     }
 }
 
-/// `uload8x8` and the like: 8 bytes of lanes of type `memory`, extended.
+/// Lowers `uload8x8` and the like: 8 bytes of lanes of type `memory`, extended.
 pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, memory: Type, signed: bool) -> Lowered {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let value = cx.first_result(inst);

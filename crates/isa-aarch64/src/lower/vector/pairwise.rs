@@ -9,7 +9,7 @@ use crate::encoding::Arrangement;
 use crate::rows::lanes;
 use kingpost_ir::{Inst, Opcode, Value};
 
-/// `iadd_pairwise`: of the halves of one vector, both widened, the sums of its neighbors.
+/// Lowers `iadd_pairwise`: of the halves of one vector, both widened, the sums of its neighbors.
 pub(in crate::lower) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);

@@ -25,12 +25,12 @@ pub(in crate::lower) struct Truth {
     pub(in crate::lower) if_zero: bool,
 }
 
-/// `vany_true`.
+/// Lowers `vany_true`.
 pub(in crate::lower) fn any_true(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     set_truth(cx, inst)
 }
 
-/// `vall_true`.
+/// Lowers `vall_true`.
 pub(in crate::lower) fn all_true(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     set_truth(cx, inst)
 }
@@ -88,7 +88,7 @@ fn image(cx: &mut Cx<'_, '_>, source: VReg, ty: Type) -> (VReg, u32) {
     (reg, bits)
 }
 
-/// `vhigh_bits`: each lane's sign as the bit of its number, and their sum.
+/// Lowers `vhigh_bits`: each lane's sign as the bit of its number, and their sum.
 pub(in crate::lower) fn high_bits(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let (ty, value) = (cx.ty(x), cx.first_result(inst));

@@ -11,7 +11,7 @@ use crate::rows::lanes::{self, Lanes};
 use kingpost_ir::{Inst, Value};
 use kingpost_regalloc::VReg;
 
-/// `ishl`, `ushr`, `sshr`: by an immediate, and by each lane's own amount, to the right if that is negative.
+/// Lowers `ishl`, `ushr`, `sshr`: by an immediate, and by each lane's own amount, to the right if that is negative.
 pub(in crate::lower) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, fixed: Lanes, variable: Lanes) -> Lowered {
     let [x, amount] = cx.args(inst);
     let arrangement = cx.lanes(inst, cx.ty(x))?;
@@ -49,7 +49,7 @@ fn negated(cx: &mut Cx<'_, '_>, amount: VReg) -> VReg {
     def
 }
 
-/// `rotl`, `rotr`.
+/// Lowers `rotl`, `rotr`.
 pub(in crate::lower) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     let [x, amount] = cx.args(inst);
     let arrangement = cx.lanes(inst, cx.ty(x))?;
@@ -95,7 +95,7 @@ fn rotate_by(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, source: V
     }
 }
 
-/// `popcnt`: the bits of each byte, added up pair by pair.
+/// Lowers `popcnt`: the bits of each byte, added up pair by pair.
 pub(in crate::lower) fn count_ones(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let arrangement = cx.lanes(inst, cx.ty(x))?;

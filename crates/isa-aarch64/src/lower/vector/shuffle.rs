@@ -137,7 +137,7 @@ fn with_zeros(mask: Mask) -> Option<Permutation> {
     [behind, before].iter().find(|all| fits(all)).and_then(|&all| extract(all, false))
 }
 
-/// `shuffle`.
+/// Lowers `shuffle`.
 pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::Shuffle { args, mask } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
@@ -146,7 +146,7 @@ pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def` is the bytes of `args` that `mask` names.
+/// Sets `def` to the bytes of `args` that `mask` names.
 fn permute(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [Value; 2], mut mask: Mask) {
     let (mut args, mut single) = ([x, y], x == y);
     if single {
@@ -208,7 +208,7 @@ fn emit(cx: &mut Cx<'_, '_>, def: VReg, args: [Value; 2], permutation: Permutati
     }
 }
 
-/// `swizzle`: what `tbl` does.
+/// Lowers `swizzle`: what `tbl` does.
 pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, numbers] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -223,7 +223,7 @@ pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `x86_pshufb`: of the numbers, the top bit and the low four count.
+/// Lowers `x86_pshufb`: of the numbers, the top bit and the low four count.
 pub(in crate::lower) fn table_lookup(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x, numbers] = cx.registers(inst);
     let [counted, masked] = std::array::from_fn(|_| cx.vector_temp());

@@ -13,7 +13,7 @@ use kingpost_mach::lower::is_float;
 use kingpost_mach::{Family, RowId};
 use kingpost_regalloc::VReg;
 
-/// `ineg`.
+/// Lowers `ineg`.
 pub(in crate::lower) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x] = cx.registers(inst);
     let bits = cx.result_ty(inst).lane_bits();
@@ -22,8 +22,8 @@ pub(in crate::lower) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `iabs`. Without an instruction for it, the larger of a number and its opposite; of bytes, the smaller one without
-/// sign.
+/// Lowers `iabs`. Without an instruction for it, the larger of a number and its opposite; of bytes, the smaller one
+/// without sign.
 pub(in crate::lower) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x] = cx.registers(inst);
     let bits = cx.result_ty(inst).lane_bits();
@@ -44,7 +44,8 @@ pub(in crate::lower) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `smin` and the like, by `family` or with `cond` between the first operand and the second where the first is taken.
+/// Lowers `smin` and the like, by `family` or with `cond` between the first operand and the second where the first is
+/// taken.
 pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Family, cond: IntCC) -> Lowered {
     let bits = cx.result_ty(inst).lane_bits();
     if let Some(row) = cx.lane_row(family, bits) {
@@ -55,7 +56,7 @@ pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Family,
     Ok(())
 }
 
-/// `def` is, in each lane, `x` where `cond` holds between `x` and `y`, else `y`; for lanes that no row serves.
+/// Lowers `def` is, in each lane, `x` where `cond` holds between `x` and `y`, else `y`; for lanes that no row serves.
 fn extreme(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, cond: IntCC, [x, y]: [VReg; 2]) {
     if bits == 16 {
         // What the one has more than the other, or nothing.
@@ -88,7 +89,7 @@ pub(super) fn limited(cx: &mut Cx<'_, '_>, bits: u32, x: VReg, limit: u64) -> VR
     def
 }
 
-/// `uadd_sat`: the sum, with all ones where it is less than an operand.
+/// Lowers `uadd_sat`: the sum, with all ones where it is less than an operand.
 pub(in crate::lower) fn uadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     clamped(cx, inst, rows::PADDUS, |cx, bits, def, [x, y]| {
         let sum = cx.make(rows::PADD.of(bits), &[x, y]);
@@ -99,7 +100,7 @@ pub(in crate::lower) fn uadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `usub_sat`: the difference, where the first operand is greater.
+/// Lowers `usub_sat`: the difference, where the first operand is greater.
 pub(in crate::lower) fn usub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     clamped(cx, inst, rows::PSUBUS, |cx, bits, def, [x, y]| {
         let difference = cx.make(rows::PSUB.of(bits), &[x, y]);
@@ -110,7 +111,7 @@ pub(in crate::lower) fn usub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `sadd_sat`: it overflows where both operands have the sign that the sum has not.
+/// Lowers `sadd_sat`: it overflows where both operands have the sign that the sum has not.
 pub(in crate::lower) fn sadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     clamped(cx, inst, rows::PADDS, |cx, bits, def, [x, y]| {
         let sum = cx.make(rows::PADD.of(bits), &[x, y]);
@@ -120,7 +121,8 @@ pub(in crate::lower) fn sadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `ssub_sat`: it overflows where the operands have different signs and the difference has not that of the first one.
+/// Lowers `ssub_sat`: it overflows where the operands have different signs and the difference has not that of the first
+/// one.
 pub(in crate::lower) fn ssub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     clamped(cx, inst, rows::PSUBS, |cx, bits, def, [x, y]| {
         let difference = cx.make(rows::PSUB.of(bits), &[x, y]);
@@ -130,7 +132,7 @@ pub(in crate::lower) fn ssub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `def` is the bound with the sign of `x` in lanes where the top bit of `overflows` is set, else `result`.
+/// Sets `def` to the bound with the sign of `x` in lanes where the top bit of `overflows` is set, else `result`.
 fn bound_where(cx: &mut Cx<'_, '_>, bits: u32, def: VReg, overflows: VReg, x: VReg, result: VReg) {
     let negative = sign_mask(cx, bits, x);
     let bound = cx.make_with(rows::XORPS, negative, repeated(u64::MAX >> (65 - bits), bits));
@@ -153,7 +155,7 @@ fn clamped(
     Ok(())
 }
 
-/// `avg_round`: either-or less half of what differs.
+/// Lowers `avg_round`: either-or less half of what differs.
 pub(in crate::lower) fn avg_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     clamped(cx, inst, rows::PAVG, |cx, bits, def, [x, y]| {
         let [either, differs] = [rows::ORPS, rows::XORPS].map(|row| cx.make(row, &[x, y]));
@@ -162,7 +164,7 @@ pub(in crate::lower) fn avg_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// `popcnt`: of nibbles by a table or of bits in pairs; sums of the bytes of a lane.
+/// Lowers `popcnt`: of nibbles by a table or of bits in pairs; sums of the bytes of a lane.
 pub(in crate::lower) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x] = cx.registers(inst);
     let bits = cx.result_ty(inst).lane_bits();
@@ -216,7 +218,7 @@ fn count_bytes(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
     cx.emit_with(rows::ANDPS, &[def, sums], low_nibbles);
 }
 
-/// `blendv`: by the top bit of each lane of the first operand.
+/// Lowers `blendv`: by the top bit of each lane of the first operand.
 pub(in crate::lower) fn blendv(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, c, x, y] = cx.registers(inst);
     let mask = sign_mask(cx, cx.result_ty(inst).lane_bits(), c);
@@ -244,7 +246,7 @@ fn extreme_of_floats(cx: &Cx<'_, '_>, inst: Inst) -> Option<(RowId, [Value; 2])>
     fits.then(|| (family.of(ty.lane_bits()), [x, y]))
 }
 
-/// `bitselect`.
+/// Lowers `bitselect`.
 pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if let Some((row, operands)) = extreme_of_floats(cx, inst) {
         cx.count_tile(tiles::LESSER_FLOAT);

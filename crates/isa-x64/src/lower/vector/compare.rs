@@ -10,7 +10,7 @@ use kingpost_ir::{Inst, InstView};
 use kingpost_mach::Family;
 use kingpost_regalloc::VReg;
 
-/// `def` has all ones where lanes of `x` and `y` are equal.
+/// Sets `def` to all ones where lanes of `x` and `y` are equal.
 pub(super) fn equal(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, [x, y]: [VReg; 2]) {
     if let Some(row) = cx.lane_row(rows::PCMPEQ, bits) {
         cx.emit(row, &[def, x, y]);
@@ -22,7 +22,7 @@ pub(super) fn equal(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, [x, y]: [VReg; 2]
     cx.emit(rows::ANDPS, &[def, halves, others]);
 }
 
-/// `def` has all ones where lanes of `x` are greater than those of `y`, both with a sign.
+/// Sets `def` to all ones where lanes of `x` are greater than those of `y`, both with a sign.
 pub(super) fn greater(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, [x, y]: [VReg; 2]) {
     if let Some(row) = cx.lane_row(rows::PCMPGT, bits) {
         cx.emit(row, &[def, x, y]);
@@ -38,20 +38,20 @@ pub(super) fn greater(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, [x, y]: [VReg; 
     cx.emit_imm(rows::PSHUFD, &[def, signs], 0xf5);
 }
 
-/// `def` is the complement of `x`.
+/// Sets `def` to the complement of `x`.
 pub(super) fn not(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
     let ones = cx.vector(u128::MAX);
     cx.emit(rows::XORPS, &[def, x, ones]);
 }
 
-/// `def` has the bits of `x` where `mask` has ones, those of `y` where it has zeros.
+/// Sets `def` to the bits of `x` where `mask` has ones, those of `y` where it has zeros.
 pub(in crate::lower) fn select_by_mask(cx: &mut Cx<'_, '_>, def: VReg, mask: VReg, [x, y]: [VReg; 2]) {
     let taken = cx.make(rows::ANDPS, &[x, mask]);
     let rest = cx.make(rows::ANDNPS, &[mask, y]);
     cx.emit(rows::ORPS, &[def, rest, taken]);
 }
 
-/// `icmp`.
+/// Lowers `icmp`.
 pub(in crate::lower) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::IntCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let bits = cx.lane_bits(args[0]);
@@ -89,7 +89,7 @@ pub(in crate::lower) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def` has all ones where `x` is at least `y`: where it is the greater of the two, or `y` is not greater than it.
+/// Sets `def` to all ones where `x` is at least `y`: where it is the greater of the two, or `y` is not greater than it.
 fn at_least(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, greatest: Family, [x, y]: [VReg; 2], is_unsigned: bool) {
     if let Some(row) = cx.lane_row(greatest, bits) {
         let greatest = cx.make(row, &[y, x]);
@@ -116,7 +116,7 @@ mod predicate {
     pub(super) const LESS_OR_GREATER: i32 = 12;
 }
 
-/// `fcmp`.
+/// Lowers `fcmp`.
 pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     use predicate::*;
     let InstView::FloatCompare { cond, args: [x, y] } = cx.func.dfg.view(inst) else {

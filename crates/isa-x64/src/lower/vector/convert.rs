@@ -29,7 +29,7 @@ fn all_lanes(lane: Type, value: f64) -> u128 {
     repeated(float_bits(lane, value), lane.bits())
 }
 
-/// `fvpromote_low`, `fvdemote`.
+/// Lowers `fvpromote_low`, `fvdemote`.
 pub(in crate::lower) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let row = if cx.func.dfg.opcode(inst) == Opcode::FvpromoteLow { rows::CVTPS2PD } else { rows::CVTPD2PS };
@@ -64,7 +64,7 @@ fn low_lanes(cx: &Cx<'_, '_>, x: Value, opcode: Opcode) -> Option<Value> {
     (cx.ty(source).lane_type() == I32).then_some(source)
 }
 
-/// `fcvt_from_sint`.
+/// Lowers `fcvt_from_sint`.
 pub(in crate::lower) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
@@ -93,7 +93,7 @@ pub(in crate::lower) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `fcvt_from_uint`.
+/// Lowers `fcvt_from_uint`.
 pub(in crate::lower) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
@@ -159,7 +159,7 @@ fn to_singles(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, convert: impl Fn(&mut Cx<
     cx.emit(rows::PUNPCKL.of(32), &[def, low, high]);
 }
 
-/// `fcvt_to_sint_sat`.
+/// Lowers `fcvt_to_sint_sat`.
 pub(in crate::lower) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
@@ -184,7 +184,7 @@ pub(in crate::lower) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered 
     Ok(())
 }
 
-/// `fcvt_to_uint_sat`. What has 16 bits at most is clamped from signed integers of 32.
+/// Lowers `fcvt_to_uint_sat`. What has 16 bits at most is clamped from signed integers of 32.
 pub(in crate::lower) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
@@ -290,7 +290,7 @@ pub(super) fn to_low_half(cx: &mut Cx<'_, '_>, inst: Inst, conversion: Opcode) -
     true
 }
 
-/// `x86_cvtt2dq`.
+/// Lowers `x86_cvtt2dq`.
 pub(in crate::lower) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);

@@ -13,7 +13,7 @@ use kingpost_mach::lower::is_float_reg;
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// `splat`.
+/// Lowers `splat`.
 pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -114,7 +114,7 @@ fn broadcast(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, source: VReg) {
     }
 }
 
-/// `scalar_to_vector`: zeros above.
+/// Lowers `scalar_to_vector`: zeros above.
 pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -146,7 +146,7 @@ pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> Low
     Ok(())
 }
 
-/// `insertlane`.
+/// Lowers `insertlane`.
 pub(in crate::lower) fn insertlane(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::TernaryImm8 { args: [x, y], imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let (ty, lane) = (cx.ty(y), i32::from(imm));
@@ -235,7 +235,7 @@ fn insert_32(cx: &mut Cx<'_, '_>, def: VReg, vector: VReg, scalar: VReg, ty: Typ
     cx.emit_imm(rows::PINSRW_RRI, &[def, low, upper], 2 * lane + 1);
 }
 
-/// `extractlane`.
+/// Lowers `extractlane`.
 pub(in crate::lower) fn extractlane(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::BinaryImm8 { arg, imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);

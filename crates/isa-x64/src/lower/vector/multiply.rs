@@ -64,7 +64,7 @@ fn long_product(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     true
 }
 
-/// `imul`.
+/// Lowers `imul`.
 pub(in crate::lower) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let bits = cx.result_ty(inst).lane_bits();
     if long_product(cx, inst) {
@@ -141,7 +141,7 @@ fn quads(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     cx.emit(rows::PADD.of(64), &[def, low, up]);
 }
 
-/// `umulhi`, `smulhi`.
+/// Lowers `umulhi`, `smulhi`.
 pub(in crate::lower) fn high(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let bits = cx.result_ty(inst).lane_bits();
     if bits == 16 {
@@ -230,7 +230,7 @@ fn rounded_words(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
     cx.emit(rows::ORPS, &[def, even, odd]);
 }
 
-/// `sqmul_round_sat`: `pmulhrsw` but for the product of two minimums, which is clamped.
+/// Lowers `sqmul_round_sat`: `pmulhrsw` but for the product of two minimums, which is clamped.
 pub(in crate::lower) fn sqmul_round_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, operands) = cx.binary(inst);
     match cx.result_ty(inst).lane_bits() {
@@ -254,7 +254,7 @@ pub(in crate::lower) fn sqmul_round_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowe
     Ok(())
 }
 
-/// `x86_pmulhrsw`.
+/// Lowers `x86_pmulhrsw`.
 pub(in crate::lower) fn pmulhrsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     match cx.result_ty(inst).lane_bits() {
         16 if cx.can(rows::PMULHRSW) => return by_row(cx, inst, rows::PMULHRSW),
@@ -272,7 +272,7 @@ pub(in crate::lower) fn pmulhrsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `x86_pmaddubsw`: signed bytes, unsigned bytes, which the instruction takes the other way round.
+/// Lowers `x86_pmaddubsw`: signed bytes, unsigned bytes, which the instruction takes the other way round.
 pub(in crate::lower) fn pmaddubsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, [x, y]) = cx.binary(inst);
     if cx.can(rows::PMADDUBSW) {

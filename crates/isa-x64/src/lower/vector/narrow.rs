@@ -21,7 +21,7 @@ fn operands(cx: &mut Cx<'_, '_>, inst: Inst) -> (VReg, u32, [VReg; 2]) {
     (def, ty.lane_bits(), [joined, joined])
 }
 
-/// `snarrow`.
+/// Lowers `snarrow`.
 pub(in crate::lower) fn snarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if convert::to_low_half(cx, inst, Opcode::FcvtToSintSat) {
         return Ok(());
@@ -53,7 +53,7 @@ fn clamped(cx: &mut Cx<'_, '_>, x: VReg, [most, least]: [VReg; 2]) -> VReg {
     within
 }
 
-/// `unarrow`: from signed lanes.
+/// Lowers `unarrow`: from signed lanes.
 pub(in crate::lower) fn unarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, bits, [x, y]) = operands(cx, inst);
     match bits {
@@ -82,7 +82,7 @@ pub(super) fn unsigned_halves(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2
     pack_words(cx, def, positive);
 }
 
-/// `uunarrow`: from unsigned lanes.
+/// Lowers `uunarrow`: from unsigned lanes.
 pub(in crate::lower) fn uunarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if convert::to_low_half(cx, inst, Opcode::FcvtToUintSat) {
         return Ok(());

@@ -13,7 +13,7 @@ use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::Family;
 use kingpost_regalloc::VReg;
 
-/// `iadd_pairwise`: the even lanes of both operands plus the odd ones.
+/// Lowers `iadd_pairwise`: the even lanes of both operands plus the odd ones.
 pub(in crate::lower) fn iadd_pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if pairwise(cx, inst) {
         return Ok(());
@@ -88,7 +88,7 @@ fn is_below_top_bit(cx: &Cx<'_, '_>, value: Value) -> bool {
     }
 }
 
-/// `def` has the sums of neighbors of `x` in lanes of `bits` bits. `is_positive` says that lanes of 16 bits without
+/// Sets `def` to the sums of neighbors of `x` in lanes of `bits` bits. `is_positive` says that lanes of 16 bits without
 /// sign are the same with sign.
 fn sums_of_neighbours(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, signed: bool, is_positive: bool) {
     let half = bits / 2;

@@ -13,12 +13,12 @@ use kingpost_mach::lower::Cond;
 use kingpost_mach::{Machine, lower};
 use kingpost_regalloc::VReg;
 
-/// `vany_true`.
+/// Lowers `vany_true`.
 pub(in crate::lower) fn vany_true(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     set_result(cx, inst, |cx, x, ty| cx.any_true(x, ty))
 }
 
-/// `vall_true`.
+/// Lowers `vall_true`.
 pub(in crate::lower) fn vall_true(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     set_result(cx, inst, |cx, x, ty| cx.all_true(x, ty))
 }
@@ -82,7 +82,7 @@ impl Cx<'_, '_> {
     }
 }
 
-/// `vhigh_bits`.
+/// Lowers `vhigh_bits`.
 pub(in crate::lower) fn vhigh_bits(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);

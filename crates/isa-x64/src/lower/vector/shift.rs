@@ -66,7 +66,7 @@ impl Amount {
     }
 }
 
-/// `def` is `x`, in lanes of 16 bits or more, shifted by `amount` with rows `by_register` or `by_immediate`.
+/// Sets `def` to `x`, in lanes of 16 bits or more, shifted by `amount` with rows `by_register` or `by_immediate`.
 fn shift_by(
     cx: &mut Cx<'_, '_>,
     (by_register, by_immediate): (Family, Family),
@@ -81,7 +81,7 @@ fn shift_by(
     };
 }
 
-/// `ishl`, `ushr`.
+/// Lowers `ishl`, `ushr`.
 pub(in crate::lower) fn logical(cx: &mut Cx<'_, '_>, inst: Inst, way: Way) -> Lowered {
     let [x, amount] = cx.args(inst);
     let bits = cx.lane_bits(x);
@@ -92,7 +92,7 @@ pub(in crate::lower) fn logical(cx: &mut Cx<'_, '_>, inst: Inst, way: Way) -> Lo
     Ok(())
 }
 
-/// `def` is `x` shifted by `amount`, zeros coming in.
+/// Sets `def` to `x` shifted by `amount`, zeros coming in.
 fn shift(cx: &mut Cx<'_, '_>, way: Way, def: VReg, bits: u32, x: VReg, amount: Amount) {
     if bits > 8 {
         return shift_by(cx, way.rows(), def, bits, x, amount);
@@ -124,7 +124,7 @@ fn low_bits_kept(cx: &mut Cx<'_, '_>, amount: Amount) -> VReg {
     cx.make(rows::PACKUSWB, &[bytes, bytes])
 }
 
-/// `sshr`.
+/// Lowers `sshr`.
 pub(in crate::lower) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, amount] = cx.args(inst);
     let bits = cx.lane_bits(x);
@@ -172,7 +172,7 @@ pub(in crate::lower) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `rotl`, `rotr`: a shift one way and, by what is left of the width, one the other way.
+/// Lowers `rotl`, `rotr`: a shift one way and, by what is left of the width, one the other way.
 pub(in crate::lower) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, way: Way) -> Lowered {
     let [x, amount] = cx.args(inst);
     let bits = cx.lane_bits(x);

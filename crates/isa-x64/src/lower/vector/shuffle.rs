@@ -127,7 +127,7 @@ fn byte_shift(order: &Order, number: u8) -> Option<(RowId, i32)> {
     }
 }
 
-/// `shuffle`.
+/// Lowers `shuffle`.
 pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::Shuffle { args: [x, y], mask } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let mut order = mask.map(|byte| byte & 31);
@@ -179,7 +179,7 @@ fn emit_pattern(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2], Pattern { r
     cx.emit_into(row, def, if has_two { &uses } else { &uses[..1] }).imm = imm;
 }
 
-/// `def` has the bytes of `x` in this order, all below 16.
+/// Sets `def` to the bytes of `x` in this order, all below 16.
 pub(super) fn permute(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, order: Order) -> Lowered {
     if order == std::array::from_fn(|k| k as u8) {
         cx.emit(rows::MOVAPS_RR, &[def, x]);
@@ -216,7 +216,7 @@ fn through_memory(cx: &mut Cx<'_, '_>, def: VReg, operands: &[VReg], order: Orde
     Ok(())
 }
 
-/// `swizzle`: indexes above 15 give zero. Adding 0x70 sets their top bits, if they have none yet.
+/// Lowers `swizzle`: indexes above 15 give zero. Adding 0x70 sets their top bits, if they have none yet.
 pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, indexes] = cx.args(inst);
     if let (true, Some(indexes)) = (cx.can(rows::PSHUFB), cx.vector_constant(indexes)) {
@@ -254,7 +254,7 @@ fn are_nibbles(cx: &Cx<'_, '_>, value: Value) -> bool {
     }
 }
 
-/// `x86_pshufb`: the top bit of an index means zero, else its low four bits count.
+/// Lowers `x86_pshufb`: the top bit of an index means zero, else its low four bits count.
 pub(in crate::lower) fn pshufb(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if cx.can(rows::PSHUFB) {
         return super::by_row(cx, inst, rows::PSHUFB);

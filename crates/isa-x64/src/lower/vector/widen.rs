@@ -19,7 +19,7 @@ pub(in crate::lower) enum Half {
     High,
 }
 
-/// `swiden_low` and the like.
+/// Lowers `swiden_low` and the like.
 pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, half: Half, signed: bool) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -54,7 +54,7 @@ fn widen_to_scalar(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, half: Hal
     Ok(())
 }
 
-/// `def` has half of the lanes of `x`, which have `bits` bits.
+/// Sets `def` to half of the lanes of `x`, which have `bits` bits.
 pub(super) fn widen_half(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, half: Half, signed: bool) {
     let family = if signed { rows::PMOVSX } else { rows::PMOVZX };
     if let (Some(row), Half::Low) = (cx.lane_row(family, bits), half) {
@@ -71,7 +71,7 @@ pub(super) fn widen_half(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, hal
     cx.emit_imm(rows::PSRA_RI.of(2 * bits), &[def, twice], bits as i32);
 }
 
-/// `uload8x8` and the like, from lanes of `bits` bits.
+/// Lowers `uload8x8` and the like, from lanes of `bits` bits.
 pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, bits: u32, signed: bool) -> Lowered {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let value = cx.first_result(inst);
