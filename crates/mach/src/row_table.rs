@@ -5,11 +5,9 @@
 //! 2. An operand that may be in memory and a twin come together. The twin has a memory operand of the operand's width,
 //!    the same effect on the flags, and the other operands in the same order, without a def in the place of that one.
 //! 3. Moves have one def and one use, rows that may run again one def, in any registers and without touching the flags.
-//! They
-//!    neither write memory nor trap.
+//!    They neither write memory nor trap.
 //! 4. Rows with an effect on memory have a memory operand. A twin writes it if a def of the operand in memory is gone,
-//! and
-//!    reads it.
+//!    and reads it.
 //! 5. The first two uses of a row that commutes have the same class and width.
 //! 6. An upgrade needs a feature, and has the same operands but for ties to other operands.
 
