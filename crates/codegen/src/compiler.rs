@@ -233,7 +233,7 @@ impl Compiler {
                 .keeping_accesses(!self.settings.enable_alias_analysis)
                 .preferring_size(self.settings.opt_level == OptLevel::SpeedAndSize)
                 .for_registers(self.isa().env().class(RegClass::Int).allocatable().len()),
-            emitter: Emitter::with_limits(guard.limits),
+            emitter: Emitter::with_guard(guard.clone()),
             lowering: Lowering::with_guard(guard),
             fused: Fused::default(),
             code: Code::default(),

@@ -8,6 +8,7 @@ use crate::stages::{Log, Stages, phases_text, solution_text};
 use crate::{expand, fused};
 use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
+use kingpost_ir::verifier::verify_links;
 use kingpost_mach::settings::OptLevel;
 use kingpost_mach::{ModuleBuffer, check_limit, text, verify};
 use kingpost_opt::Pass;
@@ -31,6 +32,9 @@ pub(crate) fn compile(
     if settings.enable_verifier {
         s.run(Stage::Verify, || verifier.verify(func, target))?;
         s.dump(|| func.to_string());
+    } else {
+        // Walks would not end.
+        verify_links(func)?;
     }
 
     // Global values, aliases and arithmetic that no machine has become plain instructions and calls.

@@ -1,13 +1,15 @@
 //! Limits are errors with names, and cancellation is an error; the context and the module stay usable.
 
-use kingpost_codegen::{CompileError, Compiler, DumpSink, Limits, Options, Settings, Stage};
+use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, DumpSink, Limits, OptLevel, Options, Settings, Stage};
 use kingpost_ir::Function;
 use kingpost_ir::preamble::GlobalValueData;
-use kingpost_mach::ModuleBuffer;
+use kingpost_mach::{EmitOptions, Emitter, Guard, LowerError, ModuleBuffer, SymbolName};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use target_lexicon::triple;
+
+const LEVELS: [OptLevel; 3] = [OptLevel::None, OptLevel::Speed, OptLevel::SpeedAndSize];
 
 fn compiler(options: Options) -> Compiler {
     let triple = triple!("x86_64-unknown-linux-gnu");
@@ -108,16 +110,54 @@ fn compilation_stops_when_asked() {
 }
 
 #[test]
-fn a_cycle_of_global_values_ends_even_unverified() {
-    let mut func = parse(
+fn emission_stops_when_asked() {
+    let compiler = compiler(Options::default());
+    let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());
+    compiler.compile(&mut cx, &mut chain(10, 8), &mut module).unwrap();
+    for (cancelled, expected) in [(false, Ok(())), (true, Err(LowerError::Cancelled))] {
+        let guard = Guard { cancel: Some(Arc::new(AtomicBool::new(cancelled))), ..Guard::default() };
+        let (mut code, name) = (cx.code().clone(), SymbolName::named("f"));
+        let result = Emitter::with_guard(guard).emit(
+            compiler.isa(),
+            &mut code,
+            cx.allocation(),
+            &EmitOptions::default(),
+            name,
+            &mut module,
+        );
+        assert_eq!(result, expected);
+    }
+    assert_eq!(module.len(), 2);
+}
+
+/// What would make a walk endless is an error with the verifier off, too.
+#[test]
+fn walks_end_even_unverified() {
+    let mut cycle = parse(
         "function %f(i64 vmctx) -> i64 {\n    gv0 = vmctx\n    gv1 = load.i64 notrap aligned gv0\nblock0(v0: i64):\n    v1 = symbol_value.i64 gv1\n    return v1\n}",
     );
-    let gv1 = func.global_values.keys().next_back().unwrap();
-    if let GlobalValueData::Load { base, .. } = &mut func.global_values[gv1] {
+    let gv1 = cycle.global_values.keys().next_back().unwrap();
+    if let GlobalValueData::Load { base, .. } = &mut cycle.global_values[gv1] {
         *base = gv1;
     }
-    let settings = Settings { enable_verifier: false, ..Settings::default() };
-    let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap();
-    let result = compiler.compile(&mut compiler.context(), &mut func, &mut ModuleBuffer::default());
-    assert!(matches!(result, Err(CompileError::Bug { stage: Stage::Expand, .. })), "{result:?}");
+    let to_entry = ["jump block0(v0)", "brif v0, block1, block0(v0)", "br_table v0, block1, [block1, block0(v0)]"];
+    let to_entry = to_entry.map(|branch| {
+        parse(&format!("function %f(i32) {{\nblock0(v0: i32):\n    jump block1\nblock1:\n    {branch}\n}}"))
+    });
+    let entry = "invalid reference to entry block block0";
+    let cases = to_entry.map(|func| (func, entry)).into_iter().chain([(cycle, "global value cycle: [gv1]")]);
+    for (func, expected) in cases {
+        for (algorithm, opt_level) in ALLOCATORS.iter().flat_map(|&(name, _)| LEVELS.map(|level| (name, level))) {
+            let settings = Settings {
+                enable_verifier: false,
+                regalloc_algorithm: algorithm.into(),
+                opt_level,
+                ..Settings::default()
+            };
+            let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap();
+            let result = compiler.compile(&mut compiler.context(), &mut func.clone(), &mut ModuleBuffer::default());
+            let Err(CompileError::Invalid(errors)) = result else { panic!("{result:?}") };
+            assert_eq!(errors.to_string(), expected);
+        }
+    }
 }

@@ -10,7 +10,7 @@ use crate::compiled::{ContextPlace, FrameInfo, FunctionHead, KeyedSlot, ModuleBu
 use crate::emit_blocks::{Blocks, Body};
 use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
 use crate::isa::Isa;
-use crate::limits::{Limits, check_limit};
+use crate::limits::{Guard, check_limit};
 use crate::listing::{Listing, Origin};
 use crate::lower::LowerError;
 use crate::row::RowKind;
@@ -36,7 +36,7 @@ pub struct EmitOptions {
 /// Reusable scratch of emission.
 #[derive(Default, Debug)]
 pub struct Emitter {
-    limits: Limits,
+    guard: Guard,
     buffer: Buffer,
     spill_area: SpillArea,
     pub(crate) threads: Threads,
@@ -49,9 +49,9 @@ pub struct Emitter {
 pub const NO_BLOCK: u32 = u32::MAX;
 
 impl Emitter {
-    /// Scratch of emission that keeps to limits.
-    pub fn with_limits(limits: Limits) -> Emitter {
-        Emitter { limits, ..Emitter::default() }
+    /// Returns scratch of emission that keeps to limits and can be cancelled.
+    pub fn with_guard(guard: Guard) -> Emitter {
+        Emitter { guard, ..Emitter::default() }
     }
 
     /// Says whether [`Emitter::listing`] is wanted of what is emitted from now on.
@@ -67,7 +67,7 @@ impl Emitter {
     /// Emits `code` as allocated into `module` under `name`.
     ///
     /// # Errors
-    /// If the frame or the code is too large for the target.
+    /// If the frame or the code is too large for the target, and if emission is cancelled, as is looked up before each block.
     pub fn emit(
         &mut self,
         isa: &dyn Isa,
@@ -115,7 +115,7 @@ impl Emitter {
             spill_area: &self.spill_area,
             buffer: &mut self.buffer,
             sites: &mut self.sites,
-            max_bytes: self.limits.code_bytes,
+            guard: &self.guard,
         })
     }
 
@@ -149,7 +149,7 @@ impl Emitter {
             .map_err(|TooLong| LowerError::TooLarge { what: "bytes of code", limit: 1 << 31 })?;
         // Only now the sizes of branches and tables are known.
         let bytes = module.last_code_bytes();
-        check_limit("bytes of code", bytes as u64, self.limits.code_bytes).inspect_err(|_| module.pop_function())
+        check_limit("bytes of code", bytes as u64, self.guard.limits.code_bytes).inspect_err(|_| module.pop_function())
     }
 
     /// Notes where labelled values are.
@@ -217,7 +217,7 @@ impl Emitter {
         frame.has_calls = code.has_calls;
         frame.probestack = code.probestack;
         frame.stack_limit = code.stack_limit.take();
-        check_limit("bytes of frame", frame.size, self.limits.frame_bytes)
+        check_limit("bytes of frame", frame.size, self.guard.limits.frame_bytes)
     }
 
     /// Finds for every block where a branch to it ends up.

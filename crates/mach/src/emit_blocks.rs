@@ -12,7 +12,7 @@ use crate::emit::{EmitOptions, place};
 use crate::frame::{FrameLayout, SpillArea};
 use crate::inst::{AddrKind, MInst};
 use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase, ShortRows};
-use crate::limits::check_limit;
+use crate::limits::{Guard, check_limit};
 use crate::listing::Origin;
 use crate::lower::LowerError;
 use crate::regs::Regs;
@@ -39,8 +39,7 @@ pub struct Blocks<'a> {
     pub(crate) spill_area: &'a SpillArea,
     pub(crate) buffer: &'a mut Buffer,
     pub(crate) sites: &'a mut ValueSites,
-    /// Bytes of code that a function may have.
-    pub(crate) max_bytes: u64,
+    pub(crate) guard: &'a Guard,
 }
 
 /// Where the instructions of the blocks are, and their registers.
@@ -56,9 +55,9 @@ impl Blocks<'_> {
     /// Emits them.
     ///
     /// # Errors
-    /// If the code is too large.
+    /// If the code is too large, or emission is cancelled.
     pub fn emit<I: Isa>(self, isa: &I) -> Result<(), LowerError> {
-        let Blocks { code, body, options, thread, pads, sites, max_bytes, .. } = self;
+        let Blocks { code, body, options, thread, pads, sites, guard, .. } = self;
         let (landing_pad, branches) = (isa.landing_pad(), isa.branches());
         let mut encode = Encode {
             isa,
@@ -74,6 +73,9 @@ impl Blocks<'_> {
         let mut follower = layout.next();
         let mut next_edit = 0;
         while let Some(block) = follower {
+            if guard.is_cancelled() {
+                return Err(LowerError::Cancelled);
+            }
             follower = layout.next();
             encode.buffer.bind(Label::new(block.index()));
             if options.block_offsets {
@@ -94,7 +96,7 @@ impl Blocks<'_> {
                 encode.buffer.list(|| "nop".into());
                 branches.nops(options.block_padding.next_multiple_of(branches.grid()), encode.buffer.bytes_mut());
             }
-            check_limit("bytes of code", encode.buffer.len() as u64, max_bytes)?;
+            check_limit("bytes of code", encode.buffer.len() as u64, guard.limits.code_bytes)?;
         }
         Ok(())
     }

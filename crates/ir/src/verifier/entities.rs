@@ -6,7 +6,7 @@ use crate::inst_view::InstView;
 use crate::memflags::MemFlags;
 use crate::opcodes::Opcode;
 use crate::value_data::ValueDef;
-use crate::verifier::{Check, Step};
+use crate::verifier::{Check, Fatal, Step};
 
 impl Check<'_> {
     pub(super) fn entity_references(&mut self, inst: Inst) -> Step {
@@ -83,7 +83,8 @@ impl Check<'_> {
             return self.fatal(inst, format_args!("invalid block reference {name}"));
         }
         if self.func.layout.entry_block() == Some(block) {
-            return self.fatal(inst, format_args!("invalid reference to entry block {name}"));
+            self.entry_reference(inst, block);
+            return Err(Fatal);
         }
         Ok(())
     }

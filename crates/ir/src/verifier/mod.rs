@@ -125,6 +125,18 @@ pub fn verify(func: &Function, target: Option<TargetInfo>) -> Result<(), Verifie
     Verifier::default().verify(func, target)
 }
 
+/// Checks the rules of [`verify`] without which walks over a function do not end: no branch leads to the entry block, and no global
+/// value depends on itself. Linear in blocks and global values.
+///
+/// # Errors
+/// If one of these rules is violated.
+pub fn verify_links(func: &Function) -> Result<(), VerifierErrors> {
+    let mut check = Check { func, target: None, dominators: &DominatorTree::default(), errors: Vec::new() };
+    check.global_value_cycles();
+    check.entry_references();
+    if check.errors.is_empty() { Ok(()) } else { Err(VerifierErrors(check.errors)) }
+}
+
 /// The check of one function.
 struct Check<'a> {
     func: &'a Function,
@@ -175,6 +187,21 @@ impl Check<'_> {
             self.immediates(inst)?;
         }
         Ok(())
+    }
+
+    /// Reports the first branch to the entry block.
+    fn entry_references(&mut self) {
+        let Some(entry) = self.func.layout.entry_block() else { return };
+        for inst in self.func.layout.blocks().filter_map(|block| self.func.layout.last_inst(block)) {
+            if self.func.dfg.branch_destinations(inst).iter().any(|call| call.block == entry) {
+                return self.entry_reference(inst, entry);
+            }
+        }
+    }
+
+    fn entry_reference(&mut self, inst: Inst, entry: Block) {
+        let name = self.func.names.block(entry);
+        self.report(inst, format_args!("invalid reference to entry block {name}"));
     }
 
     /// Terminators stand at the end of blocks and nowhere else.

@@ -8,7 +8,7 @@ use crate::verifier::{Check, Step};
 
 /// What is known of a global value while cycles are searched.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Chain {
+pub(super) enum Chain {
     Unknown,
     /// On the path that is being followed.
     Open,
@@ -20,6 +20,20 @@ enum Chain {
 
 impl Check<'_> {
     pub(super) fn global_values(&mut self) {
+        let chains = self.global_value_cycles();
+        for global in self.func.global_values.keys() {
+            if chains.get(global.as_u32() as usize) != Some(&Chain::Cyclic) {
+                self.global_value(global);
+            }
+        }
+    }
+
+    /// Reports a cycle of global values. Returns what is known of each; nothing if every base comes before what depends on it.
+    pub(super) fn global_value_cycles(&mut self) -> Vec<Chain> {
+        let is_after_base = |(global, data)| base(data).is_none_or(|base| base < global);
+        if self.func.global_values.iter().all(is_after_base) {
+            return Vec::new();
+        }
         let mut chains = vec![Chain::Unknown; self.func.global_values.len()];
         for global in self.func.global_values.keys() {
             self.follow_bases(global, &mut chains);
@@ -33,11 +47,7 @@ impl Check<'_> {
             let names: Vec<String> = path.iter().map(|&each| self.global_name(each)).collect();
             self.report(first, format_args!("global value cycle: [{}]", names.join(", ")));
         }
-        for global in self.func.global_values.keys() {
-            if chains[global.as_u32() as usize] != Chain::Cyclic {
-                self.global_value(global);
-            }
-        }
+        chains
     }
 
     /// Follows bases up to what is known, and says for all on the path if they end in a cycle.
