@@ -54,7 +54,7 @@ pub struct Context {
 
 /// [`StageMemory`] as a trait object: the code that frees it is compiled once, and not again in every crate that owns a
 /// [`Compiler`] or a [`Context`].
-pub(crate) trait Memory: Send {
+pub(crate) trait Memory: Send + Sync {
     fn get(&self) -> &StageMemory;
     fn get_mut(&mut self) -> &mut StageMemory;
 }
@@ -77,10 +77,19 @@ pub(crate) struct StageMemory {
     pub(crate) lowering: Lowering,
     pub(crate) fused: Fused,
     pub(crate) code: Code,
-    pub(crate) allocator: Box<dyn Allocator>,
+    pub(crate) allocator: OwnAllocator,
     pub(crate) allocation: Allocation,
     pub(crate) checker: Checker,
     pub(crate) emitter: Emitter,
+}
+
+/// The allocator of one context. The mutex is never locked: it makes contexts [`Sync`], which allocators need not be.
+pub(crate) struct OwnAllocator(Mutex<Box<dyn Allocator>>);
+
+impl OwnAllocator {
+    pub(crate) fn get_mut(&mut self) -> &mut dyn Allocator {
+        &mut **self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Instructions of the largest function of which nothing is freed, whatever the options say.
@@ -237,7 +246,7 @@ impl Compiler {
             lowering: Lowering::with_guard(guard),
             fused: Fused::default(),
             code: Code::default(),
-            allocator: self.new_allocator(),
+            allocator: OwnAllocator(Mutex::new(self.new_allocator())),
             allocation: Allocation::default(),
             checker: Checker::new(),
         })

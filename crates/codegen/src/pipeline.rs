@@ -103,6 +103,8 @@ pub(crate) fn compile_code(
     let (isa, settings) = (compiler.isa(), compiler.settings());
     let StageMemory { code, allocator, allocation, checker, emitter, fused: walk, .. } = cx;
 
+    let allocator = allocator.get_mut();
+
     // It keeps the rules of machine code and of allocation problems.
     s.verify(|| verify::verify(code, isa.rows(), isa.features()))?;
     s.verify(|| code.problem.verify_with(isa.env()).err().unwrap_or_default())?;

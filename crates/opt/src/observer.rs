@@ -14,7 +14,7 @@ pub enum Subject {
 }
 
 /// Receives every simplification.
-pub trait Observer: Debug + Send {
+pub trait Observer: Debug + Send + Sync {
     /// Rules or the folding of constants put `value` in the place of `subject`, whose operands the function defines.
     fn simplified(&mut self, func: &Function, subject: Subject, value: Value);
 
