@@ -256,7 +256,7 @@ pub(crate) fn in_order<J: Sync, P, V: Send>(
     let next = AtomicUsize::new(0);
     let (send, verdicts) = channel();
     std::thread::scope(|scope| {
-        for _ in 0..threads.min(jobs.len()) {
+        for number in 0..threads.min(jobs.len()) {
             let (send, next, judge, solvers) = (send.clone(), &next, &judge, &solvers);
             let work = move || {
                 let mut prover = solvers();
@@ -270,7 +270,12 @@ pub(crate) fn in_order<J: Sync, P, V: Send>(
                     }
                 }
             };
-            std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
+            match std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work) {
+                Ok(_) => {}
+                Err(error) if number == 0 => return Err(error.into()),
+                // Where the system has no more threads, there are fewer.
+                Err(_) => break,
+            }
         }
         drop(send);
         let mut waiting = BTreeMap::new();

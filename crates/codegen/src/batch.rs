@@ -8,6 +8,7 @@ use kingpost_mach::ModuleBuffer;
 use kingpost_regalloc::sort::sort_by_key;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::Builder;
 
 /// What came of a batch.
 #[derive(Debug, Default)]
@@ -30,7 +31,8 @@ struct Share {
 }
 
 impl Compiler {
-    /// Compiles all of `funcs` on up to `jobs` threads. The result does not depend on their number.
+    /// Compiles all of `funcs` on up to `jobs` threads, on fewer if the system starts no more. The result does not depend on
+    /// their number.
     pub fn compile_batch(&self, funcs: &mut [Function], jobs: usize) -> Batch {
         self.compile_all(&mut funcs.iter_mut().collect::<Vec<_>>(), jobs)
     }
@@ -42,7 +44,9 @@ impl Compiler {
         let slots: Vec<Mutex<&mut Function>> = funcs.iter_mut().map(|func| Mutex::new(&mut **func)).collect();
         let work = || self.compile_share(&slots, &next);
         let shares: Vec<Share> = std::thread::scope(|scope| {
-            let helpers: Vec<_> = (1..jobs.min(count)).map(|_| scope.spawn(work)).collect();
+            // Where the system has no more threads, there are fewer.
+            let start = |_| Builder::new().spawn_scoped(scope, work).ok();
+            let helpers: Vec<_> = (1..jobs.min(count)).map_while(start).collect();
             let own = work();
             let others = helpers.into_iter().map(|h| h.join().expect("a share catches its panics"));
             std::iter::once(own).chain(others).collect()

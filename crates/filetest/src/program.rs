@@ -9,6 +9,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
+use std::thread::Builder;
 
 use kingpost_codegen::AllocatorFactory;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem, text};
@@ -61,7 +62,7 @@ impl Program {
         let mut input = child.stdin.take().ok_or("it has no standard input")?;
         let output = std::thread::scope(|scope| {
             // A program may write before it has read everything, or not read it at all.
-            scope.spawn(move || drop(input.write_all(question.as_bytes())));
+            Builder::new().spawn_scoped(scope, move || drop(input.write_all(question.as_bytes())))?;
             child.wait_with_output()
         });
         let output = output.map_err(|error| error.to_string())?;

@@ -166,14 +166,15 @@ impl Process {
         };
         let (send, lines) = channel();
         // Ends when the pipe or the receiver closes, at the latest when this process is dropped.
-        std::thread::spawn(move || {
+        let read = move || {
             for line in BufReader::new(output).lines() {
                 let Ok(line) = line else { break };
                 if send.send(line).is_err() {
                     break;
                 }
             }
-        });
+        };
+        std::thread::Builder::new().spawn(read).map_err(|error| SolverError::Start(backend, error))?;
         Ok(Process { child, input, lines, start: Instant::now() })
     }
 
