@@ -26,7 +26,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 
-/// So many errors are written before the rest is given up, unless everything is to be compiled that can be.
+/// Most errors that are written, unless everything is to be compiled that can be. After the last of them, the command stops.
 const MAX_ERRORS: usize = 20;
 
 /// Bytes of text that are read before they are compiled: few enough that the functions are still in the cache then.
@@ -68,6 +68,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         inputs: Vec::new(),
         defined: HashMap::new(),
         names: Vec::new(),
+        written: 0,
         reasons: BTreeMap::new(),
         summary,
     };
@@ -125,33 +126,43 @@ struct Session<'a> {
     defined: HashMap<FuncName, (usize, usize)>,
     /// Names of functions.
     names: Vec<String>,
+    /// Errors that were written.
+    written: usize,
     /// How many functions were left out, by reason.
     reasons: BTreeMap<String, usize>,
     summary: Summary,
 }
 
 impl Session<'_> {
-    /// Whether so much is wrong that nothing more is to be done.
+    /// Returns `true` if so much is wrong that the command stops.
     fn stopped(&self) -> bool {
-        !self.args.keep_going && self.errors() >= MAX_ERRORS
-    }
-
-    fn errors(&self) -> usize {
-        self.reasons.values().sum()
+        !self.args.keep_going && self.written >= MAX_ERRORS
     }
 
     /// Leaves something out that has no place in a text.
     fn leave_out(&mut self, place: &str, reason: String) {
-        complain(&format!("{place}: {reason}"));
-        self.count(reason);
+        if !self.stopped() {
+            complain(&format!("{place}: {reason}"));
+            self.written += 1;
+        }
+        *self.reasons.entry(reason).or_default() += 1;
     }
 
+    /// Leaves something out for the reason that the diagnostic gives.
     fn report(&mut self, diagnostic: Diagnostic) {
-        diagnostic.complain();
-        self.count(diagnostic.message);
+        let reason = diagnostic.message.clone();
+        self.report_all([diagnostic], reason);
     }
 
-    fn count(&mut self, reason: String) {
+    /// Leaves something out, and writes as many of the diagnostics as the limit allows.
+    fn report_all<'a>(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic<'a>>, reason: String) {
+        for diagnostic in diagnostics {
+            if self.stopped() {
+                break;
+            }
+            diagnostic.complain();
+            self.written += 1;
+        }
         *self.reasons.entry(reason).or_default() += 1;
     }
 
@@ -167,8 +178,8 @@ impl Session<'_> {
         if first != here {
             let [input, other] = [here, first].map(|(number, _)| Rc::clone(&self.inputs[number]));
             let place = format!("{}:{}", other.name, other.position(first.1));
-            Diagnostic::at(&input, start, format!("{name} is defined twice, first at {place}")).complain();
-            self.count(format!("{name} is defined twice"));
+            let diagnostic = Diagnostic::at(&input, start, format!("{name} is defined twice, first at {place}"));
+            self.report_all([diagnostic], format!("{name} is defined twice"));
         }
         first == here
     }
@@ -184,8 +195,7 @@ impl Session<'_> {
         let functions = match text::parse(&String::from_utf8_lossy(input.text()), compiler.isa().rows()) {
             Ok(functions) => functions,
             Err(error) => {
-                complain(&format!("{}:{error}", input.name));
-                self.count(error.message);
+                self.leave_out(&format!("{}:{}:{}", input.name, error.line, error.col), error.message);
                 return Ok(());
             }
         };
@@ -200,11 +210,14 @@ impl Session<'_> {
             }
             if let Err(error) = result.or_else(|error| if error == CompileError::Stopped { Ok(()) } else { Err(error) })
             {
-                for finding in error.findings() {
-                    let function = Some(name.clone());
-                    Diagnostic { function, ..Diagnostic::at(input, start, finding.message) }.complain();
-                }
-                self.count(error.to_string());
+                let diagnostics = error.findings().into_iter().map(|finding| Diagnostic {
+                    function: Some(name.clone()),
+                    ..Diagnostic::at(input, start, finding.message)
+                });
+                self.report_all(diagnostics, error.to_string());
+            }
+            if self.stopped() {
+                break;
             }
         }
         self.summary.stats += cx.stats();
@@ -368,8 +381,7 @@ impl Session<'_> {
             }
             let name = self.functions[index].name.to_string();
             let diagnostics = Diagnostic::of_function(input, self.starts[index], &name, error.findings());
-            diagnostics.iter().for_each(Diagnostic::complain);
-            self.count(error.to_string());
+            self.report_all(diagnostics, error.to_string());
         }
         Ok(())
     }
@@ -396,7 +408,11 @@ impl Session<'_> {
     /// Writes the object and what was asked for besides.
     fn finish(mut self) -> Outcome {
         let (args, start) = (self.args, Instant::now());
-        self.check_only()?;
+        if self.stopped() {
+            complain(&format!("stopped after {MAX_ERRORS} errors"));
+        } else {
+            self.check_only()?;
+        }
         self.dumps.finish()?;
         if !args.keep_going && !self.reasons.is_empty() {
             return Ok(Verdict::Bad);
