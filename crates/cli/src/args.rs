@@ -4,6 +4,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use kingpost_codegen::{Pass, Rule, Stage};
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// A compiler back end: compiles, runs, tests and shows functions of CLIF text.
 #[derive(Parser, Debug)]
@@ -192,6 +193,10 @@ pub(crate) struct CompileArgs {
     /// For debuggers: every instruction is its own line of the file, and values are variables.
     #[arg(short = 'g')]
     pub(crate) debug: bool,
+    /// Replace the beginning of a path that `-g` writes, so that objects do not depend on the folder; may be repeated, and the
+    /// last that fits counts.
+    #[arg(long, value_name = "FROM=TO")]
+    pub(crate) remap_path_prefix: Vec<PathRemap>,
     /// Print what a stage makes of each function; may be repeated.
     #[arg(long, value_name = "STAGE", value_parser = stages(&["all"]))]
     pub(crate) dump: Vec<String>,
@@ -222,6 +227,23 @@ pub(crate) struct CompileArgs {
     /// Files: functions, or machine code (`.mach`) as `--dump` writes it; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// A replacement of the beginning of paths.
+#[derive(Clone, Debug)]
+pub(crate) struct PathRemap {
+    /// Whole components of a path.
+    pub(crate) from: PathBuf,
+    pub(crate) to: PathBuf,
+}
+
+impl FromStr for PathRemap {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<PathRemap, &'static str> {
+        let (from, to) = text.rsplit_once('=').ok_or("expected FROM=TO")?;
+        Ok(PathRemap { from: from.into(), to: to.into() })
+    }
 }
 
 impl CompileArgs {

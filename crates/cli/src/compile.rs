@@ -3,7 +3,7 @@
 //! Functions are read in portions, and each portion is compiled before the next is read, so that a large file is never in
 //! memory as a whole in the intermediate representation.
 
-use crate::args::CompileArgs;
+use crate::args::{CompileArgs, PathRemap};
 use crate::diagnostics::{Diagnostic, complain};
 use crate::dump::Dumps;
 use crate::input::{self, Input, is_stream};
@@ -22,7 +22,7 @@ use kingpost_reader::{Error, Header, Parser, SourceMap};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -393,14 +393,26 @@ impl Session<'_> {
         Err(Stop::Usage(format!("--only {missing}: there is no such function{hint}")))
     }
 
+    /// Returns a path as debuggers see it: the last `--remap-path-prefix` that is for one of its beginnings has replaced it.
+    fn remapped(&self, path: &Path) -> String {
+        let replaced = |remap: &PathRemap| Some(remap.to.join(path.strip_prefix(&remap.from).ok()?));
+        let remapped = self.args.remap_path_prefix.iter().rev().find_map(replaced);
+        // By components, because joining an empty rest leaves a `/`.
+        let path: PathBuf = remapped.as_deref().unwrap_or(path).components().collect();
+        if path.as_os_str().is_empty() { ".".into() } else { path.display().to_string() }
+    }
+
     /// Returns the object of everything that was compiled.
     fn object(&self) -> Result<Vec<u8>, Stop> {
         let (args, unwind_info) = (self.args, self.compiler.settings().unwind_info);
-        let mut options = ObjectOptions { unwind_info, trap_table: args.trap_table, ..ObjectOptions::default() };
+        let (trap_table, debug_lines) = (args.trap_table, args.debug);
+        let mut options = ObjectOptions { unwind_info, trap_table, debug_lines, ..ObjectOptions::default() };
         // Source locations are lines of one file; they do not say of which, if there are several.
-        if let [file] = &args.files[..] {
-            options.source = file.display().to_string();
-            options.folder = std::env::current_dir()?.display().to_string();
+        if let [file] = &args.files[..]
+            && debug_lines
+        {
+            options.source = self.remapped(file);
+            options.folder = self.remapped(&std::env::current_dir()?);
         }
         kingpost_emit_object::write(self.compiler.triple(), &self.module, &self.data, options).map_err(failed)
     }
