@@ -9,6 +9,8 @@ use std::fmt;
 pub enum ObjectError {
     /// Two definitions have one name in the object.
     Duplicate(String),
+    /// The names `%u_N_M` and `uN:M` of these numbers are mentioned, which are one symbol of the object.
+    Alike(u32, u32),
     /// A function or data object that is declared to be defined here and mentioned, but not defined.
     Undefined(String),
     /// A name that objects cannot have: it is empty or holds a zero byte.
@@ -27,6 +29,9 @@ impl fmt::Display for ObjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ObjectError::Duplicate(name) => write!(f, "symbol `{name}` is defined twice"),
+            ObjectError::Alike(n, m) => {
+                write!(f, "`%u_{n}_{m}` and `u{n}:{m}` would be one symbol, `u_{n}_{m}`: rename one")
+            }
             ObjectError::Undefined(name) => write!(f, "`{name}` is declared to be defined here, but is not"),
             ObjectError::Name(name) => write!(f, "invalid symbol or file name {name:?}"),
             ObjectError::Data(name, fault) => write!(f, "{name}: {fault}"),

@@ -1,8 +1,11 @@
 //! Names of symbols in object files.
 
+use crate::error::ObjectError;
 use kingpost_codegen::module::default_libcall_name;
 use kingpost_ir::libcall::KnownSymbol;
-use kingpost_mach::SymbolName;
+use kingpost_mach::{DataObject, FunctionView, ModuleBuffer, SymbolName};
+use std::collections::HashSet;
+use std::iter::once;
 use target_lexicon::Triple;
 
 /// The name of a symbol in an object file: `%name` is `name`, `uN:M` is `u_N_M`, a library routine has its C name,
@@ -16,4 +19,37 @@ pub fn symbol_name(name: &SymbolName, triple: &Triple) -> String {
         SymbolName::KnownSymbol(KnownSymbol::CoffTlsIndex) => "_tls_index".into(),
         SymbolName::Literal(_) => name.to_string(),
     }
+}
+
+/// Checks that functions and data mention no `%u_N_M` together with `uN:M`, because an object has one name for both. Linear in
+/// what is mentioned.
+///
+/// # Errors
+/// The first pair of such names.
+pub(crate) fn check_names<'a>(module: &'a ModuleBuffer, data: &'a [DataObject]) -> Result<(), ObjectError> {
+    let in_data = |d: &'a DataObject| once(&d.name).chain(d.pointers.iter().map(|pointer| &pointer.symbol));
+    let in_code = |f: FunctionView<'a>| once(&f.function.head.name).chain(f.symbols);
+    let names = || module.functions().flat_map(in_code).chain(data.iter().flat_map(in_data));
+    let words: HashSet<(u32, u32)> = names().filter_map(numbers_in_word).collect();
+    // Few modules have any.
+    if words.is_empty() {
+        return Ok(());
+    }
+    for name in names() {
+        if let &SymbolName::User(namespace, index) = name
+            && words.contains(&(namespace, index))
+        {
+            return Err(ObjectError::Alike(namespace, index));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the numbers of the name `uN:M` whose symbol is that of a word.
+fn numbers_in_word(name: &SymbolName) -> Option<(u32, u32)> {
+    let SymbolName::Named(word) = name else { return None };
+    let (namespace, index) = word.strip_prefix("u_")?.split_once('_')?;
+    let numbers = (namespace.parse().ok()?, index.parse().ok()?);
+    // Numbers are written without leading zeros and signs.
+    (**word == format!("u_{}_{}", numbers.0, numbers.1)).then_some(numbers)
 }

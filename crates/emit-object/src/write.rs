@@ -3,6 +3,7 @@
 use crate::debug::Source;
 use crate::elf::Writer;
 use crate::error::ObjectError;
+use crate::names::check_names;
 use crate::{eh_frame, function_tables};
 use kingpost_codegen::module::Declarations;
 use kingpost_mach::{DataObject, ModuleBuffer};
@@ -52,13 +53,14 @@ impl Default for ObjectOptions {
 /// Writes all functions and data objects as one relocatable ELF object.
 ///
 /// # Errors
-/// A target or relocation without ELF form, and names that are defined twice.
+/// A target or relocation without ELF form, names that are defined twice, and different names of one symbol.
 pub fn write(
     triple: &Triple,
     module: &ModuleBuffer,
     data: &[DataObject],
     options: ObjectOptions,
 ) -> Result<Vec<u8>, ObjectError> {
+    check_names(module, data)?;
     write_declared(triple, module, data, None, &options)
 }
 

@@ -91,7 +91,14 @@ fn names_are_defined_once() {
     data[2].name = SymbolName::User(0, 1);
     data[3].name = SymbolName::named("u_0_1");
     let result = write(&triple!("x86_64-unknown-linux-gnu"), &module, &data, ObjectOptions::default());
-    assert_eq!(result.unwrap_err().to_string(), "symbol `u_0_1` is defined twice");
+    let alike = "`%u_0_1` and `u0:1` would be one symbol, `u_0_1`: rename one";
+    assert_eq!(result.unwrap_err().to_string(), alike);
+    // A definition of one does not serve where the other is mentioned.
+    data[3].name = SymbolName::named("u_0_01");
+    assert!(write(&triple!("x86_64-unknown-linux-gnu"), &module, &data, ObjectOptions::default()).is_ok());
+    data[1].pointers[0].symbol = SymbolName::named("u_0_1");
+    let result = write(&triple!("x86_64-unknown-linux-gnu"), &module, &data, ObjectOptions::default());
+    assert_eq!(result.unwrap_err().to_string(), alike);
     let result = write(&triple!("riscv64gc-unknown-linux-gnu"), &module, &[], ObjectOptions::default());
     assert!(result.unwrap_err().to_string().contains("riscv64"));
 }
