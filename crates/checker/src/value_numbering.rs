@@ -63,7 +63,8 @@ impl ValueNumbering {
         }
     }
 
-    /// The first of the copies that `vreg` is one of.
+    /// Returns the first of the copies that `vreg` is one of, with path halving. Takes at most one step for each value: a link is only
+    /// ever made to a first one of other copies, which closes no ring.
     fn first(&mut self, vreg: VReg) -> VReg {
         let mut at = vreg;
         while self.source[at.index()] != at {
@@ -218,5 +219,35 @@ impl ValueNumbering {
     /// Are there more sets than can be distinguished?
     pub(crate) fn is_full(&self) -> bool {
         self.classes.len() + self.set_ends.len() >= MAX_CLASSES || self.members.len() >= u32::MAX as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kingpost_regalloc::RegClass;
+
+    /// Each value is called a copy of a random one, in rings too: what leads to one first value are copies of each other.
+    #[test]
+    fn random_copies_have_a_first() {
+        let mut state = 1_u64;
+        let mut random = move |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        for _ in 0..300 {
+            let mut problem = Problem::default();
+            let vregs: Vec<VReg> = (0..1 + random(30)).map(|_| problem.add_vreg(RegClass::Int, 8, false)).collect();
+            let mut numbering = ValueNumbering::default();
+            numbering.reset(&problem);
+            let from: Vec<VReg> = vregs.iter().map(|_| vregs[random(vregs.len())]).collect();
+            for (&to, &from) in vregs.iter().zip(&from) {
+                numbering.copy(&problem, from, to);
+            }
+            for (&to, &from) in vregs.iter().zip(&from) {
+                let first = numbering.first(to);
+                assert_eq!((numbering.first(first), numbering.first(from)), (first, first), "{to} in {from:?}");
+            }
+        }
     }
 }

@@ -374,7 +374,7 @@ impl Dfs {
         self.vertices[v as usize].label
     }
 
-    /// Makes each vertex on the path a child of the root.
+    /// Makes each vertex on the path a child of the root. Ends, because ancestors have smaller numbers.
     fn compress(&mut self, v: u32) {
         self.path.clear();
         let mut v = v;

@@ -156,7 +156,7 @@ impl LoopForest {
         true
     }
 
-    /// The outermost loop around a loop, with path halving.
+    /// Returns the outermost loop around a loop, with path halving. Ends, because links lead to loops of larger numbers.
     fn find(&mut self, inner: Loop) -> Loop {
         let mut current = inner;
         loop {

@@ -56,7 +56,8 @@ impl EdgeWidths {
         }
     }
 
-    /// The set's root, with path halving.
+    /// Returns the set's root, with path halving. Takes at most one step for each value: links lead from the root of one set to the
+    /// root of another one, which closes no ring.
     fn root(&mut self, mut vreg: VReg) -> VReg {
         while let Some(up) = self.link[vreg].checked_sub(1) {
             let above = self.link[VReg::from_u32(up)];
@@ -72,6 +73,7 @@ impl EdgeWidths {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cranelift_entity::EntityRef;
     use kingpost_regalloc::RegClass;
 
     #[test]
@@ -83,5 +85,32 @@ mod tests {
         let mut widths = EdgeWidths { pairs, ..EdgeWidths::default() };
         widths.unify_pairs(&mut vregs);
         assert_eq!(vregs.values().map(|d| d.width).collect::<Vec<_>>(), [8, 8, 8, 4, 4]);
+    }
+
+    /// Each value passes itself on to a random one, in rings too: those that are connected get one width.
+    #[test]
+    fn random_links_are_joined() {
+        let mut state = 1_u64;
+        let mut random = move |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        for _ in 0..300 {
+            let count = 1 + random(30);
+            let next: Vec<usize> = (0..count).map(|_| random(count)).collect();
+            let given: Vec<u8> = (0..count).map(|_| [1, 2, 4, 8][random(4)]).collect();
+            let mut vregs = PrimaryMap::new();
+            given.iter().for_each(|&width| _ = vregs.push(VRegData { class: RegClass::Int, width, is_ref: false }));
+            let pairs = next.iter().enumerate().map(|(from, &to)| (VReg::new(from), VReg::new(to))).collect();
+            EdgeWidths { pairs, ..EdgeWidths::default() }.unify_pairs(&mut vregs);
+            let mut expected = given.clone();
+            for _ in 0..count {
+                for (from, &to) in next.iter().enumerate() {
+                    let width = expected[from].max(expected[to]);
+                    (expected[from], expected[to]) = (width, width);
+                }
+            }
+            assert_eq!(vregs.values().map(|data| data.width).collect::<Vec<_>>(), expected, "{next:?} {given:?}");
+        }
     }
 }

@@ -16,7 +16,8 @@ use crate::rewrite::{self, Effect};
 use crate::simplify::{Edges, Walk};
 
 impl Walk<'_> {
-    /// A value that is zero exactly if `condition` is, and no more work to compute.
+    /// Returns a value that is zero exactly if `condition` is, and no more work to compute. Ends, because each rule leads to an operand
+    /// of what it matches, or to fewer instructions.
     pub(crate) fn simplify_condition(&mut self, condition: Value) -> Value {
         let mut condition = condition;
         while let Some(simpler) = rewrite::simplify_condition(self, condition) {

@@ -140,7 +140,7 @@ impl Shape {
         removed
     }
 
-    /// Appends each block to its only predecessor where that ends in a jump.
+    /// Appends each block to its only predecessor where that ends in a jump. Takes one step for each block that goes.
     fn merge_blocks(&mut self, func: &mut Function, entry: Block) -> bool {
         let mut changed = false;
         for index in 0..self.blocks.len() {

@@ -172,6 +172,7 @@ impl RegionSplit {
         self.nodes.get_mut(self.node_of[block.index()] as usize)
     }
 
+    /// Returns the least of the states that are joined with one, with path halving. Ends, because links lead to lesser states.
     fn find(&mut self, mut state: u32) -> u32 {
         while self.parents[state as usize] != state {
             let next = self.parents[self.parents[state as usize] as usize];

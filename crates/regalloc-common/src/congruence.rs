@@ -164,7 +164,8 @@ impl<I: Interval> Congruence<I> {
         self.lists[value as usize] = List { start: start as u32, end, capacity_end: end };
     }
 
-    /// Returns the representative of the class of a value.
+    /// Returns the representative of the class of a value. Takes at most one step for each value: a link leads from the
+    /// representative of one class to the representative of another one, which closes no ring.
     #[inline]
     pub fn find(&mut self, mut value: u32) -> u32 {
         while self.parents[value as usize] != value {

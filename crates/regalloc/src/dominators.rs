@@ -99,6 +99,8 @@ struct Forest {
 }
 
 impl Forest {
+    /// Returns the label of a vertex, and makes each vertex on the path a child of the root. Ends, because ancestors have smaller
+    /// numbers.
     fn eval(&mut self, v: u32) -> u32 {
         if self.ancestor[v as usize] == NONE {
             return v;

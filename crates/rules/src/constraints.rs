@@ -141,7 +141,8 @@ impl<'a> Constraints<'a> {
         (0..self.parents.len() as u32).map(TypeVar).filter(|&var| self.parents[var.index()] == var)
     }
 
-    /// The variable that stands for the class of another.
+    /// Returns the variable that stands for the class of another. Takes at most one step for each variable: a link leads from the
+    /// root of one class to the root of another one, which closes no ring.
     pub(crate) fn root(&self, mut var: TypeVar) -> TypeVar {
         while let Some(&parent) = self.parents.get(var.index())
             && parent != var

@@ -1,4 +1,5 @@
-//! CLIF functions of random control flow that need not end: rings of jumps, loops without an exit, blocks that no path reaches.
+//! CLIF functions of random control flow that need not end: rings of jumps, loops without an exit, blocks that no path reaches, and in
+//! such blocks rings of values.
 //!
 //! They are compiled, not run: the compiler must end whatever the graph is. Every block has a few parameters of one type, so
 //! that any block can go to any other one but the entry; edges pass them on as they are, exchanged, or constants.
@@ -49,6 +50,9 @@ pub fn generate(seed: u64) -> String {
     for block in 1..blocks {
         graph.block(block, ends, working);
     }
+    if graph.rng.chance(20) {
+        graph.ring_of_values();
+    }
     graph.text + "}\n"
 }
 
@@ -90,6 +94,24 @@ impl Graph<'_> {
         } else {
             self.line("    trap user1");
         }
+    }
+
+    /// Adds a block that no path reaches, where two values are defined by each other.
+    fn ring_of_values(&mut self) {
+        let [a, b] = [self.next_value, self.next_value + 1];
+        let [first, second] = match self.rng.range(0..5) {
+            0 => [format!("ireduce.i32 v{b}"), format!("uextend.i64 v{a}")],
+            1 => [format!("bitcast.i64x2 little v{b}"), format!("bitcast.i32x4 little v{a}")],
+            2 => [format!("iadd.i64 v{b}, v1"), format!("iadd.i64 v{a}, v1")],
+            3 => [format!("select.i64 v{a}, v{b}, v{a}"), format!("bnot.i64 v{a}")],
+            _ => [b, a].map(|address| format!("load.i64 notrap readonly can_move v{address}")),
+        };
+        self.line(&format!("block{}:", self.blocks));
+        self.def(&first);
+        self.def(&second);
+        self.line(&format!("    store notrap v{b}, v1"));
+        let edge = self.edge(0, &[]);
+        self.line(&format!("    jump {edge}"));
     }
 
     /// Something besides the jump.

@@ -28,6 +28,35 @@ fn aliases_have_no_cycles() {
     assert!(dfg.is_undefined(names[2]) && !dfg.is_undefined(names[1]));
 }
 
+/// Of random links from each value to another one, those that would close a ring are refused, and all others are followed.
+#[test]
+fn random_links_close_no_ring() {
+    let mut random = Random::new(3);
+    for _ in 0..300 {
+        let mut dfg = DataFlowGraph::default();
+        let values: Vec<Value> = (0..2 + random.below(30)).map(|_| constant(&mut dfg)).collect();
+        let mut next: Vec<Option<usize>> = vec![None; values.len()];
+        let end =
+            |next: &[Option<usize>], from| std::iter::successors(Some(from), |&at: &usize| next[at]).last().unwrap();
+        for from in 0..values.len() {
+            let to = random.below(values.len());
+            let closes = end(&next, to) == from;
+            assert_eq!(dfg.change_to_alias(values[from], values[to]).is_err(), closes);
+            if !closes {
+                next[from] = Some(to);
+            }
+        }
+        for compressed in [false, true] {
+            if compressed {
+                dfg.compress_aliases();
+            }
+            for from in 0..values.len() {
+                assert_eq!(dfg.resolve_aliases(values[from]), values[end(&next, from)], "{from} in {next:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn long_alias_chains_are_compressed() {
     let mut dfg = DataFlowGraph::default();

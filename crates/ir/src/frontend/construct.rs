@@ -131,6 +131,8 @@ impl FrontendContext {
         func.dfg.resolve_aliases(value)
     }
 
+    /// Finds the variable's value at the end of a block, or pushes the tasks that do. Walks along single predecessors, at most one
+    /// step for each block.
     fn look_up_at_end(&mut self, func: &mut Function, variable: Variable, ty: Type, block: Block) {
         let mut block = block;
         // Longer walks along single predecessors go around a cycle that is not reachable.

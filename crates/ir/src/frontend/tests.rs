@@ -286,3 +286,30 @@ fn random_programs_see_the_last_assignment() {
         }
     }
 }
+
+/// Blocks that each go to a random one, so that rings occur which no path reaches: every use of a variable finds a value.
+#[test]
+fn random_jumps_end() {
+    let mut random = Random::new(4);
+    for _ in 0..100 {
+        let mut func = Function::default();
+        let mut context = FrontendContext::default();
+        let mut b = FunctionBuilder::new(&mut func, &mut context);
+        let variable = b.declare_var(I32);
+        let blocks: Vec<Block> = (0..2 + random.below(20)).map(|_| b.create_block()).collect();
+        for &block in &blocks {
+            b.switch_to_block(block);
+            if random.below(4) == 0 {
+                let value = b.ins().iconst(I32, 7);
+                b.def_var(variable, value);
+            }
+            let value = b.use_var(variable);
+            b.ins().ineg(value);
+            let next = blocks[1 + random.below(blocks.len() - 1)];
+            b.ins().jump(next, &[]);
+        }
+        b.seal_all_blocks();
+        b.finalize().unwrap();
+        assert_eq!(verify(&func, None), Ok(()));
+    }
+}

@@ -426,7 +426,8 @@ impl Lower<'_> {
         self.cx.value_regs[value.index()]
     }
 
-    /// The value whose register serves for `value`: what free truncations and extensions start from.
+    /// Returns the value whose register serves for `value`: what free truncations and extensions start from. Ends, because blocks
+    /// that no path reaches are not lowered, and in others values are defined by what dominates them.
     #[inline]
     fn look_through(&self, mut value: Value) -> Value {
         while let Some(opcode @ (Opcode::Ireduce | Opcode::Uextend)) = self.opcode_of(value)

@@ -114,6 +114,7 @@ impl Constraints {
         Var(self.parents.len() - 1)
     }
 
+    /// Returns the least of the variables that are one with another. Ends, because links lead to lesser variables.
     fn root(&self, mut var: Var) -> Var {
         while self.parents[var.0] != var.0 {
             var = Var(self.parents[var.0]);

@@ -115,7 +115,7 @@ impl Cx<'_, '_> {
         made
     }
 
-    /// The value whose bits `value` has as another type.
+    /// Returns the value whose bits `value` has as another type. Ends, because definitions dominate uses in all blocks that are lowered.
     fn without_casts(&self, mut value: Value) -> Value {
         while let Some(cast) = self.def_as(value, Opcode::Bitcast) {
             [value] = self.args(cast);
