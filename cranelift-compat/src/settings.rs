@@ -4,7 +4,7 @@
 //!
 //! - The allocator is that of the caller, else that of the environment variable `KINGPOST_REGALLOC`, else what
 //!   `regalloc_algorithm` says: Cranelift's default `backtracking` is our default `ssa`, its fast `single_pass` is our
-//!   allocator of that name.
+//!   `fused`.
 //! - The environment variable `KINGPOST_CHECKER=1` turns the checker of allocations on, as the setting
 //!   `regalloc_checker` does.
 
@@ -43,7 +43,7 @@ pub(crate) fn shared(isa: &dyn TargetIsa, regalloc: Option<&str>) -> CodegenResu
 fn allocator(algorithm: &str, chosen: Option<&str>) -> String {
     let by_environment = || std::env::var("KINGPOST_REGALLOC").ok().filter(|name| !name.is_empty());
     chosen.map(str::to_string).or_else(by_environment).unwrap_or_else(|| match algorithm {
-        "single_pass" => "single_pass".into(),
+        "single_pass" => "fused".into(),
         _ => "ssa".into(),
     })
 }

@@ -80,7 +80,7 @@ const BATCHES: usize = 5;
 const COPIES: usize = 3;
 
 /// The first column is the measure of the others.
-const COLUMNS: &[&str] = &["cranelift", "ssa", "linear", "backtracking", "single_pass"];
+const COLUMNS: &[&str] = &["cranelift", "ssa", "linear", "backtracking"];
 
 /// Prints a table for each CPU and optimisation level.
 ///

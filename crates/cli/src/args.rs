@@ -1,8 +1,10 @@
 //! The interface: scripts depend on it.
 
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{Parser, Subcommand, ValueEnum};
 use kingpost_codegen::{Pass, Rule, Stage};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -71,8 +73,8 @@ pub(crate) struct TestArgs {
     /// Only the `target` lines of this architecture or triple; may be repeated.
     #[arg(long = "target", value_name = "T")]
     pub(crate) targets: Vec<String>,
-    /// The register allocator, or `all`; `help` lists them.
-    #[arg(long, value_name = "A", default_value = "all")]
+    /// Register allocator, or `all`; `help` lists them.
+    #[arg(long, value_name = "A", default_value = "all", value_parser = AllocatorParser)]
     pub(crate) regalloc: String,
     /// The optimisation level of run tests, or `all`; by default what each file says.
     #[arg(long, value_name = "LEVEL", value_parser = ["none", "speed", "speed_and_size", "all"])]
@@ -165,6 +167,21 @@ pub(crate) struct OptArgs {
     pub(crate) files: Vec<PathBuf>,
 }
 
+/// Parses the name of an allocator; `help` ends the command with their list.
+#[derive(Clone)]
+struct AllocatorParser;
+
+impl TypedValueParser for AllocatorParser {
+    type Value = String;
+
+    fn parse_ref(&self, _: &clap::Command, _: Option<&clap::Arg>, word: &OsStr) -> Result<String, clap::Error> {
+        match word.to_string_lossy() {
+            word if word == "help" => Err(clap::Error::raw(ErrorKind::DisplayHelp, crate::lists::allocators())),
+            word => Ok(word.into_owned()),
+        }
+    }
+}
+
 /// A rule of the optimiser.
 fn rule(name: &str) -> Result<Rule, String> {
     Rule::named(name).ok_or_else(|| format!("no rule '{name}': `kingpost rules list rules/*.rules` lists them"))
@@ -175,8 +192,8 @@ fn rule(name: &str) -> Result<Rule, String> {
 pub(crate) struct CompileArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The register allocator; `help` lists them.
-    #[arg(long, value_name = "A")]
+    /// Register allocator; `help` lists them.
+    #[arg(long, value_name = "A", value_parser = AllocatorParser)]
     pub(crate) regalloc: Option<String>,
     /// Verify what every stage made before the next one reads it; the same as `--set verify_each`.
     #[arg(long)]
@@ -274,8 +291,8 @@ pub(crate) enum StatsFormat {
 pub(crate) struct AllocArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The register allocator, or `all`; `help` lists them.
-    #[arg(long, value_name = "A")]
+    /// Register allocator, or `all`; `help` lists them.
+    #[arg(long, value_name = "A", value_parser = AllocatorParser)]
     pub(crate) regalloc: Option<String>,
     /// Print problems and solutions in the text form that programs read, as is done for problems and machine code.
     #[arg(long)]
@@ -289,8 +306,8 @@ pub(crate) struct AllocArgs {
 pub(crate) struct ExplainArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// The register allocator, or `all`; `help` lists them.
-    #[arg(long, value_name = "A")]
+    /// Register allocator, or `all`; `help` lists them.
+    #[arg(long, value_name = "A", value_parser = AllocatorParser)]
     pub(crate) regalloc: Option<String>,
     /// Explain the function of this name only, as `%f` or `u0:1`; may be repeated.
     #[arg(long, value_name = "NAME")]

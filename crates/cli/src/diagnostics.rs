@@ -16,9 +16,10 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use kingpost_ir::verifier::VerifierError;
 use kingpost_reader::{Error, Header, Position, SourceMap};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// How everything that is wrong is written to standard error.
 static FORMAT: OnceLock<MessageFormat> = OnceLock::new();
@@ -41,6 +42,14 @@ pub(crate) fn complain(text: &str) {
     match format() {
         MessageFormat::Json => print(&json!({ "message": text }).to_string()),
         MessageFormat::Human | MessageFormat::Short => print(text),
+    }
+}
+
+/// Notes on standard error, once for each, that `old` is called `new` now. Equal names are not noted.
+pub(crate) fn note_renamed(kind: &str, old: &str, new: &str) {
+    static NOTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if old != new && NOTED.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{kind} {old}")) {
+        complain(&format!("note: the {kind} `{old}` is called `{new}`"));
     }
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn allocators(option: Option<&str>) -> Result<Vec<String>, Stop> {
     match option {
         None => Ok(vec![ALLOCATORS[0].0.to_string()]),
         Some("all") => Ok(ALLOCATORS.iter().map(|(name, _)| name.to_string()).collect()),
-        Some(name) => target::allocator(name).map(|_| vec![name.to_string()]),
+        Some(name) => Ok(vec![target::allocator(name)?]),
     }
 }
 

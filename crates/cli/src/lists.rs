@@ -4,7 +4,7 @@ use crate::args::OpcodesArgs;
 use crate::diagnostics::complain;
 use crate::outcome::{Outcome, Verdict};
 use crate::{output, target};
-use kingpost_codegen::{ALLOCATORS, Compiler, CpuFlags, SettingError, Settings, TARGETS, TargetError};
+use kingpost_codegen::{CHOICES, Compiler, CpuFlags, SettingError, Settings, TARGETS, TargetError};
 use kingpost_ir::Opcode;
 use kingpost_ir::docs::opcode_doc;
 use kingpost_ir::near::near_suffix;
@@ -49,9 +49,9 @@ pub(crate) fn targets() -> String {
     text
 }
 
-/// Returns the names of all register allocators, one on each line.
+/// Returns the register allocators to choose from, one on each line: the name, and what it is good at.
 pub(crate) fn allocators() -> String {
-    ALLOCATORS.iter().map(|(name, _)| format!("{name}\n")).collect()
+    CHOICES.iter().map(|(name, doc)| format!("{name:<13} {doc}\n")).collect()
 }
 
 /// Explains opcodes, or lists them.

@@ -1,9 +1,10 @@
 //! The compiler that options ask for.
 
 use crate::args::TargetArgs;
+use crate::diagnostics::note_renamed;
 use crate::lists;
 use crate::outcome::Stop;
-use kingpost_codegen::{ALLOCATORS, AllocatorFactory, Compiler, SettingError, Settings, TARGETS, TargetError};
+use kingpost_codegen::{ALLOCATORS, Compiler, SettingError, Settings, TARGETS, TargetError, allocator_name};
 use kingpost_ir::near::near_suffix;
 use kingpost_reader::Header;
 use std::str::FromStr;
@@ -34,9 +35,6 @@ pub(crate) fn check(args: &TargetArgs) -> Result<(), Stop> {
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
     if args.target.as_deref() == Some("help") {
         return Err(Stop::Help(lists::targets()));
-    }
-    if regalloc == Some("help") {
-        return Err(Stop::Help(lists::allocators()));
     }
     if args.set.iter().any(|word| word == "help") {
         let triple = triple(args.target.as_deref()).map_err(Stop::Usage)?;
@@ -83,6 +81,7 @@ pub(crate) fn with_header(
     if let Some(name) = regalloc {
         settings.regalloc_algorithm = name.to_string();
     }
+    note_renamed("allocator", &settings.regalloc_algorithm, allocator_name(&settings.regalloc_algorithm));
     let triple = triple(args.target.as_deref().or(line.map(|line| line.triple.as_str())))
         .map_err(|text| Refused { key: String::new(), text })?;
     Ok(Compiler::new(&triple, settings, &flags)?)
@@ -121,10 +120,15 @@ pub(crate) fn shared_setting(word: &str) -> Result<(String, String), String> {
     Ok((key.into(), value.into()))
 }
 
-/// Returns the allocator of a name; `help` is answered with the names.
-pub(crate) fn allocator(name: &str) -> Result<AllocatorFactory, Stop> {
-    if name == "help" {
-        return Err(Stop::Help(lists::allocators()));
+/// Returns the name of the allocator that `word` stands for.
+///
+/// # Errors
+/// No allocator has this name.
+pub(crate) fn allocator(word: &str) -> Result<String, Stop> {
+    let name = allocator_name(word);
+    note_renamed("allocator", word, name);
+    match kingpost_codegen::allocator(name) {
+        Some(_) => Ok(name.into()),
+        None => Err(Stop::Usage(TargetError::Allocator(name.into()).to_string())),
     }
-    kingpost_codegen::allocator(name).ok_or_else(|| Stop::Usage(TargetError::Allocator(name.into()).to_string()))
 }

@@ -23,10 +23,7 @@ impl From<Via> for kingpost_filetest::Via {
 pub(crate) fn test(args: &TestArgs) -> Outcome {
     let allocators = match args.regalloc.as_str() {
         "all" => Vec::new(),
-        name => {
-            target::allocator(name)?;
-            vec![name.to_string()]
-        }
+        name => vec![target::allocator(name)?],
     };
     let opt_levels = match args.opt.as_deref() {
         None => Vec::new(),

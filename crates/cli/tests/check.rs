@@ -82,7 +82,7 @@ fn one_rejected_case_among_several_rejects_the_file() {
 fn what_alloc_prints_is_accepted() {
     let source =
         "function %f(i64, i64) -> i64 {\nblock0(v0: i64, v1: i64):\nv2 = udiv v0, v1\nv3 = imul v2, v0\nreturn v3\n}\n";
-    for allocator in ["ssa", "linear", "backtracking", "single_pass", "fused", "spill-all"] {
+    for allocator in ["ssa", "linear", "backtracking", "fused", "spill_all"] {
         for target in ["x86_64", "aarch64"] {
             let (code, text, err) =
                 kingpost(&["alloc", "--ra", "--regalloc", allocator, "--target", target, "-"], source);

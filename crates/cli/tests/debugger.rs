@@ -45,7 +45,7 @@ block0(v9: i64):
 ";
 
 /// The allocators with debug information.
-const ALLOCATORS: [&str; 4] = ["ssa", "linear", "backtracking", "single_pass"];
+const ALLOCATORS: [&str; 3] = ["ssa", "linear", "backtracking"];
 
 const MAIN: &str = "\
 long fib(int);

@@ -59,7 +59,7 @@ fn first_row(stats: &str) -> Vec<&str> {
 }
 
 /// All allocators, in the order in which `all` runs them.
-const ALLOCATORS: [&str; 6] = ["ssa", "linear", "backtracking", "single_pass", "fused", "spill-all"];
+const ALLOCATORS: [&str; 5] = ["ssa", "linear", "backtracking", "fused", "spill_all"];
 
 #[test]
 fn usage_errors_are_2() {
@@ -153,6 +153,38 @@ fn what_there_is_can_be_listed() {
     assert!(code == 2 && err.contains("near: is_pic"), "{err}");
     let (code, _, err) = check(&["compile", "in.clif", "--target", "riscv64"], GOOD);
     assert!(code == 2 && err.contains("x86_64, aarch64"), "{err}");
+}
+
+#[test]
+fn allocators_are_listed_without_the_baseline() {
+    for command in ["compile", "test", "alloc", "explain"] {
+        let (code, out, err) = check(&[command, "--regalloc", "help"], "");
+        let names: Vec<&str> = out.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!((code, &names[..], err.as_str()), (0, &ALLOCATORS[..4], ""), "{command}");
+    }
+    let (code, _, err) = check(&["compile", "in.clif", "--regalloc", "none"], GOOD);
+    assert!(code == 2 && err.ends_with("there are ssa, linear, backtracking, fused\n"), "{err}");
+}
+
+/// Other names of allocators are taken, and noted once.
+#[test]
+fn allocators_have_aliases() {
+    for (alias, name) in [("single_pass", "fused"), ("spill-all", "spill_all")] {
+        let note = format!("note: the allocator `{alias}` is called `{name}`\n");
+        let words = |name: &str| check(&["compile", "in.clif", "-S", "--target", "x86_64", "--regalloc", name], RUNS);
+        let (code, out, err) = words(alias);
+        assert_eq!((code, err), (0, note.clone()));
+        assert_eq!(out, words(name).1);
+        let header = format!("set regalloc_algorithm={alias}\n{RUNS}");
+        let (code, _, err) = check(&["verify", "in.clif", "in.clif", "--target", "x86_64"], &header);
+        assert_eq!((code, err), (0, note.clone()));
+        let text = format!("test run\nset regalloc_algorithm={alias}\ntarget x86_64\n{RUNS}");
+        let (code, out, _) = check(&["test", "in.clif"], &text);
+        assert!(code == 0 && out.starts_with("1 passed"), "{out}");
+        let (code, _, err) =
+            check(&["test", "in.clif", "--regalloc", alias], &format!("test run\ntarget x86_64\n{RUNS}"));
+        assert_eq!((code, err), (0, note));
+    }
 }
 
 #[test]
@@ -302,7 +334,7 @@ fn objects_link_and_run() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    for allocator in ["linear", "spill-all"] {
+    for allocator in ["linear", "spill_all"] {
         let args = ["compile", "-", "-o", "out.o", "--regalloc", allocator];
         let output = kingpost(folder.path(), &args, GOOD);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

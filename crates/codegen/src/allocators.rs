@@ -8,12 +8,12 @@ pub type AllocatorFactory = Arc<dyn Fn() -> Box<dyn Allocator> + Send + Sync>;
 
 type Make = fn() -> Box<dyn Allocator>;
 
-/// The name under which registers are allocated while instructions are selected. Functions with contexts of handlers or labelled
-/// values, few instructions that no register is left for, and code that is selected already have the allocator of this name below.
+/// The name under which registers are allocated while instructions are selected. Functions that this refuses, and code that is
+/// selected already, are left to `linear`.
 pub(crate) const FUSED: &str = "fused";
 
 /// Allocators that compile code, the default first, under the names by which settings choose them; each is a feature of this
-/// crate.
+/// crate. The last one, `spill_all`, is the baseline that tests compare the others with.
 pub const ALLOCATORS: &[(&str, Make)] = &[
     #[cfg(feature = "ssa")]
     ("ssa", || Box::new(kingpost_regalloc_ssa::SsaAllocator::default())),
@@ -21,19 +21,62 @@ pub const ALLOCATORS: &[(&str, Make)] = &[
     ("linear", || Box::new(kingpost_regalloc_linear::LinearScan::default())),
     #[cfg(feature = "backtracking")]
     ("backtracking", || Box::new(kingpost_regalloc_backtracking::Backtracking::default())),
-    #[cfg(feature = "single_pass")]
-    ("single_pass", || Box::new(kingpost_regalloc_single_pass::SinglePass::default())),
-    #[cfg(feature = "single_pass")]
-    (FUSED, || Box::new(kingpost_regalloc_single_pass::SinglePass::default())),
-    #[cfg(feature = "spill-all")]
-    ("spill-all", || Box::new(kingpost_regalloc_spill_all::SpillAll::default())),
+    #[cfg(feature = "fused")]
+    (FUSED, || Box::new(kingpost_regalloc_linear::LinearScan::default())),
+    #[cfg(feature = "spill_all")]
+    ("spill_all", || Box::new(kingpost_regalloc_spill_all::SpillAll::default())),
 ];
 
 /// What the setting `regalloc_algorithm` calls the first one of [`ALLOCATORS`], whichever is built.
 pub(crate) const DEFAULT: &str = "default";
 
-/// The factory of the allocator called `name`.
+/// The allocators of [`ALLOCATORS`] that users choose from, and what each is good at.
+pub const CHOICES: &[(&str, &str)] = &[
+    #[cfg(feature = "ssa")]
+    ("ssa", "The default: spills first, then colors the dominator tree; code with few spills in moderate time."),
+    #[cfg(feature = "linear")]
+    ("linear", "Linear scan over live ranges with splitting: compiles faster than `ssa`, spills more."),
+    #[cfg(feature = "backtracking")]
+    (
+        "backtracking",
+        "Bundles of live ranges, placed by weight, evicted and split: the fewest moves, compiles slowest.",
+    ),
+    #[cfg(feature = "fused")]
+    (
+        FUSED,
+        "Allocates while instructions are selected: compiles fastest, into the most code. `linear` serves what it refuses.",
+    ),
+];
+
+/// Names that stand for an allocator of [`ALLOCATORS`] by another name: Cranelift's fast allocator, and an earlier spelling.
+const ALIASES: &[(&str, &str)] = &[("single_pass", FUSED), ("spill-all", "spill_all")];
+
+/// Returns the name in [`ALLOCATORS`] that `name` stands for; `name` itself unless it is an alias.
+pub fn allocator_name(name: &str) -> &str {
+    ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |&(_, meant)| meant)
+}
+
+/// Returns the factory of the allocator that `name` stands for.
 pub fn allocator(name: &str) -> Option<AllocatorFactory> {
-    let &(_, make) = ALLOCATORS.iter().find(|(known, _)| *known == name)?;
+    let &(_, make) = ALLOCATORS.iter().find(|(known, _)| *known == allocator_name(name))?;
     Some(Arc::new(make))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_allocators_but_the_baseline_are_choices() {
+        let names: Vec<&str> = ALLOCATORS.iter().map(|&(name, _)| name).filter(|&name| name != "spill_all").collect();
+        assert_eq!(names, CHOICES.iter().map(|&(name, _)| name).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn aliases_are_no_names() {
+        for &(alias, name) in ALIASES {
+            assert!(ALLOCATORS.iter().all(|&(known, _)| known != alias), "{alias}");
+            assert_eq!(allocator_name(alias), allocator_name(name));
+        }
+    }
 }

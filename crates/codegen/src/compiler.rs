@@ -1,6 +1,6 @@
 //! What callers use: a compiler for one target and its settings, and a context per thread.
 
-use crate::allocators::{ALLOCATORS, AllocatorFactory, DEFAULT, FUSED, allocator};
+use crate::allocators::{ALLOCATORS, AllocatorFactory, DEFAULT, FUSED, allocator, allocator_name};
 use crate::options::Options;
 use crate::stages::Stats;
 use crate::targets::{self, CpuFlags, TargetError};
@@ -122,6 +122,7 @@ impl Compiler {
         if let (DEFAULT, Some((first, _))) = (settings.regalloc_algorithm.as_str(), ALLOCATORS.first()) {
             settings.regalloc_algorithm = first.to_string();
         }
+        settings.regalloc_algorithm = allocator_name(&settings.regalloc_algorithm).to_string();
         let factory = allocator(&settings.regalloc_algorithm)
             .ok_or_else(|| TargetError::Allocator(settings.regalloc_algorithm.clone()))?;
         let isa = targets::isa(triple, &settings, flags)?;

@@ -42,7 +42,7 @@ mod stage;
 mod stages;
 mod targets;
 
-pub use allocators::{ALLOCATORS, AllocatorFactory, allocator};
+pub use allocators::{ALLOCATORS, AllocatorFactory, CHOICES, allocator, allocator_name};
 pub use batch::Batch;
 pub use compiler::{Compiler, Context};
 pub use dwarf::DwarfRegisters;

@@ -17,7 +17,7 @@ use std::ops::AddAssign;
 pub struct Stats {
     /// Functions compiled.
     pub functions: u64,
-    /// Those of them that `fused` left to `single_pass`.
+    /// Functions that `fused` left to `linear`.
     pub unfused: u64,
     /// Their instructions before lowering.
     pub clif_insts: u64,

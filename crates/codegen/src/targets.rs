@@ -52,7 +52,7 @@ impl fmt::Display for TargetError {
             }
             TargetError::Setting(error) => write!(f, "{error}"),
             TargetError::Allocator(name) => {
-                let known = built(crate::ALLOCATORS.iter().map(|(name, _)| *name));
+                let known = built(crate::CHOICES.iter().map(|(name, _)| *name));
                 write!(f, "no register allocator is called `{name}`: {known}")
             }
         }

@@ -36,7 +36,7 @@ const ROWS: &[(&str, &str, &str, Shows)] = &[
             "block0(v0: i64, v1: i64): | v2 = iadd v0, v0 | v3 = iadd v0, v0 | v4 = imul v2, v3 | v5 = isub v4, v4 | return v5",
         ),
     ),
-    ("regalloc_algorithm", "spill-all", "", In(LEAF)),
+    ("regalloc_algorithm", "spill_all", "", In(LEAF)),
     ("regalloc_registers", "few", "", In(CALL_IN_LOOP)),
     ("regalloc_checker", "true", "", In(LEAF)),
     ("verify_each", "true", "", In(LEAF)),

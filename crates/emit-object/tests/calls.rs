@@ -168,7 +168,7 @@ fn c_and_compiled_code_agree_on_places() {
     }
     let cases = std::env::var("KINGPOST_CASES").map_or(CASES_PER_OBJECT, |text| text.parse().unwrap());
     for from in (0..cases).step_by(CASES_PER_OBJECT as usize) {
-        for allocator in ["linear", "spill-all"] {
+        for allocator in ["linear", "spill_all"] {
             check(allocator, from..(from + CASES_PER_OBJECT).min(cases));
         }
     }

@@ -149,7 +149,7 @@ fn live_ranges_hold_what_operands_read() {
 fn texts_have_names_of_the_text() {
     let mut explanation = explained(FIB, &x64());
     let all = text(&explanation);
-    assert!(all.contains("ssa") && all.contains("spill-all") && all.contains("block2:"), "{all}");
+    assert!(all.contains("ssa") && all.contains("spill_all") && all.contains("block2:"), "{all}");
     explanation.solutions.truncate(1);
     let one = text(&explanation);
     assert!(one.contains("v6 = iadd.i64 v4, v5") && one.contains("add rcx, rax") && one.contains("v5 rax"), "{one}");

@@ -21,7 +21,6 @@ const ARROWS: &[(&str, &str)] = &[
     ("regalloc-spill-all", "regalloc"),
     ("regalloc-linear", "regalloc regalloc-common"),
     ("regalloc-backtracking", "regalloc regalloc-common"),
-    ("regalloc-single-pass", "regalloc regalloc-common"),
     ("regalloc-ssa", "regalloc regalloc-common"),
     // Never an allocator: independence is its worth.
     ("checker", "regalloc"),
@@ -33,7 +32,7 @@ const ARROWS: &[(&str, &str)] = &[
     (
         "codegen",
         "checker ir isa-aarch64 isa-x64 mach opt regalloc regalloc-backtracking regalloc-fused regalloc-linear \
-         regalloc-single-pass regalloc-spill-all regalloc-ssa",
+         regalloc-spill-all regalloc-ssa",
     ),
     // Both are forms of the module that `codegen` describes.
     ("emit-object", "codegen ir mach"),
@@ -52,7 +51,6 @@ const DEV_ARROWS: &[(&str, &str)] = &[
     ("regalloc-spill-all", "checker testgen"),
     ("regalloc-linear", "checker testgen"),
     ("regalloc-backtracking", "checker testgen"),
-    ("regalloc-single-pass", "checker testgen"),
     ("regalloc-ssa", "checker testgen"),
     ("testgen", "regalloc-linear regalloc-spill-all"),
     ("reader", "testgen"),

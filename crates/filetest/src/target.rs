@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use kingpost_codegen::{ALLOCATORS, Compiler, CpuFlags, SettingError, Settings, TargetError};
+use kingpost_codegen::{ALLOCATORS, Compiler, CpuFlags, SettingError, Settings, TargetError, allocator_name};
 use kingpost_ir::types::{I32, I64};
 use kingpost_ir::verifier::TargetInfo;
 use kingpost_reader::{Header, Setting, Target};
@@ -59,7 +59,7 @@ fn settings(header: &Header, count: usize) -> Result<Settings, NoCompiler> {
 /// The allocator that the `set` lines of a file name for a target, if they do.
 pub(crate) fn named_allocator<'a>(header: &'a Header, target: &Target) -> Option<&'a str> {
     let settings = header.settings.iter().take(target.settings);
-    settings.rev().find(|setting| setting.name == "regalloc_algorithm")?.value.as_deref()
+    settings.rev().find(|setting| setting.name == "regalloc_algorithm")?.value.as_deref().map(allocator_name)
 }
 
 /// The triple of a `target` line; an architecture alone stands for Linux.

@@ -240,7 +240,7 @@ macro_rules! settings {
 
 settings! {
     opt_level: OptLevel = OptLevel::None, "Optimise the intermediate representation before lowering.";
-    regalloc_algorithm: String = "default".into(), "Which register allocator: the names of the driver's table, or `default` for its first one.";
+    regalloc_algorithm: String = "default".into(), "Register allocator, or `default`; `kingpost compile --regalloc help` lists them.";
     regalloc_registers: AllocatedRegisters = AllocatedRegisters::All, "`few` allocates those that instructions and calling conventions name, to test allocators under pressure.";
     regalloc_checker: bool = false, "Prove each allocation right before code is emitted; an error if it is not.";
     verify_each: bool = false, "Verify what every stage made before the next one reads it, the allocation with the checker.";

@@ -40,7 +40,7 @@ impl Default for SpillAll {
 
 impl Allocator for SpillAll {
     fn name(&self) -> &'static str {
-        "spill-all"
+        "spill_all"
     }
 
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError> {

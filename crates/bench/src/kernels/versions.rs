@@ -29,7 +29,7 @@ pub(super) fn all() -> Vec<Version> {
     let mut versions =
         vec![Version::Cranelift { opt_level: "speed" }, Version::Cranelift { opt_level: "none" }, Version::Cc];
     for &(allocator, _) in kingpost_codegen::ALLOCATORS {
-        if allocator != "spill-all" {
+        if allocator != "spill_all" {
             versions.extend(["speed", "none"].map(|opt_level| Version::Kingpost { allocator, opt_level }));
         }
     }

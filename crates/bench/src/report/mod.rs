@@ -32,9 +32,9 @@ const TARGETS: [&str; 2] = [X86_64, "aarch64"];
 const DEFAULT: &str = "cranelift backtracking";
 const SINGLE_PASS: &str = "cranelift single_pass";
 /// Allocators of ours that the page has; that which spills all is only for tests.
-const OURS: [&str; 5] = ["ssa", "linear", "backtracking", "single_pass", "fused"];
+const OURS: [&str; 4] = ["ssa", "linear", "backtracking", "fused"];
 /// Those that solve a problem that lowering has left, and so can be measured alone.
-const ALONE: [&str; 4] = ["ssa", "linear", "backtracking", "single_pass"];
+const ALONE: [&str; 3] = ["ssa", "linear", "backtracking"];
 /// Those that are worth their time behind an optimiser.
 const OPTIMISED: [&str; 3] = [DEFAULT, "kingpost ssa", "kingpost backtracking"];
 
@@ -182,7 +182,7 @@ fn compile_time(page: &mut Page, plan: &Plan) -> Result<()> {
     page.heading("Compile time and code size, without an optimiser");
     let (mut lines, mut charts) = (Vec::new(), Vec::new());
     for target in TARGETS {
-        let compiled = compile(plan, target, "none", |name| name != "kingpost spill-all")?;
+        let compiled = compile(plan, target, "none", |name| name != "kingpost spill_all")?;
         let (mut rows, mut points) = (Vec::new(), Vec::new());
         for name in names(&compiled) {
             let default = faster(&compiled, &name, DEFAULT, plan.rounds);
@@ -210,7 +210,7 @@ fn tiny(page: &mut Page, plan: &Plan) -> Result<()> {
     for target in TARGETS {
         let text = shapes::text("tiny functions:2000")?;
         let mut compilers = compilers("none", target)?;
-        compilers.retain(|compiler| compiler.name() != "kingpost spill-all");
+        compilers.retain(|compiler| compiler.name() != "kingpost spill_all");
         let measured = measure::measure(&mut compilers, &text, 10 * plan.rounds)?;
         heading.truncate(1);
         heading.extend(measured.iter().map(|row| row.name.clone()));
@@ -403,7 +403,7 @@ fn growth(page: &mut Page, plan: &Plan) -> Result<()> {
     for target in TARGETS {
         for shape in SHAPES {
             let mut grown = shapes::growth(shape, &small, target)?;
-            grown.retain(|(name, _)| name != "kingpost spill-all");
+            grown.retain(|(name, _)| name != "kingpost spill_all");
             for (name, seconds) in &grown {
                 let numbers = seconds.iter().map(|seconds| format!("{seconds:.6}"));
                 let head = [target, shape.0, name.as_str()].map(String::from).into_iter();

@@ -103,15 +103,16 @@ fn with_target(text: &str, target: &str) -> String {
     lines.collect()
 }
 
-/// Returns the names of the register allocators, as the program lists them.
+/// Returns the names of the register allocators, as the program lists them, and of the baseline.
 ///
 /// # Errors
 /// If it lists none.
 pub(crate) fn allocators(session: &mut Session) -> Result<Vec<String>> {
     let mut command = session.program("kingpost")?;
-    let text = session.run(command.args(["alloc", "-", "--regalloc", "help"]))?;
-    let names: Vec<String> = text.lines().filter_map(|line| line.split_whitespace().next()).map(Into::into).collect();
+    let text = session.run(command.args(["alloc", "--regalloc", "help"]))?;
+    let mut names: Vec<String> = text.lines().filter_map(|line| line.split_whitespace().next()).map(Into::into).collect();
     ensure!(!names.is_empty(), "kingpost lists no register allocator");
+    names.push("spill_all".into());
     Ok(names)
 }
 

@@ -1,3 +1,0 @@
-//! What every allocator must do.
-
-kingpost_testgen::conformance! { kingpost_regalloc_single_pass::SinglePass::default() }
