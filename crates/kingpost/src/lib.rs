@@ -45,8 +45,8 @@
 //! | [`regalloc`] | the contract of register allocators |
 //! | [`checker`] | proves one allocation right |
 //!
-//! `examples/` has a function in memory, an object file, two small languages, and an allocator from nothing. The book in the
-//! project's folder `docs` explains them.
+//! `examples/` has a function in memory, an object file, two small languages, and an allocator that is not in the table. The book
+//! in the project's folder `docs` explains them.
 
 #[doc(inline)]
 pub use kingpost_checker as checker;

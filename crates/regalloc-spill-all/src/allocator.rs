@@ -1,4 +1,7 @@
-//! The allocator: a slot per value, and the edits around each instruction.
+//! The allocator: a slot for each value, and the edits around each instruction.
+//!
+//! Two passes over the instructions. The first one chooses the locations of all operands; the second one adds the edits, which
+//! need the locations of an instruction's neighbors.
 
 use crate::assign::{Assigned, Assigner};
 use crate::stack_maps::StackMaps;
@@ -10,18 +13,19 @@ use kingpost_regalloc::{
     PRegSet, ParallelMoves, Problem, Slot, VReg,
 };
 
-/// More values than this have no slot numbers.
+/// Most values in a problem: each has a slot number.
 const MAX_VALUES: u64 = (1 << 31) - 4;
 
 /// The allocator that spills everything. See the [crate documentation](crate).
 pub struct SpillAll {
     slots: SecondaryMap<VReg, PackedOption<Slot>>,
     assigner: Assigner,
+    /// Copies that happen at once.
     moves: ParallelMoves,
-    /// What `moves` makes, before it is known where it stands.
+    /// The sequence of edits that `moves` makes of them.
     sequence: Vec<EditKind>,
     stack_maps: StackMaps,
-    /// Where branches leave their defs.
+    /// Locations of the defs of branches, which are stored in a successor.
     branch_defs: SecondaryMap<VReg, Loc>,
 }
 
@@ -62,15 +66,17 @@ impl Allocator for SpillAll {
         }
         self.add_labels(problem, out);
         let slots = &self.slots;
+        // A safepoint is an instruction at which a collector may run: it finds the references that are read later in their slots.
         out.stats.steps = self.stack_maps.collect(problem, |vreg| slots[vreg].expand(), &mut out.stack_maps)?;
         out.stats.steps += problem.num_operands() as u64;
+        // The frame saves these registers, because the caller expects them unchanged.
         out.collect_saved(problem, env.callee_saved());
         Ok(())
     }
 }
 
 impl SpillAll {
-    /// The slot of a value, made when it is first asked for.
+    /// Returns the slot of a value; adds it on first use.
     fn slot(&mut self, problem: &Problem, vreg: VReg, out: &mut Allocation) -> Slot {
         if let Some(slot) = self.slots[vreg].expand() {
             return slot;
@@ -80,7 +86,9 @@ impl SpillAll {
         slot
     }
 
-    /// Chooses the locations of an instruction's operands.
+    /// Chooses the locations of an instruction's operands: what may be in memory is there, and the others get registers.
+    ///
+    /// A branch defines values on its edges; their locations are kept for the successors.
     fn locate(
         &mut self,
         problem: &Problem,
@@ -107,6 +115,10 @@ impl SpillAll {
         Ok(())
     }
 
+    /// Adds the edits of a block, in the order of its instructions.
+    ///
+    /// All edits of an allocation are *before* instructions: what follows an instruction comes before the next one. Nothing
+    /// follows a terminator: its defs are stored at the head of the successor, which has no other predecessor.
     fn edit_block(
         &mut self,
         problem: &Problem,
@@ -130,7 +142,7 @@ impl SpillAll {
         self.pass_arguments(problem, env, block, out)
     }
 
-    /// Stores what `inst` left in registers, before the instruction `at` that follows.
+    /// Stores the defs of `inst` that are in registers, before the next instruction `at`.
     fn store_defs(&mut self, problem: &Problem, inst: Inst, at: Inst, out: &mut Allocation) {
         for i in problem.operand_range(inst) {
             let operand = problem.all_operands()[i];
@@ -140,6 +152,7 @@ impl SpillAll {
         }
     }
 
+    /// Stores `loc` to the slot of `vreg` before `at`, if it is a register.
     fn store(&mut self, problem: &Problem, vreg: VReg, loc: Loc, at: Inst, out: &mut Allocation) {
         if let Some(from) = loc.as_reg() {
             let to = self.slot(problem, vreg, out);
@@ -147,7 +160,7 @@ impl SpillAll {
         }
     }
 
-    /// An instruction that modifies memory does so in the slot of its def, where its use must be then.
+    /// Copies uses that an instruction modifies in memory to the slots of its defs.
     fn copy_modified(
         &mut self,
         problem: &Problem,
@@ -166,6 +179,7 @@ impl SpillAll {
         self.resolve_moves((problem, env), inst, out)
     }
 
+    /// Fills the registers of the uses of `inst`, each once.
     fn fill_uses(&mut self, problem: &Problem, inst: Inst, out: &mut Allocation) {
         let mut filled = PRegSet::EMPTY;
         for i in problem.operand_range(inst) {
@@ -180,7 +194,8 @@ impl SpillAll {
         }
     }
 
-    /// Only a jump with one target passes arguments. They go from slot to slot, all at once, before it.
+    /// Copies arguments to the slots of their parameters, before the jump. Only a jump with one target has arguments. They are
+    /// passed at once, because two values may change places.
     fn pass_arguments(
         &mut self,
         problem: &Problem,
@@ -199,7 +214,8 @@ impl SpillAll {
         self.resolve_moves((problem, env), problem.terminator(block), out)
     }
 
-    /// Makes edits before `at` of the collected moves. No register holds anything there.
+    /// Makes a sequence of edits before `at` of the collected moves. It may use any register, because none holds a value between
+    /// instructions.
     fn resolve_moves(
         &mut self,
         (problem, env): (&Problem, &MachineEnv),
@@ -211,7 +227,7 @@ impl SpillAll {
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
     }
 
-    /// A value is in its slot from its def to the end.
+    /// Reports the slots of labeled values to debuggers. A value is in its slot from its def on.
     fn add_labels(&mut self, problem: &Problem, out: &mut Allocation) {
         for label in &problem.labels {
             let loc = Loc::slot(self.slot(problem, label.vreg, out));

@@ -1,4 +1,4 @@
-//! The simplest allocator: every value lives in a spill slot of its own.
+//! The simplest allocator, and a guide to writing one: every value lives in a spill slot of its own.
 //!
 //! ```text
 //! i1: use v0, use v1 = r1, def v2 reuse 0         before i1: fill s0 -> r0 8
@@ -7,23 +7,36 @@
 //!                                                 before i2: spill r0 -> s2 8
 //! ```
 //!
+//! An allocator is a type that implements [`Allocator`]: a [`Problem`] and a [`MachineEnv`] go in, an [`Allocation`] comes out.
+//! This one uses the contract and nothing else. Whatever an allocator does well or badly, it must get five things right:
+//!
+//! | duty | in this crate |
+//! |---|---|
+//! | a location for every operand, which meets its constraint | `locate` in `allocator.rs`; registers are chosen in `assign.rs` |
+//! | edits between instructions, which bring values to these locations | `edit_block` in `allocator.rs` |
+//! | arguments of edges, passed all at once | `pass_arguments` in `allocator.rs` |
+//! | the callee-saved registers that it uses, and the locations of labeled values | `allocate`, `add_labels` in `allocator.rs` |
+//! | the slots with references, at each safepoint | `stack_maps.rs` |
+//!
 //! Registers hold values only around one instruction: uses are filled before it and defs are stored after it. Operands
 //! that may be in memory remain in their slots. Block arguments go from slot to slot before the jump; the defs of a branch
 //! are stored at the head of the successor that they belong to. References are always in memory, so that a stack map is
 //! a list of live values.
 //!
-//! It is an oracle for the other allocators and the example of a third party's: it uses the contract and nothing else.
-//! It answers [`AllocError::TooFewRegisters`] or [`AllocError::FixedConflict`] if the operands of one instruction
-//! cannot be placed, which no other allocator could change.
+//! The example `own_allocator` of the crate `kingpost` compiles with an allocator that is not in the compiler's table. To test
+//! one, write `kingpost_testgen::conformance! { Mine::default() }` in a file of tests: problems designed on paper, generated
+//! problems, growth. `kingpost_testgen::quality!` compares the price of its answers. The allocators in `regalloc-linear`,
+//! `regalloc-ssa` and `regalloc-backtracking` show how registers are kept across instructions.
 //!
-//! Cost: linear in operands, but for stack maps, which are as long as references live across safepoints are many.
+//! Tests compare the other allocators with this one. It answers [`AllocError::TooFewRegisters`] or
+//! [`AllocError::FixedConflict`] if the operands of one instruction cannot be placed, which no other allocator could change.
 //!
-//! | file | holds |
-//! |---|---|
-//! | `allocator.rs` | slots, and the edits around each instruction |
-//! | `assign.rs` | registers for the operands of one instruction |
-//! | `stack_maps.rs` | which references are live at which safepoint |
+//! Cost: linear in operands and in the length of the stack maps.
 //!
+//! [`Allocator`]: kingpost_regalloc::Allocator
+//! [`Problem`]: kingpost_regalloc::Problem
+//! [`MachineEnv`]: kingpost_regalloc::MachineEnv
+//! [`Allocation`]: kingpost_regalloc::Allocation
 //! [`AllocError::TooFewRegisters`]: kingpost_regalloc::AllocError::TooFewRegisters
 //! [`AllocError::FixedConflict`]: kingpost_regalloc::AllocError::FixedConflict
 //!
