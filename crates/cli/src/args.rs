@@ -154,7 +154,7 @@ pub(crate) struct OptArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
     /// Run this pass only; may be repeated.
-    #[arg(long, value_name = "PASS", value_parser = Pass::ALL.map(Pass::name))]
+    #[arg(long, value_name = "PASS", value_parser = named(Pass::ALL.map(Stage::of_pass), &[]))]
     pub(crate) only: Vec<String>,
     /// Apply this rewrite rule only.
     #[arg(long, value_name = "NAME", value_parser = rule)]
@@ -167,7 +167,7 @@ pub(crate) struct OptArgs {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// Parses the name of an allocator; `help` ends the command with their list.
+/// Parser of allocator names; `help` ends the command with their list.
 #[derive(Clone)]
 struct AllocatorParser;
 
@@ -215,7 +215,7 @@ pub(crate) struct CompileArgs {
     #[arg(long, value_name = "FROM=TO")]
     pub(crate) remap_path_prefix: Vec<PathRemap>,
     /// Print what a stage makes of each function; may be repeated.
-    #[arg(long, value_name = "STAGE", value_parser = stages(&["all"]))]
+    #[arg(long, value_name = "STAGE", value_parser = named(Stage::ALL.to_vec(), &["all"]))]
     pub(crate) dump: Vec<String>,
     /// Write dumps to numbered files of this folder, one for each stage.
     #[arg(long, value_name = "FOLDER", requires = "dump")]
@@ -224,7 +224,7 @@ pub(crate) struct CompileArgs {
     #[arg(long)]
     pub(crate) disasm: bool,
     /// The last stage that runs; there is no object then.
-    #[arg(long, value_name = "STAGE", value_parser = stages(&[]), conflicts_with = "output")]
+    #[arg(long, value_name = "STAGE", value_parser = named(Stage::ALL.to_vec(), &[]), conflicts_with = "output")]
     pub(crate) stop_after: Option<String>,
     /// Compile the function of this name only, as `%f` or `u0:1`; may be repeated.
     #[arg(long, value_name = "NAME")]
@@ -273,10 +273,10 @@ impl CompileArgs {
     }
 }
 
-/// The names of the pipeline's stages, and others.
-fn stages(others: &[&'static str]) -> PossibleValuesParser {
-    let stages = Stage::ALL.iter().map(|stage| PossibleValue::new(stage.name()).help(stage.doc()));
-    stages.chain(others.iter().map(|&name| PossibleValue::new(name))).collect::<Vec<_>>().into()
+/// Parses names of `stages`, present or former, and other words.
+fn named(stages: impl IntoIterator<Item = Stage>, others: &[&'static str]) -> PossibleValuesParser {
+    let value = |stage: Stage| PossibleValue::new(stage.name()).help(stage.doc()).aliases(stage.former_name());
+    stages.into_iter().map(value).chain(others.iter().map(|&name| PossibleValue::new(name))).collect::<Vec<_>>().into()
 }
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,13 +5,13 @@
 
 use crate::args::{CompileArgs, PathRemap};
 use crate::diagnostics::{Diagnostic, complain};
-use crate::dump::Dumps;
+use crate::dump::{Dumps, stage};
 use crate::input::{self, Input, is_stream};
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::stats::Summary;
 use crate::target::Refused;
 use crate::{output, target};
-use kingpost_codegen::{CompileError, Compiler, Options, Settings, Stage};
+use kingpost_codegen::{CompileError, Compiler, Options, Settings};
 use kingpost_emit_object::{Assembly, ObjectError, ObjectOptions};
 use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::function::SourceLoc;
@@ -40,7 +40,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
         count: args.stats.is_some(),
         dump: dumps.sink(),
         list: args.assembly,
-        stop_after: args.stop_after.as_deref().and_then(Stage::named),
+        stop_after: args.stop_after.as_deref().and_then(stage),
         free_functions: true,
         ..Options::default()
     };

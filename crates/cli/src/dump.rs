@@ -1,5 +1,6 @@
 //! `--dump` and `--disasm`: texts of stages, on standard output or in numbered files of a folder.
 
+use crate::diagnostics::note_renamed;
 use crate::outcome::Stop;
 use crate::output;
 use kingpost_codegen::{DumpSink, Stage};
@@ -9,6 +10,11 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Returns the stage that `name` is of; a former name is noted.
+pub(crate) fn stage(name: &str) -> Option<Stage> {
+    Stage::named(name).inspect(|stage| note_renamed("stage", name, stage.name()))
+}
 
 /// Collects texts from all threads; they are written in the order of the functions.
 #[derive(Default)]
@@ -43,7 +49,8 @@ pub(crate) struct Dumps {
 impl Dumps {
     /// For stages by their names, or `all`, and for a folder, which is made if there is none.
     pub(crate) fn new(names: &[String], folder: Option<&Path>) -> Result<Dumps, Stop> {
-        let is_named = |stage: &Stage| names.iter().any(|name| name == "all" || name == stage.name());
+        let named: Vec<Stage> = names.iter().filter_map(|name| stage(name)).collect();
+        let is_named = |stage: &Stage| names.iter().any(|name| name == "all") || named.contains(stage);
         let mut wanted = [false; Stage::ALL.len()];
         Stage::ALL.iter().filter(|stage| is_named(stage)).for_each(|&stage| wanted[stage as usize] = true);
         if let Some(folder) = folder {

@@ -1,6 +1,7 @@
 //! `opt`: functions behind the optimiser, as text.
 
 use crate::args::OptArgs;
+use crate::dump::stage;
 use crate::outcome::{Outcome, Verdict};
 use crate::show::each_function;
 use crate::{output, target};
@@ -29,11 +30,17 @@ pub(crate) fn opt(args: &OptArgs) -> Outcome {
     let optimized = Arc::new(Optimized::default());
     let mut passes = Passes::default();
     if !args.only.is_empty() {
-        passes = Passes::of(args.only.iter().filter_map(|name| Pass::named(name)));
+        let only: Vec<Stage> = args.only.iter().filter_map(|name| stage(name)).collect();
+        passes = Passes::of(Pass::ALL.into_iter().filter(|&pass| only.contains(&Stage::of_pass(pass))));
     }
     let rules = RuleLimits { only: args.only_rule, most: args.rule_limit };
-    let options =
-        Options { dump: Some(optimized.clone()), stop_after: Some(Stage::Place), passes, rules, ..Options::default() };
+    let options = Options {
+        dump: Some(optimized.clone()),
+        stop_after: Some(Stage::CodeMotion),
+        passes,
+        rules,
+        ..Options::default()
+    };
     target::check(&args.target)?;
     let prepare = |header: &Header| {
         let defaults = Settings { opt_level: OptLevel::Speed, verify_each: true, ..target::defaults() };

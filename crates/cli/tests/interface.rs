@@ -400,6 +400,30 @@ fn inputs_are_not_overwritten() {
     assert_eq!(std::fs::read_to_string(folder.path().join("a.clif")).expect("a text"), RUNS);
 }
 
+/// Former names of stages are taken, and noted once.
+#[test]
+fn stages_have_former_names() {
+    let names = [
+        ("shape", "simplify_cfg"),
+        ("slots", "mem2reg"),
+        ("simplify", "gvn"),
+        ("place", "code_motion"),
+        ("tidy", "cleanup"),
+    ];
+    for (former, name) in names {
+        let note = format!("note: the stage `{former}` is called `{name}`\n");
+        let dump = |name: &str| check(&["compile", "-", "--dump", name, "--stop-after", name], RUNS);
+        assert_eq!(dump(former), (0, dump(name).1, note.clone()));
+        assert_eq!(dump(name).2, "");
+        if name != "cleanup" {
+            let only = |name: &str| check(&["opt", "-", "--only", name, "--only", name], RUNS);
+            assert_eq!(only(former), (0, only(name).1, note));
+        }
+    }
+    let (code, _, err) = check(&["opt", "-", "--only", "licm"], RUNS);
+    assert!(code == 2 && err.contains("[possible values: simplify_cfg, mem2reg, gvn, code_motion]"), "{err}");
+}
+
 #[test]
 fn stages_are_dumped() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -415,10 +439,10 @@ fn stages_are_dumped() {
     let expected = [
         "00-verify.clif",
         "01-expand.clif",
-        "02-shape.clif",
-        "03-slots.clif",
-        "04-simplify.clif",
-        "05-place.clif",
+        "02-simplify_cfg.clif",
+        "03-mem2reg.clif",
+        "04-gvn.clif",
+        "05-code_motion.clif",
         "07-lower.mach",
         "08-regalloc.ra",
         "09-check.mach",
@@ -428,7 +452,7 @@ fn stages_are_dumped() {
     // Stages that do not run have no files.
     kingpost(folder.path(), &["compile", "-", "--dump", "all", "--dump-dir", "plain"], &both);
     let plain = std::fs::read_dir(folder.path().join("plain")).expect("a folder").count();
-    assert_eq!(plain, expected.len() - 4, "without the four of the optimiser and that of the checker, with tidy");
+    assert_eq!(plain, expected.len() - 4, "without the four of the optimiser and that of the checker, with cleanup");
     // Every text has both functions in their order, and those with a reader read again.
     for name in names {
         let dump = std::fs::read_to_string(folder.path().join("dumps").join(&name)).expect("a dump");

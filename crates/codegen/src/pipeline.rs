@@ -58,8 +58,8 @@ pub(crate) fn compile(
 
     // Without an optimiser, what costs less to remove than to compile.
     if settings.opt_level == OptLevel::None {
-        s.run(Stage::Tidy, || {
-            optimizer.tidy(func, analyses);
+        s.run(Stage::Cleanup, || {
+            optimizer.cleanup(func, analyses);
             Ok::<(), CompileError>(())
         })?;
         s.dump(|| func.to_string());

@@ -34,11 +34,11 @@ macro_rules! stages {
 stages! {
     Verify "verify" "clif" "Check the rules of the intermediate representation.";
     Expand "expand" "clif" "Replace global values by plain instructions.";
-    Shape "shape" "clif" "Remove unreachable blocks and constant block parameters, merge blocks (opt_level=speed).";
-    Slots "slots" "clif" "Turn stack slots that are only loaded and stored into values (opt_level=speed).";
-    Simplify "simplify" "clif" "Make equal values one and apply rewrite rules (opt_level=speed).";
-    Place "place" "clif" "Remove unused instructions, move others to where they run least often (opt_level=speed).";
-    Tidy "tidy" "clif" "Remove repeated loads of constant memory, unreachable blocks and constant block parameters (opt_level=none).";
+    SimplifyCfg "simplify_cfg" "clif" "Remove unreachable blocks and constant block parameters, merge blocks (opt_level=speed).";
+    Mem2Reg "mem2reg" "clif" "Turn stack slots that are only loaded and stored into values (opt_level=speed).";
+    Gvn "gvn" "clif" "Make equal values one and apply rewrite rules (opt_level=speed).";
+    CodeMotion "code_motion" "clif" "Remove unused instructions, move others to where they run least often (opt_level=speed).";
+    Cleanup "cleanup" "clif" "Remove repeated loads of constant memory, unreachable blocks and constant block parameters (opt_level=none).";
     Lower "lower" "mach" "Select machine instructions over virtual registers.";
     Regalloc "regalloc" "ra" "Assign every operand a register or a slot.";
     Check "check" "mach" "Prove the allocation right.";
@@ -47,18 +47,30 @@ stages! {
 
 impl Stage {
     /// The stage that a pass of the optimiser is.
-    pub(crate) fn of_pass(pass: Pass) -> Stage {
+    pub fn of_pass(pass: Pass) -> Stage {
         match pass {
-            Pass::Shape => Stage::Shape,
-            Pass::Slots => Stage::Slots,
-            Pass::Simplify => Stage::Simplify,
-            Pass::Place => Stage::Place,
+            Pass::SimplifyCfg => Stage::SimplifyCfg,
+            Pass::Mem2Reg => Stage::Mem2Reg,
+            Pass::Gvn => Stage::Gvn,
+            Pass::CodeMotion => Stage::CodeMotion,
         }
     }
 
-    /// The stage of this name.
+    /// Returns the stage's earlier name, if it had one.
+    pub fn former_name(self) -> Option<&'static str> {
+        match self {
+            Stage::SimplifyCfg => Some("shape"),
+            Stage::Mem2Reg => Some("slots"),
+            Stage::Gvn => Some("simplify"),
+            Stage::CodeMotion => Some("place"),
+            Stage::Cleanup => Some("tidy"),
+            Stage::Verify | Stage::Expand | Stage::Lower | Stage::Regalloc | Stage::Check | Stage::Emit => None,
+        }
+    }
+
+    /// Returns the stage that is or was called `name`.
     pub fn named(name: &str) -> Option<Stage> {
-        Stage::ALL.iter().copied().find(|stage| stage.name() == name)
+        Stage::ALL.iter().copied().find(|stage| stage.name() == name || stage.former_name() == Some(name))
     }
 }
 

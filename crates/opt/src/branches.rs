@@ -6,14 +6,14 @@
 //! brif v3, block1, block2                  brif v2, block1, block2
 //! ```
 //!
-//! Part of the walk of [`crate::simplify`].
+//! Part of the walk of [`crate::gvn`].
 
 use kingpost_ir::{BlockCall, Inst, InstData, InstView, Opcode, Value};
 
+use crate::gvn::{Edges, Walk};
 use crate::observer::Subject;
 use crate::purity::constant;
 use crate::rewrite::{self, Effect};
-use crate::simplify::{Edges, Walk};
 
 impl Walk<'_> {
     /// Returns a value that is zero exactly if `condition` is, and no more work to compute. Ends, because each rule leads to an operand

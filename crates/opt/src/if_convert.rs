@@ -9,14 +9,14 @@
 //! ```
 //!
 //! Front ends make such branches of `?:`, and of `if` with one assignment. A processor guesses wrong on many of them, at the
-//! price of twenty instructions. Part of [`crate::shape`]. Both arms meet at once, or one leads straight to where the other ends;
+//! price of twenty instructions. Part of [`crate::simplify_cfg`]. Both arms meet at once, or one leads straight to where the other ends;
 //! at most [`MAX_COST`] instructions that compute something run in vain, and [`MAX_SELECTS`] choices are made.
 
 use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, InstData, Opcode, Type};
 use smallvec::SmallVec;
 
 use crate::purity::{Purity, is_cheap, is_constant, purity};
-use crate::shape::Shape;
+use crate::simplify_cfg::SimplifyCfg;
 
 /// Instructions of both arms that cost something.
 const MAX_COST: usize = 3;
@@ -34,7 +34,7 @@ struct Arm {
     cost: usize,
 }
 
-impl Shape {
+impl SimplifyCfg {
     /// Converts branches. Returns whether there were any; the blocks they went through are unreachable then.
     pub(crate) fn convert_branches(&self, func: &mut Function) -> bool {
         let mut changed = false;

@@ -2,21 +2,22 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `shape.rs` | unreachable blocks, constant block parameters, blocks that follow their only predecessor |
+//! | `simplify_cfg.rs` | unreachable blocks, constant block parameters, blocks that follow their only predecessor |
 //! | `constant_params.rs` | part of the same pass, without an optimiser too: block parameters that always have one value |
-//! | `thread.rs`, `if_convert.rs` | parts of the same pass: edges past branches they decide, branches around few instructions |
-//! | `slots.rs` | promotion of stack slots to values |
-//! | `simplify.rs` | value numbering, with the rewrite rules on insertion |
-//! | `numbering.rs`, `accesses.rs`, `branches.rs` | parts of the same walk: equal instructions, loads and stores, conditions and branches |
+//! | `jump_threading.rs`, `if_convert.rs` | parts of the same pass: edges past branches they decide, branches around few instructions |
+//! | `mem2reg.rs` | promotion of stack slots to values |
+//! | `gvn.rs` | value numbering, with the rewrite rules on insertion |
+//! | `numbering.rs`, `memory_ops.rs`, `branches.rs` | parts of the same walk: equal instructions, loads and stores, conditions and branches |
 //! | `memory.rs` | what memory holds, for that walk |
-//! | `read_back.rs` | loads of part of what was stored |
-//! | `place.rs` | unused instructions, motion out of loops and into the paths that use a value |
+//! | `store_to_load_forwarding.rs` | loads of part of what was stored |
+//! | `code_motion.rs` | unused instructions, motion out of loops and into the paths that use a value |
 //! | `rematerialise.rs` | part of the same pass: cheap values made again in loops that are short of registers |
-//! | `repeated_loads.rs` | loads that repeat another of memory that never changes, without an optimiser too |
-//! | `facts.rs` | known bits, for the conditions of rules |
+//! | `redundant_loads.rs` | loads that repeat another of memory that never changes, without an optimizer too |
+//! | `known_bits.rs` | for the conditions of rules |
 //! | `rewrite/` | the matcher of the rewrite rules and its queries of the value graph |
 //! | `observer.rs` | simplifications, reported as they happen |
-//! | `fold.rs`, `purity.rs`, `table.rs` | constants, effects of opcodes, the numbering table |
+//! | `cleanup.rs` | the pass of `opt_level=none`: cheap parts of the passes above |
+//! | `fold.rs`, `purity.rs`, `value_table.rs` | constants, effects of opcodes, the numbering table |
 //!
 //! ```
 //! use kingpost_ir::analyses::Analyses;
@@ -34,27 +35,28 @@
 //! assert!(!func.to_string().contains("iadd"), "{func}");
 //! ```
 
-mod accesses;
 mod branches;
+mod cleanup;
+mod code_motion;
 mod constant_params;
-pub mod facts;
 mod fold;
+mod gvn;
 mod if_convert;
+mod jump_threading;
+pub mod known_bits;
+mod mem2reg;
 mod memory;
+mod memory_ops;
 mod numbering;
 mod observer;
 mod optimizer;
-mod place;
 mod purity;
-pub mod read_back;
+mod redundant_loads;
 mod rematerialise;
-mod repeated_loads;
 pub mod rewrite;
-mod shape;
-mod simplify;
-mod slots;
-mod table;
-mod thread;
+mod simplify_cfg;
+pub mod store_to_load_forwarding;
+mod value_table;
 
 pub use observer::{Observer, Subject};
 pub use optimizer::{Optimizer, Pass};

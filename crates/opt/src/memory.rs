@@ -1,4 +1,4 @@
-//! Memory: what is known of its contents along the walk of [`crate::simplify`].
+//! Memory: what is known of its contents along the walk of [`crate::gvn`].
 //!
 //! ```text
 //! store v1, v0+8                           store v1, v0+8
@@ -10,7 +10,7 @@
 //!
 //! Each alias region has a version, a number that changes whenever an instruction may write to it. Equal loads of one version
 //! are one value, and a store says what a load of the next version returns; the last store to a region says so for loads of fewer
-//! bytes, too ([`crate::read_back`]). An access that names no region may touch every region: such a store changes all
+//! bytes, too ([`crate::store_to_load_forwarding`]). An access that names no region may touch every region: such a store changes all
 //! versions, and the version of such loads changes with every store. A block inherits the versions on which
 //! its predecessors agree, the header of a loop those of regions that no block of the loop writes. A store is dead
 //! if another one to the same place follows in its block and no instruction between them may read what it wrote, trap or leave. No

@@ -6,12 +6,12 @@
 //! v4 = imul v2, v3
 //! ```
 //!
-//! Part of the walk of [`crate::simplify`].
+//! Part of the walk of [`crate::gvn`].
 
 use kingpost_ir::{Block, Inst, InstData, Value, ValueDef};
 
+use crate::gvn::{MEDIUM_LOOP, Walk};
 use crate::purity::{constant, is_cheap, is_constant};
-use crate::simplify::{MEDIUM_LOOP, Walk};
 
 impl Walk<'_> {
     /// What uses `result` uses `value` from here on, so its uses are those of `value`.

@@ -10,7 +10,7 @@
 //!   v3 = icmp eq v1, v2                      v3 = icmp eq v1, v2
 //! ```
 //!
-//! Part of [`crate::place`], which says what loops use. Numbering has made one value of all that are equal, and an allocator
+//! Part of [`crate::code_motion`], which says what loops use. Numbering has made one value of all that are equal, and an allocator
 //! would now keep it in a slot all around the loop: a load of memory that never changes costs no more than that from the slot, and
 //! no store. What is made again has one operand that is no constant, which the loop uses elsewhere at least as often, so that it is kept anyway.
 //! Nothing is made again in a loop inside that has registers enough, but in front of it. Two sweeps over the blocks of such

@@ -110,7 +110,8 @@ fn with_target(text: &str, target: &str) -> String {
 pub(crate) fn allocators(session: &mut Session) -> Result<Vec<String>> {
     let mut command = session.program("kingpost")?;
     let text = session.run(command.args(["alloc", "--regalloc", "help"]))?;
-    let mut names: Vec<String> = text.lines().filter_map(|line| line.split_whitespace().next()).map(Into::into).collect();
+    let mut names: Vec<String> =
+        text.lines().filter_map(|line| line.split_whitespace().next()).map(Into::into).collect();
     ensure!(!names.is_empty(), "kingpost lists no register allocator");
     names.push("spill_all".into());
     Ok(names)

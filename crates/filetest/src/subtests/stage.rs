@@ -29,14 +29,14 @@ impl DumpSink for Kept {
 
 /// Without an optimiser the next stage resolves the aliases.
 pub(crate) fn expand(job: &Job, findings: &mut Findings) {
-    run(if is_optimised(job) { Stage::Expand } else { Stage::Tidy }, job, findings);
+    run(if is_optimised(job) { Stage::Expand } else { Stage::Cleanup }, job, findings);
 }
 
 pub(crate) fn optimize(job: &Job, findings: &mut Findings) {
     if !is_optimised(job) {
         return findings.fail(format_args!("{}: test optimize needs `set opt_level=speed`", job.name));
     }
-    run(Stage::Place, job, findings);
+    run(Stage::CodeMotion, job, findings);
 }
 
 pub(crate) fn lower(job: &Job, findings: &mut Findings) {

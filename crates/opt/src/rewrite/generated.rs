@@ -4,7 +4,7 @@ use super::bits::Bits;
 use super::graph::{Effect, Graph};
 use super::sources::Sources;
 use super::support::{fits, cond_trap, condition, constant, definition, float_condition, is_int_or_lanes, is_offset, load, make_constant, offset, store, trap};
-use crate::facts::{ones, zeros};
+use crate::known_bits::{ones, zeros};
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::{InstData, MemFlags, Opcode, Type, Value, types};
 

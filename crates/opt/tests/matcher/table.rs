@@ -2,7 +2,7 @@
 
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Format, InstData, MemFlags, Opcode, Type, Value};
-use kingpost_opt::facts;
+use kingpost_opt::known_bits;
 use kingpost_opt::rewrite::{Effect, Graph, Rule};
 use kingpost_rules::clif::{ClifRule, ClifTyping, Condition, ConditionName, Node, NodeKind, typings};
 use kingpost_rules::{BinaryOp, Expr, ExprKind, Function, Precondition, Predicate, Relation, UnaryOp};
@@ -378,10 +378,10 @@ impl<G: Graph> Numbers<'_, G> {
                 }
             }
             ExprKind::Call(Function::ComputeKnownZeroBits, args) => {
-                facts::zeros(self.g, self.register(&args[0])).unsigned()
+                known_bits::zeros(self.g, self.register(&args[0])).unsigned()
             }
             ExprKind::Call(Function::ComputeKnownOneBits, args) => {
-                facts::ones(self.g, self.register(&args[0])).unsigned()
+                known_bits::ones(self.g, self.register(&args[0])).unsigned()
             }
             ExprKind::Call(Function::Width, args) => self.width(&args[0]).into(),
             ExprKind::Call(Function::Log2, args) => self.value(&args[0]).checked_ilog2().unwrap_or(0).into(),

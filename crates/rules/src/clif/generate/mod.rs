@@ -149,7 +149,7 @@ fn head(rules: &[&ClifRule], files: &[Dependency], body: &str) -> String {
     let ir = named(&["InstData", "MemFlags", "Opcode", "Type", "Value", "types"]);
     let mut text = format!(
         "//! The matcher of the proved rules. Written by `kingpost rules generate`: do not edit.\n\n\
-         use super::bits::Bits;\nuse super::graph::{{Effect, Graph}};\nuse super::sources::Sources;\nuse super::support::{{fits, {support}}};\nuse crate::facts::{{{facts}}};\n\
+         use super::bits::Bits;\nuse super::graph::{{Effect, Graph}};\nuse super::sources::Sources;\nuse super::support::{{fits, {support}}};\nuse crate::known_bits::{{{facts}}};\n\
          use kingpost_ir::condcodes::{{{codes}}};\nuse kingpost_ir::{{{ir}}};\n\n"
     );
     for Dependency { path, bytes } in files {

@@ -3,7 +3,7 @@
 
 use kingpost_ir::types::{I8, I16, I32, I64, I128};
 use kingpost_ir::{Opcode, Type};
-use kingpost_opt::read_back::Steps;
+use kingpost_opt::store_to_load_forwarding::Steps;
 use kingpost_semantics::{Immediate, Operand, Operation, access_bits, loaded, outcome, stored};
 use kingpost_smt::{Answer, Backend, Query, Solver, Sort, Term, Terms};
 use std::time::Duration;

@@ -11,7 +11,7 @@
 //! edges but for parameters. A slot is promoted if its address is only the address of plain loads and stores, any two
 //! of which are of the same bytes, type and byte order or of different bytes. A slot that a stack map, a debug tag or a
 //! key names stays. The values are found by the construction of SSA form that front ends use, [`FrontendContext`];
-//! parameters that turn out superfluous are left to [`crate::shape`], and so are the aliases. Linear in instructions,
+//! parameters that turn out superfluous are left to [`crate::simplify_cfg`], and so are the aliases. Linear in instructions,
 //! near-linear in accesses and edges. Nothing is computed where there are no slots.
 
 use cranelift_entity::packed_option::PackedOption;
@@ -49,7 +49,7 @@ struct Site {
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
-pub(crate) struct Slots {
+pub(crate) struct Mem2Reg {
     construction: FrontendContext,
     /// By value: the address that it is, if it is that of a slot.
     addresses: SecondaryMap<Value, Address>,
@@ -63,7 +63,7 @@ pub(crate) struct Slots {
     unvisited: SecondaryMap<Block, u32>,
 }
 
-impl Slots {
+impl Mem2Reg {
     /// Returns `true` if there is anything to do.
     pub(crate) fn occurs(func: &Function) -> bool {
         !func.stack_slots.is_empty()

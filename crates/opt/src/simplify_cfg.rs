@@ -21,14 +21,14 @@ const ROUNDS: usize = 4;
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Changes {
     None,
-    /// All but the graph in [`Shape::cfg`].
+    /// All but the graph in [`SimplifyCfg::cfg`].
     AllButGraph,
     All,
 }
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct SimplifyCfg {
     pub(crate) cfg: ControlFlowGraph,
     /// By block: whether it is reached.
     reached: Vec<bool>,
@@ -41,7 +41,7 @@ pub(crate) struct Shape {
     pub(crate) used_elsewhere: Vec<bool>,
 }
 
-impl Shape {
+impl SimplifyCfg {
     /// Runs the pass. Returns whether anything changed, and leaves the graph of the function in `cfg` unless it says otherwise. If it
     /// is there before, all blocks must be reachable.
     pub(crate) fn run(&mut self, func: &mut Function, is_graph_known: bool) -> Changes {

@@ -8,7 +8,7 @@
 //! block3(v3: i8): brif v3, block4, block5  block3(v3: i8): brif v3, block4, block5
 //! ```
 //!
-//! Front ends make such blocks of `&&`, `||` and flags. Part of [`crate::shape`]. A block is passed through if it only
+//! Front ends make such blocks of `&&`, `||` and flags. Part of [`crate::simplify_cfg`]. A block is passed through if it only
 //! tests one of its parameters, directly or against a constant, and nothing else needs its parameters. What remains is
 //! often a block with one predecessor. Linear, as the edges of each block are looked at once, [`MAX_CHAIN`] blocks far.
 
@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 
 use crate::fold::{self, Constant};
 use crate::purity::{constant, is_constant};
-use crate::shape::Shape;
+use crate::simplify_cfg::SimplifyCfg;
 
 /// So many blocks one edge passes through at most.
 const MAX_CHAIN: usize = 8;
@@ -113,7 +113,7 @@ fn step(func: &Function, block: Block, args: &[BlockArg]) -> Option<(Block, Args
     Some((dest.block, args?, decided))
 }
 
-impl Shape {
+impl SimplifyCfg {
     /// Leads edges past branches that they decide. Returns whether there were any.
     pub(crate) fn thread_jumps(&mut self, func: &mut Function) -> bool {
         self.used_elsewhere.clear();

@@ -19,19 +19,19 @@
 use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::{Block, Function, Inst, InstData, MemFlags, Opcode};
 
-use crate::table::Table;
+use crate::value_table::ValueTable;
 
 /// Number of single predecessors to go back.
 const STEPS: usize = 4;
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
-pub(crate) struct RepeatedLoads {
+pub(crate) struct RedundantLoads {
     /// By key: the last load, or one in the entry.
-    loads: Table,
+    loads: ValueTable,
 }
 
-impl RepeatedLoads {
+impl RedundantLoads {
     /// Runs the pass.
     pub(crate) fn run(&mut self, func: &mut Function, cfg: &ControlFlowGraph) {
         let Some(entry) = func.layout.entry_block() else { return };

@@ -31,7 +31,7 @@ use crate::memory::Memory;
 use crate::observer::{Observer, Subject};
 use crate::purity::{Purity, constant, never_traps, purity};
 use crate::rewrite::{self, Applications, Effect, Graph, Rule};
-use crate::table::Table;
+use crate::value_table::ValueTable;
 use kingpost_ir::analyses::Analyses;
 
 /// Number of requests on which rules are tried for each instruction of the input, its own included.
@@ -54,8 +54,8 @@ pub(crate) const MEDIUM_LOOP: u32 = 30;
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
-pub(crate) struct Simplify {
-    table: Table,
+pub(crate) struct Gvn {
+    table: ValueTable,
     memory: Memory,
     /// Representative of each value; the value itself if there is no entry. That of an alias has one of its own, where
     /// it is not final.
@@ -72,7 +72,7 @@ pub(crate) struct Simplify {
     uses: SecondaryMap<Value, u8>,
 }
 
-impl Simplify {
+impl Gvn {
     /// Runs the pass. Returns what has become of the edges of the control-flow graph.
     pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> Edges {
         // Few functions number more than that.
@@ -86,7 +86,7 @@ impl Simplify {
         self.memory.reset(func, analyses);
         let Some(entry) = func.layout.entry_block() else { return Edges::Kept };
         let large_loop = if self.has_few_registers { MEDIUM_LOOP } else { LARGE_LOOP };
-        let Simplify { table, memory, representatives, applications, observer, uses, .. } = self;
+        let Gvn { table, memory, representatives, applications, observer, uses, .. } = self;
         let mut walk = Walk {
             func,
             analyses,
@@ -119,7 +119,7 @@ impl Simplify {
 pub(crate) struct Walk<'a> {
     pub(crate) func: &'a mut Function,
     pub(crate) analyses: &'a Analyses,
-    pub(crate) table: &'a mut Table,
+    pub(crate) table: &'a mut ValueTable,
     pub(crate) memory: &'a mut Memory,
     pub(crate) representatives: &'a mut SecondaryMap<Value, PackedOption<Value>>,
     applications: &'a mut Applications,

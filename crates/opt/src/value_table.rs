@@ -13,9 +13,9 @@ struct Entry {
     payload: Payload,
 }
 
-/// The table. Nothing is ever removed but by [`Table::reset`].
+/// The table. Nothing is ever removed but by [`ValueTable::reset`].
 #[derive(Default, Debug)]
-pub(crate) struct Table {
+pub(crate) struct ValueTable {
     /// The number of an entry, counted from 1; 0 in an empty slot. As many as a power of two.
     slots: Vec<u32>,
     entries: Vec<Entry>,
@@ -23,9 +23,9 @@ pub(crate) struct Table {
 
 /// The slot of an entry, or where it would go. Valid until the next insertion.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Place(usize);
+pub(crate) struct Position(usize);
 
-impl Table {
+impl ValueTable {
     /// Clears everything and makes room for `entries` entries.
     pub(crate) fn reset(&mut self, entries: usize) {
         self.entries.clear();
@@ -39,21 +39,21 @@ impl Table {
 
     /// Returns the entry of a key, and its place.
     #[inline]
-    pub(crate) fn find(&self, key: [u64; 2]) -> (Place, Option<Payload>) {
+    pub(crate) fn find(&self, key: [u64; 2]) -> (Position, Option<Payload>) {
         let mask = self.slots.len() - 1;
         let mut index = hash(key) & mask;
         loop {
             match self.entries.get((self.slots[index] as usize).wrapping_sub(1)) {
-                None => return (Place(index), None),
-                Some(entry) if entry.key == key => return (Place(index), Some(entry.payload)),
+                None => return (Position(index), None),
+                Some(entry) if entry.key == key => return (Position(index), Some(entry.payload)),
                 Some(_) => index = (index + 1) & mask,
             }
         }
     }
 
-    /// Sets the entry at a place that [`Table::find`] returned for `key`.
+    /// Sets the entry at a place that [`ValueTable::find`] returned for `key`.
     #[inline]
-    pub(crate) fn set(&mut self, place: Place, key: [u64; 2], payload: Payload) {
+    pub(crate) fn set(&mut self, place: Position, key: [u64; 2], payload: Payload) {
         let slot = &mut self.slots[place.0];
         if let Some(entry) = self.entries.get_mut((*slot as usize).wrapping_sub(1)) {
             entry.payload = payload;
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn grows_and_clears() {
-        let mut table = Table::default();
+        let mut table = ValueTable::default();
         for round in 0..3 {
             table.reset(4);
             for number in 0..1000 {

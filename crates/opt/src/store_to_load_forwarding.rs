@@ -7,7 +7,7 @@
 //!                              v2 = sextend.i32 v3
 //! ```
 //!
-//! Part of [`crate::memory`]; proved for all accesses: `tests/read_back.rs`.
+//! Part of [`crate::memory`]; proved for all accesses: `tests/store_to_load_forwarding.rs`.
 
 use kingpost_ir::{Opcode, Type};
 

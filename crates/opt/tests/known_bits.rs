@@ -3,7 +3,7 @@
 
 use kingpost_ir::types::{I8, I16, I32, I64, I128};
 use kingpost_ir::{Opcode, Type};
-use kingpost_opt::facts::{Known, Word};
+use kingpost_opt::known_bits::{Known, Word};
 use kingpost_semantics::{Immediate, Operand, Operation, outcome};
 use kingpost_smt::{Answer, Backend, Bits, Query, Solver, Sort, Term, Terms};
 use std::cell::RefCell;

@@ -76,7 +76,7 @@ struct LoopUses {
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
-pub(crate) struct Place {
+pub(crate) struct CodeMotion {
     /// By value. Empty in a function without loops, where nothing leaves a loop.
     origins: Vec<Origin>,
     /// By instruction.
@@ -88,7 +88,7 @@ pub(crate) struct Place {
     pub(crate) prefers_size: bool,
 }
 
-impl Place {
+impl CodeMotion {
     /// Runs the pass.
     pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) {
         self.uses.clear();

@@ -9,7 +9,7 @@
 //! Found when a rule requires them, [`DEPTH`] instructions deep, and not kept: few rules do. They stand for any bits
 //! that hold, so what is found may always be less. The largest value that is possible is the complement of the zeros.
 //!
-//! Each transfer function is written over [`Word`], and proved of terms: `tests/facts.rs`. They are those of the
+//! Each transfer function is written over [`Word`], and proved of terms: `tests/known_bits.rs`. They are those of the
 //! literature (Warren, Hacker's Delight, 2nd edition, section 4-3; Vishwanathan and others, Sound, Precise, and Fast
 //! Abstract Interpretation with Tristate Numbers, 2022).
 

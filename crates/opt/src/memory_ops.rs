@@ -6,15 +6,15 @@
 //! v3 = iadd v1, v2
 //! ```
 //!
-//! Part of the walk of [`crate::simplify`]; what memory holds is known to [`crate::memory`].
+//! Part of the walk of [`crate::gvn`]; what memory holds is known to [`crate::memory`].
 
 use kingpost_ir::{Inst, InstData, Opcode, Value};
 
+use crate::gvn::Walk;
 use crate::memory::load_of_store;
 use crate::purity::is_pure_load;
-use crate::read_back::Steps;
 use crate::rewrite::{Effect, Graph};
-use crate::simplify::Walk;
+use crate::store_to_load_forwarding::Steps;
 
 impl Walk<'_> {
     /// Applies the rules on an access to memory, and returns what it is then.
