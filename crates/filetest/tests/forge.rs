@@ -69,10 +69,6 @@ fn manifests_have_what_a_registry_shows() {
     for entry in fs::read_dir(root().join("crates")).expect("a folder") {
         let folder = entry.expect("readable").path();
         let name = folder.file_name().and_then(|name| name.to_str()).expect("a name").to_owned();
-        // It is about to be removed.
-        if name == "regalloc-single-pass" {
-            continue;
-        }
         let manifest = read(&format!("crates/{name}/Cargo.toml"));
         let line = |start: &str| manifest.lines().find(|line| line.starts_with(start)).unwrap_or_default();
         if TOOLS.contains(&name.as_str()) {
