@@ -41,14 +41,14 @@ struct Counts {
 struct Judge {
     counts: Arc<Mutex<Counts>>,
     random: u64,
-    solver: Option<Solver>,
+    solver: Option<Mutex<Solver>>,
     is_faulty: bool,
 }
 
 impl Judge {
     fn new(is_faulty: bool) -> (Judge, Arc<Mutex<Counts>>) {
         let counts = Arc::new(Mutex::new(Counts::default()));
-        let solver = Backend::Z3.is_installed().then(|| Solver::new(Backend::Z3));
+        let solver = Backend::Z3.is_installed().then(|| Mutex::new(Solver::new(Backend::Z3)));
         (Judge { counts: Arc::clone(&counts), random: 0x9e37_79b9_7f4a_7c15, solver, is_faulty }, counts)
     }
 
@@ -88,7 +88,8 @@ impl Judge {
     /// Whether a solver finds no operands of which a formula does not hold. It may not find out.
     fn is_proved(&mut self, terms: &mut Terms, formula: Term) -> Option<bool> {
         let fails = terms.not(formula);
-        let answer = self.solver.as_mut()?.check(terms, &Query::new(fails), Duration::from_millis(200));
+        let answer =
+            self.solver.as_mut()?.get_mut().unwrap().check(terms, &Query::new(fails), Duration::from_millis(200));
         match answer.expect("the solver answers") {
             Answer::Unsat => Some(true),
             Answer::Sat(_) => Some(false),
