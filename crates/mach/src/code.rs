@@ -57,7 +57,7 @@ pub struct Handler {
 }
 
 /// A function after lowering. Cleared and used again.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Code {
     /// Register allocation problem: blocks, operands, frequencies.
     pub problem: Problem,
