@@ -8,7 +8,7 @@ use crate::fill_gaps::FillGaps;
 use crate::interference::Interference;
 use crate::liveness::Liveness;
 use crate::reservations::Reservations;
-use crate::search::{Scratch, Search};
+use crate::search::{Budget, Scratch, Search};
 use crate::value_locations::ValueLocations;
 use crate::verify;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineEnv, Problem, RegClass};
@@ -27,6 +27,15 @@ pub struct Backtracking {
     scratch: Scratch,
     locations: ValueLocations,
     output: Output,
+    budget: Budget,
+}
+
+impl Backtracking {
+    /// Returns an allocator that searches for so many steps per operand and instruction, 256 by default. Once they are
+    /// taken, bundles are split where no register is free, and evict no others.
+    pub fn with_budget(steps: u64) -> Backtracking {
+        Backtracking { budget: Budget { any: 0, each: steps }, ..Backtracking::default() }
+    }
 }
 
 impl Allocator for Backtracking {
@@ -46,7 +55,18 @@ impl Allocator for Backtracking {
         d: &mut Diagnostics<'_>,
     ) -> Result<(), AllocError> {
         out.reset(problem);
-        let Backtracking { order, graph, live, reservations, bundles, interference, scratch, locations, output } = self;
+        let Backtracking {
+            order,
+            graph,
+            live,
+            reservations,
+            bundles,
+            interference,
+            scratch,
+            locations,
+            output,
+            budget,
+        } = self;
 
         d.begin("liveness");
         order.build(problem)?;
@@ -79,6 +99,8 @@ impl Allocator for Backtracking {
             stats: &mut out.stats,
             diagnostics: d,
             is_settled: false,
+            budget: *budget,
+            is_by_cost: false,
             limit: 0,
         };
         search.run()?;
@@ -96,7 +118,7 @@ impl Allocator for Backtracking {
         Emit { problem, env, order, live, reservations, bundles, interference, locations, s: output, out }.run()?;
         d.end("emit", || Ok(()), |text| locations.dump_slots(problem, text))?;
         if problem.num_insts() > MAX_KEPT {
-            *self = Backtracking::default();
+            *self = Backtracking { budget: *budget, ..Backtracking::default() };
         }
         Ok(())
     }

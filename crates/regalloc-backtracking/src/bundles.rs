@@ -19,6 +19,7 @@ use kingpost_regalloc_common::congruence::Congruence;
 use kingpost_regalloc_common::point::ProgPoint;
 use kingpost_regalloc_common::release;
 use std::cmp::Reverse;
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 /// Number of segments that all merges together may look at, per segment.
@@ -73,6 +74,8 @@ pub(crate) struct BundleData {
     flags: u8,
     pub(crate) weight: Weight,
     pub(crate) reg: Option<PReg>,
+    /// One more than the index of what it requires, if that is kept.
+    pub(crate) kept: Option<NonZeroU32>,
 }
 
 /// There are parts of it, so that nothing reads its segments again.
@@ -175,7 +178,7 @@ impl Bundles {
 
     fn push(&mut self, segments: Range<u32>, spill_set: SpillSet, splits: u8) -> Bundle {
         let (start, end, weight) = (segments.start, segments.end, Weight::UNKNOWN);
-        self.bundles.push(BundleData { start, end, spill_set, splits, flags: 0, weight, reg: None })
+        self.bundles.push(BundleData { start, end, spill_set, splits, flags: 0, weight, reg: None, kept: None })
     }
 
     /// Notes that there are parts of a bundle, and closes the gaps of such bundles once they take much of the memory.

@@ -22,8 +22,9 @@
 //!
 //! A minimal bundle is the live range of one operand at one instruction. Where such bundles interfere with each other,
 //! a matching serves the whole instruction, and all its operands are fixed from then on. This ends the search: it fails
-//! only for instructions that no allocator can serve. A budget proportional to the problem's size bounds evictions and
-//! splits; what is left when it is used up is split to minimal bundles at once.
+//! only for instructions that no allocator can serve. A budget proportional to the problem's size bounds the search.
+//! Once it is used up, bundles come by what memory costs them per point, evict no others, and are split where no register
+//! is free any more, as in linear scan.
 //!
 //! At the end, gaps between the fragments of a value are filled where some register is free all the while.
 //!

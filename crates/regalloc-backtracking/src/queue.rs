@@ -19,6 +19,14 @@ impl Priority {
         Priority(points.min(Self::CROSSES_CALLS - 1) | if crosses_calls { Self::CROSSES_CALLS } else { 0 })
     }
 
+    /// Returns the priority of a bundle once the search has ended: the order of magnitude of a cost, and its leading
+    /// 25 bits.
+    pub(crate) fn by_cost(cost: u64, crosses_calls: bool) -> Priority {
+        let magnitude = u64::BITS - cost.leading_zeros();
+        let bits = if magnitude > 25 { cost >> (magnitude - 25) } else { cost << (25 - magnitude) };
+        Priority::new(magnitude.min(63) << 25 | bits as u32 & ((1 << 25) - 1), crosses_calls)
+    }
+
     /// Returns `true` if the bundle is live across a call.
     pub(crate) fn crosses_calls(self) -> bool {
         self.0 & Self::CROSSES_CALLS != 0

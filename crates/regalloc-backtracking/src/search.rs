@@ -25,6 +25,7 @@ use kingpost_regalloc::{AllocError, Diagnostics, Freq, MachineEnv, PReg, Problem
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::PointRange;
 use kingpost_regalloc_common::preference::{Reg, regs};
+use std::num::NonZeroU32;
 
 /// More interfering bundles than this are not evicted.
 const MAX_EVICTED: usize = 16;
@@ -32,8 +33,22 @@ const MAX_EVICTED: usize = 16;
 /// Bundles that may be tried in another register.
 const MAX_RELOCATIONS: u32 = 4;
 
+/// Segments and uses of a bundle beyond which it is not tried in another register, and its requirements are kept: a
+/// bundle that crosses many short ones would be looked at for each of them.
+const MANY: usize = 64;
+
 /// Steps before bundles are no longer evicted: for any problem, and for each of its operands and instructions.
-const STEPS: (u64, u64) = (4096, 256);
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Budget {
+    pub(crate) any: u64,
+    pub(crate) each: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { any: 4096, each: 256 }
+    }
+}
 
 /// Largest number of bundles that may wait for a callee-saved register that they can share.
 const MAX_WAITING: usize = 4096;
@@ -54,6 +69,8 @@ pub(crate) struct Scratch {
     pub(crate) region_split: RegionSplit,
     /// Bundles that no register is free for but a callee-saved one, and the benefit of that.
     waiting: Vec<(u64, Bundle)>,
+    /// Requirements of bundles with many segments or uses, by [`BundleData::kept`].
+    kept: Vec<Requirements>,
 }
 
 /// The state of the search.
@@ -73,6 +90,9 @@ pub(crate) struct Search<'a, 'o> {
     pub(crate) unused: [u64; 2],
     /// Whether all callee-saved are registers open whose benefit exceeds their cost.
     pub(crate) is_settled: bool,
+    pub(crate) budget: Budget,
+    /// Whether the search has ended, and the queue is in the order of costs.
+    pub(crate) is_by_cost: bool,
     /// Steps before bundles are no longer evicted.
     pub(crate) limit: u64,
 }
@@ -84,7 +104,8 @@ impl Search<'_, '_> {
     /// If there are no registers for the operands of an instruction.
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         let size = self.problem.num_operands() + self.problem.num_insts() + self.bundles.segments.len();
-        self.limit = STEPS.0 + STEPS.1 * size as u64;
+        self.limit = self.budget.any + self.budget.each * size as u64;
+        self.s.kept.clear();
         self.s.queue.clear();
         self.s.waiting.clear();
         self.s.blockers.clear();
@@ -108,10 +129,26 @@ impl Search<'_, '_> {
                 self.settle()?;
             }
             let Some((priority, bundle)) = self.s.queue.pop() else { break };
-            self.process(bundle, priority.crosses_calls())?;
+            if self.is_exhausted() && !self.is_by_cost {
+                self.order_by_cost(bundle);
+            } else {
+                self.process(bundle, priority.crosses_calls())?;
+            }
         }
         self.s.queue.release();
         Ok(())
+    }
+
+    /// Puts a bundle back, and orders the queue by what memory costs per point: no bundle is evicted from then on.
+    fn order_by_cost(&mut self, bundle: Bundle) {
+        self.is_by_cost = true;
+        let mut rest = std::mem::take(&mut self.s.evicted);
+        rest.push(bundle);
+        while let Some((_, bundle)) = self.s.queue.pop() {
+            rest.push(bundle);
+        }
+        rest.drain(..).for_each(|bundle| self.enqueue(bundle));
+        self.s.evicted = rest;
     }
 
     fn is_memory_only(&self, bundle: Bundle) -> bool {
@@ -137,8 +174,12 @@ impl Search<'_, '_> {
 
     pub(crate) fn priority(&self, bundle: Bundle) -> Priority {
         let segments = self.bundles.segments(bundle);
+        let crosses_calls = segments.iter().any(|s| self.reservations.crosses_call(s.range()));
+        if self.is_by_cost {
+            return Priority::by_cost(self.spill_cost(bundle, crosses_calls).density, crosses_calls);
+        }
         let points = segments.iter().fold(0u32, |sum, s| sum.saturating_add(s.to.since(s.from)));
-        Priority::new(points, segments.iter().any(|s| self.reservations.crosses_call(s.range())))
+        Priority::new(points, crosses_calls)
     }
 
     /// Adds a part of `parent` with the segments in [`Scratch::part`] to the queue.
@@ -148,6 +189,16 @@ impl Search<'_, '_> {
         self.enqueue(part);
     }
 
+    /// Adds a part of `parent` with the segments in [`Scratch::part`] that is in a register.
+    pub(crate) fn assign_part(&mut self, parent: Bundle, reg: Reg) {
+        self.stats.steps += 1 + self.s.part.len() as u64;
+        let part = self.bundles.add_part(parent, &self.s.part);
+        self.stats.splits += 1;
+        let crosses_calls = self.priority(part).crosses_calls();
+        self.bundles.bundles[part].set_crosses_calls(crosses_calls);
+        self.assign(part, reg);
+    }
+
     /// Returns `true` if all steps are taken.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.stats.steps > self.limit
@@ -155,14 +206,14 @@ impl Search<'_, '_> {
 
     fn process(&mut self, bundle: Bundle, crosses_calls: bool) -> Result<(), AllocError> {
         self.stats.steps += 1;
-        let r = self.requirements(bundle, crosses_calls);
+        let r = self.kept_requirements(bundle, crosses_calls);
         if self.is_free_in_memory(bundle, &r) {
             self.trace_spill(bundle);
             return Ok(());
         }
         let data = &mut self.bundles.bundles[bundle];
         data.set_crosses_calls(r.crosses_calls);
-        if self.reservations.has_matched {
+        if self.reservations.has_matched && data.kept.is_none() {
             data.weight = Weight::UNKNOWN;
         }
         let mut hints = r.hints;
@@ -198,6 +249,20 @@ impl Search<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the requirements of a bundle. The requirements of one with many segments or uses are computed once: a matching
+    /// only relaxes them.
+    fn kept_requirements(&mut self, bundle: Bundle, crosses_calls: bool) -> Requirements {
+        if let Some(kept) = self.bundles.bundles[bundle].kept {
+            return self.s.kept[kept.get() as usize - 1];
+        }
+        let r = self.requirements(bundle, crosses_calls);
+        if !self.is_short(bundle) {
+            self.s.kept.push(r);
+            self.bundles.bundles[bundle].kept = NonZeroU32::new(self.s.kept.len() as u32);
+        }
+        r
     }
 
     /// Assigns a callee-saved register that nothing uses yet, if the benefit exceeds its cost, or lets the bundle wait
@@ -386,6 +451,9 @@ impl Search<'_, '_> {
                 continue;
             }
             let &[other] = self.s.interfering.as_slice() else { continue };
+            if !self.is_short(other) {
+                continue;
+            }
             tries -= 1;
             let crosses_calls = self.priority(other).crosses_calls();
             let r = self.requirements(other, crosses_calls);
@@ -397,6 +465,13 @@ impl Search<'_, '_> {
             }
         }
         None
+    }
+
+    /// Returns `true` if a bundle has few segments and uses.
+    fn is_short(&self, bundle: Bundle) -> bool {
+        let segments = self.bundles.segments(bundle);
+        let uses = || segments.iter().map(|segment| segment.uses().len()).sum::<usize>();
+        segments.len() <= MANY && uses() <= MANY
     }
 
     /// Evicts the interfering bundles from the register of a set in which the heaviest of them is lightest, if it is

@@ -21,6 +21,13 @@ use kingpost_regalloc_common::preference::{Reg, regs};
 /// alone evict what many uses need for the sake of what is short.
 const LENGTH_BIAS: u64 = 1 << 14;
 
+/// Points added to the length of a bundle that is used in no loop. All its uses cost little, so that a long bundle would
+/// otherwise keep its register from many short ones.
+const STRAIGHT_BIAS: u64 = 1 << 9;
+
+/// Points added to each length once the search has ended.
+const DENSITY_BIAS: u64 = 1 << 6;
+
 /// Call points looked at between two uses.
 const MAX_CALLS: usize = 4;
 
@@ -50,6 +57,8 @@ pub(crate) struct SpillCost {
     pub(crate) across_calls: u64,
     /// The lesser cost, by point of its life.
     pub(crate) weight: Weight,
+    /// The lesser cost by point, however short its life is.
+    pub(crate) density: u64,
     /// Steps taken.
     pub(crate) steps: u64,
 }
@@ -271,7 +280,7 @@ impl Search<'_, '_> {
     pub(crate) fn spill_cost(&self, bundle: Bundle, crosses_calls: bool) -> SpillCost {
         let segments = self.bundles.segments(bundle);
         let (mut cost, mut length, mut steps) = (0u64, 0, 0);
-        let mut must = false;
+        let (mut must, mut hottest) = (false, Freq(0));
         let mut block = &self.order.blocks()[self.order.index_at(segments[0].from.position())];
         let mut crossing = CallCrossing::new(0, None);
         for segment in segments {
@@ -285,6 +294,7 @@ impl Search<'_, '_> {
                 let need = if self.fixed_at(u).is_some() { Need::Copy } else { self.unfixed_need(u, remat) };
                 must |= matches!(need, Need::Reg | Need::Within);
                 let units = self.memory_cost(u, need, remat);
+                hottest = hottest.max(block.freq);
                 cost = cost.saturating_add(units * block.freq.0);
                 // What an edge passes on within the bundle costs nothing itself, but begins or ends a way across a call.
                 if crosses_calls && (units > 0 || self.is_internal(u)) {
@@ -301,12 +311,14 @@ impl Search<'_, '_> {
         let across_calls = self.finish_crossing(&crossing);
         let everywhere = cost.saturating_sub(self.entry_cost(bundle));
         let least = if crosses_calls { across_calls.min(everywhere) } else { everywhere };
-        let by_point = (u128::from(least) << 12) / u128::from(length + LENGTH_BIAS);
+        let bias = if hottest <= Freq::ENTRY { STRAIGHT_BIAS } else { LENGTH_BIAS };
+        let by_point = (u128::from(least) << 12) * u128::from(bias) / u128::from((length + bias) * LENGTH_BIAS);
+        let density = (u128::from(least) << 12) / u128::from(length + DENSITY_BIAS);
         let weight = match must && self.is_minimal(bundle) {
             true => Weight::MINIMAL,
             false => Weight(by_point.min(u128::from(Weight::MAX.0)) as u64),
         };
-        SpillCost { everywhere, across_calls, weight, steps }
+        SpillCost { everywhere, across_calls, weight, density: density.min(u128::from(u64::MAX)) as u64, steps }
     }
 
     /// Adds a use to the cost of having a value in memory across calls only.

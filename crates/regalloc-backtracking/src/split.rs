@@ -68,8 +68,11 @@ impl Search<'_, '_> {
     /// Splits a bundle for which there is no register.
     pub(crate) fn split(&mut self, bundle: Bundle, r: &Requirements) {
         let splits = self.bundles.bundles[bundle].splits;
-        if splits >= MAX_HALVINGS || self.is_exhausted() {
+        if splits >= MAX_HALVINGS {
             return self.split_to_minimal(bundle);
+        }
+        if self.is_exhausted() {
+            return self.split_at_conflicts(bundle, r);
         }
         if r.crosses_calls && splits < MAX_SPLITS {
             return match self.reservations.is_plain() {
@@ -90,16 +93,61 @@ impl Search<'_, '_> {
 
     /// Returns the farthest point up to which some register is free.
     fn conflict(&mut self, bundle: Bundle, r: &Requirements) -> ProgPoint {
+        let start = self.bundles.hull(bundle).0;
+        self.free_until(bundle, r, start).map_or(start, |(_, conflict)| conflict.unwrap_or(start))
+    }
+
+    /// Returns the registers that are free the longest for a bundle from one of its points on, and the point at which they
+    /// are taken, if there is one. Returns `None` if no register is free at the first point.
+    fn free_until(&mut self, bundle: Bundle, r: &Requirements, from: ProgPoint) -> Option<(u64, Option<ProgPoint>)> {
         let class = r.class.index();
         let mut candidates = r.allowed & !self.unused[class];
         let segments = self.bundles.segments(bundle);
-        for segment in segments {
+        let first = segments.partition_point(|segment| segment.to <= from);
+        for segment in &segments[first..] {
             self.stats.steps += 1;
-            if let Some(point) = self.interference[class].remove_taken(segment.range(), &mut candidates) {
-                return point;
+            let points = PointRange::new(segment.from.max(from), segment.to);
+            let before = candidates;
+            if let Some(point) = self.interference[class].remove_taken(points, &mut candidates) {
+                let free = before & !self.taken_before(class, points, point);
+                return (free != 0).then_some((free, Some(point)));
             }
         }
-        segments[0].from
+        (candidates != 0).then_some((candidates, None))
+    }
+
+    /// Returns the registers that are taken at some of the points before one of them.
+    fn taken_before(&self, class: usize, points: PointRange, point: ProgPoint) -> u64 {
+        match points.from < point {
+            true => self.interference[class].taken(PointRange::new(points.from, point)),
+            false => 0,
+        }
+    }
+
+    /// Splits a bundle where no register is free any more, as linear scan does: it is in some register from a use to the
+    /// last use that this register is free for, and in memory up to the next use.
+    fn split_at_conflicts(&mut self, bundle: Bundle, r: &Requirements) {
+        let hull = self.bundles.hull(bundle);
+        let mut from = hull.0;
+        while let Some(first) = self.first_use_start(bundle, from).filter(|&first| first < hull.1) {
+            let (free, conflict) = self.free_until(bundle, r, first).unwrap_or((0, Some(first)));
+            // No instruction has some of its uses in a part and some outside.
+            let limit = conflict.map_or(hull.1, ProgPoint::floor);
+            let end = self.last_use_end(bundle, limit).filter(|&end| end > first);
+            self.trace_split(bundle, first);
+            match end.zip(r.hints.best(free)) {
+                Some((end, reg)) => {
+                    self.s.part.clear();
+                    self.clip_part(bundle, PointRange::new(first, end.min(hull.1)));
+                    self.assign_part(bundle, reg);
+                    from = end;
+                }
+                None => {
+                    from = first.next_position();
+                    self.split_to_minimal_within(bundle, PointRange::new(first, from));
+                }
+            }
+        }
     }
 
     fn middle(&self, bundle: Bundle) -> ProgPoint {
@@ -300,9 +348,15 @@ impl Search<'_, '_> {
 
     /// Splits to minimal bundles, one for each instruction that needs a register.
     pub(crate) fn split_to_minimal(&mut self, bundle: Bundle) {
+        let (from, to) = self.bundles.hull(bundle);
+        self.split_to_minimal_within(bundle, PointRange::new(from, to));
+    }
+
+    /// Splits the uses at some points to minimal bundles.
+    fn split_to_minimal_within(&mut self, bundle: Bundle, points: PointRange) {
         let mut cuts = std::mem::take(&mut self.s.cuts);
         cuts.clear();
-        for segment in self.bundles.segments(bundle) {
+        for segment in self.live.clip_all(self.bundles.segments(bundle), points) {
             for u in self.live.uses_at(segment.uses()) {
                 if !matches!(self.need(u), Need::Reg | Need::Within) {
                     continue;

@@ -125,6 +125,6 @@ fn a_value_that_leaves_its_register_for_many_loops_is_not_looked_at_as_a_whole_f
         assert!(cost.loads() < 20.0 * loops as f64, "{cost}");
         answer.stats.steps
     };
-    let (few, many) = (steps(200), steps(2000));
+    let (few, many) = (steps(1000), steps(10_000));
     assert!(many < 12 * few, "{few} steps, then {many}");
 }

@@ -18,13 +18,15 @@ pub fn machine() -> MachineEnv {
 type Shape = fn(usize) -> Problem;
 
 /// The shapes by name.
-pub const SHAPES: [(&str, Shape); 16] = [
+pub const SHAPES: [(&str, Shape); 18] = [
     ("straight line", straight_line),
     ("high pressure", high_pressure),
+    ("far operands", far_operands),
     ("two-address code", two_address),
     ("diamonds", diamonds),
     ("cold exits", cold_exits),
     ("calls", calls),
+    ("bump allocations", bump_allocations),
     ("switch", switch),
     ("chain of loops", chain_of_loops),
     ("deep nest", deep_nest),
@@ -81,14 +83,16 @@ impl Builder {
         self.flagged(InstFlags::BRANCH, operands);
     }
 
-    /// An instruction of two recent uses and a def.
+    /// Appends an instruction of two recent uses and a def.
     fn work(&mut self, window: usize) {
-        let uses: Vec<VReg> = (0..2.min(self.recent.len()))
-            .map(|_| {
-                let back = self.random(window.min(self.recent.len()));
-                self.recent[self.recent.len() - 1 - back]
-            })
-            .collect();
+        let back = [self.random(window), self.random(window)];
+        self.work_on(&back);
+    }
+
+    /// Appends an instruction of a def, and of uses of the values so many defs back, as far as there are so many.
+    fn work_on(&mut self, back: &[usize]) {
+        let last = self.recent.len();
+        let uses: Vec<VReg> = back.iter().take(last).map(|&back| self.recent[last - 1 - back.min(last - 1)]).collect();
         let def = self.int();
         let operands: Vec<Operand> = uses.into_iter().map(Operand::reg_use).chain([Operand::reg_def(def)]).collect();
         self.inst(&operands);
@@ -113,6 +117,18 @@ fn high_pressure(n: usize) -> Problem {
     let mut b = Builder::new();
     b.block(1, &[]);
     (0..n).for_each(|_| b.work(100));
+    b.branch(&[]);
+    b.finish()
+}
+
+/// Returns code whose operands are mostly near, and some so far back that they had better be in memory in between.
+fn far_operands(n: usize) -> Problem {
+    let mut b = Builder::new();
+    b.block(1, &[]);
+    for _ in 0..n {
+        let back = [[0, 1, 2, 9, 39, 999][b.random(6)], [0, 1, 4, 29][b.random(4)]];
+        b.work_on(&back);
+    }
     b.branch(&[]);
     b.finish()
 }
@@ -221,6 +237,55 @@ fn calls(n: usize) -> Problem {
         b.recent.push(result);
     }
     b.branch(&[]);
+    b.finish()
+}
+
+/// Returns allocations by a bump of a pointer, each with a cold call for when memory is used up: a context and a sum live
+/// across all of them, and across many short values.
+fn bump_allocations(n: usize) -> Problem {
+    let mut b = Builder::new();
+    let count = (n / 10).max(1);
+    let lost = [1, 2, 6, 7, 8, 9, 10, 11].map(PReg::int).into_iter().chain((0..8).map(PReg::float)).collect();
+    let partial = (8..15).map(PReg::float).collect();
+    let clobbers = b.p.intern_clobbers(Clobbers { lost, partial, kept_bytes: 8 });
+    let (context, mut sum) = (b.int(), b.int());
+    let (mut params, mut edges) = (Vec::new(), Vec::new());
+    let (seldom, mostly) = (Freq(Freq::ENTRY.0 / 64), Freq(Freq::ENTRY.0 / 64 * 63));
+    for i in 0..count {
+        let head = b.block(1, &params);
+        match params.last() {
+            Some(&place) => {
+                let next = b.int();
+                b.inst(&[Operand::reg_use(place), Operand::reg_use(sum), Operand::reg_def(next)]);
+                sum = next;
+            }
+            None => b.inst(&[Operand::reg_def(context), Operand::reg_def(sum)]),
+        }
+        let [pointer, limit, end] = [b.int(), b.int(), b.int()];
+        b.inst(&[Operand::reg_use(context), Operand::reg_def(pointer)]);
+        b.inst(&[Operand::reg_use(context), Operand::reg_def(limit)]);
+        b.inst(&[Operand::reg_use(pointer), Operand::reg_def(end)]);
+        b.branch(&[Operand::reg_use(end), Operand::reg_use(limit)]);
+        let slow = b.p.begin_block(seldom, &[]);
+        let made = b.int();
+        b.p.push_operand(Operand::fixed_use(context, PReg::int(7)));
+        b.p.push_operand(Operand::fixed_def(made, PReg::int(0)));
+        b.p.push_inst(InstFlags::NONE, clobbers);
+        b.branch(&[]);
+        let fast = b.p.begin_block(mostly, &[]);
+        b.inst(&[Operand::reg_use(context), Operand::reg_use(end)]);
+        b.branch(&[]);
+        edges.push((head, [(slow, made, seldom), (fast, pointer, mostly)], 3 * (i + 1)));
+        params = vec![b.int()];
+    }
+    b.block(1, &params);
+    b.branch(&[Operand::reg_use(sum)]);
+    for (head, sides, join) in edges {
+        for (side, arg, freq) in sides {
+            b.p.add_edge(head, side, freq, &[], &[]);
+            b.p.add_edge(side, Block::from_u32(join as u32), freq, &[arg], &[]);
+        }
+    }
     b.finish()
 }
 
