@@ -97,10 +97,16 @@ fn pair(last: LastTwoWords) -> Option<(u32, Access, Access)> {
     Some((word | field << 15 | high.register << 10 | low.base << 5 | low.register, low, high))
 }
 
+/// Returns the text of the pair.
 fn text(low: Access, high: Access) -> String {
     let mnemonic = if low.kind & LOAD == 0 { "stp" } else { "ldp" };
     let class = if low.kind & FLOAT == 0 { RegClass::Int } else { RegClass::Float };
-    let register = |access: Access| name(PReg::new(class, access.register as u8), access.bytes as u8);
+    // Number 31 is the stack pointer as a base, and zero as a register to store.
+    let register = |access: Access| match (class, access.register, access.bytes) {
+        (RegClass::Int, 31, 8) => "xzr".to_owned(),
+        (RegClass::Int, 31, _) => "wzr".to_owned(),
+        (_, register, bytes) => name(PReg::new(class, register as u8), bytes as u8),
+    };
     let base = name(PReg::int(low.base as u8), 8);
     let offset = if low.offset == 0 { String::new() } else { format!(", #{}", low.offset) };
     format!("{mnemonic} {}, {}, [{base}{offset}]", register(low), register(high))
@@ -149,6 +155,13 @@ mod tests {
         for (first, second, expected) in cases {
             assert_eq!(joined(first, second), [expected], "{first:?}, {second:?}");
         }
+    }
+
+    #[test]
+    fn a_stored_zero_is_not_the_stack_pointer() {
+        // str x0, [sp, #16]; str xzr, [sp, #24]
+        let accesses = [0xf900_0be0, 0xf900_0fff].map(|word| access(word).unwrap());
+        assert_eq!(text(accesses[0], accesses[1]), "stp x0, xzr, [sp, #16]");
     }
 
     #[test]
