@@ -1,7 +1,6 @@
 //! The interface: scripts depend on it.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::error::ErrorKind;
 use clap::{Parser, Subcommand, ValueEnum};
 use kingpost_codegen::{Pass, Rule, Stage};
 use std::ffi::OsStr;
@@ -21,7 +20,7 @@ pub(crate) struct Args {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MessageFormat {
-    /// With the line of the text and a mark below it; colours on a terminal, unless `NO_COLOR` is set.
+    /// With the line of the text and a mark below it; colors on a terminal, unless `NO_COLOR` is set.
     Human,
     /// One line each: `file:line:column: message`.
     Short,
@@ -45,7 +44,7 @@ pub(crate) enum Command {
     PrintCfg(FilesArgs),
     /// Write a page that shows what becomes of functions: graph, machine code, live ranges, the allocator's decisions.
     Explain(ExplainArgs),
-    /// Optimise functions and print them.
+    /// Optimize functions and print them.
     Opt(OptArgs),
     /// Compile functions and data into one relocatable object.
     Compile(CompileArgs),
@@ -55,8 +54,8 @@ pub(crate) enum Command {
     Tiles(TargetArgs),
     /// Print what a register allocator makes of each function, line by line; several allocators side by side.
     Alloc(AllocArgs),
-    /// Judge register allocations given as `.ra` text, as `alloc` prints it: 0 if all are accepted, 1 if one is rejected, 2 if
-    /// there is something that cannot be read.
+    /// Judge register allocations given as `.ra` text, as `alloc` prints it: 0 if all are accepted, 1 if one is
+    /// rejected, 2 if there is something that cannot be read.
     Check(CheckArgs),
     /// Make a file on which a command fails small, as long as the command fails in the same way.
     Reduce(ReduceArgs),
@@ -76,7 +75,7 @@ pub(crate) struct TestArgs {
     /// Register allocator, or `all`; `help` lists them.
     #[arg(long, value_name = "A", default_value = "all", value_parser = AllocatorParser)]
     pub(crate) regalloc: String,
-    /// The optimisation level of run tests, or `all`; by default what each file says.
+    /// The optimization level of run tests, or `all`; by default what each file says.
     #[arg(long, value_name = "LEVEL", value_parser = ["none", "speed", "speed_and_size", "all"])]
     pub(crate) opt: Option<String>,
     /// A shared setting of run tests, after those of each file; may be repeated.
@@ -176,13 +175,16 @@ impl TypedValueParser for AllocatorParser {
 
     fn parse_ref(&self, _: &clap::Command, _: Option<&clap::Arg>, word: &OsStr) -> Result<String, clap::Error> {
         match word.to_string_lossy() {
-            word if word == "help" => Err(clap::Error::raw(ErrorKind::DisplayHelp, crate::lists::allocators())),
+            word if word == "help" => {
+                print!("{}", crate::lists::allocators());
+                std::process::exit(0)
+            }
             word => Ok(word.into_owned()),
         }
     }
 }
 
-/// A rule of the optimiser.
+/// Returns a rule of the optimizer.
 fn rule(name: &str) -> Result<Rule, String> {
     Rule::named(name).ok_or_else(|| format!("no rule '{name}': `kingpost rules list rules/*.rules` lists them"))
 }
@@ -210,8 +212,8 @@ pub(crate) struct CompileArgs {
     /// For debuggers: every instruction is its own line of the file, and values are variables.
     #[arg(short = 'g')]
     pub(crate) debug: bool,
-    /// Replace the beginning of a path that `-g` writes, so that objects do not depend on the folder; may be repeated, and the
-    /// last that fits counts.
+    /// Replace the beginning of a path that `-g` writes, so that objects do not depend on the folder; may be repeated,
+    /// and the last that fits counts.
     #[arg(long, value_name = "FROM=TO")]
     pub(crate) remap_path_prefix: Vec<PathRemap>,
     /// Print what a stage makes of each function; may be repeated.
@@ -324,16 +326,16 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Files with problems and their allocations; `-` is standard input. The target is the machine of those that describe
-    /// none.
+    /// Files with problems and their allocations; `-` is standard input. The target is the machine of those that
+    /// describe none.
     #[arg(required = true, value_name = "FILE.ra")]
     pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct ReduceArgs {
-    /// What the output of the failing command must contain, so that it does not begin to fail for another reason; by default
-    /// the first message with a place, `file:line:column: message`, if there is one.
+    /// What the output of the failing command must contain, so that it does not begin to fail for another reason; by
+    /// default the first message with a place, `file:line:column: message`, if there is one.
     #[arg(long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
     /// The small file; `-` is standard output.

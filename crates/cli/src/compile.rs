@@ -1,7 +1,7 @@
 //! `compile`: functions and data of files into one object.
 //!
-//! Functions are read in portions, and each portion is compiled before the next is read, so that a large file is never in
-//! memory as a whole in the intermediate representation.
+//! Functions are read in portions, and each portion is compiled before the next is read, so that a large file is never
+//! in memory as a whole in the intermediate representation.
 
 use crate::args::{CompileArgs, PathRemap};
 use crate::diagnostics::{Diagnostic, complain};
@@ -26,7 +26,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Most errors that are written, unless everything is to be compiled that can be. After the last of them, the command stops.
+/// Most errors that are written, unless everything is to be compiled that can be. After the last of them, the command
+/// stops.
 const MAX_ERRORS: usize = 20;
 
 /// Bytes of text that are read before they are compiled: few enough that the functions are still in the cache then.
@@ -98,7 +99,7 @@ fn failed(error: ObjectError) -> Stop {
     Stop::Failure(error.to_string())
 }
 
-/// Whether two paths lead to one file.
+/// Returns `true` if two paths lead to one file.
 fn is_same(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.is_file(), file.dev(), file.ino()));
     !is_stream(a) && !is_stream(b) && identity(a) == identity(b) && identity(a).is_some_and(|(is_file, ..)| is_file)
@@ -166,7 +167,7 @@ impl Session<'_> {
         *self.reasons.entry(reason).or_default() += 1;
     }
 
-    /// Whether nothing of this name was defined before byte `start` of the last input. Else it is left out.
+    /// Returns `true` if nothing of this name was defined before byte `start` of the last input. Else it is left out.
     fn define(&mut self, name: &FuncName, start: usize) -> bool {
         let here = (self.inputs.len() - 1, start);
         if *name == FuncName::Named(String::new()) && (self.args.output.is_some() || self.args.assembly) {
@@ -188,7 +189,8 @@ impl Session<'_> {
         self.report(Diagnostic::of_text(input, error));
     }
 
-    /// Goes on from machine code as `--dump lower` or `--dump check` writes it. What a person may have changed is verified.
+    /// Goes on from machine code as `--dump lower` or `--dump check` writes it. What a person may have changed is
+    /// verified.
     fn machine_code(&mut self, input: &Input) -> Result<(), Stop> {
         let compiler = target::compiler(&self.args.target, self.args.regalloc.as_deref(), true)?;
         let compiler = compiler.with_options(self.observe.clone());
@@ -282,8 +284,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// The compiler of a file with `set` or `target` lines. All files go into one object, so its architecture must be the
-    /// object's.
+    /// Returns the compiler of a file with `set` or `target` lines. All files go into one object, so its architecture
+    /// must be the object's.
     fn compiler_of(&self, header: &Header) -> Result<Option<Compiler>, Refused> {
         if header.settings.is_empty() && header.targets.is_empty() {
             return Ok(None);
@@ -331,7 +333,7 @@ impl Session<'_> {
         (count, !parser.is_at_end())
     }
 
-    /// Whether a function is to be compiled: one of those that `--only` names, if it names any.
+    /// Returns `true` if a function is to be compiled: one of those that `--only` names, if it names any.
     fn is_wanted(&mut self, name: &FuncName) -> bool {
         if self.args.only.is_empty() {
             return true;
@@ -393,7 +395,8 @@ impl Session<'_> {
         Err(Stop::Usage(format!("--only {missing}: there is no such function{hint}")))
     }
 
-    /// Returns a path as debuggers see it: the last `--remap-path-prefix` that is for one of its beginnings has replaced it.
+    /// Returns a path as debuggers see it: the last `--remap-path-prefix` that is for one of its beginnings has
+    /// replaced it.
     fn remapped(&self, path: &Path) -> String {
         let replaced = |remap: &PathRemap| Some(remap.to.join(path.strip_prefix(&remap.from).ok()?));
         let remapped = self.args.remap_path_prefix.iter().rev().find_map(replaced);

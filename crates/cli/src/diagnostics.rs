@@ -133,7 +133,7 @@ impl<'a> Diagnostic<'a> {
         object.to_string()
     }
 
-    /// As above, with colours for a terminal.
+    /// As above, with colors for a terminal.
     fn human(&self, position: Position) -> String {
         let (line, marked) = self.first_line();
         if line.len() > LONGEST_LINE {
@@ -151,7 +151,7 @@ impl<'a> Diagnostic<'a> {
         Renderer::styled().render(&[group])
     }
 
-    /// The line in which the fault begins, and which of its bytes are at fault.
+    /// Returns the line in which the fault begins, and which of its bytes are at fault.
     fn first_line(&self) -> (String, Range<usize>) {
         let text = self.input.text();
         let is_end = |byte: &u8| *byte == b'\n';

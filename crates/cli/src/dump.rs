@@ -87,7 +87,7 @@ impl Dumps {
         Ok(out.flush()?)
     }
 
-    /// The file of a stage, made for its first text, if texts go to a folder.
+    /// Returns the file of a stage, made for its first text, if texts go to a folder.
     fn file(&mut self, stage: Stage) -> Result<Option<&mut BufWriter<File>>, Stop> {
         let Some(folder) = &self.folder else { return Ok(None) };
         if !self.files.contains_key(stage.name()) {
@@ -106,7 +106,7 @@ impl Dumps {
     }
 }
 
-/// The stage's name behind its place in the pipeline.
+/// Returns the stage's name behind its place in the pipeline.
 fn numbered(stage: Stage) -> String {
     format!("{:02}-{stage}", stage as usize)
 }

@@ -13,7 +13,7 @@ use kingpost_ir::near::near_suffix;
 use kingpost_reader::Header;
 use std::io::Write;
 
-/// The names of allocators that an option stands for: one, `all`, or the default.
+/// Returns the names of allocators that an option stands for: one, `all`, or the default.
 pub(crate) fn allocators(option: Option<&str>) -> Result<Vec<String>, Stop> {
     match option {
         None => Ok(vec![ALLOCATORS[0].0.to_string()]),

@@ -12,7 +12,8 @@ use std::fmt::Write as _;
 use std::io::Write;
 use target_lexicon::Triple;
 
-/// Returns all settings, and the flags of the target's instruction set, with their meanings and their values by default.
+/// Returns all settings, and the flags of the target's instruction set, with their meanings and their values by
+/// default.
 pub(crate) fn settings(triple: &Triple) -> String {
     let mut text = "Settings, with their values unless set:\n".to_string();
     for ((key, doc), value) in Settings::KEYS.iter().zip(target::defaults().values()) {
@@ -40,7 +41,7 @@ fn is_unsupported(triple: &Triple, settings: Settings, flags: &[String]) -> bool
     matches!(compiler, Err(TargetError::Setting(SettingError::Unsupported { .. })))
 }
 
-/// All targets.
+/// Returns all targets.
 pub(crate) fn targets() -> String {
     let mut text = "Architectures; alone each stands for Linux, as in `--target aarch64`:\n".to_string();
     for (name, doc) in TARGETS {

@@ -1,4 +1,4 @@
-//! `opt`: functions behind the optimiser, as text.
+//! `opt`: functions behind the optimizer, as text.
 
 use crate::args::OptArgs;
 use crate::dump::stage;
@@ -25,7 +25,7 @@ impl DumpSink for Optimized {
     }
 }
 
-/// Prints optimised functions, with an empty line between them.
+/// Prints optimized functions, with an empty line between them.
 pub(crate) fn opt(args: &OptArgs) -> Outcome {
     let optimized = Arc::new(Optimized::default());
     let mut passes = Passes::default();

@@ -40,9 +40,9 @@ enum RulesCommand {
     List(ledger::ListArgs),
     /// Show one rule on CLIF: its text, its types, its proof.
     Explain(ledger::ExplainArgs),
-    /// Count how often the optimiser applies each rule.
+    /// Count how often the optimizer applies each rule.
     Count(CountArgs),
-    /// Write the optimiser's matcher from proved rules.
+    /// Write the optimizer's matcher from proved rules.
     Generate(ledger::GenerateArgs),
 }
 
@@ -149,7 +149,7 @@ struct Counts {
     errors: usize,
 }
 
-/// The rules that were applied, the most frequent first.
+/// Returns the rules that were applied, the most frequent first.
 fn count(args: &CountArgs) -> Outcome {
     let (mut optimizer, mut analyses, mut verifier) = <(Optimizer, Analyses, Verifier)>::default();
     let verdict = each_function(&args.files, any_header, |place, (), func| {
@@ -215,7 +215,7 @@ pub(crate) fn threads(jobs: usize) -> usize {
     if jobs > 0 { jobs } else { std::thread::available_parallelism().map_or(1, |count| count.get()) }
 }
 
-/// The text of a file of rules.
+/// Returns the text of a file of rules.
 pub(crate) fn utf8(input: &Input) -> Result<&str, Stop> {
     std::str::from_utf8(input.text()).map_err(|error| {
         let position = input.position(error.valid_up_to());

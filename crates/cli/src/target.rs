@@ -31,7 +31,7 @@ pub(crate) fn check(args: &TargetArgs) -> Result<(), Stop> {
     compiler(args, None, false).map(drop)
 }
 
-/// A compiler for these options. Keys that are no shared settings are flags of the instruction set.
+/// Returns a compiler for these options. Keys that are no shared settings are flags of the instruction set.
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
     if args.target.as_deref() == Some("help") {
         return Err(Stop::Help(lists::targets()));
@@ -44,8 +44,8 @@ pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: b
     with_header(defaults, args, regalloc, &Header::default()).map_err(|refused| Stop::Usage(refused.text))
 }
 
-/// The same for a file: the words of its `set` lines change the `defaults`, and are changed by those of the options. Without
-/// a target in the options, the only `target` line of a file is taken.
+/// Returns the same for a file: the words of its `set` lines change the `defaults`, and are changed by those of the
+/// options. Without a target in the options, the only `target` line of a file is taken.
 ///
 /// # Errors
 /// A word or name that does not exist, in the options or the file.
@@ -113,7 +113,7 @@ impl From<TargetError> for Refused {
     }
 }
 
-/// The key and value of a word that sets what all targets share.
+/// Returns the key and value of a word that sets what all targets share.
 pub(crate) fn shared_setting(word: &str) -> Result<(String, String), String> {
     let (key, value) = word.split_once('=').unwrap_or((word, "true"));
     Settings::default().set(key, value).map_err(|error| Refused::from(TargetError::from(error)).text)?;

@@ -270,7 +270,7 @@ mod tests {
         unsafe { libc::_exit(7) }
     }
 
-    /// A busy machine lets a call wait: that counts for nothing.
+    /// Checks that the time for which a busy machine lets a call wait does not count.
     #[test]
     fn only_cpu_time_is_limited() {
         let call = IsolatedCall { function: sleep as *const () as usize, argument: 0 };

@@ -21,9 +21,9 @@ pub struct DataObject {
     pub name: SymbolName,
     /// Alignment in bytes, a power of two.
     pub align: u64,
-    /// May the program write to it?
+    /// Whether the program may write to it.
     pub writable: bool,
-    /// Does each thread have one of its own? It is writable then.
+    /// Whether each thread has one of its own, which is writable.
     pub tls: bool,
     /// First bytes; the rest up to `size` is zero.
     pub bytes: Vec<u8>,
@@ -50,9 +50,6 @@ impl DataObject {
         let initial = self.bytes.len() as u64;
         if self.size < initial || self.size > i64::MAX as u64 {
             return Err(DataFault::Size { size: self.size, initial });
-        }
-        if self.tls && !self.writable {
-            return Err(DataFault::ReadOnlyThreadLocal);
         }
         let mut free = 0;
         for pointer in &self.pointers {
@@ -81,8 +78,6 @@ pub enum DataFault {
         /// Bytes from the start of the object.
         offset: u64,
     },
-    /// A thread-local object that is not writable.
-    ReadOnlyThreadLocal,
 }
 
 impl fmt::Display for DataFault {
@@ -91,7 +86,6 @@ impl fmt::Display for DataFault {
             DataFault::Alignment(align) => write!(f, "data cannot be aligned to {align} bytes"),
             DataFault::Size { size, initial } => write!(f, "{initial} initial bytes are not {size} bytes of data"),
             DataFault::Pointer { offset } => write!(f, "the pointer at byte {offset} of the data is out of place"),
-            DataFault::ReadOnlyThreadLocal => f.write_str("thread-local data has to be writable"),
         }
     }
 }
@@ -127,7 +121,5 @@ mod tests {
             let object = DataObject { pointers: offsets.iter().map(pointer).collect(), ..good.clone() };
             assert_eq!(object.check(), wrong.map_or(Ok(()), |offset| Err(DataFault::Pointer { offset })));
         }
-        let thread_local = DataObject { tls: true, writable: false, ..good };
-        assert_eq!(thread_local.check(), Err(DataFault::ReadOnlyThreadLocal));
     }
 }

@@ -387,6 +387,6 @@ fn what_is_simplified_keeps_its_value() {
 
 #[test]
 fn what_is_wrong_is_seen() {
-    let Counts { judged, wrong, .. } = judged(filetests("run"), true);
+    let Counts { judged, wrong, .. } = judged(filetests("run/opcodes"), true);
     assert!(100 * wrong.len() > 98 * judged && judged > 100, "{} of {judged}", wrong.len());
 }
