@@ -3,7 +3,7 @@
 /// Each stage with the suffixes of the names of its functions. `fused` allocates registers while it lowers.
 pub(crate) const STAGES: [(&str, &[&str]); 5] = [
     ("expand", &["kingpost_codegen::expand::run"]),
-    ("optimise", &["Optimizer::run", "Optimizer::cleanup"]),
+    ("optimise", &["Optimizer::run", "Optimizer>::cleanup"]),
     ("lower", &["kingpost_mach::lower::Lowering::run", "kingpost_mach::lower::Lowering>::run_into"]),
     ("regalloc", &["Allocator>::allocate"]),
     ("emit", &["kingpost_mach::emit::Emitter::emit", "kingpost_mach::emit::Emitter>::emit_steps"]),
