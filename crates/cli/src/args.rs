@@ -176,7 +176,8 @@ impl TypedValueParser for AllocatorParser {
     fn parse_ref(&self, _: &clap::Command, _: Option<&clap::Arg>, word: &OsStr) -> Result<String, clap::Error> {
         match word.to_string_lossy() {
             word if word == "help" => {
-                print!("{}", crate::lists::allocators());
+                // A reader that is gone needs no list.
+                let _ = std::io::Write::write_all(&mut std::io::stdout(), crate::lists::allocators().as_bytes());
                 std::process::exit(0)
             }
             word => Ok(word.into_owned()),

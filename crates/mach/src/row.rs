@@ -232,7 +232,7 @@ impl PlainOperands {
     /// Most operands of such a row, those of the address among them.
     pub const MOST: usize = 6;
 
-    /// Returns those of a row, if it is one.
+    /// Returns the plain operands of a row; `None` if one of them cannot be in any register.
     pub(crate) const fn of(row: &Row) -> Option<PlainOperands> {
         let forms = [OperandForm::USE; PlainOperands::MOST - 2];
         let mut plain =

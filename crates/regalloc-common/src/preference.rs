@@ -68,7 +68,7 @@ impl Reg {
         number < 64 && mask >> number & 1 != 0
     }
 
-    /// Returns index in tables of length [`Reg::TABLE`].
+    /// Returns the index in tables of length [`Reg::TABLE`].
     #[inline]
     pub fn index(self) -> usize {
         usize::from(self.0)

@@ -48,7 +48,7 @@ impl Scan<'_, '_> {
         self.registers.unsaved(class, &self.scan.occupancy.used)
     }
 
-    /// Returns as [`Scan::pick_register`], if there may be clobber points before the value's live range ends.
+    /// Returns a register as [`Scan::pick_register`] does, if there may be clobber points before the value's live range ends.
     #[inline(never)]
     fn pick_before_clobbers(&mut self, vreg: VReg, free: u64, point: ProgPoint, prefer: Reg) -> Reg {
         let until = self.values.live_until(vreg, point);

@@ -388,7 +388,7 @@ impl Values {
         self.live_until_mut(vreg, point).0
     }
 
-    /// Returns as [`Values::live_until`], and the value.
+    /// Returns the point of [`Values::live_until`], and the value.
     #[inline]
     pub(crate) fn live_until_mut(&mut self, vreg: VReg, point: ProgPoint) -> (ProgPoint, &mut Value) {
         let value = &mut self.list[vreg.index()];

@@ -77,7 +77,7 @@ impl Next {
         Next { distance, freq: self.freq.min(edge.freq) }
     }
 
-    /// Returns as [`Next::behind`], for a parameter: it is passed even if it has no use.
+    /// Returns the use as [`Next::behind`] does, for a parameter: it is passed even if it has no use.
     fn passed(self, edge: EdgeDistance) -> Next {
         Next { freq: self.freq.clamp(1, edge.freq), ..self.behind(edge) }
     }

@@ -76,7 +76,7 @@ fn zero(cx: &mut Cx<'_, '_>, ty: Type) -> VReg {
     zero
 }
 
-/// Lowers `def` of type `to` becomes the signed integer `source` of `bits` bits. The bits above it become those of a
+/// Sets `def` of type `to` to the signed integer `source` of `bits` bits. The bits above it become those of a
 /// zero: the instruction keeps some, and must not wait for what was there.
 pub(super) fn convert(cx: &mut Cx<'_, '_>, def: VReg, to: Type, source: VReg, bits: u32) {
     let zero = zero(cx, to);

@@ -56,7 +56,7 @@ pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Family,
     Ok(())
 }
 
-/// Lowers `def` is, in each lane, `x` where `cond` holds between `x` and `y`, else `y`; for lanes that no row serves.
+/// Sets `def`, in each lane, to `x` where `cond` holds between `x` and `y`, else `y`; for lanes that no row serves.
 fn extreme(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, cond: IntCC, [x, y]: [VReg; 2]) {
     if bits == 16 {
         // What the one has more than the other, or nothing.
