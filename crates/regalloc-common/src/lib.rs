@@ -7,6 +7,7 @@
 //! | `answer.rs` | the last touches to an allocation |
 //! | `congruence.rs` | classes of values that are never live at one point |
 //! | `edge_sites.rs` | where the edits of an edge stand; a majority vote for join points |
+//! | `label_places.rs` | places of labeled values, read from an allocation |
 //! | `live_blocks.rs` | live ranges of values that cross blocks |
 //! | `matching.rs` | registers for the operands of one instruction |
 //! | `order.rs` | the linear order of blocks, positions of their instructions, the loops |
@@ -37,6 +38,7 @@ pub mod affinity;
 pub mod answer;
 pub mod congruence;
 pub mod edge_sites;
+pub mod label_places;
 pub mod live_blocks;
 pub mod matching;
 pub mod order;

@@ -57,13 +57,6 @@ impl Coloring {
                 }
             }
         }
-        if self.labels.any() {
-            for entry in input.live.all_entries(problem, input.order, index, &mut self.bare_jump) {
-                if !entry.next.is_dead() && input.constraints.labelled[entry.vreg.index()] {
-                    self.labels.note(entry.vreg, self.map.at(entry.vreg), problem.first_inst(block.block));
-                }
-            }
-        }
     }
 
     /// From the only predecessor, at whose end the map at hand may be: all that is live stays where it was.

@@ -14,7 +14,6 @@ use crate::assignment::Assignment;
 use crate::class_slots::ClassSlots;
 use crate::color_input::ColorInput;
 use crate::instruction::Scratch;
-use crate::labels::Labels;
 use crate::liveness::BareJumpEntries;
 use crate::pick_register::Picker;
 use crate::register_map::RegisterMap;
@@ -36,7 +35,6 @@ pub(crate) struct Coloring {
     pub(crate) assignment: Assignment,
     pub(crate) picker: Picker,
     pub(crate) slots: ClassSlots,
-    pub(crate) labels: Labels,
     pub(crate) moves: ParallelMoves,
     pub(crate) sequence: Vec<EditKind>,
     scratch: Scratch,
@@ -63,8 +61,7 @@ impl Coloring {
         self.begin(input);
         let mut scratch = std::mem::take(&mut self.scratch);
         for (index, block) in input.order.blocks() {
-            let is_passed_over = self.pass_bare_jump(input, index);
-            if is_passed_over && !self.labels.any() {
+            if self.pass_bare_jump(input, index) {
                 continue;
             }
             let start = self.assignment.edits.len() as u32;
@@ -74,10 +71,7 @@ impl Coloring {
                 self.instruction(input, &step, &mut scratch, out)?;
             }
             self.assignment.edit_spans[index.index()] = Span { start, end: self.assignment.edits.len() as u32 };
-            self.close_labels(input, block.block);
-            if !is_passed_over {
-                self.leave_block(input, block.block);
-            }
+            self.leave_block(input, block.block);
         }
         self.map.remove(self.map.occupied);
         self.scratch = scratch;
@@ -91,7 +85,6 @@ impl Coloring {
         self.assignment.begin(input.order.num_blocks());
         self.picker.begin(input);
         self.slots.begin(input.problem);
-        self.labels.begin(input.problem);
         self.moves.begin();
         self.scratch.begin(input.problem);
         self.transfer = 0;
@@ -260,29 +253,8 @@ impl Coloring {
             None => {}
         }
         let is_stored = input.plan.placements[vreg.index()] == Placement::AtDefinition;
-        if !is_dead && (is_stored || self.labels.any()) {
-            self.follow_def(input, inst, vreg, loc.as_reg(), out);
-        }
-    }
-
-    /// Stores a definition, and notes where the value is if it is labeled.
-    #[inline(never)]
-    fn follow_def(&mut self, input: &ColorInput, inst: Inst, vreg: VReg, reg: Option<PReg>, out: &mut Allocation) {
-        let next = Inst::from_u32(inst.as_u32() + 1);
-        if let Some(reg) = reg.filter(|_| input.plan.placements[vreg.index()] == Placement::AtDefinition) {
-            self.store(input, vreg, reg, next, out);
-        }
-        if self.labels.any() && input.constraints.labelled[vreg.index()] {
-            self.labels.note(vreg, reg, next);
-        }
-    }
-
-    fn close_labels(&mut self, input: &ColorInput, block: Block) {
-        if !self.labels.is_empty() {
-            // ParallelMoves of an edge stand before the branch.
-            let moves = input.problem.succs(block).len() == 1;
-            let branch = input.problem.terminator(block);
-            self.labels.close_all(Inst::from_u32(branch.as_u32() + u32::from(!moves)));
+        if let Some(reg) = loc.as_reg().filter(|_| is_stored && !is_dead) {
+            self.store(input, vreg, reg, Inst::from_u32(inst.as_u32() + 1), out);
         }
     }
 

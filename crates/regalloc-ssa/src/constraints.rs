@@ -63,8 +63,6 @@ pub(crate) struct Constraints {
     pub(crate) read_in_memory: Vec<bool>,
     /// Results of branches that begin in memory: those whose operand may be there.
     pub(crate) begin_in_memory: EntitySet<VReg>,
-    /// Per value: whether a label names it.
-    pub(crate) labelled: Vec<bool>,
     /// Per value, the parameter, result or copy it flows into, or [`NONE`].
     flows: Vec<u32>,
     /// Per value: whether another value flows into it where it dies.
@@ -96,14 +94,10 @@ impl Constraints {
         reset(&mut self.read_in_memory, values, false);
         self.computed.clear();
         self.begin_in_memory.clear();
-        reset(&mut self.labelled, values, false);
         reset(&mut self.flows, values, NONE);
         reset(&mut self.fixed_hints, values, NO_HINT);
         // Read only where there is a hint.
         self.fixed_at.resize(values.max(self.fixed_at.len()), Position::END);
-        for label in &problem.labels {
-            self.labelled[label.vreg.index()] = true;
-        }
     }
 
     /// All instructions and edges were seen, backwards, so that hints travel from fixed operands to definitions.

@@ -56,7 +56,6 @@ impl Coloring {
             0 | 1 => {
                 let tied = if defs == 0 { PRegSet::EMPTY } else { self.tie(&at, def, dying, PRegSet::EMPTY, out) };
                 self.map.remove(dying);
-                self.update_labels(input.problem, inst, out);
                 if defs == 1 {
                     self.place_def(&at, def, tied, out);
                 }
@@ -66,26 +65,6 @@ impl Coloring {
         if flags.has(InstFlags::MOVE) {
             drop_void_move(input.problem, inst, out);
         }
-    }
-
-    /// Notes labeled values that moved before the instruction, or end with it.
-    #[inline]
-    pub(crate) fn update_labels(&mut self, problem: &Problem, inst: Inst, out: &Allocation) {
-        if !self.labels.is_empty() {
-            self.update_some_labels(problem, inst, out);
-        }
-    }
-
-    #[cold]
-    fn update_some_labels(&mut self, problem: &Problem, inst: Inst, out: &Allocation) {
-        let values = &self.map.values;
-        let at = |vreg: VReg| Some(values[vreg.index()]).filter(|value| !value.is_dead()).map(|value| value.at);
-        let operands = problem.operands(inst).iter().zip(out.operand_locs(problem, inst));
-        let read = |vreg: VReg| {
-            let mut uses = operands.clone().filter(|(operand, _)| operand.is_use());
-            uses.find(|(operand, loc)| operand.vreg() == vreg && !loc.is_none()).map(|(_, &loc)| loc)
-        };
-        self.labels.update(inst, at, read);
     }
 
     /// Notes the next use after each operand and the registers in which values are read.
@@ -135,7 +114,6 @@ impl Coloring {
         let all = 0..at.operands.len();
         let tied = all.clone().fold(PRegSet::EMPTY, |tied, i| self.tie(at, i, dying, tied, out));
         self.map.remove(dying);
-        self.update_labels(input.problem, inst, out);
         all.fold(tied, |placed, i| self.place_def(at, i, placed, out));
     }
 

@@ -351,7 +351,6 @@ impl Coloring {
                 self.put(vreg, to);
             }
         }
-        self.update_labels(at.input.problem, at.inst, out);
         self.assignment.used = self.assignment.used.union(scratch.taken.early).union(scratch.taken.late);
         for (i, operand) in at.demands.operands.iter().enumerate().filter(|(_, operand)| operand.is_def()) {
             let (vreg, loc) = (operand.vreg(), out.locs[at.base + i]);

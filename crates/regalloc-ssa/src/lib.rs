@@ -24,7 +24,7 @@
 //! | | `instruction.rs`, `live_through.rs` | .. constrained instructions |
 //! | | `demands.rs` | .. the registers that one needs, for spilling as well |
 //! | resolve | `resolve.rs` | the allocation: edits of blocks, moves of edges |
-//! | | `class_slots.rs`, `slots.rs`, `stack_maps.rs`, `labels.rs` | .. slots, stack maps, debug labels |
+//! | | `class_slots.rs`, `slots.rs`, `stack_maps.rs` | .. slots, stack maps |
 //!
 //! `spill_input.rs` and `color_input.rs` have the results that later phases read, `tables.rs` the helpers that all
 //! phases share.
@@ -66,7 +66,6 @@ mod entry_set;
 mod events;
 mod fast_path;
 mod instruction;
-mod labels;
 mod live_through;
 mod liveness;
 mod next_use;

@@ -30,8 +30,6 @@ pub(crate) struct Value {
     pub(crate) saved_index: u8,
     /// Whether it can be computed anywhere.
     pub(crate) is_remat: bool,
-    /// .. and so where it is used?
-    pub(crate) is_deferrable: bool,
     /// Whether it is computed where it is used, and not where it is defined.
     pub(crate) is_deferred: bool,
     /// Whether it is in memory, or rematerialized, anywhere. If not, it is in a register wherever it is live.
@@ -56,7 +54,6 @@ impl Value {
             class: class.index() as u8,
             saved_index: NOT_COUNTED,
             is_remat: false,
-            is_deferrable: false,
             is_deferred: false,
             is_spilled: false,
             is_clean: false,
@@ -83,8 +80,7 @@ impl RegisterSet {
             (value.stores_left, value.is_spilled) = (0, true);
         }
         for &vreg in &constraints.computed {
-            let value = &mut self.values[vreg.index()];
-            (value.is_remat, value.is_deferrable) = (true, !constraints.labelled[vreg.index()]);
+            self.values[vreg.index()].is_remat = true;
         }
     }
 

@@ -307,5 +307,4 @@ fn is_unread(input: &SpillInput, vreg: VReg, inst: Inst, transfer: Transfer) -> 
     inst <= input.problem.terminator(block)
         && input.live.after[input.problem.operand_range(def).start].distance
             >= inst.as_u32() - input.problem.first_inst(block).as_u32()
-        && !input.constraints.labelled[vreg.index()]
 }

@@ -6,8 +6,9 @@ use crate::reload::EdgeTransfer;
 use crate::slots::Slots;
 use crate::stack_maps;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Allocation, Edge, Edit, Loc, NoRegister, PReg, PRegSet, VReg};
+use kingpost_regalloc::{AllocError, Allocation, Edge, Edit, Loc, NoRegister, PReg, PRegSet};
 use kingpost_regalloc_common::answer::collect_saved;
+use kingpost_regalloc_common::label_places::place_labels;
 use kingpost_regalloc_common::order::BlockIndex;
 
 impl Coloring {
@@ -29,13 +30,8 @@ impl Coloring {
             self.collect_edits(input, out)?;
         }
         stack_maps::add(input, &mut self.slots, out);
-        let (class_slots, far) = (&self.slots, &input.live.far);
-        let in_slot = |vreg: VReg| {
-            let slot = class_slots.get(input.classes, vreg).map(Loc::slot);
-            slot.filter(|_| input.constraints.remat(vreg).is_none() && !far[vreg.index()])
-        };
-        self.labels.emit(problem, out, in_slot);
         slots.share(input, &self.slots, &self.assignment.in_memory, out)?;
+        place_labels(problem, input.env, out);
         collect_saved(input.env, self.assignment.used, out);
         Ok(())
     }

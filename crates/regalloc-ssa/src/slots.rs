@@ -59,9 +59,6 @@ impl Slots {
             entry.slot = becomes(entry.slot);
         }
         answer::sort_stack_maps(out);
-        for label in &mut out.labels {
-            label.loc = label.loc.as_slot().map_or(label.loc, |slot| Loc::slot(becomes(slot)));
-        }
         for slot in out.emergency.iter_mut().flatten() {
             *slot = becomes(*slot);
         }

@@ -62,7 +62,7 @@ impl Spilling {
                 if next.is_dead() {
                     self.set.remove(operand.vreg());
                 }
-            } else if value.is_deferrable && next.freq <= now().here {
+            } else if value.is_remat && next.freq <= now().here {
                 (value.is_deferred, value.is_spilled) = (true, true);
             } else if !next.is_dead() {
                 self.set.add(operand.vreg(), false);
@@ -83,7 +83,7 @@ impl Spilling {
             value.next = next;
             if operand.is_use() {
                 is_missing |= !value.is_member();
-            } else if !value.is_deferrable || next.freq > now.here {
+            } else if !value.is_remat || next.freq > now.here {
                 needed[usize::from(value.class & 1)] += 1;
             }
         }
@@ -103,7 +103,7 @@ impl Spilling {
                 continue;
             }
             let value = &mut self.set.values[operand.vreg().index()];
-            if value.is_deferrable && next.freq <= now.here {
+            if value.is_remat && next.freq <= now.here {
                 (value.is_deferred, value.is_spilled) = (true, true);
             } else if !next.is_dead() {
                 self.set.add(operand.vreg(), false);
@@ -302,8 +302,7 @@ impl Spilling {
     fn defer(&mut self, input: &SpillInput, vreg: VReg, next: Next, here: u32) -> bool {
         let constraints = input.constraints;
         let v = vreg.index();
-        let is_deferred =
-            next.is_dead() || next.freq <= here && !constraints.read_in_memory[v] && !constraints.labelled[v];
+        let is_deferred = next.is_dead() || next.freq <= here && !constraints.read_in_memory[v];
         if is_deferred {
             let value = &mut self.set.values[v];
             (value.next, value.is_deferred, value.is_spilled) = (next, true, true);
