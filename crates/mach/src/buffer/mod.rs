@@ -237,15 +237,14 @@ impl Buffer {
     }
 
     /// The last two words of four bytes, if they may become one: nothing goes to the second, and neither is still to be filled in or
-    /// has a table entry, but for traps of both, with one code and source location.
+    /// has a table entry, but for traps of both with one code.
     pub fn last_two_words(&self) -> Option<LastTwoWords> {
         let start = self.at().checked_sub(8)?;
         let traps = self.traps_of_two(start)?;
         let free = self.bound.last().is_none_or(|l| self.labels[l.index()] <= start)
             && self.relocs.last().is_none_or(|r| r.offset < start)
             && self.references.last().is_none_or(|r| r.at + u32::from(r.hole) <= start)
-            && self.fixups.last().is_none_or(|f| f.at < start)
-            && (!traps || self.srclocs.last().is_none_or(|s| s.offset <= start));
+            && self.fixups.last().is_none_or(|f| f.at < start);
         let (words, []) = self.bytes[start as usize..].as_chunks() else { return None };
         free.then(|| LastTwoWords { words: [u32::from_le_bytes(words[0]), u32::from_le_bytes(words[1])], traps })
     }
