@@ -3,6 +3,7 @@
 use crate::compiler::{Compiler, Context, StageMemory};
 use crate::error::CompileError;
 use crate::pipeline;
+use crate::select::Selected;
 use crate::stage::Stage;
 use crate::stages::Stages;
 use kingpost_ir::Function;
@@ -34,10 +35,18 @@ impl Compiler {
     /// As [`Compiler::compile`].
     pub fn compile_code(&self, cx: &mut Context, text: Parsed, module: &mut ModuleBuffer) -> Result<(), CompileError> {
         let name = FuncName::Named(text.code.problem.name.clone());
-        cx.stages.get_mut().code = text.code;
+        let memory = cx.stages.get_mut();
+        memory.code = text.code;
+        let selected = match text.allocation {
+            Some(allocation) => {
+                memory.allocation = allocation;
+                Selected::Allocated
+            }
+            None => Selected::VirtualRegisters,
+        };
         self.guarded(cx, &name.to_string(), module, |cx, module, stages| {
             stages.current = Stage::Lower;
-            pipeline::compile_code(self, cx, &name, text.allocation, false, module, stages)
+            pipeline::compile_code(self, cx, &name, selected, module, stages)
         })
     }
 

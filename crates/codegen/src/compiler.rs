@@ -209,6 +209,20 @@ impl Compiler {
         self.is_fused
     }
 
+    /// Returns `true` if anything but emission reads the machine code and the allocation, so that they must be there even where
+    /// emission needs neither. What is emitted does not depend on it.
+    pub(crate) fn observes_code(&self) -> bool {
+        let (settings, options) = (&self.settings, &self.options);
+        settings.regalloc_checker
+            || settings.regalloc_verbose_logs
+            || settings.machine_code_cfg_info
+            || settings.debug_values
+            || options.count
+            || options.list
+            || options.dump.is_some()
+            || options.stop_after.is_some()
+    }
+
     /// What the verifier must know of the target.
     pub fn target_info(&self) -> TargetInfo {
         TargetInfo {

@@ -9,7 +9,7 @@
 //! | `batch.rs` | many functions on many threads, with the bytes of one |
 //! | `stage.rs`, `stages.rs` | the list of stages; timing, counting and dumps |
 //! | `expand/` | the stage that replaces target-neutral operations by simpler ones |
-//! | `fused.rs` | lowering and allocation in one walk |
+//! | `select.rs`, `allocate.rs`, `emit.rs` | the stages from a function to machine code, its registers and its bytes |
 //! | `module/` | functions and data that are declared by name and refer to one another |
 //! | `allocators.rs` | the table of register allocators by name |
 //! | `targets.rs` | the table of instruction sets by architecture |
@@ -27,17 +27,19 @@
 //! assert!(!module.function(0).code.is_empty());
 //! ```
 
+mod allocate;
 mod allocators;
 mod batch;
 mod compile;
 mod compiler;
 mod dwarf;
+mod emit;
 mod error;
 mod expand;
-mod fused;
 pub mod module;
 mod options;
 mod pipeline;
+mod select;
 mod stage;
 mod stages;
 mod targets;

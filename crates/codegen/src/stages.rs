@@ -4,7 +4,9 @@ use crate::error::CompileError;
 use crate::options::Options;
 use crate::stage::Stage;
 use cpu_time::ThreadTime;
+use kingpost_ir::Function;
 use kingpost_ir::extfunc::FuncName;
+use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::Guard;
 use kingpost_mach::lower::TileCounts;
 use kingpost_mach::text::problem_name;
@@ -92,6 +94,25 @@ impl<'a> Stages<'a> {
             return Err(CompileError::Cancelled);
         }
         self.timed(stage, body).map_err(Into::into)
+    }
+
+    /// Runs a stage that always succeeds, as [`Stages::run`] does.
+    pub(crate) fn change(&mut self, stage: Stage, body: impl FnOnce()) -> Result<(), CompileError> {
+        self.run(stage, || {
+            body();
+            Ok::<(), CompileError>(())
+        })
+    }
+
+    /// Dumps and verifies the function that the current stage made.
+    pub(crate) fn made(
+        &mut self,
+        func: &Function,
+        verifier: &mut Verifier,
+        target: TargetInfo,
+    ) -> Result<(), CompileError> {
+        self.dump(|| func.to_string());
+        self.verify(|| verifier.verify(func, Some(target)).err())
     }
 
     /// Verifies what the current stage made, if every stage is to be verified. `errors` returns the broken rules.

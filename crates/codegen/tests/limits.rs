@@ -3,7 +3,7 @@
 use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, DumpSink, Limits, OptLevel, Options, Settings, Stage};
 use kingpost_ir::Function;
 use kingpost_ir::preamble::GlobalValueData;
-use kingpost_mach::{EmitOptions, Emitter, Guard, LowerError, ModuleBuffer, SymbolName};
+use kingpost_mach::{Body, EmitOptions, Emitter, Guard, LowerError, ModuleBuffer, SymbolName};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -120,7 +120,7 @@ fn emission_stops_when_asked() {
         let result = Emitter::with_guard(guard).emit(
             compiler.isa(),
             &mut code,
-            cx.allocation(),
+            Body::Allocated(cx.allocation()),
             &EmitOptions::default(),
             name,
             &mut module,

@@ -4,7 +4,7 @@
 use kingpost_codegen::{Compiler, DumpSink, Options, Settings, Stage, allocator};
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::text::{Parsed, display, parse};
-use kingpost_mach::{EmitOptions, Emitter, ModuleBuffer, SymbolName};
+use kingpost_mach::{Body, EmitOptions, Emitter, ModuleBuffer, SymbolName};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use target_lexicon::triple;
@@ -79,7 +79,7 @@ fn emit(compiler: &Compiler, function: Parsed, answer: kingpost_regalloc::Alloca
     let (mut code, mut module) = (function.code, ModuleBuffer::default());
     let name = SymbolName::named(&code.problem.name);
     let options = EmitOptions::default();
-    Emitter::default().emit(compiler.isa(), &mut code, &answer, &options, name, &mut module).unwrap();
+    Emitter::default().emit(compiler.isa(), &mut code, Body::Allocated(&answer), &options, name, &mut module).unwrap();
     module
 }
 

@@ -6,5 +6,5 @@ pub(crate) const STAGES: [(&str, &[&str]); 5] = [
     ("optimise", &["Optimizer::run", "Optimizer>::cleanup"]),
     ("lower", &["kingpost_mach::lower::Lowering::run", "kingpost_mach::lower::Lowering>::run_into"]),
     ("regalloc", &["Allocator>::allocate"]),
-    ("emit", &["kingpost_mach::emit::Emitter::emit", "kingpost_mach::emit::Emitter>::emit_steps"]),
+    ("emit", &["kingpost_mach::emit::Emitter::emit"]),
 ];

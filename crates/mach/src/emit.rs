@@ -1,4 +1,4 @@
-//! Emission: code, its allocation and a frame become bytes in a module buffer.
+//! Emission: code, its registers and a frame become bytes in a module buffer.
 //!
 //! Walks the blocks in layout order. Edits come before the instruction they name; dropped instructions are left out; an
 //! operand that landed in a slot selects its row's memory twin. Blocks that hold nothing but a jump, or what another one does, are not
@@ -7,18 +7,19 @@
 use crate::buffer::{Buffer, TooLong};
 use crate::code::Code;
 use crate::compiled::{ContextPlace, FrameInfo, FunctionHead, KeyedSlot, ModuleBuffer, SymbolName, ValueSite};
-use crate::emit_blocks::{Blocks, Body};
+use crate::emit_blocks::{Blocks, Body, jump_target};
 use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
 use crate::isa::Isa;
 use crate::limits::{Guard, check_limit};
 use crate::listing::{Listing, Origin};
 use crate::lower::LowerError;
-use crate::row::RowKind;
+use crate::row::Row;
+use crate::steps::{PlacedInst, Step, Steps};
 use crate::thread_jumps::Threads;
 use crate::value_sites::ValueSites;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::sort::sort;
-use kingpost_regalloc::{Allocation, Edit, EditKind, Inst, Loc, PRegSet, Slot, SlotData};
+use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, Loc, PRegSet, Slot, SlotData};
 
 /// Settings of emission.
 #[derive(Clone, Copy, Debug, Default)]
@@ -64,7 +65,7 @@ impl Emitter {
         &self.buffer.listing
     }
 
-    /// Emits `code` as allocated into `module` under `name`.
+    /// Emits `code`, whose instructions and registers are in `body`, into `module` under `name`.
     ///
     /// # Errors
     /// If the frame or the code is too large for the target, and if emission is cancelled, as is looked up before each block.
@@ -72,28 +73,37 @@ impl Emitter {
         &mut self,
         isa: &dyn Isa,
         code: &mut Code,
-        allocation: &Allocation,
+        body: Body<'_>,
         options: &EmitOptions,
         name: SymbolName,
         module: &mut ModuleBuffer,
     ) -> Result<(), LowerError> {
-        let written = || allocation.written(&code.problem);
-        let saved = match code.also_preserved.is_empty() {
-            true => allocation.saved,
-            false => allocation.saved.union(written().intersection(code.also_preserved)),
-        };
         let mut frame = FrameLayout::default();
-        self.layout_frame(isa, code, saved, &allocation.slots, options, &mut frame)?;
-        self.thread_jumps(isa, code, allocation);
+        match body {
+            Body::Allocated(answer) => {
+                let beyond = code.also_preserved;
+                let written = if beyond.is_empty() { beyond } else { answer.written(&code.problem) };
+                let saved = answer.saved.union(written.intersection(beyond));
+                self.layout_frame(isa, code, saved, &answer.slots, options, &mut frame)?;
+                self.thread_jumps(isa.rows(), code, answer);
+            }
+            Body::Steps(steps, _) => {
+                let saved = steps.written.intersection(isa.env().callee_saved().union(code.also_preserved));
+                self.layout_frame(isa, code, saved, &steps.slots, options, &mut frame)?;
+                self.thread_steps(isa.rows(), steps);
+            }
+        }
         self.sites.start(code);
-        self.blocks(isa, code, Body::Allocated(allocation), &frame, options)?;
+        self.blocks(isa, code, body, &frame, options)?;
         self.buffer.listing.set_origin(Origin::Frame);
-        self.place_values(code, allocation, &frame);
+        if let Some(allocation) = body.allocation() {
+            self.place_values(code, allocation, &frame);
+        }
         self.complete(isa, code, &frame, options, name, module)
     }
 
     /// Emits the prologue and the blocks, through which [`Emitter::threads`] lead.
-    pub(crate) fn blocks(
+    fn blocks(
         &mut self,
         isa: &dyn Isa,
         code: &mut Code,
@@ -120,7 +130,7 @@ impl Emitter {
     }
 
     /// Emits what stands behind the blocks, and adds the function to the module.
-    pub(crate) fn complete(
+    fn complete(
         &mut self,
         isa: &dyn Isa,
         code: &Code,
@@ -191,7 +201,7 @@ impl Emitter {
     }
 
     /// Lays out the frame, in a layout that is empty.
-    pub(crate) fn layout_frame(
+    fn layout_frame(
         &mut self,
         isa: &dyn Isa,
         code: &mut Code,
@@ -221,22 +231,16 @@ impl Emitter {
     }
 
     /// Finds for every block where a branch to it ends up.
-    fn thread_jumps(&mut self, isa: &dyn Isa, code: &Code, allocation: &Allocation) {
+    fn thread_jumps(&mut self, rows: &[Row], code: &Code, allocation: &Allocation) {
         let problem = &code.problem;
         self.threads.begin(problem.blocks().len());
-        let rows = isa.rows();
         let edits = |block| edits_at(&allocation.edits, problem.terminator(block));
         for block in problem.blocks().skip(1) {
             let jump = problem.terminator(block);
             if problem.first_inst(block) != jump {
                 continue;
             }
-            let inst = &code.insts[jump];
-            let only_jump = rows[usize::from(inst.row.0)].kind == RowKind::Branch
-                && problem.succs(block).len() == 1
-                && inst.extra == NO_BLOCK;
-            if only_jump {
-                let to = problem.edge(problem.succs(block)[0]).to;
+            if let Some(to) = jump_target(rows, &code.insts[jump]) {
                 match edits(block) {
                     [] => self.threads.pass_through(block, to),
                     _ => self.threads.note_moves(block, to),
@@ -253,6 +257,23 @@ impl Emitter {
             let (a, b) = (edits(a), edits(b));
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_same(a, b))
         });
+    }
+
+    /// Finds for every block of steps where a branch to it ends up.
+    fn thread_steps(&mut self, rows: &[Row], steps: &Steps) {
+        self.threads.begin(steps.blocks.len());
+        for block in (1..steps.blocks.len()).map(Block::new) {
+            // The jump comes first, as everything does that is last.
+            let [Step::Inst(PlacedInst { inst, .. }), moves @ ..] = steps.rest(block) else { continue };
+            if let (Some(to), []) = (jump_target(rows, inst), steps.head(block)) {
+                match moves {
+                    [] => self.threads.pass_through(block, to),
+                    _ if moves.iter().all(Step::is_move) => self.threads.note_moves(block, to),
+                    _ => {}
+                }
+            }
+        }
+        self.threads.resolve(|a, b| steps.rest(a)[1..] == steps.rest(b)[1..]);
     }
 }
 

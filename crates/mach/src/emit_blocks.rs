@@ -8,7 +8,7 @@ use crate::branching::Branching;
 use crate::buffer::{Buffer, Label};
 use crate::code::Code;
 use crate::compiled::DebugTag;
-use crate::emit::{EmitOptions, place};
+use crate::emit::{EmitOptions, NO_BLOCK, place};
 use crate::frame::{FrameLayout, SpillArea};
 use crate::inst::{AddrKind, MInst};
 use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase, ShortRows};
@@ -17,7 +17,7 @@ use crate::listing::Origin;
 use crate::lower::LowerError;
 use crate::regs::Regs;
 use crate::row::{MAX_REGS, Row, RowKind};
-use crate::steps::Steps;
+use crate::steps::{PlacedInst, Step, Steps};
 use crate::value_sites::{Span, ValueSites};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, PReg, Slot};
@@ -42,13 +42,33 @@ pub struct Blocks<'a> {
     pub(crate) guard: &'a Guard,
 }
 
-/// Where the instructions of the blocks are, and their registers.
+/// The instructions of a function, with registers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Body<'a> {
+pub enum Body<'a> {
     /// Instructions of the code, in the places of an allocation.
     Allocated(&'a Allocation),
-    /// Steps.
-    Steps(&'a Steps),
+    /// Steps, and the allocation that they stand for if a listing or values for a debugger are asked for. The bytes are those of
+    /// the steps with or without it.
+    Steps(&'a Steps, Option<&'a Allocation>),
+}
+
+impl<'a> Body<'a> {
+    /// Returns the allocation, if it is known.
+    pub(crate) fn allocation(self) -> Option<&'a Allocation> {
+        match self {
+            Body::Allocated(allocation) => Some(allocation),
+            Body::Steps(_, allocation) => allocation,
+        }
+    }
+}
+
+/// Returns the only block that an instruction can go to, if it is a jump to one.
+#[inline]
+pub(crate) fn jump_target(rows: &[Row], inst: &MInst) -> Option<Block> {
+    let row = &rows[usize::from(inst.row.0)];
+    let is_jump =
+        row.kind == RowKind::Branch && inst.extra == NO_BLOCK && inst.aux != NO_BLOCK && row.operands.is_empty();
+    is_jump.then(|| Block::from_u32(inst.aux))
 }
 
 impl Blocks<'_> {
@@ -90,7 +110,10 @@ impl Blocks<'_> {
                 Body::Allocated(allocation) => {
                     Allocated { encode: &mut encode, allocation, sites, next_edit: &mut next_edit }.block(block, next);
                 }
-                Body::Steps(steps) => encode.steps(steps, steps.blocks[block.index()], next),
+                Body::Steps(steps, None) => encode.steps(steps, block, next),
+                Body::Steps(steps, Some(allocation)) => {
+                    Observed { encode: &mut encode, steps, allocation, sites }.block(block, next);
+                }
             }
             if options.block_padding > 0 {
                 encode.buffer.list(|| "nop".into());
@@ -244,6 +267,104 @@ fn flags_are_dead(code: &Code, rows: &[Row], from: Inst, last: Inst) -> bool {
         }
     }
     last.as_u32() < from.as_u32() + MAX_FLAG_ROWS as u32
+}
+
+/// Emission of the steps of a block that also notes which instruction each is.
+struct Observed<'a, 'b, I> {
+    encode: &'a mut Encode<'b, I>,
+    steps: &'a Steps,
+    allocation: &'a Allocation,
+    sites: &'a mut ValueSites,
+}
+
+impl<I: Isa> Observed<'_, '_, I> {
+    fn block(&mut self, block: Block, next: Option<Block>) {
+        let Observed { encode, steps, allocation, sites } = self;
+        let problem = &encode.code.problem;
+        let first = allocation.edits.partition_point(|edit| edit.at < problem.first_inst(block));
+        let mut edits = allocation.edits.iter().zip(first as u32..).skip(first).peekable();
+        let mut each = steps.in_order(block);
+        for inst in problem.insts(block) {
+            let before = encode.buffer.len() as u32;
+            while let Some((edit, number)) = edits.next_if(|(edit, _)| edit.at == inst) {
+                if sites.are_wanted() {
+                    sites.edit(edit, encode.buffer.len() as u32);
+                }
+                encode.buffer.listing.set_origin(Origin::Edit(number));
+                encode.located(each.next(), next);
+            }
+            encode.buffer.listing.set_origin(Origin::Inst(inst));
+            let start = encode.buffer.len() as u32;
+            if !allocation.is_dropped(inst) {
+                encode.located(each.next(), next);
+            }
+            if sites.are_wanted() {
+                let span = Span { edits: before, start, end: encode.buffer.len() as u32 };
+                sites.inst(inst, span, problem, allocation);
+            }
+        }
+        debug_assert!(each.next().is_none(), "{block} has steps that are neither instruction nor edit");
+    }
+}
+
+impl<I: Isa> Encode<'_, I> {
+    /// Emits a block of which the steps are known.
+    fn steps(&mut self, steps: &Steps, block: Block, next: Option<Block>) {
+        if !steps.srclocs.is_empty() {
+            return steps.in_order(block).for_each(|step| self.located(Some(step), next));
+        }
+        for step in steps.head(block) {
+            self.step_apart(step, next);
+        }
+        for step in steps.rest(block).iter().rev() {
+            self.step(step, next);
+        }
+    }
+
+    /// Emits a step that has a source location.
+    #[inline(never)]
+    fn located(&mut self, step: Option<(&Step, u32)>, next: Option<Block>) {
+        if let Some((step, srcloc)) = step {
+            self.buffer.srcloc(srcloc);
+            self.step(step, next);
+        }
+    }
+
+    #[inline(always)]
+    fn step(&mut self, step: &Step, next: Option<Block>) {
+        match step {
+            Step::Inst(inst) => self.placed(inst, next),
+            Step::Edit(edit) => self.edit(*edit),
+        }
+    }
+
+    #[inline(never)]
+    fn step_apart(&mut self, step: &Step, next: Option<Block>) {
+        self.step(step, next);
+    }
+
+    #[inline(always)]
+    fn placed(&mut self, placed: &PlacedInst, next: Option<Block>) {
+        if placed.is_special {
+            return self.special(placed, next);
+        }
+        self.plain(&placed.inst, placed.regs, || placed.flags_are_dead);
+    }
+
+    #[inline(never)]
+    fn special(&mut self, placed: &PlacedInst, next: Option<Block>) {
+        let PlacedInst { inst, regs, slot, .. } = placed;
+        let target = jump_target(self.rows, inst);
+        if target.is_some_and(|to| next == Some(self.thread[to.index()])) {
+            return;
+        }
+        let slot = slot.expand().map(|slot| self.slot(slot));
+        self.control(inst, &regs.to_array()[..regs.len()], slot, next);
+        if self.rows[usize::from(inst.row.0)].kind == RowKind::TryCall {
+            // Contexts are not among steps.
+            self.exits(inst.imm as usize, &[], next);
+        }
+    }
 }
 
 impl<I: Isa> Encode<'_, I> {

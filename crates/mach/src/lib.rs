@@ -25,7 +25,7 @@
 //! | `emit.rs` | allocated code becomes bytes |
 //! | `emit_blocks.rs` | the walk over its blocks, one instance per instruction set |
 //! | `steps.rs` | code whose operands have their places, last instruction first |
-//! | `emit_steps.rs` | such code becomes bytes |
+//! | `steps_allocation.rs` | the allocation that such code stands for |
 //! | `value_sites.rs` | where labelled values are, by bytes |
 //! | `branching.rs` | branches between blocks, and to traps |
 //! | `buffer/` | bytes, branches, constants, fixups of one function |
@@ -60,7 +60,6 @@ pub mod data;
 mod edge_widths;
 pub mod emit;
 pub mod emit_blocks;
-mod emit_steps;
 mod error;
 pub mod frame;
 pub mod inst;
@@ -77,6 +76,7 @@ pub mod row;
 pub mod row_table;
 pub mod settings;
 pub mod steps;
+mod steps_allocation;
 pub mod text;
 mod thread_jumps;
 mod value_sites;
@@ -94,7 +94,7 @@ pub use compiled::{
 pub use cpu_flags::{CpuFeatures, FlagError};
 pub use data::{DataFault, DataObject, DataPointer};
 pub use emit::{EmitOptions, Emitter, NO_BLOCK};
-pub use emit_blocks::{Blocks, MAX_FLAG_ROWS};
+pub use emit_blocks::{Blocks, Body, MAX_FLAG_ROWS};
 pub use error::{LowerError, Refusal};
 pub use frame::{FrameLayout, FrameNeeds, LimitStep, StackLimit};
 pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
@@ -109,4 +109,5 @@ pub use row::{
 };
 pub use row_table::Line;
 pub use settings::{SettingError, Settings};
-pub use steps::{BlockSteps, PlacedInst, Step, Steps};
+pub use steps::{BlockSteps, Origins, Outcome, PlacedInst, Step, Steps};
+pub use steps_allocation::StepError;

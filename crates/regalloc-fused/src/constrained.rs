@@ -90,7 +90,7 @@ impl Fused {
         if record.flags.has(InstFlags::REMAT) {
             let value = self.state.value(lower.operands()[record.operands.0 as usize].vreg());
             if value.reg.is_none() && !value.is_stored {
-                return self.drop_inst(lower, at, &[Reg::NONE]);
+                return self.drop_inst(lower, at, Reg::NONE);
             }
         }
         if self.fixed(lower, at) {
@@ -352,7 +352,7 @@ impl Fused {
     /// Adds the instruction with the locations of its operands, and brings uses where they are expected.
     pub(crate) fn place(&mut self, selected: &Selected, placement: &Placement) {
         let (mut locs, mut copies) = (Locs::new(), SmallVec::<[(Reg, Reg, u8); 8]>::new());
-        let encoded = self.encoded(selected);
+        let encoded = selected.row.operands.len() + selected.inst.mode.regs();
         for (k, (&operand, &reg)) in selected.operands.iter().zip(&placement.regs).enumerate() {
             if operand.is_use()
                 && !reg.is_none()
@@ -369,11 +369,6 @@ impl Fused {
         for &(from, to, width) in &copies {
             self.push_copy(from, to, width);
         }
-    }
-
-    /// How many operands, from the first, need a location in the step: those in the bytes, or all if there is a log.
-    fn encoded(&self, selected: &Selected) -> usize {
-        if self.log.is_some() { usize::MAX } else { selected.row.operands.len() + selected.inst.mode.regs() }
     }
 
     /// Has a value in a register before the instruction. Returns the register that it is to be copied from there, if it keeps one,

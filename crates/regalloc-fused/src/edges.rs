@@ -15,7 +15,7 @@ use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_mach::block_order::MachineBlock;
 use kingpost_mach::{Lower, PlainOperands};
-use kingpost_regalloc::{Block, Loc, RegClass, VReg};
+use kingpost_regalloc::{Block, EditKind, Loc, RegClass, VReg};
 use kingpost_regalloc_common::preference::{self, Masks, Reg, regs};
 use std::ops::Range;
 
@@ -489,11 +489,12 @@ impl Fused {
         self.sequence_moves(lower, &self.with_residents(head.regs));
         let start = self.steps.heads.len() as u32;
         for i in 0..self.sequence.len() {
-            let step = self.step(self.sequence[i], head.has_dead_flags);
+            let kind = self.sequence[i];
+            if let (Some(log), EditKind::Remat { inst, .. }) = (&mut self.log, kind) {
+                log.head_remat(self.steps.heads.len(), VReg::from_u32(inst.as_u32()));
+            }
+            let step = self.step(kind, head.has_dead_flags);
             self.steps.heads.push(step);
-        }
-        if let Some(log) = &mut self.log {
-            log.head_edits(to, &self.sequence);
         }
         self.sequence.clear();
         self.steps.blocks[to.index()].heads = (start, self.steps.heads.len() as u32);

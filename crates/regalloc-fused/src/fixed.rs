@@ -9,7 +9,7 @@
 //! operands.
 
 use crate::constrained::Touched;
-use crate::walk::{Fused, Locs, MANY_REGISTERS, Selected, range};
+use crate::walk::{Fused, MANY_REGISTERS, range};
 use kingpost_mach::{Lower, PlacedInst};
 use kingpost_regalloc::{Operand, Pos};
 use kingpost_regalloc_common::preference::{Masks, Reg};
@@ -82,8 +82,7 @@ impl Fused {
         let record = &lower.piece()[at];
         let operands = &lower.operands()[range(record)];
         if self.log.is_some() {
-            let locs: Locs = operands.iter().map(|&operand| self.loc(self.fixed_register(operand))).collect();
-            self.log_inst(&Selected::new(lower, record), &locs);
+            self.log_step(lower, at);
         }
         let row = record.row;
         let encoded = row.operands.len() + record.inst.mode.regs();

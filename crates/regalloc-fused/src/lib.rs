@@ -7,7 +7,7 @@
 //!
 //! [`Fused`] is a [`Sink`] of lowering: it takes instructions over as they are selected, last ones first, and makes
 //! [`Steps`] of them, which need only be encoded. Nothing is selected twice, and no problem is built for an allocator to read. Only
-//! if a judge needs them, the walk logs a problem and its allocation besides.
+//! if a judge needs it, the walk logs the problem besides, to which the steps are the answer ([`Steps::allocation`]).
 //!
 //! A value takes a register at its last use, which the walk meets first, and keeps it up to its definition. Where another
 //! value needs the register, or a call destroys it, the value is filled from its slot behind that instruction; the definition
@@ -34,7 +34,7 @@
 //! | `constrained.rs` | all others |
 //! | `edges.rs` | heads and ends of blocks |
 //! | `loops.rs` | what is resident in loops |
-//! | `log.rs` | the problem and the allocation, for judges |
+//! | `log.rs` | the problem, for judges |
 
 mod constrained;
 mod edges;

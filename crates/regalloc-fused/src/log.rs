@@ -1,13 +1,12 @@
-//! The walk as judges read it: the problem that it solved, and its answer.
+//! The problem that the walk solved, for judges and debuggers: what lowering handed over, and which step became of it. The answer
+//! is in the steps alone ([`Steps::allocation`]).
 
 use crate::walk::{Selected, WORD};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_mach::block_order::BlockOrder;
 use kingpost_mach::lower::Edges;
-use kingpost_mach::{Code, MInst};
-use kingpost_regalloc::{
-    Allocation, Block, ClobberId, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, RegClass, VReg,
-};
+use kingpost_mach::{Code, MInst, Origins, Outcome};
+use kingpost_regalloc::{Block, ClobberId, Inst, InstFlags, Operand, RegClass, VReg};
 
 /// An instruction, with the range of its operands.
 #[derive(Clone, Copy, Debug)]
@@ -17,10 +16,10 @@ struct Logged {
     clobbers: ClobberId,
     operands: (usize, usize),
     srcloc: u32,
-    is_dropped: bool,
+    outcome: Outcome,
 }
 
-/// What is known of a block.
+/// A block of the problem.
 #[derive(Clone, Default, Debug)]
 struct LoggedBlock {
     /// Number of the first instruction logged of it, which is its last.
@@ -28,7 +27,6 @@ struct LoggedBlock {
     params: Vec<VReg>,
     succs: Vec<Block>,
     args: Vec<VReg>,
-    head_edits: Vec<EditKind>,
 }
 
 /// Everything in the order of the walk.
@@ -36,10 +34,11 @@ struct LoggedBlock {
 pub(crate) struct Log {
     insts: Vec<Logged>,
     operands: Vec<Operand>,
-    locs: Vec<Loc>,
-    /// Each before the instruction logged last, by number.
-    edits: Vec<(usize, EditKind)>,
     blocks: SecondaryMap<Block, LoggedBlock>,
+    /// Indices of steps in the list that compute a value again, and the value.
+    remats: Vec<(u32, VReg)>,
+    /// Indices of such steps among those at the heads of blocks.
+    head_remats: Vec<(u32, VReg)>,
 }
 
 impl Log {
@@ -54,33 +53,25 @@ impl Log {
         self.blocks[block].params = params.into();
     }
 
-    pub(crate) fn head_edits(&mut self, block: Block, edits: &[EditKind]) {
-        self.blocks[block].head_edits = edits.into();
-    }
-
-    pub(crate) fn inst(&mut self, selected: &Selected, srcloc: u32, locs: &[Loc], is_dropped: bool) {
+    pub(crate) fn inst(&mut self, selected: &Selected, srcloc: u32, outcome: Outcome) {
         let start = self.operands.len();
         self.operands.extend_from_slice(&selected.operands);
-        self.locs.extend_from_slice(locs);
         let Selected { inst, flags, clobbers, .. } = *selected;
-        self.insts.push(Logged { inst, flags, clobbers, operands: (start, self.operands.len()), srcloc, is_dropped });
+        self.insts.push(Logged { inst, flags, clobbers, operands: (start, self.operands.len()), srcloc, outcome });
     }
 
-    pub(crate) fn edit(&mut self, kind: EditKind) {
-        self.edits.push((self.insts.len() - 1, kind));
+    pub(crate) fn remat(&mut self, step: usize, vreg: VReg) {
+        self.remats.push((step as u32, vreg));
     }
 
-    /// Turns everything round into the problem of `code`, and the answer to that.
-    pub(crate) fn finish(
-        self,
-        code: &mut Code,
-        order: &BlockOrder,
-        env: &MachineEnv,
-        slots: &Allocation,
-    ) -> Allocation {
+    pub(crate) fn head_remat(&mut self, step: usize, vreg: VReg) {
+        self.head_remats.push((step as u32, vreg));
+    }
+
+    /// Turns everything round into the problem of `code`, and notes in `origins` what became of it.
+    pub(crate) fn finish(self, code: &mut Code, order: &BlockOrder, origins: &mut Origins) {
         let blocks = (0..order.blocks().len()).map(Block::new);
         let has_srclocs = self.insts.iter().any(|logged| logged.srcloc != u32::MAX);
-        let mut locs = Vec::new();
         let mut defs: SecondaryMap<VReg, Option<Inst>> = SecondaryMap::new();
         for data in code.problem.vregs.values_mut().filter(|data| data.class == RegClass::Int) {
             data.width = WORD;
@@ -90,14 +81,14 @@ impl Log {
             code.problem.begin_block(order.freq(block), &data.params);
             let start = block.index().checked_sub(1).map_or(self.insts.len(), |last| self.blocks[Block::new(last)].end);
             for logged in self.insts[data.end..start].iter().rev() {
-                let range = logged.operands.0..logged.operands.1;
-                locs.extend_from_slice(&self.locs[range.clone()]);
-                code.problem.push_operands(&self.operands[range.clone()]);
+                let operands = &self.operands[logged.operands.0..logged.operands.1];
+                code.problem.push_operands(operands);
                 let inst = code.problem.push_inst(logged.flags, logged.clobbers);
-                for operand in self.operands[range].iter().filter(|operand| operand.is_def()) {
+                for operand in operands.iter().filter(|operand| operand.is_def()) {
                     defs[operand.vreg()] = Some(inst);
                 }
                 code.insts.push(logged.inst);
+                origins.insts.push(logged.outcome);
                 if has_srclocs {
                     code.srclocs.push(logged.srcloc);
                 }
@@ -108,7 +99,7 @@ impl Log {
         for edge in code.problem.edges() {
             throws[code.problem.edge(edge).from] = true;
         }
-        for block in blocks.clone().filter(|&block| !throws[block]) {
+        for block in blocks.filter(|&block| !throws[block]) {
             let LoggedBlock { succs, args, .. } = &self.blocks[block];
             for &to in succs {
                 let freq = order.freq(block).min(order.freq(to));
@@ -116,30 +107,8 @@ impl Log {
             }
         }
         code.problem.finish();
-        let mut answer = Allocation::default();
-        answer.reset(&code.problem);
-        answer.locs = locs;
-        answer.slots.extend(slots.slots.values().copied());
-        answer.emergency = slots.emergency;
-        let last = self.insts.len().wrapping_sub(1);
-        let kind = |kind: EditKind| match kind {
-            EditKind::Remat { inst, to } => match defs[VReg::from_u32(inst.as_u32())] {
-                Some(inst) => EditKind::Remat { inst, to },
-                None => kind,
-            },
-            kind => kind,
-        };
-        for block in blocks {
-            let at = code.problem.first_inst(block);
-            answer.edits.extend(self.blocks[block].head_edits.iter().map(|&edit| Edit { at, kind: kind(edit) }));
-        }
-        let edits = self.edits.iter().rev();
-        answer.edits.extend(edits.map(|&(number, edit)| Edit { at: Inst::new(last - number), kind: kind(edit) }));
-        answer.edits.sort_by_key(|edit| edit.at);
-        for (number, _) in self.insts.iter().enumerate().filter(|(_, logged)| logged.is_dropped) {
-            answer.drop_inst(Inst::new(last - number));
-        }
-        answer.collect_saved(&code.problem, env.callee_saved());
-        answer
+        let defined = |(step, vreg): &(u32, VReg)| Some((*step, defs[*vreg]?));
+        origins.remats.extend(self.remats.iter().filter_map(defined));
+        origins.head_remats.extend(self.head_remats.iter().filter_map(defined));
     }
 }

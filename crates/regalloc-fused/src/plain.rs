@@ -55,7 +55,7 @@ impl Fused {
             let def = match self.state.release(regs[0]) {
                 Some(_) => regs[0],
                 None if flags.has(InstFlags::REMAT) && !self.state.value(vregs[0]).is_stored => {
-                    return self.drop_inst(lower, at, &regs[..count]);
+                    return self.drop_inst(lower, at, Reg::NONE);
                 }
                 // Nothing below has it in a register: it takes one for the moment.
                 None => {
@@ -103,7 +103,7 @@ impl Fused {
             regs[k] = reg;
         }
         if flags.has(InstFlags::MOVE) && regs[0] == regs[1] && is_copy(lower, &lower.operands()[first..first + count]) {
-            self.drop_inst(lower, at, &regs[..count]);
+            self.drop_inst(lower, at, regs[0]);
         } else {
             self.push_plain(lower, at, &regs, count, slot);
         }

@@ -7,13 +7,14 @@ use crate::state::{Remat, State};
 use cranelift_entity::EntityRef;
 use kingpost_mach::lower::{Edges, Record, Sink};
 use kingpost_mach::{
-    Code, FlagsEffect, Lower, Lowering, MAX_FLAG_ROWS, MInst, PlacedInst, PlainOperands, Regs, Row, RowKind, Step,
-    Steps,
+    Code, FlagsEffect, Lower, MAX_FLAG_ROWS, MInst, Outcome, PlacedInst, PlainOperands, Regs, Row, RowKind, Step,
+    StepError, Steps,
 };
 use kingpost_regalloc::{
     Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, ParallelMoves,
     Problem, RegClass, Slot, VReg,
 };
+use kingpost_regalloc_common::label_places::place_labels;
 use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
 use smallvec::SmallVec;
@@ -65,7 +66,7 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// Prepares for a function, with a log of problem and allocation if one is wanted.
+    /// Prepares for a function, with a log of its problem if one is wanted.
     pub fn begin(&mut self, is_logged: bool) {
         if self.widths.vregs.is_empty() {
             self.widths.add_vreg(RegClass::Int, WORD, false);
@@ -86,32 +87,28 @@ impl Fused {
         (self.srcloc, self.has_srclocs) = (u32::MAX, false);
     }
 
-    /// To be called when `code` has been lowered.
+    /// Returns the steps of the function lowered last.
     ///
     /// # Errors
-    /// What the function has that is beyond this walk: another allocator has to serve it.
-    pub fn finish(&mut self, code: &Code) -> Result<(), &'static str> {
-        self.steps.slots.clear();
-        self.steps.slots.extend(self.slots.slots.values().copied());
-        for (class, also_preserved) in self.registers.masks(code.also_preserved).into_iter().enumerate() {
-            let preserved = self.registers.callee_saved[class] | also_preserved;
-            for reg in regs(class, self.state.used[class] & preserved) {
-                self.steps.written.insert(self.registers.preg(reg));
-            }
-        }
-        self.refusal.map_or(Ok(()), Err)
+    /// The part of the function that is beyond this walk: another allocator has to serve it.
+    pub fn steps(&self) -> Result<&Steps, &'static str> {
+        self.refusal.map_or(Ok(&self.steps), Err)
     }
 
-    /// What is to be encoded.
-    pub fn steps(&self) -> &Steps {
-        &self.steps
-    }
-
-    /// Completes `code` with the instructions and the problem that were logged, and returns the answer to that; nothing if no log
-    /// was wanted.
-    pub fn take_log(&mut self, code: &mut Code, lowering: &Lowering, env: &MachineEnv) -> Option<Allocation> {
-        let log = self.log.take()?;
-        Some(log.finish(code, lowering.order(), env, &self.slots))
+    /// Reads the allocation that the steps are, with the places of labeled values, into `out`. There must have been a log.
+    ///
+    /// # Errors
+    /// A step that is not what lowering selected.
+    pub fn allocation(
+        &self,
+        code: &Code,
+        rows: &[Row],
+        env: &MachineEnv,
+        out: &mut Allocation,
+    ) -> Result<(), StepError> {
+        self.steps.allocation(code, rows, env, out)?;
+        place_labels(&code.problem, env, out);
+        Ok(())
     }
 }
 
@@ -168,6 +165,22 @@ impl Sink for Fused {
         self.state.grow(lower.code.problem.vregs.len());
         self.head_block(lower, block);
         self.steps.blocks[block.index()].list.1 = self.steps.list.len() as u32;
+    }
+
+    fn finish(&mut self, lower: &mut Lower<'_>) {
+        self.steps.slots.clear();
+        self.steps.slots.extend(self.slots.slots.values().copied());
+        for (class, also_preserved) in self.registers.masks(lower.code.also_preserved).into_iter().enumerate() {
+            let preserved = self.registers.callee_saved[class] | also_preserved;
+            for reg in regs(class, self.state.used[class] & preserved) {
+                self.steps.written.insert(self.registers.preg(reg));
+            }
+        }
+        if let (Some(log), None) = (self.log.take(), self.refusal) {
+            self.steps.origins.emergency = self.slots.emergency;
+            let (code, order) = lower.code_and_order();
+            log.finish(code, order, &mut self.steps.origins);
+        }
     }
 }
 
@@ -294,12 +307,14 @@ impl Fused {
         }
     }
 
-    /// Leaves an instruction out.
+    /// Leaves an instruction out whose operands are all in `reg`.
     #[inline(never)]
-    pub(crate) fn drop_inst(&mut self, lower: &Lower<'_>, at: usize, regs: &[Reg]) {
+    pub(crate) fn drop_inst(&mut self, lower: &Lower<'_>, at: usize, reg: Reg) {
         self.flags = self.flags.before(FlagsEffect::None);
         if self.log.is_some() {
-            self.log_regs(lower, at, regs, None, true);
+            let loc = if reg.is_none() { Loc::NONE } else { self.loc(reg) };
+            let before = self.steps.list.len() as u32;
+            self.log_inst(&Selected::new(lower, &lower.piece()[at]), Outcome::Dropped { before, loc });
         }
     }
 
@@ -313,9 +328,6 @@ impl Fused {
         count: usize,
         slot: Option<Slot>,
     ) {
-        if self.log.is_some() {
-            self.log_regs(lower, at, &regs[..count], slot, false);
-        }
         let placed = match slot {
             // Few instructions have more.
             None if count <= 3 => {
@@ -332,14 +344,14 @@ impl Fused {
 
     /// Adds a branch without operands.
     pub(crate) fn push_bare(&mut self, lower: &Lower<'_>, at: usize) {
-        if self.log.is_some() {
-            self.log_regs(lower, at, &[], None, false);
-        }
         self.push_inst(lower, at, Regs::default(), None);
     }
 
     #[inline(always)]
     fn push_inst(&mut self, lower: &Lower<'_>, at: usize, regs: Regs, slot: Option<Slot>) {
+        if self.log.is_some() {
+            self.log_step(lower, at);
+        }
         let Record { inst, row, .. } = lower.piece()[at];
         let mut placed = PlacedInst::new(inst, row.kind, self.flags.are_dead());
         self.flags = self.flags.before(row.flags);
@@ -350,18 +362,22 @@ impl Fused {
         self.push(Step::Inst(placed));
     }
 
+    /// Logs an instruction of which the next step is made.
     #[cold]
-    fn log_regs(&mut self, lower: &Lower<'_>, at: usize, regs: &[Reg], slot: Option<Slot>, is_dropped: bool) {
-        let in_memory = slot.map_or(Loc::NONE, Loc::slot);
-        let locs: Locs = regs.iter().map(|&reg| if reg.is_none() { in_memory } else { self.loc(reg) }).collect();
+    pub(crate) fn log_step(&mut self, lower: &Lower<'_>, at: usize) {
+        let step = self.steps.list.len() as u32;
+        self.log_inst(&Selected::new(lower, &lower.piece()[at]), Outcome::Step(step));
+    }
+
+    fn log_inst(&mut self, selected: &Selected, outcome: Outcome) {
         if let Some(log) = &mut self.log {
-            log.inst(&Selected::new(lower, &lower.piece()[at]), self.srcloc, &locs, is_dropped);
+            log.inst(selected, self.srcloc, outcome);
         }
     }
 
     /// Adds an instruction with the locations of its operands, before everything added so far.
     pub(crate) fn push_selected(&mut self, selected: &Selected, locs: &[Loc]) {
-        self.log_inst(selected, locs);
+        self.log_inst(selected, Outcome::Step(self.steps.list.len() as u32));
         let row = selected.row;
         let mut placed = PlacedInst::new(selected.inst, row.kind, self.flags.are_dead());
         let encoded = row.operands.len() + selected.inst.mode.regs();
@@ -373,12 +389,6 @@ impl Fused {
             }
         }
         self.push_placed(placed, row);
-    }
-
-    pub(crate) fn log_inst(&mut self, selected: &Selected, locs: &[Loc]) {
-        if let Some(log) = &mut self.log {
-            log.inst(selected, self.srcloc, locs, false);
-        }
     }
 
     /// Adds an instruction that may be a call, before everything added so far.
@@ -401,8 +411,8 @@ impl Fused {
     /// It is made where it stands in the list: parts of it written elsewhere would have to be complete before it could be copied.
     #[inline(always)]
     pub(crate) fn push_edit(&mut self, kind: EditKind) {
-        if self.log.is_some() {
-            self.log_edit(kind);
+        if let (Some(log), EditKind::Remat { inst, .. }) = (&mut self.log, kind) {
+            log.remat(self.steps.list.len(), VReg::from_u32(inst.as_u32()));
         }
         let step = self.step(kind, self.flags.are_dead());
         self.push(step);
@@ -413,19 +423,7 @@ impl Fused {
     pub(crate) fn push_copy(&mut self, from: Reg, to: Reg, width: u8) {
         self.state.touch(to);
         let (from, to) = (self.registers.preg(from), self.registers.preg(to));
-        let kind = EditKind::Move { from, to, width };
-        if self.log.is_some() {
-            self.log_edit(kind);
-        }
-        self.push(Step::Edit(kind));
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn log_edit(&mut self, kind: EditKind) {
-        if let Some(log) = &mut self.log {
-            log.edit(kind);
-        }
+        self.push(Step::Edit(EditKind::Move { from, to, width }));
     }
 
     /// What an edit is to be encoded as.

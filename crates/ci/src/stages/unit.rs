@@ -56,6 +56,9 @@ fn command(session: &Session, program: &TestProgram) -> Command {
     let mut command = session.limited(&program.path);
     // What passed may say that something was skipped.
     command.arg("--show-output").current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+    if session.tier == Tier::Deep {
+        command.env("KINGPOST_EVERY", "1");
+    }
     if !in_ci() {
         command.env("KINGPOST_WITHOUT_TOOLS", "1");
     }

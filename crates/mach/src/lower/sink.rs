@@ -1,13 +1,13 @@
 //! Lowering into a sink: what takes over instructions as they are selected, last ones first, instead of keeping them.
 //!
 //! Per block, in the order of the walk: [`Sink::end`] with the edges out of it, [`Sink::piece`] for each instruction of the
-//! function that has machine instructions, [`Sink::head`]. Blocks come in the reverse of their order; the block of an edge tells of
+//! function that has machine instructions, [`Sink::head`]; then [`Sink::finish`]. Blocks come in the reverse of their order; the block of an edge tells of
 //! the arguments on that edge itself. What one value is used for below is all known where it is defined, but for arguments of
 //! edges back to the head of a loop.
 //!
 //! A sink keeps no [`Code`] of instructions; symbols, tables and registers are in it all the same.
 
-use super::{Lower, Lowering, Record};
+use super::{Lower, Lowering, Receiver, Record};
 use crate::abi::{AbiArg, AbiPlace};
 use crate::block_order::{BlockOrder, MachineBlock};
 use crate::code::Code;
@@ -32,6 +32,9 @@ pub trait Sink {
 
     /// The walk has come to the head of `block`.
     fn head(&mut self, lower: &mut Lower<'_>, block: Block);
+
+    /// The walk is over. The sink may complete the instructions and the problem of [`Lower::code`], which labels of values need.
+    fn finish(&mut self, lower: &mut Lower<'_>);
 }
 
 /// The edges out of a block.
@@ -64,11 +67,6 @@ impl Handed {
 }
 
 impl Lowering {
-    /// Machine blocks, their order and frequencies, of the code made last.
-    pub fn order(&self) -> &BlockOrder {
-        &self.order
-    }
-
     /// Lowers `func` as [`Lowering::run`] does, but hands instructions to `sink`. What a call with handlers defines on its edges is
     /// noted in the problem, as edges with nothing else.
     ///
@@ -85,8 +83,13 @@ impl Lowering {
     ) -> Result<(), Refusal> {
         let mut lower = self.start(func, analyses, isa, settings, code)?;
         lower.hands_over = true;
-        lower.lower_blocks(&mut Some(sink))?;
+        let mut receiver: Receiver<'_> = Some(sink);
+        lower.lower_blocks(&mut receiver)?;
         lower.lay_out();
+        if let Some(sink) = receiver {
+            sink.finish(&mut lower);
+        }
+        lower.label_values();
         Ok(())
     }
 }
@@ -245,6 +248,11 @@ impl Lower<'_> {
     /// Machine blocks, their order and frequencies.
     pub fn order(&self) -> &BlockOrder {
         &self.cx.order
+    }
+
+    /// Returns the code being made, and its blocks, their order and frequencies.
+    pub fn code_and_order(&mut self) -> (&mut Code, &BlockOrder) {
+        (self.code, &self.cx.order)
     }
 
     /// Loops of the function's blocks.

@@ -1,0 +1,125 @@
+//! Nothing that only looks at a compilation changes a byte of it: listings, dumps, counters, the checker, debug information.
+//!
+//! Compiles functions of all filetests for both machines with each allocator: one of [`SAMPLE`] functions, or of as many as
+//! `KINGPOST_EVERY` says.
+
+use kingpost_codegen::{ALLOCATORS, Compiler, DumpSink, OptLevel, Options, Settings, Stage};
+use kingpost_ir::Function;
+use kingpost_ir::function::SourceLoc;
+use kingpost_mach::ModuleBuffer;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How many functions there are for each that is compiled.
+const SAMPLE: usize = 24;
+
+/// Takes the text of every stage.
+struct All;
+
+impl DumpSink for All {
+    fn takes(&self, _: Stage, _: &str) -> bool {
+        true
+    }
+
+    fn take(&self, _: Stage, _: &str, _: String) {}
+}
+
+/// What is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Look {
+    Nothing,
+    /// Listing, text of all stages, time, counters, and the second opinions on each stage.
+    Everything,
+    /// Lines and values for a debugger, which the checker judges.
+    Debug,
+}
+
+fn compiler(target: &str, allocator: &str, opt_level: OptLevel, look: Look) -> Compiler {
+    let mut settings = Settings { opt_level, enable_llvm_abi_extensions: true, ..Settings::default() };
+    settings.set("regalloc_algorithm", allocator).expect("a setting");
+    settings.verify_each = look == Look::Everything;
+    settings.regalloc_checker = look != Look::Nothing;
+    settings.machine_code_cfg_info = look == Look::Everything;
+    settings.debug_values = look == Look::Debug;
+    let options = match look {
+        Look::Everything => {
+            Options { list: true, time: true, count: true, dump: Some(Arc::new(All)), ..Options::default() }
+        }
+        Look::Nothing | Look::Debug => Options::default(),
+    };
+    let triple = format!("{target}-unknown-linux-gnu").parse().expect("a triple");
+    Compiler::new(&triple, settings, &[]).expect("a target").with_options(options)
+}
+
+/// Returns the code of a function and its tables, but those that are asked for, as text.
+fn compile(compiler: &Compiler, func: &Function, look: Look) -> Option<String> {
+    let (mut cx, mut module, mut func) = (compiler.context(), ModuleBuffer::default(), func.clone());
+    if look == Look::Debug {
+        let insts: Vec<_> = func.layout.blocks().flat_map(|block| func.layout.block_insts(block)).collect();
+        for (line, inst) in insts.into_iter().enumerate() {
+            func.set_srcloc(inst, SourceLoc(line as u32 + 1));
+        }
+    }
+    match compiler.compile(&mut cx, &mut func, &mut module) {
+        Ok(()) => {}
+        // A second opinion may not differ.
+        Err(error) => {
+            assert!(look != Look::Everything || error.to_string().contains("supported"), "{error}\n{func}");
+            return None;
+        }
+    }
+    let f = module.function(0);
+    let places = (f.relocs, f.symbols, f.traps, f.calls, f.stack_maps, f.handlers, f.unwind);
+    let tables = (f.debug_tags, f.patchable_calls, f.keyed_slots, f.function.head.frame.size);
+    Some(format!("{:02x?}\n{places:?}\n{tables:?}", f.code))
+}
+
+/// Returns the test files in a folder and those within it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "clif") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_made_is_what_is_made_unobserved() {
+    let texts = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests"));
+    let texts = texts.iter().map(|path| std::fs::read(path).expect("a readable file"));
+    let funcs: Vec<Function> = texts.filter_map(|text| kingpost_reader::parse_functions(text).ok()).flatten().collect();
+    let every = std::env::var("KINGPOST_EVERY").ok().map(|number| number.parse().expect("a number"));
+    let step: usize = every.unwrap_or(SAMPLE);
+    let mut compared = 0;
+    for target in ["x86_64", "aarch64"] {
+        for (nth, &(allocator, _)) in ALLOCATORS.iter().filter(|(name, _)| *name != "single_pass").enumerate() {
+            for opt_level in [OptLevel::None, OptLevel::Speed] {
+                let make = |look| compiler(target, allocator, opt_level, look);
+                let plain = make(Look::Nothing);
+                let looks = [Look::Everything, Look::Debug].map(|look| (look, make(look)));
+                // Other functions for each of them.
+                let first = (nth * 7 + opt_level as usize * 3) % step;
+                for func in funcs.iter().skip(first).step_by(step) {
+                    // What `fused` leaves to another allocator here keeps labeled values in slots.
+                    if allocator == "fused" && func.dfg.has_handler_contexts() {
+                        continue;
+                    }
+                    let Some(expected) = compile(&plain, func, Look::Nothing) else { continue };
+                    for (look, observed) in &looks {
+                        let found = compile(observed, func, *look);
+                        assert_eq!(found, Some(expected.clone()), "{target}, {allocator}, {look:?}:\n{func}");
+                        compared += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(compared > 1000, "{compared} compared");
+}

@@ -1,0 +1,196 @@
+//! The allocation that steps stand for: what a checker of allocations is asked about code of which only steps are emitted.
+//!
+//! ```text
+//! problem                              steps                    allocation
+//! i3: add64_rr def v2, use v1, use v0  add64_rr rax, rax, rcx   v2 in rax, v1 in rax, v0 in rcx
+//!                                      move rdx <- rax          before i4: move rdx <- rax
+//! i4: mov64_rr def v3, use v2          none                     dropped, both in rdx
+//! ```
+//! Locations and edits are read from the steps, so that the checker judges what is emitted. What no location says is compared
+//! here: the instruction of each step, the block that it is in, whether the flags are dead where it says so, and the registers
+//! that the prologue saves.
+//!
+//! Cost: linear in steps and operands.
+
+use crate::code::Code;
+use crate::inst::{AddrKind, MInst};
+use crate::row::{Row, RowKind};
+use crate::steps::{Outcome, PlacedInst, Step, Steps};
+use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, Loc, MachineEnv, Operand, PRegSet};
+use std::fmt;
+
+/// A step that is not what lowering selected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StepError {
+    /// The step of an instruction is another instruction.
+    Inst(Inst),
+    /// The step of an instruction has too few registers or too many, or an operand that it takes from no place of its own.
+    Registers(Inst),
+    /// The steps of a block are not those of its instructions, in their order.
+    Order(Block),
+    /// A step before an instruction computes something else than the value that it is for.
+    Remat(Inst),
+    /// A step of a block takes the flags to be dead, and they are read.
+    Flags(Block),
+    /// The function writes these registers, which it preserves for its caller, and does not save them.
+    Saved(PRegSet),
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StepError::Inst(inst) => write!(f, "the step of {inst} is another instruction"),
+            StepError::Registers(inst) => write!(f, "the step of {inst} does not have its operands"),
+            StepError::Order(block) => write!(f, "the steps of {block} are not those of its instructions"),
+            StepError::Remat(inst) => write!(f, "a step before {inst} does not compute its value"),
+            StepError::Flags(block) => write!(f, "a step of {block} takes the flags to be dead"),
+            StepError::Saved(regs) => write!(f, "{regs} are written and not saved"),
+        }
+    }
+}
+
+impl std::error::Error for StepError {}
+
+impl Steps {
+    /// Reads the allocation that these steps are, an answer to the problem of `code`, into `out`.
+    ///
+    /// # Errors
+    /// A step that is no instruction of `code` and no edit.
+    pub fn allocation(
+        &self,
+        code: &Code,
+        rows: &[Row],
+        env: &MachineEnv,
+        out: &mut Allocation,
+    ) -> Result<(), StepError> {
+        out.reset(&code.problem);
+        out.slots.extend(self.slots.values().copied());
+        out.emergency = self.origins.emergency;
+        let mut reader = Reader { steps: self, code, rows, out };
+        for block in code.problem.blocks() {
+            reader.block(block)?;
+            reader.flags(block)?;
+        }
+        out.collect_saved(&code.problem, env.callee_saved());
+        let preserved = env.callee_saved().union(code.also_preserved);
+        let lost = out.written(&code.problem).intersection(preserved).difference(self.written);
+        if lost.is_empty() { Ok(()) } else { Err(StepError::Saved(lost)) }
+    }
+}
+
+struct Reader<'a> {
+    steps: &'a Steps,
+    code: &'a Code,
+    rows: &'a [Row],
+    out: &'a mut Allocation,
+}
+
+impl Reader<'_> {
+    /// Reads the steps of a block.
+    fn block(&mut self, block: Block) -> Result<(), StepError> {
+        let (steps, origins, problem) = (self.steps, &self.steps.origins, &self.code.problem);
+        let bounds = steps.blocks[block.as_u32() as usize];
+        let first = problem.first_inst(block);
+        for (index, step) in (bounds.heads.0..).zip(steps.head(block)) {
+            let kind = self.edit(step, index, &origins.head_remats, first)?;
+            self.out.edits.push(Edit { at: first, kind });
+        }
+        let mut end = bounds.list.1;
+        for inst in problem.insts(block) {
+            let outcome = *origins.insts.get(inst).ok_or(StepError::Order(block))?;
+            let (own, before) = outcome.bounds();
+            if own < bounds.list.0 || before > end {
+                return Err(StepError::Order(block));
+            }
+            for index in (before..end).rev() {
+                let kind = self.edit(&steps.list[index as usize], index, &origins.remats, inst)?;
+                self.out.edits.push(Edit { at: inst, kind });
+            }
+            match outcome {
+                Outcome::Step(step) => self.inst(inst, &steps.list[step as usize])?,
+                Outcome::Dropped { loc, .. } => {
+                    self.out.drop_inst(inst);
+                    self.out.locs[problem.operand_range(inst)].fill(loc);
+                }
+            }
+            end = own;
+        }
+        if end == bounds.list.0 { Ok(()) } else { Err(StepError::Order(block)) }
+    }
+
+    /// Returns the edit that a step before `at` is. `remats` are the steps that compute a value again.
+    fn edit(&self, step: &Step, index: u32, remats: &[(u32, Inst)], at: Inst) -> Result<EditKind, StepError> {
+        let placed = match step {
+            Step::Edit(EditKind::Remat { .. }) => return Err(StepError::Remat(at)),
+            Step::Edit(kind) => return Ok(*kind),
+            Step::Inst(placed) => placed,
+        };
+        let found = remats.binary_search_by_key(&index, |&(step, _)| step).map_err(|_| StepError::Remat(at))?;
+        let (inst, to) = (remats[found].1, placed.regs.get(0));
+        let mut expected = PlacedInst::new(self.code.insts[inst], RowKind::Remat, placed.flags_are_dead);
+        expected.regs.push(to);
+        expected.inst = self.with_symbol_of(&expected.inst, &placed.inst);
+        if expected == *placed { Ok(EditKind::Remat { inst, to }) } else { Err(StepError::Remat(at)) }
+    }
+
+    /// Reads the locations of an instruction's operands from its step.
+    fn inst(&mut self, inst: Inst, step: &Step) -> Result<(), StepError> {
+        let Step::Inst(placed) = step else { return Err(StepError::Inst(inst)) };
+        let mut expected = self.code.insts[inst];
+        let row = &self.rows[usize::from(expected.row.0)];
+        let twin = match (placed.slot.expand(), row.twin) {
+            (None, _) => None,
+            (Some(slot), Some(twin)) => Some((usize::from(twin.operand), Loc::slot(slot), twin.row)),
+            (Some(_), None) => return Err(StepError::Inst(inst)),
+        };
+        expected.row = twin.map_or(expected.row, |twin| twin.2);
+        let is_special = row.kind.is_control() || twin.is_some();
+        if placed.inst != expected || placed.is_special != is_special {
+            return Err(StepError::Inst(inst));
+        }
+        let encoded = row.operands.len() + expected.mode.regs();
+        let regs = placed.regs.to_array();
+        let mut regs = regs[..placed.regs.len()].iter();
+        let mut loc = |(k, operand): (usize, &Operand)| match twin {
+            Some((operand, slot, _)) if operand == k => Some(slot),
+            _ if k < encoded => regs.next().map(|&reg| Loc::reg(reg)),
+            _ => operand.fixed_reg().map(Loc::reg),
+        };
+        let range = self.code.problem.operand_range(inst);
+        for (k, place) in range.clone().enumerate() {
+            let operand = &self.code.problem.all_operands()[place];
+            self.out.locs[place] = loc((k, operand)).ok_or(StepError::Registers(inst))?;
+        }
+        if regs.next().is_none() { Ok(()) } else { Err(StepError::Registers(inst)) }
+    }
+
+    /// Returns `inst` with the number that the symbol has in `other`, if both address one symbol: it has a number for each mention.
+    fn with_symbol_of(&self, inst: &MInst, other: &MInst) -> MInst {
+        let mut inst = *inst;
+        if inst.mode.kind() == AddrKind::Symbol && other.mode.kind() == AddrKind::Symbol {
+            let symbol = |number: u32| {
+                let symbol = self.code.symbols[number as usize];
+                (&self.code.names[symbol.name as usize], symbol.colocated, symbol.offset)
+            };
+            if symbol(inst.aux) == symbol(other.aux) {
+                inst.aux = other.aux;
+            }
+        }
+        inst
+    }
+
+    /// Checks that the flags are dead after each step of a block that takes them to be. No block leaves them to another.
+    fn flags(&self, block: Block) -> Result<(), StepError> {
+        let mut are_live = false;
+        for step in self.steps.rest(block).iter().chain(self.steps.head(block).iter().rev()) {
+            let Step::Inst(placed) = step else { continue };
+            if placed.flags_are_dead && are_live {
+                return Err(StepError::Flags(block));
+            }
+            let row = &self.rows[usize::from(placed.inst.row.0)];
+            let are_written = row.flags.writes() || matches!(row.kind, RowKind::Call | RowKind::TryCall);
+            are_live = row.flags.reads() || are_live && !are_written;
+        }
+        Ok(())
+    }
+}
