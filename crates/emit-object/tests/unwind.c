@@ -5,7 +5,8 @@
  * AArch64, where emulators cannot do that, a breakpoint stands in place of every instruction until it is come by. The
  * handler looks only at stops inside functions that the section `kingpost_traps` lists. There the walk must come by `enter`, with
  * the patterns in all callee-saved registers and the stack pointer from before the call, and then by `main`.
- * A trap is one more place to walk from; it ends the call.
+ * A trap is one more place to walk from; it ends the call. With an argument, a walk along frame pointers from there has to
+ * come by the same places as the unwinder.
  *
  * Prints, for each function in order, the offsets at which the walk was right.
  */
@@ -28,6 +29,7 @@ uintptr_t entered_sp;
 #if defined(__x86_64__)
 static const int saved[] = {3, 6, 12, 13, 14, 15}; /* as DWARF numbers them */
 #define PC(context) ((context)->uc_mcontext.gregs[REG_RIP])
+#define FP(context) ((context)->uc_mcontext.gregs[REG_RBP])
 
 asm(".text\n"
     ".type enter_function, @function\n"
@@ -93,6 +95,7 @@ static void pull(uintptr_t ip) { (void)ip; }
 /* 64 is added to the numbers of vector registers, of which only the lower halves are preserved. */
 static const int saved[] = {19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 72, 73, 74, 75, 76, 77, 78, 79};
 #define PC(context) ((context)->uc_mcontext.pc)
+#define FP(context) ((context)->uc_mcontext.regs[29])
 
 asm(".text\n"
     ".type enter_function, %function\n"
@@ -164,14 +167,16 @@ static void pull(uintptr_t ip) {
 }
 #endif
 
-int main(void);
+int main(int, char **);
 
 /* How far a walk has come. */
 struct walk {
     uintptr_t from; /* the instruction that was interrupted */
     int at_from, at_enter, at_main;
+    uintptr_t *frame; /* the next one, if frame pointers are walked along as well */
     const char *wrong;
 };
+static int has_frame_pointers;
 
 static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data) {
     struct walk *walk = data;
@@ -179,11 +184,20 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *data) {
     uintptr_t ip = _Unwind_GetIPInfo(context, &before);
     if (!walk->at_from) {
         walk->at_from = before && ip == walk->from;
-    } else if (ip >= (uintptr_t)enter && ip < (uintptr_t)enter_end) {
+        return _URC_NO_REASON;
+    }
+    if (walk->frame) {
+        /* Without the signature of AArch64. */
+        int is_there = (walk->frame[1] & 0xffffffffffff) == ip;
+        walk->wrong = is_there ? walk->wrong : "the walk along frame pointers";
+        walk->frame = is_there ? (uintptr_t *)walk->frame[0] : NULL;
+    }
+    if (ip >= (uintptr_t)enter && ip < (uintptr_t)enter_end) {
         walk->at_enter = 1;
         for (unsigned i = 0; i < sizeof saved / sizeof *saved; i++)
             if (_Unwind_GetGR(context, saved[i]) != (uintptr_t)(0x10000 + saved[i]))
                 walk->wrong = "a callee-saved register";
+        walk->frame = NULL;
         if (_Unwind_GetCFA(context) != entered_sp)
             walk->wrong = "the stack pointer";
     } else if (walk->at_enter && _Unwind_GetRegionStart(context) == (uintptr_t)main) {
@@ -206,6 +220,8 @@ static void stop(int signal, siginfo_t *info, void *data) {
         if (offset >= function[1])
             continue;
         struct walk walk = {.from = ip};
+        if (signal != SIGTRAP && has_frame_pointers)
+            walk.frame = (uintptr_t *)FP((ucontext_t *)data);
         _Unwind_Backtrace(visit, &walk);
         if (!walk.wrong && !walk.at_from)
             walk.wrong = "the walk before the function";
@@ -250,11 +266,15 @@ void resume(long tag, long payload) {
 }
 
 long leaf(long), saves(long), returns(long), cold(long), pops(long), tails(long), big(long), recurse(long),
-    catches(long), pages(long), traps(long), traps_bare(long), divides(long), limits(long);
+    catches(long), pages(long), traps(long), traps_bare(long), divides(long), limits(long), limits_saves(long),
+    limits_grow(long);
 
-int main(void) {
+int main(int argc, char **argv) {
+    (void)argv;
+    has_frame_pointers = argc > 1;
     static long (*const functions[])(long) = {leaf,  saves,   returns, cold,       pops, catches, pages,
-                                              big,   recurse, traps,   traps_bare, divides, limits, tails};
+                                              big,   recurse, traps,   traps_bare, divides, limits, tails,
+                                              limits_saves, limits_grow};
     for (uint32_t i = 0; i < __start_kingpost_traps[1]; i++)
         visited[i] = calloc(__start_kingpost_traps[4 + 6 * i + 1], 1);
     struct sigaction action;

@@ -32,7 +32,8 @@ fn text() -> String {
     // More values over calls than there are callee-saved registers.
     let values = (1..9).map(|n| format!("v{n} = iadd v{}, v0\n", n - 1)).collect::<String>();
     let sums = (1..9).map(|n| format!("v{} = imul v{}, v{n}\n", n + 9, n + 8)).collect::<String>();
-    add("saves", plain, "", &format!("block0(v0: i64): {values} v9 = call fn0(v8) {sums} return v17"));
+    let saves = format!("block0(v0: i64): {values} v9 = call fn0(v8) {sums} return v17");
+    add("saves", plain, "", &saves);
     // Returns in the middle, each with an epilogue.
     add(
         "returns",
@@ -156,6 +157,13 @@ fn text() -> String {
     add("limited", "(i64 vmctx) -> i64 tail", limit, limited);
     let calls = "block0(v0: i64): v1 = call fn1(v0) v2 = iadd v0, v1 return v2";
     add("limits", plain, "sig1 = (i64 vmctx) -> i64 tail\nfn1 = colocated %limited sig1", calls);
+    // The same in a small frame that saves registers, and before a tail call that makes room for more stack arguments.
+    let limit = "gv0 = vmctx\nstack_limit = gv0";
+    add("limited_saves", "(i64 vmctx) -> i64 system_v", limit, &saves);
+    add("limits_saves", plain, "sig1 = (i64 vmctx) -> i64 system_v\nfn1 = colocated %limited_saves sig1", calls);
+    let grows = format!("block0(v0: i64): v1 = call fn0(v0) return_call fn3({v1s})");
+    add("limited_grow", "(i64 vmctx) -> i64 tail", &format!("{tails}\n{limit}"), &grows);
+    add("limits_grow", plain, "sig1 = (i64 vmctx) -> i64 tail\nfn1 = colocated %limited_grow sig1", calls);
     // Traps, which stand behind everything else.
     add("traps", plain, "", "block0(v0: i64): v1 = call fn0(v0) trapz v0, user1 return v1");
     add("traps_bare", plain, "", "block0(v0: i64): trapz v0, user1 return v0");
@@ -225,10 +233,17 @@ fn check(target: &Triple, flags: &[&str], cc: &[&str], run: &[&str]) {
             link.args(&cc[1..]).args(["-O1", "-Wall", "-Werror", "-fno-omit-frame-pointer", "-o"]).arg(at("a"));
             let link = link.args([at("main.c"), at("a.o")]).output().unwrap();
             assert!(link.status.success(), "{}", String::from_utf8_lossy(&link.stderr));
-            let output = match run {
-                [] => Command::new(at("a")).output().unwrap(),
-                [emulator, ..] => Command::new(emulator).arg(at("a")).output().unwrap(),
+            let mut program = match run {
+                [] => Command::new(at("a")),
+                [emulator, ..] => Command::new(emulator),
             };
+            if !run.is_empty() {
+                program.arg(at("a"));
+            }
+            if frames == Frames::AllWithPointers {
+                program.arg("frame-pointers");
+            }
+            let output = program.output().unwrap();
             let text = String::from_utf8(output.stdout).unwrap();
             assert!(output.status.success(), "{allocator}: {:?}: {text}", output.status);
             check_visited(&module, &text);

@@ -233,7 +233,7 @@ mod tests {
         fill(&mut buffer);
         buffer.bind(Label::new(1));
         buffer.bind(Label::new(2));
-        buffer.place_deferred_traps(emit_trap);
+        buffer.place_deferred_traps(&[], emit_trap);
         let mut module = ModuleBuffer::default();
         let head = FunctionHead::of_bytes(SymbolName::User(0, 0), 4);
         buffer.finish(head, &JumpTables::default(), &[], &A64Branches, &mut module).unwrap();

@@ -73,9 +73,11 @@ pub(crate) fn lay_out(
         return Err(LowerError::TooLarge { what: "bytes of stack frame", limit: MAX_FRAME });
     }
     frame.slots_from_stack_pointer = !needs.moves_stack_pointer;
-    // Outgoing arguments are where the link would be.
+    // Outgoing arguments are where the link would be. Where there is room for tail calls the link may be made twice, at one
+    // distance from the CFA.
     frame.link_at_bottom = frame.size > 0
         && needs.outgoing_bytes == 0
+        && frame.growth() == 0
         && !needs.moves_stack_pointer
         && frame.size + u64::from(LINK_BYTES) <= MAX_IN_ONE_STEP;
     frame.signs_return = match signing {
@@ -95,8 +97,16 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: boo
     } else if landing_pad {
         hint(LANDING_PAD, buffer);
     }
-    if let Some(limit) = frame.stack_limit.as_ref().filter(|_| frame.uses_stack()) {
-        stack_check::emit(limit, frame.size + u64::from(frame.link_bytes) + growth, buffer);
+    match frame.checked_limit() {
+        Some(limit) if frame.links_twice() => {
+            buffer.unwind(UnwindOp::EpilogueBegin);
+            make_link(LINK_BYTES, buffer);
+            stack_check::emit(limit, frame.size + growth, buffer);
+            undo_link(buffer);
+            buffer.unwind(UnwindOp::EpilogueEnd);
+        }
+        Some(limit) if !frame.has_frame => stack_check::emit(limit, growth, buffer),
+        _ => {}
     }
     if growth > 0 {
         descend(growth, guard, buffer);
@@ -109,18 +119,36 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: boo
         return;
     }
     let above = above_frame_pointer(frame);
-    encode(rows::STP64_PRE, &Args::imm(&[SP, SP, FP, LR], -i64::from(above)), buffer);
-    buffer.unwind(UnwindOp::CfaStackPointer(above));
-    buffer.unwind(UnwindOp::Saved(FP, above));
-    buffer.unwind(UnwindOp::Saved(LR, above - 8));
-    encode(rows::ADD_RRI.of(64), &Args::imm(&[FP, SP], 0), buffer);
-    buffer.unwind(UnwindOp::CfaFramePointer(above));
+    make_link(above, buffer);
+    if let Some(limit) = frame.checked_limit().filter(|_| !frame.links_twice()) {
+        stack_check::emit(limit, frame.below_frame_pointer(), buffer);
+    }
     descend(frame.below_frame_pointer(), guard, buffer);
     let top = top_of_saves(frame);
     for save in Saves(&frame.saves) {
         save.emit(true, top, buffer);
         save.each(|reg, below| buffer.unwind(UnwindOp::Saved(reg, (i64::from(above) - top) as u32 + below)));
     }
+}
+
+/// Saves the frame pointer and the return address `above` bytes down, and lets the frame pointer point there.
+fn make_link(above: u32, buffer: &mut Buffer) {
+    encode(rows::STP64_PRE, &Args::imm(&[SP, SP, FP, LR], -i64::from(above)), buffer);
+    buffer.unwind(UnwindOp::CfaStackPointer(above));
+    buffer.unwind(UnwindOp::Saved(FP, above));
+    buffer.unwind(UnwindOp::Saved(LR, above - 8));
+    encode(rows::ADD_RRI.of(64), &Args::imm(&[FP, SP], 0), buffer);
+    buffer.unwind(UnwindOp::CfaFramePointer(above));
+}
+
+/// Undoes a link of [`LINK_BYTES`]. The return address is still in its register, and is not read from memory, where it is not
+/// signed.
+fn undo_link(buffer: &mut Buffer) {
+    let mem = Some(Mem::base(MemBase::StackPointer, 0));
+    encode(rows::LDR_RM.of(64), &Args { regs: &[FP], mem, ..Args::default() }, buffer);
+    buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
+    buffer.unwind(UnwindOp::Restored(FP));
+    encode(rows::ADDSP_I, &Args::imm(&[], LINK_BYTES.into()), buffer);
 }
 
 /// Bytes from the frame pointer up to the CFA.

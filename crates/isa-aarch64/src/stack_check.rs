@@ -1,21 +1,19 @@
 //! The check at a function's start that its frame stays above the stack's limit.
 //!
 //! ```text
+//! stp  x29, x30, [sp, #-16]!     where there is a frame: walks along frame pointers find the caller from the trap
+//! mov  x29, sp
 //! ldr  x16, [x0, #8]             the limit
-//! sub  x17, sp, #bytes           where the stack pointer is going to be
+//! sub  x17, sp, #bytes           where the stack pointer is going to be; or cmp sp, x16, if it is there
 //! cmp  x17, x16
-//! b.hs 1f
-//! udf
-//! 1:
+//! b.lo trap                      after all blocks: a branch that is never taken
 //! ```
-//! Nothing is saved yet, and no values are in `x16` and `x17`. The trap stands here and not behind the code, because
-//! the unwinding state there is that of the body.
+//! No register is saved yet, and no values are in `x16` and `x17`.
 
 use crate::branches::jump_if;
-use crate::emit::emit_trap;
 use crate::encode::encode;
 use crate::immediates::{Extend, add_sub, extended};
-use crate::regs::{CC_HS, CC_LO, SP, X16, X17};
+use crate::regs::{CC_LO, SP, X16, X17};
 use crate::rows;
 use kingpost_ir::TrapCode;
 use kingpost_mach::{Args, Buffer, LimitStep, Mem, MemBase, StackLimit};
@@ -27,24 +25,21 @@ const SMALL: u64 = 1 << 15;
 /// Emits the check that the stack pointer may go down by `bytes`.
 pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
     let limit = compute(limit, buffer);
-    let over = buffer.new_label();
-    if bytes < SMALL {
+    let trap = buffer.defer_prologue_trap(TrapCode::STACK_OVERFLOW);
+    if bytes == 0 {
+        encode(rows::CMPSP_R, &Args::regs(&[limit]), buffer);
+    } else if bytes < SMALL {
         move_down(bytes, buffer);
         encode(rows::CMP_RR.of(64), &Args::regs(&[X17, limit]), buffer);
-        jump_if(CC_HS, over, buffer);
     } else {
         // How much there is, so that nothing wraps.
-        let exhausted = buffer.new_label();
         encode(rows::MOV64_FROM_SP, &Args::regs(&[X17]), buffer);
         encode(rows::SUBS_RRR.of(64), &Args::regs(&[X17, X17, limit]), buffer);
-        jump_if(CC_LO, exhausted, buffer);
+        jump_if(CC_LO, trap, buffer);
         encode(rows::CONST_I.of(64), &Args::imm(&[X16], bytes as i64), buffer);
         encode(rows::CMP_RR.of(64), &Args::regs(&[X17, X16]), buffer);
-        jump_if(CC_HS, over, buffer);
-        buffer.bind(exhausted);
     }
-    emit_trap(TrapCode::STACK_OVERFLOW, buffer);
-    buffer.bind(over);
+    jump_if(CC_LO, trap, buffer);
 }
 
 /// `x17` becomes the stack pointer less `bytes`.
@@ -87,20 +82,20 @@ mod tests {
         words.map(|word| u32::from_le_bytes(*word)).filter(|&word| word != 0).collect()
     }
 
-    const UDF: u32 = 0xc11f;
-
     #[test]
     fn the_limit_is_loaded_step_by_step() {
-        // sub x17, sp, #32; cmp x17, x0; udf
-        assert_eq!(code(&[], 32), [0xd100_83f1, 0xeb00_023f, UDF]);
+        // sub x17, sp, #32; cmp x17, x0
+        assert_eq!(code(&[], 32), [0xd100_83f1, 0xeb00_023f]);
+        // cmp sp, x0
+        assert_eq!(code(&[], 0), [0xeb20_63ff]);
         let steps = [LimitStep::Load { offset: 8, trap: None }, LimitStep::Add(16)];
-        // ldr x16, [x0, #8]; add x16, x16, #16; sub x17, sp, #32; cmp x17, x16; udf
-        assert_eq!(code(&steps, 32), [0xf940_0410, 0x9100_4210, 0xd100_83f1, 0xeb10_023f, UDF]);
+        // ldr x16, [x0, #8]; add x16, x16, #16; sub x17, sp, #32; cmp x17, x16
+        assert_eq!(code(&steps, 32), [0xf940_0410, 0x9100_4210, 0xd100_83f1, 0xeb10_023f]);
     }
 
     #[test]
     fn large_frames_are_compared_with_what_there_is() {
-        // mov x17, sp; subs x17, x17, x0; movz x16, #1, lsl #16; cmp x17, x16; udf
-        assert_eq!(code(&[], 1 << 16), [0x9100_03f1, 0xeb00_0231, 0xd2a0_0030, 0xeb10_023f, UDF]);
+        // mov x17, sp; subs x17, x17, x0; movz x16, #1, lsl #16; cmp x17, x16
+        assert_eq!(code(&[], 1 << 16), [0x9100_03f1, 0xeb00_0231, 0xd2a0_0030, 0xeb10_023f]);
     }
 }

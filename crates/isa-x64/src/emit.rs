@@ -224,7 +224,7 @@ mod tests {
         fill(&mut buffer);
         buffer.bind(label(1));
         buffer.bind(label(2));
-        buffer.place_deferred_traps(emit_trap);
+        buffer.place_deferred_traps(&[], emit_trap);
         let mut module = ModuleBuffer::default();
         let head = FunctionHead::of_bytes(SymbolName::User(0, 0), 1);
         buffer.finish(head, &JumpTables::default(), &[], &X64Branches, &mut module).unwrap();

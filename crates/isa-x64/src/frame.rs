@@ -3,6 +3,16 @@
 //! ```text
 //! push rbp                  pushes, so that debuggers see the usual chain of frames
 //! mov rbp, rsp
+//! sub rsp, slots            or push rax for 8 bytes
+//! push rbx                  callee-saved registers lie at the bottom
+//! ...
+//! pop rbx
+//! leave                     or pop rbp without slots
+//! ret
+//! ```
+//! Where stack arguments of calls are at the bottom, or the stack is probed, which writes registers, these are saved first:
+//!
+//! ```text
 //! push rbx                  callee-saved registers lie below the frame pointer
 //! ...
 //! sub rsp, the rest
@@ -10,7 +20,6 @@
 //! lea rsp, [rbp - saves]    or mov rbx, [rbp - 8]; leave: what is shorter
 //! pop ...
 //! pop rbp
-//! ret
 //! ```
 //! A function that needs no frame has none of this. Where a tail call passes more stack arguments than were received, the
 //! return address moves down before all this; where one passes fewer than that room, it moves up after it:
@@ -19,8 +28,7 @@
 //! sub rsp, n - 8               pop  [rsp + n - 8]
 //! push [rsp + n - 8]           add  rsp, n - 8
 //! ```
-//! If the frame is large enough to be probed, registers are saved first, as probing writes some. Where float registers are saved, all
-//! are by moves.
+//! Where float registers are saved, all are by moves.
 
 use crate::branches::jump_if;
 use crate::emit::emit_edit;
@@ -46,11 +54,22 @@ const LEAST_GUARD: u64 = 4096;
 /// What `ret imm16` pops at most, stack alignment considered.
 const MAX_POPPED: u64 = 0xfff0;
 
-/// Makes of an empty layout that of the frame for `needs`.
+/// Upper bound of the bytes of pushed registers and gaps.
+const MAX_SAVED: u64 = 16 * 8 + 16;
+
+/// Makes of an empty layout that of the frame for `needs`. Frames larger than `guard` are probed.
 ///
 /// # Errors
 /// If displacements do not reach all of it, or more bytes are to be popped than a return can pop.
-pub(crate) fn lay_out(needs: &FrameNeeds, stack_align: u32, frame: &mut FrameLayout) -> Result<(), LowerError> {
+pub(crate) fn lay_out(
+    needs: &FrameNeeds,
+    stack_align: u32,
+    guard: Option<u64>,
+    frame: &mut FrameLayout,
+) -> Result<(), LowerError> {
+    frame.saves_at_bottom = needs.outgoing_bytes == 0
+        && needs.saved.iter().all(|reg| reg.class() == RegClass::Int)
+        && guard.is_none_or(|guard| MAX_SAVED + needs.spill_bytes + needs.slots_bytes <= guard);
     frame.lay_out(needs, LINK_BYTES, RETURN_BYTES, stack_align);
     if frame.size > MAX_FRAME || frame.incoming_bytes > MAX_FRAME {
         return Err(LowerError::TooLarge { what: "bytes of stack frame", limit: MAX_FRAME });
@@ -66,9 +85,17 @@ pub(crate) const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY.with(RAX).with(R11);
 
 /// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page on its way down.
 pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buffer) {
-    if let Some(limit) = frame.stack_limit.as_ref().filter(|_| frame.uses_stack()) {
-        let link = u64::from(frame.link_bytes - RETURN_BYTES);
-        stack_check::emit(limit, frame.size + link + frame.growth(), buffer);
+    let bytes = frame.size + frame.growth();
+    match frame.checked_limit() {
+        Some(limit) if frame.links_twice() => {
+            buffer.unwind(UnwindOp::EpilogueBegin);
+            make_link(buffer);
+            stack_check::emit(limit, bytes, buffer);
+            encode_row::<{ rows::POP_R.0 }>(&[RBP], buffer);
+            buffer.unwind(UnwindOp::EpilogueEnd);
+        }
+        Some(limit) if !frame.has_frame => stack_check::emit(limit, bytes, buffer),
+        _ => {}
     }
     if frame.growth() > 0 {
         move_return_down(frame.growth(), guard, buffer);
@@ -76,11 +103,13 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
     if !frame.has_frame {
         return;
     }
-    encode_row::<{ rows::PUSH_R.0 }>(&[RBP], buffer);
-    buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
-    buffer.unwind(UnwindOp::Saved(RBP, LINK_BYTES));
-    encode_row::<{ rows::MOV_RR.of(64).0 }>(&[RBP, RSP], buffer);
-    buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
+    make_link(buffer);
+    if let Some(limit) = frame.checked_limit().filter(|_| !frame.links_twice()) {
+        stack_check::emit(limit, bytes, buffer);
+    }
+    if frame.saves_at_bottom {
+        return push_at_bottom(frame, buffer);
+    }
     let guard = guard.filter(|&guard| frame.size > guard);
     let pushed = pushed_bytes(frame);
     let saves = match pushed {
@@ -103,6 +132,33 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
         (_, Some(routine)) => call_probestack(frame.size - saves, routine, buffer),
         (Some(guard), None) => probe(frame.size - saves, guard, buffer),
     }
+}
+
+/// Makes room for slots, and pushes the saved registers below it.
+fn push_at_bottom(frame: &FrameLayout, buffer: &mut Buffer) {
+    match slots_bytes(frame) {
+        // Any register will do: nothing reads the word.
+        8 => encode_row::<{ rows::PUSH_R.0 }>(&[RAX], buffer),
+        bytes => move_down(bytes, buffer),
+    }
+    for &(reg, below) in &frame.saves {
+        encode_row::<{ rows::PUSH_R.0 }>(&[reg], buffer);
+        buffer.unwind(UnwindOp::Saved(reg, LINK_BYTES + below));
+    }
+}
+
+/// Returns the bytes between the frame pointer and the registers saved at the bottom.
+fn slots_bytes(frame: &FrameLayout) -> u64 {
+    frame.size - 8 * frame.saves.len() as u64
+}
+
+/// Saves the frame pointer below the return address, and lets it point there.
+fn make_link(buffer: &mut Buffer) {
+    encode_row::<{ rows::PUSH_R.0 }>(&[RBP], buffer);
+    buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
+    buffer.unwind(UnwindOp::Saved(RBP, LINK_BYTES));
+    encode_row::<{ rows::MOV_RR.of(64).0 }>(&[RBP, RSP], buffer);
+    buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
 }
 
 /// Bytes of the saved registers, if all can be pushed.
@@ -201,12 +257,13 @@ pub(crate) fn epilogue(frame: &FrameLayout, rise: u64, buffer: &mut Buffer, exit
 }
 
 fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
-    let popped = popped_bytes(frame);
-    if let Some(bytes) = popped.filter(|&bytes| bytes < frame.size) {
-        encode(rows::LEA_RM.of(64), &Args::mem(&[RSP], save_slot(bytes as u32)), buffer);
-    }
     let restored = |reg, buffer: &mut Buffer| buffer.unwind(UnwindOp::Restored(reg));
-    if popped.is_some() {
+    // Below the frame pointer, pops need the stack pointer where the registers are, and so pay only for several.
+    let pushed = pushed_bytes(frame).filter(|_| frame.saves_at_bottom || frame.saves.len() >= 3);
+    if let Some(bytes) = pushed {
+        if !frame.saves_at_bottom {
+            encode(rows::LEA_RM.of(64), &Args::mem(&[RSP], save_slot(bytes as u32)), buffer);
+        }
         for &(reg, _) in frame.saves.iter().rev() {
             encode_row::<{ rows::POP_R.0 }>(&[reg], buffer);
             restored(reg, buffer);
@@ -217,19 +274,13 @@ fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
             restored(reg, buffer);
         }
     }
-    match popped {
-        None if frame.size > 0 => encode_row::<{ rows::LEAVE.0 }>(&[], buffer),
-        _ => encode_row::<{ rows::POP_R.0 }>(&[RBP], buffer),
+    let above = if frame.saves_at_bottom { slots_bytes(frame) } else { frame.size };
+    match above > 0 && (frame.saves_at_bottom || pushed.is_none()) {
+        true => encode_row::<{ rows::LEAVE.0 }>(&[], buffer),
+        false => encode_row::<{ rows::POP_R.0 }>(&[RBP], buffer),
     }
     buffer.unwind(UnwindOp::CfaStackPointer(RETURN_BYTES));
     restored(RBP, buffer);
-}
-
-/// Bytes of the saved registers, if pops restore them in fewer bytes than moves: these need the stack pointer where the registers are.
-fn popped_bytes(frame: &FrameLayout) -> Option<u64> {
-    let pushed = pushed_bytes(frame)?;
-    let least = if pushed == frame.size { 1 } else { 3 };
-    (frame.saves.len() >= least).then_some(pushed)
 }
 
 /// Emits the return itself.
@@ -253,9 +304,9 @@ fn save_slot(below: u32) -> Mem {
 mod tests {
     use super::*;
 
-    fn layout(needs: &FrameNeeds, stack_align: u32) -> Result<FrameLayout, LowerError> {
+    fn layout(needs: &FrameNeeds, guard: Option<u64>) -> Result<FrameLayout, LowerError> {
         let mut frame = FrameLayout::default();
-        lay_out(needs, stack_align, &mut frame).map(|()| frame)
+        lay_out(needs, 16, guard, &mut frame).map(|()| frame)
     }
     use crate::regs::{R12, R13, RBX, xmm};
 
@@ -264,7 +315,7 @@ mod tests {
     }
 
     fn code(needs: &FrameNeeds) -> String {
-        let frame = layout(needs, 16).unwrap();
+        let frame = layout(needs, None).unwrap();
         let mut buffer = Buffer::default();
         buffer.start(0);
         prologue(&frame, None, &mut buffer);
@@ -286,13 +337,19 @@ mod tests {
         // ...; sub rsp, 16; nop; leave; ret 32
         let popped = FrameNeeds { popped_bytes: 32, incoming_bytes: 32, ..needs(&[], 8) };
         assert_eq!(code(&popped), "554889e54883ec1090c9c22000");
-        // push rbx; push r12; sub rsp, 16; nop; mov rbx, [rbp - 8]; mov r12, [rbp - 16]; leave
-        assert_eq!(code(&needs(&[RBX, R12], 16)), "554889e55341544883ec1090488b5df84c8b65f0c9c3");
+        // sub rsp, 16; push rbx; push r12; nop; pop r12; pop rbx; leave
+        assert_eq!(code(&needs(&[RBX, R12], 16)), "554889e54883ec1053415490415c5bc9c3");
+        // Stack arguments are at the bottom: push rbx; push r12; sub rsp, 16; nop; mov rbx, [rbp - 8]; mov r12, [rbp - 16]; leave
+        let calls = FrameNeeds { outgoing_bytes: 16, ..needs(&[RBX, R12], 0) };
+        assert_eq!(code(&calls), "554889e55341544883ec1090488b5df84c8b65f0c9c3");
+        // ...; push r13; sub rsp, 24; nop; lea rsp, [rbp - 24]; pop r13; pop r12; pop rbx; pop rbp
+        let calls = FrameNeeds { outgoing_bytes: 16, ..needs(&[RBX, R12, R13], 0) };
+        assert_eq!(code(&calls), "554889e553415441554883ec1890488d65e8415d415c5b5dc3");
         // Nothing else is in the frame: push rbx; push r12; nop and the reverse
         assert_eq!(code(&needs(&[RBX, R12], 0)), "554889e553415490415c5b5dc3");
-        // push rbx; push r12; push r13; sub rsp, 8; nop; lea rsp, [rbp - 24]; pop r13; pop r12; pop rbx; pop rbp
+        // push rax, which makes room for 8 bytes; push rbx; push r12; push r13; nop; pop r13; pop r12; pop rbx; leave
         let many = needs(&[RBX, R12, R13], 8);
-        assert_eq!(code(&many), "554889e553415441554883ec0890488d65e8415d415c5b5dc3");
+        assert_eq!(code(&many), "554889e550534154415590415d415c5bc9c3");
         // movups [rbp - 16], xmm6
         assert_eq!(code(&needs(&[xmm(6)], 0)), "554889e54883ec100f1175f0900f1075f0c9c3");
     }
@@ -300,7 +357,7 @@ mod tests {
     #[test]
     fn the_return_address_moves_for_tail_calls() {
         let text = |needs: &FrameNeeds, rise| {
-            let frame = layout(needs, 16).unwrap();
+            let frame = layout(needs, Some(4096)).unwrap();
             let mut buffer = Buffer::default();
             buffer.start(0);
             prologue(&frame, Some(4096), &mut buffer);
@@ -323,7 +380,7 @@ mod tests {
     #[test]
     fn large_frames_touch_every_guard_page() {
         let probed = |bytes, guard| {
-            let frame = layout(&FrameNeeds { slots_bytes: bytes, ..needs(&[], 0) }, 16).unwrap();
+            let frame = layout(&FrameNeeds { slots_bytes: bytes, ..needs(&[], 0) }, Some(guard)).unwrap();
             hex(&frame, guard)
         };
         let step = "4881ec00100000c7042400000000";
@@ -332,13 +389,13 @@ mod tests {
         // lea r11, [rsp - 0x100000]; the step; cmp rsp, r11; jne, whose distance is filled in later
         assert_eq!(probed(1 << 20, 4096), format!("554889e54c8d9c240000f0ff{step}4c39dc0000"));
         // push rbx; the steps; sub rsp, 8
-        let saved = layout(&FrameNeeds { slots_bytes: 8192, ..needs(&[RBX], 0) }, 16).unwrap();
+        let saved = layout(&FrameNeeds { slots_bytes: 8192, ..needs(&[RBX], 0) }, Some(4096)).unwrap();
         assert_eq!(hex(&saved, 4096), format!("554889e553{step}{step}4883ec08"));
     }
 
     #[test]
     fn a_routine_touches_guard_pages() {
-        let frame = layout(&FrameNeeds { slots_bytes: 8192, ..needs(&[RBX], 0) }, 16).unwrap();
+        let frame = layout(&FrameNeeds { slots_bytes: 8192, ..needs(&[RBX], 0) }, Some(4096)).unwrap();
         let probestack = Some(SymbolRef { name: 7, colocated: false, offset: 0 });
         let frame = FrameLayout { probestack, ..frame };
         // push rbx; mov eax, 8200; call; sub rsp, 8200
@@ -357,8 +414,8 @@ mod tests {
     #[test]
     fn unreachable_frames_are_refused() {
         let large = FrameNeeds { slots_bytes: 3 << 30, ..needs(&[], 0) };
-        assert!(layout(&large, 16).is_err());
+        assert!(layout(&large, None).is_err());
         let popped = FrameNeeds { popped_bytes: 1 << 16, ..needs(&[], 0) };
-        assert!(layout(&popped, 16).is_err());
+        assert!(layout(&popped, None).is_err());
     }
 }

@@ -72,13 +72,11 @@ impl Isa for X64 {
     }
 
     fn frame(&self, needs: &FrameNeeds, frame: &mut FrameLayout) -> Result<(), LowerError> {
-        frame::lay_out(needs, STACK_ALIGN, frame)
+        frame::lay_out(needs, STACK_ALIGN, self.guard(), frame)
     }
 
     fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer) {
-        let settings = &self.settings;
-        let guard = settings.enable_probestack.then(|| 1u64 << settings.probestack_size_log2);
-        frame::prologue(frame, guard, buffer);
+        frame::prologue(frame, self.guard(), buffer);
     }
 
     fn emit_blocks(&self, blocks: Blocks<'_>) -> Result<(), LowerError> {

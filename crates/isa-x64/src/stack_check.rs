@@ -1,20 +1,18 @@
 //! The check at a function's start that its frame stays above the stack's limit.
 //!
 //! ```text
+//! push rbp                       where there is a frame: walks along frame pointers find the caller from the trap
+//! mov  rbp, rsp
 //! mov  r10, [rdi + 8]            what the limit is computed from; the last load is an operand
 //! lea  r11, [rsp - bytes]        where the stack pointer is going to be
 //! cmp  r11, [r10 + 16]
-//! jae  1f
-//! ud2
-//! 1:
+//! jb   trap                      after all blocks: a branch that is never taken
 //! ```
-//! Nothing is saved yet, and every convention that checks like this leaves `r10` and `r11` free. The trap stands here and not
-//! behind the code, because the unwinding state there is that of the body.
+//! No register is saved yet, and every convention that checks like this leaves `r10` and `r11` free.
 
 use crate::branches::jump_if;
-use crate::emit::emit_trap;
 use crate::encode::encode;
-use crate::regs::{CC_AE, CC_B, R10, R11};
+use crate::regs::{CC_B, R10, R11};
 use crate::rows;
 use kingpost_ir::TrapCode;
 use kingpost_mach::{Args, Buffer, LimitStep, Mem, MemBase, StackLimit};
@@ -33,7 +31,7 @@ enum Limit {
 /// Emits the check that the stack pointer may go down by `bytes`.
 pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
     let limit = compute(limit, buffer);
-    let over = buffer.new_label();
+    let trap = buffer.defer_prologue_trap(TrapCode::STACK_OVERFLOW);
     if bytes < SMALL {
         let end = Mem::base(MemBase::StackPointer, -(bytes as i64));
         encode(rows::LEA_RM.of(64), &Args::mem(&[R11], end), buffer);
@@ -44,10 +42,8 @@ pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
                 encode(rows::CMP_RM.of(64), &Args::mem(&[R11], mem), buffer);
             }
         }
-        jump_if(CC_AE, over, buffer);
     } else {
         // How much there is, so that nothing wraps.
-        let exhausted = buffer.new_label();
         encode(rows::MOV64_FROM_RSP, &Args::regs(&[R11]), buffer);
         match limit {
             Limit::Reg(reg) => encode(rows::SUB_RR.of(64), &Args::regs(&[R11, R11, reg]), buffer),
@@ -56,13 +52,10 @@ pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
                 encode(rows::SUB_RM.of(64), &Args::mem(&[R11, R11], mem), buffer);
             }
         }
-        jump_if(CC_B, exhausted, buffer);
+        jump_if(CC_B, trap, buffer);
         encode(rows::CMP_RI.of(64), &Args::imm(&[R11], bytes as i64), buffer);
-        jump_if(CC_AE, over, buffer);
-        buffer.bind(exhausted);
     }
-    emit_trap(TrapCode::STACK_OVERFLOW, buffer);
-    buffer.bind(over);
+    jump_if(CC_B, trap, buffer);
 }
 
 /// Computes the limit in `r10`, all but a last load.
@@ -110,20 +103,20 @@ mod tests {
     #[test]
     fn the_last_load_is_an_operand() {
         let load = |offset| LimitStep::Load { offset, trap: None };
-        // lea r11, [rsp - 24]; cmp r11, rdi; jae; ud2. Distances are filled in later.
-        assert_eq!(code(&[], 24), "4c8d5c24e84939fb00000f0b");
-        // lea r11, [rsp - 24]; cmp r11, [rdi + 8]; jae; ud2
-        assert_eq!(code(&[load(8)], 24), "4c8d5c24e84c3b5f0800000f0b");
-        // mov r10, [rdi + 8]; lea r11, [rsp - 24]; cmp r11, [r10 + 16]; jae; ud2
-        assert_eq!(code(&[load(8), load(16)], 24), "4c8b57084c8d5c24e84d3b5a1000000f0b");
-        // mov r10, [rdi + 8]; lea r10, [r10 + 4]; lea r11, [rsp - 24]; cmp r11, r10; jae; ud2
-        assert_eq!(code(&[load(8), LimitStep::Add(4)], 24), "4c8b57084d8d52044c8d5c24e84d39d300000f0b");
+        // lea r11, [rsp - 24]; cmp r11, rdi; jb. Distances are filled in later.
+        assert_eq!(code(&[], 24), "4c8d5c24e84939fb0000");
+        // lea r11, [rsp - 24]; cmp r11, [rdi + 8]; jb
+        assert_eq!(code(&[load(8)], 24), "4c8d5c24e84c3b5f080000");
+        // mov r10, [rdi + 8]; lea r11, [rsp - 24]; cmp r11, [r10 + 16]; jb
+        assert_eq!(code(&[load(8), load(16)], 24), "4c8b57084c8d5c24e84d3b5a100000");
+        // mov r10, [rdi + 8]; lea r10, [r10 + 4]; lea r11, [rsp - 24]; cmp r11, r10; jb
+        assert_eq!(code(&[load(8), LimitStep::Add(4)], 24), "4c8b57084d8d52044c8d5c24e84d39d30000");
     }
 
     #[test]
     fn large_frames_are_compared_with_what_there_is() {
-        // mov r11, rsp; sub r11, [rdi + 8]; jb; cmp r11, 65536; jae; ud2
+        // mov r11, rsp; sub r11, [rdi + 8]; jb; cmp r11, 65536; jb
         let load = LimitStep::Load { offset: 8, trap: None };
-        assert_eq!(code(&[load], 1 << 16), "4989e34c2b5f0800004981fb0000010000000f0b");
+        assert_eq!(code(&[load], 1 << 16), "4989e34c2b5f0800004981fb000001000000");
     }
 }

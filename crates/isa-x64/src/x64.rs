@@ -37,4 +37,9 @@ impl X64 {
     pub fn flags(&self) -> &X64Flags {
         &self.flags
     }
+
+    /// Returns the bytes of the guard pages that prologues touch, if they do.
+    pub(crate) fn guard(&self) -> Option<u64> {
+        self.settings.enable_probestack.then(|| 1u64 << self.settings.probestack_size_log2)
+    }
 }

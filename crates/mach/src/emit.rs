@@ -139,7 +139,7 @@ impl Emitter {
         name: SymbolName,
         module: &mut ModuleBuffer,
     ) -> Result<(), LowerError> {
-        self.buffer.place_deferred_traps(|code, buffer| isa.emit_trap(code, buffer));
+        self.buffer.place_deferred_traps(&frame.undo_saves(), |code, buffer| isa.emit_trap(code, buffer));
         self.buffer.srcloc(u32::MAX);
         for &slot in &code.keyed_slots {
             self.buffer.keyed_slot(KeyedSlot { offset: frame.user_slot_offset(slot.offset), ..slot });
@@ -210,10 +210,11 @@ impl Emitter {
         options: &EmitOptions,
         frame: &mut FrameLayout,
     ) -> Result<(), LowerError> {
-        self.spill_area.place(slots, FrameLayout::saves_bytes(saved));
+        self.spill_area.place(slots);
         let needs = FrameNeeds {
             saved,
             spill_bytes: self.spill_area.bytes(),
+            spill_align: self.spill_area.align(),
             slots_bytes: code.slots_bytes,
             slots_align: code.slots_align,
             outgoing_bytes: code.outgoing_bytes,

@@ -13,10 +13,12 @@
 //!   SP ────▶ ─────────────────────────
 //! ```
 //!
-//! Spill slots stand nearest to the frame pointer, so that the common ones have short displacements. A target may have the link at
-//! the bottom instead, where no outgoing arguments are: one instruction then makes room and stores the link, and one undoes both.
+//! Spill slots stand nearest to the frame pointer, so that the common ones have short displacements. Where no outgoing arguments
+//! are, a target may have something else at the bottom: the callee-saved registers, which it pushes and pops there, or the link, so
+//! that one instruction makes room and stores the link, and one undoes both.
 
 use crate::code::SymbolRef;
+use crate::compiled::UnwindOp;
 use crate::isa::{Mem, MemBase};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use kingpost_ir::TrapCode;
@@ -30,6 +32,8 @@ pub struct FrameNeeds {
     pub saved: PRegSet,
     /// Bytes of spill slots, already laid out.
     pub spill_bytes: u64,
+    /// Alignment of the spill slots.
+    pub spill_align: u32,
     /// Bytes of the user's stack slots.
     pub slots_bytes: u64,
     /// Alignment of the user's stack slots.
@@ -54,6 +58,7 @@ impl Default for FrameNeeds {
         FrameNeeds {
             saved: PRegSet::EMPTY,
             spill_bytes: 0,
+            spill_align: 1,
             slots_bytes: 0,
             slots_align: 1,
             outgoing_bytes: 0,
@@ -78,6 +83,8 @@ pub struct FrameLayout {
     pub size: u64,
     /// Is the link below all the rest (AArch64)? The frame pointer is the stack pointer of the body then.
     pub link_at_bottom: bool,
+    /// Whether the saved registers are below all slots (x86-64).
+    pub saves_at_bottom: bool,
     /// Saved registers and how far below the link, or the CFA if that is at the bottom, each is stored.
     pub saves: SmallVec<[(PReg, u32); 8]>,
     /// How far the end of the spill area is below there: slot offsets count downwards from here.
@@ -100,7 +107,7 @@ pub struct FrameLayout {
     pub stack_limit: Option<StackLimit>,
 }
 
-/// The lowest address that the stack may reach, as a prologue can compute it before anything else.
+/// The lowest address that the stack may reach, as a prologue can compute it from a parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StackLimit {
     /// The register of the parameter that it is computed from.
@@ -124,8 +131,8 @@ pub enum LimitStep {
 }
 
 impl FrameLayout {
-    /// Lays out a frame top down in a layout that is empty: it is large, so it is filled where it is. `link_bytes` as in the field of
-    /// that name with a frame; `bare_bytes` without.
+    /// Lays out a frame top down in a layout that is empty but for [`FrameLayout::saves_at_bottom`]: it is large, so it is filled
+    /// where it is. `link_bytes` as in the field of that name with a frame; `bare_bytes` without.
     pub fn lay_out(&mut self, needs: &FrameNeeds, link_bytes: u32, bare_bytes: u32, stack_align: u32) {
         let has_frame = needs.keep_frame_pointer
             || needs.has_calls
@@ -138,22 +145,28 @@ impl FrameLayout {
         if !has_frame {
             return;
         }
-        let mut top = 0u64;
-        for reg in needs.saved.iter() {
-            top = top_of_save(top, reg);
-            self.saves.push((reg, top as u32));
+        let align = u64::from(stack_align);
+        let saves = needs.saved.iter().fold(0, top_of_save);
+        if self.saves_at_bottom {
+            self.slots_base = (needs.spill_bytes + needs.slots_bytes).next_multiple_of(needs.slots_align.into());
+            self.size = (self.slots_base + saves).next_multiple_of(align);
+            return self.place_saves(needs.saved, self.size - saves);
         }
-        self.spill_top = top;
-        top += needs.spill_bytes + needs.slots_bytes + needs.outgoing_bytes;
+        self.place_saves(needs.saved, 0);
+        self.spill_top = saves.next_multiple_of(needs.spill_align.into());
+        let bytes = self.spill_top + needs.spill_bytes + needs.slots_bytes + needs.outgoing_bytes;
         // The frame pointer itself is aligned once the link is pushed, and the outgoing arguments fill whole units of
         // that alignment: so slots are aligned from the stack pointer up.
-        self.size = top.next_multiple_of(u64::from(stack_align));
+        self.size = bytes.next_multiple_of(align);
         self.slots_base = self.size - needs.outgoing_bytes;
     }
 
-    /// Bytes that saving these registers takes.
-    pub fn saves_bytes(saved: PRegSet) -> u64 {
-        saved.iter().fold(0, top_of_save)
+    /// Places the saved registers below so many bytes.
+    fn place_saves(&mut self, saved: PRegSet, mut top: u64) {
+        for reg in saved.iter() {
+            top = top_of_save(top, reg);
+            self.saves.push((reg, top as u32));
+        }
     }
 
     /// Bytes of the link, if it is at the bottom.
@@ -219,6 +232,25 @@ impl FrameLayout {
         self.size > 0 || self.has_calls || self.growth() > 0
     }
 
+    /// Returns the limit that the prologue checks: none where no stack is used.
+    pub fn checked_limit(&self) -> Option<&StackLimit> {
+        self.stack_limit.as_ref().filter(|_| self.uses_stack())
+    }
+
+    /// Returns `true` if the prologue makes the link for the check of the limit alone, and anew below the room for tail calls.
+    pub fn links_twice(&self) -> bool {
+        self.has_frame && self.growth() > 0 && self.checked_limit().is_some()
+    }
+
+    /// Returns the operations from the unwinding state of the body to the state in which the prologue checks the limit.
+    pub fn undo_saves(&self) -> SmallVec<[UnwindOp; 8]> {
+        let mut ops: SmallVec<[UnwindOp; 8]> = self.saves.iter().map(|&(reg, _)| UnwindOp::Restored(reg)).collect();
+        if self.growth() > 0 && self.signs_return {
+            ops.push(UnwindOp::SignedReturnToggled);
+        }
+        ops
+    }
+
     /// The memory of an outgoing stack argument.
     pub fn outgoing(&self, offset: u32) -> Mem {
         Mem::base(MemBase::StackPointer, i64::from(offset))
@@ -238,19 +270,25 @@ pub struct SpillArea {
     /// Per slot, how far its lowest byte is below the top of the area.
     offsets: SecondaryMap<Slot, u64>,
     bytes: u64,
+    align: u32,
 }
 
 impl SpillArea {
-    /// Places every slot: in order, which an allocator chooses by hotness, each aligned relative to the
-    /// frame pointer, given that `above` bytes lie between that and the area.
-    pub fn place(&mut self, slots: &PrimaryMap<Slot, SlotData>, above: u64) {
+    /// Places every slot: in order, which an allocator chooses by hotness, each aligned relative to the top of the area.
+    pub fn place(&mut self, slots: &PrimaryMap<Slot, SlotData>) {
         self.offsets.clear();
-        let mut top = above;
+        (self.bytes, self.align) = (0, 1);
         for (slot, data) in slots.iter() {
-            top = (top + u64::from(data.size)).next_multiple_of(u64::from(data.align.clamp(1, 16)));
-            self.offsets[slot] = top - above;
+            let align = data.align.clamp(1, 16);
+            self.bytes = (self.bytes + u64::from(data.size)).next_multiple_of(align.into());
+            self.align = self.align.max(align);
+            self.offsets[slot] = self.bytes;
         }
-        self.bytes = top - above;
+    }
+
+    /// Returns the alignment of the top of the area.
+    pub fn align(&self) -> u32 {
+        self.align
     }
 
     /// Bytes of the area.

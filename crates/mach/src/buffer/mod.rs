@@ -98,6 +98,8 @@ struct DeferredTrap {
     code: TrapCode,
     /// The location of the instruction that branches to it.
     srcloc: u32,
+    /// Whether the prologue branches to it, before it saves registers.
+    is_in_prologue: bool,
 }
 
 /// Code of one function while it is emitted. Cleared and used again.
@@ -293,19 +295,38 @@ impl Buffer {
 
     /// A label at which, behind the function's blocks, a trap with `code` will stand: the target of conditional traps.
     pub fn defer_trap(&mut self, code: TrapCode) -> Label {
-        let label = self.new_label();
         let srcloc = self.srclocs.last().map_or(u32::MAX, |site| site.srcloc);
-        self.deferred.push(DeferredTrap { label, code, srcloc });
+        self.defer(code, srcloc, false)
+    }
+
+    /// Returns a label like [`Buffer::defer_trap`] for a branch of the prologue, which has no source location, before it saves
+    /// registers.
+    pub fn defer_prologue_trap(&mut self, code: TrapCode) -> Label {
+        self.defer(code, u32::MAX, true)
+    }
+
+    fn defer(&mut self, code: TrapCode, srcloc: u32, is_in_prologue: bool) -> Label {
+        let label = self.new_label();
+        self.deferred.push(DeferredTrap { label, code, srcloc, is_in_prologue });
         label
     }
 
-    /// Emits the deferred traps, each by `emit`.
-    pub fn place_deferred_traps(&mut self, emit: impl Fn(TrapCode, &mut Buffer)) {
+    /// Emits the deferred traps, each by `emit`. `undo_saves` leads from the unwinding state of the body to that of the
+    /// prologue before it saves registers.
+    pub fn place_deferred_traps(&mut self, undo_saves: &[UnwindOp], emit: impl Fn(TrapCode, &mut Buffer)) {
         for i in 0..self.deferred.len() {
             let trap = self.deferred[i];
+            let undone = if trap.is_in_prologue { undo_saves } else { &[] };
             self.srcloc(trap.srcloc);
             self.bind(trap.label);
-            emit(trap.code, self);
+            if undone.is_empty() {
+                emit(trap.code, self);
+            } else {
+                self.unwind(UnwindOp::EpilogueBegin);
+                undone.iter().for_each(|&op| self.unwind(op));
+                emit(trap.code, self);
+                self.unwind(UnwindOp::EpilogueEnd);
+            }
         }
     }
 
