@@ -35,7 +35,7 @@ macro_rules! rules {
 
 rules! {
     Shape 1 "the answer has one location per operand of the problem",
-    HasLocation 2 "every operand has a location, except the def of a dropped rematerialisable instruction",
+    HasLocation 2 "every operand has a location, except the def of a dropped rematerializable instruction",
     RegisterClass 3 "a value's register is of the value's class",
     Allocatable 4 "a register is allocatable, or the scratch register of its class if an edit names it",
     SlotExists 5 "a slot is one of the allocation's slots",
@@ -45,7 +45,7 @@ rules! {
     ReuseSame 9 "a reusing def has the location of the use it reuses, a slot only if the instruction modifies memory",
     Overlap 10 "operands that occupy a location at the same point are one value",
     ClobberedOperand 11 "no def and no late use is in a register that its instruction destroys",
-    DropAllowed 12 "only a move with equal locations or a rematerialisable instruction is dropped",
+    DropAllowed 12 "only a move with equal locations or a rematerializable instruction is dropped",
     EditOrder 13 "edits are sorted by the instruction before which they stand, which is one of the problem",
     EditRegisters 14 "the two registers of an edit are of one class",
     EditAvailable 15 "the machine has the edit",

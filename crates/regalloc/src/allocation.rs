@@ -1,7 +1,7 @@
-//! The answer of an allocator: a location for every operand and everything that must be added to the code.
+//! The answer of an allocator: a location for every operand, and all code that must be added.
 //!
-//! An allocation is complete: what is emitted are the original instructions, less the dropped ones, with the operands
-//! where [`Allocation::locs`] says, and the edits, nothing else. Prologue and epilogue save [`Allocation::saved`].
+//! An allocation is complete. The emitted code consists of the original instructions without the dropped ones, with
+//! their operands in [`Allocation::locs`], and of the edits. Prologue and epilogue save [`Allocation::saved`].
 
 use crate::entities::{ClobberId, Inst, Slot};
 use crate::problem::Problem;
@@ -9,7 +9,7 @@ use crate::reg::{PReg, PRegSet};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::fmt;
 
-/// A register, a slot, or nowhere.
+/// A register, a slot, or no location.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Loc(u32);
 
@@ -35,26 +35,26 @@ impl Loc {
         Loc(slot.as_u32() | SLOT)
     }
 
-    /// Returns the register, if it is one.
+    /// Returns the register, or `None` for a slot or no location.
     #[inline]
     pub fn as_reg(self) -> Option<PReg> {
         (self.0 & SLOT == 0).then(|| PReg::from_index(self.0 as usize))
     }
 
-    /// [`PReg::index`] of the register, which it is.
+    /// Returns the [`PReg::index`] of the location, which must be a register.
     #[inline]
     pub fn reg_index(self) -> u8 {
         debug_assert!(self.as_reg().is_some(), "{self} is no register");
         self.0 as u8
     }
 
-    /// Returns the slot, if it is one.
+    /// Returns the slot, or `None` for a register or no location.
     #[inline]
     pub fn as_slot(self) -> Option<Slot> {
         (self.0 & SLOT != 0 && self != Loc::NONE).then(|| Slot::from_u32(self.0 & !SLOT))
     }
 
-    /// Returns `true` if it is nowhere.
+    /// Returns `true` if this is [`Loc::NONE`].
     #[inline]
     pub fn is_none(self) -> bool {
         self == Loc::NONE
@@ -83,63 +83,63 @@ impl fmt::Debug for Loc {
 pub enum EditKind {
     /// Register to register of one class.
     Move {
-        /// Read.
+        /// Register that is read.
         from: PReg,
-        /// Written.
+        /// Register that is written.
         to: PReg,
         /// Bytes moved.
         width: u8,
     },
-    /// Two registers of one class change contents.
+    /// Exchange of the contents of two registers of one class.
     Exchange {
-        /// One of the two.
+        /// First register.
         a: PReg,
-        /// The other.
+        /// Second register.
         b: PReg,
         /// Bytes exchanged.
         width: u8,
     },
     /// Register to slot.
     Spill {
-        /// Read.
+        /// Register that is read.
         from: PReg,
-        /// Written.
+        /// Slot that is written.
         to: Slot,
         /// Bytes stored.
         width: u8,
     },
     /// Slot to register.
     Fill {
-        /// Read.
+        /// Slot that is read.
         from: Slot,
-        /// Written.
+        /// Register that is written.
         to: PReg,
         /// Bytes loaded.
         width: u8,
     },
     /// Slot to slot, only where [`ClassEnv::slot_move`](crate::ClassEnv) says the machine has it.
     SlotMove {
-        /// Read.
+        /// Slot that is read.
         from: Slot,
-        /// Written.
+        /// Slot that is written.
         to: Slot,
         /// Bytes moved.
         width: u8,
     },
-    /// The rematerializable instruction `inst` runs again, with its def in `to`.
+    /// Repeats the rematerializable instruction `inst` with its def in `to`.
     Remat {
-        /// A problem's instruction with [`InstFlags::REMAT`](crate::InstFlags).
+        /// An instruction of the problem with [`InstFlags::REMAT`](crate::InstFlags).
         inst: Inst,
-        /// Written.
+        /// Register that is written.
         to: PReg,
     },
 }
 
-/// An edit and where it stands: it runs before instruction `at`, after all edits before `at` that precede it in the
-/// list.
+/// An edit and its place: it runs before instruction `at`, after the edits before `at` that precede it in the list.
 ///
-/// Edits of an edge stand before the predecessor's terminator if that is its only way out, else before the first
-/// instruction of the successor. What follows an instruction stands before the next. Nothing follows a terminator.
+/// Edits of an edge are placed before the predecessor's terminator if the edge is its only one, otherwise before
+/// the first instruction of the successor. An edit after an instruction is placed before the next one. No edit
+/// follows a terminator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Edit {
     /// The instruction before which the edit runs.
@@ -151,13 +151,13 @@ pub struct Edit {
 /// Size and alignment of a spill slot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct SlotData {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u32,
-    /// Bytes, a power of two.
+    /// Alignment in bytes, a power of two.
     pub align: u32,
 }
 
-/// At safepoint `inst`, `slot` holds a live reference.
+/// A live reference in `slot` at the safepoint `inst`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct StackMapEntry {
     /// The safepoint.
@@ -182,34 +182,34 @@ pub struct LabelRange {
 /// Deterministic counters of one allocation.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Stats {
-    /// Elementary steps the allocator counted against its budget.
+    /// Elementary steps that the allocator counted against its budget.
     pub steps: u64,
     /// Live ranges cut.
     pub splits: u32,
-    /// Assignments taken back for another value.
+    /// Assignments that were revoked for another value.
     pub evictions: u32,
 }
 
 /// The answer to a [`Problem`].
 #[derive(Clone, Debug, Default)]
 pub struct Allocation {
-    /// One per operand of the problem, indexed as [`Problem::operand_range`] says.
+    /// One location per operand of the problem, indexed by [`Problem::operand_range`].
     pub locs: Vec<Loc>,
-    /// Sorted by [`Edit::at`]; those before one instruction run in this order.
+    /// Edits, sorted by [`Edit::at`]; edits before one instruction run in this order.
     pub edits: Vec<Edit>,
-    /// Spill slots, each an area of its own.
+    /// Spill slots. No two overlap.
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Per class, the slot that parallel moves may use between two instructions. It never carries a value over an
+    /// Per class, the slot that parallel moves may use between two instructions. It never carries a value across an
     /// instruction.
     pub emergency: [Option<Slot>; 2],
-    /// Callee-saved registers that operands or edits write, and no others: the prologue saves them, and the epilogue
-    /// restores them before a branch without successors runs, but after what it reads from registers that the problem
-    /// does not name.
+    /// Callee-saved registers that operands or edits write, and no other registers. The prologue saves them. The
+    /// epilogue restores them before a branch without successors runs, but after it has read registers that the
+    /// problem does not name.
     pub saved: PRegSet,
     /// Slots that hold live references, per safepoint, sorted.
     pub stack_maps: Vec<StackMapEntry>,
-    /// Locations of labeled values, sorted by label, then `from`; no two answer one [`LabelUse`](crate::LabelUse) at
-    /// one point.
+    /// Locations of labeled values, sorted by label, then `from`. At each point at most one range answers a
+    /// [`LabelUse`](crate::LabelUse).
     pub labels: Vec<LabelRange>,
     /// Counters.
     pub stats: Stats,
@@ -218,7 +218,7 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// Makes an empty answer to `problem`: no operand has a location yet.
+    /// Resets `self` to an empty answer to `problem`: no operand has a location.
     pub fn reset(&mut self, problem: &Problem) {
         self.locs.clear();
         self.locs.resize(problem.num_operands(), Loc::NONE);
@@ -256,37 +256,37 @@ impl Allocation {
         slot
     }
 
-    /// Elides an instruction: a move whose two operands share a location, or a rematerializable one whose def is not
-    /// read there.
+    /// Drops an instruction: a move whose two operands share a location, or a rematerializable instruction whose
+    /// def has no reader in its location.
     #[inline]
     pub fn drop_inst(&mut self, inst: Inst) {
         self.dropped[inst.index() / 64] |= 1 << (inst.index() % 64);
     }
 
-    /// Returns `true` if the instruction was elided.
+    /// Returns `true` if the instruction is dropped.
     #[inline]
     pub fn is_dropped(&self, inst: Inst) -> bool {
         self.dropped.get(inst.index() / 64).is_some_and(|word| word >> (inst.index() % 64) & 1 != 0)
     }
 
-    /// Takes an elision back, for tests that plant faults.
+    /// Keeps a dropped instruction again, for tests that plant faults.
     pub fn undrop_inst(&mut self, inst: Inst) {
         self.dropped[inst.index() / 64] &= !(1 << (inst.index() % 64));
     }
 
-    /// Locations of the operands of `inst`.
+    /// Returns the locations of the operands of `inst`.
     #[inline]
     pub fn operand_locs(&self, problem: &Problem, inst: Inst) -> &[Loc] {
         &self.locs[problem.operand_range(inst)]
     }
 
-    /// Sets `saved` to the members of `callee_saved` that an operand's def or an edit writes.
+    /// Sets `saved` to the members of `callee_saved` that a def or an edit writes.
     pub fn collect_saved(&mut self, problem: &Problem, callee_saved: PRegSet) {
         self.saved = self.written(problem).intersection(callee_saved);
     }
 
-    /// Returns all registers that an operand's def, an edit or a clobber writes. Partial clobbers keep what callers
-    /// expect.
+    /// Returns all registers that a def, an edit or a clobber writes. A partial clobber does not count, because the
+    /// bytes that callers expect are kept.
     pub fn written(&self, problem: &Problem) -> PRegSet {
         let mut written = PRegSet::EMPTY;
         for (operand, loc) in problem.all_operands().iter().zip(&self.locs) {

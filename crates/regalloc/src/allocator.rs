@@ -1,4 +1,4 @@
-//! What a register allocator is: the trait, its errors, and the observer that follows its decisions.
+//! The trait of register allocators, their errors, and the observer that follows their decisions.
 
 use crate::allocation::{Allocation, Loc};
 use crate::entities::{Inst, VReg};
@@ -7,22 +7,23 @@ use crate::problem::Problem;
 use crate::reg::{PReg, RegClass};
 use std::fmt;
 
-/// A register allocator. It owns its scratch memory and may be called for one problem after another.
+/// A register allocator. It owns its scratch memory and may be called for any number of problems.
 pub trait Allocator: Send {
     /// Returns the name by which settings and reports choose it.
     fn name(&self) -> &'static str;
 
-    /// Solves `problem`, which must keep the rules of [`Problem::verify`], for the machine `env`, and leaves the answer
-    /// in `out`, whose former contents are lost. Equal inputs give equal answers.
+    /// Solves `problem` for the machine `env` and replaces the contents of `out` by the answer. The problem must
+    /// keep the rules of [`Problem::verify`]. Equal inputs give equal answers.
     ///
     /// # Errors
-    /// [`AllocError`] if the problem has no solution, exceeds a limit, or took more steps than its size allows.
+    /// [`AllocError`] if the problem has no solution, exceeds a limit, or takes more steps than its size allows.
     fn allocate(&mut self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), AllocError>;
 
-    /// As [`Allocator::allocate`], with all the diagnostics asked for that the allocator has; by default it has none.
+    /// Solves `problem` with diagnostics; see [`Allocator::allocate`]. An allocator without diagnostics ignores
+    /// them.
     ///
     /// # Errors
-    /// As [`Allocator::allocate`], and [`AllocError::Phase`].
+    /// The errors of [`Allocator::allocate`], and [`AllocError::Phase`].
     fn allocate_with(
         &mut self,
         problem: &Problem,
@@ -35,19 +36,19 @@ pub trait Allocator: Send {
     }
 }
 
-/// Optional diagnostics of an allocator besides the answer. All are off by default. By default that is nothing.
+/// Optional diagnostics of an allocator besides the answer. All are off by default.
 #[derive(Default)]
 pub struct Diagnostics<'a> {
     /// Receiver of each decision.
     pub observer: Option<&'a mut (dyn Observer + 'a)>,
     /// Whether the result of each phase is verified before the next phase reads it.
     pub verifies: bool,
-    /// Text form of each phase's result, after the name of the phase.
+    /// Text form of each phase's result, with the name of the phase.
     pub texts: Option<&'a mut Vec<(&'static str, String)>>,
 }
 
 impl Diagnostics<'_> {
-    /// Tells the observer of a decision, if there is one.
+    /// Passes a decision to the observer, if there is one.
     #[inline]
     pub fn event(&mut self, event: Event<'_>) {
         if let Some(observer) = &mut self.observer {
@@ -55,13 +56,13 @@ impl Diagnostics<'_> {
         }
     }
 
-    /// A phase begins.
+    /// Reports the beginning of a phase.
     #[inline]
     pub fn begin(&mut self, phase: &'static str) {
         self.event(Event::Stage(phase));
     }
 
-    /// A phase has ended. `verify` returns the rule that its result breaks, `dump` writes its result as text.
+    /// Ends a phase. `verify` returns the rule that its result breaks, and `dump` writes its result as text.
     ///
     /// # Errors
     /// [`AllocError::Phase`] if the result is verified and breaks a rule.
@@ -78,7 +79,7 @@ impl Diagnostics<'_> {
         }
     }
 
-    /// Does what is asked for with the result of a phase.
+    /// Verifies and dumps the result of a phase, as far as either is requested.
     #[cold]
     fn inspect(
         &mut self,
@@ -99,42 +100,42 @@ impl Diagnostics<'_> {
     }
 }
 
-/// Reason for which an allocator gave up.
+/// Reason why an allocator failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum AllocError {
-    /// The operands of `inst` need more registers of `class` at once than the machine has for them.
+    /// The operands of `inst` need more registers of `class` at once than the machine has.
     TooFewRegisters {
-        /// The instruction that cannot be served.
+        /// The instruction without a solution.
         inst: Inst,
-        /// The class that ran out.
+        /// The class with too few registers.
         class: RegClass,
     },
     /// Two operands of `inst` need `reg` at the same time.
     FixedConflict {
-        /// The instruction that cannot be served.
+        /// The instruction without a solution.
         inst: Inst,
-        /// The register that both need.
+        /// The register that both operands need.
         reg: PReg,
     },
-    /// The step budget, proportional to the problem's size, is used up.
+    /// The step budget, which is proportional to the size of the problem, is exhausted.
     StepBudget {
         /// Steps taken.
         steps: u64,
     },
-    /// The result of a phase is not what the next phase relies on: a bug of the allocator, found as
-    /// [`Diagnostics::verifies`] requests.
+    /// The result of a phase breaks a rule on which the next phase relies: a bug of the allocator, found by
+    /// [`Diagnostics::verifies`].
     Phase {
         /// The phase at fault.
         phase: &'static str,
-        /// The rule, and what breaks it.
+        /// The broken rule and the entity that breaks it.
         what: String,
     },
     /// The problem is larger than the allocator can number.
     TooLarge {
         /// Quantity that exceeds its limit.
         what: &'static str,
-        /// The largest count it takes.
+        /// Largest allowed count.
         limit: u64,
     },
 }
@@ -161,7 +162,7 @@ impl std::error::Error for AllocError {}
 pub enum Event<'a> {
     /// A stage of the allocator begins.
     Stage(&'a str),
-    /// Over `from..to` (instructions), `vreg` lives in `loc`.
+    /// `vreg` is in `loc` over the instructions `from..to`.
     Assign {
         /// The value.
         vreg: VReg,
@@ -181,28 +182,28 @@ pub enum Event<'a> {
     },
     /// `vreg` loses its register to `winner` at `at`.
     Evict {
-        /// The loser.
+        /// The evicted value.
         vreg: VReg,
         /// The value that takes the register.
         winner: VReg,
         /// Instruction.
         at: Inst,
     },
-    /// `vreg` goes to memory.
+    /// `vreg` is spilled to memory.
     Spill {
         /// The value.
         vreg: VReg,
         /// Instruction.
         at: Inst,
     },
-    /// `vreg` comes back into a register before `at`.
+    /// `vreg` is loaded into a register before `at`.
     Reload {
         /// The value.
         vreg: VReg,
         /// Instruction.
         at: Inst,
     },
-    /// Two values get one location.
+    /// Two values share one location.
     Coalesce {
         /// One value.
         a: VReg,
@@ -211,7 +212,7 @@ pub enum Event<'a> {
     },
 }
 
-/// Text form: what was decided, where.
+/// Text form: the decision and its place.
 impl fmt::Display for Event<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -228,6 +229,6 @@ impl fmt::Display for Event<'_> {
 
 /// Follows an allocation decision by decision.
 pub trait Observer {
-    /// Called for each decision, in the order in which they are made.
+    /// Receives each decision, in the order in which they are made.
     fn event(&mut self, event: Event<'_>);
 }

@@ -1,9 +1,9 @@
-//! One price for every allocator's answer, so that allocators can be compared.
+//! One price for the answers of all allocators, so that allocators can be compared.
 //!
-//! Σ frequency × price of each edit, of each original move or rematerializable instruction that was kept, and of the
-//! jump that a block needs which held nothing but a jump before it got edits; and at entry frequency the price of each
-//! callee-saved register used. Original moves are priced as the edit they amount to. An operand that an instruction
-//! reads or writes in memory costs nothing here.
+//! The cost is the sum of frequency × price over these items: each edit; each original move or rematerializable
+//! instruction that is kept; and the jump of each block that held only a jump before it got edits. Each
+//! callee-saved register in use adds its price at entry frequency. An original move has the price of the equivalent
+//! edit. An operand that an instruction reads or writes in memory costs nothing here.
 
 use crate::allocation::{Allocation, EditKind, Loc};
 use crate::entities::{Block, Inst};
@@ -25,18 +25,18 @@ pub struct Cost {
     pub moves: u64,
     /// Exchanges of two registers.
     pub exchanges: u64,
-    /// Values computed in place or again by rematerializable instructions.
+    /// Values computed by rematerializable instructions, original or repeated.
     pub remats: u64,
     /// Moves from slot to slot.
     pub slot_moves: u64,
-    /// Blocks of one jump that got edits.
+    /// Blocks of a single jump that got edits.
     pub edge_blocks: u64,
-    /// Callee-saved registers used.
+    /// Callee-saved registers in use.
     pub callee_saved: u64,
 }
 
 impl Cost {
-    /// Prices an answer to `problem` on `env`.
+    /// Returns the cost of an answer to `problem` on `env`.
     pub fn of(problem: &Problem, env: &MachineEnv, allocation: &Allocation) -> Cost {
         let mut cost = Cost::default();
         let costs = &env.costs;
@@ -87,7 +87,7 @@ impl Cost {
         self.add(freq, price);
     }
 
-    /// An original instruction that is kept.
+    /// Adds the cost of an original instruction that is kept.
     fn add_inst(&mut self, costs: &Costs, freq: Freq, problem: &Problem, allocation: &Allocation, inst: Inst) {
         let flags = problem.flags(inst);
         if flags.has(InstFlags::REMAT) {
@@ -113,7 +113,7 @@ impl Cost {
     }
 }
 
-/// Returns `true` if there is nothing in the block but a jump, so that it vanishes unless it gets edits.
+/// Returns `true` if the block consists of a jump alone, so that it vanishes unless it gets edits.
 fn is_jump(problem: &Problem, block: Block) -> bool {
     let mut insts = problem.insts(block);
     let bare = insts.len() == 1 && insts.all(|inst| problem.operands(inst).is_empty());

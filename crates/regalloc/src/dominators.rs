@@ -9,7 +9,7 @@ use cranelift_entity::EntityRef;
 
 const NONE: u32 = u32::MAX;
 
-/// The dominator tree, laid out so that one comparison answers a question.
+/// The dominator tree, laid out so that one comparison answers a query.
 pub(crate) struct Dominators {
     /// Per block, its number in a preorder walk of the dominator tree and one past the last number of its subtree.
     /// A block that cannot be reached has the empty span ([`NONE`], 0).
@@ -21,7 +21,8 @@ impl Dominators {
     pub(crate) fn new(problem: &Problem) -> Dominators {
         let walk = Walk::new(problem);
         let idoms = idoms(problem, &walk);
-        // Both walks number a dominator before what it dominates, so that sums over subtrees need no walk of their own.
+        // Both walks number a dominator before the blocks it dominates, so that sums over subtrees need no separate
+        // walk.
         let count = idoms.len();
         let mut sizes = vec![1u32; count];
         for v in (1..count).rev() {
@@ -41,12 +42,12 @@ impl Dominators {
         Dominators { spans }
     }
 
-    /// Is there a path from the entry to `block`?
+    /// Returns `true` if there is a path from the entry to `block`.
     pub(crate) fn is_reachable(&self, block: Block) -> bool {
         self.spans[block.index()].1 > 0
     }
 
-    /// Is `a` on every path from the entry to `b`? False if either cannot be reached.
+    /// Returns `true` if `a` is on every path from the entry to `b`, and `false` if either is unreachable.
     pub(crate) fn dominates(&self, a: Block, b: Block) -> bool {
         let ((start, end), (b, _)) = (self.spans[a.index()], self.spans[b.index()]);
         start <= b && b < end
@@ -99,8 +100,8 @@ struct Forest {
 }
 
 impl Forest {
-    /// Returns the label of a vertex, and makes each vertex on the path a child of the root. Ends, because ancestors have smaller
-    /// numbers.
+    /// Returns the label of a vertex, and makes each vertex on the path a child of the root. The loop terminates
+    /// because ancestors have smaller numbers.
     fn eval(&mut self, v: u32) -> u32 {
         if self.ancestor[v as usize] == NONE {
             return v;
@@ -122,7 +123,7 @@ impl Forest {
     }
 }
 
-/// Immediate dominators by preorder number; the entry is its own.
+/// Returns the immediate dominators by preorder number; the entry is its own.
 fn idoms(problem: &Problem, walk: &Walk) -> Vec<u32> {
     let count = walk.order.len();
     let numbers: Vec<u32> = (0..count as u32).collect();
@@ -175,7 +176,8 @@ mod tests {
         problem
     }
 
-    /// By definition: `a` dominates `b` if `b` cannot be reached without `a`.
+    /// Returns `true` if `to` can be reached without `without`. By definition `a` dominates `b` if `b` cannot be
+    /// reached without `a`.
     fn reaches_without(blocks: u32, edges: &[(u32, u32)], to: u32, without: Option<u32>) -> bool {
         let mut seen = vec![false; blocks as usize];
         let mut work = if without == Some(0) { vec![] } else { vec![0] };

@@ -1,15 +1,16 @@
-//! What there is to allocate: the machine as an allocator sees it.
+//! The machine as an allocator sees it: registers, and the costs of edits.
 
 use crate::reg::{PReg, PRegSet, RegClass};
 
 /// The registers of one class and the edits the machine has for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClassEnv {
-    /// Allocatable registers, best first. Any other register may not be named by a problem or an allocation.
+    /// Allocatable registers in order of preference. A problem or an allocation may name no other register.
     pub order: Vec<PReg>,
     /// The allocatable registers whose first use costs a save and a restore.
     pub callee_saved: PRegSet,
-    /// A register kept out of `order` that edits may overwrite at will. It never carries a value over an instruction.
+    /// A register that is not in `order` and that edits may overwrite. It never carries a value across an
+    /// instruction.
     pub scratch: Option<PReg>,
     /// Whether the machine can exchange two registers of the class in one instruction.
     pub exchange: bool,
@@ -41,7 +42,7 @@ pub struct Costs {
     pub slot_move: u32,
     /// Save and restore of one callee-saved register, at entry frequency.
     pub callee_saved: u32,
-    /// An edge block that is not empty: the jump it needs, at the edge's frequency.
+    /// The jump of an edge block that is not empty, at the edge's frequency.
     pub edge_block: u32,
 }
 
@@ -77,7 +78,7 @@ impl MachineEnv {
         self.classes[0].callee_saved.union(self.classes[1].callee_saved)
     }
 
-    /// Returns a machine without names, for tests: the first `ints` and `floats` registers, all caller-saved, with an
+    /// Returns an artificial machine for tests: the first `ints` and `floats` registers, all caller-saved, with an
     /// integer exchange and no scratch register.
     pub fn simple(ints: u8, floats: u8) -> MachineEnv {
         let class = |class, n| ClassEnv {

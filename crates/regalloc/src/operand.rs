@@ -14,9 +14,9 @@ pub enum Kind {
     Def,
 }
 
-/// At which of the two points of an instruction an operand begins (def) or ends (use) to occupy its location.
+/// The point of an instruction at which an operand begins (def) or ends (use) to occupy its location.
 ///
-/// An early use may share a register with a late def. A late use shares with no def, an early def with no use.
+/// An early use may share a register with a late def. A late use shares with no def, and an early def with no use.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Pos {
     /// Before the instruction writes anything. The usual point of a use.
@@ -36,10 +36,10 @@ pub enum Constraint {
     Reuse(u8),
     /// A spill slot.
     Stack,
-    /// A register or a slot. At most one operand of an instruction is so constrained, since only one memory twin is
-    /// chosen.
+    /// A register or a slot. At most one operand of an instruction has this constraint, because only one memory
+    /// twin is chosen.
     MemOk,
-    /// A register or a slot, without limit on how many: bookkeeping operands that no encoding reads.
+    /// A register or a slot, for any number of operands: bookkeeping operands that no encoding reads.
     Any,
     /// A register of this subset of the class.
     Within(RegSetId),
@@ -51,7 +51,7 @@ pub enum Constraint {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Operand(u64);
 
-/// Demands of operands beyond any register: a set, by which instructions get their [`Shape`](crate::Shape).
+/// Demands of operands beyond a register, as a set. They determine the [`Shape`](crate::Shape) of an instruction.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Demands(u8);
 
@@ -63,12 +63,12 @@ impl Demands {
     pub(crate) const TIE: Demands = Demands(2);
     /// A def.
     pub(crate) const DEF: Demands = Demands(4);
-    /// A certain register, slot, or time, or a second tie.
+    /// A fixed register, a slot, or an unusual point; or a second tie.
     pub(crate) const MORE: Demands = Demands(8);
-    /// A slot that is read, modified and written, if it may be one.
+    /// A slot that is read, modified and written, if the operand is in a slot.
     pub(crate) const RMW: Demands = Demands(16);
 
-    /// Returns both demands.
+    /// Returns the union of both sets. Two ties make [`Demands::MORE`].
     #[inline]
     pub(crate) fn and(self, other: Demands) -> Demands {
         let second_tie = self.0 & other.0 & Demands::TIE.0;
@@ -81,7 +81,7 @@ impl Demands {
     }
 }
 
-/// By the bits of an operand above the vreg, but for the payload.
+/// Demands by the bits of an operand above the vreg, without the payload.
 const DEMANDS: [Demands; 128] = {
     let mut demands = [Demands::MORE; 128];
     let mut tags = 0;
@@ -107,7 +107,7 @@ const DEF: u64 = 1 << 32;
 const LATE: u64 = 1 << 33;
 const RMW: u64 = 1 << 34;
 
-/// Operand without its value, of the forms that most instructions have: with a value it is an operand at once.
+/// An operand without its value, in one of the forms that most instructions have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OperandForm(u16);
 
@@ -157,7 +157,7 @@ impl Operand {
         Self::new(vreg, Kind::Use, Pos::Early, Constraint::Reg)
     }
 
-    /// Returns a late use in any register: it shares with no def.
+    /// Returns a late use in any register, which it shares with no def.
     pub fn late_use(vreg: VReg) -> Operand {
         Self::new(vreg, Kind::Use, Pos::Late, Constraint::Reg)
     }
@@ -182,7 +182,7 @@ impl Operand {
         Self::new(vreg, Kind::Def, Pos::Late, Constraint::Reg)
     }
 
-    /// Returns an early def in any register: it shares with no use. Temporaries are early defs that nothing uses.
+    /// Returns an early def in any register, which it shares with no use. Temporaries are early defs without a use.
     pub fn early_def(vreg: VReg) -> Operand {
         Self::new(vreg, Kind::Def, Pos::Early, Constraint::Reg)
     }
@@ -197,8 +197,8 @@ impl Operand {
         Self::new(vreg, Kind::Def, Pos::Late, Constraint::Reuse(k))
     }
 
-    /// Returns the same operand, allowed to land in a slot together with the use it reuses: its memory twin reads,
-    /// modifies and writes.
+    /// Returns a copy of the operand that may be in a slot together with the use it reuses: its memory twin reads,
+    /// modifies and writes the slot.
     #[must_use]
     #[inline]
     pub fn with_rmw(self) -> Operand {
@@ -211,31 +211,31 @@ impl Operand {
         VReg::from_u32(self.0 as u32)
     }
 
-    /// Use or def.
+    /// Returns whether the operand is a use or a def.
     #[inline]
     pub fn kind(self) -> Kind {
         if self.is_def() { Kind::Def } else { Kind::Use }
     }
 
-    /// Returns `true` if it is a def.
+    /// Returns `true` if the operand is a def.
     #[inline]
     pub fn is_def(self) -> bool {
         self.0 & DEF != 0
     }
 
-    /// Returns `true` if it is a use.
+    /// Returns `true` if the operand is a use.
     #[inline]
     pub fn is_use(self) -> bool {
         !self.is_def()
     }
 
-    /// Early or late.
+    /// Returns the point of the operand, early or late.
     #[inline]
     pub fn pos(self) -> Pos {
         if self.0 & LATE != 0 { Pos::Late } else { Pos::Early }
     }
 
-    /// Returns `true` if it is an early use or a late def in any register, as most operands are.
+    /// Returns `true` if the operand is an early use or a late def in any register, as most operands are.
     #[inline]
     pub fn is_plain(self) -> bool {
         let tags = self.0 >> 32;
@@ -248,7 +248,7 @@ impl Operand {
         DEMANDS[(self.0 >> 32 & 127) as usize]
     }
 
-    /// Returns `true` if a [`Constraint::Reuse`] def may land in a slot.
+    /// Returns `true` if a [`Constraint::Reuse`] def may be in a slot.
     #[inline]
     pub fn is_rmw(self) -> bool {
         self.0 & RMW != 0

@@ -1,25 +1,26 @@
-//! Parallel copies made sequential: all sources are read before any destination is written, as at the end of an edge.
+//! Resolution of parallel moves into sequences: all sources are read before any destination is written, as on an
+//! edge.
 //!
 //! ```text
 //! r0 -> r1, r1 -> r0, r0 -> s2      becomes      spill r0 -> s2;  exchange r0, r1
 //! ```
 //!
-//! Most parallel moves have no cycle and copy nothing from memory to memory. These need but an order: stores, then
-//! moves between registers, each before its source is overwritten, then loads and rematerialized values.
+//! Most parallel moves have no cycle and copy nothing from memory to memory. They need only an order: stores first,
+//! then moves between registers, each before its source is overwritten, then loads and rematerialized values.
 //!
-//! For the others: Boissinot, Darte, Rastello, de Dinechin and Guillon, *Revisiting out-of-SSA translation for
-//! correctness, code quality and efficiency* (2009), with its published errors mended: a destination is ready as soon
-//! as the value that lies in it is needed no more or has a copy elsewhere; where nothing is ready, what remains are
-//! simple cycles. A cycle of registers is broken by the cheapest of exchanges, an idle register, a copy in a slot, the
-//! emergency slot. Rematerialized values depend on nothing and come last, so that their destinations serve as idle
-//! registers until then.
+//! The general case follows Boissinot, Darte, Rastello, de Dinechin and Guillon, *Revisiting out-of-SSA translation
+//! for correctness, code quality and efficiency* (2009), with its published errors corrected. A destination is
+//! ready as soon as the value in it is no longer needed or has a copy elsewhere. When no destination is ready, the
+//! remaining moves form simple cycles. A cycle of registers is broken by the cheapest of these: exchanges, an idle
+//! register, a copy in a slot, the emergency slot. Rematerialized values depend on no location and come last, so
+//! that their destinations serve as idle registers until then.
 //!
-//! Between slots a value goes through an idle register; where there is none a register is lent: saved in the emergency
-//! slot of its class and restored at the end.
+//! A value moves between slots through an idle register. If there is none, a register is lent: it is saved in the
+//! emergency slot of its class and restored at the end.
 //!
-//! Cost: n log n in the moves for one sort, else linear; a few dozen instructions per move where there is but an order.
-//! The number of edits is minimal as long as only registers are involved: one per destination, and for each cycle that
-//! nothing else copies from one more (or one less, exchanging).
+//! Cost: n log n in the moves for one sort, otherwise linear; a few dozen instructions per move if only an order is
+//! needed. The number of edits is minimal as long as only registers are involved: one per destination, and one more
+//! (one less with exchanges) for each cycle that no move copies from to the outside.
 
 use crate::allocation::{Allocation, EditKind, Loc};
 use crate::entities::{Inst, Slot};
@@ -38,7 +39,7 @@ enum Source {
     Remat(Inst),
 }
 
-/// More moves than this are not tried in order.
+/// Largest number of moves that the fast path tries to order.
 const MOST_IN_ORDER: usize = 16;
 
 impl Source {
@@ -75,7 +76,7 @@ impl Move {
         self.source.as_reg().is_some() && self.to.as_reg().is_some()
     }
 
-    /// Returns the one edit that does it; none from memory to memory.
+    /// Returns the single edit that performs the move, or `None` for a move from memory to memory.
     fn edit(&self) -> Option<EditKind> {
         let Move { source, to, width, .. } = *self;
         let to_reg = to.as_reg();
@@ -91,18 +92,18 @@ impl Move {
     }
 }
 
-/// Value in one source when the moves begin.
+/// The value of one source before the moves.
 #[derive(Clone, Copy, Debug)]
 struct Value {
     source: Source,
-    /// Best copy of it now: its source, a finished destination or a temporary.
+    /// Best copy of the value now: its source, a finished destination or a temporary.
     place: Source,
     class: RegClass,
-    /// The widest of its moves: what copies that others copy from must carry.
+    /// Width of its widest move in bytes, which a copy must have if it is copied again.
     width: u8,
-    /// Destinations that still wait for it.
+    /// Number of destinations that are not written yet.
     pending: u32,
-    /// Those of them that are registers.
+    /// Number of these destinations that are registers.
     pending_regs: u32,
     /// The move that writes the source, or [`NONE`].
     blocks: u32,
@@ -112,7 +113,7 @@ struct Value {
 
 const NONE: u32 = u32::MAX;
 
-/// The class has no register at all through which a value could go from slot to slot.
+/// The class has no register through which a value could move from slot to slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NoRegister(
     /// The class without registers.
@@ -127,30 +128,31 @@ impl fmt::Display for NoRegister {
 
 impl std::error::Error for NoRegister {}
 
-/// A parallel move under construction. Its memory is used again for the next one.
+/// A parallel move under construction. Its memory is reused for the next one.
 #[derive(Clone, Debug)]
 pub struct ParallelMoves {
     moves: Vec<Move>,
-    /// Registers that the moves read, and those that they write.
+    /// Registers that the moves read, and registers that they write.
     read: PRegSet,
     written: PRegSet,
     /// One bit per remainder of the numbers of slots that are read or written.
     slots: u64,
-    /// The moves need more than an order.
+    /// Whether the moves need more than an order.
     is_hard: bool,
     values: Vec<Value>,
     ready_slots: Vec<u32>,
     ready_regs: Vec<u32>,
     /// Ready register destinations of rematerialized values.
     late: Vec<u32>,
-    /// Ready slots whose value will come into a register for the sake of another destination: cheaper from there.
+    /// Ready slots whose value is loaded into a register for another destination anyway; storing it then is
+    /// cheaper.
     waiting: Vec<u32>,
     cycle: Vec<u32>,
-    /// Bytes of the widest value of each class in the problem; 0 if not looked for yet.
+    /// Bytes of the widest value of each class in the problem; 0 if not computed yet.
     widest: [u8; 2],
     /// Registers moved to themselves.
     kept: PRegSet,
-    /// Registers that nothing live is in, as the caller said.
+    /// Registers that hold no live value, given by the caller.
     free: PRegSet,
     /// Registers that may be overwritten now.
     idle: PRegSet,
@@ -158,7 +160,7 @@ pub struct ParallelMoves {
     lent: [Option<PReg>; 2],
     /// The temporary that holds a value of the cycle under way.
     held: Option<Loc>,
-    /// An idle register that happens to hold this value still.
+    /// An idle register that still holds this value.
     cached: Option<(u32, PReg)>,
 }
 
@@ -188,18 +190,18 @@ impl Default for ParallelMoves {
 }
 
 impl ParallelMoves {
-    /// Empty.
+    /// Creates a parallel move without moves.
     pub fn new() -> ParallelMoves {
         ParallelMoves::default()
     }
 
-    /// Clears all moves and the former problem. To be called once per problem.
+    /// Clears all moves and the data of the former problem. It must be called once per problem.
     pub fn begin(&mut self) {
         self.clear();
         self.widest = [0; 2];
     }
 
-    /// Adds the move of `width` bytes from one location to another. No destination may be given two sources.
+    /// Adds the move of `width` bytes from one location to another. A destination has one source.
     pub fn add(&mut self, from: Loc, to: Loc, class: RegClass, width: u8) {
         match to.as_reg() {
             _ if from != to => self.push(Source::Loc(from), to, class, width),
@@ -213,13 +215,14 @@ impl ParallelMoves {
         self.push(Source::Remat(inst), to, class, width);
     }
 
-    /// Returns `true` if there is nothing to do.
+    /// Returns `true` if there are no moves.
     pub fn is_empty(&self) -> bool {
         self.moves.is_empty()
     }
 
-    /// If the moves only need an order, appends their edits to `out`, clears them, and returns true.
-    /// [`ParallelMoves::resolve`] begins with this; to call it before saves finding out which registers are free.
+    /// Returns `true` if the moves need only an order; then appends their edits to `out` and clears them.
+    /// [`ParallelMoves::resolve`] begins with this. A direct call saves the caller the computation of the free
+    /// registers.
     pub fn resolve_in_order(&mut self, out: &mut Vec<EditKind>) -> bool {
         if self.is_hard || self.moves.len() > MOST_IN_ORDER {
             return false;
@@ -245,7 +248,7 @@ impl ParallelMoves {
         true
     }
 
-    /// Appends moves from register to register. False if some form a cycle.
+    /// Appends moves from register to register. Returns `false` if some form a cycle.
     fn order_regs(&self, out: &mut Vec<EditKind>) -> bool {
         let mut pending = [0u8; MOST_IN_ORDER];
         let mut count = 0;
@@ -274,12 +277,13 @@ impl ParallelMoves {
         true
     }
 
-    /// Appends to `out` edits that do all the moves at once, and clears the moves. Registers in `free` hold nothing
-    /// that is needed later, except as a source, and may be overwritten. Emergency slots are made as needed; a register
-    /// of unknown contents is saved there in the width of the widest value of its class in the problem.
+    /// Appends edits to `out` that perform all the moves at once, and clears the moves. A register in `free` may be
+    /// overwritten: it holds no value needed later, except as a source. Emergency slots are created on demand. A
+    /// register of unknown contents is saved there in the width of the widest value of its class in the problem.
     ///
     /// # Errors
-    /// [`NoRegister`] if a value must go from slot to slot and its class has no register; `out` is then incomplete.
+    /// [`NoRegister`] if a value must move from slot to slot and its class has no register; `out` is then
+    /// incomplete.
     pub fn resolve(
         &mut self,
         free: PRegSet,
@@ -324,7 +328,8 @@ impl ParallelMoves {
         self.moves.push(Move { source, to, class, width, value: NONE, state: State::Blocked });
     }
 
-    /// A slot that two moves touch may be read after it is written, or better be read once.
+    /// Records a slot of a move. If two moves touch one slot, an order is not enough: the slot may be read after it
+    /// is written, or is better read once.
     fn touch(&mut self, slot: Loc) {
         if let Some(slot) = slot.as_slot() {
             let bit = 1 << (slot.as_u32() % 64);
@@ -350,7 +355,7 @@ impl ParallelMoves {
         self.cached = None;
     }
 
-    /// Sorts the moves by source and makes a value of each source.
+    /// Sorts the moves by source and creates a value for each source.
     fn find_values(&mut self) {
         self.moves.sort_unstable_by_key(|m| (m.source, m.to, m.width));
         self.moves.dedup_by(|next, kept| {
@@ -381,7 +386,7 @@ impl ParallelMoves {
         }
     }
 
-    /// Finds out which destinations are sources as well; the others are ready.
+    /// Marks the destinations that are sources as blocked. All other destinations are ready.
     fn find_ready(&mut self, env: &MachineEnv) {
         self.idle = self.free.difference(self.involved());
         for class in &env.classes {
@@ -396,7 +401,7 @@ impl ParallelMoves {
         }
     }
 
-    /// Sources and destinations.
+    /// Returns all sources and destinations.
     fn involved(&self) -> PRegSet {
         self.read.union(self.written)
     }
@@ -413,14 +418,14 @@ impl ParallelMoves {
         }
     }
 
-    /// A copy of the value now lies in `place`, and the former one is not needed.
+    /// Records that a copy of the value is now in `place` and that its former place is not needed.
     fn relocate(&mut self, value: u32, place: Loc) {
         let v = &mut self.values[value as usize];
         let old = std::mem::replace(&mut v.place, Source::Loc(place));
         if old == v.source { self.vacate(value) } else { self.release(old) }
     }
 
-    /// One destination of the value is done.
+    /// Records that one destination of the value is written.
     fn finish(&mut self, m: u32) {
         let mov = &mut self.moves[m as usize];
         mov.state = State::Done;
@@ -435,7 +440,7 @@ impl ParallelMoves {
         }
     }
 
-    /// The source of the value is not read any more.
+    /// Records that the source of the value is not read any more.
     fn vacate(&mut self, value: u32) {
         let v = self.values[value as usize];
         match v.source.as_reg() {
@@ -445,7 +450,7 @@ impl ParallelMoves {
         }
     }
 
-    /// `place` is not read any more; if it is the temporary of a cycle it is idle again.
+    /// Records that `place` is not read any more. The temporary of a cycle becomes idle.
     fn release(&mut self, place: Source) {
         if self.held.map(Source::Loc) == Some(place) {
             self.held = None;
@@ -468,7 +473,7 @@ impl Run<'_> {
     fn run(&mut self) -> Result<(), NoRegister> {
         let mut next_blocked = 0;
         loop {
-            // Slots first: stores make registers idle, and moves between slots need idle registers.
+            // Slots come first: stores make registers idle, and moves between slots need idle registers.
             if let Some(m) = self.s.ready_slots.pop() {
                 self.write_slot(m)?;
             } else if let Some(m) = self.s.ready_regs.pop() {
@@ -524,7 +529,8 @@ impl Run<'_> {
         let v = self.value_of(m);
         self.s.idle.remove(reg);
         self.load(v.place, reg, v.width);
-        // A source in a register that stays as it is remains the best place to copy from: no chain of moves.
+        // A source register that keeps its value remains the best place to copy from, because this avoids a chain
+        // of moves.
         let stays = v.place.as_reg().is_some() && v.blocks == NONE && v.place == v.source;
         if !stays {
             self.s.relocate(value, to);
@@ -595,7 +601,7 @@ impl Run<'_> {
             self.s.cached = Some((value, temp));
             return Ok(());
         }
-        // Every register is a source, a destination or held: one of them steps aside for this move only.
+        // Every register is a source, a destination or held, so one of them is saved for this move only.
         let temp = *self.env.class(v.class).order.first().ok_or(NoRegister(v.class))?;
         let save_width = self.s.widest[v.class.index()];
         let save = self.emergency(v.class, save_width);
@@ -612,7 +618,7 @@ impl Run<'_> {
         class.scratch.iter().chain(&class.order).copied().find(|&reg| self.s.idle.contains(reg))
     }
 
-    /// Saves a register that no move touches in the emergency slot; it is idle until the end.
+    /// Saves a register that no move touches in the emergency slot, which makes it idle until the end.
     fn lend(&mut self, class: RegClass) -> Option<PReg> {
         if self.is_busy(class.index()) {
             return None;
@@ -642,8 +648,9 @@ impl Run<'_> {
         self.s.lent[k].is_some() || held.is_some() && held == self.allocation.emergency[k]
     }
 
-    /// Returns an emergency slot that holds nothing: that of the class, or else of the other one. At most one of them
-    /// holds a value of the cycle under way, or the register lent for it; a register lent for less is restored.
+    /// Returns an empty emergency slot: the slot of the class if it is not busy, otherwise the slot of the second
+    /// class. At most one of them holds a value of the current cycle, or the register lent for it. A register lent
+    /// for another purpose is restored.
     fn emergency(&mut self, class: RegClass, width: u8) -> Slot {
         let k = if self.is_busy(class.index()) { 1 - class.index() } else { class.index() };
         if self.s.lent[k].is_some_and(|reg| self.s.held != Some(Loc::reg(reg))) {
@@ -653,7 +660,8 @@ impl Run<'_> {
         self.allocation.emergency_slot(RegClass::ALL[k], width)
     }
 
-    /// Nothing is ready, so that `first` is part of a cycle; makes one of its destinations ready, or does it whole.
+    /// Breaks the cycle that `first` is part of, when no destination is ready: makes one of its destinations ready,
+    /// or performs the whole cycle.
     fn break_cycle(&mut self, first: u32) -> Result<(), NoRegister> {
         self.s.cycle.clear();
         let mut m = first;
@@ -691,7 +699,7 @@ impl Run<'_> {
     fn break_mixed_cycle(&mut self) -> Result<(), NoRegister> {
         let ends = |m: u32| (self.value_of(m).place.as_reg(), self.s.moves[m as usize].to.as_reg());
         let mut cycle = self.s.cycle.iter().copied();
-        // Holding what goes from slot to slot saves the second register that its move would need.
+        // Holding a value that moves from slot to slot saves the second register that its move would need.
         let between_slots = cycle.clone().find(|&m| ends(m) == (None, None));
         let copied = cycle.find(|&m| self.value_of(m).slot_copy.is_some() && ends(m).1.is_some());
         match (between_slots, copied) {
@@ -703,7 +711,7 @@ impl Run<'_> {
         }
     }
 
-    /// Rotates a cycle of registers: each exchange brings one value to its destination and the next into the hub.
+    /// Rotates a cycle of registers. Each exchange moves one value to its destination and the next one to the hub.
     fn exchange_cycle(&mut self) {
         let hub_move = self.s.cycle[self.s.cycle.len() - 1];
         let hub = self.value_of(hub_move).source.as_reg().expect("all sources of the cycle are registers");

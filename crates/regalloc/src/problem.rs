@@ -1,11 +1,11 @@
-//! What is to be allocated: one function's blocks, edges, instructions and operands, as a structure of arrays.
+//! Allocation problems: the blocks, edges, instructions and operands of one function, as a structure of arrays.
 //!
-//! The rules a problem keeps are numbered and checked in [`Problem::verify`]. The ones to know before reading on:
-//! blocks own consecutive instruction ranges; every value is defined once, by an operand or as a block parameter; no
-//! edge is critical; only a block with a single successor passes arguments; the branch of a block that passes arguments
-//! or leads to a join (a block with several predecessors) is a bare jump; a terminator may define values, each on
-//! the one edge it is listed on, and such an edge leads to a block without other predecessors; a def of a terminator
-//! that is listed nowhere is a temporary.
+//! The rules of a problem are numbered and checked in [`Problem::verify`]. The most important ones are these.
+//! Blocks own consecutive instruction ranges. Every value is defined once, by an operand or as a block parameter.
+//! No edge is critical. Only a block with a single successor passes arguments. The branch of a block that passes
+//! arguments or leads to a join (a block with several predecessors) is a bare jump. A terminator may define values,
+//! each on the one edge that lists it, and such an edge leads to a block without other predecessors. A def of a
+//! terminator that no edge lists is a temporary.
 //!
 //! Function parameters are defs of an ordinary instruction at the head of the entry block, fixed to the registers of
 //! the calling convention; an incoming stack argument is a rematerializable load.
@@ -26,11 +26,11 @@ impl Freq {
     pub const FRACTION_BITS: u32 = 16;
     /// The frequency of the entry block.
     pub const ENTRY: Freq = Freq(1 << Self::FRACTION_BITS);
-    /// No frequency is above this one (2^24 runs per call), so that sums over 2^24 edits stay in 64 bits.
+    /// The largest frequency (2^24 runs per call), so that sums over 2^24 edits fit in 64 bits.
     pub const MAX: Freq = Freq(1 << (Self::FRACTION_BITS + 24));
 }
 
-/// Text form: decimal with as many digits as needed, exact.
+/// Text form: an exact decimal with as many digits as needed.
 impl fmt::Display for Freq {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fraction = self.0 & ((1 << Self::FRACTION_BITS) - 1);
@@ -44,42 +44,43 @@ impl fmt::Display for Freq {
     }
 }
 
-/// Facts about a value that an allocator is given.
+/// Facts about a value that an allocator receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VRegData {
     /// Class of the registers that can hold it.
     pub class: RegClass,
-    /// Size in bytes, one for which [`RegClass::has_width`] holds: what a spill must keep.
+    /// Size in bytes that a spill must keep; [`RegClass::has_width`] holds.
     pub width: u8,
-    /// Whether it holds a reference the garbage collector must find at safepoints.
+    /// Whether it holds a reference that the garbage collector must find at safepoints.
     pub is_ref: bool,
 }
 
 /// Registers an instruction destroys.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub struct Clobbers {
-    /// Wholly lost.
+    /// Registers that lose all bytes.
     pub lost: PRegSet,
-    /// Lost but for the low `kept_bytes` bytes (v8–v15 of AAPCS64 keep 8, xmm6–15 of Windows x64 keep 16). Those are
-    /// all that the function's own callers expect of them: where these expect more, the registers are `lost`.
+    /// Registers that lose all but the low `kept_bytes` bytes (v8–v15 of AAPCS64 keep 8, xmm6–15 of Windows x64
+    /// keep 16). The callers of the function must expect no more than these bytes; otherwise the registers are
+    /// `lost`.
     pub partial: PRegSet,
     /// Number of low bytes of the `partial` registers that survive.
     pub kept_bytes: u8,
 }
 
 impl Clobbers {
-    /// The given registers are lost.
+    /// Creates clobbers that destroy all of the given registers.
     pub fn lost(lost: PRegSet) -> Clobbers {
         Clobbers { lost, ..Clobbers::default() }
     }
 
-    /// Returns `true` if a value of `width` bytes dies in `reg`.
+    /// Returns `true` if a value of `width` bytes is destroyed in `reg`.
     #[inline]
     pub fn kills(&self, reg: PReg, width: u8) -> bool {
         self.lost.contains(reg) || (self.partial.contains(reg) && width > self.kept_bytes)
     }
 
-    /// Returns the registers in which a value of `width` bytes dies.
+    /// Returns the registers in which a value of `width` bytes is destroyed.
     #[inline]
     pub fn killed(&self, width: u8) -> PRegSet {
         if width > self.kept_bytes { self.lost.union(self.partial) } else { self.lost }
@@ -91,11 +92,11 @@ impl Clobbers {
 pub struct InstFlags(u8);
 
 impl InstFlags {
-    /// Nothing special.
+    /// No property.
     pub const NONE: InstFlags = InstFlags(0);
     /// A copy of its one use into its one def. It may be dropped when both share a location.
     pub const MOVE: InstFlags = InstFlags(1);
-    /// The collector may run here: references live across must be in slots that the stack map names.
+    /// The collector may run here: references that are live across it must be in slots that the stack map names.
     pub const SAFEPOINT: InstFlags = InstFlags(2);
     /// Has one def, no use and no effect, and may run again anywhere: a constant or an address.
     pub const REMAT: InstFlags = InstFlags(4);
@@ -115,14 +116,14 @@ impl InstFlags {
     }
 }
 
-/// Demands of an instruction beyond a register for each operand. Each shape allows what those before it allow.
+/// Demands of an instruction beyond a register for each operand. Each shape allows all that its predecessors allow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Shape {
-    /// Nothing: [plain](Operand::is_plain) operands, of a branch no results, no clobbers, no safepoint.
+    /// Only [plain](Operand::is_plain) operands, no clobbers, no safepoint, and no results of a branch.
     Plain,
     /// Uses may be in memory or anywhere, and one late def may take over the location of a use.
     Tied,
-    /// Anything else.
+    /// Any other instruction.
     Constrained,
 }
 
@@ -136,7 +137,7 @@ impl Shape {
 
 #[derive(Clone, Copy, Debug)]
 struct InstData {
-    /// Start of its operands; they end at the start of the next instruction's.
+    /// Start of its operands, which end at the start of the next instruction's operands.
     operands: u32,
     /// Clobber id in the upper 24 bits, [`TIED`] or [`CONSTRAINED`], flags in the lower 4.
     bits: u32,
@@ -167,7 +168,7 @@ impl InstData {
     }
 
     fn shape(self) -> Shape {
-        // Looked up, as a comparison of its own would be made for each instruction.
+        // A table, because a comparison would be made for each instruction.
         const SHAPES: [Shape; 4] = [Shape::Plain, Shape::Tied, Shape::Constrained, Shape::Constrained];
         SHAPES[(self.bits / TIED % 4) as usize]
     }
@@ -247,32 +248,32 @@ pub struct EdgeData {
 }
 
 impl EdgeData {
-    /// Returns `true` if the edge passes arguments, or results of the terminator.
+    /// Returns `true` if the edge passes arguments or results of the terminator.
     #[inline]
     pub fn passes_values(&self) -> bool {
         self.args.start != self.args.end || self.defs.start != self.defs.end
     }
 }
 
-/// A request of debug information: over instructions `from..to`, label `label` is the value of `vreg`.
+/// A request of debug information: `label` is the value of `vreg` over the instructions `from..to`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LabelUse {
-    /// The label, opaque here.
+    /// The label, which allocators do not interpret.
     pub label: u32,
     /// The value it names.
     pub vreg: VReg,
-    /// First instruction before which the claim holds.
+    /// First instruction before which the request applies.
     pub from: Inst,
-    /// First instruction before which it no longer does.
+    /// First instruction before which it no longer applies.
     pub to: Inst,
 }
 
 /// An allocation problem. See the module documentation for its shape and [`Problem::verify`] for its rules.
 ///
 /// A problem is built forwards: values, then per block its parameters and instructions between
-/// [`Problem::begin_block`] and the next, then edges, then [`Problem::finish`]. What meets instructions last ones first
-/// adds them all by [`Problem::prepend_inst`], then [turns them round](Problem::turn_round), then adds the blocks by
-/// [`Problem::add_block`]. It is cleared and used again.
+/// [`Problem::begin_block`] and the next, then edges, then [`Problem::finish`]. A client that produces instructions
+/// in reverse order adds them all by [`Problem::prepend_inst`], then [reverses them](Problem::turn_round), then
+/// adds the blocks by [`Problem::add_block`]. A problem can be cleared and used again.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// The function's name, for messages and the text form.
@@ -283,7 +284,7 @@ pub struct Problem {
     pub order: Vec<Block>,
     /// Requests of debug information.
     pub labels: Vec<LabelUse>,
-    /// By instruction; one more ends the operands of the last.
+    /// Entries by instruction. One further entry ends the operands of the last instruction.
     insts: Vec<InstData>,
     operands: Vec<Operand>,
     blocks: PrimaryMap<Block, BlockData>,
@@ -319,7 +320,8 @@ impl Default for Problem {
 
 /// Building.
 impl Problem {
-    /// Empties the problem, keeping its memory. Interned clobbers and register subsets stay: they belong to the target.
+    /// Clears the problem and keeps its memory. Interned clobbers and register subsets stay, because they belong to
+    /// the target.
     pub fn clear(&mut self) {
         self.name.clear();
         self.vregs.clear();
@@ -357,7 +359,7 @@ impl Problem {
         }
     }
 
-    /// Starts the next block. Instructions that follow belong to it. The first block is the entry.
+    /// Starts the next block, to which the following instructions belong. The first block is the entry.
     pub fn begin_block(&mut self, freq: Freq, params: &[VReg]) -> Block {
         let at = self.num_insts() as u32;
         self.add_block(freq, params, at..at)
@@ -369,10 +371,10 @@ impl Problem {
         self.operands.push(operand);
     }
 
-    /// Adds operands, as [`Problem::push_operand`].
+    /// Adds operands to the instruction that the next [`Problem::push_inst`] completes.
     #[inline]
     pub fn push_operands(&mut self, operands: &[Operand]) {
-        // Nearly always one to three: fewer than a call of `memcpy` pays for.
+        // Nearly always one to three: too few for a call of `memcpy` to pay off.
         operands.iter().for_each(|&operand| self.operands.push(operand));
     }
 
@@ -391,30 +393,30 @@ impl Problem {
         Inst::new(inst)
     }
 
-    /// Adds the operands, in order, of the instruction that the next [`Problem::prepend_inst`] completes, in front of
-    /// all added so far. Returns what they demand.
+    /// Adds the operands of the instruction that the next [`Problem::prepend_inst`] completes, before all operands
+    /// added so far. Returns their demands.
     #[inline]
     pub fn prepend_operands(&mut self, operands: &[Operand]) -> Demands {
         self.operands.extend(operands.iter().rev());
         operands.iter().fold(Demands::default(), |demands, operand| demands.and(operand.demands()))
     }
 
-    /// Completes an instruction, in front of those added so far, whose operands demand that. Returns whether it may
-    /// read, modify and write a slot.
+    /// Completes an instruction before all instructions added so far. `demands` are the demands of its operands.
+    /// Returns `true` if the instruction may read, modify and write a slot.
     #[inline]
     pub fn prepend_inst(&mut self, flags: InstFlags, clobbers: ClobberId, demands: Demands) -> bool {
-        // Until they are turned round, instructions stand with the end of their operands, not the start.
+        // Until they are reversed, instructions record the end of their operands instead of the start.
         let bits = InstData::bits(flags, clobbers, demands);
         self.insts.push(InstData { operands: self.operands.len() as u32, bits });
         demands.has(Demands::RMW)
     }
 
-    /// Turns the last `count` instructions added by [`Problem::prepend_inst`] round, which were added in the order of
+    /// Reverses the last `count` instructions added by [`Problem::prepend_inst`], which were added in the order of
     /// the code.
     pub fn reverse_last(&mut self, count: usize) {
         let first = self.insts.len() - count;
         let (start, end) = (self.insts[first - 1].operands, self.operands.len() as u32);
-        // Each gets the end that its operands will have.
+        // Each instruction gets the end that its operands will have.
         for index in (first..self.insts.len()).rev() {
             self.insts[index].operands = start + end - self.insts[index - 1].operands;
         }
@@ -427,7 +429,7 @@ impl Problem {
         }
     }
 
-    /// Puts the instructions added by [`Problem::prepend_inst`] into the order of the code.
+    /// Reverses the instructions added by [`Problem::prepend_inst`] into the order of the code.
     pub fn turn_round(&mut self) {
         let all = self.operands.len() as u32;
         self.operands.reverse();
@@ -437,14 +439,14 @@ impl Problem {
         }
     }
 
-    /// Adds a block of instructions that are there already. Blocks come in order.
+    /// Adds a block of existing instructions. Blocks are added in order.
     pub fn add_block(&mut self, freq: Freq, params: &[VReg], insts: Range<u32>) -> Block {
         let params = self.pool_vregs(params);
         let insts = Span { start: insts.start, end: insts.end };
         self.blocks.push(BlockData { insts, params, succs: Span::default(), preds: Span::default(), freq })
     }
 
-    /// Changes the constraints of an instruction's operands, and its flags to what `change` returns.
+    /// Changes the constraints of an instruction's operands, and sets its flags to the result of `change`.
     pub fn change_inst(
         &mut self,
         inst: Inst,
@@ -456,14 +458,14 @@ impl Problem {
         data.bits = InstData::bits(flags, data.clobbers(), demands(operands));
     }
 
-    /// Adds an edge. `args` are passed to the parameters of `to`; `defs` are the terminator's results that exist only
-    /// on this edge. Successors of a block are in the order of these calls.
+    /// Adds an edge. `args` are passed to the parameters of `to`; `defs` are the terminator's results that exist
+    /// only on this edge. The order of these calls is the order of a block's successors.
     pub fn add_edge(&mut self, from: Block, to: Block, freq: Freq, args: &[VReg], defs: &[VReg]) -> Edge {
         let (args, defs) = (self.pool_vregs(args), self.pool_vregs(defs));
         self.edges.push(EdgeData { from, to, freq, args, defs })
     }
 
-    /// Completes the problem: sorts the edges into successor and predecessor lists. If `order` is empty it becomes the
+    /// Completes the problem: sorts the edges into successor and predecessor lists. An empty `order` becomes the
     /// order of creation.
     pub fn finish(&mut self) {
         if self.order.is_empty() {
@@ -476,13 +478,13 @@ impl Problem {
 
     fn pool_vregs(&mut self, vregs: &[VReg]) -> Span {
         let start = self.vreg_pool.len() as u32;
-        // Nearly always none to three: fewer than a call of `memcpy` pays for.
+        // Nearly always none to three: too few for a call of `memcpy` to pay off.
         vregs.iter().for_each(|&vreg| self.vreg_pool.push(vreg));
         Span { start, end: self.vreg_pool.len() as u32 }
     }
 }
 
-/// Counting sort of all edges by one of their ends into `pool`, each block's share noted in its span.
+/// Sorts all edges by one of their ends into `pool` by counting, and sets the span of each block.
 fn sort_edges(
     edges: &PrimaryMap<Edge, EdgeData>,
     blocks: &mut PrimaryMap<Block, BlockData>,
@@ -516,7 +518,7 @@ fn sort_edges(
     }
 }
 
-/// Reading.
+/// Queries.
 impl Problem {
     /// Returns the entry block.
     ///
@@ -560,14 +562,14 @@ impl Problem {
         (0..self.edges.len() as u32).map(Edge::from_u32)
     }
 
-    /// The instructions of a block, in order; the last one is its terminator.
+    /// Returns the instructions of a block, in order; the last one is its terminator.
     #[inline]
     pub fn insts(&self, block: Block) -> impl DoubleEndedIterator<Item = Inst> + ExactSizeIterator + use<> {
         let span = self.blocks[block].insts;
         (span.start..span.end).map(Inst::from_u32)
     }
 
-    /// Returns the instructions of a block, in order, and what allocators ask of each first.
+    /// Returns the instructions of a block in order, each with the facts that allocators read first.
     #[inline]
     pub fn walk(&self, block: Block) -> impl DoubleEndedIterator<Item = Step> + ExactSizeIterator {
         let span = self.blocks[block].insts;
@@ -575,8 +577,8 @@ impl Problem {
         pairs.zip(span.start..span.end).map(|(pair, inst)| Step::new(Inst::from_u32(inst), pair[0], pair[1]))
     }
 
-    /// Returns an instruction as [`Problem::walk`] visits it: for a function that few instructions are passed to, so
-    /// that those that are not need no place in memory.
+    /// Returns an instruction in the form of [`Problem::walk`]. A function that is called for few instructions
+    /// takes an [`Inst`] and calls this, so that the common path keeps no step in memory.
     #[inline]
     pub fn step(&self, inst: Inst) -> Step {
         let pair = &self.insts[inst.index()..inst.index() + 2];
@@ -598,7 +600,7 @@ impl Problem {
         Inst::from_u32(self.blocks[block].insts.end - 1)
     }
 
-    /// Parameters of a block.
+    /// Returns the parameters of a block.
     #[inline]
     pub fn params(&self, block: Block) -> &[VReg] {
         &self.vreg_pool[self.blocks[block].params.range()]
@@ -610,37 +612,37 @@ impl Problem {
         self.blocks[block].freq
     }
 
-    /// Returns edges out of a block, in the order of its terminator.
+    /// Returns the edges out of a block, in the order of its terminator.
     #[inline]
     pub fn succs(&self, block: Block) -> &[Edge] {
         &self.succ_pool[self.blocks[block].succs.range()]
     }
 
-    /// Returns edges into a block.
+    /// Returns the edges into a block.
     #[inline]
     pub fn preds(&self, block: Block) -> &[Edge] {
         &self.pred_pool[self.blocks[block].preds.range()]
     }
 
-    /// Returns one edge.
+    /// Returns the data of an edge.
     #[inline]
     pub fn edge(&self, edge: Edge) -> &EdgeData {
         &self.edges[edge]
     }
 
-    /// Returns values an edge passes, one per parameter of its target.
+    /// Returns the values that an edge passes, one per parameter of its target.
     #[inline]
     pub fn edge_args(&self, edge: Edge) -> &[VReg] {
         &self.vreg_pool[self.edges[edge].args.range()]
     }
 
-    /// Results of the predecessor's terminator that exist only on this edge.
+    /// Returns the results of the predecessor's terminator that exist only on this edge.
     #[inline]
     pub fn edge_defs(&self, edge: Edge) -> &[VReg] {
         &self.vreg_pool[self.edges[edge].defs.range()]
     }
 
-    /// Returns the indices of an instruction's operands in the operand array, and so in
+    /// Returns the indices of an instruction's operands in the operand array, and therefore in
     /// [`Allocation::locs`](crate::Allocation).
     #[inline]
     pub fn operand_range(&self, inst: Inst) -> Range<usize> {
@@ -660,7 +662,7 @@ impl Problem {
         &self.operands
     }
 
-    /// Flags of an instruction.
+    /// Returns the flags of an instruction.
     #[inline]
     pub fn flags(&self, inst: Inst) -> InstFlags {
         self.insts[inst.index()].flags()
@@ -672,8 +674,8 @@ impl Problem {
         self.insts[inst.index()].shape()
     }
 
-    /// Returns `true` if the instruction has no operands and no clobbers, and is no safepoint. Edits before it then act
-    /// as if behind it.
+    /// Returns `true` if the instruction has no operands and no clobbers, and is no safepoint. Edits before it then
+    /// have the effect of edits after it.
     pub fn is_bare(&self, inst: Inst) -> bool {
         self.operands(inst).is_empty()
             && *self.clobbers(inst) == Clobbers::default()
@@ -692,7 +694,7 @@ impl Problem {
         &self.clobbers[self.clobber_id(inst)]
     }
 
-    /// Returns all interned clobber descriptions, the empty one first.
+    /// Returns all interned clobber descriptions, beginning with the empty one.
     pub fn all_clobbers(&self) -> &PrimaryMap<ClobberId, Clobbers> {
         &self.clobbers
     }
@@ -708,7 +710,7 @@ impl Problem {
         &self.reg_sets
     }
 
-    /// Class of a value.
+    /// Returns the class of a value.
     #[inline]
     pub fn class(&self, vreg: VReg) -> RegClass {
         self.vregs[vreg].class
@@ -747,7 +749,7 @@ mod tests {
             problem.prepend_inst(flags, ClobberId::NONE, demands)
         };
         assert!(!prepend(InstFlags::BRANCH, &last));
-        // A piece of two, in their order.
+        // A group of two instructions, in their order.
         assert!(!prepend(InstFlags::REMAT, &define));
         assert!(prepend(InstFlags::NONE, &tied));
         problem.reverse_last(2);
@@ -759,7 +761,7 @@ mod tests {
         assert_eq!(insts.iter().map(|&inst| problem.shape(inst)).collect::<Vec<_>>(), shapes);
         let flags = [InstFlags::REMAT, InstFlags::NONE, InstFlags::BRANCH];
         assert_eq!(insts.iter().map(|&inst| problem.flags(inst)).collect::<Vec<_>>(), flags);
-        // What may be no slot is no longer tied to one.
+        // An operand that may not be in a slot is no longer tied to one.
         problem.change_inst(insts[1], |_, operands, flags| {
             operands[0] = Operand::reg_def(v[1]);
             operands[1] = Operand::reg_use(v[0]);

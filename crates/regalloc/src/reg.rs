@@ -22,10 +22,9 @@ impl RegClass {
         self as usize
     }
 
-    /// Returns `true` if one instruction can move, store and load values of `width` bytes. Powers of two, up to 8 in
-    /// general-purpose
-    /// registers and from 4 to 64 in floating-point registers: no store of two bytes from those is common to all
-    /// machines.
+    /// Returns `true` if one instruction can move, store and load values of `width` bytes. The widths are powers of
+    /// two: up to 8 in general-purpose registers, and from 4 to 64 in floating-point registers, because not all
+    /// machines can store two bytes from a floating-point register.
     #[inline]
     pub fn has_width(self, width: u8) -> bool {
         let widths = match self {
@@ -50,7 +49,7 @@ impl fmt::Display for RegClass {
 pub struct PReg(u8);
 
 impl PReg {
-    /// Registers per class that a [`PReg`] can name.
+    /// Number of registers per class that a [`PReg`] can name.
     pub const PER_CLASS: usize = 64;
     /// Length of an array indexed by [`PReg::index`].
     pub const COUNT: usize = 2 * Self::PER_CLASS;
@@ -65,24 +64,24 @@ impl PReg {
         PReg(class as u8 * 64 + enc)
     }
 
-    /// General-purpose register `enc`.
+    /// Returns the general-purpose register `enc`.
     #[inline]
     pub const fn int(enc: u8) -> PReg {
         Self::new(RegClass::Int, enc)
     }
 
-    /// Floating-point register `enc`.
+    /// Returns the floating-point register `enc`.
     #[inline]
     pub const fn float(enc: u8) -> PReg {
         Self::new(RegClass::Float, enc)
     }
 
-    /// Dense index below [`PReg::COUNT`].
+    /// Returns the dense index, which is below [`PReg::COUNT`].
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Inverse of [`PReg::index`].
+    /// Returns the register of an [index](PReg::index).
     ///
     /// # Panics
     /// If `index` is [`PReg::COUNT`] or more.
@@ -105,7 +104,7 @@ impl PReg {
     }
 }
 
-/// Text form: `r3` for an integer, `f3` for a floating-point register. Machines have names of their own.
+/// Text form: `r3` for an integer, `f3` for a floating-point register. Machines have their own register names.
 impl fmt::Display for PReg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let letter = match self.class() {
@@ -124,7 +123,7 @@ impl fmt::Debug for PReg {
 
 /// A set of physical registers of both classes.
 ///
-/// One word per class rather than an array: chosen by comparing, not by indexing, the words stay in registers.
+/// One word per class instead of an array: a comparison selects the word, so that both stay in registers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PRegSet {
     int: u64,
@@ -135,7 +134,7 @@ impl PRegSet {
     /// The set without members.
     pub const EMPTY: PRegSet = PRegSet { int: 0, float: 0 };
 
-    /// Returns the set of the registers of one class whose hardware numbers are the ones in `mask`.
+    /// Returns the set of the registers of one class whose hardware numbers are in `mask`.
     #[inline]
     pub const fn from_mask(class: RegClass, mask: u64) -> PRegSet {
         match class {
@@ -144,7 +143,7 @@ impl PRegSet {
         }
     }
 
-    /// Hardware numbers of the members of one class, as a bit mask.
+    /// Returns the hardware numbers of the members of one class, as a bit mask.
     #[inline]
     pub const fn mask(self, class: RegClass) -> u64 {
         match class {
@@ -177,27 +176,27 @@ impl PRegSet {
         *self = self.with(reg);
     }
 
-    /// Takes `reg` out.
+    /// Removes `reg`.
     #[inline]
     pub fn remove(&mut self, reg: PReg) {
         *self = self.difference(Self::only(reg));
     }
 
-    /// Members of either set.
+    /// Returns the members of either set.
     #[inline]
     #[must_use]
     pub const fn union(self, other: PRegSet) -> PRegSet {
         PRegSet { int: self.int | other.int, float: self.float | other.float }
     }
 
-    /// Members of both sets.
+    /// Returns the members of both sets.
     #[inline]
     #[must_use]
     pub const fn intersection(self, other: PRegSet) -> PRegSet {
         PRegSet { int: self.int & other.int, float: self.float & other.float }
     }
 
-    /// Members of `self` that are not in `other`.
+    /// Returns the members of `self` that are not in `other`.
     #[inline]
     #[must_use]
     pub const fn difference(self, other: PRegSet) -> PRegSet {

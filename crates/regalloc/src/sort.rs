@@ -1,9 +1,9 @@
-//! Sorting of short lists in little code: those of one instruction, one edge or one loop.
+//! Sorting of short lists with little code: lists of one instruction, one edge or one loop.
 //!
-//! The standard library sorts long lists fast, with 8 to 30 KiB of machine code for each type and order: two fifths of
-//! all that allocators consisted of. A short list is sorted by insertion and a long one as a heap (Williams, *Algorithm
-//! 232: Heapsort*, 1964), with less than 1 KiB. Lists that are long as a rule are left to the library, unless they are
-//! sorted seldom.
+//! The standard library sorts long lists fast, with 8 to 30 KiB of machine code for each type and order: two fifths
+//! of the code size of all allocators. Here a short list is sorted by insertion and a long one as a heap (Williams,
+//! *Algorithm 232: Heapsort*, 1964), with less than 1 KiB. Lists that are usually long use the library, unless they
+//! are sorted rarely.
 //!
 //! ```
 //! let mut list = [3, 1, 2];
@@ -13,20 +13,20 @@
 
 use std::cmp::Ordering;
 
-/// Lists of more elements are sorted as a heap.
+/// Longest list that is sorted by insertion.
 const MAX_INSERTED: usize = 24;
 
-/// Sorts a list. Cost: `n log n`, and the square for lists of at most 24 elements.
+/// Sorts a list. Cost: `n log n`, and quadratic for lists of at most 24 elements.
 pub fn sort<T: Ord>(list: &mut [T]) {
     sort_by(list, T::cmp);
 }
 
-/// Sorts a list by a key, as [`sort`] does. Elements with one key are in any order, but always in the same.
+/// Sorts a list by a key; see [`sort`]. The order of elements with equal keys is arbitrary but deterministic.
 pub fn sort_by_key<T, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
     sort_by(list, |a, b| key(a).cmp(&key(b)));
 }
 
-/// Sorts a list by a total order, as [`sort`] does.
+/// Sorts a list by a total order; see [`sort`].
 pub fn sort_by<T>(list: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     if list.len() > MAX_INSERTED {
         return sort_as_heap(list, |a, b| order(a, b).is_lt());
@@ -40,7 +40,7 @@ pub fn sort_by<T>(list: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     }
 }
 
-/// The largest element of the heap goes behind it until the heap is empty.
+/// Sorts a list as a heap: moves the largest element of the heap to its end until the heap is empty.
 #[cold]
 fn sort_as_heap<T>(list: &mut [T], is_less: impl Fn(&T, &T) -> bool) {
     for root in (0..list.len() / 2).rev() {
@@ -52,7 +52,8 @@ fn sort_as_heap<T>(list: &mut [T], is_less: impl Fn(&T, &T) -> bool) {
     }
 }
 
-/// Makes a heap of the elements below `root`, which are one but for that.
+/// Moves the element at `root` down until the elements from `root` on form a heap. The elements after it must form
+/// heaps.
 fn sift_down<T>(heap: &mut [T], mut root: usize, is_less: &impl Fn(&T, &T) -> bool) {
     loop {
         let mut child = 2 * root + 1;

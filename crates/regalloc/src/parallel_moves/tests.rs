@@ -18,7 +18,7 @@ struct Request {
     width: u8,
 }
 
-/// Runs `edits` over `state`, or says what is wrong with them.
+/// Runs `edits` over `state`, or returns an error that describes a wrong edit.
 fn simulate(
     edits: &[EditKind],
     slots: &Allocation,
@@ -65,7 +65,7 @@ fn simulate(
     Ok(())
 }
 
-/// Resolves and simulates; returns the edits.
+/// Resolves and simulates the moves; returns the edits.
 fn check(requests: &[Request], free: PRegSet, env: &MachineEnv, allocation: &mut Allocation) -> Vec<EditKind> {
     let mut moves = ParallelMoves::new();
     moves.widest = [FULL; 2];
@@ -122,7 +122,8 @@ fn request(from: Loc, to: Loc) -> Request {
     Request { from: Ok(from), to, class: RegClass::Int, width: FULL }
 }
 
-/// `registers` integer registers, and one bit each for scratch, exchange and slot to slot moves.
+/// Returns a machine with `registers` integer registers; the bits of `options` add a scratch register, an exchange
+/// and a slot move.
 fn machine(registers: u8, options: u32) -> MachineEnv {
     let mut env = MachineEnv::simple(registers, 0);
     let class = &mut env.classes[0];
@@ -140,7 +141,7 @@ fn with_slots(n: usize) -> Allocation {
     allocation
 }
 
-/// Calls `case` with every parallel move over `locs`: each is written from any of them, or not at all.
+/// Calls `case` with every parallel move over `locs`: each location is written from any of them, or not at all.
 fn all_moves(locs: &[Loc], mut case: impl FnMut(&[Request])) {
     let n = locs.len();
     for mut code in 0..(n + 1).pow(n as u32) {
@@ -155,7 +156,7 @@ fn all_moves(locs: &[Loc], mut case: impl FnMut(&[Request])) {
     }
 }
 
-/// Moves that change something, and cycles that nothing outside copies from.
+/// Counts the moves that change a location, and the cycles from which no move copies to the outside.
 fn moves_and_closed_cycles(requests: &[Request]) -> (usize, usize) {
     let real = || requests.iter().filter(|w| w.from != Ok(w.to));
     let into = |loc: Loc| real().find(|w| w.to == loc).and_then(|w| w.from.ok());
@@ -176,7 +177,7 @@ fn moves_and_closed_cycles(requests: &[Request]) -> (usize, usize) {
     (real().count(), cycles)
 }
 
-/// Returns a number from the environment, for runs of hours: `MOVES_OVER=7 MOVES=10000000 cargo test --release
+/// Returns a number from the environment, for long runs: `MOVES_OVER=7 MOVES=10000000 cargo test --release
 /// parallel_moves`.
 fn wanted<T: std::str::FromStr>(name: &str, usual: T) -> T {
     std::env::var(name).ok().and_then(|count| count.parse().ok()).unwrap_or(usual)
@@ -215,7 +216,7 @@ fn every_move_over_four_registers_and_slots_is_right() {
     }
 }
 
-/// Fewer kinds of machines than above, as the number of moves grows as n to the n.
+/// Checks fewer kinds of machines than the test above, because the number of moves grows as n to the n.
 #[test]
 fn every_move_over_registers_and_slots_is_right() {
     let n: u8 = wanted("MOVES_OVER", 5);
@@ -271,7 +272,7 @@ fn what_only_needs_an_order_gets_one() {
     let text: Vec<String> = edits.iter().map(|edit| format!("{edit:?}")).collect();
     assert!(matches!(edits[..], [Spill { .. }, Move { .. }, Move { .. }, Fill { .. }]), "{text:?}");
     assert!(matches!(edits[1], Move { to, .. } if Loc::reg(to) == reg(2)), "{text:?}");
-    // A cycle of registers, memory to memory, and memory that is written and read need more; nothing is done.
+    // A cycle of registers, memory to memory, and memory that is written and read need more than an order.
     for more in [
         [(reg(0), reg(1)), (reg(1), reg(0))],
         [(slot(0), slot(1)), (reg(0), reg(1))],
@@ -301,7 +302,7 @@ fn random(seed: &mut u64, below: u64) -> u64 {
     (*seed >> 16) % below
 }
 
-/// One random parallel move over both classes, slots of all sizes, mixed widths and rematerialized values.
+/// Checks one random parallel move over both classes, slots of all sizes, mixed widths and rematerialized values.
 fn random_case(moves: &mut ParallelMoves, seed: &mut u64) {
     let (ints, floats) = (1 + random(seed, 5) as u8, 1 + random(seed, 4) as u8);
     let mut env = MachineEnv::simple(ints, floats);
@@ -324,7 +325,7 @@ fn random_case(moves: &mut ParallelMoves, seed: &mut u64) {
     let mut requests: Vec<Request> = Vec::new();
     for &(to, to_class, to_width) in &locs {
         let (from, class, from_width) = locs[random(seed, locs.len() as u64) as usize];
-        // A slot may go from one class to the other, a register not.
+        // A slot may move from one class to the other, a register may not.
         let fits = to.as_reg().is_none_or(|reg| reg.class() == class) && random(seed, 5) > 0;
         let width = 1 << random(seed, 4);
         if random(seed, 8) == 0 {

@@ -1,4 +1,4 @@
-//! Why a `.ra` text cannot be read.
+//! Errors in a `.ra` text.
 
 use std::fmt;
 
@@ -18,12 +18,12 @@ pub struct ParseError {
 pub enum ParseErrorKind {
     /// Something else was expected.
     Unexpected {
-        /// The beginning of what stands there.
+        /// Beginning of the text found.
         found: String,
         /// Expected text.
         expected: &'static str,
     },
-    /// An entity is used that no line above (for blocks and instructions: of the problem) declares.
+    /// A used entity has no declaration before it (for blocks and instructions: in the problem).
     Unknown {
         /// Its name.
         name: String,
@@ -40,20 +40,20 @@ pub enum ParseErrorKind {
         /// The largest one allowed.
         limit: u64,
     },
-    /// There are more things of one kind than a problem may have.
+    /// A problem has more entities of one kind than allowed.
     TooMany {
-        /// Kind of the things.
+        /// Kind of the entities.
         what: &'static str,
         /// Limit.
         limit: u64,
     },
     /// An instruction or an edge list follows the edges that end a block.
     AfterEdges,
-    /// An allocation has for an instruction more or fewer locations than it has operands.
+    /// An allocation has more or fewer locations for an instruction than the instruction has operands.
     LocationCount {
-        /// Locations given.
+        /// Number of locations in the text.
         found: usize,
-        /// Operands of the instruction.
+        /// Number of operands of the instruction.
         expected: usize,
     },
     /// An allocation without a problem before it.

@@ -34,7 +34,7 @@ pub struct Positions {
     pub problem: usize,
     /// The `allocation` section.
     pub allocation: usize,
-    /// By instruction of the text: its line in the allocation, else in the problem.
+    /// By instruction of the text: its line in the allocation, or else in the problem.
     pub insts: Vec<usize>,
     /// By index in [`Allocation::edits`].
     pub edits: Vec<usize>,
@@ -60,7 +60,7 @@ impl Positions {
     }
 }
 
-/// Line and column, both from 1 and the latter in characters, of a byte offset into `text`.
+/// Returns the line and column of a byte offset into `text`, both from 1 and the column in characters.
 pub fn line_and_column(text: &str, offset: usize) -> (u32, u32) {
     let before = &text[..offset];
     let line_start = before.rfind('\n').map_or(0, |i| i + 1);

@@ -33,7 +33,8 @@ impl<'a> Lexer<'a> {
         Lexer { text, at: 0 }
     }
 
-    /// Returns the next token and the byte offset at which it begins. At the end of the text there is no end of `End`s.
+    /// Returns the next token and the byte offset at which it begins. At the end of the text every call returns
+    /// `End`.
     pub(super) fn next(&mut self) -> (Token<'a>, usize) {
         self.skip_blanks();
         let start = self.at;

@@ -1,4 +1,4 @@
-//! The `.ra` text form of machines, problems and allocations: what is printed parses again and prints the same.
+//! The `.ra` text form of machines, problems and allocations. Printed text parses again and prints identically.
 //!
 //! ```text
 //! ; A file is an optional machine, then problems, each optionally followed by its allocation.
@@ -35,12 +35,12 @@
 //! ```
 //!
 //! A statement ends with its line, except after a comma. Numbers of values, blocks, instructions and slots may have
-//! gaps; they are renumbered densely in the order of their declarations. Printed numbers have none. Edges are numbered
-//! as they are written, unless each is given its number: `-> e1 b1, e0 b2`.
+//! gaps; the parser renumbers them densely in the order of their declarations. Printed numbers have no gaps. Edges
+//! are numbered in the order of the text, unless each has its own number: `-> e1 b1, e0 b2`.
 //!
-//! A problem allows only a bare jump to lead to a join (rule 9), since edits of the edge stand before it. A text need
-//! not care: the edge of another branch with one successor, unless it passes or defines values, is read as two with an
-//! empty block of their own between them, numbered after all that stand in the text.
+//! In a problem, only a bare jump leads to a join (rule 9), because edits of the edge are placed before it. A text
+//! may use another branch with one successor, unless the edge passes or defines values. The parser splits such an
+//! edge by an empty block, numbered after all blocks of the text.
 
 mod error;
 mod file;

@@ -12,9 +12,9 @@ pub(super) type Result<T> = std::result::Result<T, ParseError>;
 pub(super) struct Parser<'a> {
     text: &'a str,
     lexer: Lexer<'a>,
-    /// The token at hand.
+    /// The current token.
     pub(super) token: Token<'a>,
-    /// Its offset in the text, bytes.
+    /// Offset of the current token in the text, in bytes.
     pub(super) start: usize,
 }
 
@@ -35,12 +35,12 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses an error at the token at hand.
+    /// Returns an error at the current token.
     pub(super) fn error<T>(&self, kind: ParseErrorKind) -> Result<T> {
         self.error_at(self.start, kind)
     }
 
-    /// Parses an error at a byte offset.
+    /// Returns an error at a byte offset.
     pub(super) fn error_at<T>(&self, offset: usize, kind: ParseErrorKind) -> Result<T> {
         let (line, col) = line_and_column(self.text, offset);
         Err(ParseError { line, col, kind })
@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
         if self.eat(token) { Ok(()) } else { self.unexpected(what) }
     }
 
-    /// Reads a comma, after which the line may end. Says whether there was one.
+    /// Reads a comma, after which the line may end. Returns `true` if there was one.
     pub(super) fn eat_comma(&mut self) -> bool {
         let eaten = self.eat_punct(',');
         if eaten {
@@ -87,7 +87,7 @@ impl<'a> Parser<'a> {
         eaten
     }
 
-    /// Parses the end of a statement; a closing brace ends one too and stays.
+    /// Parses the end of a statement. A closing brace also ends a statement, and is not consumed.
     pub(super) fn end_of_statement(&mut self) -> Result<()> {
         match self.token {
             Token::Newline => {
@@ -121,7 +121,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses a frequency in decimal, rounded to the nearest that can be represented.
+    /// Parses a decimal frequency and rounds it to the nearest representable one.
     pub(super) fn freq(&mut self) -> Result<Freq> {
         let Token::Number(digits) = self.token else { return self.unexpected("a frequency") };
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -191,7 +191,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses `r3`, or `r3-r7` for all of these; calls `each` for every register.
+    /// Parses `r3`, or a range `r3-r7`; calls `each` for every register.
     pub(super) fn reg_range(&mut self, mut each: impl FnMut(PReg)) -> Result<()> {
         let first = self.reg()?;
         let mut last = first;
@@ -237,7 +237,7 @@ fn quote(text: &str) -> String {
     format!("`{}`", shorten(text))
 }
 
-/// Returns at most 40 characters: a message never repeats a whole file.
+/// Returns at most 40 characters of `text`, because a message must not repeat a whole file.
 fn shorten(text: &str) -> String {
     match text.char_indices().nth(40) {
         Some((end, _)) => format!("{}…", &text[..end]),

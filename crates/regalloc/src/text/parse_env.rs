@@ -74,7 +74,7 @@ fn scratch(p: &mut Parser<'_>, class: RegClass) -> Result<PReg> {
     p.error_at(start, ParseErrorKind::Unexpected { found, expected: "a register of the class" })
 }
 
-/// Parses `move 1, exchange 2, …`; what is not named keeps its default.
+/// Parses `move 1, exchange 2, …`; a cost that is not named keeps its default.
 fn costs(p: &mut Parser<'_>, costs: &mut Costs) -> Result<()> {
     loop {
         let field = match p.token {

@@ -13,10 +13,10 @@ use cranelift_entity::EntityRef;
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Distinct register subsets, and distinct clobber descriptions, that one problem may have.
+/// Limit on the distinct register subsets, and on the distinct clobber descriptions, of one problem.
 const MAX_INTERNED: u64 = 4096;
 
-/// From the numbers of the text to entities.
+/// Map from the numbers of the text to entities.
 #[derive(Default)]
 pub(super) struct Names {
     vregs: HashMap<u32, VReg>,
@@ -24,7 +24,7 @@ pub(super) struct Names {
     insts: HashMap<u32, Inst>,
     /// The largest number of an instruction.
     last_inst: Option<u32>,
-    /// One past the last instruction that stands in the text.
+    /// One past the last instruction of the text.
     end: u32,
 }
 
@@ -204,7 +204,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Parses `(v1, v2)`, or nothing; the values stand in the pool.
+    /// Parses `(v1, v2)`, or nothing; appends the values to the pool.
     fn vreg_list(&mut self, p: &mut Parser<'_>) -> Result<Range<usize>> {
         let first = self.pool.len();
         if p.eat_punct('(') {
@@ -401,11 +401,11 @@ impl Builder<'_> {
             fan_out[edge.from.index()] += 1;
             fan_in[self.names.block(p, edge.to)?.index()] += 1;
         }
-        // Numbered edges go where their numbers say; the others keep the order of the text.
+        // Numbered edges are placed by their numbers; the others keep the order of the text.
         let mut edges: Vec<(u64, &ForwardEdge)> =
             self.edges.iter().enumerate().map(|(i, e)| (e.number.map_or(i as u64, u64::from), e)).collect();
         edges.sort_by_key(|&(number, _)| number);
-        // The block of an edge by its predecessor, and where it leads.
+        // The block of an edge by its predecessor, and its target.
         let mut edge_blocks = vec![None; blocks];
         for (_, edge) in edges {
             let to = self.names.block(p, edge.to)?;
@@ -439,7 +439,7 @@ impl Builder<'_> {
     }
 }
 
-/// Parses `move`, `safepoint` and so on; `nop` stands for none.
+/// Parses `move`, `safepoint` and so on; `nop` denotes no flag.
 fn flags(p: &mut Parser<'_>) -> InstFlags {
     let mut flags = InstFlags::NONE;
     loop {

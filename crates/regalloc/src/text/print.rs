@@ -88,7 +88,7 @@ fn write_name(f: &mut Formatter<'_>, name: &str) -> fmt::Result {
     }
 }
 
-/// Writes values that agree in class, width and reference on one line, at most sixteen of them.
+/// Writes values with equal class, width and reference flag on one line, at most sixteen per line.
 fn write_vregs(f: &mut Formatter<'_>, problem: &Problem) -> fmt::Result {
     let mut group: Vec<VReg> = Vec::new();
     for (vreg, data) in problem.vregs.iter() {
@@ -129,7 +129,7 @@ fn write_block(f: &mut Formatter<'_>, problem: &Problem, block: Block, numbered:
     Ok(())
 }
 
-/// `(v1, v2)`, or nothing for none.
+/// Writes `(v1, v2)`, or nothing for an empty list.
 fn write_vreg_list(f: &mut Formatter<'_>, vregs: &[VReg]) -> fmt::Result {
     if vregs.is_empty() {
         return Ok(());
@@ -186,7 +186,7 @@ fn write_inst(f: &mut Formatter<'_>, problem: &Problem, inst: Inst) -> fmt::Resu
     Ok(())
 }
 
-/// As [`Operand`]'s own text form, but with register subsets spelt out.
+/// Writes an operand in [`Operand`]'s text form, with the registers of a subset.
 fn write_operand(f: &mut Formatter<'_>, problem: &Problem, operand: Operand) -> fmt::Result {
     let Constraint::Within(set) = operand.constraint() else { return write!(f, "{operand}") };
     let plain = Operand::new(operand.vreg(), operand.kind(), operand.pos(), Constraint::Reg);
@@ -194,7 +194,7 @@ fn write_operand(f: &mut Formatter<'_>, problem: &Problem, operand: Operand) -> 
     write!(f, "{plain} in {set}{}", if operand.is_rmw() { " rmw" } else { "" })
 }
 
-/// Returns the text form of an allocation, which needs its problem.
+/// Returns the text form of an allocation. It depends on the problem.
 pub fn display_allocation<'a>(problem: &'a Problem, allocation: &'a Allocation) -> impl Display + 'a {
     DisplayAllocation { problem, allocation }
 }
@@ -251,7 +251,7 @@ impl DisplayAllocation<'_> {
         Ok(())
     }
 
-    /// Edits stand above their instruction, in the order in which the list has them.
+    /// Writes the locations of each instruction after the edits before it, in the order of the list.
     fn write_code(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let mut edits = self.allocation.edits.iter().peekable();
         for inst in (0..self.problem.num_insts()).map(Inst::new) {

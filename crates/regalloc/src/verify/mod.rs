@@ -1,10 +1,10 @@
-//! The numbered rules a problem keeps, and the check of each. Rules 26 to 30 concern a machine.
+//! The numbered rules of a problem, and the check of each. Rules 26 to 30 concern a machine.
 //!
-//! The rules are the variants of [`Rule`], one line each below. Not checked: that frequencies are plausible, that loops
-//! are contiguous in the order, and that a problem has a solution on a given machine.
+//! The rules are the variants of [`Rule`], one line each below. These properties are not checked: that frequencies
+//! are plausible, that loops are contiguous in the order, and that a problem has a solution on a given machine.
 //!
-//! The first two rules are what the rest is checked with; if they are broken, nothing else is looked at. Cost: one pass
-//! over everything, and the dominators, which are nearly linear.
+//! All other checks rely on the first two rules; if one of these is broken, no other rule is checked. Cost: one
+//! pass over the whole problem, and the dominators, which are nearly linear.
 
 mod machine;
 mod operands;

@@ -1,4 +1,4 @@
-//! Rules 15 to 22 and 31: what one instruction may ask for.
+//! Rules 15 to 22 and 31: the operands of one instruction.
 
 use super::rule::{Entity, Errors, Rule};
 use crate::entities::{Edge, Inst, VReg};
@@ -81,12 +81,12 @@ fn may_reuse(problem: &Problem, def: Operand, source: Operand) -> bool {
 /// Value that is fixed to each register, at the early and the late point of one instruction.
 struct Points {
     owners: [[Option<VReg>; PReg::COUNT]; 2],
-    /// Entries to be cleared.
+    /// Registers whose entries must be cleared.
     named: Vec<PReg>,
 }
 
 impl Points {
-    /// Returns `true` if the value has the register to itself.
+    /// Marks `reg` as taken by `vreg` at a point. Returns `true` if no other value has taken it.
     fn claim(&mut self, point: usize, reg: PReg, vreg: VReg) -> bool {
         let owner = self.owners[point][reg.index()].get_or_insert(vreg);
         self.named.push(reg);
@@ -101,10 +101,10 @@ impl Points {
     }
 }
 
-/// The edges that defs of branches belong to. Two defs on different edges never exist together.
+/// The edges of the defs of branches. Two defs on different edges never exist at once.
 struct EdgeDefs {
     edges: SecondaryMap<VReg, PackedOption<Edge>>,
-    /// Fixed late defs of the branch at hand, by edge and register, with the operand's index.
+    /// Fixed late defs of the current branch, by edge and register, with the operand's index.
     fixed: Vec<(Edge, PReg, usize)>,
 }
 

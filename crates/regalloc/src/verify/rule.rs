@@ -1,4 +1,4 @@
-//! The numbered rules, and what breaks one.
+//! The numbered rules, and the errors that report a broken rule.
 
 use crate::entities::{Block, Edge, Inst, VReg};
 use crate::reg::{PReg, RegClass};
@@ -48,7 +48,7 @@ rules! {
     19 ClobbersAreNotDefs "no register that a def or a late use is fixed to is clobbered"
     20 FixedConflict "no two values are fixed to one register at one point of an instruction, but defs of a branch on different edges may be"
     21 Move "a move has just one early use and one late def, of one class, the def not wider, and clobbers nothing"
-    22 Remat "a rematerialisable instruction has just one late def in any register, and no clobbers or other flags"
+    22 Remat "a rematerializable instruction has just one late def in any register, and no clobbers or other flags"
     23 Width "the width of a value is a power of two that registers of its class hold: up to 8 bytes, or from 4 to 64"
     24 Frequency "the entry runs once, and no frequency is above the largest"
     25 Label "a label covers instructions of one block, after the def of its value"

@@ -68,7 +68,7 @@ impl Ssa<'_> {
         value.def = Some(def);
     }
 
-    /// Collects values listed on an edge, which begin where the edge ends.
+    /// Collects the values listed on an edge, which begin at the end of the edge.
     fn collect_edge_defs(&mut self, errors: &mut Errors) {
         for edge in self.problem.edges() {
             let data = self.problem.edge(edge);
@@ -109,7 +109,7 @@ impl Ssa<'_> {
         }
     }
 
-    /// Returns `true` if the value exists before instruction `before` of `block`, whenever control is there.
+    /// Returns `true` if the value is defined on every path to instruction `before` of `block`.
     fn is_defined(&self, vreg: VReg, block: Block, before: u32) -> bool {
         self.values[vreg].def.is_some_and(|def| match def.block == block {
             true => def.from <= before,

@@ -6,7 +6,7 @@ use crate::operand::Constraint;
 use crate::problem::{Freq, InstFlags, Problem};
 use cranelift_entity::EntityRef;
 
-/// Checks rules 1 and 2, without which nothing else can be looked at.
+/// Checks rules 1 and 2, on which all other checks rely.
 pub(super) fn check_references(problem: &Problem, errors: &mut Errors) {
     let exists = |block: Block| block.index() < problem.num_blocks();
     let vregs_exist = |vregs: &[crate::VReg]| vregs.iter().all(|v| v.index() < problem.vregs.len());
@@ -59,7 +59,7 @@ fn check_edge_lists(problem: &Problem, errors: &mut Errors) {
     }
 }
 
-/// Checks rules 3 to 10, 23 and 24, but for rule 6, which comes with the dominators.
+/// Checks rules 3 to 10, 23 and 24 except rule 6, which is checked with the dominators.
 pub(super) fn check(problem: &Problem, errors: &mut Errors) {
     errors.check(problem.num_blocks() > 0, Rule::BlocksNotEmpty, Entity::Problem);
     for block in problem.blocks() {
@@ -102,7 +102,8 @@ fn check_edge(problem: &Problem, edge: Edge, errors: &mut Errors) {
     let fits =
         args.len() == params.len() && args.iter().zip(params).all(|(&a, &p)| problem.vregs[a] == problem.vregs[p]);
     errors.check(fits && (args.is_empty() || !branches), Rule::Arguments, Entity::Edge(edge));
-    // Edits of such an edge stand before the branch: it must not read what they write, nor change what they leave.
+    // Edits of such an edge are placed before the branch: it must not read what they write, nor overwrite their
+    // results.
     if let (true, Some(jump)) = (joins || !args.is_empty(), problem.insts(data.from).next_back()) {
         errors.check(problem.is_bare(jump), Rule::BareJump, Entity::Inst(jump));
     }

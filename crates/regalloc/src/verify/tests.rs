@@ -23,14 +23,14 @@ fn broken(problem: &Problem, env: Option<&MachineEnv>) -> Vec<u8> {
     rules
 }
 
-/// `rules` are the numbers of the broken rules, in the order of the report.
+/// Asserts that a problem with `body` breaks exactly the rules numbered `rules`, in the order of the report.
 #[track_caller]
 fn check(body: &str, rules: &[u8]) {
     let file = text::parse(&format!("problem %f {{\n{VALUES}{body}\n}}\n")).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(broken(&file.cases[0].problem, None), rules, "{body}");
 }
 
-/// A case of one block: the lines before its branch.
+/// Asserts the broken rules of a problem of one block; `insts` are the lines before its branch.
 #[track_caller]
 fn check_insts(insts: &str, rules: &[u8]) {
     check(&format!("b0:\ndef v0, def v1, def v4\n{insts}\nbranch"), rules);
