@@ -25,7 +25,7 @@ impl A64 {
     /// Returns the instruction set under `settings` on a CPU with `flags`.
     ///
     /// # Errors
-    /// The first setting that is not supported here.
+    /// The first setting that is not supported by this target.
     pub fn new(settings: Settings, flags: A64Flags) -> Result<A64, SettingError> {
         settings.check()?;
         check(&settings, &flags)?;
@@ -49,7 +49,7 @@ impl A64 {
     }
 }
 
-/// Refuses what this target does not do yet.
+/// Rejects settings and flags that this target does not support.
 fn check(settings: &Settings, flags: &A64Flags) -> Result<(), SettingError> {
     settings.require_libcalls(&[CallConv::SystemV, CallConv::Fast, CallConv::AppleAarch64])?;
     let refuse = |key, value: String| Err(SettingError::Unsupported { key, value });

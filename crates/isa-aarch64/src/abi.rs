@@ -36,7 +36,7 @@ fn unsupported(what: &'static str) -> LowerError {
 struct Convention {
     first_int: u8,
     callee_pops: bool,
-    /// Apple's changes: stack arguments without gaps, i128 in any two registers, extension.
+    /// Whether Apple's rules apply: stack arguments without gaps, i128 in any two registers, extended small integers.
     apple: bool,
     /// Whether f128 needs LLVM's extensions.
     guards: bool,
@@ -120,7 +120,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
     }
     for (index, param) in signature.params.iter().enumerate() {
         if convention.apple && signature.variadic == Some(index as u32) {
-            // Variadic arguments are in memory, 8 bytes each at least.
+            // Variadic arguments are in memory, each in at least 8 bytes.
             args = Places { next_int: REGS, next_float: REGS, apple: false, ..args };
             args.bytes = args.bytes.next_multiple_of(8);
         }
@@ -129,7 +129,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
             ArgumentPurpose::StructReturn if convention.callee_pops => {
                 return Err(unsupported("`sret` in the calling convention `tail`"));
             }
-            // Its address is not handed back.
+            // The address of the return area is not a result.
             ArgumentPurpose::StructReturn => AbiArg::Value(smallvec![pointer_in_x8()]),
             ArgumentPurpose::Normal | ArgumentPurpose::VmContext => AbiArg::Value(args.value(param)?),
         };
@@ -139,7 +139,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
     Ok(abi)
 }
 
-/// Places of the results, and bytes of those in memory.
+/// Returns the places of the results, and the number of bytes of the results in memory.
 fn results(signature: &Signature, convention: &Convention) -> Result<(Vec<AbiArg>, u64), LowerError> {
     let mut places = Places::new(convention);
     let values = signature.returns.iter().map(|result| Ok(AbiArg::Value(places.value(result)?)));
@@ -155,12 +155,12 @@ fn pointer_in_x8() -> AbiPart {
     AbiPart { place: AbiPlace::Reg(X8), ty: I64, extension: ArgumentExtension::None }
 }
 
-/// Registers and memory not handed out yet.
+/// Registers and memory that no argument has been assigned yet.
 struct Places {
     /// Numbers of the next integer register and the next vector register.
     next_int: u8,
     next_float: u8,
-    /// Bytes of memory handed out.
+    /// Bytes of memory that arguments have been assigned.
     bytes: u64,
     apple: bool,
     guards: bool,
@@ -186,7 +186,8 @@ impl Places {
         Ok(smallvec![self.part(ty, param.extension)])
     }
 
-    /// Returns two registers, of which the first has an even number (rule C.10) but with Apple, or 16 bytes of memory.
+    /// Returns the places of the halves of an `i128`: two registers or 16 bytes of memory. Except under Apple's
+    /// convention, the first register has an even number (rule C.10).
     fn pair(&mut self) -> SmallVec<[AbiPart; 2]> {
         if !self.apple {
             self.next_int = self.next_int.next_multiple_of(2);
@@ -199,8 +200,8 @@ impl Places {
         smallvec![self.part(I64, half), self.part(I64, half)]
     }
 
-    /// Returns the standard leaves the upper parts of small integers undefined, so only Apple's are extended: those in
-    /// registers.
+    /// Returns the place of one part: the next register, or memory. The standard leaves the upper bits of small
+    /// integers undefined, so only Apple's convention extends them, and only in registers.
     fn part(&mut self, ty: Type, extension: ArgumentExtension) -> AbiPart {
         let next = if ty.is_int() { &mut self.next_int } else { &mut self.next_float };
         if *next < REGS {
@@ -216,7 +217,7 @@ impl Places {
         self.bytes = self.bytes.next_multiple_of(u64::from(size));
         let offset = self.bytes;
         self.bytes += u64::from(size);
-        // More than fits is refused as a whole once everything is placed.
+        // Signatures with too many bytes are rejected once everything is placed.
         offset as u32
     }
 }
@@ -254,7 +255,7 @@ mod tests {
     fn wide_integers_start_at_even_registers() {
         use CallConv::{SystemV, Tail};
         assert_eq!(check(SystemV, &[I8, I128, I8], &[I128], &[]).unwrap(), "x0 x2:x3 x4 (0) -> x0:x1 (0)");
-        // What is left over when one goes to memory stays unused.
+        // A register that remains when an argument is placed in memory stays unused.
         let late = [I64, I64, I64, I64, I64, I64, I64, I128, I64, I128];
         assert_eq!(check(SystemV, &late, &[], &[]).unwrap(), "x0 x1 x2 x3 x4 x5 x6 +0:+8 +16 +32:+40 (48) ->  (0)");
         assert_eq!(check(Tail, &[I8, I128, I128], &[I8, I128], &[]).unwrap(), "x2 x4:x5 x6:x7 (0) -> x2 x4:x5 (0)");

@@ -1,6 +1,6 @@
-//! Addresses that loads and stores cannot say themselves: computed into x16, with x17 for a large displacement if x16
-//! is taken. Addresses relative to the stack or frame pointer take x16 only, so that edits between instructions may
-//! keep a value in x17. None of these instructions touches the flags.
+//! Addresses that loads and stores cannot encode. They are computed into x16, with x17 for a large displacement if
+//! x16 is taken. Addresses relative to the stack or frame pointer take x16 only, so that edits between instructions
+//! may keep a value in x17. None of these instructions changes the flags.
 
 use crate::asm;
 use crate::branches::{A64Branches, ADR};
@@ -30,7 +30,7 @@ pub(crate) fn extension(extend: IndexExtend) -> Extend {
     }
 }
 
-/// Returns a register that holds the address: its base, if that is all of it, or else x16.
+/// Returns a register that holds the address: its base if the address has no other term, or else x16.
 pub(crate) fn base(mem: Mem, args: &Args<'_>, buffer: &mut Buffer) -> PReg {
     match register(mem.base) {
         Some(base) if mem.index.is_none() && mem.disp == 0 => base,
@@ -41,8 +41,8 @@ pub(crate) fn base(mem: Mem, args: &Args<'_>, buffer: &mut Buffer) -> PReg {
     }
 }
 
-/// Returns the same place, said so that one access to `bytes` bytes can say it: a base and an offset, or a base and an
-/// index.
+/// Returns an equal address that one access to `bytes` bytes can encode: a base and an offset, or a base and an
+/// index. Emits the instructions that compute the base.
 pub(crate) fn within_reach(mem: Mem, bytes: u8, args: &Args<'_>, buffer: &mut Buffer) -> Mem {
     let at = |base, disp| Mem::base(MemBase::Reg(base), disp);
     let base = match (register(mem.base), mem.index) {
@@ -62,7 +62,7 @@ pub(crate) fn within_reach(mem: Mem, bytes: u8, args: &Args<'_>, buffer: &mut Bu
     if reaches(mem.disp, bytes) {
         return at(base, mem.disp);
     }
-    // The upper part is one addition or subtraction if it has at most 12 bits of its own.
+    // The upper part is one addition or subtraction if it has at most 12 significant bits.
     let low = mem.disp & 0xfff;
     let high = mem.disp - low;
     if add_sub(high.unsigned_abs()).is_some() && reaches(low, bytes) {
@@ -113,8 +113,8 @@ pub(crate) fn page(to: PReg, name: u32, addend: i64, buffer: &mut Buffer) {
     buffer.put4(0x9000_0000 | u32::from(to.enc()));
 }
 
-/// Adds a number of any size. `to` may be the base; x16 is lost unless one or two additions do, and if it is the base,
-/// x17.
+/// Adds a number of any size. `to` may be the base. Numbers that need more than two additions clobber x16, or x17 if
+/// x16 is the base.
 pub(crate) fn add(to: PReg, base: PReg, number: i64, buffer: &mut Buffer) {
     let (row, far) = if number < 0 {
         (rows::SUB_RRI.of(64), rows::SUB_RRX.of(64))

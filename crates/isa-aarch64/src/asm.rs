@@ -8,13 +8,13 @@ use crate::rows::{ENCODINGS, ROWS};
 use kingpost_mach::{Args, Mem, MemBase, RowId, fill_template};
 use std::fmt::Write;
 
-/// Returns the text of the instruction `row` with `args`. Symbol number 3 is called `symbol3`. What becomes several
-/// instructions has a name of its own.
+/// Returns the text of the instruction `row` with `args`. Symbol number 3 is called `symbol3`. A row that is emitted
+/// as several instructions has a name of its own.
 pub fn text(row: RowId, args: &Args<'_>) -> String {
     fill_template(ROWS[usize::from(row.0)].asm, |field, out| fill(field, row, args, out))
 }
 
-/// Appends what stands for the template's `{field}`.
+/// Appends the text of the template's `{field}`.
 fn fill(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
     let imm = args.imm;
     let written = match (field, args.mem) {
@@ -62,14 +62,14 @@ fn lanes(row: RowId) -> Arrangement {
     ENCODINGS[usize::from(row.0)].lanes.expect("a text that names lanes is of a row that has them")
 }
 
-/// Appends 8 bits of which `shift` moves the rest up: by its number above them in bytes, plus `least`.
+/// Appends an immediate of 8 bits and its shift. `imm` holds the shift in bytes, less `least`, above the low 8 bits.
 fn amount(imm: i64, shift: &str, least: i64, out: &mut String) -> std::fmt::Result {
     let bits = 8 * ((imm >> 8) + least);
     write!(out, "#{}", imm & 0xff)?;
     if bits == 0 { Ok(()) } else { write!(out, ", {shift} #{bits}") }
 }
 
-/// Returns the bytes of ones where there are bits, the lowest one first.
+/// Returns the mask with a byte of ones for each bit that is set in `bits`, the lowest one first.
 pub fn byte_mask(bits: u8) -> u64 {
     (0..8).filter(|k| bits >> k & 1 == 1).fold(0, |mask, k| mask | 0xff << (8 * k))
 }
@@ -134,7 +134,7 @@ impl std::fmt::Display for Plus {
 }
 
 fn memory(mem: &Mem, bytes: u8, out: &mut String) {
-    // The address of what has a name is computed before.
+    // The address of a symbol is computed by separate instructions.
     let Some(base) = register(mem.base) else { return };
     let _ = write!(out, "[{}", name(base, 8));
     index(mem, bytes, out);
@@ -149,7 +149,8 @@ fn index(mem: &Mem, bytes: u8, out: &mut String) {
     let extend = extension(extend);
     let (width, how) = if extend == Extend::Uxtx { (8, "lsl") } else { (4, EXTENDS[extend as usize]) };
     let _ = write!(out, ", {}", name(index, width));
-    // The amount of a byte's index says whether there is a scale, which makes no other difference.
+    // For bytes, the shift amount 0 is written because its presence sets a bit of the word. It makes no other
+    // difference.
     if shift != 0 || (bytes > 1 && how != "lsl") {
         let _ = write!(out, ", {how} #{shift}");
     } else if how != "lsl" {

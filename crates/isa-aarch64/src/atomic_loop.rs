@@ -6,9 +6,9 @@
 //!     stlxr    w17, tmp, [m]
 //!     cbnz     w17, 1b
 //! ```
-//! In big-endian byte order the old value is reversed before the operation, and the new one behind it. It is one row
-//! because nothing may be spilled or filled between its load and its store: another access may end the exclusive state.
-//! An address that is more than a register is computed into x16 first.
+//! In big-endian byte order the old value is reversed before the operation, and the new value after it. The loop is
+//! one row because nothing may be spilled or filled between its load and its store: another access may end the
+//! exclusive state. An address that is more than a register is computed into x16 first.
 
 use crate::address;
 use crate::branches::{jump_if, jump_test};
@@ -32,15 +32,15 @@ struct Rows {
     not: RowId,
     reverse: RowId,
     select: RowId,
-    /// Compares with operand 1 as it is, widened with zeros, and widened with its sign.
+    /// Comparisons with operand 1 as it is, zero-extended, and sign-extended.
     cmp: RowId,
     unsigned: i32,
     signed: i32,
-    /// Widens the old value, which the load gave zeros, with its sign.
+    /// Sign extension of the old value, which the load has zero-extended.
     widen: Option<RowId>,
 }
 
-/// Registers hold at least 32 bits, so narrow operations only load, compare and store narrowly.
+/// Rows of 32 bits. Registers hold at least 32 bits, so only loads, compares and stores have narrower rows.
 const NARROW: Rows = Rows {
     load: LDAXR_RM.of(32),
     store: STLXR_RMR.of(32),
@@ -58,7 +58,7 @@ const NARROW: Rows = Rows {
     widen: None,
 };
 
-/// By binary logarithm of the width.
+/// Rows by the binary logarithm of the width.
 const WIDTHS: [Rows; 4] = [
     Rows {
         load: LDAXR_RM.of(8),
@@ -113,13 +113,13 @@ pub(crate) fn emit(operation: LoopOp, bytes: u8, args: &Args<'_>, buffer: &mut B
     buffer.bind(done);
 }
 
-/// Goes back if the store did not happen.
+/// Branches to `again` if the exclusive store failed.
 pub(crate) fn repeat(again: Label, buffer: &mut Buffer) {
     let cbnz = &ENCODINGS[usize::from(CBNZ_R.of(32).0)];
     jump_test(word(cbnz, Regs::of(&[X17]), 0), again, buffer);
 }
 
-/// Emits what stands between load and store, and returns the register to store.
+/// Emits the instructions between load and store, and returns the register to store.
 fn modify(operation: LoopOp, w: &Rows, regs: &[PReg], done: Label, buffer: &mut Buffer) -> PReg {
     let mut put = |row, regs: &[PReg], imm: i32| encode(row, &Args::imm(regs, i64::from(imm)), buffer);
     let (old, tmp) = (regs[0], regs[1]);

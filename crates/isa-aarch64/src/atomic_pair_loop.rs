@@ -1,5 +1,5 @@
-//! Atomic operations on 16 bytes: a loop of exclusive load and store. A load alone is not atomic, so that also what
-//! only reads stores the value again (Arm Architecture Reference Manual, B2.2.1).
+//! Atomic operations on 16 bytes: a loop of exclusive load and store. A load alone is not atomic, so an operation
+//! that only reads stores the value again (Arm Architecture Reference Manual, B2.2.1).
 //!
 //! ```text
 //! 1:  ldaxp    old, old_high, [m]
@@ -8,7 +8,7 @@
 //!     stlxp    w17, new, new_high, [m]
 //!     cbnz     w17, 1b
 //! ```
-//! In big-endian byte order the value is reversed into the new one, changed, and reversed again.
+//! In big-endian byte order the old value is reversed into the registers of the new one, changed, and reversed again.
 
 use crate::address;
 use crate::atomic_loop::repeat;
@@ -20,8 +20,8 @@ use crate::rows::*;
 use kingpost_mach::{Args, Buffer, Mem, MemBase};
 use kingpost_regalloc::PReg;
 
-/// Emits the loop on the 16 bytes at `args.mem`. Registers: old value, new value if it is not that or an operand,
-/// operands.
+/// Emits the loop on the 16 bytes at `args.mem`. Registers: old value, new value unless it is the old value or an
+/// operand, operands.
 pub(crate) fn emit(operation: PairOp, is_big: bool, args: &Args<'_>, buffer: &mut Buffer) {
     let mem = args.mem.expect("the rows have a memory operand");
     let place = Mem::base(MemBase::Reg(address::base(mem, args, buffer)), 0);
@@ -35,7 +35,7 @@ pub(crate) fn emit(operation: PairOp, is_big: bool, args: &Args<'_>, buffer: &mu
     repeat(again, buffer);
 }
 
-/// Emits what stands between load and store, and returns the registers to store.
+/// Emits the instructions between load and store, and returns the registers to store.
 fn modify(operation: PairOp, is_big: bool, old: [PReg; 2], regs: &[PReg], buffer: &mut Buffer) -> [PReg; 2] {
     let mut put = |row, regs: &[PReg], imm: i32| encode(row, &Args::imm(regs, i64::from(imm)), buffer);
     match operation {
@@ -53,7 +53,7 @@ fn modify(operation: PairOp, is_big: bool, old: [PReg; 2], regs: &[PReg], buffer
     let rows = match operation {
         PairOp::CompareExchange => {
             put(CMP_RR.of(64), &[old[0], operand[0]], 0);
-            // If the lower halves differ, no flag is set, so that `eq` fails.
+            // If the lower halves differ, the flags are all clear, so that `eq` fails.
             put(CCMP_RR.of(64), &[old[1], operand[1]], immediates::compare(CC_EQ, 0, 0));
             for k in 0..2 {
                 put(CSEL_RRR.of(64), &[new[k], regs[6 + k], old[k]], CC_EQ);

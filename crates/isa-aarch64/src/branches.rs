@@ -1,4 +1,4 @@
-//! Branches to labels, and addresses of jump tables: what reaches only so far.
+//! Branches to labels and addresses of jump tables, whose forms have limited reach.
 //!
 //! | instruction | reach | beyond |
 //! |---|---|---|
@@ -7,7 +7,7 @@
 //! | `b` | 128 MiB | address in x16, `br x16` |
 //! | `adr` | 1 MiB | distance in x16, added to an `adr` |
 //!
-//! A form is the instruction's word without its distance.
+//! A form is the word of the instruction without its distance.
 
 use crate::regs::{CC_NAMES, X16, X17};
 use kingpost_mach::{BranchForms, Buffer, Label, Reach};
@@ -58,7 +58,8 @@ fn kind(form: u32) -> Kind {
     }
 }
 
-/// Returns an encoding whose distance has so many bits, in words, counted from `from` bytes behind its first one.
+/// Returns an encoding of `bytes` bytes whose distance has `bits` bits, in words, counted from byte `from` of the
+/// encoding.
 const fn reach(bytes: u8, bits: u32, from: i64) -> Reach {
     let half = 1 << (bits + 1);
     Reach { bytes, low: from - half, high: from + half - 4 }
@@ -73,7 +74,7 @@ const FAR: u8 = 20;
 const JUMP: [Reach; 2] = [reach(4, 26, 0), everywhere(FAR)];
 const TEST: [Reach; 3] = [reach(4, 19, 0), reach(8, 26, 4), everywhere(4 + FAR)];
 const TEST_BIT: [Reach; 3] = [reach(4, 14, 0), reach(8, 26, 4), everywhere(4 + FAR)];
-/// The distance of `adr` is in bytes.
+/// Encodings of `adr`, whose distance is in bytes.
 const ADDRESS: [Reach; 2] = [Reach { bytes: 4, low: -(1 << 20), high: (1 << 20) - 1 }, everywhere(16)];
 
 impl BranchForms for A64Branches {
@@ -146,7 +147,7 @@ fn put(word: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&word.to_le_bytes());
 }
 
-/// Returns the field of a distance that one instruction reaches.
+/// Returns the field for a distance within the reach of one instruction.
 fn near(form: u32, distance: i64) -> u32 {
     let words = (distance >> 2) as u32;
     match kind(form) {
@@ -157,14 +158,14 @@ fn near(form: u32, distance: i64) -> u32 {
     }
 }
 
-/// `adr x16, .; movz w17, low; movk w17, high; add x16, x16, w17, sxtw; br x16`
+/// Emits `adr x16, .; movz w17, low; movk w17, high; add x16, x16, w17, sxtw; br x16`.
 fn far_jump(distance: i64, out: &mut Vec<u8>) {
     put(ADR | u32::from(X16.enc()), out);
     offset_from(X16, X17, distance, out);
     put(0xd61f_0000 | u32::from(X16.enc()) << 5, out);
 }
 
-/// Adds `distance` to `to`, with the help of `scratch`.
+/// Adds `distance` to `to`. Clobbers `scratch`.
 fn offset_from(to: PReg, scratch: PReg, distance: i64, out: &mut Vec<u8>) {
     let (to, scratch, distance) = (u32::from(to.enc()), u32::from(scratch.enc()), distance as u32);
     put(0x5280_0000 | (distance & 0xffff) << 5 | scratch, out);

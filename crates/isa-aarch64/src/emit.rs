@@ -16,7 +16,8 @@ use kingpost_regalloc::{PReg, RegClass};
 /// The immediate of the instruction that traps.
 const TRAP_IMM: i64 = 0xc11f;
 
-/// Emits an instruction that is one word and refers to no symbol, or has no bytes. False if it is neither, or a listing is made.
+/// Emits an instruction that is one word and refers to no symbol, or has no bytes. Returns `false` for any other
+/// instruction, and if a listing is made.
 #[inline(always)]
 pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool {
     let encoding = &ENCODINGS[usize::from(inst.row.0)];
@@ -51,7 +52,7 @@ pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer:
     true
 }
 
-/// As [`emit_direct`], of a constant.
+/// Emits a constant that one `movz` makes. Returns `false` if it needs another instruction.
 fn least_constant_direct(value: u64, bits: u32, regs: Regs, buffer: &mut Buffer) -> bool {
     let Some(field) = least_constant(value, bits) else { return false };
     let encoding = &ENCODINGS[usize::from(rows::MOVZ_RI.of(bits).0)];
@@ -59,7 +60,8 @@ fn least_constant_direct(value: u64, bits: u32, regs: Regs, buffer: &mut Buffer)
     true
 }
 
-/// As [`emit_direct`], of a load from the frame or a store to it. `word` is its form with a scaled offset.
+/// Emits a load from the frame or a store to it. `word` is its form with a scaled offset. Returns `false` for other
+/// addresses, and if the offset needs more instructions.
 fn in_frame_direct(inst: &MInst, word: u32, frame: &FrameLayout, buffer: &mut Buffer) -> bool {
     let encoding = &ENCODINGS[usize::from(inst.row.0)];
     let mem = match (encoding.mem, inst.mode.kind()) {
@@ -115,21 +117,21 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     }
 }
 
-/// Takes the frame down, then leaves the function by `exit`.
+/// Emits the epilogue, with `exit` as the instruction that leaves the function.
 fn leave(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer, exit: impl FnOnce(&mut Buffer)) {
     let popped = if inst.row == rows::RET { cx.frame.popped_bytes } else { cx.frame.rise(inst.imm as u64) };
     frame::epilogue(cx.frame, popped, buffer, exit);
 }
 
-/// `bti j`, by its number among the hints.
+/// Number of `bti j` among the hints.
 const JUMP_PAD: i64 = 36;
 
-/// Emits what an indirect jump may go to: `bti j`.
+/// Emits the landing pad of indirect jumps: `bti j`.
 pub(crate) fn landing_pad(buffer: &mut Buffer) {
     encode(rows::HINT_I, &Args::imm(&[], JUMP_PAD), buffer);
 }
 
-/// Emits `udf` with its site.
+/// Emits `udf` and records its trap site.
 pub(crate) fn emit_trap(code: TrapCode, buffer: &mut Buffer) {
     let args = Args { imm: TRAP_IMM, trap: Some(code), ..Args::default() };
     encode(rows::UDF, &args, buffer);
@@ -139,12 +141,12 @@ fn branching<'a>(cx: &EmitContext<'_>, buffer: &'a mut Buffer) -> Branching<'a, 
     Branching::new(&A64Branches, cx.next, buffer)
 }
 
-/// The branches of the two conditions in an instruction's immediate.
+/// Returns the branch forms of the two conditions in an instruction's immediate.
 fn forms(inst: &MInst) -> [u32; 2] {
     [form(inst.imm & 0xffff), form(inst.imm >> 16)]
 }
 
-/// Compares the register with one number after the other.
+/// Emits the jump of a row with [`Special::JumpChain`]: compares the register with one number after another.
 fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     let start = inst.imm as usize;
     let (targets, default) = (&cx.targets[start..start + count], cx.targets[start + count]);
@@ -153,10 +155,11 @@ fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buf
     });
 }
 
-/// Emits one edit. None of these instructions touches the flags. Inlined, as a caller that knows what it copies needs little of it.
+/// Emits one edit. None of these instructions changes the flags. Inlined because little remains of it in a caller
+/// that knows the kind of the edit.
 #[inline(always)]
 pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
-    // Of a load or store only the first register counts.
+    // Only the first register of a load or store counts.
     let (row, regs, mem) = match *edit {
         MachineEdit::Move(from, to, width) if from.class() == RegClass::Int && !buffer.is_listed() => {
             let encoding = &ENCODINGS[usize::from(move_row(from, width).0)];
@@ -190,7 +193,7 @@ fn move_row(reg: PReg, width: u8) -> RowId {
     }
 }
 
-/// The row that stores `width` bytes of a register.
+/// Returns the row that stores `width` bytes of a register.
 pub(crate) fn spill_row(class: RegClass, width: u8) -> RowId {
     match (class, width) {
         (RegClass::Int, ..=1) => rows::STR_MR.of(8),
@@ -204,7 +207,7 @@ pub(crate) fn spill_row(class: RegClass, width: u8) -> RowId {
     }
 }
 
-/// The row that loads `width` bytes into a register, with zeros above.
+/// Returns the row that loads `width` bytes into a register and clears the bytes above.
 pub(crate) fn fill_row(class: RegClass, width: u8) -> RowId {
     match (class, width) {
         (RegClass::Int, ..=1) => rows::LDR_RM.of(8),
@@ -225,7 +228,7 @@ mod tests {
     use kingpost_mach::{FunctionHead, JumpTables, Label, ModuleBuffer, NO_BLOCK, SymbolName, UnwindOp, UnwindSite};
     use kingpost_regalloc::Block;
 
-    /// Words of what `fill` emits into a buffer with three labels: 0 at the start, 1 and 2 at the end.
+    /// Returns the words that `fill` emits into a buffer with three labels: 0 at the start, 1 and 2 at the end.
     fn code(fill: impl FnOnce(&mut Buffer)) -> (Vec<u32>, ModuleBuffer) {
         let mut buffer = Buffer::default();
         buffer.start(3);
@@ -251,7 +254,7 @@ mod tests {
         emitted(inst, regs, mem, next).0
     }
 
-    /// A branch to block 0, else to block 1.
+    /// Returns the words of a branch to block 0, or else to block 1.
     fn to_0_else_1(row: RowId, imm: i32, regs: &[PReg], next: Option<u32>) -> Vec<u32> {
         let mut branch = MInst::new(row);
         (branch.imm, branch.aux, branch.extra) = (imm, 0, 1);
@@ -388,7 +391,8 @@ mod tests {
         for disp in [-0x100, -0x8001, 0x7ff8, -0x7_1234, 0x123_4567, -0x7654_3210, i64::from(i32::MIN)] {
             for base in [MemBase::FramePointer, MemBase::StackPointer] {
                 let words = code(|b| emit_edit(&MachineEdit::Fill(Mem::base(base, disp), v(3), 16), b)).0;
-                // x17, the other one, is never written: the destination is in the low bits of all but the load.
+                // x17, the other scratch register, is never written: the destination is in the low bits of all words
+                // except the load.
                 let (load, address) = words.split_last().unwrap();
                 assert_eq!(load & 31, 3);
                 assert!(address.iter().all(|word| word & 31 == 16), "{disp}: {words:x?}");

@@ -1,7 +1,7 @@
 //! Words of one instruction, from its row's encoding, its registers, memory operand and immediate.
 //!
-//! Takes neither code nor allocation problem, so any emitter can use it. A memory operand that the instruction itself
-//! cannot say is computed into x16 first, see `address.rs`.
+//! Takes neither code nor allocation problem, so any emitter can use it. A memory operand that the instruction cannot
+//! encode is computed into x16 first, see `address.rs`.
 
 use crate::address;
 use crate::asm;
@@ -28,7 +28,7 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     put(direct, args.trap, buffer);
 }
 
-/// Appends an instruction that needs help of others, or of a linker. `word` has its registers and immediate.
+/// Appends an instruction that needs further instructions or a relocation. `word` has its registers and immediate.
 #[inline(never)]
 fn general(row: RowId, word: u32, args: &Args<'_>, buffer: &mut Buffer) {
     let encoding = &ENCODINGS[usize::from(row.0)];
@@ -54,7 +54,7 @@ fn symbol(args: &Args<'_>) -> SymbolRef {
     }
 }
 
-/// Returns the word with registers and immediate filled in: all but the memory operand.
+/// Returns the word with registers and immediate filled in. Only the memory operand is missing.
 #[inline(always)]
 pub(crate) fn word(encoding: &Encoding, regs: Regs, imm: i64) -> u32 {
     let mut word = encoding.word | place(encoding.imm, imm);
@@ -66,10 +66,10 @@ pub(crate) fn word(encoding: &Encoding, regs: Regs, imm: i64) -> u32 {
     word
 }
 
-/// Returns the immediate where it stands in the word.
+/// Returns the immediate in its field of the word.
 #[inline(always)]
 fn place(field: ImmField, imm: i64) -> u32 {
-    // Most rows have one of these two; which one is hard to predict.
+    // Most rows have `None` or `At`. Both take one path, because a branch between them is hard to predict.
     let (kept, at) = match field {
         ImmField::None => (0, 0),
         ImmField::At(at) => (u32::MAX, at),
@@ -78,7 +78,7 @@ fn place(field: ImmField, imm: i64) -> u32 {
     (imm as u32 & kept) << at
 }
 
-/// Returns the same where the immediate does not stand in the word as it is.
+/// Returns the immediate in a field that holds it in another form.
 #[inline(never)]
 fn place_changed(field: ImmField, imm: i64) -> u32 {
     let value = imm as u32;
@@ -120,7 +120,7 @@ pub(crate) fn put(word: u32, trap: Option<TrapCode>, buffer: &mut Buffer) {
     buffer.put4(word);
 }
 
-/// A load of a literal, whose page comes into x16 first. Objects and images align literals to their size.
+/// Emits a load of a literal, after the page of its address in x16. Objects and images align literals to their size.
 fn literal(row: RowId, word: u32, bytes: u8, args: &Args<'_>, buffer: &mut Buffer) {
     let name = symbol(args).name;
     buffer.list(|| format!("adrp x16, symbol{name}"));
@@ -173,7 +173,7 @@ fn plain(row: RowId, encoding: &Encoding, word: u32, args: &Args<'_>, buffer: &m
     }
 }
 
-/// The moves that make a constant.
+/// Emits the moves that make a constant.
 fn make_constant(bits: u8, args: &Args<'_>, buffer: &mut Buffer) {
     let to = args.regs[0];
     let [zero, ones, keep, pattern] = if bits == 32 {
@@ -192,11 +192,11 @@ fn make_constant(bits: u8, args: &Args<'_>, buffer: &mut Buffer) {
     }
 }
 
-/// The form of a scaled offset (Arm ARM, C4.1, "Loads and Stores").
+/// Form of a scaled offset (Arm ARM, C4.1, "Loads and Stores").
 const SCALED: u32 = 1 << 24;
 
-/// Returns a load or store of `bytes` bytes. None if it cannot say the place itself. `word` is its form with a scaled
-/// offset, as below.
+/// Returns a load or store of `bytes` bytes, or `None` if it cannot encode the address. `word` is its form with a
+/// scaled offset.
 pub(crate) fn single_word(word: u32, bytes: u8, mem: &Mem) -> Option<u32> {
     let base = address::register(mem.base)?;
     match mem.index {
@@ -206,7 +206,7 @@ pub(crate) fn single_word(word: u32, bytes: u8, mem: &Mem) -> Option<u32> {
     }
 }
 
-/// Returns the same at a base and an offset.
+/// Returns a load or store of `bytes` bytes at a base and an offset.
 #[inline]
 pub(crate) fn at_base(word: u32, bytes: u8, base: PReg, disp: i64) -> Option<u32> {
     let word = word | at_rn(base);
@@ -215,7 +215,7 @@ pub(crate) fn at_base(word: u32, bytes: u8, base: PReg, disp: i64) -> Option<u32
         .or_else(|| unscaled(disp).map(|field| word & !SCALED | field << 12))
 }
 
-/// Returns the same at a base and an index, with its shift and extension.
+/// Returns a load or store of `bytes` bytes at a base and an index, with its shift and extension.
 #[inline]
 pub(crate) fn at_index(word: u32, bytes: u8, base: PReg, (index, shift, extend): Index) -> Option<u32> {
     const REGISTER: u32 = 1 << 21 | 2 << 10;
@@ -227,10 +227,10 @@ pub(crate) fn at_index(word: u32, bytes: u8, base: PReg, (index, shift, extend):
     Some(word & !SCALED | at_rn(base) | REGISTER | u32::from(index.enc()) << 16 | option | scale)
 }
 
-/// The index of a [`Mem`].
+/// Index of a [`Mem`].
 type Index = (PReg, u8, IndexExtend);
 
-/// A load or store of one register, of which an address is computed first.
+/// Emits a load or store of one register. Addresses that it cannot encode are computed first.
 fn single(row: RowId, word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
     let mem = address::within_reach(mem, bytes, args, buffer);
     buffer.list(|| asm::text(row, &Args { mem: Some(mem), ..*args }));
@@ -238,7 +238,7 @@ fn single(row: RowId, word: u32, bytes: u8, mem: Mem, args: &Args<'_>, buffer: &
     put(word, args.trap, buffer);
 }
 
-/// Returns a load or store of two registers of `bytes` bytes each. None if it cannot say the place itself.
+/// Returns a load or store of two registers of `bytes` bytes each, or `None` if it cannot encode the address.
 fn pair_word(word: u32, bytes: u8, mem: &Mem) -> Option<u32> {
     if mem.index.is_some() {
         return None;
@@ -247,7 +247,7 @@ fn pair_word(word: u32, bytes: u8, mem: &Mem) -> Option<u32> {
     Some(word | paired(mem.disp, bytes)? << 15 | at_rn(base))
 }
 
-/// The same, of which an address is computed first.
+/// Emits a load or store of two registers, after computing its address into x16.
 fn pair(row: RowId, word: u32, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) {
     address::compute(X16, mem, args, buffer);
     access(row, word, X16, 0, args, buffer);

@@ -1,4 +1,4 @@
-//! How an instruction form is encoded, as pure data: a word, and where operands and the immediate stand in it.
+//! Encodings of instruction forms as pure data: a word, and the places of operands and immediate in it.
 //!
 //! `op(0x0b00_0000).rd(0).rn(1).rm(2)` has operand 0 in bits 0 to 4, operand 1 in bits 5 to 9 and operand 2 in bits 16
 //! to 20. A register that is part of the form, such as the zero register of a comparison, is part of the word. Source:
@@ -6,7 +6,7 @@
 
 use kingpost_mach::{MInst, RelocKind};
 
-/// Operands of the row with the most.
+/// Number of operands of the row that has the most.
 pub const MAX_OPERANDS: usize = 6;
 
 /// Number and width of the lanes that an instruction works on.
@@ -14,7 +14,7 @@ pub const MAX_OPERANDS: usize = 6;
 pub struct Arrangement {
     /// Binary logarithm of the bytes of a lane.
     log: u8,
-    /// Whether there are 16 bytes of lanes, and not 8.
+    /// Whether the lanes have 16 bytes in all; otherwise they have 8.
     full: bool,
 }
 
@@ -24,7 +24,7 @@ pub const ARRANGEMENTS: usize = 8;
 const NAMES: [&str; ARRANGEMENTS] = ["8b", "16b", "4h", "8h", "2s", "4s", "1d", "2d"];
 
 impl Arrangement {
-    /// Lanes of `lane_bits` bits, 8 to 64, in 16 bytes or in 8.
+    /// Returns lanes of `lane_bits` bits, 8 to 64, in 16 bytes or in 8.
     pub const fn new(lane_bits: u32, full: bool) -> Arrangement {
         Arrangement { log: lane_bits.trailing_zeros() as u8 - 3, full }
     }
@@ -44,7 +44,7 @@ impl Arrangement {
         NAMES[self.index()]
     }
 
-    /// Binary logarithm of the bytes of a lane.
+    /// Returns the binary logarithm of the bytes of a lane.
     pub const fn log(self) -> u8 {
         self.log
     }
@@ -54,24 +54,24 @@ impl Arrangement {
         8 << self.log
     }
 
-    /// Returns `true` if there are 16 bytes of lanes, and not 8.
+    /// Returns `true` if the lanes have 16 bytes in all, `false` if they have 8.
     pub const fn is_full(self) -> bool {
         self.full
     }
 
-    /// Returns the same bytes in lanes of another width.
+    /// Returns the arrangement of as many bytes in lanes of `lane_bits` bits.
     #[must_use]
     pub const fn with_lanes_of(self, lane_bits: u32) -> Arrangement {
         Arrangement::new(lane_bits, self.full)
     }
 
-    /// 16 bytes of the same lanes.
+    /// Returns the arrangement with 16 bytes of these lanes.
     #[must_use]
     pub const fn in_full(self) -> Arrangement {
         Arrangement { full: true, ..self }
     }
 
-    /// 8 bytes of the same lanes.
+    /// Returns the arrangement with 8 bytes of these lanes.
     #[must_use]
     pub const fn in_half(self) -> Arrangement {
         Arrangement { full: false, ..self }
@@ -96,24 +96,25 @@ pub enum ImmField {
     },
     /// 12 bits, or 12 bits shifted left by 12, at bit 10.
     AddSub,
-    /// The amount of a left shift of so many bits, as `ubfm` takes it.
+    /// The amount of a left shift of this many bits, as `ubfm` takes it.
     LeftShift(u8),
     /// The opposite of a condition, at bit 12.
     Inverted,
     /// The number of a bit from 0 to 63: at bit 19, the highest of its bits at bit 31.
     TestBit,
-    /// The amount of a right shift of vector elements of so many bits.
+    /// The amount of a right shift of vector elements of this many bits.
     VectorRight(u8),
-    /// The amount of a left shift of vector elements of so many bits.
+    /// The amount of a left shift of vector elements of this many bits.
     VectorLeft(u8),
-    /// The numbers of two lanes, in 8 bits each: the first one in bits 16 to 20 above a one that marks the lanes'
-    /// width, the second one in bits 11 to 14. The number is the binary logarithm of a lane's bytes.
+    /// The numbers of two lanes, in 8 bits each. The first one is in bits 16 to 20, above a one that marks the width
+    /// of the lanes; the second one is in bits 11 to 14. The payload is the binary logarithm of a lane's bytes.
     Lanes(u8),
-    /// 8 bits, three of them in bits 16 to 18 and five in bits 5 to 9; what is above them stands at this position.
+    /// 8 bits, three of them in bits 16 to 18 and five in bits 5 to 9. The bits above them are placed at this
+    /// position.
     Modified(u8),
 }
 
-/// Memory operands that need no help of other instructions.
+/// Memory operands that one instruction can encode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemField {
     /// There is no memory operand.
@@ -124,7 +125,7 @@ pub enum MemField {
     Pair,
     /// Just a base.
     Base,
-    /// A literal, by way of x16. The word is the one for scaled offsets.
+    /// A literal, whose page is in x16. The word is the one for scaled offsets.
     Literal,
     /// Any address, which is the result.
     Address,
@@ -133,25 +134,25 @@ pub enum MemField {
 /// Rows whose emission depends on where blocks lie, or is more than one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Special {
-    /// Encoded as the other fields say.
+    /// A single instruction, encoded according to the other fields.
     No,
     /// Unconditional jump to a block.
     Jump,
     /// Jump to one of two blocks on a condition.
     JumpIf,
-    /// Jump to the first of two blocks if any of two conditions holds.
+    /// Jump to the first of two blocks if at least one of two conditions holds, else to the second.
     JumpIfOr,
-    /// Jump to the first of two blocks if both of two conditions hold.
+    /// Jump to the first of two blocks if both of two conditions hold, else to the second.
     JumpIfAnd,
-    /// Jump to one of so many targets by the number in a register, or to one more if it is larger.
+    /// Jump to one of this many targets by the number in a register, or to the default target if it is larger.
     JumpChain(usize),
     /// Jump to one of two blocks after a test of a register, which the word describes.
     JumpTest,
-    /// The address of the target at the immediate.
+    /// The address of the block whose index is the immediate.
     BlockAddress,
     /// Trap on a condition.
     TrapIf,
-    /// Trap if any of two conditions holds.
+    /// Trap if at least one of two conditions holds.
     TrapIfOr,
     /// Trap if both of two conditions hold.
     TrapIfAnd,
@@ -161,13 +162,13 @@ pub enum Special {
     Nothing,
     /// The address of a thread-local symbol.
     TlsAddress,
-    /// Goes on with another stack.
+    /// A switch to another stack.
     StackSwitch,
-    /// Tear the frame down, then the instruction the other fields describe.
+    /// The epilogue, then the instruction that the other fields describe.
     Leave,
-    /// The frame is taken down first, then a jump by way of x16.
+    /// The epilogue, then a jump to x16.
     LeaveX16,
-    /// As many moves as a constant of so many bits needs.
+    /// The moves that a constant of this many bits needs.
     Constant(u8),
     /// The address of a symbol from the GOT.
     Got,
@@ -182,11 +183,11 @@ pub enum Special {
 /// The operation between an exclusive load and store of 16 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PairOp {
-    /// None: the value is stored again, without which the load is not atomic.
+    /// No operation: the value is stored again, because a load alone is not atomic.
     Read,
     /// The operand replaces the value.
     Swap,
-    /// The operand replaces the value if that is as expected.
+    /// The operand replaces the value if the value is the expected one.
     CompareExchange,
     /// Addition.
     Add,
@@ -198,7 +199,8 @@ pub enum PairOp {
     Xor,
     /// Complement of bitwise and.
     Nand,
-    /// Minimum or maximum: the condition under which the old value stays, of flags that only tell less from not less.
+    /// Minimum or maximum. The condition under which the old value stays; the flags only distinguish less from not
+    /// less.
     Keep(i32),
 }
 
@@ -207,7 +209,7 @@ pub enum PairOp {
 pub enum LoopOp {
     /// The operand replaces the value.
     Swap,
-    /// The operand replaces the value if that is as expected.
+    /// The operand replaces the value if the value is the expected one.
     CompareExchange,
     /// Addition.
     Add,
@@ -225,14 +227,15 @@ pub enum LoopOp {
     Keep(i32, bool),
     /// Addition in big-endian byte order.
     AddBig,
-    /// As `Keep`, in big-endian byte order.
+    /// Minimum or maximum in big-endian byte order: the condition under which the old value stays, and whether values
+    /// are signed.
     KeepBig(i32, bool),
 }
 
 /// The encoding of one row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Encoding {
-    /// Everything that is the same for all instructions of the row.
+    /// Bits that all instructions of the row share.
     pub word: u32,
     /// Factor of each operand's register number before it is added to the word.
     pub fields: [u32; MAX_OPERANDS],
@@ -242,20 +245,21 @@ pub struct Encoding {
     pub wide: bool,
     /// The memory operand.
     pub mem: MemField,
-    /// Bytes the memory operand stands for.
+    /// Number of bytes that the memory operand has.
     pub bytes: u8,
-    /// Relocation of the symbol, if the word itself names one.
+    /// Relocation of the symbol, if the word itself refers to one.
     pub reloc: Option<RelocKind>,
-    /// Anything that is not a single instruction.
+    /// Kind of the row if it is not a single instruction.
     pub special: Special,
-    /// The lanes it works on, if it does.
+    /// Lanes of a vector instruction.
     pub lanes: Option<Arrangement>,
-    /// Whether it is arithmetic in half precision.
+    /// Whether the row is arithmetic in half precision.
     pub is_half: bool,
 }
 
 impl Encoding {
-    /// Returns `true` if it is one word with its operands in it, if they need no help.
+    /// Returns `true` if the row is a single word with its operands in it, except for an address that needs other
+    /// instructions.
     #[inline(always)]
     pub(crate) fn is_single(&self) -> bool {
         self.special == Special::No && self.reloc.is_none()
@@ -268,7 +272,7 @@ impl Encoding {
     }
 }
 
-/// Returns an instruction word.
+/// Returns the encoding of an instruction word without operands.
 pub(crate) const fn op(word: u32) -> Encoding {
     Encoding {
         word,
@@ -284,84 +288,85 @@ pub(crate) const fn op(word: u32) -> Encoding {
     }
 }
 
-/// Returns a result and one source.
+/// Returns the encoding of a row with a result and one source.
 pub(crate) const fn rr(word: u32) -> Encoding {
     op(word).rd(0).rn(1)
 }
 
-/// Returns a result and two sources.
+/// Returns the encoding of a row with a result and two sources.
 pub(crate) const fn rrr(word: u32) -> Encoding {
     rr(word).rm(2)
 }
 
-/// Returns a result and three sources.
+/// Returns the encoding of a row with a result and three sources.
 pub(crate) const fn rrrr(word: u32) -> Encoding {
     rrr(word).ra(3)
 }
 
-/// Returns a result in the place of operand 1, and another source. Operand 1 has no field of its own.
+/// Returns the encoding of a row whose result replaces operand 1, and that has one other source. Operand 1 has no
+/// field of its own.
 pub(crate) const fn tied(word: u32) -> Encoding {
     op(word).rd(0).rn(2)
 }
 
-/// As [`tied`], with two other sources.
+/// Returns the encoding of a row whose result replaces operand 1, and that has two other sources.
 pub(crate) const fn tied2(word: u32) -> Encoding {
     tied(word).rm(3)
 }
 
-/// Returns a comparison: two sources.
+/// Returns the encoding of a comparison of two sources.
 pub(crate) const fn cmp(word: u32) -> Encoding {
     op(word).rn(0).rm(1)
 }
 
-/// Load or store of operand 0, `bytes` bytes.
+/// Returns the encoding of a load or store of operand 0, `bytes` bytes.
 pub(crate) const fn single(word: u32, bytes: u8) -> Encoding {
     op(word).rd(0).mem(MemField::Single, bytes)
 }
 
-/// Load of a literal of `bytes` bytes into operand 0.
+/// Returns the encoding of a load of a literal of `bytes` bytes into operand 0.
 pub(crate) const fn literal(word: u32, bytes: u8) -> Encoding {
     op(word).rd(0).mem(MemField::Literal, bytes)
 }
 
-/// Store of `bytes` zero bytes.
+/// Returns the encoding of a store of `bytes` zero bytes.
 pub(crate) const fn zero(word: u32, bytes: u8) -> Encoding {
     op(word | 31).mem(MemField::Single, bytes)
 }
 
-/// Load or store of operands 0 and 1, `bytes` bytes together.
+/// Returns the encoding of a load or store of operands 0 and 1, `bytes` bytes in all.
 pub(crate) const fn pair(word: u32, bytes: u8) -> Encoding {
     op(word).rd(0).ra(1).mem(MemField::Pair, bytes)
 }
 
-/// Access to `bytes` bytes at a base.
+/// Returns the encoding of an access to `bytes` bytes at a base register.
 pub(crate) const fn base(word: u32, bytes: u8) -> Encoding {
     op(word).mem(MemField::Base, bytes)
 }
 
-/// Returns something that is not a single instruction.
+/// Returns the encoding of a row that is not a single instruction.
 pub(crate) const fn special(special: Special) -> Encoding {
     let mut e = op(0);
     e.special = special;
     e
 }
 
-/// Returns a jump after a test of operand 0.
+/// Returns the encoding of a jump after a test of operand 0.
 pub(crate) const fn jump_test(word: u32) -> Encoding {
     special(Special::JumpTest).or(word).rd(0)
 }
 
-/// Returns a trap after a test of operand 0.
+/// Returns the encoding of a trap after a test of operand 0.
 pub(crate) const fn trap_test(word: u32) -> Encoding {
     special(Special::TrapTest).or(word).rd(0)
 }
 
-/// Returns an exclusive load and store of `bytes` bytes around `operation`.
+/// Returns the encoding of an exclusive load and store of `bytes` bytes around `operation`.
 pub(crate) const fn atomic(operation: LoopOp, bytes: u8) -> Encoding {
     special(Special::AtomicLoop(operation)).mem(MemField::Base, bytes)
 }
 
-/// Returns a loop of exclusive load and store on 16 bytes of memory.
+/// Returns the encoding of a loop of exclusive load and store on 16 bytes of memory.
 pub(crate) const fn atomic_pair(operation: PairOp, is_big: bool) -> Encoding {
     special(Special::AtomicPairLoop(operation, is_big)).mem(MemField::Base, 16)
 }
@@ -372,12 +377,12 @@ impl Encoding {
         self
     }
 
-    /// Returns the form for operands of `bytes` bytes, where bit 31 (`sf`) says whether they have 8.
+    /// Returns the form for operands of `bytes` bytes: bit 31 (`sf`) is set for 8 bytes.
     pub(crate) const fn sf(self, bytes: u8) -> Encoding {
         self.or(if bytes == 8 { 1 << 31 } else { 0 })
     }
 
-    /// As [`sf`](Self::sf), and bit 22 (`N`) with it.
+    /// Returns the form for operands of `bytes` bytes: bits 31 (`sf`) and 22 (`N`) are set for 8 bytes.
     pub(crate) const fn sf_n(self, bytes: u8) -> Encoding {
         self.or(if bytes == 8 { 1 << 31 | 1 << 22 } else { 0 })
     }
@@ -392,7 +397,7 @@ impl Encoding {
         })
     }
 
-    /// Returns the form for vectors of `bytes` bytes: bit 30 (`Q`) says whether they have 16.
+    /// Returns the form for vectors of `bytes` bytes: bit 30 (`Q`) is set for 16 bytes.
     pub(crate) const fn q(self, bytes: u8) -> Encoding {
         self.or(if bytes == 16 { 1 << 30 } else { 0 })
     }
@@ -412,12 +417,12 @@ impl Encoding {
         self.or(if bytes == 4 { 1 << 22 } else { 0 })
     }
 
-    /// Returns the last bit of a bit field, `imms`.
+    /// Sets the last bit of a bit field (`imms`).
     pub(crate) const fn imms(self, bit: u8) -> Encoding {
         self.or((bit as u32) << 10)
     }
 
-    /// Operand `k` at bit `at`.
+    /// Places operand `k` at bit `at`.
     const fn field(mut self, k: u8, at: u8) -> Encoding {
         self.fields[k as usize] |= 1 << at;
         self
@@ -449,7 +454,7 @@ impl Encoding {
         self
     }
 
-    /// Returns an address, whose memory is not accessed.
+    /// Returns the form with an address that is computed and not accessed.
     pub(crate) const fn addr(self) -> Encoding {
         self.mem(MemField::Address, 0)
     }
@@ -459,17 +464,17 @@ impl Encoding {
         self
     }
 
-    /// The immediate's lowest bit is at bit `at`.
+    /// Places the lowest bit of the immediate at bit `at`.
     pub(crate) const fn at(self, at: u8) -> Encoding {
         self.imm(ImmField::At(at))
     }
 
-    /// Returns a signed immediate of 9 bits at bit 12.
+    /// Places a signed immediate of 9 bits at bit 12.
     pub(crate) const fn simm9(self) -> Encoding {
         self.imm(ImmField::Signed { at: 12, bits: 9, scale: 0 })
     }
 
-    /// Returns a signed immediate of 7 bits at bit 15, in units of 2 to the power of `scale`.
+    /// Places a signed immediate of 7 bits at bit 15, in units of 2 to the power of `scale`.
     pub(crate) const fn simm7(self, scale: u8) -> Encoding {
         self.imm(ImmField::Signed { at: 15, bits: 7, scale })
     }
@@ -482,12 +487,12 @@ impl Encoding {
         self.imm(ImmField::LeftShift(bits))
     }
 
-    /// Returns the number of the bit that a jump tests.
+    /// Takes the immediate as the number of the bit that a jump tests.
     pub(crate) const fn test_bit(self) -> Encoding {
         self.imm(ImmField::TestBit)
     }
 
-    /// The condition stands in the word inverted.
+    /// Places the inverse of the condition in the immediate at bit 12.
     pub(crate) const fn inverted(self) -> Encoding {
         self.imm(ImmField::Inverted)
     }

@@ -1,6 +1,6 @@
-//! CPU flags: one line per flag, from which setting, listing and host detection follow.
+//! CPU flags, one line per flag. Setting, listing and host detection are derived from it.
 
-/// Whether the CPU of this machine has the feature of this name.
+/// Expands to whether this machine's CPU has the feature of the given name.
 #[cfg(target_arch = "aarch64")]
 macro_rules! detect {
     ($feature:tt) => {
@@ -15,10 +15,10 @@ macro_rules! detect {
 }
 
 kingpost_mach::cpu_flags! {
-    /// What the CPU can do beyond Armv8.0, and how control flow is guarded. No flag implies another. Of what CPUs can
-    /// do, lowering uses LSE, arithmetic in half precision, and products of bytes. Pointer authentication selects
-    /// nothing yet: target lines and hosts name it. Guards run on every CPU: those that do not know their instructions
-    /// take them for no-ops.
+    /// CPU features beyond Armv8.0, and guards of control flow. No flag implies another. Lowering uses LSE,
+    /// arithmetic in half precision, and products of bytes. Pointer authentication does not change code yet: it is
+    /// there because target lines and hosts name it. Guards run on every CPU, because CPUs without these instructions
+    /// execute them as no-ops.
     A64Flags of "aarch64", presets &[];
     has_lse: "Atomic operations in one instruction (LSE).", detect!("lse");
     has_pauth: "Pointer authentication.", detect!("paca");

@@ -12,7 +12,8 @@
 //! add sp, sp, popped           of callees that pop their arguments
 //! ret
 //! ```
-//! A frame of up to 504 bytes without outgoing stack arguments is made in one step, with the link at its bottom:
+//! The prologue of a frame of up to 504 bytes without outgoing stack arguments moves the stack pointer once, and the
+//! link is at the bottom of the frame:
 //!
 //! ```text
 //! stp x29, x30, [sp, #-48]!
@@ -22,8 +23,8 @@
 //! ldp x20, x19, [x29, #32]
 //! ldp x29, x30, [sp], #48
 //! ```
-//! A function that needs no frame has none of this: its return address stays in x30. Where a tail call passes more stack
-//! arguments than were received, the stack pointer moves down before all this, and the CFA with it.
+//! A function that needs no frame has no prologue: its return address stays in x30. Where a tail call passes more
+//! stack arguments than were received, the stack pointer and the CFA move down first.
 
 use crate::branches::jump_if;
 use crate::encode::encode;
@@ -34,34 +35,34 @@ use kingpost_ir::TrapCode;
 use kingpost_mach::{Args, Buffer, FrameLayout, FrameNeeds, LowerError, Mem, MemBase, RowId, UnwindOp};
 use kingpost_regalloc::{PReg, RegClass};
 
-/// Bytes of the return address and the caller's frame pointer.
+/// Size of the return address and the caller's frame pointer in bytes.
 const LINK_BYTES: u32 = 16;
-/// What is added to the stack pointer beside an access to a pair is at most this.
+/// Largest amount, in bytes, that an access to a pair adds to the stack pointer.
 const MAX_IN_ONE_STEP: u64 = 504;
-/// Offsets from the frame pointer are below this, so that arguments are within 32 bits as well.
+/// Limit of offsets from the frame pointer, so that arguments are within 32 bits as well.
 const MAX_FRAME: u64 = (1 << 32) - (1 << 28);
-/// Probes up to this many are written out one after the other; more become a loop.
+/// Largest number of probes that are unrolled; more become a loop.
 const MAX_UNROLLED: u64 = 4;
-/// `paciasp`, `autiasp` and `bti c` by their numbers among the hints.
+/// Numbers of `paciasp`, `autiasp` and `bti c` among the hints.
 const SIGN_RETURN: i64 = 25;
 const CHECK_RETURN: i64 = 29;
 const LANDING_PAD: i64 = 34;
 
-/// Which functions sign their return address.
+/// Functions that sign their return address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Signing {
     /// None.
     Never,
-    /// Those that put it into memory.
+    /// Functions that store it in memory.
     WithFrame,
     /// All.
     Always,
 }
 
-/// Makes of an empty layout that of the frame for `needs`.
+/// Lays out the frame for `needs` in an empty layout.
 ///
 /// # Errors
-/// If 32 bits do not reach all of it.
+/// If the frame is too large for offsets of 32 bits.
 pub(crate) fn lay_out(
     needs: &FrameNeeds,
     stack_align: u32,
@@ -73,8 +74,8 @@ pub(crate) fn lay_out(
         return Err(LowerError::TooLarge { what: "bytes of stack frame", limit: MAX_FRAME });
     }
     frame.slots_from_stack_pointer = !needs.moves_stack_pointer;
-    // Outgoing arguments are where the link would be. Where there is room for tail calls the link may be made twice, at one
-    // distance from the CFA.
+    // Outgoing arguments are at the bottom of the frame, where the link would be. Where a tail call makes the frame
+    // grow, the link may be made twice, at one distance from the CFA.
     frame.link_at_bottom = frame.size > 0
         && needs.outgoing_bytes == 0
         && frame.growth() == 0
@@ -88,11 +89,11 @@ pub(crate) fn lay_out(
     Ok(())
 }
 
-/// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page on its way down.
+/// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page.
 pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: bool, buffer: &mut Buffer) {
     let growth = frame.growth();
     if frame.signs_return && growth == 0 {
-        // This is a landing pad too.
+        // This instruction is a landing pad too.
         sign_return(buffer);
     } else if landing_pad {
         hint(LANDING_PAD, buffer);
@@ -111,7 +112,7 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: boo
     if growth > 0 {
         descend(growth, guard, buffer);
         if frame.signs_return {
-            // The signature depends on the stack pointer, which is to be the same when it is checked.
+            // The signature depends on the stack pointer, which must be equal when the signature is checked.
             sign_return(buffer);
         }
     }
@@ -131,7 +132,7 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, landing_pad: boo
     }
 }
 
-/// Saves the frame pointer and the return address `above` bytes down, and lets the frame pointer point there.
+/// Saves the frame pointer and the return address `above` bytes down, and sets the frame pointer to that address.
 fn make_link(above: u32, buffer: &mut Buffer) {
     encode(rows::STP64_PRE, &Args::imm(&[SP, SP, FP, LR], -i64::from(above)), buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(above));
@@ -141,8 +142,8 @@ fn make_link(above: u32, buffer: &mut Buffer) {
     buffer.unwind(UnwindOp::CfaFramePointer(above));
 }
 
-/// Undoes a link of [`LINK_BYTES`]. The return address is still in its register, and is not read from memory, where it is not
-/// signed.
+/// Undoes a link of [`LINK_BYTES`]. The return address is still in its register. The copy in memory is not read,
+/// because it is not signed.
 fn undo_link(buffer: &mut Buffer) {
     let mem = Some(Mem::base(MemBase::StackPointer, 0));
     encode(rows::LDR_RM.of(64), &Args { regs: &[FP], mem, ..Args::default() }, buffer);
@@ -151,12 +152,12 @@ fn undo_link(buffer: &mut Buffer) {
     encode(rows::ADDSP_I, &Args::imm(&[], LINK_BYTES.into()), buffer);
 }
 
-/// Bytes from the frame pointer up to the CFA.
+/// Returns the number of bytes from the frame pointer up to the CFA.
 fn above_frame_pointer(frame: &FrameLayout) -> u32 {
     LINK_BYTES + (frame.size - frame.below_frame_pointer()) as u32
 }
 
-/// How far above the frame pointer the area of saved registers ends.
+/// Returns the number of bytes from the frame pointer up to the end of the area of saved registers.
 fn top_of_saves(frame: &FrameLayout) -> i64 {
     if frame.link_at_bottom { above_frame_pointer(frame).into() } else { 0 }
 }
@@ -170,7 +171,7 @@ fn hint(number: i64, buffer: &mut Buffer) {
     encode(rows::HINT_I, &Args::imm(&[], number), buffer);
 }
 
-/// Moves the stack pointer down. If `guard` is given, by more than that many bytes only with each guard page touched.
+/// Moves the stack pointer down. If `guard` is given, touches each guard page of a larger move.
 fn descend(bytes: u64, guard: Option<u64>, buffer: &mut Buffer) {
     match guard {
         Some(guard) if bytes > guard => probe(bytes, guard, buffer),
@@ -178,7 +179,8 @@ fn descend(bytes: u64, guard: Option<u64>, buffer: &mut Buffer) {
     }
 }
 
-/// Moves the stack pointer down. The amount is a multiple of 16, and so is it after each instruction.
+/// Moves the stack pointer down. The amount is a multiple of 16, and the stack pointer is aligned after each
+/// instruction.
 fn move_down(bytes: u64, buffer: &mut Buffer) {
     let (low, high) = (bytes & 0xfff, bytes & 0xfff000);
     if bytes >> 24 != 0 {
@@ -213,14 +215,14 @@ fn probe(bytes: u64, guard: u64, buffer: &mut Buffer) {
     move_down(bytes % guard, buffer);
 }
 
-/// One step down, and a touch. A fault there means that the stack is exhausted.
+/// Moves the stack pointer down by `guard` and touches the memory there. A fault means that the stack is exhausted.
 fn step(guard: u64, buffer: &mut Buffer) {
     move_down(guard, buffer);
     let mem = Some(Mem::base(MemBase::StackPointer, 0));
     encode(rows::STR_MZ.of(64), &Args { mem, trap: Some(TrapCode::STACK_OVERFLOW), ..Args::default() }, buffer);
 }
 
-/// Emits the epilogue, then `exit`, which leaves the function. Stack arguments of `popped` bytes are taken off the stack.
+/// Emits the epilogue, then `exit`, which leaves the function. Pops `popped` bytes of stack arguments.
 pub(crate) fn epilogue(frame: &FrameLayout, popped: u64, buffer: &mut Buffer, exit: impl FnOnce(&mut Buffer)) {
     if !frame.has_frame && !frame.signs_return && popped == 0 {
         exit(buffer);
@@ -256,7 +258,7 @@ fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
     buffer.unwind(UnwindOp::Restored(LR));
 }
 
-/// Moves the stack pointer up, when there is nothing below it any more: in one step, as unwinding requires.
+/// Moves the stack pointer up in one step, as unwinding requires. The memory below it must be unused.
 fn move_up(bytes: u64, buffer: &mut Buffer) {
     if crate::immediates::add_sub(bytes).is_some() {
         encode(rows::ADDSP_I, &Args::imm(&[], bytes as i64), buffer);
@@ -266,8 +268,8 @@ fn move_up(bytes: u64, buffer: &mut Buffer) {
     }
 }
 
-/// One or two registers that one instruction saves, each with how far below the top of their area; that of the second is
-/// the lower one.
+/// One or two registers that one instruction saves, each with its distance in bytes below the top of the area of
+/// saved registers. The second register has the lower address.
 #[derive(Clone, Copy)]
 struct Save((PReg, u32), Option<(PReg, u32)>);
 
@@ -280,7 +282,7 @@ impl Save {
         }
     }
 
-    /// The store, or the load. The area ends `top` bytes above the frame pointer.
+    /// Emits the store or the load. The area ends `top` bytes above the frame pointer.
     fn emit(self, store: bool, top: i64, buffer: &mut Buffer) {
         let Save((first, below), second) = self;
         let int = first.class() == RegClass::Int;
@@ -312,7 +314,7 @@ fn single_row(int: bool, store: bool) -> RowId {
     }
 }
 
-/// The registers of a frame in groups that one instruction saves: neighbours of one class.
+/// Registers of a frame in groups that one instruction saves: neighbors of one class.
 struct Saves<'a>(&'a [(PReg, u32)]);
 
 impl Iterator for Saves<'_> {
@@ -400,7 +402,7 @@ mod tests {
         let expected =
             [PUSH, SET_FP, 0xd101_03ff, 0xa93f_4fb4, 0xf81e_83b5, NOP, 0xa97f_4fb4, 0xf85e_83b5, SP_FROM_FP, POP, RET];
         assert_eq!(code(&calls, Signing::Never), expected);
-        // stp x29, x30, [sp, #-496]! has the largest amount that an access to a pair adds; sub sp, sp, #496
+        // stp x29, x30, [sp, #-496]! has the largest amount that an access to a pair can add; sub sp, sp, #496
         assert_eq!(code(&needs(&[], 480), Signing::Never)[..2], [0xa9a1_7bfd, SET_FP]);
         assert_eq!(code(&needs(&[], 496), Signing::Never)[..3], [PUSH, SET_FP, 0xd107_c3ff]);
         // A spill slot below a saved register: 32 bytes below the CFA, or below the link.
@@ -427,7 +429,7 @@ mod tests {
         let (down, up) = (0xd100_83ff, 0x9100_43ff); // sub sp, sp, #32; add sp, sp, #16
         let grows = FrameNeeds { incoming_bytes: 16, popped_bytes: 48, ..needs(&[], 0) };
         assert_eq!(text(&grows, Signing::Never, 16), [pad, down, up, RET]);
-        // The return address is signed where the stack pointer is when it is checked.
+        // The signature is made and checked at one value of the stack pointer.
         assert_eq!(text(&grows, Signing::Always, 16), [pad, down, sign, check, up, RET]);
         let framed = FrameNeeds { keep_frame_pointer: true, ..grows };
         assert_eq!(text(&framed, Signing::Never, 16), [pad, down, PUSH, SET_FP, POP, up, RET]);

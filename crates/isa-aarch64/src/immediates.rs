@@ -1,93 +1,95 @@
-//! Which constants fit into which fields of an instruction, and how they stand there.
+//! Constants that fit into fields of instructions, and their encodings.
 //!
-//! A function that can fail returns the immediate of a row ([`MInst::imm`](kingpost_mach::MInst)) or nothing. Source:
+//! A function that can fail returns the immediate of a row ([`MInst::imm`](kingpost_mach::MInst)) or `None`. Source:
 //! Arm Architecture Reference Manual, `DecodeBitMasks` and `VFPExpandImm` in its pseudocode library.
 
 use smallvec::SmallVec;
 
-/// Shift of a register operand. The number is its encoding. The number is its encoding.
+/// Shift of a register operand. The discriminant is its encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shift {
     /// To the left.
     Lsl = 0,
-    /// To the right, zeros move in.
+    /// To the right, filled with zeros.
     Lsr = 1,
-    /// To the right, copies of the sign move in.
+    /// To the right, filled with copies of the sign.
     Asr = 2,
     /// Rotated to the right. Bitwise operations only.
     Ror = 3,
 }
 
-/// Extension of a register operand. The number is its encoding. The number is its encoding.
+/// Extension of a register operand. The discriminant is its encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extend {
-    /// The low 8 bits, with zeros.
+    /// The low 8 bits, zero-extended.
     Uxtb = 0,
-    /// The low 16 bits, with zeros.
+    /// The low 16 bits, zero-extended.
     Uxth = 1,
-    /// The low 32 bits, with zeros.
+    /// The low 32 bits, zero-extended.
     Uxtw = 2,
     /// All 64 bits.
     Uxtx = 3,
-    /// The low 8 bits, with the sign.
+    /// The low 8 bits, sign-extended.
     Sxtb = 4,
-    /// The low 16 bits, with the sign.
+    /// The low 16 bits, sign-extended.
     Sxth = 5,
-    /// The low 32 bits, with the sign.
+    /// The low 32 bits, sign-extended.
     Sxtw = 6,
     /// All 64 bits.
     Sxtx = 7,
 }
 
-/// Of a shifted register: by `amount` less than the operation's width.
+/// Returns the immediate of a shifted register. `amount` is less than the width of the operation.
 pub const fn shifted(shift: Shift, amount: u8) -> i32 {
     (shift as i32) << 12 | amount as i32
 }
 
-/// Of an extended register: shifted left by `amount`, 0 to 4, after the extension.
+/// Returns the immediate of an extended register that is shifted left by `amount`, 0 to 4, after the extension.
 pub const fn extended(extend: Extend, amount: u8) -> i32 {
     (extend as i32) << 3 | amount as i32
 }
 
-/// Of an addition or subtraction: 12 bits, or 12 bits shifted left by 12.
+/// Returns the immediate of an addition or subtraction: 12 bits, or 12 bits shifted left by 12.
 pub const fn add_sub(value: u64) -> Option<i32> {
     if value <= 0xfff || (value <= 0xff_ffff && value & 0xfff == 0) { Some(value as i32) } else { None }
 }
 
-/// Of a conditional comparison: the condition, the flags (N, Z, C, V from bit 3 down) if it does not hold, and for `RI`
-/// the number from 0 to 31.
+/// Returns the immediate of a conditional comparison: the condition, the flags (N, Z, C, V from bit 3 down) if it
+/// does not hold, and for `RI` the number from 0 to 31.
 pub const fn compare(condition: i32, flags: i32, number: i32) -> i32 {
     number << 16 | condition << 12 | flags
 }
 
-/// Of `sbfm`, `bfm` and `ubfm`: rotation and highest bit, as the manual names them.
+/// Returns the immediate of `sbfm`, `bfm` and `ubfm`: rotation and highest bit, as the manual names them.
 pub const fn bitfield(immr: u8, imms: u8) -> i32 {
     (immr as i32) << 6 | imms as i32
 }
 
-/// Of the same: `width` bits from bit `lsb` of the source go to bit 0 (`sbfx`, `bfxil`, `ubfx`).
+/// Returns the immediate of a bit field instruction that moves `width` bits from bit `lsb` of the source to bit 0
+/// (`sbfx`, `bfxil`, `ubfx`).
 pub const fn bitfield_extract(lsb: u8, width: u8) -> i32 {
     bitfield(lsb, lsb + width - 1)
 }
 
-/// Of the same, on `bits` bits: the low `width` bits of the source go to bit `lsb` (`sbfiz`, `bfi`, `ubfiz`).
+/// Returns the immediate of a bit field instruction on `bits` bits that moves the low `width` bits of the source to
+/// bit `lsb` (`sbfiz`, `bfi`, `ubfiz`).
 pub const fn bitfield_insert(lsb: u8, width: u8, bits: u8) -> i32 {
     bitfield((bits - lsb) % bits, width - 1)
 }
 
-/// Of a bitwise operation on `bits` bits, 32 or 64: N, immr and imms. The low `bits` of `value` must be a repetition of
-/// an element of 2, 4, ..., 64 bits that is a rotated run of ones.
+/// Returns the immediate of a bitwise operation on `bits` bits, 32 or 64: N, immr and imms. The low `bits` of `value`
+/// must be a repetition of an element of 2, 4, ..., 64 bits that is a rotated run of ones.
 pub fn logical(value: u64, bits: u32) -> Option<i32> {
     let value = if bits == 32 { value << 32 | value & 0xffff_ffff } else { value };
     if value == 0 || value == u64::MAX {
         return None;
     }
-    // Rotated so that a run of ones begins at bit 0, and a zero stands at bit 63.
+    // Rotate so that a run of ones begins at bit 0, and bit 63 is zero.
     let rotation = (value & (value + 1)).trailing_zeros() & 63;
     let normal = value.rotate_right(rotation);
     let zeros = normal.leading_zeros();
     let ones = (!normal).trailing_zeros();
-    // If the element is `zeros` zeros and `ones` ones, a rotation by its size changes nothing.
+    // If the element consists of `zeros` zeros and `ones` ones, a rotation by its size changes nothing.
     let size = zeros + ones;
     if value.rotate_right(size & 63) != value {
         return None;
@@ -98,10 +100,10 @@ pub fn logical(value: u64, bits: u32) -> Option<i32> {
     Some((n << 12 | immr << 6 | imms) as i32)
 }
 
-/// Returns the bit pattern that an immediate made by [`logical`] stands for. Of one that is not, some number.
+/// Returns the bit pattern of an immediate that [`logical`] made. The result for any other number is unspecified.
 pub fn logical_value(field: i32, bits: u32) -> u64 {
     let (n, immr, imms) = (field as u32 >> 12 & 1, field as u32 >> 6 & 63, field as u32 & 63);
-    // The size of the element is in the position of the highest zero of imms, N counting as its inverted bit 6.
+    // The highest zero of imms, with the inverted N as its bit 6, gives the size of the element.
     let size = 1 << (31 - (n << 6 | !imms & 63 | 1).leading_zeros());
     let ones = (imms & (size - 1)) + 1;
     let element = if ones == 64 { u64::MAX } else { (1 << ones) - 1 };
@@ -114,7 +116,7 @@ pub fn logical_value(field: i32, bits: u32) -> u64 {
     if bits == 32 { value & 0xffff_ffff } else { value }
 }
 
-/// Returns the low `size` bits of `value`, which has no others, rotated.
+/// Returns `value` rotated within its low `size` bits. The bits above them must be zero.
 fn rotate_right(value: u64, by: u32, size: u32) -> u64 {
     if by == 0 {
         return value;
@@ -123,12 +125,12 @@ fn rotate_right(value: u64, by: u32, size: u32) -> u64 {
     (value >> by | value << (size - by)) & mask
 }
 
-/// Of `movz`, `movn` and `movk`: 16 bits, shifted left by 16 times `chunk`.
+/// Returns the immediate of `movz`, `movn` and `movk`: 16 bits, shifted left by 16 times `chunk`.
 pub const fn mov_wide(value: u16, chunk: u8) -> i32 {
     (chunk as i32) << 16 | value as i32
 }
 
-/// One instruction of those that make a constant, with its immediate.
+/// One instruction of a sequence that makes a constant, with its immediate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// `movz`.
@@ -141,16 +143,16 @@ pub enum Step {
     Pattern(i32),
 }
 
-/// Of `movz`: the constant of `bits` bits, 32 or 64, if it is one of the least, as most are. [`constant`] finds the
-/// same.
+/// Returns the immediate of the `movz` that makes the constant of `bits` bits, 32 or 64, if the constant has at most
+/// 16 bits, which is the usual case. [`constant`] finds this instruction too.
 #[inline]
 pub fn least_constant(value: u64, bits: u32) -> Option<i32> {
     let value = if bits == 32 { value & 0xffff_ffff } else { value };
     (value <= 0xffff).then_some(value as i32)
 }
 
-/// Returns the shortest way to make the constant of `bits` bits, 32 or 64: a bit pattern, or one move and others that
-/// keep the rest. On 32 bits the upper half of `value` does not matter.
+/// Returns the shortest sequence that makes the constant of `bits` bits, 32 or 64: a bit pattern, or one move and
+/// further ones that each replace 16 bits. On 32 bits the upper half of `value` does not matter.
 pub fn constant(value: u64, bits: u32) -> SmallVec<[Step; 4]> {
     let value = if bits == 32 { value & 0xffff_ffff } else { value };
     let chunks = (bits / 16) as u8;
@@ -179,10 +181,10 @@ pub fn constant(value: u64, bits: u32) -> SmallVec<[Step; 4]> {
     steps
 }
 
-/// Of `fmov`: the float of `bits` bits, 32 or 64, given by its representation, if it has a sign, 3 bits of exponent and
-/// 4 bits of fraction.
+/// Returns the immediate of `fmov` for the float of `bits` bits, 32 or 64, given by its representation. It must
+/// consist of a sign, 3 bits of exponent and 4 bits of fraction.
 pub fn float(value: u64, bits: u32) -> Option<i32> {
-    // Sign, then exponent bits: one, its opposite several times, two more.
+    // The sign, then exponent bits: one bit, several copies of its inverse, two further bits.
     let (fraction, repeated) = if bits == 32 { (23, 5) } else { (52, 8) };
     let sign = value >> (bits - 1) & 1;
     let low = value >> (fraction - 4) & 0x3f;
@@ -196,15 +198,15 @@ pub fn float(value: u64, bits: u32) -> Option<i32> {
     Some((sign << 7 | (run & 1) << 6 | low) as i32)
 }
 
-/// Returns the float that an immediate made by [`float`] stands for.
+/// Returns the float that an immediate made by [`float`] encodes.
 pub fn float_value(field: i32) -> f64 {
     let field = field as u64;
     let exponent = if field & 0x40 == 0 { 0x400 } else { 0x3fc } | field >> 4 & 3;
     f64::from_bits((field >> 7 & 1) << 63 | exponent << 52 | (field & 15) << 48)
 }
 
-/// Returns `true` if an access to `bytes` bytes reaches `offset` from its base. Either 12 bits in units of `bytes`, or
-/// 9 bits signed.
+/// Returns `true` if an access to `bytes` bytes can encode `offset` from its base: 12 bits in units of `bytes`, or 9
+/// bits signed.
 pub const fn reaches(offset: i64, bytes: u8) -> bool {
     scaled(offset, bytes).is_some() || unscaled(offset).is_some()
 }
@@ -221,7 +223,7 @@ pub(crate) const fn unscaled(offset: i64) -> Option<u32> {
     if offset >= -256 && offset <= 255 { Some(offset as u32 & 0x1ff) } else { None }
 }
 
-/// Returns the field of a pair's offset: 7 bits signed in units of `bytes`, of one register.
+/// Returns the field of a pair's offset: 7 bits signed, in units of `bytes`, the size of one register.
 pub(crate) const fn paired(offset: i64, bytes: u8) -> Option<u32> {
     let bytes = bytes as i64;
     if offset & (bytes - 1) == 0 && offset >= -64 * bytes && offset <= 63 * bytes {
@@ -267,7 +269,7 @@ mod tests {
                 })
                 .collect();
             assert_eq!(fields.len(), number, "one field each");
-            // Neighbors of patterns, and numbers at random.
+            // Neighbors of patterns, and random numbers.
             let near = all.iter().flat_map(|&v| (0..bits).map(move |bit| v ^ 1 << bit));
             let mut seed = 1u64;
             let random = (0..100_000).map(|_| {

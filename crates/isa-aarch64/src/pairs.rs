@@ -1,32 +1,32 @@
-//! Two loads or two stores of neighboring places become one instruction.
+//! Two loads or two stores of neighboring words become one instruction.
 //!
 //! ```text
 //! str x0, [sp, #24]
 //! str x1, [sp, #16]       →       stp x1, x0, [sp, #16]
 //! ```
-//! Spills and fills often come in such rows around calls, loads of fields behind each other. It happens as the second
-//! one is emitted, and looks at the word before it only. Loads that may trap become one that may; stores that may trap
-//! stay, as the first one has to happen if the second traps. Source: Arm Architecture Reference Manual, C4.1, "Loads
-//! and Stores".
+//! Spills and fills around calls often come in such sequences, as do loads of consecutive fields. The pair is joined
+//! when the second instruction is emitted, and only the preceding word is considered. Loads that may trap are joined
+//! to one that may trap. Stores that may trap are not joined, because the first one must happen if the second one
+//! traps. Source: Arm Architecture Reference Manual, C4.1, "Loads and Stores".
 
 use crate::immediates::paired;
 use crate::regs::name;
 use kingpost_mach::{Buffer, LastTwoWords};
 use kingpost_regalloc::{PReg, RegClass};
 
-/// A load or store.
+/// Load or store.
 #[derive(Clone, Copy)]
 struct Access {
-    /// All of the word but register, base and offset.
+    /// Bits of the word except for register, base and offset.
     kind: u32,
     base: u32,
     register: u32,
-    /// Bytes.
+    /// Offset from the base in bytes.
     offset: i64,
     bytes: i64,
 }
 
-/// Makes the last two instructions one if they are such a pair.
+/// Joins the last two instructions if they are such a pair.
 pub(crate) fn join(buffer: &mut Buffer) {
     let Some(last) = buffer.last_two_words() else { return };
     if let Some((word, low, high)) = pair(last) {
@@ -34,7 +34,8 @@ pub(crate) fn join(buffer: &mut Buffer) {
     }
 }
 
-/// As [`join`], of two that differ in register and offset alone, as others seldom are a pair: that is seen at once.
+/// Joins the last two instructions if they are such a pair and differ in register and offset only. Other words are
+/// seldom a pair, so this check is done first.
 #[inline]
 pub(crate) fn join_alike(buffer: &mut Buffer) {
     let Some(&bytes) = buffer.bytes().last_chunk() else { return };
@@ -44,16 +45,16 @@ pub(crate) fn join_alike(buffer: &mut Buffer) {
     }
 }
 
-/// All of the word of a load or store but register and offset.
+/// Bits of the word of a load or store except for register and offset.
 const ALIKE: u32 = 0xffc0_03e0;
-/// The bit that makes a store a load, also of pairs.
+/// Bit that distinguishes a load from a store, also in pairs.
 const LOAD: u32 = 1 << 22;
-/// The bit of vector registers.
+/// Bit of vector registers.
 const FLOAT: u32 = 1 << 26;
 /// Bits that distinguish the kinds: size, class of the register, direction.
 const KIND: u32 = 0xc4c0_0000;
 
-/// Of stores of w, x, s, d and q registers: the kind, the pair form, the binary logarithm of the size.
+/// Stores of w, x, s, d and q registers: the kind, the pair form, the binary logarithm of the size.
 const KINDS: [(u32, u32, u32); 5] = [
     (0x8000_0000, 0x2900_0000, 2),
     (0xc000_0000, 0xa900_0000, 3),
@@ -81,12 +82,12 @@ fn access(word: u32) -> Option<Access> {
     Some(Access { kind, base, register: word & 31, offset, bytes: 1 << scale })
 }
 
-/// Returns the word for both, and which of them comes first in memory.
+/// Returns the word for both accesses, and the accesses in the order of their addresses.
 fn pair(last: LastTwoWords) -> Option<(u32, Access, Access)> {
     let (first, second) = (access(last.words[0])?, access(last.words[1])?);
     let (low, high) = if first.offset < second.offset { (first, second) } else { (second, first) };
     let is_load = first.kind & LOAD != 0;
-    // What is loaded first is not the base of the second.
+    // The register loaded first must not be the base of the second load.
     let apart = low.register != high.register && (first.kind & FLOAT != 0 || first.register != first.base);
     let fits = first.kind == second.kind && first.base == second.base && high.offset - low.offset == low.bytes;
     if !fits || is_load && !apart || last.traps && !is_load {
@@ -101,7 +102,7 @@ fn pair(last: LastTwoWords) -> Option<(u32, Access, Access)> {
 fn text(low: Access, high: Access) -> String {
     let mnemonic = if low.kind & LOAD == 0 { "stp" } else { "ldp" };
     let class = if low.kind & FLOAT == 0 { RegClass::Int } else { RegClass::Float };
-    // Number 31 is the stack pointer as a base, and zero as a register to store.
+    // Register 31 is the stack pointer as a base, and zero as a register to store.
     let register = |access: Access| match (class, access.register, access.bytes) {
         (RegClass::Int, 31, 8) => "xzr".to_owned(),
         (RegClass::Int, 31, _) => "wzr".to_owned(),
@@ -208,10 +209,10 @@ mod tests {
         assert_eq!(length(load, &|_| {}, &|b| b.trap(code(1))).0, 8);
         assert_eq!(length(load, &|b| b.trap(code(1)), &|_| {}).0, 8);
         assert_eq!(length(load, &|b| b.trap(code(1)), &|b| b.trap(code(2))).0, 8);
-        // Two loads become one that may trap; two stores do not, as the first one has to happen.
+        // Two loads become one that may trap. Two stores do not, because the first one must happen.
         assert_eq!(length(load, &|b| b.trap(code(1)), &|b| b.trap(code(1))).0, 4);
         assert_eq!(length(store, &|b| b.trap(code(1)), &|b| b.trap(code(1))), (8, true));
-        // The code is the same with source locations and without: where both trap, the location is the first one.
+        // Source locations do not change the code: if both trap, the location is the first one.
         assert_eq!(length(load, &|b| b.trap(code(1)), &|b| (b.srcloc(7), b.trap(code(1))).1).0, 4);
     }
 

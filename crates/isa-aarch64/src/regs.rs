@@ -3,32 +3,32 @@
 use kingpost_mach::settings::AllocatedRegisters;
 use kingpost_regalloc::{ClassEnv, Costs, MachineEnv, PReg, PRegSet, RegClass};
 
-/// General-purpose register `n`.
+/// Returns general-purpose register `n`.
 pub const fn x(n: u8) -> PReg {
     PReg::int(n)
 }
 
-/// Vector register `n`.
+/// Returns vector register `n`.
 pub const fn v(n: u8) -> PReg {
     PReg::float(n)
 }
 
 /// Register for the address of a returned structure.
 pub const X8: PReg = x(8);
-/// First scratch register of frames and addresses. Never allocated, and no value outlives one instruction or edit in
-/// it.
+/// First scratch register of frames and addresses. It is never allocated, and no value stays in it beyond one
+/// instruction or edit.
 pub const X16: PReg = x(16);
-/// Second scratch register, also the one of the allocators' edits.
+/// Second scratch register, which the allocators' edits use as well.
 pub const X17: PReg = x(17);
-/// The pinned register, else callee-saved.
+/// The pinned register. Callee-saved if it is not pinned.
 pub const X21: PReg = x(21);
-/// The one register that callers of `winch` rely on.
+/// The only register that calls of `winch` preserve.
 pub const X28: PReg = x(28);
 /// The frame pointer.
 pub const FP: PReg = x(29);
 /// The link register: the return address.
 pub const LR: PReg = x(30);
-/// The stack pointer. Other instructions read register 31 as zero.
+/// The stack pointer. Instructions that cannot use it read register 31 as zero.
 pub const SP: PReg = x(31);
 /// Scratch vector register of the allocators' edits.
 pub const V31: PReg = v(31);
@@ -53,11 +53,11 @@ pub const CC_VC: i32 = 7;
 pub const CC_HI: i32 = 8;
 /// Unsigned lower or same; after `fcmp`, less or equal.
 pub const CC_LS: i32 = 9;
-/// Signed greater or equal; after `fcmp`, the same and ordered.
+/// Signed greater or equal; after `fcmp`, greater or equal and ordered.
 pub const CC_GE: i32 = 10;
 /// Signed less; after `fcmp`, less or unordered.
 pub const CC_LT: i32 = 11;
-/// Signed greater; after `fcmp`, the same and ordered.
+/// Signed greater; after `fcmp`, greater and ordered.
 pub const CC_GT: i32 = 12;
 /// Signed less or equal; after `fcmp`, less, equal or unordered.
 pub const CC_LE: i32 = 13;
@@ -73,14 +73,14 @@ pub const CC_NAMES: [&str; 16] =
 pub const AAPCS_CALLEE_SAVED: PRegSet =
     PRegSet::from_mask(RegClass::Int, 0x3ff8_0000).union(PRegSet::from_mask(RegClass::Float, 0xff00));
 
-/// Registers a call of the standard convention destroys wholly: x0 to x17, x30, v0 to v7, v16 to v31.
+/// Registers whose whole contents a call of the standard convention destroys: x0 to x17, x30, v0 to v7, v16 to v31.
 pub const AAPCS_CLOBBERS: PRegSet =
     PRegSet::from_mask(RegClass::Int, 0x4003_ffff).union(PRegSet::from_mask(RegClass::Float, 0xffff_00ff));
 
-/// Those of them that values live in and that no instruction of a frame writes: x0 to x15.
+/// Caller-saved registers that can hold values and that no instruction of a frame writes: x0 to x15.
 pub const AAPCS_TEMPORARIES: PRegSet = PRegSet::from_mask(RegClass::Int, 0xffff);
 
-/// Registers of which such a call keeps the low [`AAPCS_KEPT_BYTES`] only: v8 to v15.
+/// Registers that such a call preserves only in their low [`AAPCS_KEPT_BYTES`]: v8 to v15.
 pub const AAPCS_PARTIAL: PRegSet = PRegSet::from_mask(RegClass::Float, 0xff00);
 
 /// Bytes of the registers in [`AAPCS_PARTIAL`] that calls keep.
@@ -103,13 +103,13 @@ pub(crate) fn name(reg: PReg, width: u8) -> String {
     format!("{prefix}{n}")
 }
 
-/// The registers that instructions and calling conventions name as places of values, x0 to x8, v0 to v7, v29 and v30,
-/// and x9 for the address of a callee beside them.
+/// Registers that instructions and calling conventions require for values: x0 to x8, v0 to v7, v29 and v30, and x9
+/// for the address of a callee beside them.
 const NAMED: PRegSet =
     PRegSet::from_mask(RegClass::Int, 0x03ff).union(PRegSet::from_mask(RegClass::Float, 0x6000_00ff));
 
-/// Returns the registers to allocate: caller-saved ones first. Never among them are the stack and frame pointers, the
-/// link register, x16 and x17 (scratch), x18 (which platforms reserve), v31 (scratch), nor x21 if it is the pinned
+/// Returns the registers to allocate, caller-saved ones first. Excluded are the stack and frame pointers, the link
+/// register, x16 and x17 (scratch), x18 (which platforms reserve), v31 (scratch), and x21 if it is the pinned
 /// register.
 pub(crate) fn env(pinned: bool, allocated: AllocatedRegisters) -> MachineEnv {
     let few = allocated == AllocatedRegisters::Few;

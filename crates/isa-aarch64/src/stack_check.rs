@@ -1,4 +1,4 @@
-//! The check at a function's start that its frame stays above the stack's limit.
+//! The check at the start of a function that its frame stays above the stack limit.
 //!
 //! ```text
 //! stp  x29, x30, [sp, #-16]!     where there is a frame: walks along frame pointers find the caller from the trap
@@ -8,7 +8,7 @@
 //! cmp  x17, x16
 //! b.lo trap                      after all blocks: a branch that is never taken
 //! ```
-//! No register is saved yet, and no values are in `x16` and `x17`.
+//! No register is saved yet, and `x16` and `x17` hold no values.
 
 use crate::branches::jump_if;
 use crate::encode::encode;
@@ -19,10 +19,10 @@ use kingpost_ir::TrapCode;
 use kingpost_mach::{Args, Buffer, LimitStep, Mem, MemBase, StackLimit};
 use kingpost_regalloc::PReg;
 
-/// The stack is never so near to address zero that this much less is below it.
+/// Number of bytes that always remain between address zero and the stack.
 const SMALL: u64 = 1 << 15;
 
-/// Emits the check that the stack pointer may go down by `bytes`.
+/// Emits the check that the stack pointer may move down by `bytes`.
 pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
     let limit = compute(limit, buffer);
     let trap = buffer.defer_prologue_trap(TrapCode::STACK_OVERFLOW);
@@ -32,7 +32,7 @@ pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
         move_down(bytes, buffer);
         encode(rows::CMP_RR.of(64), &Args::regs(&[X17, limit]), buffer);
     } else {
-        // How much there is, so that nothing wraps.
+        // Compute the free space, so that nothing wraps around.
         encode(rows::MOV64_FROM_SP, &Args::regs(&[X17]), buffer);
         encode(rows::SUBS_RRR.of(64), &Args::regs(&[X17, X17, limit]), buffer);
         jump_if(CC_LO, trap, buffer);
@@ -42,7 +42,7 @@ pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
     jump_if(CC_LO, trap, buffer);
 }
 
-/// `x17` becomes the stack pointer less `bytes`.
+/// Sets `x17` to the stack pointer less `bytes`.
 fn move_down(bytes: u64, buffer: &mut Buffer) {
     if add_sub(bytes).is_some() {
         encode(rows::SUB_RRI.of(64), &Args::imm(&[X17, SP], bytes as i64), buffer);
@@ -53,7 +53,7 @@ fn move_down(bytes: u64, buffer: &mut Buffer) {
     }
 }
 
-/// Computes the limit, in `x16` if it is not the parameter itself.
+/// Returns the register of the limit: the parameter itself, or `x16`, where the limit is computed.
 fn compute(limit: &StackLimit, buffer: &mut Buffer) -> PReg {
     let mut at = limit.base;
     for &step in &limit.steps {
@@ -78,7 +78,7 @@ mod tests {
         buffer.start(0);
         emit(&StackLimit { base: x(0), steps: steps.into() }, bytes, &mut buffer);
         let words = buffer.bytes().as_chunks::<4>().0.iter();
-        // Branches are filled in later.
+        // Words of branches are filled in later and are zero here.
         words.map(|word| u32::from_le_bytes(*word)).filter(|&word| word != 0).collect()
     }
 

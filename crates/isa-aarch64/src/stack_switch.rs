@@ -1,4 +1,4 @@
-//! Going on with another stack.
+//! The switch to another stack.
 //!
 //! ```text
 //! ldr x3, [x2]          the other stack's pointer
@@ -14,7 +14,7 @@
 //! br  x16
 //! 1: bti j
 //! ```
-//! Each word is loaded before it is stored, so that both contexts may be the same.
+//! Each word is loaded before it is stored, so that both contexts may be at one address.
 
 use crate::asm;
 use kingpost_mach::{Args, Buffer, RowId};

@@ -8,14 +8,14 @@
 //! mrs  x1, tpidr_el0
 //! add  x0, x0, x1
 //! ```
-//! The routine behind the descriptor returns the distance from the thread pointer in x0 and preserves all registers but
-//! x0, x1 and x30. A linker puts two moves, or a load, in place of the first four instructions if the symbol turns out
-//! to be in the program or in a library loaded with it.
+//! The routine of the descriptor returns the distance from the thread pointer in x0 and preserves all registers
+//! except x0, x1 and x30. A linker replaces the first four instructions by two moves or a load if the symbol turns
+//! out to be in the program or in a library loaded with it.
 
 use crate::asm;
 use kingpost_mach::{Args, Buffer, Mem, MemBase, RelocKind, RowId};
 
-/// Emits the sequence `row` for the symbol that is the memory operand.
+/// Emits the sequence `row` for the symbol in the memory operand.
 pub fn address(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     let Some(Mem { base: MemBase::Symbol(index), .. }) = args.mem else { unreachable!("the row names a symbol") };
     buffer.list(|| asm::text(row, args));

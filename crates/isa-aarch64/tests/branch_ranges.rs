@@ -1,5 +1,6 @@
-//! References reach their targets on both sides of every limit, and in functions in which the growth of some pushes
-//! others out of reach. The code is followed as a CPU would, so any way to get there is right.
+//! References reach their targets on both sides of every limit, and in functions where the growth of one reference
+//! pushes others out of reach. The code is followed as a CPU would, so any sequence that reaches the target is
+//! accepted.
 
 use kingpost_ir::TrapCode;
 use kingpost_isa_aarch64::branches::A64Branches;
@@ -12,16 +13,16 @@ const CBZ: u32 = 0xb400_0003;
 const TBNZ: u32 = 0x3738_0003;
 const ADR_X5: u32 = 0x1000_0005;
 
-/// Where the code at an offset goes.
+/// Result of the code at an offset.
 #[derive(PartialEq, Eq, Debug)]
 enum End {
-    /// On to this offset.
+    /// A jump to this offset.
     At(usize),
-    /// An address in x5, and on.
+    /// An address in x5, and the offset where execution continues.
     Address(usize, usize),
 }
 
-/// Follows the code of one reference, `size` bytes at `at`, if its condition holds or not.
+/// Follows the code of one reference, `size` bytes at `at`, whose condition holds if `holds`. Returns its result.
 fn follow(code: &[u8], at: usize, size: usize, holds: bool, form: u32) -> End {
     let (mut pc, mut x) = (at, [0i64; 32]);
     loop {
@@ -67,7 +68,8 @@ fn finish_with(buffer: &mut Buffer, tables: &JumpTables, forms: &dyn BranchForms
     module
 }
 
-/// Bytes the reference takes whose target is `distance` away, forwards or backwards. Checks where it goes.
+/// Returns the number of bytes of a reference whose target is `distance` away, forwards or backwards. Checks its
+/// target.
 fn size_at(form: u32, distance: i64) -> usize {
     let mut buffer = Buffer::default();
     buffer.start(2);
@@ -75,7 +77,7 @@ fn size_at(form: u32, distance: i64) -> usize {
     let far = vec![0; distance.unsigned_abs() as usize];
     let code_trap = TrapCode::user(1).unwrap();
     if distance > 0 {
-        // The first word is another instruction's, lest everything be at offset 0.
+        // The first word is another instruction, so that the reference is not at offset 0.
         buffer.put4(0);
         buffer.branch(label, form, &A64Branches);
         buffer.trap(code_trap);
@@ -120,7 +122,7 @@ fn branches_grow_at_their_limits() {
 fn branches_beyond_128_mib_go_through_a_register() {
     let far = 1 << 27;
     assert_eq!([far - 4, far, -far, -far - 4].map(|distance| size_at(B, distance)), [4, 20, 4, 20]);
-    // Measured from the branch that has grown already.
+    // Distances are measured from the branch, which has grown already.
     assert_eq!([far - 4, far, 4 - far, -far].map(|distance| size_at(TBNZ, distance)), [8, 24, 8, 24]);
 }
 
@@ -134,7 +136,7 @@ fn tables_are_addressed_at_any_distance() {
         buffer.bind(Label::new(0));
         buffer.reference(Target::Table(table), ADR_X5, &A64Branches);
         buffer.trap(TrapCode::user(1).unwrap());
-        // So that the table is at `gap`, if the reference is short.
+        // The table is at `gap` if the reference is short.
         buffer.put(&vec![0; gap - 4]);
         let module = finish_with(&mut buffer, &tables, &A64Branches);
         let (code, end) = (module.function(0).code, module.function(0).traps[0].offset as usize);
@@ -144,7 +146,7 @@ fn tables_are_addressed_at_any_distance() {
     }
 }
 
-/// A reference of every kind every few bytes, each to a random target: each ends where it should.
+/// Checks references of every kind at short intervals, each to a random target.
 fn check_random(seed: u64, blocks: usize, max_gap: usize) {
     let mut state = seed;
     let mut random = |below: usize| {
@@ -160,7 +162,7 @@ fn check_random(seed: u64, blocks: usize, max_gap: usize) {
         buffer.bind(Label::new(block));
         buffer.block_start();
         let form = forms[random(forms.len())];
-        // Mostly about as far as tests of bits reach.
+        // Most targets are about as far away as tests of bits reach.
         let reach = (1 << 15) / max_gap * 4;
         let to = (block + random(reach)).saturating_sub(reach / 2).min(blocks - 1);
         buffer.trap(code);
@@ -193,7 +195,7 @@ fn random_functions_keep_their_targets() {
     check_random(100, 20_000, 400);
 }
 
-/// Counts how often the encodings of a reference are looked at: the work of deciding between them.
+/// Counter of how often the encodings of a reference are examined, which is the work of deciding between them.
 #[derive(Default)]
 struct Counting(Cell<usize>);
 
@@ -228,13 +230,14 @@ impl BranchForms for Counting {
     }
 }
 
-/// In a chain of tests of bits each is just in reach of its target until one of those it goes over grows. The last one
-/// is out of reach, so in each round growth spreads by the reach of a test. The search for the exact answer is given up
-/// before that takes more than linear time.
+/// Checks a chain of tests of bits, each just in reach of its target until one of the tests in between grows. The
+/// last one is out of reach, so in each round growth spreads by the reach of a test. The search for the exact answer
+/// must end before it takes more than linear time.
 #[test]
 fn chains_of_growth_take_linear_time() {
     let n = 200_000;
-    // Branches stand 8 bytes apart, labels 4 bytes behind them: the distance is the greatest there is.
+    // Branches are 8 bytes apart, and each label is 4 bytes after its branch: the distance is the greatest that the
+    // branch reaches.
     let over = (1 << 15) / 8 - 1;
     let mut buffer = Buffer::default();
     buffer.start(n + over + 1);

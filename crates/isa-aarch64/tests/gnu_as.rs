@@ -1,8 +1,8 @@
 //! Every instruction row agrees with GNU `as`, byte for byte, and relocation for relocation.
 //!
-//! Text and bytes of each row come from the same table line, over all registers in each operand's place, edge
-//! immediates and address forms. All texts go through the assembler once, one word each. Rows and addresses that become
-//! several instructions are compared with the lines that they should become.
+//! Text and bytes of each row come from one table line, over all registers in each operand's place, edge immediates
+//! and address forms. All texts are assembled in one run, one word each. Rows and addresses that become several
+//! instructions are compared with the lines that they should become.
 
 #[path = "../../mach/tests/support/gnu_as.rs"]
 mod gnu_as;
@@ -20,7 +20,7 @@ use kingpost_mach::{Args, BranchForms, CpuFeatures, IndexExtend, Mem, MemBase, R
 use kingpost_regalloc::{PReg, RegClass};
 use std::collections::BTreeSet;
 
-/// The least CPU, as the assembler calls it, and one with all extensions that rows need.
+/// The least CPU by its name in the assembler, and a CPU with all extensions that rows need.
 const BASELINE: &str = "armv8-a";
 const EVERYTHING: &str = "armv8.2-a+lse+fp16+dotprod+i8mm";
 
@@ -28,14 +28,14 @@ fn add(cases: &mut Cases, row: RowId, regs: &[PReg], mem: Option<Mem>, imm: i64)
     let args = Args { regs, mem, imm, symbols: &SYMBOLS, trap: None };
     let start = cases.buffer.len();
     let text = asm::text(row, &args);
-    // The baseline has no more than what rows without needs need.
+    // The baseline has only what rows without needs require.
     let is_baseline = ROWS[usize::from(row.0)].needs == CpuFeatures::NONE;
     let text = if is_baseline { text } else { format!(".arch {EVERYTHING}\n{text}\n.arch {BASELINE}") };
     lines(cases, &text, row, &args);
     assert_eq!(cases.buffer.len(), start + 4, "{} is one instruction", ROWS[usize::from(row.0)]);
 }
 
-/// The row should become these lines.
+/// Adds the case that `row` with `args` is emitted as the lines `text`.
 fn lines(cases: &mut Cases, text: &str, row: RowId, args: &Args<'_>) {
     cases.add_text(text.to_string(), |buffer| encode(row, args, buffer));
 }
@@ -44,12 +44,13 @@ fn raw(cases: &mut Cases, text: String, bytes: &[u8]) {
     cases.add_text(text, |buffer| buffer.put(bytes));
 }
 
-/// Register 31 is zero or the stack pointer, which rows say themselves.
+/// Returns all registers of a class except register 31 of integers, which is zero or the stack pointer and is part of
+/// the rows that use it.
 fn all_regs(class: RegClass) -> Vec<PReg> {
     (0..if class == RegClass::Int { 31 } else { 32 }).map(|n| PReg::new(class, n)).collect()
 }
 
-/// Register choices for `row`: each register in each place, among two sets of others.
+/// Returns register choices for `row`: each register in each place, combined with two sets of other registers.
 fn choices(row: &Row) -> Vec<Vec<PReg>> {
     match free_operands(row) {
         free if free.is_empty() => vec![vec![]],
@@ -68,7 +69,7 @@ fn has(row: &Row, field: &str) -> bool {
     row.asm.contains(field)
 }
 
-/// Edge values of what the row's text shows.
+/// Returns edge values of the immediate that the row's text shows.
 fn immediates(row: &Row, encoding: &Encoding) -> Vec<i64> {
     let wide = row.operands.iter().any(|o| o.width == 8 && o.class == RegClass::Int);
     let bits: i64 = if wide { 64 } else { 32 };
@@ -81,7 +82,7 @@ fn immediates(row: &Row, encoding: &Encoding) -> Vec<i64> {
             let half = 1i64 << (bits - 1);
             [-half, -half + 1, -1, 0, 1, half - 1].map(|n| n << scale).to_vec()
         }
-        // The assembler has no condition "always" here.
+        // The assembler does not accept the condition "always" in these instructions.
         ImmField::Inverted => (0..14).collect(),
         ImmField::TestBit => (0..64).collect(),
         ImmField::VectorRight(bits) => (1..=i64::from(bits)).collect(),
@@ -137,7 +138,7 @@ fn shifts(row: &Row, bits: i64) -> Vec<i64> {
     let kinds = [Shift::Lsl, Shift::Lsr, Shift::Asr, Shift::Ror];
     let kinds = &kinds[..if rotates { 4 } else { 3 }];
     let amounts = (0..bits).flat_map(|amount| kinds.iter().map(move |&kind| (kind, amount)));
-    // No shift is a left shift to the assembler.
+    // The assembler takes no shift as a left shift.
     let said = amounts.filter(|&(kind, amount)| amount != 0 || kind == Shift::Lsl);
     said.map(|(kind, amount)| i64::from(shifted(kind, amount as u8))).collect()
 }
@@ -150,7 +151,7 @@ fn logical_fields(bits: u32) -> impl Iterator<Item = i64> {
 
 const EXTENDS: [IndexExtend; 3] = [IndexExtend::None, IndexExtend::Zero32, IndexExtend::Sign32];
 
-/// Addresses that the row can say itself.
+/// Returns addresses that the row can encode.
 fn addresses(encoding: &Encoding) -> Vec<Mem> {
     let bytes = i64::from(encoding.bytes);
     let bases =
@@ -205,7 +206,8 @@ fn add_row(row_id: RowId, cases: &mut Cases) {
             }
             for regs in choices(row) {
                 let regs = assign(row, &regs);
-                // What an exclusive store says of itself, and a pair of loads, must not be overwritten at once.
+                // The status result of an exclusive store, and the registers of a pair of loads, must be different
+                // registers.
                 if regs.iter().collect::<BTreeSet<_>>().len() == regs.len() {
                     add(cases, row_id, &regs, Some(Mem::base(MemBase::StackPointer, 0)), 0);
                 }
@@ -215,7 +217,7 @@ fn add_row(row_id: RowId, cases: &mut Cases) {
     cases.rows += 1;
 }
 
-/// Instructions on the stack pointer, which is register 31 of some rows.
+/// Adds instructions on the stack pointer, which is register 31 of some rows.
 fn add_stack_pointer(cases: &mut Cases) {
     for (a, b) in [(SP, SP), (x(29), SP), (SP, x(1))] {
         add(cases, rows::ADD_RRI.of(64), &[a, b], None, 0xfff);
@@ -227,7 +229,7 @@ fn add_stack_pointer(cases: &mut Cases) {
     add(cases, rows::STR64_PRE, &[SP, SP, x(19)], None, -16);
 }
 
-/// All bit patterns, of both widths.
+/// Adds all bit patterns of both widths.
 fn add_logical(cases: &mut Cases) {
     for field in logical_fields(64) {
         add(cases, rows::AND_RRI.of(64), &[x(3), x(4)], None, field);
@@ -260,7 +262,7 @@ fn add_branches(cases: &mut Cases) {
     });
 }
 
-/// What the far encodings are made of, as lines.
+/// Adds the instructions of the far encodings, as lines.
 fn add_far_branches(cases: &mut Cases) {
     let mut add = |form, encoding, distance, text: String| {
         let mut bytes = Vec::new();
@@ -289,7 +291,7 @@ fn add_far_branches(cases: &mut Cases) {
     }
 }
 
-/// Rows and addresses that become several instructions.
+/// Adds rows and addresses that become several instructions.
 fn add_sequences(cases: &mut Cases) {
     let base = |base, disp| Mem::base(base, disp);
     let index = |shift, extend, disp| Mem { base: MemBase::Reg(x(1)), index: Some((x(2), shift, extend)), disp };
@@ -352,7 +354,7 @@ fn add_sequences(cases: &mut Cases) {
     }
 }
 
-/// ELF for the Arm 64-bit architecture, 5.7.
+/// Returns the number of a relocation (ELF for the Arm 64-bit architecture, 5.7).
 fn our_type(kind: RelocKind) -> u32 {
     match kind {
         RelocKind::Abs8 => 257,
@@ -376,7 +378,8 @@ fn our_type(kind: RelocKind) -> u32 {
     }
 }
 
-/// Returns the assembler calls a jump out of the function and a call by different names.
+/// Returns the type of a call for both branch types. The assembler distinguishes a jump out of the function from a
+/// call.
 fn same_type(elf: u32) -> u32 {
     const JUMP26: u32 = 282;
     if elf == JUMP26 { 283 } else { elf }

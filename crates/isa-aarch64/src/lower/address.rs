@@ -3,10 +3,10 @@
 //! Before: `v3 = uextend.i64 v1; v4 = ishl v3, 2; v5 = iadd v0, v4; v6 = load.i32 v5`. After: `ldr w6, [x0, w1, uxtw
 //! #2]`.
 //!
-//! The CPU adds either a constant or an index, and scales an index only by the size of the access. Everything an
-//! address takes in stays 64-bit arithmetic modulo 2^64, so folding it never changes the address. A sum that
-//! already has a register is used from there. The walk is bounded, so that long chains of sums cost each user a
-//! constant.
+//! The CPU adds either a constant or an index, and scales an index only by the size of the access. All terms of an
+//! address are 64-bit arithmetic modulo 2^64, so folding them never changes the address. A sum that already has a
+//! register is used from there. The walk is bounded, so that long chains of sums cost each user a constant amount of
+//! time.
 
 use super::cx::{Alu, Cx};
 use super::tiles;
@@ -18,9 +18,9 @@ use kingpost_mach::lower::slot_place;
 use kingpost_mach::{Address, IndexExtend, LowerError, Machine};
 use kingpost_regalloc::VReg;
 
-/// Number of definitions that an address looks through.
+/// Largest number of definitions that an address looks through.
 const MAX_STEPS: usize = 8;
-/// With more uses than these a sum is likely to have one that is no access with an index.
+/// Number of uses above which a sum probably has a use other than an access with an index.
 const FEW_USES: u32 = 3;
 /// Largest shift of an index.
 const MAX_SHIFT: u64 = 4;
@@ -81,7 +81,7 @@ impl Cx<'_, '_> {
         Ok(base)
     }
 
-    /// Splits a sum into terms where the access gains from it.
+    /// Splits a sum into terms where the access saves instructions by it.
     fn address_expr(&self, addr: Value, offset: i64, bytes: u8, inst: Inst) -> AddressExpr {
         let mut terms = AddressExpr { base: addr, index: None, disp: offset };
         self.take_constants(&mut terms.base, &mut terms.disp);
@@ -92,11 +92,12 @@ impl Cx<'_, '_> {
         let mut disp = terms.disp;
         self.take_constants(&mut a, &mut disp);
         self.take_constants(&mut b, &mut disp);
-        // With a displacement the sum needs an instruction of its own: then better the one that others use as well.
+        // With a displacement the sum needs an instruction of its own. Prefer the inner sum if other instructions use
+        // it.
         if disp != 0 && (disp == terms.disp || !self.is_single_use(terms.base)) {
             return terms;
         }
-        // The side that is more than a register becomes the index.
+        // The side that saves more instructions becomes the index.
         let (first, second) = (self.index(a), self.index(b));
         let (base, index) = if first.gain(bytes) > second.gain(bytes) { (b, first) } else { (a, second) };
         let is_kept = || !index.is_scaled_for(bytes) || self.is_sum_kept(terms.base, [base, index.value], sum, inst);
@@ -106,17 +107,16 @@ impl Cx<'_, '_> {
         AddressExpr { base, index: Some(index), disp }
     }
 
-    /// Returns `true` if it is better to keep a sum that has other uses in a register from another block to this one
-    /// than both of its terms. No instruction behind this one needs the index: it would be kept for this one alone. Of
-    /// many uses one is
-    /// likely to need the sum, and if none behind this one needs the base either, the sum takes one register instead of
-    /// two.
+    /// Returns `true` if a sum of another block should be computed there and kept in a register. Otherwise both of
+    /// its terms are live into this block. No later instruction needs the index, so it would be kept for this access
+    /// alone. A sum with many uses is probably needed anyway, and if no later instruction needs the base either, the
+    /// sum takes one register instead of two.
     fn is_sum_kept(&self, value: Value, [base, index]: [Value; 2], sum: Inst, inst: Inst) -> bool {
         let [def, here] = [sum, inst].map(|inst| self.func.layout.inst_block(inst));
         def != here && !self.has_reg(index) && (self.uses(value) > FEW_USES || !self.has_reg(base))
     }
 
-    /// Takes constants out of a chain of sums.
+    /// Removes constants from a chain of sums and adds them to `disp`.
     #[inline]
     fn take_constants(&self, value: &mut Value, disp: &mut i64) {
         for _ in 0..MAX_STEPS {
@@ -126,7 +126,7 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// Returns the value as an index: what it extends and shifts, where that has no register.
+    /// Returns the value as an index. Looks through its extension and shift unless they have registers.
     fn index(&self, value: Value) -> Index {
         let (inner, shift) = self.small_shift(value, MAX_SHIFT).unwrap_or((value, 0));
         let (source, extend) = self.widened(inner).unwrap_or((inner, IndexExtend::None));
@@ -144,7 +144,7 @@ impl Cx<'_, '_> {
         (self.ty(source) == I32).then_some((source, extend))
     }
 
-    /// `def = base + (extended value << shift)`.
+    /// Emits `def = base + (extended value << shift)`.
     pub(super) fn emit_sum(&mut self, def: VReg, [base, value]: [VReg; 2], extend: IndexExtend, shift: u8) {
         let (row, imm) = match extend {
             IndexExtend::None => (rows::ADD_RRR.of(64), immediates::shifted(Shift::Lsl, shift)),
@@ -154,7 +154,8 @@ impl Cx<'_, '_> {
         self.emit_imm(row, &[def, base, value], imm);
     }
 
-    /// Returns the address of `bytes` bytes at `base + disp`, with what is too far added before.
+    /// Returns the address of `bytes` bytes at `base + disp`. A displacement out of reach is added by a separate
+    /// instruction.
     fn displaced(&mut self, base: VReg, disp: i64, bytes: u8) -> Address {
         if reaches(disp, bytes) {
             return Address::Base { base, disp: disp as i32 };
@@ -178,7 +179,7 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// `def = x + constant` in `bits` bits. Leaves the flags alone.
+    /// Sets `def` to `x` plus a constant in `bits` bits. Preserves the flags.
     pub(super) fn add_constant(&mut self, def: VReg, x: VReg, constant: i64, bits: u32) {
         let magnitude = constant.unsigned_abs();
         let row = if constant < 0 { Alu::SUB } else { Alu::ADD }.ri.of(bits);
@@ -196,12 +197,12 @@ impl Cx<'_, '_> {
 }
 
 impl Index {
-    /// Returns `true` if an access of `bytes` bytes shifts its index by that much.
+    /// Returns `true` if an access of `bytes` bytes can shift its index by this amount.
     fn is_scaled_for(&self, bytes: u8) -> bool {
         self.shift == 0 || 1u8 << self.shift == bytes
     }
 
-    /// Returns the number of instructions that an access of `bytes` bytes saves if this is its index.
+    /// Returns the number of instructions that an access of `bytes` bytes saves with this index.
     fn gain(&self, bytes: u8) -> u32 {
         let scaled = self.shift > 0 && self.is_scaled_for(bytes);
         u32::from(self.extend != IndexExtend::None) + 2 * u32::from(scaled) + u32::from(self.shift > 0)

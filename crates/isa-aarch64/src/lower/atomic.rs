@@ -11,7 +11,7 @@ use kingpost_mach::lower::{in_memory_order, is_arithmetic, is_little, to_memory_
 use kingpost_mach::{Address, Family, LowerError, MInst, RowId};
 use kingpost_regalloc::VReg;
 
-/// The only kind of address these instructions have.
+/// Returns the address as a base register, because atomic instructions take no other kind.
 fn address(cx: &mut Cx<'_, '_>, addr: Value, inst: Inst) -> Result<Address, LowerError> {
     let base = cx.address_in_register(addr, 0, inst)?;
     Ok(Address::Base { base, disp: 0 })
@@ -23,7 +23,7 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
     let address = address(cx, arg, inst)?;
-    // An effect keeps the instruction even if its result has no use.
+    // The instruction is kept because of its effect even if its result has no use.
     let def = cx.result(value);
     in_memory_order(cx, flags, ty.bits(), def, [], |cx, image, []| {
         cx.emit_mem(rows::LDAR_RM.of(ty.bits()), &[image], address).set_trap(flags.trap_code());
@@ -44,8 +44,8 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old
-/// value is reversed afterwards.
+/// Lowers `atomic_rmw`. In big-endian byte order, bitwise operations take the reversed operand, and the old value is
+/// reversed afterwards.
 pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -71,7 +71,7 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Emits an operation in the byte order of the machine: old value and operand.
+/// Emits an operation in the byte order of the machine. The registers are old value and operand.
 fn operate<'a>(
     cx: &'a mut Cx<'_, '_>,
     op: AtomicRmwOp,
@@ -93,7 +93,7 @@ fn operate<'a>(
     cx.emit_mem(row, &[old, temp, operand], address)
 }
 
-/// Returns the operand after `row`, in a new register.
+/// Returns the result of `row` on the operand, in a new register.
 fn changed(cx: &mut Cx<'_, '_>, row: RowId, operand: VReg, bits: u32) -> VReg {
     let changed = cx.int_temp(bits);
     cx.emit(row, &[changed, operand]);
@@ -111,8 +111,8 @@ fn big_endian_loop(op: AtomicRmwOp) -> Family {
     }
 }
 
-/// Returns the instruction that does an operation. Differences are sums with the negated operand, and conjunctions
-/// clear the bits of the complement.
+/// Returns the LSE instruction of an operation. A difference is a sum with the negated operand, and a conjunction
+/// clears the bits of the complement.
 fn single(op: AtomicRmwOp) -> Option<Family> {
     match op {
         AtomicRmwOp::Add | AtomicRmwOp::Sub => Some(rows::LDADDAL_RMR),
@@ -128,7 +128,7 @@ fn single(op: AtomicRmwOp) -> Option<Family> {
     }
 }
 
-/// Returns the row that changes the operand first.
+/// Returns the row that changes the operand before the LSE instruction.
 fn change(op: AtomicRmwOp, bits: u32) -> Option<RowId> {
     match op {
         AtomicRmwOp::Sub => Some(rows::NEG_RR.of(bits)),
@@ -137,7 +137,7 @@ fn change(op: AtomicRmwOp, bits: u32) -> Option<RowId> {
     }
 }
 
-/// Returns the loop that does an operation.
+/// Returns the exclusive loop of an operation.
 fn exclusive(op: AtomicRmwOp) -> Family {
     match op {
         AtomicRmwOp::Add => rows::ATOMIC_ADD_MR,

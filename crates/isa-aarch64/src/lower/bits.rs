@@ -2,7 +2,7 @@
 //!
 //! Before: `v1 = ctz v0`. After: `rbit w1, w0; clz w1, w1`.
 //!
-//! Narrow integers are counted in 32 bits, extended so that the bits above them do not count.
+//! Narrow integers are counted in 32 bits, with their upper bits set so that they do not change the count.
 
 use super::Lowered;
 use super::cx::Cx;
@@ -38,7 +38,7 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Sets `def` to the count by `row` minus what a value of type `ty` does not have of the register.
+/// Sets `def` to the result of `row` minus the number of register bits above a value of type `ty`.
 fn count_above(cx: &mut Cx<'_, '_>, row: kingpost_mach::RowId, def: VReg, source: VReg, ty: Type) {
     let surplus = working_bits(ty) - ty.bits();
     if surplus == 0 {
@@ -60,7 +60,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `ctz`. A bit set above a narrow value ends the search there.
+/// Lowers `ctz`. A bit that is set just above a narrow value ends the count.
 pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);

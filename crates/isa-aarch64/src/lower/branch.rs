@@ -22,7 +22,7 @@ pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Goes to `then` if the test says so, else to `other`.
+/// Branches to `then` if the test holds, else to `other`.
 fn branch_to(cx: &mut Cx<'_, '_>, test: Test, then: Block, other: Block) {
     let branch = match test {
         Test::Flags(cond) => return branch_on(cx, cond, then, other),
@@ -37,13 +37,13 @@ fn branch_to(cx: &mut Cx<'_, '_>, test: Test, then: Block, other: Block) {
     branch.extra = other.as_u32();
 }
 
-/// Goes to `then` if `index` is below `limit`, else to `other`.
+/// Branches to `then` if `index` is below `limit`, else to `other`.
 pub(super) fn branch_if_below(cx: &mut Cx<'_, '_>, index: VReg, limit: u32, then: Block, other: Block) {
     compare_length(cx, index, limit);
     branch_on(cx, Cond::One(CC_LO), then, other);
 }
 
-/// Jumps by the table: the index is limited to one past its end, where the default stands.
+/// Jumps by a table. The index is limited to the entry after the last one, which is the default.
 pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u32) {
     let end = cx.constant_temp(u64::from(len), 32);
     let limited = cx.int_temp(32);

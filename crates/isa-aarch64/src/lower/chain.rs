@@ -1,4 +1,5 @@
-//! Comparisons joined by `band` or `bor`: each one after the first is made only if it still matters, without a branch.
+//! Comparisons joined by `band` or `bor`: each comparison after the first is made only if it still matters, without a
+//! branch.
 //!
 //! Before: `v4 = icmp slt v0, v1; v5 = icmp eq v2, v3; v6 = band v4, v5`. After: `cmp w0, w1; ccmp w2, w3, #0, lt; cset
 //! eq`.
@@ -20,19 +21,19 @@ const MAX_LINKS: usize = 8;
 /// Constants up to this one fit into a conditional comparison.
 const MAX_CONSTANT: i64 = 31;
 
-/// Flags under which a condition holds: negative, zero, carry, overflow from the highest bit on.
+/// Returns flags under which a condition holds: negative, zero, carry, overflow from the highest bit on.
 fn holding(condition: i32) -> i32 {
     match condition {
         CC_EQ | CC_LE => 0b0100,
         CC_HS | CC_HI => 0b0010,
         CC_MI | CC_LT => 0b1000,
         CC_VS => 0b0001,
-        // The others hold if all flags are clear.
+        // The other conditions hold if all flags are clear.
         _ => 0,
     }
 }
 
-/// Flags under which a condition does not hold.
+/// Returns flags under which a condition does not hold.
 pub(super) fn failing(condition: i32) -> i32 {
     holding(invert(condition))
 }
@@ -43,14 +44,14 @@ struct Link {
     negated: bool,
 }
 
-/// Comparisons all of which, or any of which, must hold.
+/// Comparisons of a conjunction or a disjunction.
 pub(super) struct CompareChain {
     links: SmallVec<[Link; MAX_LINKS]>,
     all: bool,
 }
 
 impl CompareChain {
-    /// Returns the comparisons `value` joins, if there are at least two and none of them has another use.
+    /// Returns the comparisons that `value` joins, if there are at least two and none of them has another use.
     pub(super) fn of(cx: &Cx<'_, '_>, value: Value) -> Option<CompareChain> {
         let join = cx.opcode_of(value)?;
         if !matches!(join, Opcode::Band | Opcode::Bor) || !is_word(cx.ty(value)) {
@@ -84,8 +85,8 @@ impl CompareChain {
     }
 }
 
-/// Returns the comparison that `value` is, looking through extensions and comparisons with zero; none if it has another
-/// use.
+/// Returns the comparison that defines `value`, looking through extensions and comparisons with zero, or `None` if it
+/// has another use.
 fn link(cx: &Cx<'_, '_>, mut value: Value) -> Option<Link> {
     let mut negated = false;
     for _ in 0..MAX_LINKS {
@@ -122,8 +123,8 @@ fn compare(cx: &mut Cx<'_, '_>, link: &Link) -> i32 {
     condition
 }
 
-/// Emits the flags of a link if the flags say `before`; else they say `otherwise` about the link's condition, which is
-/// returned.
+/// Emits the flags of a link if the condition `before` holds. Otherwise the flags are set so that the link's
+/// condition is `otherwise`. Returns the link's condition.
 fn compare_if(cx: &mut Cx<'_, '_>, link: &Link, before: i32, otherwise: bool) -> i32 {
     let flags = |condition| if otherwise { holding(condition) } else { failing(condition) };
     match cx.def(link.value).map(|def| cx.func.dfg.view(def)) {
@@ -172,7 +173,7 @@ fn compare_ints_if(cx: &mut Cx<'_, '_>, cond: IntCC, [x, y]: [Value; 2], before:
 mod tests {
     use super::*;
 
-    /// Returns `true` if the condition holds under these flags. (Arm ARM, C1.2.4.)
+    /// Returns `true` if the condition holds under these flags (Arm ARM, C1.2.4).
     fn holds(condition: i32, flags: i32) -> bool {
         let [n, z, c, v] = [8, 4, 2, 1].map(|bit| flags & bit != 0);
         let base = match condition >> 1 {

@@ -46,7 +46,7 @@ fn set_result(cx: &mut Cx<'_, '_>, inst: Inst, cond: Cond) {
     set(cx, def, cond);
 }
 
-/// Returns `true` if this is the sign of an integer of one register.
+/// Returns `true` if the comparison tests the sign of an integer of one register.
 fn is_sign_test(cx: &Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> bool {
     cond == IntCC::SignedLessThan && is_word(cx.ty(x)) && cx.constant(y) == Some(0)
 }
@@ -64,19 +64,19 @@ fn sign(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
     }
 }
 
-/// Sets `def` to 1 if the flags say so, else 0.
+/// Sets `def` to 1 if the condition holds, else 0.
 pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
     match cond {
         Cond::One(cc) => {
             cx.emit_imm(rows::CSET_R.of(32), &[def], cc);
         }
-        // The first condition's answer, or 1 where the second one holds as well.
+        // The result of the first condition, or 1 where the second one holds as well.
         Cond::Or(a, b) => {
             let first = cx.int_temp(32);
             cx.emit_imm(rows::CSET_R.of(32), &[first], a);
             cx.emit_imm(rows::CSINC_RRZ.of(32), &[def, first], invert(b));
         }
-        // The first condition's answer where the second one holds, else 0.
+        // The result of the first condition where the second one holds, else 0.
         Cond::And(a, b) => {
             let first = cx.int_temp(32);
             cx.emit_imm(rows::CSET_R.of(32), &[first], a);
@@ -85,7 +85,7 @@ pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
     }
 }
 
-/// Change that a conditional instruction makes to the operand it takes if the condition does not hold.
+/// Change that a conditional instruction makes to its second operand, which it takes if the condition does not hold.
 #[derive(Clone, Copy)]
 enum Change {
     Increment,
@@ -94,7 +94,7 @@ enum Change {
 }
 
 impl Change {
-    /// Returns the conditional instruction.
+    /// Returns the conditional instruction that makes the change.
     fn row(self, bits: u32) -> RowId {
         match self {
             Change::Increment => rows::CSINC_RRR.of(bits),
@@ -103,7 +103,7 @@ impl Change {
         }
     }
 
-    /// Returns the change by itself. Leaves the flags alone.
+    /// Emits the change as a separate instruction and returns its result. Preserves the flags.
     fn emit(self, cx: &mut Cx<'_, '_>, bits: u32, operand: VReg) -> VReg {
         let def = cx.int_temp(bits);
         match self {
@@ -120,7 +120,7 @@ impl Change {
 }
 
 /// Lowers `select` and `select_spectre_guard`: 1 and 0, one arm incremented, complemented or negated, one arm a
-/// constant that is made of zero, or any two.
+/// constant that is made from the zero register, or any two arms.
 pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -192,8 +192,8 @@ pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Returns the conditional instruction that makes the constant `value` of the zero register if the condition does not
-/// hold.
+/// Returns the conditional instruction that makes the constant `value` from the zero register if the condition does
+/// not hold.
 fn constant_arm(cx: &Cx<'_, '_>, value: Value, bits: u32) -> Option<RowId> {
     match cx.constant_signed(value)? {
         0 => Some(rows::CSEL_RRZ.of(bits)),
@@ -203,7 +203,7 @@ fn constant_arm(cx: &Cx<'_, '_>, value: Value, bits: u32) -> Option<RowId> {
     }
 }
 
-/// `value` as the changed arm of a conditional instruction.
+/// Returns `value` as the changed arm of a conditional instruction: the change and its operand.
 fn changed_arm(cx: &Cx<'_, '_>, value: Value) -> Option<(Change, Value)> {
     let def = cx.def(value).filter(|_| cx.is_single_use(value))?;
     let change = match cx.func.dfg.opcode(def) {
@@ -223,7 +223,7 @@ fn changed_arm(cx: &Cx<'_, '_>, value: Value) -> Option<(Change, Value)> {
     Some((change, operand))
 }
 
-/// `def = cond ? x : y` in 16 bytes, by a mask.
+/// Sets `def` to `x` if the condition holds, else `y`, in 16 bytes, by a mask.
 fn select_quad(cx: &mut Cx<'_, '_>, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
     let (mask, masks) = (cx.int_temp(64), cx.vector_temp());
     if let Cond::One(cc) = cond {

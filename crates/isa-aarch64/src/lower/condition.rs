@@ -2,9 +2,9 @@
 //!
 //! Before: `v2 = icmp slt v0, v1; v3 = uextend.i32 v2; brif v3, block1, block2`. After: `cmp w0, w1; b.lt block1`.
 //!
-//! A reader of the flags calls [`Cx::condition`] and is emitted right behind: nothing stands in between.
-//! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register. Branches and
-//! traps ask with [`Cx::test`], as they can also test a register or one bit of it by themselves.
+//! A reader of the flags calls [`Cx::condition`] and is emitted immediately after it. Comparisons are repeated for
+//! each reader, which is cheaper than keeping the boolean in a register. Branches and traps call [`Cx::test`],
+//! because they can also test a register or one bit of it without flags.
 
 use super::chain::CompareChain;
 use super::condition_codes::{Comparison, float_code, int_code, is_signed};
@@ -25,22 +25,22 @@ use kingpost_regalloc::VReg;
 /// Test of branches and traps.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Test {
-    /// The flags.
+    /// A condition over the flags.
     Flags(Cond),
-    /// Whether a register of so many bits is zero, or is not.
+    /// Whether a register of this many bits is zero, or is not.
     Zero { reg: VReg, bits: u32, zero: bool },
     /// Whether one bit of a register is set, or is not.
     Bit { reg: VReg, bit: u32, set: bool },
 }
 
 impl Cx<'_, '_> {
-    /// Emits the flags for "`value` is not zero". Their reader must follow at once.
+    /// Emits the flags for "`value` is not zero". Their reader must be the next instruction.
     pub(super) fn condition(&mut self, value: Value) -> Cond {
         let test = self.truth_test_of(value);
         self.is_nonzero(test.value).inverse_if(test.negated)
     }
 
-    /// As [`Cx::condition`], for readers that can test registers as well.
+    /// Emits the test for "`value` is not zero", for readers that can test registers as well.
     pub(super) fn test(&mut self, value: Value) -> Test {
         let test = self.truth_test_of(value);
         let negated = test.negated;
@@ -113,7 +113,7 @@ impl Cx<'_, '_> {
         Test::Bit { reg: self.use_reg(x), bit: self.ty(x).bits() - 1, set }
     }
 
-    /// Returns the value of which one bit is looked at, and which, if `value` is that bit.
+    /// Returns the value that `value` masks to a single bit, and the number of the bit.
     fn single_bit(&self, value: Value) -> Option<(Value, u32)> {
         let and = self.def_as(value, Opcode::Band).filter(|_| self.is_single_use(value))?;
         let [x, mask] = self.mask_second(self.args(and));
@@ -129,7 +129,7 @@ impl Cx<'_, '_> {
         self.truth_test(value, |value| self.is_boolean(value))
     }
 
-    /// Returns `true` if the value is a comparison, perhaps extended, or made of such.
+    /// Returns `true` if the value is a comparison, perhaps extended, or is made of comparisons by bitwise operations.
     pub(super) fn is_boolean(&self, value: Value) -> bool {
         let value = self.behind_extensions(value);
         match self.opcode_of(value) {
@@ -200,7 +200,7 @@ impl Cx<'_, '_> {
         }
         let (first, second) = (self.operand2(Alu::CMP, bits, y), self.operand2(Alu::CMP, bits, x));
         match (first, second) {
-            // What saves an instruction stands second.
+            // The operand that saves an instruction is the second one.
             (Operand2::Plain(..), Operand2::Changed(..)) => {
                 let y = self.use_reg(y);
                 self.emit_operand2(None, y, second);
@@ -225,8 +225,8 @@ impl Cx<'_, '_> {
         self.emit_imm(row, &[x], constant.unsigned_abs() as i32);
     }
 
-    /// Emits the flags of `value` compared with zero, for equality and signed order; of a bitwise and, without
-    /// computing that. Narrow values are cut to their bits by an and, or signed ones extended.
+    /// Emits the flags of `value` compared with zero, for equality and signed order. A bitwise and is part of the
+    /// comparison and is not computed. Narrow values are cut to their bits by an and, or sign-extended.
     fn compare_with_zero(&mut self, value: Value, signed: bool) {
         let bits = self.ty(value).bits();
         let and = self.def_as(value, Opcode::Band).filter(|_| self.is_single_use(value) && (bits >= 32 || !signed));
@@ -256,7 +256,8 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// Narrow integers are extended first: one by an instruction, the other one by the comparison.
+    /// Emits the flags of a comparison of narrow integers. One of them is extended by an instruction, the other by
+    /// the comparison.
     fn compare_narrow(&mut self, cond: IntCC, x: Value, y: Value) {
         let signed = is_signed(cond);
         let bits = self.ty(x).bits();
@@ -300,7 +301,7 @@ impl Cx<'_, '_> {
         float_code(cond)
     }
 
-    /// Returns `true` if the value is a constant zero of any sign.
+    /// Returns `true` if the value is a constant zero of either sign.
     fn is_float_zero(&self, value: Value) -> bool {
         match self.def(value).map(|def| self.func.dfg.view(def)) {
             Some(InstView::UnaryIeee16 { imm }) => imm.bits() << 1 == 0,
@@ -311,7 +312,8 @@ impl Cx<'_, '_> {
     }
 }
 
-/// Returns the comparison with `constant`, or with its neighbor, as one whose constant fits the instruction.
+/// Returns the comparison with `constant`, or an equivalent one with its neighbor, whose constant fits the
+/// instruction.
 fn encodable(cond: IntCC, constant: i64, bits: u32) -> Option<(IntCC, i64)> {
     if immediates::add_sub(constant.unsigned_abs()).is_some() {
         return Some((cond, constant));
@@ -320,7 +322,7 @@ fn encodable(cond: IntCC, constant: i64, bits: u32) -> Option<(IntCC, i64)> {
         let max = i64::MAX >> (64 - bits);
         (-max - 1, max)
     } else {
-        // The largest unsigned integer is -1 here, and 0 the smallest.
+        // The largest unsigned integer is -1 in this representation, and the smallest one is 0.
         (0, -1)
     };
     let (cond, neighbour) = match cond {
@@ -334,7 +336,8 @@ fn encodable(cond: IntCC, constant: i64, bits: u32) -> Option<(IntCC, i64)> {
         IntCC::UnsignedGreaterThan if constant != max => (IntCC::UnsignedGreaterThanOrEqual, constant.wrapping_add(1)),
         _ => return None,
     };
-    // A step across the smallest signed integer stays a step for unsigned ones, but not a constant of so many bits.
+    // A step across the smallest signed integer is valid for unsigned integers, but its result is not a constant of
+    // this many bits.
     let fits = neighbour >> (bits - 1) == 0 || neighbour >> (bits - 1) == -1;
     (fits && immediates::add_sub(neighbour.unsigned_abs()).is_some()).then_some((cond, neighbour))
 }

@@ -29,7 +29,7 @@ pub(super) fn int_code(cond: IntCC) -> i32 {
     }
 }
 
-/// Returns the condition code for a float comparison: `fcmp` of unordered operands sets carry and overflow.
+/// Returns the condition for a float comparison: `fcmp` of unordered operands sets carry and overflow.
 pub(super) fn float_code(cond: FloatCC) -> Cond {
     match cond {
         FloatCC::Ordered => Cond::One(CC_VC),
@@ -49,7 +49,7 @@ pub(super) fn float_code(cond: FloatCC) -> Cond {
     }
 }
 
-/// Returns `true` if the comparison looks at signs.
+/// Returns `true` if the comparison is of signed integers.
 pub(super) fn is_signed(cond: IntCC) -> bool {
     matches!(
         cond,

@@ -1,4 +1,4 @@
-//! Sign extensions, of loads by the load itself; two integers joined to one of twice the width.
+//! Sign extensions, which loads do themselves, and concatenation of two integers.
 //!
 //! Before: `v1 = load.i8 v0; v2 = sextend.i64 v1`. After: `ldrsb x2, [x0]`.
 
@@ -11,7 +11,7 @@ use kingpost_mach::lower::{self as shared, is_little};
 use kingpost_mach::{LowerError, Machine};
 use kingpost_regalloc::VReg;
 
-/// Lowers `sextend`; of a load without another use, the load itself.
+/// Lowers `sextend`. A load without another use extends by itself.
 pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let to = cx.ty(value).bits();
@@ -31,7 +31,7 @@ pub(super) fn extend(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, to: u32) -> Low
     Ok(())
 }
 
-/// Loads the value of `x` into `def` with its sign, if `x` is a load that `inst` may do itself.
+/// Loads the value of `x` into `def` sign-extended, if `x` is a load that `inst` may do itself.
 fn load_extended(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, x: Value, to: u32) -> Result<bool, LowerError> {
     let Some(load) = cx.sinkable_load(x, inst) else { return Ok(false) };
     let InstView::Load { flags, addr, offset } = cx.func.dfg.view(load) else { return Ok(false) };

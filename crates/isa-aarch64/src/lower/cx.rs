@@ -1,4 +1,4 @@
-//! What lowering functions work on, and how rows are found by operand width.
+//! Context of lowering functions, and rows by operand width.
 
 use crate::a64::A64;
 use crate::rows;
@@ -24,28 +24,28 @@ impl<'f> DerefMut for Cx<'_, 'f> {
     }
 }
 
-/// A two-operand integer operation in both widths, by what its second operand is.
+/// Two-operand integer operation in both widths, by the kind of its second operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Alu {
-    /// A register, shifted by a constant if the immediate says so.
+    /// The second operand is a register, shifted by a constant if the immediate says so.
     pub(super) rr: Family,
-    /// An immediate.
+    /// The second operand is an immediate.
     pub(super) ri: Family,
     /// Encoding of immediates.
     pub(super) immediates: Immediates,
 }
 
-/// Immediates of an operation, and other forms of its second operand.
+/// Immediates of an operation, and further forms of its second operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Immediates {
-    /// A number; negated, the other row is given it. An extended register has a row of its own.
+    /// A number. Its negation is the immediate of the opposite operation. An extended register has a row of its own.
     Number {
         /// The opposite operation.
         negated: Family,
-        /// With an extended register, shifted left by up to 4.
+        /// The operation with an extended register, shifted left by up to 4.
         rx: Family,
     },
-    /// A bit pattern. With the complement of a register, the row is this one, if there is one.
+    /// A bit pattern. The payload is the row that complements its second operand, if there is one.
     Pattern(Option<Family>),
 }
 

@@ -3,7 +3,8 @@
 //! Before: `v1 = fcvt_to_uint_sat.i32 v0`. After: `fcvtzu w1, s0`.
 //!
 //! The CPU converts integers of 32 and 64 bits, signed and unsigned, truncating and saturating; NaN becomes 0. Narrow
-//! integers are extended before or limited afterwards. Traps compare with bounds that are exact in the float's type.
+//! integers are extended before the conversion or limited after it. Traps compare with bounds that are exact in the
+//! float's type.
 
 use super::Lowered;
 use super::compare::limit;
@@ -18,7 +19,7 @@ use kingpost_mach::lower::{Cond, float_bits, precision, trap_on};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// Returns the truncation of a float to an integer of 32 and of 64 bits.
+/// Returns the row that truncates a float to an integer of 32 or 64 bits.
 fn truncate_row(from: Type, bits: u32, signed: bool) -> RowId {
     let family = match (bits == 64, signed) {
         (false, true) => rows::FCVTZS32_RF,
@@ -29,7 +30,7 @@ fn truncate_row(from: Type, bits: u32, signed: bool) -> RowId {
     family.of(from.bits())
 }
 
-/// Returns the conversion of an integer of 32 and of 64 bits to a float.
+/// Returns the row that converts an integer of 32 or 64 bits to a float.
 fn convert_row(to: Type, bits: u32, signed: bool) -> RowId {
     let family = match (to == F64, signed) {
         (false, true) => rows::SCVTF32_FR,
@@ -70,12 +71,12 @@ pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered
     Ok(())
 }
 
-/// Lowers `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
+/// Lowers `fcvt_to_sint`, which traps unless `-2^(n-1) - 1 < x < 2^(n-1)`.
 pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);
     let bound = (1u64 << (bits - 1)) as f64;
-    // Where the number below the minimum is not exact in the float's type, the minimum itself is the next one.
+    // Where the number below the minimum is not exact in the float's type, the bound is the minimum itself.
     let (low, fails) = if bits <= precision(from) { (-bound - 1.0, CC_LS) } else { (-bound, CC_MI) };
     check_range(cx, source, from, bound, low, fails);
     let value = cx.first_result(inst);
@@ -84,7 +85,7 @@ pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `fcvt_to_uint`: `-1 < x < 2^n`.
+/// Lowers `fcvt_to_uint`, which traps unless `-1 < x < 2^n`.
 pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);

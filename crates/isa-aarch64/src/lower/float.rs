@@ -2,8 +2,8 @@
 //!
 //! Before: `v2 = fmul v0, v1; v3 = fneg v2`. After: `fnmul d3, d0, d1`.
 //!
-//! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` what
-//! arithmetic yields passes through [`arithmetic`], which replaces any NaN by the canonical one.
+//! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` the
+//! results of arithmetic pass through [`arithmetic`], which replaces any NaN by the canonical one.
 
 use super::cx::Cx;
 use super::{Lowered, tiles};
@@ -17,7 +17,7 @@ use kingpost_mach::{Family, Machine};
 use kingpost_regalloc::VReg;
 
 impl Cx<'_, '_> {
-    /// Refuses `inst` unless the CPU has arithmetic for floats of type `ty`.
+    /// Returns an error for `inst` unless the CPU has arithmetic for floats of type `ty`.
     pub(super) fn require_arithmetic(&self, inst: Inst, ty: Type) -> Lowered {
         if self.has_arithmetic(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
     }
@@ -27,12 +27,12 @@ impl Cx<'_, '_> {
         is_float(ty) || ty == F16 && self.isa.flags.has_fp16
     }
 
-    /// Returns a register for a float of type `ty`.
+    /// Returns a new register for a float of type `ty`.
     pub(super) fn float_like(&mut self, ty: Type) -> VReg {
         self.float_temp(ty.bits())
     }
 
-    /// Returns a constant of type `ty` in a new register. Leaves the flags alone.
+    /// Returns a constant of type `ty` in a new register. Preserves the flags.
     pub(super) fn float_constant(&mut self, bits: u64, ty: Type) -> VReg {
         let def = self.float_like(ty);
         self.load_float(def, bits, ty.bits().max(32));
@@ -40,7 +40,7 @@ impl Cx<'_, '_> {
     }
 }
 
-/// Lets `compute` define the result of `inst`, then makes NaNs canonical under that setting.
+/// Emits the result of `inst` by `compute`, then makes a NaN canonical if the setting requires it.
 pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> Lowered {
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
@@ -75,7 +75,7 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered
     })
 }
 
-/// Lowers `sqrt`, and rounding.
+/// Lowers `sqrt` and rounding.
 pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -86,11 +86,11 @@ pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered 
     })
 }
 
-/// Lowers `fneg`; of a product without another use, the product's sign at once.
+/// Lowers `fneg`. A product without another use is negated by its own instruction.
 pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
-    // A canonical NaN would be made before its sign is changed.
+    // A canonical NaN would be made after its sign is changed, instead of before.
     let foldable = is_float(ty) && cx.is_single_use(x) && !cx.settings.enable_nan_canonicalization;
     if let Some(mul) = cx.def_as(x, Opcode::Fmul).filter(|_| foldable) {
         let tile = Tile::new(tiles::NEGATED_PRODUCT, rows::FNMUL_FFF.of(ty.bits()), cx.args::<2>(mul));
@@ -116,8 +116,8 @@ pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     copy_sign(cx, inst)
 }
 
-/// Lowers `fcopysign` of lanes, of which a scalar is one: the sign of one is moved down, and from there above the
-/// magnitude of the other.
+/// Lowers `fcopysign` of lanes; a scalar is one lane. The sign of `y` is shifted down, then inserted above the
+/// magnitude of `x`.
 pub(super) fn copy_sign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let ty = cx.result_ty(inst);
     let [def, x, y] = cx.registers(inst);

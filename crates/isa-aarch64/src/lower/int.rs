@@ -34,7 +34,7 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     sum(cx, inst, [x, y], false)
 }
 
-/// Returns `true` if a sum may take in the definition of a value with this opcode, provided that its operands fit.
+/// Returns `true` if a sum may fold the definition of a value with this opcode, provided that its operands fit.
 fn is_taken_in(cx: &Cx<'_, '_>, value: Value) -> bool {
     let others = [Opcode::Iconst, Opcode::Ireduce, Opcode::Imul, Opcode::Icmp, Opcode::Fcmp, Opcode::Bor];
     cx.is_foldable(value) || cx.opcode_of(value).is_some_and(|opcode| others.contains(&opcode))
@@ -45,7 +45,7 @@ fn increments(cx: &Cx<'_, '_>, condition: Value) -> bool {
     cx.is_single_use(condition) && cx.is_boolean(condition)
 }
 
-/// Defines the result as `x` or one more, as `condition` says.
+/// Sets the result to `x + 1` if `condition` holds, else to `x`.
 fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> Lowered {
     cx.count_tile(tiles::INCREMENT_IF);
     let value = cx.first_result(inst);
@@ -76,7 +76,7 @@ pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     sum(cx, inst, [x, y], true)
 }
 
-/// A sum or difference; constants of up to 24 bits by two instructions.
+/// Emits a sum or difference. Constants of up to 24 bits take two instructions.
 fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> Lowered {
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), working_bits(cx.ty(x)));
@@ -122,20 +122,20 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     Ok(())
 }
 
-/// Returns a constant shift without another use: what is shifted, and by how much.
+/// Returns the operand and the amount of a constant shift without another use.
 fn constant_shift(cx: &Cx<'_, '_>, value: Value, opcode: Opcode) -> Option<(Value, u32)> {
     let shift = cx.def_as(value, opcode).filter(|_| cx.is_single_use(value))?;
     let [x, amount] = cx.args(shift);
     Some((x, cx.constant(amount)? as u32 & (cx.ty(x).bits() - 1)))
 }
 
-/// Returns the number of ones if the value is a constant with ones in its low bits and zeros above.
+/// Returns the number of ones if the value is a constant that consists of ones in its low bits.
 fn low_ones(cx: &Cx<'_, '_>, value: Value) -> Option<u32> {
     let mask = cx.constant(value)?;
     (mask != 0 && mask & mask.wrapping_add(1) == 0).then(|| mask.trailing_ones())
 }
 
-/// `band (ushr x, lsb), low ones`: a field of `x`.
+/// Returns the tile of `band (ushr x, lsb), low ones`: a bit field of `x` moved to bit 0.
 fn extract_field(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     let [shifted, mask] = cx.constant_last(inst);
     let width = low_ones(cx, mask)?;
@@ -146,7 +146,7 @@ fn extract_field(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     (lsb + width <= bits).then(|| tile.imm(immediates::bitfield_extract(lsb as u8, width as u8)))
 }
 
-/// `band (ishl x, lsb), ones from lsb on`: low bits of `x`, moved up.
+/// Returns the tile of `band (ishl x, lsb), ones from lsb on`: low bits of `x` moved up.
 fn place_field(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     let [shifted, mask] = cx.constant_last(inst);
     let ((x, lsb), mask) = (constant_shift(cx, shifted, Opcode::Ishl)?, cx.constant(mask)?);
@@ -159,7 +159,8 @@ fn place_field(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     Some(Tile::new(tiles::PLACE_FIELD, rows::UBFM_RRI.of(bits), [x]).imm(imm))
 }
 
-/// `bor (band x, mask), field` where the field has just the bits that the mask clears: the field put into `x`.
+/// Returns the tile of `bor (band x, mask), field`, where the field consists of just the bits that the mask clears:
+/// it is inserted into `x`.
 fn insert_field(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     let [a, b] = cx.args(inst);
     insert_into(cx, a, b).or_else(|| insert_into(cx, b, a))
@@ -176,14 +177,14 @@ fn insert_into(cx: &Cx<'_, '_>, kept: Value, field: Value) -> Option<Tile> {
     Some(Tile::new(tiles::INSERT_FIELD, rows::BFM_RRI.of(bits), [x, source]).imm(imm))
 }
 
-/// Returns the value of which a `band` with a constant and without another use keeps bits, and these bits.
+/// Returns the value and the constant mask of a `band` without another use.
 fn masked(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u64)> {
     let and = cx.def_as(value, Opcode::Band).filter(|_| cx.is_single_use(value))?;
     let [x, mask] = cx.constant_last(and);
     Some((x, cx.constant(mask)?))
 }
 
-/// Low bits of a value moved up: the value, by how much, and how many bits.
+/// Returns a value whose low bits are moved up, the number of the lowest bit, and the number of bits.
 fn placed(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, u32)> {
     let bits = cx.ty(value).bits();
     if let Some((x, lsb)) = constant_shift(cx, value, Opcode::Ishl) {
@@ -200,7 +201,7 @@ fn placed(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, u32)> {
     (mask != 0 && mask & mask.wrapping_add(1) == 0).then(|| (x, 0, mask.trailing_ones()))
 }
 
-/// Lowers `bnot`, of an exclusive or at once.
+/// Lowers `bnot`. An exclusive or is complemented by its own instruction.
 pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -215,7 +216,7 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def = !x`.
+/// Emits `def = !x`.
 fn complement(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
     let (source, imm) = cx.shifted_operand(x, Alu::OR);
     let (source, bits) = (cx.use_reg(source), working_bits(cx.ty(x)));
@@ -228,7 +229,7 @@ pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     negate(cx, inst, x)
 }
 
-/// The result is `0 - x`.
+/// Sets the result to `0 - x`.
 fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Lowered {
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), working_bits(cx.ty(x)));
@@ -252,7 +253,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def = (x & c) | (y & !c)` in `bits` bits.
+/// Emits `def = (x & c) | (y & !c)` in `bits` bits.
 pub(super) fn select_bits(cx: &mut Cx<'_, '_>, bits: u32, def: VReg, [c, x, y]: [VReg; 3]) {
     let [taken, kept] = std::array::from_fn(|_| cx.int_temp(bits));
     cx.emit(Alu::AND.rr.of(bits), &[taken, x, c]);

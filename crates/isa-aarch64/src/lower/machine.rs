@@ -1,4 +1,4 @@
-//! What the walks that all machines share need of this one: names of rows, loads and stores, constants, widths.
+//! Interface to the lowering code that all targets share: names of rows, loads and stores, constants, widths.
 
 use super::cx::Cx;
 use super::{branch, vector};
@@ -26,7 +26,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         trap_if: [rows::TRAP_IF, rows::TRAP_IF_OR, rows::TRAP_IF_AND],
         breakpoint: rows::BRK,
         sequence_point: rows::SEQUENCE_POINT,
-        // A linker puts something in between where a symbol is out of reach.
+        // A linker inserts a veneer where a symbol is out of reach.
         call: CallRows { near: rows::BL_SYM, far: rows::BL_SYM, reg: rows::BLR_R },
         try_call: CallRows { near: rows::TRY_SYM, far: rows::TRY_SYM, reg: rows::TRY_R },
         block_address: rows::ADR_BLOCK,
@@ -222,7 +222,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     }
 
     fn pair_address(&mut self, addr: Value, inst: Inst) -> Result<Address, LowerError> {
-        // The only kind of address these instructions have.
+        // Atomic instructions take no other kind of address.
         let base = self.address_in_register(addr, 0, inst)?;
         Ok(Address::Base { base, disp: 0 })
     }
@@ -231,7 +231,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         if !self.isa.flags.has_lse {
             return self.emit_mem(rows::ATOMIC16_READ_M, &defs, address);
         }
-        // Zero is exchanged for zero.
+        // Compare-and-exchange of zero with zero reads the value.
         let [a, b, c, d] = [(); 4].map(|()| self.constant_temp(0, 64));
         self.compare_exchange_pair(defs, [a, b], [c, d], address)
     }

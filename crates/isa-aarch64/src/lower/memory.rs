@@ -25,7 +25,7 @@ pub(super) fn store_as(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type) -> Lowered {
     Ok(())
 }
 
-/// Returns `true` if the low bits of `value` that a `ty` has are zero.
+/// Returns `true` if the bits of `value` that a `ty` has are zero.
 fn is_zero(cx: &Cx<'_, '_>, value: Value, ty: Type) -> bool {
     let Some(def) = cx.def(value) else { return false };
     match cx.func.dfg.view(def) {

@@ -1,4 +1,4 @@
-//! Instruction selection: a table with one line per opcode, one short function per opcode or family behind it.
+//! Instruction selection: a table with one line per opcode, and one short function per opcode or family.
 //!
 //! | file | holds |
 //! |---|---|
@@ -16,8 +16,8 @@
 //! | the others | words and floats, by family |
 //!
 //! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended
-//! only where an operation looks at them. The walk runs backwards (see `kingpost_mach::lower`), so a use is lowered
-//! before its definition and decides whether to fold it.
+//! only where an operation depends on these bits. The walk runs backwards (see `kingpost_mach::lower`), so a use is
+//! lowered before its definition and decides whether to fold it.
 
 mod address;
 mod atomic;

@@ -2,8 +2,8 @@
 //!
 //! Before: `v3 = imul v0, v1; v4 = iadd v2, v3`. After: `madd w4, w0, w1, w2`.
 //!
-//! Division does not trap here: zero divisors, and the overflow of a signed division, are looked for first, where the
-//! divisor is not a constant.
+//! Division does not trap on this CPU. Zero divisors, and overflow of signed division, are tested first unless the
+//! divisor is a constant.
 
 use super::chain::failing;
 use super::cx::{Alu, Cx};
@@ -32,7 +32,7 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Products with `2^n` and `2^n + 1`.
+/// Returns the tile of a product with `2^n` or `2^n + 1`.
 fn by_constant(cx: &Cx<'_, '_>, x: Value, y: Value, bits: u32) -> Option<Tile> {
     let constant = cx.constant(y)?;
     if constant.is_power_of_two() {
@@ -44,13 +44,14 @@ fn by_constant(cx: &Cx<'_, '_>, x: Value, y: Value, bits: u32) -> Option<Tile> {
     Some(tile.imm(immediates::shifted(Shift::Lsl, exponent as u8)))
 }
 
-/// Products of integers of 32 bits that are extended to 64 in the same way.
+/// Returns the tile of a product of two integers of 32 bits that are both zero-extended or both sign-extended to 64.
 fn multiply_long(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<Tile> {
     let (factors, signed) = long_factors(cx, [x, y])?;
     Some(Tile::new(tiles::MULTIPLY_LONG, if signed { rows::SMULL_RRR } else { rows::UMULL_RRR }, factors))
 }
 
-/// The factors of 32 bits if both are extended to 64 in the same way, and whether with their signs.
+/// Returns the factors of 32 bits if both are zero-extended or both are sign-extended to 64, and whether they are
+/// sign-extended.
 fn long_factors(cx: &Cx<'_, '_>, factors: [Value; 2]) -> Option<([Value; 2], bool)> {
     for (extension, signed) in [(Opcode::Uextend, false), (Opcode::Sextend, true)] {
         let source = |value: Value| {
@@ -65,7 +66,7 @@ fn long_factors(cx: &Cx<'_, '_>, factors: [Value; 2]) -> Option<([Value; 2], boo
     None
 }
 
-/// `addend` plus or minus `product`, if that is a product that has no other use.
+/// Returns the tile of `addend` plus or minus `product`, if that is a product that has no other use.
 pub(super) fn multiply_add(cx: &Cx<'_, '_>, addend: Value, product: Value, subtract: bool) -> Option<Tile> {
     let mul = cx.def_as(product, Opcode::Imul).filter(|_| cx.is_single_use(product))?;
     let factors: [Value; 2] = cx.args(mul);
@@ -131,7 +132,7 @@ pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     Ok(())
 }
 
-/// An unsigned division by 2^n is a shift, its remainder a mask: both are fields of the dividend.
+/// Emits an unsigned division by 2^n as a shift, or its remainder as a mask: both are bit fields of the dividend.
 fn by_power_of_two(cx: &mut Cx<'_, '_>, inst: Inst, part: Part, divisor: u64) {
     let [x, _] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -155,7 +156,7 @@ fn check_divisor(cx: &mut Cx<'_, '_>, y: Value, divisor: VReg) {
     }
 }
 
-/// The quotient by `row`, or what it leaves.
+/// Emits the quotient by `row`, or its remainder.
 fn divide(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, [dividend, divisor]: [VReg; 2], part: Part) {
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), working_bits(cx.ty(value)));
@@ -168,7 +169,7 @@ fn divide(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, [dividend, divisor]: [VRe
     cx.emit(rows::MSUB_RRRR.of(bits), &[def, quotient, divisor, dividend]);
 }
 
-/// Lowers `sdiv`, `srem`. The remainder of the smallest integer by -1 comes out as 0 by itself.
+/// Lowers `sdiv`, `srem`. The remainder of the smallest integer by -1 is 0 without a special case.
 pub(super) fn signed(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
@@ -182,7 +183,7 @@ pub(super) fn signed(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     Ok(())
 }
 
-/// Traps if the divisor is -1 and the dividend less 1 overflows. Narrow dividends are moved up for that.
+/// Traps if the divisor is -1 and the dividend less 1 overflows. Narrow dividends are shifted up for this test.
 fn check_overflow(cx: &mut Cx<'_, '_>, bits: u32, dividend: VReg, divisor: VReg) {
     let mut subject = dividend;
     if bits < 32 {

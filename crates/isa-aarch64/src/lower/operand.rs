@@ -1,8 +1,9 @@
-//! Operand2 operands: immediates, and registers that the instruction shifts, extends or complements itself.
+//! Second operands: immediates, and registers that the instruction shifts, extends or complements.
 //!
 //! Before: `v2 = ishl v1, 3; v3 = iadd v0, v2`. After: `add x0, x0, x1, lsl #3`.
 //!
-//! Only a definition without another use is folded: it costs nothing then, and its operand lives as long as it did.
+//! Only a definition without another use is folded. Folding then costs nothing, and the live range of its operand
+//! does not grow.
 
 use super::cx::{Alu, Cx, Immediates};
 use super::tiles;
@@ -11,7 +12,7 @@ use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::RowId;
 use kingpost_regalloc::VReg;
 
-/// By how much an extended operand may be shifted left.
+/// Largest left shift of an extended operand.
 const MAX_EXTENDED_SHIFT: u64 = 4;
 
 /// Returns the extension of an operand from `bits` bits.
@@ -26,12 +27,12 @@ pub(super) fn extension(bits: u32, signed: bool) -> Extend {
     }
 }
 
-/// A second operand as an instruction takes it: the row, and what that row is given.
+/// A second operand as an instruction takes it: the row, and the value or immediate.
 #[derive(Clone, Copy)]
 pub(super) enum Operand2 {
     /// A row with an immediate.
     Immediate(RowId, i32),
-    /// A row with a register and what happens to that.
+    /// A row with a register and the immediate that shifts or extends it.
     Changed(RowId, Value, i32),
     /// A row with a plain register.
     Plain(RowId, Value),
@@ -43,7 +44,7 @@ impl Cx<'_, '_> {
         self.cheap_operand2(alu, bits, value).unwrap_or(Operand2::Plain(alu.rr.of(bits), value))
     }
 
-    /// As [`Cx::operand2`], if the operand is more than a plain register.
+    /// Returns the second operand if it is more than a plain register.
     fn cheap_operand2(&self, alu: Alu, bits: u32, value: Value) -> Option<Operand2> {
         if self.constant(value).is_some() {
             return self.immediate(alu, bits, value);
@@ -69,7 +70,7 @@ impl Cx<'_, '_> {
         Some(Operand2::Changed(alu.rr.of(bits), source, imm))
     }
 
-    /// Returns `true` if some operand takes in definitions of this opcode.
+    /// Returns `true` if a second operand can fold definitions of this opcode.
     #[inline]
     pub(super) fn is_foldable(&self, value: Value) -> bool {
         matches!(
@@ -98,7 +99,7 @@ impl Cx<'_, '_> {
         immediates::add_sub(constant.unsigned_abs()).map(|imm| Operand2::Immediate(row.of(bits), imm))
     }
 
-    /// Returns a constant as an immediate of bitwise operations. What is above a narrow value may be anything.
+    /// Returns a constant as an immediate of bitwise operations. The bits above a narrow value may be anything.
     pub(super) fn mask_immediate(&self, value: Value, bits: u32) -> Option<i32> {
         let (constant, own) = (self.constant(value)?, self.ty(value).bits());
         let signed = self.constant_signed(value)? as u64;
@@ -121,8 +122,8 @@ impl Cx<'_, '_> {
         Some((source, immediates::extended(extend, amount as u8)))
     }
 
-    /// Returns the value that an instruction extends, and the extension. A zero-extension that is there already costs
-    /// nothing at all.
+    /// Returns the value that an instruction extends, and the extension. A value that is already zero-extended needs
+    /// no instruction.
     fn extension_of(&self, def: Inst) -> Option<(Value, Extend)> {
         let opcode = self.func.dfg.opcode(def);
         if opcode == Opcode::Band {
@@ -144,7 +145,7 @@ impl Cx<'_, '_> {
     }
 
     /// Returns the value that is shifted by a constant, and the immediate with the shift. Right shifts and rotations
-    /// would bring in what is above narrow values; arithmetic has no rotations.
+    /// are excluded for narrow values, because they would move in undefined bits. Arithmetic has no rotations.
     fn shifted(&self, value: Value, alu: Alu) -> Option<(Value, i32)> {
         let def = self.def(value)?;
         let bits = self.ty(value).bits();
@@ -163,13 +164,13 @@ impl Cx<'_, '_> {
         Some((x, immediates::shifted(shift, amount as u8)))
     }
 
-    /// Returns the only operand of an instruction that can shift it: the register and the immediate.
+    /// Returns the only operand of an instruction that can shift it: the value and the immediate.
     pub(super) fn shifted_operand(&self, value: Value, alu: Alu) -> (Value, i32) {
         let shifted = if self.is_single_use(value) { self.shifted(value, alu) } else { None };
         shifted.unwrap_or((value, 0))
     }
 
-    /// Emits an instruction whose last operand is `second`, behind a def, if it has one, and `x`.
+    /// Emits an instruction with the operands `def`, if it has one, `x` and `second`.
     pub(super) fn emit_operand2(&mut self, def: Option<VReg>, x: VReg, second: Operand2) {
         let (row, value, imm) = match second {
             Operand2::Immediate(row, imm) => {
@@ -192,7 +193,7 @@ impl Cx<'_, '_> {
         };
     }
 
-    /// Emits `x op y` in `bits` bits into `def`, if it has one, with what saves most as its second operand.
+    /// Emits `x op y` in `bits` bits into `def`, if there is one. The operand that saves more becomes the second one.
     pub(super) fn operate(&mut self, alu: Alu, bits: u32, def: Option<VReg>, [x, y]: [Value; 2]) {
         let swapped = || self.cheap_operand2(alu, bits, x).filter(|_| alu.commutes());
         let (x, second) = match self.cheap_operand2(alu, bits, y) {

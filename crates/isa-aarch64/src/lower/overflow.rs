@@ -1,5 +1,5 @@
-//! Arithmetic that says whether it overflowed. In 32 and 64 bits the flags do; narrower integers are extended, so that
-//! the exact result fits into 32 bits and can be compared with what is left of it.
+//! Arithmetic that reports overflow. In 32 and 64 bits the flags report it. Narrower integers are extended, so that
+//! the exact result fits into 32 bits and is compared with its low bits.
 //!
 //! Before: `v2, v3 = uadd_overflow v0, v1`. After: `adds w2, w0, w1; cset w3, hs`.
 
@@ -32,7 +32,7 @@ impl Op {
         if self.subtract { Alu::SUBS } else { Alu::ADDS }
     }
 
-    /// Returns the row that takes the carry of the one before, and leaves one.
+    /// Returns the row that takes the carry of the preceding instruction and sets the carry.
     pub(super) fn next(self, bits: u32) -> kingpost_mach::RowId {
         match self.subtract {
             true => rows::SBCS_RRR.of(bits),
@@ -50,20 +50,21 @@ impl Op {
     }
 }
 
-/// Returns the second result's register, if it has a use.
+/// Returns the register of the second result, or `None` if it has no use.
 fn overflow_result(cx: &mut Cx<'_, '_>, inst: Inst) -> Option<VReg> {
     let overflow = cx.func.dfg.inst_results(inst)[1];
     cx.has_reg(overflow).then(|| cx.result(overflow))
 }
 
-/// The second result, if the condition holds.
+/// Sets the second result to whether the condition holds, if it has a use.
 pub(super) fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
     if let Some(def) = overflow_result(cx, inst) {
         cx.emit_imm(rows::CSET_R.of(32), &[def], condition);
     }
 }
 
-/// The second result for an exact `result` of a narrow operation: is it more than its low `bits` bits?
+/// Sets the second result of a narrow operation with the exact result `result`: whether it has more than its low
+/// `bits` bits.
 fn set_narrow_overflow(cx: &mut Cx<'_, '_>, inst: Inst, result: VReg, bits: u32, signed: bool) {
     let Some(def) = overflow_result(cx, inst) else { return };
     narrow_overflow(cx, def, result, bits, signed);
@@ -94,7 +95,7 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
 }
 
 /// Lowers `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a
-/// second step whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one
+/// second step whose overflow counts as well. Of unsigned integers only one of the steps can overflow, so one
 /// instruction does both.
 pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
     let [x, y, carry] = cx.args(inst);
@@ -135,7 +136,8 @@ pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered 
     Ok(())
 }
 
-/// The carry is set if `carry` is not zero; for subtractions, where it means no borrow, if it is zero.
+/// Sets the carry flag if `carry` is not zero. For subtractions, where the flag means no borrow, sets it if `carry`
+/// is zero.
 fn take_carry(cx: &mut Cx<'_, '_>, op: Op, carry: VReg) {
     if op.subtract {
         let unused = cx.int_temp(32);
@@ -145,8 +147,8 @@ fn take_carry(cx: &mut Cx<'_, '_>, op: Op, carry: VReg) {
     }
 }
 
-/// Extended narrow operands and a carry: the exact result fits into 32 bits; the first step's result is cut to its
-/// bits.
+/// Emits a narrow operation with a carry on extended operands. The exact result fits into 32 bits. The result of the
+/// first step is cut to its bits.
 fn narrow_with_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op, def: VReg, [x, y]: [VReg; 2], carry: VReg) {
     let [x_arg, ..] = cx.args::<3>(inst);
     let bits = cx.ty(x_arg).bits();
@@ -170,7 +172,7 @@ fn narrow_with_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op, def: VReg, [x, y]:
     cx.emit(rows::ORR_RRR.of(32), &[overflow, first, second]);
 }
 
-/// Lowers `umul_overflow`, `smul_overflow`: the exact product is compared with what is left of it.
+/// Lowers `umul_overflow`, `smul_overflow`: the exact product is compared with its low half.
 pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);

@@ -1,4 +1,4 @@
-//! Shifts and rotations. Amounts count modulo the width; they may have any integer type.
+//! Shifts and rotations. Amounts are taken modulo the width; they may have any integer type.
 //!
 //! Before: `v1 = ishl v0, 8; v2 = ushr v1, 12`. After: `ubfx w2, w0, #4, #20`.
 
@@ -22,7 +22,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     let amount = count(cx, amount, bits - 1);
     let amount = if bits < 32 { masked(cx, amount, bits - 1) } else { amount };
     let source = match op {
-        // What is above the value would come in from the left.
+        // The bits above the value would move in from the left.
         ShiftRows::LSR => cx.use_zero_extended(x),
         ShiftRows::ASR => cx.use_sign_extended(x),
         _ => cx.use_reg(x),
@@ -32,7 +32,8 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     Ok(())
 }
 
-/// Shifts by a constant are bit fields: of narrow values, of extended ones, and of what was shifted to the left before.
+/// Lowers a shift by a constant as a bit field: of a narrow value, of an extended one, or of a value that was shifted
+/// left before.
 fn by_constant(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows, amount: u32) -> Lowered {
     let [x, _] = cx.args(inst);
     let tile = if op == ShiftRows::LSL { shift_extended(cx, x, amount) } else { shift_pair(cx, x, op, amount) };
@@ -51,13 +52,13 @@ fn by_constant(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows, amount: u32) -> L
     Ok(())
 }
 
-/// Returns the row that moves a bit field and fills up with its sign or with zeros.
+/// Returns the row that moves a bit field and fills the bits above it with its sign or with zeros.
 fn field_row(signed: bool, bits: u32) -> RowId {
     if signed { rows::SBFM_RRI.of(bits) } else { rows::UBFM_RRI.of(bits) }
 }
 
-/// Returns a right shift of what was shifted to the left: the bits that are kept have moved up and then down by
-/// `amount`.
+/// Returns the tile of a right shift of a value that was shifted left: the remaining bits have moved up and then down
+/// by `amount`.
 fn shift_pair(cx: &Cx<'_, '_>, x: Value, op: ShiftRows, amount: u32) -> Option<Tile> {
     let (source, before) = left_shift(cx, x)?;
     let bits = cx.ty(x).bits();
@@ -69,7 +70,7 @@ fn shift_pair(cx: &Cx<'_, '_>, x: Value, op: ShiftRows, amount: u32) -> Option<T
     Some(Tile::new(tiles::SHIFT_PAIR, field_row(op == ShiftRows::ASR, bits), [source]).imm(imm))
 }
 
-/// Returns a left shift of an extended value, or of low bits cut out by a mask.
+/// Returns the tile of a left shift of an extended value, or of low bits that a mask keeps.
 fn shift_extended(cx: &Cx<'_, '_>, x: Value, amount: u32) -> Option<Tile> {
     let (source, width, signed) = low_bits(cx, x).filter(|_| amount > 0)?;
     let bits = cx.ty(x).bits().max(32);
@@ -77,14 +78,14 @@ fn shift_extended(cx: &Cx<'_, '_>, x: Value, amount: u32) -> Option<Tile> {
     Some(Tile::new(tiles::SHIFT_EXTENDED, field_row(signed, bits), [source]).imm(imm))
 }
 
-/// Returns a left shift by a constant without another use: what is shifted, and by how much.
+/// Returns the operand and the amount of a left shift by a constant without another use.
 fn left_shift(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32)> {
     let shift = cx.def_as(value, Opcode::Ishl).filter(|_| cx.is_single_use(value))?;
     let [x, amount] = cx.args(shift);
     Some((x, cx.constant(amount)? as u32 & (cx.ty(x).bits() - 1)))
 }
 
-/// Returns the low bits of a value that `value` extends, how many, and whether with their sign.
+/// Returns the value that `value` extends, the number of its bits, and whether it is sign-extended.
 fn low_bits(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, bool)> {
     let def = cx.def(value).filter(|_| cx.is_single_use(value))?;
     match cx.func.dfg.opcode(def) {
@@ -101,7 +102,7 @@ fn low_bits(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, bool)> {
     }
 }
 
-/// Returns the low bits of an amount.
+/// Returns the low bits of an amount in a new register.
 pub(super) fn masked(cx: &mut Cx<'_, '_>, amount: VReg, modulus: u32) -> VReg {
     let low = cx.int_temp(32);
     let mask = immediates::logical(u64::from(modulus), 32).expect("low ones are a pattern");
@@ -109,8 +110,8 @@ pub(super) fn masked(cx: &mut Cx<'_, '_>, amount: VReg, modulus: u32) -> VReg {
     low
 }
 
-/// Returns the register of an amount, of which the bits of `modulus` count. A mask that keeps those is left out. The
-/// width less an amount is the negated amount, one less than that the complement.
+/// Returns the register of an amount whose bits in `modulus` count. A mask that keeps these bits is left out. The
+/// width less an amount is its negation, and one less than that is its complement.
 pub(super) fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
     let unmasked = cx.without_mask(amount, modulus);
     if unmasked != amount {
@@ -136,7 +137,7 @@ pub(super) fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
     cx.use_regs(amount)[0]
 }
 
-/// Lowers `rotl`, `rotr`. Only right rotations exist: to the left is by the negated amount.
+/// Lowers `rotl`, `rotr`. The CPU only rotates right: a left rotation is by the negated amount.
 pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
@@ -169,7 +170,7 @@ fn right_amount(cx: &mut Cx<'_, '_>, amount: Value, bits: u32, left: bool) -> VR
     negated
 }
 
-/// Returns a narrow value repeated until it fills 32 bits: rotating those rotates it.
+/// Returns a narrow value repeated until it fills 32 bits. Rotating these bits rotates the value.
 fn repeated(cx: &mut Cx<'_, '_>, x: Value) -> VReg {
     let mut at = cx.use_reg(x);
     let mut bits = cx.ty(x).bits() as u8;

@@ -1,5 +1,5 @@
-//! The tiles of AArch64: local patterns that are listed and counted. Immediates are not among them: they
-//! are ways to take one operand.
+//! The tiles of AArch64: local patterns that are listed and counted. Immediates are not tiles, because they are forms
+//! of one operand.
 
 kingpost_mach::tiles! {
     MULTIPLY_ADD = "multiply_add" "iadd a, (imul x, y)" => "madd d, x, y, a";

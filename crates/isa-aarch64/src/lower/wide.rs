@@ -30,8 +30,8 @@ pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     Ok(())
 }
 
-/// Returns the operands of a bitwise operation and its row: one that complements the second operand, if there is a
-/// complement.
+/// Returns the operands of a bitwise operation and its row. If one operand is a complement, the row complements its
+/// second operand.
 fn complement_last(cx: &Cx<'_, '_>, alu: Alu, [x, y]: [Value; 2]) -> (Value, Value, RowId) {
     if let Immediates::Pattern(Some(complement)) = alu.immediates {
         for (plain, inverted) in [(x, y), (y, x)] {
@@ -55,7 +55,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `imul`: the low product in full, plus both mixed products in its upper half.
+/// Lowers `imul`: the full product of the low halves, with both mixed products added to its upper half.
 pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -68,7 +68,7 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The registers of an i128 shift: operand halves, the amount, and what it lacks to 63.
+/// Registers of an i128 shift: the halves of the operand, the amount, and 63 less the amount.
 struct ShiftRegs {
     low: VReg,
     high: VReg,
@@ -85,33 +85,34 @@ impl ShiftRegs {
         ShiftRegs { low: parts[0], high: parts[1], amount, rest }
     }
 
-    /// `near` shifted, with the bits that leave `far` coming in: the amount counts modulo 64.
+    /// Returns `near` shifted by the amount modulo 64, with bits of `far` shifted in.
     fn double(&self, cx: &mut Cx<'_, '_>, left: bool, near: VReg, far: VReg) -> VReg {
         let [moved, one, rest, both] = std::array::from_fn(|_| cx.int_temp(64));
         let (towards, back) = if left { (ShiftRows::LSL, ShiftRows::LSR) } else { (ShiftRows::LSR, ShiftRows::LSL) };
         cx.emit(towards.rr.of(64), &[moved, near, self.amount]);
-        // By 64 less the amount, in two steps, so that an amount of 0 leaves nothing.
+        // Shift by 64 less the amount in two steps, so that an amount of 0 leaves zero.
         cx.emit_imm(back.ri.of(64), &[one, far], 1);
         cx.emit(back.rr.of(64), &[rest, one, self.rest]);
         cx.emit(Alu::OR.rr.of(64), &[both, moved, rest]);
         both
     }
 
-    /// The flags say whether the amount is 64 or more.
+    /// Emits the flags that tell whether the amount is 64 or more.
     fn test(&self, cx: &mut Cx<'_, '_>) {
         let mask = immediates::logical(64, 32).expect("one bit is a pattern");
         cx.emit_imm(rows::TST_RI.of(32), &[self.amount], mask);
     }
 }
 
-/// Lowers `ishl`, `ushr`, `sshr`: both halves as if the amount were below 64, then exchanged if it is not.
+/// Lowers `ishl`, `ushr`, `sshr`: shifts both halves by the amount modulo 64, then exchanges them if the amount is 64
+/// or more.
 pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     let wide = ShiftRegs::new(cx, x, amount);
     let left = op == ShiftRows::LSL;
-    // `far` is the half that bits come from, `near` the one they leave into.
+    // Bits move from `far` into `near`.
     let (near, far) = if left { (wide.high, wide.low) } else { (wide.low, wide.high) };
     let mixed = wide.double(cx, left, near, far);
     let shifted = cx.int_temp(64);
@@ -130,7 +131,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
     Ok(())
 }
 
-/// Lowers `rotl`, `rotr`: the halves are exchanged if the amount is 64 or more, then shifted into each other.
+/// Lowers `rotl`, `rotr`: exchanges the halves if the amount is 64 or more, then shifts each into the other.
 pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -147,7 +148,7 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
     Ok(())
 }
 
-/// Lowers `bitrev`: the halves change places.
+/// Lowers `bitrev`: reverses and exchanges the halves.
 pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -157,7 +158,7 @@ pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Defines a count by those of its halves: of `first`, or 64 more than of `second` if `first` is all zero.
+/// Sets `defs` to a count over both halves: the count of `first`, or 64 plus the count of `second` if `first` is zero.
 fn count_of(
     cx: &mut Cx<'_, '_>,
     defs: &[VReg],
@@ -201,7 +202,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `cls`: leading zeros once the sign is taken out, but for the sign itself.
+/// Lowers `cls`: the leading zeros of the operand xor its sign, less one.
 pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -255,8 +256,8 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     Ok(())
 }
 
-/// Emits the flags of a comparison: equality by a comparison of the upper halves if the lower ones are equal, order by
-/// a subtraction of which only the flags matter.
+/// Emits the flags of a comparison. Equality compares the upper halves if the lower ones are equal. Order subtracts
+/// and uses only the flags.
 pub(super) fn compare(cx: &mut Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> Cond {
     let (cond, x, y) = if is_greater(cond) { (cond.swap_args(), y, x) } else { (cond, x, y) };
     let (x, y) = (cx.use_regs(x), cx.use_regs(y));

@@ -1,9 +1,9 @@
 //! Addition, subtraction, comparison, bitwise operations, selection.
 //!
-//! Immediates: of a shifted register [`shifted`](crate::immediates::shifted) with 0 for none, of an extended one
-//! [`extended`](crate::immediates::extended), of `RRI` the number ([`add_sub`](crate::immediates::add_sub)) or bit
-//! pattern ([`logical`](crate::immediates::logical)), of a selection the condition, of a conditional comparison
-//! [`compare`](crate::immediates::compare).
+//! Immediates: for a shifted register [`shifted`](crate::immediates::shifted), 0 if there is no shift; for an
+//! extended one [`extended`](crate::immediates::extended); for `RRI` the number
+//! ([`add_sub`](crate::immediates::add_sub)) or bit pattern ([`logical`](crate::immediates::logical)); for a
+//! selection the condition; for a conditional comparison [`compare`](crate::immediates::compare).
 
 use crate::encoding::{cmp, op, rr, rrr};
 use kingpost_mach::rows;
@@ -59,7 +59,7 @@ rows! {
     TST_RR[32 64] = Def "tst {0}, {1}{s}" [U, U] cmp(0x6a00_001f).at(10).sf(W), .commutes();
     TST_RI[32 64] = Def "tst {0}, {l*}" [U] op(0x7200_001f).rn(0).at(10).sf(W);
     MVN_RR[32 64] = None "mvn {0}, {1}{s}" [D, U] op(0x2a20_03e0).rd(0).rm(1).at(10).sf(W);
-    // Selection: operand 1 if the condition holds, else operand 2 or what becomes of it.
+    // Selection: operand 1 if the condition holds, else operand 2, changed according to the mnemonic.
     CSEL_RRR[32 64] = Use "csel {0}, {1}, {2}, {c}" [D, U, U] rrr(0x1a80_0000).at(12).sf(W);
     CSINC_RRR[32 64] = Use "csinc {0}, {1}, {2}, {c}" [D, U, U] rrr(0x1a80_0400).at(12).sf(W);
     CSINV_RRR[32 64] = Use "csinv {0}, {1}, {2}, {c}" [D, U, U] rrr(0x5a80_0000).at(12).sf(W);
@@ -70,7 +70,7 @@ rows! {
     CSINV_RRZ[32 64] = Use "csinv {0}, {1}, {z}, {c}" [D, U] rr(0x5a9f_0000).at(12).sf(W);
     CSET_R[32 64] = Use "cset {0}, {c}" [D] op(0x1a9f_07e0).rd(0).inverted().sf(W);
     CSETM_R[32 64] = Use "csetm {0}, {c}" [D] op(0x5a9f_03e0).rd(0).inverted().sf(W);
-    // Comparison if the condition holds, else given flags.
+    // Comparison if the condition holds, else the given flags.
     CCMP_RR[32 64] = UseDef "ccmp {0}, {1}, {n}, {cc}" [U, U] cmp(0x7a40_0000).at(0).sf(W);
     CCMP_RI[32 64] = UseDef "ccmp {0}, {k}, {n}, {cc}" [U] op(0x7a40_0800).rn(0).at(0).sf(W);
     CCMN_RR[32 64] = UseDef "ccmn {0}, {1}, {n}, {cc}" [U, U] cmp(0x3a40_0000).at(0).sf(W);

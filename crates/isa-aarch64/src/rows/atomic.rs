@@ -44,15 +44,16 @@ rows! {
     ATOMIC_SMIN_MR[8 16 32 64] = Clobber "atomic_smin {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Keep(CC_LT, true), W), .updates();
     ATOMIC_SMAX_MR[8 16 32 64] = Clobber "atomic_smax {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::Keep(CC_GT, true), W), .updates();
     ATOMIC_SWAP_MR[8 16 32 64] = None "atomic_swap {0}, {m}, {1}" [D.early(), U] atomic(LoopOp::Swap, W), .updates();
-    // The same for compare and exchange: the old value, the expected value, the replacement.
+    // Loops of compare and exchange: the old value, the expected value, the replacement.
     ATOMIC_CAS_MR[8 16 32 64] = Clobber "atomic_cas {0}, {m}, {1}, {2}" [D.early(), U, U] atomic(LoopOp::CompareExchange, W), .updates();
-    // The same on integers in big-endian byte order: the old value is in memory's order, the operand is not.
+    // Loops on integers in big-endian byte order: the old value is in the order of memory, the operand is not.
     ATOMIC_ADD_BIG_MR[16 32 64] = None "atomic_add_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::AddBig, W), .updates();
     ATOMIC_UMIN_BIG_MR[16 32 64] = Clobber "atomic_umin_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_LO, false), W), .updates();
     ATOMIC_UMAX_BIG_MR[16 32 64] = Clobber "atomic_umax_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_HI, false), W), .updates();
     ATOMIC_SMIN_BIG_MR[16 32 64] = Clobber "atomic_smin_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_LT, true), W), .updates();
     ATOMIC_SMAX_BIG_MR[16 32 64] = Clobber "atomic_smax_big {0}, {m}, {2}" [D.early(), D.early(), U] atomic(LoopOp::KeepBig(CC_GT, true), W), .updates();
-    // The same on 16 bytes: the old value, the new one where there is another, the operands, all low half first.
+    // Loops on 16 bytes: the old value, the new one if it differs from it and the operands, the operands; low halves
+    // first.
     ATOMIC16_READ_M = None "atomic_read16 {0}, {1}, {m}" [D8.early(), D8.early()] atomic_pair(PairOp::Read, false), .updates();
     ATOMIC16_SWAP_M = None "atomic_swap16 {0}, {1}, {m}, {2}, {3}" [D8.early(), D8.early(), U8, U8] atomic_pair(PairOp::Swap, false), .updates();
     ATOMIC16_CAS_M = Clobber "atomic_cas16 {0}, {1}, {m}, {4}, {5}, {6}, {7}" [D8.early(), D8.early(), D8.early(), D8.early(), U8, U8, U8, U8] atomic_pair(PairOp::CompareExchange, false), .updates();

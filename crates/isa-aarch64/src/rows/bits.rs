@@ -1,6 +1,6 @@
 //! Bit counts, bit fields, widening.
 //!
-//! The immediate of a bit field is made by [`bitfield`](crate::immediates::bitfield) and its kin.
+//! The immediate of a bit field is made by [`bitfield`](crate::immediates::bitfield) and the functions after it.
 
 use crate::encoding::{op, rr, rrr, tied};
 use crate::rows::mov::*;

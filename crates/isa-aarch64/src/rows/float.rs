@@ -24,7 +24,7 @@ rows! {
     FMSUB_FFFF[16 32 64] = None "fmsub {0}, {1}, {2}, {3}" [FD, FU, FU, FU] rrrr(0x1f00_8000).ftype(W);
     FNMADD_FFFF[16 32 64] = None "fnmadd {0}, {1}, {2}, {3}" [FD, FU, FU, FU] rrrr(0x1f20_0000).ftype(W);
     FNMSUB_FFFF[16 32 64] = None "fnmsub {0}, {1}, {2}, {3}" [FD, FU, FU, FU] rrrr(0x1f20_8000).ftype(W);
-    // Rounding: to nearest even, up, down, towards zero, to nearest away from zero, as the mode says.
+    // Rounding: to nearest even, up, down, towards zero, to nearest away from zero, and in the current mode.
     FRINTN_FF[16 32 64] = None "frintn {0}, {1}" [FD, FU] rr(0x1e24_4000).ftype(W);
     FRINTP_FF[16 32 64] = None "frintp {0}, {1}" [FD, FU] rr(0x1e24_c000).ftype(W);
     FRINTM_FF[16 32 64] = None "frintm {0}, {1}" [FD, FU] rr(0x1e25_4000).ftype(W);
@@ -43,8 +43,8 @@ rows! {
     ORN_FFF[8b 16b] = None "orn {0v}.*, {1v}.*, {2v}.*" [FD, FU, FU] rrr(0x0ee0_1c00).q(W);
     EOR_FFF[8b 16b] = None "eor {0v}.*, {1v}.*, {2v}.*" [FD, FU, FU] rrr(0x2e20_1c00).q(W);
     NOT_FF[8b 16b] = None "not {0v}.*, {1v}.*" [FD, FU] rr(0x2e20_5800).q(W);
-    // `bsl`: operand 2 where operand 1 has ones, else operand 3; `bit`: operand 2 where operand 3 has ones, else operand 1;
-    // `bif`: the other way round.
+    // `bsl`: operand 2 where operand 1 has ones, else operand 3; `bit`: operand 2 where operand 3 has ones, else
+    // operand 1; `bif`: operand 2 where operand 3 has zeros, else operand 1.
     BSL_FFF[8b 16b] = None "bsl {0v}.*, {2v}.*, {3v}.*" [FT, FU, FU, FU] tied2(0x2e60_1c00).q(W);
     BIT_FFF[8b 16b] = None "bit {0v}.*, {2v}.*, {3v}.*" [FT, FU, FU, FU] tied2(0x2ea0_1c00).q(W);
     BIF_FFF[8b 16b] = None "bif {0v}.*, {2v}.*, {3v}.*" [FT, FU, FU, FU] tied2(0x2ee0_1c00).q(W);

@@ -1,12 +1,12 @@
 //! Operations on the lanes of vectors.
 //!
-//! A line is `NAME = lanes "mnemonic" form(word).more();`. It makes a row for each arrangement of `lanes`, named after
-//! mnemonic, arrangement and form: `add8b_vvv`. The constant `NAME` is the family of them, and lists those it has.
-//! Letters of `lanes` are lane widths, each in 8 and in 16 bytes, `D` in 16 only; `HALF` and `FULL` are such lanes in 8
-//! or 16 bytes only. In the letters of a form `V` is a vector in these lanes, `L` one of twice as wide lanes in 16
-//! bytes, `P` one of twice as wide lanes in as many bytes, `E` one lane, `R` an integer register, `Z` zero, `I` an
-//! immediate, `M` memory, `S` a lane as a scalar; `T` is an operand that is changed, in operand 1's place. Lanes of 16
-//! bits that are floats need half-precision arithmetic.
+//! A line is `NAME = lanes "mnemonic" form(word).more();`. It makes a row for each arrangement of `lanes`, named
+//! after mnemonic, arrangement and form: `add8b_vvv`. The constant `NAME` is their family, with the set of
+//! arrangements that have a row. Letters of `lanes` are lane widths, each in 8 and in 16 bytes, `D` in 16 only;
+//! `HALF` and `FULL` are such lanes in 8 or 16 bytes only. In the letters of a form `V` is a vector in these lanes,
+//! `L` a vector of twice as wide lanes in 16 bytes, `P` a vector of twice as wide lanes in as many bytes, `E` one
+//! lane, `R` an integer register, `Z` zero, `I` an immediate, `M` memory, `S` a lane as a scalar; `T` is an operand
+//! that is changed, in place of operand 1. Lanes of 16 bits that are floats need half-precision arithmetic.
 
 use super::line::{DOTPROD, FP16, I8MM, Line};
 use crate::encoding::{ARRANGEMENTS, Arrangement, Encoding, ImmField, MemField, op, rr, rrr, tied, tied2};
@@ -17,9 +17,9 @@ use kingpost_mach::{CpuFeatures, FlagsEffect, OperandSpec, RowId, RowKind, row_t
 /// The rows of one operation, by the arrangement of lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lanes {
-    /// The row of the first arrangement that there is one for. The others follow in order.
+    /// Row of the first arrangement that has one. The rows of further arrangements follow in order.
     first: RowId,
-    /// A bit for each arrangement that there is a row for.
+    /// Set of the arrangements that have a row, one bit each.
     has: u8,
 }
 
@@ -76,7 +76,7 @@ const fn named(name: &str) -> Arrangement {
     while i < ARRANGEMENTS {
         let known = Arrangement::at(i).name().as_bytes();
         let name = name.as_bytes();
-        // The letter and the first digit tell arrangements apart.
+        // The letter and the first digit distinguish arrangements.
         if known[0] == name[0] && known[known.len() - 1] == name[name.len() - 1] {
             return Arrangement::at(i);
         }
@@ -85,44 +85,45 @@ const fn named(name: &str) -> Arrangement {
     panic!("no arrangement has this name")
 }
 
-/// How the word says which lanes it is for, besides bit 30 (`Q`) for 16 bytes.
+/// Encoding of the lanes in the word, besides bit 30 (`Q`) for 16 bytes.
 #[derive(Clone, Copy)]
 enum Width {
-    /// It does not.
+    /// No encoding: the word is fixed.
     None,
-    /// The binary logarithm of their bytes at this position.
+    /// The binary logarithm of the lane's bytes at this position.
     At(u8),
-    /// Floats. Bit 22 is set for 64 bits. The halves of three operands have a group of their own, and those of two.
+    /// Floats: bit 22 is set for 64 bits. Half-precision rows of three operands and of two operands have words of
+    /// their own.
     Float,
-    /// Bit 22 is set for narrow lanes of 32 bits, and not for those of 16.
+    /// Floats to narrow: bit 22 is set for lanes of 32 bits and clear for lanes of 16 bits.
     NarrowFloat,
     /// The immediate is the amount of a shift to the right.
     Right,
     /// The immediate is the amount of a shift to the left.
     Left,
-    /// The lowest one of bits 16 to 20. The lane's number, if there is one, stands above it.
+    /// The lowest set bit of bits 16 to 20. The lane's number, if there is one, is above it.
     Index(bool),
-    /// As `Index`, with the numbers of two lanes.
+    /// Like `Index`, with the numbers of two lanes.
     Indexes,
 }
 
-/// What is the same for all rows of a line.
+/// Properties that all rows of a line share.
 #[derive(Clone, Copy)]
 struct Form {
-    /// Text, with `*` for the mnemonic.
+    /// Text of the instruction, with `*` for the mnemonic.
     text: &'static str,
     /// Operands where lanes have 8 bytes, 16 bytes, and 64 bits each.
     operands: [&'static [OperandSpec]; 3],
     encoding: Encoding,
     width: Width,
-    /// Is bit 30 the row's own affair?
+    /// Whether bit 30 encodes 16 bytes of lanes. If not, the word has it.
     says_full: bool,
     kind: RowKind,
     needs: CpuFeatures,
 }
 
 impl Form {
-    /// Of instructions that tell their lanes in bits 22 and 23.
+    /// Returns the form of an instruction with the width of its lanes in bits 22 and 23.
     const fn new(text: &'static str, operands: [&'static [OperandSpec]; 2], encoding: Encoding) -> Form {
         let operands = [operands[0], operands[1], operands[1]];
         let (kind, needs) = (RowKind::Plain, CpuFeatures::NONE);
@@ -133,12 +134,12 @@ impl Form {
         Form { width, ..self }
     }
 
-    /// The lanes are floats.
+    /// Sets the encoding of lanes to floats.
     const fn float(self) -> Form {
         self.width(Width::Float)
     }
 
-    /// The word is the same for all lanes.
+    /// Sets one word for all lanes.
     const fn same(self) -> Form {
         self.width(Width::None)
     }
@@ -151,12 +152,12 @@ impl Form {
         Form { encoding: self.encoding.imm(imm), ..self }
     }
 
-    /// Lanes of 64 bits have these operands.
+    /// Sets the operands for lanes of 64 bits.
     const fn wide(self, operands: &'static [OperandSpec]) -> Form {
         Form { operands: [self.operands[0], self.operands[1], operands], ..self }
     }
 
-    /// Bit 30 says nothing of the lanes.
+    /// Leaves bit 30 out of the encoding of lanes.
     const fn scalar(self) -> Form {
         Form { says_full: false, ..self }
     }
@@ -197,8 +198,8 @@ impl Form {
     }
 }
 
-/// From the word for single precision the one for half precision (Arm ARM, C4.1.96, "Advanced SIMD three same (FP16)"
-/// and "two-register miscellaneous (FP16)").
+/// Returns the half-precision encoding that corresponds to a single-precision one (Arm ARM, C4.1.96, "Advanced SIMD
+/// three same (FP16)" and "two-register miscellaneous (FP16)").
 const fn half_precision(mut e: Encoding) -> Encoding {
     e.is_half = true;
     e.word = match e.word >> 10 & 3 {
@@ -232,7 +233,7 @@ const fn tpv(word: u32) -> Form {
     Form::new("* {0p}, {2.}", [&[FT8, FU8, FU8], &[FT16, FU16, FU16]], tied(word))
 }
 
-/// Shifts and such, by an immediate.
+/// Returns the form of a shift or a similar operation by an immediate.
 const fn vvi(word: u32) -> Form {
     Form { text: "* {0.}, {1.}, {i}", ..vv(word) }
 }
@@ -245,7 +246,8 @@ const fn tvi(word: u32) -> Form {
     Form::new("* {0.}, {2.}, {i}", [&[FT8, FU8, FU8], &[FT16, FU16, FU16]], tied(word))
 }
 
-/// From lanes to twice as wide ones: those of a vector of 8 bytes, or the upper ones of 16 bytes.
+/// Returns the form from lanes to twice as wide ones. The source lanes are a vector of 8 bytes, or the upper half of
+/// 16 bytes.
 const fn lvi(word: u32) -> Form {
     Form::new("*{q} {0l}, {1.}, {i}", [&[FD16, FU8], &[FD16, FU16]], rr(word)).width(Width::Left)
 }
@@ -266,7 +268,7 @@ const fn tlvv(word: u32) -> Form {
     Form::new("*{q} {0l}, {2.}, {3.}", [&[FT16, FU16, FU8, FU8], &[FT16, FU16, FU16, FU16]], tied2(word))
 }
 
-/// From lanes to half as wide ones, in 8 bytes.
+/// Returns the form from lanes to half as wide ones, in 8 bytes.
 const fn vl(word: u32) -> Form {
     Form::new("* {0.}, {1l}", [&[FD8, FU16], &[]], rr(word))
 }
@@ -275,7 +277,7 @@ const fn vli(word: u32) -> Form {
     Form { text: "* {0.}, {1l}, {i}", ..vl(word) }.width(Width::Right)
 }
 
-/// Returns the same, in the upper half of 16 bytes.
+/// Returns the form from lanes to half as wide ones, in the upper half of 16 bytes.
 const fn tl(word: u32) -> Form {
     Form::new("*2 {0.}, {2l}", [&[], &[FT16, FU16, FU16]], tied(word))
 }
@@ -284,7 +286,7 @@ const fn tli(word: u32) -> Form {
     Form { text: "*2 {0.}, {2l}, {i}", ..tl(word) }.width(Width::Right)
 }
 
-/// To a scalar of all lanes.
+/// Returns the form from all lanes to one scalar.
 const fn sv(word: u32) -> Form {
     Form::new("* {0s}, {1.}", [&[FD4, FU8], &[FD4, FU16]], rr(word))
 }
@@ -317,13 +319,13 @@ const fn xe(word: u32) -> Form {
     Form { operands: [&[], &[D8, FU16], &[D8, FU16]], ..re(word) }
 }
 
-/// Returns all lanes from one in memory.
+/// Returns the form of a load of one lane into all lanes.
 const fn vm(word: u32) -> Form {
     let encoding = op(word).rd(0).mem(MemField::Base, 1);
     Form::new("* {0t}, {m}", [&[FD8], &[FD16]], encoding).width(Width::At(10))
 }
 
-/// Constants.
+/// Returns the form of constants.
 const fn va(text: &'static str, word: u32, at: u8) -> Form {
     let form = Form::new(text, [&[], &[FD16]], op(word).rd(0)).same().imm(ImmField::Modified(at));
     Form { kind: RowKind::Remat, ..form }
@@ -345,12 +347,12 @@ const fn vfi(word: u32) -> Form {
     va("* {0.}, {f}", word, 12)
 }
 
-/// Returns bytes by the numbers in the last operand.
+/// Returns the form of a table lookup, by the numbers in the last operand.
 const fn tbl(word: u32) -> Form {
     Form::new("* {0.}, {1T}, {2.}", [&[FD8, FU16, FU8], &[FD16, FU16, FU16]], rrr(word)).same()
 }
 
-/// First register of a table of two, which are neighbors, and none of them the scratch register of edits.
+/// First register of a table of two. The registers are neighbors, and neither is the scratch register of edits.
 const TABLE: u8 = 29;
 
 const TABLE_OPERANDS: &[OperandSpec] = &[FD16, FU16.fixed(v(TABLE)), FU16.fixed(v(TABLE + 1)), FU16];
@@ -359,12 +361,12 @@ const fn tbl2(word: u32) -> Form {
     Form::new("* {0.}, {1U}, {3.}", [&[], TABLE_OPERANDS], op(word).rd(0).rn(1).rm(3)).same()
 }
 
-/// Sums of products of four bytes.
+/// Returns the form of sums of products of four bytes.
 const fn tdd(word: u32) -> Form {
     Form { text: "* {0.}, {2d}, {3d}", ..tvv(word) }.same()
 }
 
-/// Bytes of a row's name, with zeros behind it.
+/// Bytes of a row's name, padded with zeros.
 type Name = [u8; 24];
 
 /// Returns the names of a line's rows.
@@ -425,7 +427,7 @@ macro_rules! lane_rows {
             pub const $name: Lanes = Lanes::new(row_table::start($base, &SETS, Index::$name as usize), $set);
         )*
 
-        /// The first row number behind this file's.
+        /// Number of the first row after the rows of this file.
         pub(super) const END: u16 = row_table::start($base, &SETS, Index::COUNT as usize);
 
         /// The rows of each of this file's lines.
@@ -467,8 +469,8 @@ lane_rows! {
     REV16    = B    "rev16"    vv(0x0e20_1800);
     REV32    = BH   "rev32"    vv(0x2e20_0800);
     REV64    = BHS  "rev64"    vv(0x0e20_0800);
-    // Shifts: each lane by its own amount, to the right if that is negative; all by an immediate. `sli` and `sri` keep what no
-    // bit is shifted to; `usra` and `ssra` add.
+    // Shifts: each lane by its own amount, to the right if that is negative; all lanes by an immediate. `sli` and
+    // `sri` keep the bits of the destination that no bit is shifted to; `usra` and `ssra` add.
     USHL     = BHSD "ushl"     vvv(0x2e20_4400);
     SSHL     = BHSD "sshl"     vvv(0x0e20_4400);
     SHL      = BHSD "shl"      vvi(0x0f00_5400).width(Width::Left);
@@ -527,7 +529,7 @@ lane_rows! {
     ADDV     = ACROSS   "addv"   sv(0x0e31_b800);
     UMINV    = ACROSS   "uminv"  sv(0x2e31_a800);
     UMAXV    = ACROSS   "umaxv"  sv(0x2e30_a800);
-    // Moving lanes. `MOV` is named by what it moves to and from.
+    // Moves of lanes. `MOV` is named by its destination and source.
     ZIP1     = BHSD "zip1"     vvv(0x0e00_3800);
     ZIP2     = BHSD "zip2"     vvv(0x0e00_7800);
     UZP1     = BHSD "uzp1"     vvv(0x0e00_1800);

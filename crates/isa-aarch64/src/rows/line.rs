@@ -12,7 +12,7 @@ pub(super) const I8MM: CpuFeatures = A64Flags::feature("has_i8mm");
 /// One line of the table.
 pub(super) type Line = kingpost_mach::Line<Encoding>;
 
-/// Returns the line for `encoding`. Writing a part of a register clears the rest.
+/// Returns the line for `encoding`. Writing a part of a register clears the bits above it.
 pub(super) const fn line(
     name: &'static str,
     asm: &'static str,

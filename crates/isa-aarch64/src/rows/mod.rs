@@ -1,15 +1,15 @@
 //! The instruction table: one line per instruction form.
 //!
-//! A line is `NAME = flags "text" [operands] encoding, .more();`. It makes the constant `NAME`, the row `name` and its
-//! encoding. `NAME[32 64] = …` makes a row for each width, and `NAME.of(32)` is one of them: see
-//! [`rows!`](kingpost_mach::rows). Results come first. Instructions that change a register define operand 0 in the
+//! A line is `NAME = flags "text" [operands] encoding, .more();`. It makes the constant `NAME`, the row `name` and
+//! its encoding. `NAME[32 64] = …` makes a row for each width, and `NAME.of(32)` is one of them: see
+//! [`rows!`](kingpost_mach::rows). Results come first. An instruction that changes a register defines operand 0 in
 //! place of operand 1; the text names operand 0 for both.
 //!
-//! Names: mnemonic, then where operands are, destination first: `R` register, `F` float register, `X` extended
-//! register, `M` memory, `I` immediate, `Z` the zero register. `ADD_RRI` adds a number to a register, `STR_MR` stores a
-//! register. Rows have the operand width in bits in between: `add32_rri`. In conversions the destination's width comes
-//! first: `SCVTF64_32_FR`. Where a line has a twin, the named operand may be in a spill slot; the twin is then emitted.
-//! Operations on lanes have a form of line of their own, in [`lanes`].
+//! Names: the mnemonic, then the places of operands, destination first: `R` register, `F` float register, `X`
+//! extended register, `M` memory, `I` immediate, `Z` the zero register. `ADD_RRI` adds a number to a register,
+//! `STR_MR` stores a register. Names of rows have the operand width in bits in between: `add32_rri`. In conversions
+//! the destination's width comes first: `SCVTF64_32_FR`. If a line has a twin, the named operand may be in a spill
+//! slot; the twin is then emitted. Operations on lanes have a form of line of their own, in [`lanes`].
 
 mod alu;
 mod atomic;
@@ -40,7 +40,7 @@ use line::{Line, line};
 
 const COUNT: usize = lanes::END as usize;
 
-/// All files' lines in the order of their numbers.
+/// The lines of all files in the order of their numbers.
 const FILES: [&[&[Line]]; 10] = [
     &alu::LINES,
     &atomic::LINES,
@@ -54,10 +54,10 @@ const FILES: [&[&[Line]]; 10] = [
     &lanes::LINES,
 ];
 
-/// The rows, indexed by [`RowId`](kingpost_mach::RowId).
+/// Instruction rows, indexed by [`RowId`](kingpost_mach::RowId).
 pub static ROWS: [Row; COUNT] = row_table::rows(&FILES);
 
-/// Their encodings.
+/// Encodings of the rows.
 pub static ENCODINGS: [Encoding; COUNT] = row_table::encodings(&FILES);
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use kingpost_mach::rows;
 rows! {
     crate::rows::mov::END;
 
-    // Operand 1 times operand 2, added to or taken from operand 3 or zero.
+    // Operand 1 times operand 2, added to or subtracted from operand 3 or zero.
     MADD_RRRR[32 64] = None "madd {0}, {1}, {2}, {3}" [D, U, U, U] rrrr(0x1b00_0000).sf(W);
     MSUB_RRRR[32 64] = None "msub {0}, {1}, {2}, {3}" [D, U, U, U] rrrr(0x1b00_8000).sf(W);
     MUL_RRR[32 64] = None "mul {0}, {1}, {2}" [D, U, U] rrr(0x1b00_7c00).sf(W);
@@ -22,7 +22,7 @@ rows! {
     // The high half of a product.
     SMULH_RRR = None "smulh {0}, {1}, {2}" [D8, U8, U8] rrr(0x9b40_7c00);
     UMULH_RRR = None "umulh {0}, {1}, {2}" [D8, U8, U8] rrr(0x9bc0_7c00);
-    // Quotients. Division by zero is 0, the least number by -1 is itself.
+    // Quotients. A quotient by zero is 0, and the least number by -1 is itself.
     UDIV_RRR[32 64] = None "udiv {0}, {1}, {2}" [D, U, U] rrr(0x1ac0_0800).sf(W);
     SDIV_RRR[32 64] = None "sdiv {0}, {1}, {2}" [D, U, U] rrr(0x1ac0_0c00).sf(W);
 }

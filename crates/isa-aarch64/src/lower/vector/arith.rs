@@ -2,7 +2,7 @@
 //!
 //! Before: `v2 = swiden_low v0; v3 = swiden_low v1; v4 = iadd v2, v3`. After: `saddl v4.4s, v0.4h, v1.4h`.
 //!
-//! Under `enable_nan_canonicalization` each lane of what floating-point arithmetic yields passes through
+//! Under `enable_nan_canonicalization` each lane of a result of floating-point arithmetic passes through
 //! [`arithmetic`].
 
 use super::super::cx::Cx;
@@ -45,7 +45,7 @@ pub(in crate::lower) fn subtract(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     super::plain(cx, inst, lanes::SUB)
 }
 
-/// Sums and differences of lanes of half the width, unsigned and signed: of both operands, of the second one.
+/// Sums and differences of lanes of half the width, unsigned and signed.
 struct WidenedSum {
     both: [Lanes; 2],
     second: [Lanes; 2],
@@ -54,7 +54,8 @@ struct WidenedSum {
 const ADDITION: WidenedSum = WidenedSum { both: [lanes::UADDL, lanes::SADDL], second: [lanes::UADDW, lanes::SADDW] };
 const SUBTRACTION: WidenedSum = WidenedSum { both: [lanes::USUBL, lanes::SSUBL], second: [lanes::USUBW, lanes::SSUBW] };
 
-/// A sum or difference whose second operand, or both of whose operands are widened by the instruction itself.
+/// Emits a sum or difference that widens its second operand, or both operands, by itself. Returns `false` if the
+/// second operand is not widened.
 fn widened_sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], sum: &WidenedSum) -> bool {
     let Some(second) = Widened::of(cx, y) else { return false };
     let value = cx.first_result(inst);
@@ -68,7 +69,7 @@ fn widened_sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], sum: &Widene
     true
 }
 
-/// Returns a sum with what is shifted to the right by a constant.
+/// Emits a sum with a value that is shifted right by a constant. Returns `false` if there is none.
 fn shift_add(cx: &mut Cx<'_, '_>, inst: Inst, [addend, other]: [Value; 2]) -> Result<bool, LowerError> {
     let Some(def) = cx.def(other).filter(|_| cx.is_single_use(other)) else { return Ok(false) };
     let family = match cx.func.dfg.opcode(def) {
@@ -105,7 +106,8 @@ pub(in crate::lower) fn average(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Arithmetic on floats that is one instruction, of half precision perhaps in single precision.
+/// Lowers arithmetic on floats that is one instruction. Half precision is computed in single precision if the CPU
+/// requires it.
 pub(in crate::lower) fn float(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
     let value = cx.first_result(inst);
     let arrangement = cx.lanes(inst, cx.ty(value))?;
@@ -127,8 +129,8 @@ pub(in crate::lower) fn float(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) ->
 /// Four lanes of single precision.
 const WORDS: Arrangement = Arrangement::new(32, true);
 
-/// Lets `compute` define lanes of single precision from `sources`, lanes of half precision: of the lower ones, and if
-/// there are as many of the upper ones. Its results are narrowed by the two operations.
+/// Emits `compute` on lanes of single precision that are converted from lanes of half precision in `sources`: on the
+/// lower lanes, and in vectors of 16 bytes on the upper ones. Narrows the results by the two operations in `narrow`.
 pub(super) fn in_single(
     cx: &mut Cx<'_, '_>,
     def: VReg,
@@ -152,7 +154,7 @@ pub(super) fn in_single(
     cx.define(def, narrow[1], halves, &[lower, high]);
 }
 
-/// Lets `compute` define the result of `inst`, then makes the NaNs among its lanes canonical under that setting.
+/// Emits the result of `inst` by `compute`, then makes the NaNs among its lanes canonical if the setting requires it.
 pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> Lowered {
     let value = cx.first_result(inst);
     let arrangement = cx.lanes(inst, cx.ty(value))?;
@@ -161,7 +163,7 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
     Ok(())
 }
 
-/// Lets `compute` define `def`, then makes the NaNs among its lanes canonical under that setting.
+/// Emits `def` by `compute`, then makes the NaNs among its lanes canonical if the setting requires it.
 fn settle(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) {
     if !cx.settings.enable_nan_canonicalization {
         return compute(cx, def);
@@ -178,7 +180,7 @@ fn settle(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, compute: imp
     cx.emit(rows::BSL_FFF.of(128), &[def, is_number, raw, canonical]);
 }
 
-/// Lowers `fneg`, `fabs`: of half precision perhaps as bits.
+/// Lowers `fneg`, `fabs`. Without arithmetic in half precision, the signs of half floats are changed as bits.
 pub(in crate::lower) fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
     if cx.lane_row(inst, family).is_ok() {
         return super::plain(cx, inst, family);
@@ -202,7 +204,7 @@ pub(in crate::lower) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     float(cx, inst, family)
 }
 
-/// Lowers `fma`: the sum stands in the addend's place. Signs of factors are the instruction's own.
+/// Lowers `fma`. The result replaces the addend. The instruction can negate one factor.
 pub(in crate::lower) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y, z] = cx.args(inst);
     cx.lane_row(inst, lanes::FMLA)?;

@@ -42,7 +42,8 @@ pub(in crate::lower) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Compares with zero in one instruction, if there is one. A bitwise and is part of it.
+/// Compares with zero in one instruction; a bitwise and is part of it. Returns `false` if there is no such
+/// instruction.
 fn compare_with_zero(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, cond: IntCC, x: Value) -> bool {
     let family = match cond {
         IntCC::Equal | IntCC::UnsignedLessThanOrEqual => lanes::CMEQ_Z,
@@ -63,7 +64,7 @@ fn compare_with_zero(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, c
     true
 }
 
-/// Lets `compute` define `def`, or its complement.
+/// Emits `def` by `compute`, complemented if `negated`.
 fn negated_if(cx: &mut Cx<'_, '_>, def: VReg, negated: bool, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) {
     if !negated {
         return compute(cx, def);
@@ -73,13 +74,13 @@ fn negated_if(cx: &mut Cx<'_, '_>, def: VReg, negated: bool, compute: impl FnOnc
     cx.emit(rows::NOT_FF.of(128), &[def, opposite]);
 }
 
-/// Comparison of floats by the ones that the machine has: greater, greater or equal, equal.
+/// Comparison of floats by the comparisons that the machine has: greater, greater or equal, equal.
 struct FloatTest {
-    /// The instruction, and whether its operands change places.
+    /// The instruction, and whether its operands are exchanged.
     first: (Lanes, bool),
-    /// Another one, whose answer is or-ed to it.
+    /// A second instruction whose result is or-ed to the first one.
     second: Option<(Lanes, bool)>,
-    /// Whether the answer is the opposite.
+    /// Whether the result is complemented.
     negated: bool,
 }
 
@@ -106,7 +107,7 @@ impl FloatTest {
         FloatTest { first, second, negated }
     }
 
-    /// The answer before it is negated.
+    /// Emits the result before it is complemented.
     fn emit(&self, cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, operands: &[VReg]) {
         let ordered = |is_swapped| if is_swapped { [operands[1], operands[0]] } else { [operands[0], operands[1]] };
         let (family, is_swapped) = self.first;
@@ -119,7 +120,7 @@ impl FloatTest {
     }
 }
 
-/// Lowers `fcmp`, of half precision perhaps in single precision.
+/// Lowers `fcmp`. Half precision is compared in single precision if the CPU requires it.
 pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let arrangement = cx.lanes(inst, cx.ty(args[0]))?;
@@ -146,7 +147,7 @@ pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `bitselect`: of a zero, where the mask is or where it is not.
+/// Lowers `bitselect`. If one operand is zero, the mask, or its complement, is and-ed to the other one.
 pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let (row, other) = match [x, y].map(|v| cx.is_zero_vector(v)) {
@@ -170,7 +171,8 @@ pub(in crate::lower) fn blend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `smin`, `smax`, `umin`, `umax`: `family`, or a selection by a comparison where that has no such lanes.
+/// Lowers `smin`, `smax`, `umin`, `umax`: by `family`, or by a comparison and a selection if `family` has no such
+/// lanes.
 pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
     if cx.lane_row(inst, family).is_ok() {
         return super::plain(cx, inst, family);

@@ -1,4 +1,4 @@
-//! Constants: one instruction where 8 bits say them, two where one move makes all lanes, else a literal.
+//! Constants: one instruction if 8 bits encode them, two if one move makes all lanes, else a literal.
 //!
 //! Before: `v0 = vconst.i32x4 [256 256 256 256]`. After: `movi v0.4s, #1, lsl #8`.
 
@@ -11,7 +11,7 @@ use kingpost_ir::{InstView, Opcode, Value};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// Puts the low `bits` bits of a constant into `def`. What is above them does not matter.
+/// Puts the low `bits` bits of a constant into `def`. The bits above them do not matter.
 pub(in crate::lower) fn load_vector(cx: &mut Cx<'_, '_>, def: VReg, value: u128, bits: u32) {
     if let Some((row, imm)) = immediate(repeated(value, bits)) {
         cx.emit_imm(row, &[def], imm);
@@ -27,15 +27,15 @@ pub(in crate::lower) fn load_vector(cx: &mut Cx<'_, '_>, def: VReg, value: u128,
     }
 }
 
-/// Returns the width of the lanes of a vector that are equal and made by one move to an integer register: two
-/// instructions and no literal of 16 bytes.
+/// Returns the width of the lanes of a vector that are equal and that one move to an integer register makes. Such a
+/// vector takes two instructions and no literal of 16 bytes.
 fn equal_lanes(value: u128, bits: u32) -> Option<u32> {
     let equal = |lane| bits == 128 && value == repeated(value, lane);
     let moves = || immediates::constant(u64::from(value as u32), 32).len();
     [16, 32].into_iter().find(|&lane| equal(lane)).filter(|&lane| lane == 16 || moves() == 1)
 }
 
-/// Returns the low `bits` bits of `value`, again and again.
+/// Returns the low `bits` bits of `value`, repeated to fill 128 bits.
 pub(super) fn repeated(value: u128, bits: u32) -> u128 {
     let (mut value, mut bits) = (value & u128::MAX >> (128 - bits), bits);
     while bits < 128 {
@@ -124,7 +124,8 @@ pub(super) fn immediate(value: u128) -> Option<(RowId, i32)> {
     Some((row(lanes::FMOV_D, 64), immediates::float(d, 64)?))
 }
 
-/// Returns the byte that `image` is, moved up by one of so many numbers of bytes, and that number above it.
+/// Returns the immediate of a byte that is shifted by one of `amounts` numbers of bytes: the byte, and above it the
+/// number plus `least`.
 fn shifted(image: u32, amounts: i32, least: i32) -> Option<i32> {
     (0..amounts).find(|n| image & !(0xff << (8 * n)) == 0).map(|n| (image >> (8 * n)) as i32 | (n + least) << 8)
 }
@@ -135,7 +136,7 @@ mod tests {
     use crate::asm::byte_mask;
     use crate::immediates::float_value;
 
-    /// Returns the value that a row makes of its immediate, by the manual.
+    /// Returns the value that a row makes from its immediate, as the manual defines it.
     fn expanded(row: RowId, imm: i32) -> u128 {
         let (byte, amount) = (imm as u64 & 0xff, 8 * (imm >> 8));
         let shifted = byte << amount;

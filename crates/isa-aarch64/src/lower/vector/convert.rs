@@ -31,15 +31,15 @@ pub(in crate::lower) fn demote(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// Returns the lanes in which a conversion is done, in as many bytes as its wider type has.
+/// Returns the lanes in which a conversion is done, in as many bytes as the wider type has.
 fn working_lanes(cx: &Cx<'_, '_>, inst: Inst, bits: u32, lanes: u32) -> Result<Arrangement, LowerError> {
     let arrangement = Arrangement::new(bits, bits * lanes == 128);
     let row = cx.find_row(lanes::FCVTZS, arrangement).filter(|_| bits * lanes <= 128);
     row.map(|_| arrangement).ok_or_else(|| cx.unsupported(inst))
 }
 
-/// Lowers `fcvt_to_sint_sat`, `fcvt_to_uint_sat`: in the wider of both widths, what is too wide for the result
-/// saturating once more.
+/// Lowers `fcvt_to_sint_sat`, `fcvt_to_uint_sat` in the wider of both widths. A narrower result saturates in a second
+/// step.
 pub(in crate::lower) fn to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -75,7 +75,7 @@ pub(in crate::lower) fn to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool
     Ok(())
 }
 
-/// Eight lanes of half precision to integers of 16 or 8 bits by way of single precision.
+/// Converts eight lanes of half precision to integers of 16 or 8 bits by way of single precision.
 fn halves_to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) {
     let [def, source] = cx.registers(inst);
     let (truncate, narrow) = match signed {
@@ -92,8 +92,8 @@ fn halves_to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) {
     }
 }
 
-/// Lowers `fcvt_from_sint`, `fcvt_from_uint`. Integers wider than floats of 32 bits are converted one by one, to round
-/// once.
+/// Lowers `fcvt_from_sint`, `fcvt_from_uint`. Integers wider than floats of 32 bits are converted lane by lane, so
+/// that each is rounded once.
 pub(in crate::lower) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -120,7 +120,7 @@ pub(in crate::lower) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) 
     Ok(())
 }
 
-/// Lanes of `from` bits in 8 bytes or less, extended to `to` bits.
+/// Extends lanes of `from` bits in 8 bytes or less to `to` bits and returns the result.
 fn widened(cx: &mut Cx<'_, '_>, mut source: VReg, from: u32, to: u32, signed: bool) -> VReg {
     let family = if signed { lanes::SSHLL } else { lanes::USHLL };
     let mut width = from;
@@ -133,7 +133,7 @@ fn widened(cx: &mut Cx<'_, '_>, mut source: VReg, from: u32, to: u32, signed: bo
 
 const WORDS: Arrangement = Arrangement::new(32, true);
 
-/// Integers of 16 bits to half precision by way of single precision, which holds them.
+/// Converts integers of 16 bits to half precision by way of single precision, which represents them exactly.
 fn integers_in_single(cx: &mut Cx<'_, '_>, def: VReg, convert: lanes::Lanes, source: VReg, to: Type, signed: bool) {
     let family = if signed { lanes::SSHLL } else { lanes::USHLL };
     let low = cx.compute(family, Arrangement::new(16, false), &[source]);
@@ -162,8 +162,8 @@ fn doublewords_to_single(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, signed: b
     cx.define(def, lanes::ZIP1, Arrangement::new(32, false), &[low, high]);
 }
 
-/// Lowers `x86_cvtt2dq`: what is not below the first number that is too large, NaN included, becomes the least integer.
-/// What is below the least one saturates to it.
+/// Lowers `x86_cvtt2dq`. NaN and numbers that are too large become the least integer. Numbers below the least integer
+/// saturate to it.
 pub(in crate::lower) fn truncate(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, source] = cx.registers(inst);
     let [x] = cx.args(inst);

@@ -14,7 +14,7 @@ use kingpost_mach::lower::is_little;
 use kingpost_mach::{Address, LowerError, Machine};
 use kingpost_regalloc::VReg;
 
-/// Lowers `splat`: of a constant, a load, a lane of another vector, a register.
+/// Lowers `splat` of a constant, a load, a lane of another vector, or a register.
 pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -37,7 +37,8 @@ pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Address and trap code of the load that is the definition of `x`, if `inst` may do it instead. Then it must.
+/// Returns the address and trap code of the load that defines `x`, if `inst` may do the load instead. Marks the load
+/// as folded, so the caller must emit it.
 fn loaded(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Result<Option<(Address, Option<TrapCode>)>, LowerError> {
     let Some(load) = cx.sinkable_load(x, inst) else { return Ok(None) };
     let InstView::Load { flags, addr, offset } = cx.func.dfg.view(load) else { return Ok(None) };
@@ -50,7 +51,7 @@ fn loaded(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Result<Option<(Address, 
     Ok(Some((address, flags.trap_code())))
 }
 
-/// Returns the vector and number of the lane that `value` is, if nothing else uses it.
+/// Returns the vector and number of the lane that `value` is, if it has no other use.
 fn lane_of(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u8)> {
     let def = cx.def_as(value, Opcode::Extractlane).filter(|_| cx.is_single_use(value))?;
     match cx.func.dfg.view(def) {
@@ -59,7 +60,7 @@ fn lane_of(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u8)> {
     }
 }
 
-/// Lowers `scalar_to_vector`: what is written to a part of a register clears the rest.
+/// Lowers `scalar_to_vector`. Writing a part of a register clears the bits above it.
 pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -121,7 +122,8 @@ pub(in crate::lower) fn extract(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Sign-extends a lane that has no other use to `to` bits, if `x` is one.
+/// Sign-extends the lane that `x` is to `to` bits. Returns `false` if `x` is not a lane, has another use, or has 64
+/// bits.
 pub(in crate::lower) fn extract_signed(cx: &mut Cx<'_, '_>, def: VReg, x: Value, to: u32) -> bool {
     let Some((vector, index)) = lane_of(cx, x).filter(|_| cx.ty(x).bits() < 64) else { return false };
     let family = if to <= 32 { lanes::SMOV_RE } else { lanes::SMOV_XE };

@@ -1,8 +1,8 @@
-//! Vectors of up to 128 bits, each in one register. What is above a smaller one is undefined.
+//! Vectors of up to 128 bits, each in one register. The bits above a smaller vector are undefined.
 //!
 //! Before: `v2 = iadd.i16x8 v0, v1`. After: `add v2.8h, v0.8h, v1.8h`.
 //!
-//! Opcodes that are one instruction name its family in the table; it serves all lane widths that the instruction has.
+//! Opcodes that are one instruction name its family in the table; it covers all lane widths that the instruction has.
 //! Vectors of less than 64 bits are computed in 64.
 //!
 //! | file | holds |
@@ -58,7 +58,7 @@ use kingpost_mach::{Isa, LowerError, RowId};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
-/// An opcode that is one instruction for all lanes.
+/// Lowers an opcode that is one instruction for all lanes.
 pub(super) fn plain(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
     let row = cx.lane_row(inst, family)?;
     by_row(cx, inst, row)
@@ -68,7 +68,7 @@ impl Cx<'_, '_> {
     /// Returns the lanes of `ty`, a type of `inst`.
     ///
     /// # Errors
-    /// The refusal of what fits no register.
+    /// If the type fits no register.
     fn lanes(&self, inst: Inst, ty: Type) -> Result<Arrangement, LowerError> {
         if ty.is_vector() && ty.bits() <= 128 && ty.lane_bits() <= 64 {
             Ok(Arrangement::new(ty.lane_bits(), ty.bits() == 128))
@@ -80,7 +80,7 @@ impl Cx<'_, '_> {
     /// Returns the row of a family for the first operand's lanes, if the CPU has it.
     ///
     /// # Errors
-    /// The refusal, if there is none.
+    /// If there is none.
     fn lane_row(&self, inst: Inst, family: Lanes) -> Result<RowId, LowerError> {
         let x = self.func.dfg.inst_args(inst)[0];
         let lanes = self.lanes(inst, self.ty(x))?;
@@ -97,24 +97,24 @@ impl Cx<'_, '_> {
         self.float_temp(128)
     }
 
-    /// Computes `family` of `sources`.
+    /// Returns the result of `family` on `sources` in a new register.
     fn compute(&mut self, family: Lanes, lanes: Arrangement, sources: &[VReg]) -> VReg {
         self.compute_imm(family, lanes, sources, 0)
     }
 
-    /// Computes `family` of `sources` and an immediate.
+    /// Returns the result of `family` on `sources` and an immediate in a new register.
     fn compute_imm(&mut self, family: Lanes, lanes: Arrangement, sources: &[VReg], imm: i32) -> VReg {
         let def = self.vector_temp();
         self.define_imm(def, family, lanes, sources, imm);
         def
     }
 
-    /// Computes `family` of `sources` into `def`.
+    /// Emits `family` on `sources` with the result `def`.
     fn define(&mut self, def: VReg, family: Lanes, lanes: Arrangement, sources: &[VReg]) {
         self.define_imm(def, family, lanes, sources, 0);
     }
 
-    /// Computes `family` of `sources` and an immediate into `def`.
+    /// Emits `family` on `sources` and an immediate with the result `def`.
     fn define_imm(&mut self, def: VReg, family: Lanes, lanes: Arrangement, sources: &[VReg], imm: i32) {
         let mut operands: SmallVec<[VReg; 4]> = SmallVec::from_slice(&[def]);
         operands.extend_from_slice(sources);

@@ -34,7 +34,8 @@ pub(in crate::lower) fn multiply(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Products of 64 bits: the products of low and high halves, added up and moved up, plus the product of low halves.
+/// Multiplies lanes of 64 bits: adds the two products of low and high halves, shifts the sum up by 32 bits, and adds
+/// the product of the low halves.
 fn multiply_doublewords(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     let words = Arrangement::new(32, true);
     let exchanged = cx.compute(lanes::REV64, words, &[y]);
@@ -45,7 +46,7 @@ fn multiply_doublewords(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     cx.define(def, lanes::UMLAL, words.in_half(), &[moved, x, y]);
 }
 
-/// A product of lanes that the instruction widens itself.
+/// Product of lanes that the instruction widens itself.
 struct WidenedProduct {
     signed: bool,
     lanes: Arrangement,
@@ -60,7 +61,7 @@ impl WidenedProduct {
     }
 }
 
-/// Returns a sum with a product that has no other use, or a difference.
+/// Emits a sum or difference with a product that has no other use. Returns `false` if there is none.
 pub(super) fn multiply_add(
     cx: &mut Cx<'_, '_>,
     inst: Inst,
@@ -93,7 +94,8 @@ pub(super) fn multiply_add(
     Ok(true)
 }
 
-/// A sum with products of bytes, four added up in each lane, if the CPU has an instruction for that.
+/// Emits a sum with products of bytes, where each lane adds four products. Returns `false` if `other` has another
+/// form or the CPU has no such instruction.
 pub(super) fn dot_product(cx: &mut Cx<'_, '_>, inst: Inst, addend: Value, other: Value) -> bool {
     let Some(sums) = cx.def_as(other, Opcode::IaddPairwise).filter(|_| cx.is_single_use(other)) else { return false };
     let Some((family, sources)) = products_of_bytes(cx, sums) else { return false };
@@ -105,7 +107,8 @@ pub(super) fn dot_product(cx: &mut Cx<'_, '_>, inst: Inst, addend: Value, other:
     true
 }
 
-/// `iadd_pairwise` as sums of four products of bytes: the instruction and the two vectors of bytes.
+/// Returns the instruction and the two vectors of bytes of an `iadd_pairwise` that adds four products of bytes per
+/// lane.
 fn products_of_bytes(cx: &Cx<'_, '_>, sums: Inst) -> Option<(Lanes, [Value; 2])> {
     let halves: [Value; 2] = cx.args(sums);
     let mut parts = [None; 2];
@@ -157,7 +160,7 @@ pub(in crate::lower) fn multiply_high(cx: &mut Cx<'_, '_>, inst: Inst, signed: b
     Ok(())
 }
 
-/// Lane `index` of two of 64 bits, in an integer register.
+/// Returns lane `index` of two lanes of 64 bits in an integer register.
 pub(super) fn doubleword(cx: &mut Cx<'_, '_>, vector: VReg, index: i32) -> VReg {
     let def = cx.int_temp(64);
     if index == 0 {
@@ -168,7 +171,7 @@ pub(super) fn doubleword(cx: &mut Cx<'_, '_>, vector: VReg, index: i32) -> VReg 
     def
 }
 
-/// Joins two lanes of 64 bits that `compute` makes in integer registers.
+/// Sets `def` to two lanes of 64 bits that `compute` makes in integer registers.
 fn each_doubleword(cx: &mut Cx<'_, '_>, def: VReg, mut compute: impl FnMut(&mut Cx<'_, '_>, VReg, i32)) {
     let [low, high] = std::array::from_fn(|_| cx.int_temp(64));
     compute(cx, low, 0);
@@ -178,7 +181,7 @@ fn each_doubleword(cx: &mut Cx<'_, '_>, def: VReg, mut compute: impl FnMut(&mut 
     cx.emit(rows::INS64_HIGH_FR, &[def, image, high]);
 }
 
-/// Lowers `x86_pmulhrsw`: as `sqmul_round_sat`, but the one product that is out of range wraps.
+/// Lowers `x86_pmulhrsw` like `sqmul_round_sat`, except that the one product that is out of range wraps.
 pub(in crate::lower) fn multiply_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x, y] = cx.registers(inst);
     let arrangement = cx.lanes(inst, cx.result_ty(inst))?;
@@ -194,7 +197,7 @@ pub(in crate::lower) fn multiply_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lower
     Ok(())
 }
 
-/// Lowers `x86_pmaddubsw`: signed bytes times unsigned ones, which 16 bits hold; sums of neighbors saturate.
+/// Lowers `x86_pmaddubsw`. The products of signed and unsigned bytes fit into 16 bits; the sums of neighbors saturate.
 pub(in crate::lower) fn multiply_add_bytes(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x, y] = cx.registers(inst);
     let halfwords = Arrangement::new(16, true);

@@ -23,7 +23,7 @@ pub(in crate::lower) fn narrow(cx: &mut Cx<'_, '_>, inst: Inst, low: Lanes, high
         let lower = cx.compute(low, half, &[x]);
         cx.define(def, high, half.in_full(), &[lower, y]);
     } else {
-        // The lanes of both follow each other in one register.
+        // The lanes of both operands are joined in one register.
         let both = cx.compute(lanes::ZIP1, Arrangement::new(ty.bits(), ty.bits() == 64), &[x, y]);
         cx.define(def, low, half, &[both]);
     }
@@ -35,7 +35,7 @@ pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool, hig
     let [x] = cx.args(inst);
     let (ty, value) = (cx.ty(x), cx.first_result(inst));
     if cx.ty(value).is_int() {
-        // One of two lanes.
+        // The conversion is of one lane out of two.
         let (def, source) = (cx.result(value), cx.use_reg(x));
         let family = match (signed, ty.lane_bits()) {
             (true, 32) => lanes::SMOV_XE,
@@ -52,7 +52,7 @@ pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool, hig
         cx.define(def, family, if high { from } else { from.in_half() }, &[source]);
         return Ok(());
     }
-    // The upper lanes of less than 16 bytes are not the upper ones of the register.
+    // In a register, the upper lanes of less than 16 bytes are not the upper ones.
     debug_assert!(!to.is_full());
     let all = cx.compute(family, from, &[source]);
     let part = Arrangement::new(cx.ty(value).bits(), true);
@@ -60,17 +60,17 @@ pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool, hig
     Ok(())
 }
 
-/// Lanes that are extended to twice their width, as an operand of instructions that do that themselves.
+/// Operand whose lanes are extended to twice their width, for instructions that extend it themselves.
 #[derive(Clone, Copy)]
 pub(super) struct Widened {
     pub(super) source: Value,
     pub(super) signed: bool,
-    /// The lanes before: the lower ones, or if they are of 16 bytes the upper ones of these.
+    /// The lanes before the extension: the lower ones, or the upper ones if the arrangement has 16 bytes.
     pub(super) lanes: Arrangement,
 }
 
 impl Widened {
-    /// Returns the definition of `value`, if it is such.
+    /// Returns the operand if the definition of `value` extends lanes.
     pub(super) fn of(cx: &Cx<'_, '_>, value: Value) -> Option<Widened> {
         let def = cx.def(value)?;
         let (signed, high) = match cx.func.dfg.opcode(def) {
@@ -86,13 +86,13 @@ impl Widened {
         fits.then(|| Widened { source, signed, lanes: Arrangement::new(ty.lane_bits(), high) })
     }
 
-    /// Returns `true` if both are extended alike and are the same half of a vector.
+    /// Returns `true` if both operands are extended alike and are corresponding halves of their vectors.
     pub(super) fn is_like(self, other: Widened) -> bool {
         self.signed == other.signed && self.lanes == other.lanes
     }
 }
 
-/// Lowers `uload8x8` and the like: 8 bytes of lanes of type `memory`, extended.
+/// Lowers `uload8x8` and similar opcodes: 8 bytes of lanes of type `memory`, extended.
 pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, memory: Type, signed: bool) -> Lowered {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let value = cx.first_result(inst);

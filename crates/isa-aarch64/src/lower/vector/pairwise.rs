@@ -9,7 +9,8 @@ use crate::encoding::Arrangement;
 use crate::rows::lanes;
 use kingpost_ir::{Inst, Opcode, Value};
 
-/// Lowers `iadd_pairwise`: of the halves of one vector, both widened, the sums of its neighbors.
+/// Lowers `iadd_pairwise`. If the operands are the two widened halves of one vector, one instruction adds its
+/// neighbors.
 pub(in crate::lower) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
@@ -26,14 +27,15 @@ pub(in crate::lower) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if ty.bits() >= 64 {
         cx.define(def, lanes::ADDP, arrangement, &[x, y]);
     } else {
-        // The lanes of both follow each other in one register.
+        // The lanes of both operands are joined in one register.
         let both = cx.compute(lanes::ZIP1, Arrangement::new(ty.bits(), false), &[x, y]);
         cx.define(def, lanes::ADDP, arrangement, &[both, both]);
     }
     Ok(())
 }
 
-/// Returns the vector of which both operands are the widened halves, and whether they are signed.
+/// Returns the vector whose widened halves are the operands, whether they are sign-extended, and the lanes of the
+/// upper half.
 pub(super) fn neighbours(cx: &Cx<'_, '_>, [x, y]: [Value; 2]) -> Option<(Value, bool, Arrangement)> {
     let (low, high) = (Widened::of(cx, x)?, Widened::of(cx, y)?);
     let matches = !low.lanes.is_full() && high.lanes.is_full();
@@ -41,7 +43,7 @@ pub(super) fn neighbours(cx: &Cx<'_, '_>, [x, y]: [Value; 2]) -> Option<(Value, 
     (matches && same).then_some((high.source, high.signed, high.lanes))
 }
 
-/// A sum with the sums of neighbors, all of twice their width.
+/// Emits a sum with the sums of neighbors, all of twice their width. Returns `false` if `other` has another form.
 pub(super) fn pairwise_add(cx: &mut Cx<'_, '_>, inst: Inst, [addend, other]: [Value; 2]) -> bool {
     let Some(sums) = cx.def_as(other, Opcode::IaddPairwise).filter(|_| cx.is_single_use(other)) else { return false };
     let Some((source, signed, arrangement)) = neighbours(cx, cx.args(sums)) else { return false };

@@ -1,4 +1,4 @@
-//! Scalars that all lanes make.
+//! Scalars that are computed from all lanes.
 //!
 //! Before: `v1 = vany_true v0; brif v1, block1, block2`. After: `umaxp v1.4s, v0.4s, v0.4s; fmov x1, d1; cbnz x1,
 //! block1`.
@@ -16,12 +16,12 @@ use kingpost_ir::{Inst, Opcode, Type, Value};
 use kingpost_mach::LowerError;
 use kingpost_regalloc::VReg;
 
-/// An integer that is zero if the answer is so.
+/// An integer that represents a condition by being zero or not.
 #[derive(Clone, Copy)]
 pub(in crate::lower) struct Truth {
     pub(in crate::lower) reg: VReg,
     pub(in crate::lower) bits: u32,
-    /// Whether the answer is true for zero, and false for any other value.
+    /// Whether the condition holds if the integer is zero; otherwise it holds if the integer is not zero.
     pub(in crate::lower) if_zero: bool,
 }
 
@@ -50,10 +50,10 @@ pub(in crate::lower) fn is_reduction(cx: &Cx<'_, '_>, value: Value) -> Option<In
     matches!(cx.func.dfg.opcode(def), Opcode::VanyTrue | Opcode::VallTrue).then_some(def)
 }
 
-/// Returns the test that `vany_true` or `vall_true` becomes.
+/// Emits the test of `vany_true` or `vall_true` and returns it.
 ///
 /// # Errors
-/// The refusal of vectors that fit no register.
+/// If the vector fits no register.
 pub(in crate::lower) fn truth(cx: &mut Cx<'_, '_>, inst: Inst) -> Result<Truth, LowerError> {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -74,7 +74,7 @@ pub(in crate::lower) fn truth(cx: &mut Cx<'_, '_>, inst: Inst) -> Result<Truth, 
     Ok(Truth { reg, bits, if_zero: true })
 }
 
-/// Returns an integer, and its bits, that is zero if all of the vector is.
+/// Returns an integer that is zero if all of the vector is zero, and the number of its bits.
 fn image(cx: &mut Cx<'_, '_>, source: VReg, ty: Type) -> (VReg, u32) {
     let source =
         if ty.bits() == 128 { cx.compute(lanes::UMAXP, Arrangement::new(32, true), &[source, source]) } else { source };
@@ -88,7 +88,7 @@ fn image(cx: &mut Cx<'_, '_>, source: VReg, ty: Type) -> (VReg, u32) {
     (reg, bits)
 }
 
-/// Lowers `vhigh_bits`: each lane's sign as the bit of its number, and their sum.
+/// Lowers `vhigh_bits`: shifts each lane's sign to the bit of the lane's number and adds the lanes.
 pub(in crate::lower) fn high_bits(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let (ty, value) = (cx.ty(x), cx.first_result(inst));
@@ -114,7 +114,7 @@ pub(in crate::lower) fn high_bits(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     cx.emit(rows::AND_FFF.of(128), &[bits, signs, weight]);
     let mut across = arrangement;
     if ty.lane_count() > lane_bits {
-        // Those of the upper half are a byte of their own.
+        // The signs of the upper half are a byte of their own.
         let bytes = Arrangement::new(8, true);
         let upper = cx.compute_imm(lanes::EXT, bytes, &[bits, bits], 8);
         bits = cx.compute(lanes::ZIP1, bytes, &[bits, upper]);

@@ -11,7 +11,7 @@ use crate::rows::lanes::{self, Lanes};
 use kingpost_ir::{Inst, Value};
 use kingpost_regalloc::VReg;
 
-/// Lowers `ishl`, `ushr`, `sshr`: by an immediate, and by each lane's own amount, to the right if that is negative.
+/// Lowers `ishl`, `ushr`, `sshr` by an immediate, or by an amount in each lane, where a negative amount shifts right.
 pub(in crate::lower) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, fixed: Lanes, variable: Lanes) -> Lowered {
     let [x, amount] = cx.args(inst);
     let arrangement = cx.lanes(inst, cx.ty(x))?;
@@ -37,7 +37,7 @@ fn shift_by(cx: &mut Cx<'_, '_>, def: VReg, family: Lanes, arrangement: Arrangem
     }
 }
 
-/// Returns the low bits of an amount, as many as lanes of `bits` bits look at.
+/// Returns the low bits of an amount that lanes of `bits` bits use.
 fn lane_amount(cx: &mut Cx<'_, '_>, amount: Value, bits: u32) -> VReg {
     let amount = count(cx, amount, bits - 1);
     masked(cx, amount, bits - 1)
@@ -76,7 +76,7 @@ pub(in crate::lower) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> L
     Ok(())
 }
 
-/// A rotation to the left by a constant. By half a lane it exchanges lanes of half the width.
+/// Rotates left by a constant. A rotation by half a lane exchanges lanes of half the width.
 fn rotate_by(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, source: VReg, amount: u32) {
     let bits = arrangement.lane_bits();
     let exchange = match (bits, amount) {
@@ -95,7 +95,7 @@ fn rotate_by(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, source: V
     }
 }
 
-/// Lowers `popcnt`: the bits of each byte, added up pair by pair.
+/// Lowers `popcnt`: counts the bits of each byte and adds neighbors up to the width of a lane.
 pub(in crate::lower) fn count_ones(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let arrangement = cx.lanes(inst, cx.ty(x))?;

@@ -2,8 +2,8 @@
 //!
 //! Before: `v2 = shuffle v0, v1, [0 1 16 17 2 3 18 19 4 5 20 21 6 7 22 23]`. After: `zip1 v2.8h, v0.8h, v1.8h`.
 //!
-//! Each instruction is described by which lane of both operands each lane of its result is; a mask of bytes is compared
-//! with all of them, widest lanes first. A test interprets what is found.
+//! Each instruction is described by a function from lanes of its result to lanes of both operands. A mask of bytes is
+//! compared with all of them, widest lanes first. A test interprets the instruction that is found.
 
 use super::super::cx::Cx;
 use super::super::{Lowered, tiles};
@@ -14,19 +14,19 @@ use crate::rows::lanes::{self, Lanes};
 use kingpost_ir::{Inst, InstView, Value};
 use kingpost_regalloc::VReg;
 
-/// For each byte of the result its number among the bytes of two vectors, or a larger number for zero.
+/// For each byte of the result, its number among the bytes of two vectors. A larger number means zero.
 type Mask = [u8; 16];
 
-/// An instruction for a mask. Operands are numbers of the vectors.
+/// Instruction for a mask. Operands are numbers of the vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Permutation {
     /// The vector itself.
     Same,
-    /// Of one vector, with an immediate.
+    /// An instruction on one vector, with an immediate.
     Unary(Lanes, Arrangement, i32),
-    /// Of two vectors, with an immediate.
+    /// An instruction on two vectors, with an immediate.
     Binary(Lanes, Arrangement, [usize; 2], i32),
-    /// A lane of the second vector in the place of one of the first: their numbers in an immediate.
+    /// A lane of the second vector replaces one of the first. The immediate has their numbers.
     Insert(Arrangement, [usize; 2], i32),
 }
 
@@ -43,10 +43,11 @@ const BINARY: [(Lanes, LaneOf); 6] = [
     (lanes::TRN2, |count, i| i - i % 2 + 1 + i % 2 * count),
 ];
 
-/// Reversals of the lanes in so many bytes.
+/// Reversals of the lanes in this number of bytes.
 const REVERSALS: [(Lanes, usize); 3] = [(lanes::REV64, 8), (lanes::REV32, 4), (lanes::REV16, 2)];
 
-/// Returns the instruction for `mask`, whose numbers are below 16 if `single` vector is permuted, and below 32 else.
+/// Returns the instruction for `mask`. Its numbers are below 16 if `single`, because one vector is permuted, and else
+/// below 32.
 fn find(mask: Mask, single: bool) -> Option<Permutation> {
     let identity = (0..16).all(|i| usize::from(mask[i]) == i);
     if identity {
@@ -58,7 +59,7 @@ fn find(mask: Mask, single: bool) -> Option<Permutation> {
         .or_else(|| extract(mask, single))
 }
 
-/// Returns the mask as numbers of lanes of `bytes` bytes, if it keeps those whole.
+/// Returns the mask as numbers of lanes of `bytes` bytes, if it keeps such lanes whole.
 fn lane_numbers(mask: Mask, bytes: usize) -> Option<Vec<usize>> {
     let whole = |lane: &[u8]| {
         let first = usize::from(lane[0]);
@@ -95,7 +96,7 @@ fn find_lanes(numbers: &[usize], bytes: usize, single: bool) -> Option<Permutati
     inserted(numbers, lanes)
 }
 
-/// Returns one lane replaced, in the first vector or in the second.
+/// Returns the instruction that replaces one lane of the first vector or of the second.
 fn inserted(numbers: &[usize], lanes: Arrangement) -> Option<Permutation> {
     let count = numbers.len();
     for base in [0, 1] {
@@ -110,7 +111,7 @@ fn inserted(numbers: &[usize], lanes: Arrangement) -> Option<Permutation> {
     None
 }
 
-/// Returns bytes that follow each other in both vectors.
+/// Returns the instruction that takes consecutive bytes of both vectors.
 fn extract(mask: Mask, single: bool) -> Option<Permutation> {
     let (first, bytes) = (usize::from(mask[0]), if single { 16 } else { 32 });
     if !(0..16).all(|i| usize::from(mask[i]) == (first + i) % bytes) {
@@ -126,8 +127,8 @@ fn extract(mask: Mask, single: bool) -> Option<Permutation> {
     Some(Permutation::Binary(lanes::EXT, Arrangement::new(8, true), operands, (first % 16) as i32))
 }
 
-/// Returns bytes that follow each other in the first vector, before or behind zeros that are all bytes of the second
-/// one.
+/// Returns the instruction that takes consecutive bytes of the first vector, before or after zeros. All bytes of the
+/// second vector are zero.
 fn with_zeros(mask: Mask) -> Option<Permutation> {
     let first = mask.iter().position(|&byte| byte < 16)?;
     let start = (usize::from(mask[first]) + 16 - first) % 16;
@@ -146,7 +147,7 @@ pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Sets `def` to the bytes of `args` that `mask` names.
+/// Sets `def` to the bytes of `args` that `mask` selects.
 fn permute(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [Value; 2], mut mask: Mask) {
     let (mut args, mut single) = ([x, y], x == y);
     if single {
@@ -162,7 +163,7 @@ fn permute(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [Value; 2], mut mask: Mask) {
         emit(cx, def, args, permutation);
         return;
     }
-    // What is not in the table is zero.
+    // A number that is not in the table gives zero.
     if !single && cx.is_zero_vector(args[0]) {
         args.swap(0, 1);
         mask = mask.map(|byte| byte ^ 16);
@@ -208,7 +209,7 @@ fn emit(cx: &mut Cx<'_, '_>, def: VReg, args: [Value; 2], permutation: Permutati
     }
 }
 
-/// Lowers `swizzle`: what `tbl` does.
+/// Lowers `swizzle` as `tbl`.
 pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, numbers] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -223,7 +224,7 @@ pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `x86_pshufb`: of the numbers, the top bit and the low four count.
+/// Lowers `x86_pshufb`. Only the top bit and the low four bits of each number count.
 pub(in crate::lower) fn table_lookup(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x, numbers] = cx.registers(inst);
     let [counted, masked] = std::array::from_fn(|_| cx.vector_temp());
@@ -238,7 +239,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Returns the bytes of the result of a permutation of two vectors, as the manual's pseudocode makes them.
+    /// Returns the bytes of the result of a permutation of two vectors, as the manual's pseudocode defines them.
     fn interpret(permutation: Permutation, vectors: [[u8; 16]; 2]) -> [u8; 16] {
         let lanes_of = |vector: [u8; 16], lanes: Arrangement| -> Vec<Vec<u8>> {
             vector.chunks(1 << lanes.log()).map(<[u8]>::to_vec).collect()
@@ -298,12 +299,12 @@ mod tests {
         u8::try_from(index).unwrap()
     }
 
-    /// Returns the two vectors whose bytes are their numbers in a mask.
+    /// Returns the two vectors whose bytes are equal to their numbers in a mask.
     fn vectors() -> [[u8; 16]; 2] {
         [std::array::from_fn(number), std::array::from_fn(|i| number(i + 16))]
     }
 
-    /// Whatever is found for `mask` does it.
+    /// Checks that the instruction found for `mask` permutes the bytes so, and returns it.
     fn check(mask: Mask, single: bool) -> Option<Permutation> {
         let found = find(mask, single)?;
         let vectors = if single { [vectors()[0]; 2] } else { vectors() };
