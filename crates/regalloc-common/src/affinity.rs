@@ -1,17 +1,17 @@
-//! Pairs of values that had better share a register or a slot, the most frequent first.
+//! Pairs of values that should share a register or a slot, in descending order of frequency.
 //!
 //! ```text
 //! b1 -> b3(v5, v6) freq 1: v1, v2 are passed     (v1, v5), (v2, v6)
 //! b2 -> b3(v5, v6) freq 8: v3, v4 are passed     (v3, v5), (v4, v6): tried first
 //! ```
 //!
-//! Pairs found one after another mostly belong to one edge, and so have one frequency: they are sorted as one run.
-//! Cost: n log n in runs.
+//! Pairs that are added one after another mostly belong to one edge, and so have one frequency. They are sorted as
+//! one run. Cost: n log n in runs.
 
 use kingpost_regalloc::VReg;
 use std::cmp::Reverse;
 
-/// Pairs of one frequency, found one after another.
+/// Pairs of one frequency, added one after another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Run {
     freq: Reverse<u64>,
@@ -19,7 +19,7 @@ struct Run {
     end: u32,
 }
 
-/// Pairs of values. Its memory is used again.
+/// Pairs of values. Its memory is reused.
 #[derive(Clone, Default, Debug)]
 pub struct Affinities {
     pairs: Vec<(VReg, VReg)>,
@@ -38,7 +38,7 @@ impl Affinities {
         self.pairs.len()
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if there are no pairs.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }
@@ -54,7 +54,7 @@ impl Affinities {
         }
     }
 
-    /// Sorts the pairs by frequency, those that are as frequent in the order in which they were added.
+    /// Sorts the pairs by frequency. Pairs of one frequency stay in the order in which they were added.
     pub fn sort(&mut self) {
         self.runs.sort_unstable();
     }

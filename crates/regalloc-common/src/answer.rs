@@ -1,5 +1,5 @@
-//! The last touches to an [`Allocation`], alike for all allocators: moves from a location to itself are dropped, label
-//! ranges joined and sorted, stack maps sorted, saved registers collected.
+//! The last steps on an [`Allocation`], shared by all allocators: moves from a location to itself are dropped,
+//! label ranges joined and sorted, stack maps sorted, saved registers collected.
 //!
 //! ```text
 //! v1 = move v0, both in r1                            dropped
@@ -11,7 +11,7 @@
 use crate::edge_sites::is_at_head;
 use kingpost_regalloc::{Allocation, Edge, EditKind, Inst, LabelRange, LabelUse, Loc, MachineEnv, PRegSet, Problem};
 
-/// Drops those of the given instructions, which are moves, whose operands share a location.
+/// Drops each of the given move instructions whose two operands share a location.
 pub fn drop_void_moves(problem: &Problem, moves: impl IntoIterator<Item = Inst>, out: &mut Allocation) {
     for inst in moves {
         if matches!(out.operand_locs(problem, inst), [a, b] if a == b) {
@@ -20,8 +20,8 @@ pub fn drop_void_moves(problem: &Problem, moves: impl IntoIterator<Item = Inst>,
     }
 }
 
-/// The instructions before which a label can be claimed: its range, as far as it is in the block of its first
-/// instruction, and less the terminator if the moves of an edge, `has_moves`, stand before it.
+/// Returns the first instruction of a label's range and the end up to which a location may be recorded: at most the
+/// end of the block. The terminator is excluded if the moves of an edge precede it, as `has_moves` reports.
 pub fn label_insts(problem: &Problem, label: &LabelUse, has_moves: impl Fn(Edge) -> bool) -> (Inst, Inst) {
     let block = problem.block_of(label.from);
     let terminator = problem.terminator(block);
@@ -32,8 +32,8 @@ pub fn label_insts(problem: &Problem, label: &LabelUse, has_moves: impl Fn(Edge)
     (label.from, label.to.min(end))
 }
 
-/// Claims that the labeled value is in `loc` before the instructions from `from` up to `to`. Claims of one label
-/// ascend.
+/// Records that the labeled value is in `loc` before the instructions from `from` up to `to`. Ranges of one label
+/// are recorded in ascending order.
 pub fn push_label(out: &mut Allocation, label: u32, loc: Loc, from: Inst, to: Inst) {
     if from >= to || loc.is_none() {
         return;
@@ -50,7 +50,7 @@ pub fn sort_tables(out: &mut Allocation) {
     sort_labels(out);
 }
 
-/// Sorts stack maps, and drops all but one of equal entries.
+/// Sorts stack maps and removes duplicate entries.
 pub fn sort_stack_maps(out: &mut Allocation) {
     out.stack_maps.sort_unstable();
     out.stack_maps.dedup();
@@ -61,8 +61,8 @@ pub fn sort_labels(out: &mut Allocation) {
     out.labels.sort_by_key(|range| (range.label, range.from));
 }
 
-/// Sets the callee-saved registers that are written: by definitions and clobbers, as `written` says, or by
-/// edits.
+/// Sets the callee-saved registers that are written by edits, or by definitions and clobbers, which `written`
+/// holds.
 pub fn collect_saved(env: &MachineEnv, written: PRegSet, out: &mut Allocation) {
     let mut written = written;
     for edit in &out.edits {

@@ -1,51 +1,54 @@
-//! Congruence classes: sets of values no two of which are live at one point, so that one place serves them all.
+//! Congruence classes: sets of values that are never live at one point, so that one location can hold them all.
 //!
 //! ```text
 //! b1(v2): .. v3 = add v2, 1; branch -> b1(v3)      {v2, v3}: v2 is dead where v3 begins
 //! ```
 //!
-//! Union-find over classes, each with the sorted list of its members' intervals. Two classes merge unless an interval of one
-//! overlaps an interval of the other (Boissinot et al., *Revisiting out-of-SSA translation for correctness, code quality and
-//! efficiency*, 2009, section IV). The caller offers pairs, the most profitable first.
+//! Union-find over classes, each with the sorted list of its members' intervals. Two classes merge unless an
+//! interval of one overlaps an interval of the other (Boissinot et al., *Revisiting out-of-SSA translation for
+//! correctness, code quality and efficiency*, 2009, section IV). The caller offers pairs in descending order of
+//! profit.
 //!
-//! Cost: two lists of similar length are merged in the sum of their lengths; a short list is inserted into a long one by
-//! binary search, in place while that has room. What is inserted into a very long one is gathered in a list beside it as
-//! long as that has few intervals, as many as the square root of the others: a class of n values costs n^1.5 moves, thirty
-//! intervals at a time. All merges share a budget of steps, so that the whole is linear in it.
+//! Cost: two lists of similar length are merged in the sum of their lengths. A short list is inserted into a long
+//! one by binary search, in place while the long one has room. Intervals for a very long list are first gathered in
+//! a separate list, which holds at most the square root of the long list's length. A class of n values therefore
+//! costs n^1.5 moves, thirty intervals at a time. All merges share a budget of steps, so that the total is linear
+//! in the budget.
 
 use crate::point::{PointRange, ProgPoint};
 use crate::release;
 use std::ops::Range;
 
-/// A list as short as this is inserted into a longer one without looking at all of that.
+/// Longest list that is inserted into a longer one by binary search instead of a full merge.
 const MAX_SHORT: usize = 4;
 
-/// Intervals that can be moved in one step.
+/// Number of intervals that one step of the budget moves.
 const MOVED_PER_STEP: usize = 16;
 
-/// What is inserted into a list as long as this is gathered first.
+/// Length from which on insertions into a list are gathered first.
 const LONG: usize = 1024;
 
 /// No class.
 const NONE: u32 = u32::MAX;
 
-/// Points over which a value is live.
+/// A range of points over which a value is live.
 pub trait Interval: Copy {
     /// A point of the program.
     type Point: Copy + Ord;
 
-    /// Returns the first point: intervals of one class are sorted by it.
+    /// Returns the first point. Intervals of one class are sorted by it.
     fn start(&self) -> Self::Point;
 
     /// Returns the point after the last one.
     fn end(&self) -> Self::Point;
 
-    /// Returns the first point at which another value would be in the way, if that is before the start.
+    /// Returns the first point that another value may not occupy, if it is before the start.
     fn reserved_from(&self) -> Self::Point {
         self.start()
     }
 
-    /// Appends `next`, which begins at or after the end of this interval, if the two can be one.
+    /// Appends `next`, which begins at or after the end of this interval. Returns `true` if the two form one
+    /// interval.
     fn append(&mut self, next: &Self) -> bool {
         let _ = next;
         false
@@ -70,7 +73,7 @@ impl Interval for PointRange {
     }
 }
 
-/// A list in the pool, with the end of the space that it may grow into.
+/// A list in the pool, with the end of the space reserved for it.
 #[derive(Clone, Copy, Debug, Default)]
 struct List {
     start: u32,
@@ -88,20 +91,20 @@ impl List {
     }
 }
 
-/// Classes of values, which are numbered densely. Its memory is used again.
+/// Classes of densely numbered values. Its memory is reused.
 #[derive(Debug)]
 pub struct Congruence<I> {
-    /// By value: the next one on the way to the representative of its class, or itself.
+    /// By value: the next value on the path to the representative of its class, or itself.
     parents: Vec<u32>,
     /// By representative.
     lists: Vec<List>,
-    /// The intervals of all lists, and space between.
+    /// The intervals of all lists, and unused space between them.
     pub pool: Vec<I>,
     merged: Vec<I>,
     /// Intervals of the class `gathered_for` that are not in its list yet, in order.
     gathered: Vec<I>,
     gathered_for: u32,
-    /// Steps that merges may still take.
+    /// Number of steps that merges may still take.
     pub budget: usize,
 }
 
@@ -120,7 +123,7 @@ impl<I> Default for Congruence<I> {
 }
 
 impl<I: Interval> Congruence<I> {
-    /// Makes a class without intervals of each of `values` values.
+    /// Creates a class without intervals for each of `values` values.
     pub fn begin(&mut self, values: usize) {
         self.forget_gathered();
         self.parents.clear();
@@ -130,7 +133,7 @@ impl<I: Interval> Congruence<I> {
         self.pool.clear();
     }
 
-    /// Makes a class of each value; `spans` has the indices of each value's intervals.
+    /// Creates a class for each value; `spans` has the indices of each value's intervals.
     pub fn begin_with(&mut self, intervals: impl Iterator<Item = I>, spans: impl Iterator<Item = Range<u32>>) {
         self.forget_gathered();
         self.pool.clear();
@@ -146,7 +149,7 @@ impl<I: Interval> Congruence<I> {
         self.gathered_for = NONE;
     }
 
-    /// Frees the memory of a problem that was larger than most, once its classes have been read.
+    /// Frees the memory of an unusually large problem, after its classes have been read.
     pub fn release(&mut self) {
         release(&mut self.gathered);
         release(&mut self.pool);
@@ -155,17 +158,17 @@ impl<I: Interval> Congruence<I> {
         release(&mut self.parents);
     }
 
-    /// Gives a value, which is in no class with others, its intervals in order.
+    /// Sets the intervals of a value, in order. The value must be alone in its class.
     pub fn set(&mut self, value: u32, intervals: impl IntoIterator<Item = I>) {
         let start = self.pool.len();
-        // Chains and maps are walked fastest from inside.
+        // Internal iteration is faster for chains and maps.
         intervals.into_iter().for_each(|next| push(&mut self.pool, start, next));
         let end = self.pool.len() as u32;
         self.lists[value as usize] = List { start: start as u32, end, capacity_end: end };
     }
 
-    /// Returns the representative of the class of a value. Takes at most one step for each value: a link leads from the
-    /// representative of one class to the representative of another one, which closes no ring.
+    /// Returns the representative of the class of a value. Takes at most one step per value, because links lead
+    /// from the representative of one class to another representative and form no cycle.
     #[inline]
     pub fn find(&mut self, mut value: u32) -> u32 {
         while self.parents[value as usize] != value {
@@ -177,49 +180,52 @@ impl<I: Interval> Congruence<I> {
         value
     }
 
-    /// Does the value represent its class?
+    /// Returns `true` if the value represents its class.
     #[inline]
     pub fn is_representative(&self, value: u32) -> bool {
         self.parents[value as usize] == value
     }
 
-    /// Returns the number of intervals of a class, given its representative.
+    /// Returns the number of intervals of the class with representative `class`.
     #[inline]
     pub fn len(&self, class: u32) -> usize {
         self.lists[class as usize].len() + self.gathered(class).len()
     }
 
-    /// Returns where the intervals of a class, given its representative, are in the pool; [`Congruence::settle`] must come first.
+    /// Returns the pool indices of the intervals of the class with representative `class`. Requires
+    /// [`Congruence::settle`] before.
     #[inline]
     pub fn range(&self, class: u32) -> Range<usize> {
         debug_assert!(self.gathered.is_empty(), "some intervals are in no list yet");
         self.lists[class as usize].range()
     }
 
-    /// Returns the intervals of a class, given its representative, in order; [`Congruence::settle`] must come first.
+    /// Returns the intervals of the class with representative `class`, in order. Requires [`Congruence::settle`]
+    /// before.
     pub fn intervals(&self, class: u32) -> &[I] {
         &self.pool[self.range(class)]
     }
 
-    /// Returns the first interval of a class, given its representative.
+    /// Returns the first interval of the class with representative `class`.
     pub fn first(&self, class: u32) -> Option<&I> {
         let [a, b] = [self.list(class), self.gathered(class)].map(<[I]>::first);
         a.into_iter().chain(b).min_by_key(|interval| interval.start())
     }
 
-    /// The intervals of a class, but for those that are gathered.
+    /// Returns the intervals of a class without the gathered ones.
     fn list(&self, class: u32) -> &[I] {
         &self.pool[self.lists[class as usize].range()]
     }
 
-    /// The intervals of a class that are not in its list yet.
+    /// Returns the intervals of a class that are not in its list yet.
     #[inline]
     fn gathered(&self, class: u32) -> &[I] {
         if class == self.gathered_for { &self.gathered } else { &[] }
     }
 
-    /// Makes one class of two, given their representatives, unless they overlap, or one has no intervals, or the budget does
-    /// not suffice. The one with more intervals represents the new class, else `a`. Returns whether they are one now.
+    /// Merges two classes, given their representatives, unless they overlap, one has no intervals, or the budget is
+    /// too small. The class with more intervals represents the result, or `a` if they have equally many. Returns
+    /// `true` if the two are one class now.
     pub fn merge(&mut self, a: u32, b: u32) -> bool {
         let (len_a, len_b) = (self.len(a), self.len(b));
         let least = len_a.min(len_b);
@@ -251,7 +257,7 @@ impl<I: Interval> Congruence<I> {
         true
     }
 
-    /// Leaves the intervals of two classes in `merged`, in order. Returns false if some overlap.
+    /// Leaves the intervals of two classes in `merged`, in order. Returns `false` if some overlap.
     fn interleave(&mut self, a: u32, b: u32) -> bool {
         self.merged.clear();
         let (mut left, mut right) = (self.lists[a as usize].range(), self.lists[b as usize].range());
@@ -268,14 +274,14 @@ impl<I: Interval> Congruence<I> {
         true
     }
 
-    /// Does no interval of a short list overlap one of a long list?
+    /// Returns `true` if no interval of the list of `short` overlaps an interval of the class `long`.
     fn fits(&self, long: u32, short: u32) -> bool {
         let (list, gathered) = (self.list(long), self.gathered(long));
         self.list(short).iter().all(|interval| fits_into(list, interval) && fits_into(gathered, interval))
     }
 
-    /// Returns the list of a class with room for so many intervals: where it is, or moved behind the pool with room for twice as
-    /// many, so that all moves of a list together take a few times its final length.
+    /// Returns the list of a class with room for `len` intervals. A list without room moves to the end of the pool
+    /// and gets room for twice as many, so that all moves of a list together take a few times its final length.
     fn with_room(&mut self, class: u32, len: usize) -> List {
         let list = self.lists[class as usize];
         if (list.capacity_end - list.start) as usize >= len {
@@ -311,7 +317,7 @@ impl<I: Interval> Congruence<I> {
         self.lists[long as usize] = list;
     }
 
-    /// Keeps intervals beside the very long list to which they belong.
+    /// Adds intervals to the list of gathered intervals of a very long list.
     fn gather(&mut self, long: u32, added: Range<usize>) {
         if self.gathered_for != long {
             self.settle();
@@ -327,7 +333,7 @@ impl<I: Interval> Congruence<I> {
         }
     }
 
-    /// Moves all intervals into the lists of their classes, which can be read then.
+    /// Moves all gathered intervals into the list of their class, which can then be read.
     pub fn settle(&mut self) {
         let class = std::mem::replace(&mut self.gathered_for, NONE);
         let Some(&List { start, end, .. }) = self.lists.get(class as usize) else { return };
@@ -337,7 +343,7 @@ impl<I: Interval> Congruence<I> {
         let first = list.start as usize;
         let mut rest = old;
         list.end += self.gathered.len() as u32;
-        // From the last one on, so that each interval moves once, to its place.
+        // From the last one on, so that each interval moves once, to its final index.
         while let Some(interval) = self.gathered.pop() {
             let at = self.pool[first..first + rest].partition_point(|other| other.start() < interval.start());
             let behind = self.gathered.len() + 1;
@@ -349,7 +355,7 @@ impl<I: Interval> Congruence<I> {
     }
 }
 
-/// Is a place for an interval in a list?
+/// Returns `true` if the interval overlaps no interval of the list.
 #[inline]
 fn fits_into<I: Interval>(list: &[I], interval: &I) -> bool {
     let next = list.partition_point(|other| other.start() < interval.start());
@@ -368,7 +374,7 @@ fn push<I: Interval>(list: &mut Vec<I>, start: usize, next: I) {
 mod tests {
     use super::*;
 
-    /// Half-open; joins with one that begins where it ends.
+    /// A half-open interval that joins with an interval that begins at its end.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     struct Plain(u32, u32);
 
@@ -390,7 +396,7 @@ mod tests {
         }
     }
 
-    /// Other values are in the way from the point before its start.
+    /// An interval that reserves the point before its start.
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
     struct Wide(u32, u32);
 
@@ -451,12 +457,12 @@ mod tests {
     fn short_lists_go_into_a_very_long_one() {
         let count = 4 * LONG as u32;
         let long: Vec<_> = (0..count).map(|i| Plain(10 * i, 10 * i + 4)).collect();
-        // Every third meets what is there, the others fit between.
+        // Every third interval overlaps an existing one, the others fit between.
         let from = |i| 10 * i + if i % 3 == 0 { 3 } else { 5 };
         let shorts: Vec<_> = (0..count).map(|i| [Plain(from(i), 10 * i + 8)]).collect();
         let more: Vec<_> = (0..9).map(|i| Plain(10 * i + 8, 10 * i + 9)).collect();
         let mut lists = vec![&long[..], &more];
-        // Each twice: the second meets the first, or what the first met.
+        // Each twice: the second one overlaps the first one, or the interval that the first one overlapped.
         lists.extend(shorts.iter().chain(&shorts).map(|list| &list[..]));
         let mut all = classes(&lists);
         all.budget = usize::MAX;
@@ -481,7 +487,7 @@ mod tests {
         assert!(all.merge(0, 1) && !all.merge(0, 2));
     }
 
-    /// Random merges are compared with a plain table of points.
+    /// Compares random merges with a plain table of points.
     #[test]
     fn merges_agree_with_a_table() {
         let mut seed = 1u64;

@@ -1,4 +1,4 @@
-//! Where the edits of an edge stand, and which of several predecessors' choices a join point takes.
+//! The place of an edge's edits, and a majority vote over the choices of a join point's predecessors.
 //!
 //! ```text
 //! b1: .. branch use v0 -> b2, b3       b2 has one predecessor: edits of b1 -> b2 stand at its head
@@ -7,8 +7,8 @@
 //!
 //! No edge is critical and only a block with one successor passes arguments, so every edge has a site of its own.
 //!
-//! [`Majority`] is the vote of Boyer and Moore (*MJRTY: a fast majority vote algorithm*, 1981), with weights: one pass,
-//! two words, and if one candidate has more than half of the weight, it is the result.
+//! [`Majority`] is the vote of Boyer and Moore (*MJRTY: a fast majority vote algorithm*, 1981), with weights. It
+//! takes one pass and two words. If one candidate has more than half of the weight, it is the result.
 
 use kingpost_regalloc::{Block, Edge, Inst, Problem};
 
@@ -22,7 +22,7 @@ pub enum EdgeSite {
 }
 
 impl EdgeSite {
-    /// Returns the instruction before which the edits stand.
+    /// Returns the instruction before which the edits are placed.
     #[inline]
     pub fn inst(self, problem: &Problem) -> Inst {
         match self {
@@ -32,8 +32,9 @@ impl EdgeSite {
     }
 }
 
-/// Returns where the edits of an edge stand. An edge that passes arguments has its edits before the terminator even if
-/// its target has one predecessor: at the head the parameters are live already, and a rematerialized argument is not.
+/// Returns the site of an edge's edits. An edge that passes arguments has its edits before the terminator, even if
+/// its target has one predecessor: at the head the parameters are live already, and a rematerialized argument is
+/// not.
 #[inline]
 pub fn edge_site(problem: &Problem, edge: Edge) -> EdgeSite {
     let data = problem.edge(edge);
@@ -43,7 +44,7 @@ pub fn edge_site(problem: &Problem, edge: Edge) -> EdgeSite {
     }
 }
 
-/// Returns `true` if the edits of the edge stand at the head of its target.
+/// Returns `true` if the edits of the edge are placed at the head of its target.
 #[inline]
 pub fn is_at_head(problem: &Problem, edge: Edge) -> bool {
     problem.preds(problem.edge(edge).to).len() == 1 && problem.edge_args(edge).is_empty()
@@ -53,7 +54,7 @@ pub fn is_at_head(problem: &Problem, edge: Edge) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Majority<T> {
     candidate: Option<T>,
-    /// By how much the votes for the candidate outweigh the others.
+    /// Weight of the votes for the candidate that no vote against it has balanced.
     lead: u64,
 }
 
@@ -76,7 +77,8 @@ impl<T: Copy + PartialEq> Majority<T> {
         }
     }
 
-    /// Returns the choice with more than half of the weight, if there is one; else any choice, or none without votes.
+    /// Returns the choice with more than half of the weight. Without such a choice the result is any choice;
+    /// without votes it is `None`.
     #[inline]
     pub fn winner(self) -> Option<T> {
         self.candidate

@@ -1,4 +1,4 @@
-//! Places of labeled values, read from an allocation: for allocators that do not note them while they work.
+//! Locations of labeled values, read from an allocation: for allocators that do not record them while they work.
 //!
 //! ```text
 //! i1: def v1                        v1 in r0
@@ -6,12 +6,12 @@
 //! i2: call clobbers {r0}            label 7 = v1 over i2..i5:  label 7: r0 over i2..i3
 //! i3: use v1 in s0                                             label 7: s0 over i3..i5
 //! ```
-//! A forward dataflow analysis: at the start of a block a value is where it is at the ends of all predecessors. Registers are
-//! preferred to slots, and low numbers to high ones. Nothing is claimed of values in registers that are not allocatable or in
-//! emergency slots.
+//! This is a forward dataflow analysis: at the start of a block a value is in each location that holds it at the
+//! ends of all predecessors. Registers are preferred to slots, and low numbers to high ones. Registers that are not
+//! allocatable and emergency slots are ignored.
 //!
-//! Cost: operands, edits and values live at the heads of blocks, times the logarithm of the values live at one point, times the
-//! depth of loops.
+//! Cost: operands, edits and values live at the heads of blocks, times the logarithm of the values live at one
+//! point, times the depth of loops.
 
 use crate::answer::{push_label, sort_labels};
 use cranelift_entity::EntityRef;
@@ -22,7 +22,7 @@ use kingpost_regalloc::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Answers the labels of `problem` by what the rest of `out` says.
+/// Computes the label ranges of `out` from its locations and edits.
 pub fn place_labels(problem: &Problem, env: &MachineEnv, out: &mut Allocation) {
     out.labels.clear();
     if problem.labels.is_empty() {
@@ -112,11 +112,11 @@ struct Walk<'a> {
     places: Places,
     /// Values whose places changed since the last instruction.
     changed: BTreeSet<VReg>,
-    /// While ranges are collected: the ranges of each value, and the place of each value since an instruction.
+    /// The ranges of each value, and the place of each value since an instruction; set while ranges are collected.
     ranges: Option<Ranges>,
 }
 
-/// Ranges of instructions before which a value is in a location.
+/// Ranges of instructions before which a value is in a location, by value.
 type RangesOf = BTreeMap<VReg, Vec<(Loc, Inst, Inst)>>;
 
 #[derive(Default)]
@@ -126,7 +126,7 @@ struct Ranges {
 }
 
 impl Walk<'_> {
-    /// Returns the places of labeled values at the heads of blocks; nothing for blocks that are not reached.
+    /// Returns the places of labeled values at the heads of blocks; `None` for unreachable blocks.
     fn solve(&mut self, requests: &Requests) -> Vec<Option<Places>> {
         let problem = self.problem;
         let mut entries: Vec<Option<Places>> = vec![None; problem.num_blocks()];
@@ -203,7 +203,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Records the places of values before an instruction.
+    /// Records the places of changed values before an instruction.
     fn note(&mut self, inst: Inst) {
         let Some(ranges) = &mut self.ranges else { return };
         while let Some(vreg) = self.changed.pop_first() {
@@ -246,7 +246,7 @@ impl Walk<'_> {
         self.set(to, &carried);
     }
 
-    /// Returns the values in a location that a copy of `width` bytes carries.
+    /// Returns the values in a location that a copy of `width` bytes preserves.
     fn carried(&self, loc: Loc, width: u8) -> Vec<VReg> {
         self.places.at(loc).into_iter().filter(|&vreg| self.problem.width(vreg) <= width).collect()
     }
@@ -287,7 +287,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Removes what a collector moves: references survive in the slots of the stack map alone, and no other value survives there.
+    /// Removes the places that a collector invalidates: references survive only in slots of the stack map, and
+    /// other values do not survive there.
     fn collect(&mut self, inst: Inst) {
         let is_ref = |vreg: VReg| self.problem.vregs[vreg].is_ref;
         let is_mapped = |loc: Loc| {
@@ -303,7 +304,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Records that a location holds these values alone.
+    /// Records that a location holds exactly these values.
     fn set(&mut self, loc: Loc, values: &[VReg]) {
         for vreg in self.places.at(loc) {
             self.places.by_loc.remove(&(loc, vreg));

@@ -1,12 +1,12 @@
-//! What the register allocators share. The contract with lowering is `kingpost-regalloc`; this crate is a kit of analyses
-//! and data structures on top of it, of which each allocator takes what it needs.
+//! Building blocks shared by the register allocators: data structures, data-flow analysis, assignment of one
+//! instruction. The contract with lowering is `kingpost-regalloc`. Each allocator uses a part of this crate.
 //!
-//! | file | what it is |
+//!  file | contents |
 //! |---|---|
 //! | `affinity.rs` | pairs of values by frequency |
-//! | `answer.rs` | the last touches to an allocation |
+//!  `answer.rs` | the last steps on an allocation |
 //! | `congruence.rs` | classes of values that are never live at one point |
-//! | `edge_sites.rs` | where the edits of an edge stand; a majority vote for join points |
+//!  `edge_sites.rs` | the place of an edge's edits; a majority vote for join points |
 //! | `label_places.rs` | places of labeled values, read from an allocation |
 //! | `live_blocks.rs` | live ranges of values that cross blocks |
 //! | `matching.rs` | registers for the operands of one instruction |
@@ -46,16 +46,17 @@ pub mod point;
 pub mod preference;
 pub mod slot_packing;
 
-/// Instructions of a problem beyond which an allocator frees its memory once it has answered: what comes after allocation needs it
-/// more than the next problem.
+/// Largest problem, in instructions, for which an allocator keeps its memory after the answer. The memory of a
+/// larger problem is worth more to the stages after allocation than to the next problem.
 pub const MAX_KEPT: usize = 1 << 17;
 
 /// Bytes that a list may keep for the next problem.
 const KEPT: usize = 1 << 20;
 
-/// Frees the memory of a list that is larger than most problems need, when a stage is done with it: the peak of a large problem
-/// is in a later stage. It is shrunk first: after a large block is freed as it is, the allocator of glibc takes blocks of up to its
-/// size from the heap, where those that are freed leave holes, and no longer maps each by itself.
+/// Frees the memory of a list that is larger than most problems need, at the end of the last stage that uses it,
+/// because the peak of a large problem is in a later stage. The list is shrunk first. If a large block is freed at
+/// full size, glibc's allocator then takes blocks of up to that size from the heap instead of mapping each one, and
+/// the freed ones leave holes in the heap.
 pub fn release<T>(list: &mut Vec<T>) {
     if list.capacity() * size_of::<T>() > KEPT {
         list.clear();

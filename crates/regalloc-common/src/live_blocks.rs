@@ -6,14 +6,15 @@
 //! b2: use v0; branch b3               with a hole over b1, which lies between them in the order
 //! ```
 //!
-//! Data flow backwards over the linear order, 64 values at once as the bits of a word, and only over the range of
-//! blocks that the values can be live in (Aho, Lam, Sethi and Ullman, *Compilers*, 2006, section 9.2.5). A sweep is
-//! repeated from the last edge back to a block whose live-in set grew, so that the result is exact for irreducible
-//! loops too. Ranges are then read off by comparing neighbors in the order, at a cost per change rather than per block.
+//! The analysis is data flow backwards over the linear order, 64 values at once as the bits of a word, over the
+//! range of blocks in which the values can be live (Aho, Lam, Sethi and Ullman, *Compilers*, 2006, section 9.2.5).
+//! A sweep is repeated from the last edge back to a block whose live-in set grew, so that the result is exact for
+//! irreducible loops too. Ranges are then found by comparing neighbors in the order, at a cost per change instead
+//! of per block.
 //!
-//! As deep nests of loops take many sweeps, all sweeps of a problem share a budget proportional to the input. Once that
-//! is used up the caller may fall back on [`LiveBlocks::hull_end`]: one range from the definition over all uses and all
-//! loops around them that do not hold the definition, a superset of the truth.
+//! Deep nests of loops take many sweeps, so all sweeps of a problem share a budget proportional to the input. After
+//! the budget is exhausted, the caller may use [`LiveBlocks::hull_end`]: one range from the definition over all
+//! uses and all loops around them that do not hold the definition. It is a superset of the exact live range.
 //!
 //! Cost: linear in uses, changes, and blocks swept, at most eight per position.
 
@@ -24,13 +25,13 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Problem, VReg};
 use std::ops::Range;
 
-/// Blocks that sweeps may visit, per position of the order.
+/// Budget of swept blocks, per position of the order.
 const BLOCKS_PER_POSITION: usize = 8;
 
-/// Marks a block of more than two successors.
+/// Marks a block with more than two successors.
 const MORE: u32 = 1 << 31;
 
-/// By how much sweeps may exceed their budget where a superset will not do.
+/// Factor by which the budget grows for values that need exact ranges.
 const LAST_RESORT: usize = 64;
 
 /// A use of a value.
@@ -44,39 +45,39 @@ pub struct LiveUse {
     pub next: u32,
 }
 
-/// Definitions and uses of values, as an allocator keeps them.
+/// Definitions and uses of values, in the representation of an allocator.
 pub trait DefsAndUses {
     /// Returns the definition of the value.
     fn def(&self, vreg: VReg) -> ProgPoint;
-    /// Returns its last use.
+    /// Returns the last use of the value.
     fn last_use(&self, vreg: VReg) -> Option<ProgPoint>;
-    /// Returns a cursor to its first use.
+    /// Returns a cursor to the first use of the value.
     fn first_use(&self, vreg: VReg) -> u32;
-    /// Returns the use at a cursor, none behind the last one. Uses ascend.
+    /// Returns the use at a cursor, or `None` after the last one. Uses ascend.
     fn use_at(&self, cursor: u32) -> Option<LiveUse>;
 }
 
 /// Facts of one block: one bit per value.
 #[derive(Clone, Copy, Default)]
 struct Words {
-    /// Used in the block, and not defined there.
+    /// Values used in the block and not defined in it.
     used: u64,
-    /// Defined in the block.
+    /// Values defined in the block.
     defined: u64,
     live_in: u64,
     live_out: u64,
 }
 
-/// The search, and its memory.
+/// The analysis and its memory.
 #[derive(Default)]
 pub struct LiveBlocks {
-    /// By [`BlockIndex`]; one more, at which nothing is live.
+    /// By [`BlockIndex`]. One more entry, at which no value is live, ends the list.
     words: Vec<Words>,
-    /// By [`BlockIndex`]: its two successors, those that it has not being the block at which nothing is live; if there
-    /// are more of them, [`MORE`] plus the start of their part of `more_succs`, and its end.
+    /// By [`BlockIndex`], two successors. A missing successor is the entry at which no value is live. With more
+    /// than two successors: [`MORE`] plus the start of the block's part of `more_succs`, and the end of that part.
     succs: Vec<[u32; 2]>,
     more_succs: Vec<u32>,
-    /// Ranges in the order of their ends, with the number of the value in its chunk.
+    /// Ranges in ascending order of their ends, each with the index of the value in its chunk.
     found: Vec<(u8, PointRange)>,
     visited: usize,
     /// Segment tree over the order: one more than the last source of an edge back to any block of a range, or 0.
@@ -84,10 +85,10 @@ pub struct LiveBlocks {
 }
 
 impl LiveBlocks {
-    /// So many values are served at once.
+    /// Number of values analyzed at once.
     pub const CHUNK: usize = 64;
 
-    /// Frees the memory of a problem that was larger than most, once its values have been found.
+    /// Frees the memory of an unusually large problem, after its ranges have been found.
     pub fn release(&mut self) {
         release(&mut self.words);
         release(&mut self.succs);
@@ -120,11 +121,11 @@ impl LiveBlocks {
         self.visited = 0;
     }
 
-    /// Finds the live ranges of up to [`LiveBlocks::CHUNK`] values. Returns false if the budget is used up. With
-    /// `needs_truth`, as for references, of which stack maps must be exact, the budget is larger.
+    /// Finds the live ranges of up to [`LiveBlocks::CHUNK`] values. Returns `false` if the budget is exhausted.
+    /// With `needs_truth` the budget is larger: the ranges of references must be exact, because stack maps are.
     ///
     /// # Errors
-    /// If that is used up as well.
+    /// If the larger budget is exhausted as well.
     pub fn find(
         &mut self,
         order: &LinearOrder,
@@ -141,7 +142,7 @@ impl LiveBlocks {
             if is_found {
                 self.read_ranges(order, values, chunk, low, high);
             }
-            // Outside of the range where values can be live nothing is, for the next ones as well.
+            // No value is live outside of the range, and the next chunk relies on that.
             self.words[low..=high].fill(Words::default());
             if is_found {
                 return Ok(true);
@@ -153,8 +154,8 @@ impl LiveBlocks {
         }
     }
 
-    /// Appends the ranges found, value by value and ascending, none adjacent to the next, and calls `set` with the
-    /// number of each value in the chunk and the indices of its ranges.
+    /// Appends the ranges found, value by value and ascending, with no two adjacent. Calls `set` with the index of
+    /// each value in the chunk and the indices of its ranges.
     pub fn append_to(&self, ranges: &mut Vec<PointRange>, values: usize, mut set: impl FnMut(usize, Range<u32>)) {
         let mut ends = [0u32; LiveBlocks::CHUNK];
         for &(k, _) in &self.found {
@@ -184,7 +185,7 @@ impl LiveBlocks {
             return (0, order.num_blocks() - 1);
         }
         let first = chunk.iter().map(|&vreg| values.def(vreg)).min();
-        // A value that nothing uses is noted in the block of its definition all the same.
+        // The block of the definition counts even if the value has no use.
         let last = chunk.iter().map(|&vreg| values.last_use(vreg).max(Some(values.def(vreg)))).max().flatten();
         let low = first.map_or(BlockIndex::FIRST, |point| order.index_at(point.position()));
         let high = last.map_or(low, |point| order.index_at(point.position())).max(low);
@@ -212,7 +213,7 @@ impl LiveBlocks {
         }
     }
 
-    /// Repeats sweeps until nothing changes. Returns false if the budget is used up.
+    /// Repeats sweeps until there is no change. Returns `false` if the budget is exhausted.
     fn sweep(&mut self, order: &LinearOrder, low: usize, high: usize, budget: usize) -> bool {
         let mut next = Some(high);
         while let Some(from) = next.take() {
@@ -240,7 +241,7 @@ impl LiveBlocks {
         true
     }
 
-    /// Compares each block with the one before it.
+    /// Finds the ranges by comparing each block with the block before it.
     fn read_ranges(&mut self, order: &LinearOrder, values: &impl DefsAndUses, chunk: &[VReg], low: usize, high: usize) {
         self.found.clear();
         let mut from = [ProgPoint::FIRST; LiveBlocks::CHUNK];
@@ -282,8 +283,8 @@ impl LiveBlocks {
         }
     }
 
-    /// Returns the end of one range from the definition that covers the last use, which ends at `end_of_use`, and all
-    /// blocks of loops into which the value is live.
+    /// Returns the end of one range from the definition that covers the last use, which ends at `end_of_use`, and
+    /// all blocks of loops into which the value is live.
     pub fn hull_end(
         &mut self,
         order: &LinearOrder,
@@ -299,8 +300,8 @@ impl LiveBlocks {
         if reached == last && !is_in_loop { end_of_use } else { order.block(reached).stop() }
     }
 
-    /// Returns the last block of the smallest range of blocks that begins with `from..=end` and holds the sources of
-    /// all edges back into it but for those to blocks before `from`.
+    /// Returns the last block of the smallest range of blocks that begins with `from..=end` and holds the sources
+    /// of all edges back into it, except of edges to blocks before `from`.
     fn last_reached(&mut self, order: &LinearOrder, from: BlockIndex, end: BlockIndex) -> BlockIndex {
         if self.back_from.is_empty() {
             self.build_tree(order);
@@ -360,7 +361,7 @@ mod tests {
     use crate::point::Position;
     use kingpost_regalloc::{Block, ClobberId, Freq, InstFlags};
 
-    /// Definitions and uses of values, each by block: a block has a body, then a branch.
+    /// Definitions and uses of values, each by block. A block has a body and a branch.
     struct Values {
         defs: Vec<ProgPoint>,
         uses: Vec<Vec<ProgPoint>>,
@@ -392,8 +393,8 @@ mod tests {
     }
 
     impl Case {
-        /// Returns so many blocks with these edges; of each value, the block that defines it and the blocks that use
-        /// it.
+        /// Returns a problem with `blocks` blocks and the given edges. `values` has, per value, the block that
+        /// defines it and the blocks that use it.
         fn new(blocks: u32, edges: &[(u32, u32)], values: &[(u32, &[u32])]) -> Case {
             let mut problem = Problem::default();
             for _ in 0..blocks {
@@ -457,7 +458,7 @@ mod tests {
 
     #[test]
     fn irreducible_loops_are_exact() {
-        // Both b1 and b2 are entered from b0 and lead to each other; the value is used in b1 only.
+        // Both b1 and b2 are entered from b0 and branch to each other; the value is used in b1 only.
         let case = Case::new(4, &[(0, 1), (0, 2), (1, 2), (2, 1), (2, 3)], &[(0, &[1])]);
         assert_eq!(case.ranges(), ["1l..9"]);
     }

@@ -1,18 +1,19 @@
-//! Registers for the operands of one instruction: requests matched with registers.
+//! Registers for the operands of one instruction, by matching requests with registers.
 //!
 //! ```text
 //! use v0 in {r0, r1}, use v1 = r0      v1 has no choice and comes first: r0; v0: r1
 //! use v2, def v3 reuse 0               one request over both points, for the use and the def
 //! ```
 //!
-//! A request is for a register at the early point, the late point or both. Those with the smallest choice come first;
-//! each takes the free register with the best score, or sends the owner of a register to another one (augmenting paths;
-//! Kuhn, *The Hungarian method for the assignment problem*, 1955). That is exact for requests at one point. As requests
-//! at both points, and uses of one value that may share a register, are more than a bipartite matching can express, a
-//! search over all assignments decides where it fails. The search is bounded, per instruction and per problem.
+//! A request is for a register at the early point, the late point or both. Requests with the smallest choice come
+//! first. Each takes the free register with the best score, or moves the owner of a register to another one
+//! (augmenting paths; Kuhn, *The Hungarian method for the assignment problem*, 1955). This is exact for requests at
+//! one point. Requests at both points, and uses of one value that may share a register, are more than a bipartite
+//! matching can express. If matching fails, a search over all assignments decides. The search is bounded, per
+//! instruction and per problem.
 //!
-//! Cost: requests times registers; the search at most 400,000 comparisons of requests. No memory is allocated once the
-//! lists have grown.
+//! Cost: requests times registers; the search makes at most 400,000 comparisons of requests. No memory is allocated
+//! once the lists have grown.
 
 use crate::release;
 use kingpost_regalloc::sort::sort_by_key;
@@ -23,19 +24,19 @@ use kingpost_regalloc::{
 /// No request.
 const NONE: u32 = u32::MAX;
 
-/// So many requests before it are compared with a new one, and more are not searched for all assignments.
+/// Number of preceding requests that a new one is compared with. The search is skipped for more requests.
 const MAX_SEARCHED: usize = 256;
 
-/// More requests than registers at both points can never be served, unless they belong to different edges.
+/// Largest number of requests that can be served; requests of different edges are not counted.
 const MAX_REQUESTS: usize = 2 * PReg::COUNT;
 
-/// Requests compared by one search.
+/// Budget of one search, in comparisons of requests.
 const SEARCH_STEPS: u64 = 400_000;
 
-/// Requests compared by all searches of a problem, for each of its operands.
+/// Budget of all searches of a problem, in comparisons of requests per operand.
 const SEARCH_STEPS_PER_OPERAND: u64 = 256;
 
-/// Points of an instruction at which a register is taken.
+/// The points of an instruction at which a register is in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Points(u8);
 
@@ -44,10 +45,10 @@ impl Points {
     pub const EARLY: Points = Points(1);
     /// Point at which it writes.
     pub const LATE: Points = Points(2);
-    /// Both.
+    /// Both points.
     pub const BOTH: Points = Points(3);
 
-    /// Returns the points at which an operand needs its register; `is_tied` says that a def takes the register over.
+    /// Returns the points at which an operand needs its register. With `is_tied`, a def takes the register over.
     #[inline]
     pub fn of(operand: Operand, is_tied: bool) -> Points {
         let early = operand.is_use() || operand.pos() == Pos::Early;
@@ -55,13 +56,13 @@ impl Points {
         Points(u8::from(early) | u8::from(late) << 1)
     }
 
-    /// Returns `true` if the early is point one of them.
+    /// Returns `true` if the early point is included.
     #[inline]
     pub const fn early(self) -> bool {
         self.0 & 1 != 0
     }
 
-    /// Returns `true` if the late is point one of them.
+    /// Returns `true` if the late point is included.
     #[inline]
     pub const fn late(self) -> bool {
         self.0 & 2 != 0
@@ -80,7 +81,7 @@ pub struct Request<H = ()> {
     pub vreg: VReg,
     /// Its class.
     pub class: RegClass,
-    /// Registers that will do.
+    /// Registers that satisfy the constraint.
     pub allowed: PRegSet,
     /// Points at which the register is needed.
     pub points: Points,
@@ -90,9 +91,9 @@ pub struct Request<H = ()> {
     pub is_written: bool,
     /// The edge on which a def of a branch exists.
     pub edge: Option<Edge>,
-    /// Whatever the score is made of.
+    /// Input of the score function.
     pub hint: H,
-    /// The register, once there is one.
+    /// The assigned register, if there is one.
     pub reg: Option<PReg>,
 }
 
@@ -102,9 +103,8 @@ pub fn tied_def(operands: &[Operand], k: usize) -> Option<Operand> {
     operands.iter().copied().find(|def| def.reused() == Some(k))
 }
 
-/// Returns `true` if an operand needs a register. `tied` is the def that takes its register over. A tied def has the
-/// register of its
-/// use.
+/// Returns `true` if an operand needs a register. `tied` is the def that takes its register over. A tied def has
+/// the register of its use.
 pub fn needs_register(operand: Operand, tied: Option<Operand>) -> bool {
     match operand.constraint() {
         Constraint::Reuse(_) => false,
@@ -114,11 +114,11 @@ pub fn needs_register(operand: Operand, tied: Option<Operand>) -> bool {
 }
 
 impl<H: Default> Request<H> {
-    /// Returns the request of an operand of `inst`, without hint and edge. `tied` is the def that takes its register
-    /// over; `allocatable` has the registers of the machine.
+    /// Returns the request of an operand of `inst`, without hint and edge. `tied` is the def that takes its
+    /// register over; `allocatable` has the registers of the machine.
     ///
     /// # Errors
-    /// If no register will do.
+    /// If no register satisfies the constraint.
     pub fn new(
         problem: &Problem,
         allocatable: PRegSet,
@@ -150,7 +150,7 @@ impl<H: Default> Request<H> {
 }
 
 impl<H> Request<H> {
-    /// Returns `true` if the two must have different registers.
+    /// Returns `true` if the two requests must have different registers.
     fn conflicts(&self, other: &Request<H>) -> bool {
         if self.edge != other.edge && self.edge.is_some() && other.edge.is_some() {
             return false;
@@ -161,14 +161,14 @@ impl<H> Request<H> {
         early && !is_same || late && !(is_same && !self.is_written && !other.is_written)
     }
 
-    /// Returns `true` if the register of this request would do for `other`, whatever it is.
+    /// Returns `true` if every register of this request also serves `other`.
     fn covers(&self, other: &Request<H>) -> bool {
         let points = self.points.late() || !other.points.late();
         let is_kept = !(self.is_written && other.points.late());
         points && is_kept && !other.is_written && self.allowed.difference(other.allowed).is_empty()
     }
 
-    /// Returns `true` if only one register will do, at most.
+    /// Returns `true` if at most one register satisfies the constraint.
     fn is_forced(&self) -> bool {
         let allowed = self.allowed.mask(self.class);
         allowed & allowed.wrapping_sub(1) == 0
@@ -182,26 +182,26 @@ impl<H> Request<H> {
     }
 }
 
-/// Matches the requests of one instruction after another.
+/// Matches the requests of one instruction at a time.
 #[derive(Debug)]
 pub struct Matching<H = ()> {
     requests: Vec<Request<H>>,
-    /// Number of them that exist on all edges.
+    /// Number of requests that exist on all edges.
     on_all_edges: usize,
-    /// By point and register, the request that has it.
+    /// By point and register: the request that owns the register.
     owners: [Vec<u32>; 2],
     /// By point: registers that have an owner.
     taken: [PRegSet; 2],
-    /// Registers of defs on edges that were served.
+    /// Registers of served defs on edges.
     edge_regs: PRegSet,
-    /// Registers to which defs on edges are fixed: no good choice for what is needed at the late point.
+    /// Registers to which defs on edges are fixed, and which requests at the late point avoid.
     edge_fixed: PRegSet,
-    /// Registers that several uses of one value have: none of them can give way.
+    /// Registers that several uses of one value share, and that none of them can give up.
     shared: PRegSet,
     order: Vec<u32>,
     /// Remaining steps of searches.
     search_steps: u64,
-    /// Registers looked at since [`Matching::begin`].
+    /// Registers examined since [`Matching::begin`].
     pub steps: u64,
 }
 
@@ -249,7 +249,7 @@ impl<H: Copy> Matching<H> {
         self.shared = PRegSet::EMPTY;
     }
 
-    /// Returns all requests: those that were served have registers.
+    /// Returns all requests. Served requests have registers.
     pub fn requests(&self) -> &[Request<H>] {
         &self.requests
     }
@@ -260,7 +260,7 @@ impl<H: Copy> Matching<H> {
         self.requests[request as usize].reg
     }
 
-    /// Returns the registers taken at the given points, by operands that exist on all edges.
+    /// Returns the registers taken at the given points by operands that exist on all edges.
     pub fn taken(&self, points: Points) -> PRegSet {
         points.indices().fold(PRegSet::EMPTY, |taken, point| taken.union(self.taken[point]))
     }
@@ -270,7 +270,7 @@ impl<H: Copy> Matching<H> {
         self.edge_regs
     }
 
-    /// Adds a request, or lets another one of the same value serve it, and returns its number.
+    /// Adds a request, or merges it with an earlier one of the same value, and returns its number.
     ///
     /// # Errors
     /// If there are more requests than registers for them.
@@ -298,7 +298,8 @@ impl<H: Copy> Matching<H> {
         self.requests.len() as u32 - 1
     }
 
-    /// Finds a register for each request. The one with the least score is best, then the first in the machine's order.
+    /// Finds a register for each request. The register with the lowest score is chosen; among equal scores, the
+    /// first in the machine's order.
     ///
     /// # Errors
     /// If there is no assignment, or none was found within the bounds.
@@ -311,10 +312,10 @@ impl<H: Copy> Matching<H> {
         self.augment(env, inst, score).or_else(|refusal| self.search(refusal))
     }
 
-    /// Solves as [`Matching::solve`], by augmenting paths alone.
+    /// Finds a register for each request by augmenting paths alone; see [`Matching::solve`].
     ///
     /// # Errors
-    /// The first request that is not served. If it and all others are for one point, there is no assignment.
+    /// For the first request that is not served. If all requests are for one point, there is no assignment.
     pub fn augment(
         &mut self,
         env: &MachineEnv,
@@ -352,7 +353,7 @@ impl<H: Copy> Matching<H> {
         self.requests[n as usize].edge
     }
 
-    /// Frees the registers of an edge's defs for those of other edges.
+    /// Frees the registers of an edge's defs for defs on other edges.
     fn close_group(&mut self, from: usize, to: usize) {
         for i in from..to {
             let n = self.order[i];
@@ -363,8 +364,8 @@ impl<H: Copy> Matching<H> {
         }
     }
 
-    /// Serves a request, if necessary with a register whose owner can have another one. Returns `true` if it is served.
-    /// `tried` bounds the recursion.
+    /// Finds a register for a request, if necessary one whose owner can move to another register. Returns `true` on
+    /// success. `tried` bounds the recursion.
     fn place(
         &mut self,
         env: &MachineEnv,
@@ -421,7 +422,7 @@ impl<H: Copy> Matching<H> {
         order.min_by_key(|&reg| score(request, reg))
     }
 
-    /// Returns the owner of a register at the points of a request, unless there are two.
+    /// Returns the owner of a register at the points of a request, unless there are two owners.
     fn only_owner(&self, request: &Request<H>, reg: PReg) -> Option<u32> {
         let mut owners = request.points.indices().map(|point| self.owners[point][reg.index()]).filter(|&n| n != NONE);
         let first = owners.next()?;
@@ -437,7 +438,7 @@ impl<H: Copy> Matching<H> {
         }
     }
 
-    /// Makes the register of a request free; the request records it.
+    /// Frees the register of a request, which still records it.
     fn release(&mut self, n: u32) {
         let Some(reg) = self.requests[n as usize].reg else { return };
         for (owners, taken) in self.owners.iter_mut().zip(&mut self.taken) {
@@ -448,10 +449,10 @@ impl<H: Copy> Matching<H> {
         }
     }
 
-    /// Tries all assignments, depth first. Uses of one value share a register where they must.
+    /// Tries all assignments, depth first. Uses of one value share a register if they must.
     ///
     /// # Errors
-    /// `refusal` if there is none.
+    /// `refusal` if there is no assignment.
     fn search(&mut self, refusal: AllocError) -> Result<(), AllocError> {
         for n in 0..self.requests.len() {
             self.release(n as u32);
@@ -481,7 +482,8 @@ impl<H: Copy> Matching<H> {
         Ok(())
     }
 
-    /// Extends an assignment of the first `depth` requests in order to all of them, in so many steps at most.
+    /// Extends an assignment of the first `depth` requests in order to all of them, within the remaining steps.
+    /// Returns `true` if it succeeds.
     fn extend(&mut self, depth: usize, steps: &mut u64) -> bool {
         let Some(&n) = self.order.get(depth) else { return true };
         let n = n as usize;
@@ -504,9 +506,9 @@ impl<H: Copy> Matching<H> {
     }
 }
 
-/// Lets `old` serve `new` too, or become `new` if that serves both. Only where one covers the other: a register that
-/// will do for that one does for both, so that no assignment is lost. Two choices that merely overlap are not one
-/// request: the registers of both may be taken.
+/// Merges `new` into `old` if one covers the other. Returns `true` if they are merged. Then a register for the
+/// covering request serves both, so that no assignment is lost. Two choices that merely overlap stay two requests,
+/// because the common registers may be taken.
 fn share<H: Copy>(old: &mut Request<H>, new: &Request<H>) -> bool {
     if old.vreg != new.vreg || !old.is_use || !new.is_use {
         return false;
@@ -553,7 +555,7 @@ mod tests {
         Request { edge: Some(Edge::from_u32(edge)), ..write(vreg, allowed, LATE) }
     }
 
-    /// The machine's order is r3, r2, r1, r0.
+    /// Returns a machine whose order is r3, r2, r1, r0.
     fn env() -> MachineEnv {
         let mut env = MachineEnv::default();
         env.classes[0].order = [3, 2, 1, 0].map(PReg::int).to_vec();
@@ -573,7 +575,7 @@ mod tests {
         problem
     }
 
-    /// Solves, and returns the number of the register of each request as it was added.
+    /// Solves, and returns the register number of each request in the order of the requests.
     fn solve(matching: &mut Matching, requests: &[Request]) -> Result<Vec<u8>, AllocError> {
         matching.begin(&problem());
         let numbers: Result<Vec<u32>, _> = requests.iter().map(|&request| matching.add(inst(), request)).collect();
@@ -613,9 +615,9 @@ mod tests {
 
     #[test]
     fn choices_that_overlap_share_only_if_they_must() {
-        // What both allow is taken: each has a register of its own.
+        // The common registers are taken: each use has a register of its own.
         assert_eq!(regs(&[read(0, &[0, 1], EARLY), read(0, &[1, 2], EARLY), read(1, &[1], EARLY)]), [0, 2, 1]);
-        // Only what both allow is left.
+        // Only the common registers are left.
         let both = [read(0, &[0, 1], EARLY), read(0, &[1, 2], EARLY), read(1, &[0], EARLY), read(2, &[2], EARLY)];
         assert_eq!(regs(&both), [1, 1, 0, 2]);
     }
@@ -680,8 +682,8 @@ mod tests {
         assert_eq!(tied, [3], "259 has the same lower byte");
     }
 
-    /// Returns `true` if there is an assignment. Every one is tried, and nothing shares but by the letter of the
-    /// contract.
+    /// Returns `true` if there is an assignment. Tries all of them, and shares registers exactly as the contract
+    /// allows.
     fn brute_force(requests: &[Request], chosen: &mut Vec<u8>) -> bool {
         let Some(next) = requests.get(chosen.len()) else { return true };
         (0..4).filter(|&reg| next.allowed.contains(PReg::int(reg))).any(|reg| {

@@ -1,4 +1,4 @@
-//! The linear order: which block comes where, the positions of its instructions, and the loops.
+//! The linear order of blocks, the positions of instructions, and the loops.
 //!
 //! ```text
 //! b0: i0 i1   block 0, positions 0..3: the head, i0, i1
@@ -6,12 +6,12 @@
 //! b1: i3      block 2, positions 5..7
 //! ```
 //!
-//! A loop is, for each block that an edge leads back to, its header, the range of the order from there to the last
-//! source of such an edge. In an order in which loops are contiguous these are the natural loops; in any other the
-//! ranges hold more or fewer blocks, which may make code slower and never wrong.
+//! A block with an edge back to it is the header of a loop: the range of the order from the header to the last
+//! source of such an edge. In an order with contiguous loops these are the natural loops. In any other order the
+//! ranges hold more or fewer blocks, which may make code slower but never wrong.
 //!
-//! Cost: linear in blocks, instructions and edges; in irreducible code also in edges into the middle of nested loops,
-//! up to four loops per block.
+//! Cost: linear in blocks, instructions and edges; in irreducible code also in edges into the middle of nested
+//! loops, up to four loops per block.
 
 use crate::point::{PointRange, Position, ProgPoint};
 use cranelift_entity::packed_option::PackedOption;
@@ -34,20 +34,20 @@ impl BlockIndex {
         BlockIndex(self.0 + 1)
     }
 
-    /// Returns all indices from this one up to, not including, `end`.
+    /// Returns all indices from this one up to and excluding `end`.
     #[inline]
     pub fn up_to(self, end: BlockIndex) -> impl DoubleEndedIterator<Item = BlockIndex> + ExactSizeIterator {
         (self.0..end.0).map(BlockIndex)
     }
 }
 
-/// A loop of the linear order. Loops are numbered by their headers, so that a parent comes before its children.
+/// A loop of the linear order. Loops are numbered by their headers, so that a parent precedes its children.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LoopId(u32);
 entity_impl!(LoopId, "loop ");
 
-/// Loops that edges into the middle of a nest are compared with, per block, before all loops are taken to be entered
-/// anywhere.
+/// Loops that edges into the middle of a nest are compared with, per block. After that, all loops are treated as
+/// [`Entries::Anywhere`].
 const WALKS_PER_BLOCK: usize = 4;
 
 /// A block of the linear order.
@@ -55,39 +55,40 @@ const WALKS_PER_BLOCK: usize = 4;
 pub struct OrderedBlock {
     /// The block.
     pub block: Block,
-    /// Position of its head; its instructions follow.
+    /// Position of its head, before its instructions.
     pub head: Position,
     /// The position after its terminator, which is the head of the next block of the order.
     pub end: Position,
     first_inst: Inst,
-    /// Runs per call.
+    /// Frequency, in runs per call.
     pub freq: Freq,
     /// The innermost loop around it.
     pub innermost: PackedOption<LoopId>,
     inherited: PackedOption<Edge>,
-    /// Source of that edge, if there is one.
+    /// Source of the edge `inherited`, if there is one.
     from: BlockIndex,
     /// Whether edges out of it pass values, as arguments or as results of its terminator.
     pub passes: bool,
-    /// Whether values begin with it, as parameters or as results of a terminator.
+    /// Whether values begin at its head, as parameters or as results of a terminator.
     pub receives: bool,
 }
 
 impl OrderedBlock {
-    /// Returns the only edge into it, and the block that this comes from, if that is before it and nothing is passed:
-    /// such a block goes on where the other ended.
+    /// Returns the only edge into the block and its source, if the source precedes the block and the edge passes no
+    /// value. Such a block continues from the state at the end of its source.
     #[inline]
     pub fn inherits(&self) -> Option<(Edge, BlockIndex)> {
         self.inherited.expand().map(|edge| (edge, self.from))
     }
 
-    /// Returns `true` if the block, which has this index, continues where the previous block of the order ended.
+    /// Returns `true` if the block, which has this index, continues from the end of the previous block of the
+    /// order.
     #[inline]
     pub fn goes_on(&self, index: BlockIndex) -> bool {
         self.inherits().is_some_and(|(_, from)| from.next() == index)
     }
 
-    /// Returns the first point.
+    /// Returns the first point of the block.
     #[inline]
     pub fn start(&self) -> ProgPoint {
         ProgPoint::before(self.head)
@@ -99,7 +100,7 @@ impl OrderedBlock {
         ProgPoint::before(self.end)
     }
 
-    /// Returns all its points.
+    /// Returns all points of the block.
     #[inline]
     pub fn points(&self) -> PointRange {
         PointRange::new(self.start(), self.stop())
@@ -123,44 +124,45 @@ impl OrderedBlock {
         self.end.as_u32() - self.head.as_u32() - 1
     }
 
-    /// Returns the instruction at a position of the block; at its end, the one that would come next. Not for the head.
+    /// Returns the instruction at a position of the block, or at its end the number that follows. The position must
+    /// not be the head.
     #[inline]
     pub fn inst(&self, position: Position) -> Inst {
         Inst::from_u32(self.first_inst.as_u32() + (position.as_u32() - self.head.as_u32() - 1))
     }
 
-    /// Returns the position of an instruction of the block, or of the one that would come next.
+    /// Returns the position of an instruction of the block, or of the number after its last instruction.
     #[inline]
     pub fn position(&self, inst: Inst) -> Position {
         Position::new(self.head.as_u32() + 1 + (inst.as_u32() - self.first_inst.as_u32()))
     }
 }
 
-/// Entries of a loop.
+/// Kinds of entries of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Entries {
-    /// At its header only.
+    /// Only at its header.
     Header,
-    /// At other join points too.
+    /// Also at other join points.
     JoinPoints,
-    /// At a block, other than the header, with a single predecessor outside the loop, or not known.
+    /// At a block, other than the header, with a single predecessor outside the loop; or unknown.
     Anywhere,
 }
 
-/// A loop: blocks `header..end` of the order.
+/// A loop: the blocks `header..end` of the order.
 #[derive(Clone, Copy, Debug)]
 pub struct Loop {
-    /// The first block, which an edge leads back to.
+    /// The first block, to which an edge leads back.
     pub header: BlockIndex,
     /// The block after the last source of such an edge.
     pub end: BlockIndex,
-    /// The next larger loop around it.
+    /// The smallest loop around it.
     pub parent: PackedOption<LoopId>,
-    /// Entries from outside.
+    /// Its entries from outside.
     pub entries: Entries,
 }
 
-/// The linear order of one problem. Memory is kept from one problem to the next.
+/// The linear order of one problem. Its memory is reused for the next problem.
 #[derive(Default)]
 pub struct LinearOrder {
     blocks: PrimaryMap<BlockIndex, OrderedBlock>,
@@ -177,7 +179,7 @@ pub struct LinearOrder {
 
 /// Building.
 impl LinearOrder {
-    /// Builds the order: the blocks in the problem's own order.
+    /// Builds the order from the problem's own order of blocks.
     ///
     /// # Errors
     /// If there are more instructions and blocks than [`Position`] can number.
@@ -187,7 +189,7 @@ impl LinearOrder {
         Ok(())
     }
 
-    /// Finds out which block holds each position, of an order made by [`LinearOrder::build_forward`].
+    /// Computes the block of each position, for an order from [`LinearOrder::build_forward`].
     pub fn find_positions(&mut self) {
         self.block_at.clear();
         for (index, block) in self.blocks.iter() {
@@ -195,12 +197,12 @@ impl LinearOrder {
         }
     }
 
-    /// As [`LinearOrder::build`], but in a reverse post-order if the problem's own order is not
-    /// [forward](LinearOrder::is_forward). Blocks that cannot be reached are not in it then. Which block holds a
-    /// position is not known before [`LinearOrder::find_positions`].
+    /// Builds the order from the problem's own order of blocks if this is [forward](LinearOrder::is_forward),
+    /// otherwise from a reverse post-order, which omits unreachable blocks. The block of a position is unknown
+    /// until [`LinearOrder::find_positions`] runs.
     ///
     /// # Errors
-    /// As [`LinearOrder::build`].
+    /// The error of [`LinearOrder::build`].
     pub fn build_forward(&mut self, problem: &Problem) -> Result<(), AllocError> {
         self.block_at.clear();
         self.build_in(problem, &problem.order)?;
@@ -301,7 +303,7 @@ impl LinearOrder {
         }
     }
 
-    /// Finds edges from before a loop to a block of it that is not its header.
+    /// Finds edges from outside a loop to a block of it that is not its header.
     fn find_entries(&mut self, problem: &Problem) {
         if self.loops.is_empty() {
             return;
@@ -349,7 +351,7 @@ impl LinearOrder {
     }
 }
 
-/// Reading.
+/// Queries.
 impl LinearOrder {
     /// Returns the number of blocks.
     #[inline]
@@ -395,7 +397,7 @@ impl LinearOrder {
         self.block(self.index_at(position))
     }
 
-    /// Returns the instruction at a position; at a head, the first one of the block.
+    /// Returns the instruction at a position. At a head, this is the first instruction of the block.
     #[inline]
     pub fn inst_at(&self, position: Position) -> Inst {
         let block = self.block_at(position);
@@ -437,7 +439,7 @@ impl LinearOrder {
         })
     }
 
-    /// Returns the loop that the block is the header of.
+    /// Returns the loop whose header is the block.
     #[inline]
     pub fn loop_of_header(&self, index: BlockIndex) -> Option<&Loop> {
         self.last_back_edge(index)?;
@@ -462,8 +464,8 @@ impl LinearOrder {
         self.last_back[index.index()].expand()
     }
 
-    /// Returns `true` if every block but the first has a predecessor before it. Then what dominates a block comes
-    /// before it as well.
+    /// Returns `true` if every block but the first has a predecessor before it. Then all dominators of a block also
+    /// precede it.
     #[inline]
     pub fn is_forward(&self) -> bool {
         self.is_forward
@@ -474,8 +476,8 @@ impl LinearOrder {
         self.loops.values().all(|l| l.entries == Entries::Header)
     }
 
-    /// Returns the order cut into ranges of blocks, first block and block after the last: each an outermost loop,
-    /// several that overlap, or a block in no loop.
+    /// Returns the order divided into ranges of blocks, each with an exclusive end: an outermost loop, several
+    /// loops that overlap, or a block in no loop.
     pub fn outermost_ranges(&self) -> impl Iterator<Item = (BlockIndex, BlockIndex)> {
         let mut first = BlockIndex(0);
         std::iter::from_fn(move || {
@@ -496,7 +498,7 @@ mod tests {
     use super::*;
     use kingpost_regalloc::{ClobberId, InstFlags};
 
-    /// Returns a problem of so many blocks of one instruction each, with these edges, in this order.
+    /// Returns a problem of blocks with one instruction each, in the given order and with the given edges.
     fn problem(order: &[u32], edges: &[(u32, u32)]) -> Problem {
         let mut p = Problem::default();
         for _ in order {
@@ -517,7 +519,7 @@ mod tests {
         result
     }
 
-    /// Header, end, parent and entries of each loop.
+    /// Returns header, end, parent and entries of each loop.
     fn loops(order: &LinearOrder) -> Vec<(u32, u32, Option<u32>, Entries)> {
         let text = |l: &Loop| (l.header.as_u32(), l.end.as_u32(), l.parent.expand().map(LoopId::as_u32), l.entries);
         order.loops().values().map(text).collect()
@@ -556,7 +558,7 @@ mod tests {
         let order = build(&[0, 1, 2], &[(0, 1), (0, 2), (1, 2), (2, 1)]);
         assert_eq!(loops(&order), [(1, 3, None, Entries::JoinPoints)]);
         assert!(!order.is_reducible());
-        // Block 3 is inside the range of the loop and has one predecessor, outside.
+        // Block 3 is inside the range of the loop and has one predecessor, which is outside.
         let order = build(&[0, 1, 3, 2], &[(0, 1), (0, 3), (1, 2), (2, 1)]);
         assert_eq!(loops(&order), [(1, 4, None, Entries::Anywhere)]);
     }

@@ -1,7 +1,7 @@
 //! Program points.
 //!
-//! Every block head and every instruction has a [`Position`] in the linear order, and every position four points, in
-//! the order in which things happen there:
+//! Every block head and every instruction has a [`Position`] in the linear order. Every position has four points,
+//! in the order of their events:
 //!
 //! ```text
 //! before   edits run; at a block head, edges bring values and parameters begin
@@ -10,8 +10,8 @@
 //! after    results that are copied away begin; at a terminator, edges read their arguments
 //! ```
 //!
-//! A block head is a position of its own, so that what a block receives differs from what is moved before its first
-//! instruction. Ranges of points are half-open.
+//! A block head is a position of its own, so that the values a block receives differ from the values moved before
+//! its first instruction. Ranges of points are half-open.
 
 use std::fmt;
 
@@ -20,9 +20,9 @@ use std::fmt;
 pub struct Position(u32);
 
 impl Position {
-    /// Positions are below this number, so that points fit into 32 bits.
+    /// Bound on positions, so that points fit into 32 bits.
     pub const LIMIT: u32 = 1 << 30;
-    /// After every position.
+    /// A position after every other one.
     pub const END: Position = Position(Position::LIMIT - 1);
 
     /// Returns the position with an index below [`Position::LIMIT`].
@@ -31,26 +31,26 @@ impl Position {
         Position(index)
     }
 
-    /// Returns its index.
+    /// Returns the index of the position.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Returns its index.
+    /// Returns the index of the position.
     #[inline]
     pub const fn as_u32(self) -> u32 {
         self.0
     }
 
-    /// Returns the next one.
+    /// Returns the next position.
     #[inline]
     #[must_use]
     pub const fn next(self) -> Position {
         Position(self.0 + 1)
     }
 
-    /// Returns the previous one.
+    /// Returns the previous position.
     ///
     /// # Panics
     /// At the first position, if overflow is checked.
@@ -60,7 +60,7 @@ impl Position {
         Position(self.0 - 1)
     }
 
-    /// Returns all positions from this one up to, not including, `end`.
+    /// Returns all positions from this one up to and excluding `end`.
     #[inline]
     pub fn up_to(self, end: Position) -> impl DoubleEndedIterator<Item = Position> + ExactSizeIterator {
         (self.0..end.0).map(Position)
@@ -73,7 +73,7 @@ impl fmt::Debug for Position {
     }
 }
 
-/// Event at a point; see the [module documentation](self).
+/// The events of a point; see the [module documentation](self).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Phase {
     /// Edits.
@@ -82,7 +82,7 @@ pub enum Phase {
     Early,
     /// Late operands.
     Late,
-    /// Copies of results; what edges read.
+    /// Copies of results, and reads by edges.
     After,
 }
 
@@ -91,9 +91,9 @@ pub enum Phase {
 pub struct ProgPoint(u32);
 
 impl ProgPoint {
-    /// Before everything.
+    /// The first of all points.
     pub const FIRST: ProgPoint = ProgPoint(0);
-    /// After everything: the end of what still lasts.
+    /// A point after all others: the end of a range that is still open.
     pub const OPEN: ProgPoint = ProgPoint(u32::MAX);
 
     /// Returns the point at which edits before the instruction run, or at which the block begins.
@@ -114,7 +114,7 @@ impl ProgPoint {
         ProgPoint(position.0 * 4 + 2)
     }
 
-    /// Returns the point at which the instruction is over.
+    /// Returns the point after the instruction.
     #[inline]
     pub const fn after(position: Position) -> ProgPoint {
         ProgPoint(position.0 * 4 + 3)
@@ -137,43 +137,43 @@ impl ProgPoint {
         }
     }
 
-    /// Returns the next point: the end of a range whose last point this is.
+    /// Returns the next point, which is the end of a range whose last point is this one.
     #[inline]
     #[must_use]
     pub const fn next(self) -> ProgPoint {
         ProgPoint(self.0 + 1)
     }
 
-    /// The previous point; the first one has none and returns itself.
+    /// Returns the previous point, or the first point itself.
     #[inline]
     #[must_use]
     pub const fn prev(self) -> ProgPoint {
         ProgPoint(self.0.saturating_sub(1))
     }
 
-    /// Returns the first point of the position after this point's.
+    /// Returns the first point of the next position.
     #[inline]
     #[must_use]
     pub const fn next_position(self) -> ProgPoint {
         ProgPoint::before(self.position().next())
     }
 
-    /// Returns the end of the live range of a value last used here: an early use ends before late operands are written,
-    /// a late use or that of an edge with the position.
+    /// Returns the end of the live range of a value last used here. An early use ends before late operands are
+    /// written. A late use, or a use by an edge, ends with the position.
     #[inline]
     #[must_use]
     pub const fn end_of_use(self) -> ProgPoint {
         ProgPoint((self.0 & !1) + 2)
     }
 
-    /// Returns the first point of its position.
+    /// Returns the first point of the position.
     #[inline]
     #[must_use]
     pub const fn floor(self) -> ProgPoint {
         ProgPoint(self.0 & !3)
     }
 
-    /// Returns the first point at which a position begins, from this one on.
+    /// Returns the first point, from this one on, at which a position begins.
     #[inline]
     #[must_use]
     pub const fn ceil(self) -> ProgPoint {
@@ -186,19 +186,19 @@ impl ProgPoint {
         self.0.is_multiple_of(4)
     }
 
-    /// Returns the number of points from `earlier` to this one, 0 if that is later.
+    /// Returns the number of points from `earlier` to this one, or 0 if `earlier` is later.
     #[inline]
     pub const fn since(self, earlier: ProgPoint) -> u32 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// Returns its index: points are dense, four to a position.
+    /// Returns the dense index of the point, four per position.
     #[inline]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Returns the point with an index.
+    /// Returns the point with the given index.
     #[inline]
     pub const fn from_index(index: usize) -> ProgPoint {
         ProgPoint(index as u32)
@@ -227,7 +227,7 @@ impl fmt::Debug for ProgPoint {
     }
 }
 
-/// The points from `from` up to, not including, `to`.
+/// The points from `from` up to and excluding `to`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PointRange {
     /// First point.
@@ -240,31 +240,31 @@ impl PointRange {
     /// The range without points at the start of the order.
     pub const EMPTY: PointRange = PointRange { from: ProgPoint::FIRST, to: ProgPoint::FIRST };
 
-    /// Returns the range of these points.
+    /// Returns the range `from..to`.
     #[inline]
     pub const fn new(from: ProgPoint, to: ProgPoint) -> PointRange {
         PointRange { from, to }
     }
 
-    /// Returns `true` if it has no points.
+    /// Returns `true` if the range has no points.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.from >= self.to
     }
 
-    /// Returns `true` if `point` is in it.
+    /// Returns `true` if `point` is in the range.
     #[inline]
     pub fn contains(&self, point: ProgPoint) -> bool {
         self.from <= point && point < self.to
     }
 
-    /// Returns `true` if the two have a point in common.
+    /// Returns `true` if the two ranges have a point in common.
     #[inline]
     pub fn overlaps(&self, other: PointRange) -> bool {
         self.from < other.to && other.from < self.to
     }
 
-    /// Returns the points of both.
+    /// Returns the points in both ranges.
     #[inline]
     #[must_use]
     pub fn intersection(self, other: PointRange) -> PointRange {

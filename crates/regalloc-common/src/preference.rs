@@ -1,15 +1,15 @@
-//! The registers of a machine in order of preference: within its class a register has the number that the machine's
-//! order gives it, so that the best member of a set is its lowest bit.
+//! The registers of a machine in order of preference. A register has the number of its place in the machine's order
+//! of its class, so that the best member of a set is its lowest bit.
 //!
 //! ```text
 //! int r6, r7, r0, r3 saved {r3}       r6 is 0, r7 is 1, r0 is 2, r3 is 3; sets are words: {r7, r3} is 0b1010
 //! ```
 //!
-//! Callee-saved registers stand where the machine puts them, mostly last. One that nothing has been put into yet costs
-//! a save and a restore, so that allocators ask for [`Registers::unsaved`] ones only when they pay.
+//! Callee-saved registers keep their place in the machine's order, usually last. The first use of one costs a save
+//! and a restore, so allocators take from [`Registers::unsaved`] only if that pays.
 //!
-//! Sets of the problem are translated once: tables are kept from problem to problem while the machine and its kinds of
-//! calls stay the same. Cost: a comparison of those.
+//! Sets of the problem are translated once. The tables are kept from problem to problem while the machine and its
+//! clobber descriptions are unchanged. Cost: a comparison of these.
 
 use kingpost_regalloc::{
     ClobberId, Clobbers, Constraint, Costs, MachineEnv, Operand, PReg, PRegSet, Problem, RegClass, RegSetId,
@@ -28,40 +28,40 @@ impl Default for Reg {
 impl Reg {
     /// No register.
     pub const NONE: Reg = Reg(u8::MAX);
-    /// Length of a table by [`Reg::index`]: any index will do.
+    /// Length of a table by [`Reg::index`], for which every index is valid.
     pub const TABLE: usize = 256;
 
-    /// Returns the register with this number in its class.
+    /// Returns the register with the given number in its class.
     #[inline]
     pub fn new(class: usize, number: u32) -> Reg {
         Reg((class * 64) as u8 + number as u8)
     }
 
-    /// Returns `true` if it is no register.
+    /// Returns `true` if this is [`Reg::NONE`].
     #[inline]
     pub fn is_none(self) -> bool {
         self == Reg::NONE
     }
 
-    /// Returns the index of its class.
+    /// Returns the index of the register's class.
     #[inline]
     pub fn class(self) -> usize {
         usize::from(self.0 >> 6 & 1)
     }
 
-    /// Returns its number: its place in the order of its class.
+    /// Returns the number of the register, which is its place in the order of its class.
     #[inline]
     pub fn number(self) -> usize {
         usize::from(self.0 & 63)
     }
 
-    /// Returns the set of this register, of its class.
+    /// Returns the set of this register alone, as a mask of its class.
     #[inline]
     pub fn bit(self) -> u64 {
         1 << (self.0 & 63)
     }
 
-    /// Returns `true` if it is in a set of registers of one class.
+    /// Returns `true` if the register is in a set of registers of one class.
     #[inline]
     pub fn is_one_of(self, class: usize, mask: u64) -> bool {
         let number = usize::from(self.0) ^ (class * 64);
@@ -99,9 +99,9 @@ pub fn regs(class: usize, mut mask: u64) -> impl Iterator<Item = Reg> {
 /// Registers that an instruction clobbers.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Clobbered {
-    /// Wholly lost.
+    /// Registers that lose all bytes.
     pub lost: Masks,
-    /// Lost but for their low bytes.
+    /// Registers that lose all but their low bytes.
     pub partial: Masks,
     kept_bytes: u8,
 }
@@ -113,7 +113,7 @@ impl Clobbered {
         if width > self.kept_bytes { self.lost[class] | self.partial[class] } else { self.lost[class] }
     }
 
-    /// Returns registers that lose at least a part.
+    /// Returns the registers of a class that lose at least some bytes.
     #[inline]
     pub fn any(&self, class: usize) -> u64 {
         self.lost[class] | self.partial[class]
@@ -129,7 +129,7 @@ pub struct Registers {
     numbers: [Reg; PReg::COUNT],
     /// Registers that values may be in.
     pub allocatable: Masks,
-    /// Those of them that the prologue saves if anything is put into them.
+    /// Allocatable registers that the prologue saves if they are used.
     pub callee_saved: Masks,
     clobbered: Vec<Clobbered>,
     sets: Vec<Masks>,
@@ -167,7 +167,7 @@ impl Registers {
         self.update(problem);
     }
 
-    /// Updates the tables for a problem of the same machine as the last one, which is not compared.
+    /// Updates the tables for a problem of the same machine as the last one. The machines are not compared.
     pub fn update(&mut self, problem: &Problem) {
         let clobbers = problem.all_clobbers().as_values_slice();
         if self.clobbers != clobbers {
@@ -216,32 +216,32 @@ impl Registers {
         masks
     }
 
-    /// The machine's costs.
+    /// Returns the machine's costs.
     #[inline]
     pub fn costs(&self) -> Costs {
         self.env.costs
     }
 
-    /// Returns the register, or none if it is not allocatable.
+    /// Returns the register, or [`Reg::NONE`] if it is not allocatable.
     #[inline]
     pub fn reg(&self, preg: PReg) -> Reg {
         self.numbers[preg.index()]
     }
 
-    /// Returns the machine's name of a register, which must not be none.
+    /// Returns the machine's name of a register, which must not be [`Reg::NONE`].
     #[inline]
     pub fn preg(&self, reg: Reg) -> PReg {
         self.pregs[reg.index()]
     }
 
-    /// Returns the callee-saved registers of a class to which the prologue's save has still to be added: `used` has the
-    /// registers that something was put into.
+    /// Returns the callee-saved registers of a class that the prologue does not save yet. `used` has the registers
+    /// already in use.
     #[inline]
     pub fn unsaved(&self, class: usize, used: &Masks) -> u64 {
         self.callee_saved[class] & !used[class]
     }
 
-    /// Returns two members of each class of a set: more is never needed to move values past each other.
+    /// Returns two members of each class of a set, which is enough for every parallel move.
     pub fn some_of(&self, masks: Masks) -> PRegSet {
         let some = (0..2).flat_map(|class| regs(class, masks[class]).take(2));
         some.map(|reg| self.preg(reg)).collect()

@@ -1,4 +1,4 @@
-//! Spill slots for lifetimes: two that never overlap, and have one width, share a slot.
+//! Assignment of spill slots to lifetimes: two lifetimes of one width that do not overlap may share a slot.
 //!
 //! ```text
 //! points   0    10   20   30        a and c in slot 0, b in slot 1
@@ -7,37 +7,37 @@
 //! c              .   |-----|
 //! ```
 //!
-//! A lifetime is one stretch of points, its end excluded, holes in it included. The lifetimes are taken by their
-//! starts; each takes the slot of its width that has been free for longest, or a new one. So there are as many slots of
-//! a width as lifetimes of that width overlap at one point, and no fewer would do (interval graphs are perfect; Gavril,
-//! *Algorithms for minimum coloring of chordal graphs*, 1972). Cost: n log n in lifetimes.
+//! A lifetime is one range of points, its end excluded, including any holes. The lifetimes are processed by their
+//! starts. Each takes the slot of its width that has been free for longest, or a new one. The result has as many
+//! slots of a width as lifetimes of that width overlap at one point, which is minimal (interval graphs are perfect;
+//! Gavril, *Algorithms for minimum coloring of chordal graphs*, 1972). Cost: n log n in lifetimes.
 
 use kingpost_regalloc::{AllocError, Allocation, Slot};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-/// Slots are numbered below this.
+/// Bound on slot numbers.
 const MAX_SLOTS: usize = 1 << 30;
 
-/// Widths are powers of two up to 64 bytes.
+/// Number of widths, which are powers of two up to 64 bytes.
 const WIDTHS: usize = 7;
 
-/// One stretch over which something must be kept in memory.
+/// A range of points over which a value must be kept in memory.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Lifetime<P> {
     start: P,
     end: P,
-    /// Bytes.
+    /// Width in bytes.
     width: u8,
     id: u32,
 }
 
-/// Packs lifetimes over points of type `P` into slots. Its memory is used again.
+/// Packs lifetimes over points of type `P` into slots. Its memory is reused.
 #[derive(Debug)]
 pub struct SlotPacking<P> {
     lifetimes: Vec<Lifetime<P>>,
-    /// By the logarithm of the width: slots, the one that is free first on top, with the end of their last lifetime.
+    /// By the logarithm of the width: slots with the ends of their last lifetimes, the earliest end on top.
     slots: [BinaryHeap<Reverse<(P, u32)>>; WIDTHS],
 }
 
@@ -48,7 +48,7 @@ impl<P: Copy + Ord> Default for SlotPacking<P> {
 }
 
 impl<P: Copy + Ord> SlotPacking<P> {
-    /// Adds a lifetime of `width` bytes, a power of two up to 64. It is called `id` in the answer.
+    /// Adds a lifetime of `width` bytes, a power of two up to 64. `assign` receives `id`.
     pub fn add(&mut self, id: u32, points: Range<P>, width: u8) {
         self.lifetimes.push(Lifetime { start: points.start, end: points.end, width, id });
     }
@@ -56,7 +56,7 @@ impl<P: Copy + Ord> SlotPacking<P> {
     /// Calls `assign` with the slot of each lifetime, and clears the lifetimes. New slots are added to `out`.
     ///
     /// # Errors
-    /// If there would be more slots than can be numbered.
+    /// If the slots exceed the limit on their numbers.
     pub fn pack(&mut self, out: &mut Allocation, mut assign: impl FnMut(u32, Slot)) -> Result<(), AllocError> {
         self.lifetimes.sort_unstable();
         self.slots.iter_mut().for_each(BinaryHeap::clear);
@@ -83,11 +83,11 @@ impl<P: Copy + Ord> SlotPacking<P> {
 mod tests {
     use super::*;
 
-    /// Returns the slot of each lifetime in turn.
+    /// Returns the slot of each lifetime, in order.
     fn pack(lifetimes: &[(Range<u32>, u8)]) -> Vec<u32> {
         let (mut packing, mut out) = (SlotPacking::default(), Allocation::default());
         let mut slots = vec![u32::MAX; lifetimes.len()];
-        // The second time memory is used again.
+        // The second round reuses the memory of the first.
         for _ in 0..2 {
             out.slots.clear();
             (0..).zip(lifetimes).for_each(|(id, (points, width))| packing.add(id, points.clone(), *width));
