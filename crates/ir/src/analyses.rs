@@ -1,4 +1,5 @@
-//! The four analyses of control flow together, computed when they are needed after a change.
+//! Control-flow analysis of a function: graph, dominators, loops and frequencies, recomputed on request after a
+//! change.
 
 use crate::cfg::ControlFlowGraph;
 use crate::dominators::DominatorTree;
@@ -6,32 +7,32 @@ use crate::frequencies::Frequencies;
 use crate::function::Function;
 use crate::loops::LoopForest;
 
-/// Analyses that hold for the function as it is.
+/// Parts of the analysis that are valid for the current form of the function.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum State {
-    /// Nothing.
+    /// None.
     #[default]
     Stale,
-    /// The graph alone.
+    /// Only the graph.
     Graph,
-    /// Dominance and loops are out of date.
+    /// All, but terminators have exchanged destinations since: the order of edges, the postorder and the frequencies
+    /// are stale.
     Reordered,
-    /// Everything but which blocks dominate which.
+    /// All, except that the dominator tree is not computed.
     Undominated,
-    /// Everything.
+    /// All.
     Current,
 }
 
-/// Control-flow graph, dominator tree, loops and frequencies of one function after the other.
+/// Control-flow graph, dominator tree, loops and frequencies. One `Analyses` serves one function after the other.
 ///
-/// A change to an edge, to the set of blocks or to a terminator's number must be followed by [`Analyses::invalidate`],
-/// and so must the start of another function; for an exchange of a branch's destinations [`Analyses::reorder`] is
-/// enough.
+/// [`Analyses::invalidate`] must follow a change to an edge, to the set of blocks or to a terminator's number, and
+/// the start of another function. After an exchange of a branch's destinations, [`Analyses::reorder`] is enough.
 #[derive(Clone, Default, Debug)]
 pub struct Analyses {
     /// Successors and predecessors.
     pub cfg: ControlFlowGraph,
-    /// Dominators, after [`Analyses::update`], and reverse post-order.
+    /// Dominator tree, after [`Analyses::update`], and reverse postorder.
     pub dominators: DominatorTree,
     /// Loops.
     pub loops: LoopForest,
@@ -50,7 +51,7 @@ impl Analyses {
         *self = Analyses::default();
     }
 
-    /// Computes what is stale of `func`.
+    /// Computes the stale parts for `func`.
     pub fn update(&mut self, func: &Function) {
         self.update_loops(func);
         if std::mem::replace(&mut self.state, State::Current) == State::Undominated {
@@ -58,7 +59,7 @@ impl Analyses {
         }
     }
 
-    /// Computes what is stale but for which blocks dominate which: the orders and loops of a depth-first search.
+    /// Computes the stale parts except the dominator tree: graph, search orders, loops and frequencies.
     pub fn update_loops(&mut self, func: &Function) {
         match self.state {
             State::Current | State::Undominated => return,
@@ -83,12 +84,12 @@ impl Analyses {
         self.frequencies.compute(func, &self.cfg, &self.dominators, &self.loops);
     }
 
-    /// Returns `true` if all are known to be those of the function.
+    /// Returns `true` if all parts are valid for the current form of the function.
     pub fn is_current(&self) -> bool {
         self.state == State::Current
     }
 
-    /// Records that they are those of the function no more.
+    /// Records that the function has changed and no part is valid.
     pub fn invalidate(&mut self) {
         self.state = State::Stale;
     }
@@ -101,8 +102,8 @@ impl Analyses {
         };
     }
 
-    /// Invalidates as [`Analyses::invalidate`], but exchanges the graph for the given one, which is the graph of the
-    /// function.
+    /// Invalidates all parts like [`Analyses::invalidate`], except the graph, which it exchanges for `graph`: the
+    /// current graph of the function.
     pub fn invalidate_all_but(&mut self, graph: &mut ControlFlowGraph) {
         std::mem::swap(&mut self.cfg, graph);
         self.state = State::Graph;

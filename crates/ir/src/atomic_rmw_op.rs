@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Operation of an `atomic_rmw`: the value it writes, from the old value and its operand.
+/// Operation of an `atomic_rmw`. It computes the value to write from the old value and the operand.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum AtomicRmwOp {

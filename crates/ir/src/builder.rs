@@ -1,8 +1,8 @@
-//! One method per opcode that builds its instruction.
+//! Instruction builder: one method per opcode.
 //!
-//! The methods whose shape follows from the table's row are generated from it: value operands in
-//! the order of the row, after the controlling type if the suffix is required and before the
-//! immediates of the format. Those of formats with lists or of a single opcode are written out.
+//! Most methods are generated from the opcode table. Their parameters are the controlling type if the suffix is
+//! required, then the value operands in the order of the row, then the immediates of the format. Methods are written
+//! out for formats with lists and for formats of a single opcode.
 
 use crate::atomic_rmw_op::AtomicRmwOp;
 use crate::condcodes::{FloatCC, IntCC};
@@ -18,7 +18,7 @@ use crate::opcodes::{Opcode, opcode_table};
 use crate::trapcode::TrapCode;
 use crate::types::{self, INVALID, Type};
 
-/// The type of what a method returns: the instruction, its only result, or its results.
+/// The return type of a method: the instruction, its only result, or its results.
 macro_rules! returned {
     () => {
         Inst
@@ -31,7 +31,7 @@ macro_rules! returned {
     };
 }
 
-/// Inserts the instruction and takes what the method returns.
+/// Inserts the instruction and produces the return value of the method.
 macro_rules! finish {
     ($self:ident, $data:expr, $ctrl:expr,) => {
         $self.insert($data, $ctrl)
@@ -44,8 +44,8 @@ macro_rules! finish {
     };
 }
 
-/// The method of one row. `$from` is the operand that has the controlling type, or `ty` if the type
-/// is a parameter, or nothing.
+/// The method of one row. `$from` is the operand that has the controlling type, `ty` if the type is a parameter, or
+/// empty.
 macro_rules! method {
     // The controlling type is written.
     ($doc:literal $op:ident $name:ident $format:ident [$($x:ident)*] [$($r:ident)*] required) => {
@@ -124,10 +124,10 @@ macro_rules! methods {
     };
 }
 
-/// Builds one instruction. Implementors say where it goes.
+/// Builds one instruction. The implementor decides the place of insertion.
 ///
-/// There is a method for each opcode. Its parameters are the operands in the order of the text; an opcode whose type cannot be inferred
-/// takes the type first.
+/// There is a method for each opcode. Its parameters are the operands in the order of the text. An opcode whose type
+/// cannot be inferred takes the type first.
 ///
 /// ```
 /// use kingpost_ir::Function;
@@ -150,22 +150,22 @@ macro_rules! methods {
 /// # let _ = (is_less, low, high);
 /// ```
 pub trait InstBuilder: Sized {
-    /// The function.
+    /// Returns the function.
     fn func(&self) -> &Function;
 
-    /// The function, to be changed.
+    /// Returns the function for changes.
     fn func_mut(&mut self) -> &mut Function;
 
-    /// Makes the instruction and its results and inserts it; `ctrl` is the controlling type.
+    /// Inserts an instruction and creates its results; `ctrl` is the controlling type.
     fn insert(&mut self, data: InstData, ctrl: Type) -> Inst;
 
-    /// As `insert`, for opcodes with one result.
+    /// Inserts an instruction that has one result, and returns the result.
     fn insert_with_result(&mut self, data: InstData, ctrl: Type) -> Value {
         let inst = self.insert(data, ctrl);
         self.func().dfg.inst_results(inst)[0]
     }
 
-    /// As `insert`, for opcodes with two results.
+    /// Inserts an instruction that has two results, and returns the results.
     fn insert_with_results(&mut self, data: InstData, ctrl: Type) -> (Value, Value) {
         let inst = self.insert(data, ctrl);
         let results = self.func().dfg.inst_results(inst);
@@ -174,29 +174,29 @@ pub trait InstBuilder: Sized {
 
     opcode_table!(methods);
 
-    /// Integer constant.
+    /// Inserts an integer constant.
     fn iconst(mut self, ty: Type, imm: i64) -> Value {
         self.insert_with_result(InstData::iconst(ty, imm), ty)
     }
 
-    /// f16 constant.
+    /// Inserts an f16 constant.
     fn f16const(mut self, imm: Ieee16) -> Value {
         self.insert_with_result(InstData::f16const(imm), INVALID)
     }
 
-    /// f32 constant.
+    /// Inserts an f32 constant.
     fn f32const(mut self, imm: f32) -> Value {
         let data = InstData::f32const(Ieee32::from_bits(imm.to_bits()));
         self.insert_with_result(data, INVALID)
     }
 
-    /// f64 constant.
+    /// Inserts an f64 constant.
     fn f64const(mut self, imm: f64) -> Value {
         let data = InstData::f64const(Ieee64::from_bits(imm.to_bits()));
         self.insert_with_result(data, INVALID)
     }
 
-    /// f128 constant.
+    /// Inserts an f128 constant.
     fn f128const(mut self, imm: Ieee128) -> Value {
         let bytes = ConstantData::new(&imm.bits().to_le_bytes());
         let constant = self.func_mut().dfg.constants.insert(bytes);
@@ -204,90 +204,90 @@ pub trait InstBuilder: Sized {
         self.insert_with_result(data, INVALID)
     }
 
-    /// Vector constant.
+    /// Inserts a vector constant.
     fn vconst(mut self, ty: Type, constant: Constant) -> Value {
         self.insert_with_result(InstData::unary_const(Opcode::Vconst, ty, constant), ty)
     }
 
-    /// The vector with one lane replaced.
+    /// Inserts the replacement of one lane of `vector`.
     fn insertlane(mut self, vector: Value, lane_value: Value, lane: u8) -> Value {
         let ty = self.func().dfg.value_type(vector);
         self.insert_with_result(InstData::insertlane(ty, [vector, lane_value], lane), ty)
     }
 
-    /// Bytes of two vectors, picked by a mask.
+    /// Inserts a shuffle: a selection of bytes of two vectors by a mask.
     fn shuffle(mut self, a: Value, b: Value, mask: [u8; 16]) -> Value {
         let mask = self.func_mut().dfg.make_shuffle_mask(mask);
         self.insert_with_result(InstData::shuffle([a, b], mask), INVALID)
     }
 
-    /// Integer comparison.
+    /// Inserts an integer comparison.
     fn icmp(mut self, cond: IntCC, x: Value, y: Value) -> Value {
         let ty = self.func().dfg.value_type(x);
         self.insert_with_result(InstData::icmp(ty, cond, [x, y]), ty)
     }
 
-    /// Float comparison.
+    /// Inserts a float comparison.
     fn fcmp(mut self, cond: FloatCC, x: Value, y: Value) -> Value {
         let ty = self.func().dfg.value_type(x);
         self.insert_with_result(InstData::fcmp(ty, cond, [x, y]), ty)
     }
 
-    /// Stops with this code.
+    /// Inserts a trap with this code.
     fn trap(mut self, code: TrapCode) -> Inst {
         self.insert(InstData::trap(code), INVALID)
     }
 
-    /// Unsigned sum that traps if it does not fit.
+    /// Inserts an unsigned addition that traps on overflow.
     fn uadd_overflow_trap(mut self, x: Value, y: Value, code: TrapCode) -> Value {
         let ty = self.func().dfg.value_type(x);
         self.insert_with_result(InstData::int_add_trap(ty, [x, y], code), ty)
     }
 
-    /// Atomic read, operation and write.
+    /// Inserts an atomic read-modify-write operation.
     fn atomic_rmw(mut self, ty: Type, flags: MemFlags, op: AtomicRmwOp, addr: Value, value: Value) -> Value {
         self.insert_with_result(InstData::atomic_rmw(ty, flags, op, addr, value), ty)
     }
 
-    /// Atomic compare and exchange.
+    /// Inserts an atomic compare-and-exchange.
     fn atomic_cas(mut self, flags: MemFlags, addr: Value, expected: Value, new: Value) -> Value {
         let ty = self.func().dfg.value_type(new);
         self.insert_with_result(InstData::atomic_cas(flags, addr, expected, new), ty)
     }
 
-    /// Atomic store.
+    /// Inserts an atomic store.
     fn atomic_store(mut self, flags: MemFlags, value: Value, addr: Value) -> Inst {
         let ty = self.func().dfg.value_type(value);
         self.insert(InstData::atomic_store(flags, value, addr), ty)
     }
 
-    /// Address in a stack slot.
+    /// Inserts the computation of an address in a stack slot.
     fn stack_addr(mut self, ty: Type, slot: StackSlot, offset: i32) -> Value {
         self.insert_with_result(InstData::stack_addr(ty, slot, offset), ty)
     }
 
-    /// Address of a dynamic stack slot.
+    /// Inserts the computation of the address of a dynamic stack slot.
     fn dynamic_stack_addr(mut self, ty: Type, slot: DynamicStackSlot) -> Value {
         self.insert_with_result(InstData::dynamic_stack_addr(ty, slot), ty)
     }
 
-    /// Address of a function.
+    /// Inserts the computation of the address of a function.
     fn func_addr(mut self, ty: Type, func: FuncRef) -> Value {
         self.insert_with_result(InstData::func_addr(ty, func), ty)
     }
 
-    /// Address of a handler of the `try_call` that ends a block.
+    /// Inserts the computation of the address of a handler. The handler belongs to the `try_call` that ends `block`.
     fn get_exception_handler_address(mut self, ty: Type, block: Block, index: i64) -> Value {
         let data = InstData::exception_handler_address(ty, block, index);
         self.insert_with_result(data, ty)
     }
 }
 
-/// The forms of operations whose second operand is a constant: `iconst` and the operation. The constant is extended with its
-/// sign to the type of the first operand, and is in every lane of a vector.
+/// Operations whose second operand is a constant. Each method inserts an `iconst` and the operation. The constant is
+/// sign-extended to the type of the first operand, and is in every lane of a vector.
 macro_rules! immediate_forms {
     ($($name:ident $operation:ident $doc:literal;)* ; shifts $($shift_name:ident $shift:ident $shift_doc:literal;)*) => {
-        /// Builds operations with constants: several instructions by one method.
+        /// Builds operations with constant operands. One method inserts several instructions.
         pub trait ImmediateBuilder: InstBuilder {
             $(#[doc = $doc]
             fn $name(mut self, x: Value, imm: i64) -> Value {
@@ -302,14 +302,14 @@ macro_rules! immediate_forms {
                 self.$shift(x, y)
             })*
 
-            /// `imm - x`.
+            /// Inserts `imm - x`.
             fn irsub_imm(mut self, x: Value, imm: i64) -> Value {
                 let ty = self.func().dfg.value_type(x);
                 let y = immediate(&mut self, ty, imm);
                 self.isub(y, x)
             }
 
-            /// Compares `x` with `imm`.
+            /// Inserts a comparison of `x` with `imm`.
             fn icmp_imm(mut self, condition: IntCC, x: Value, imm: i64) -> Value {
                 let ty = self.func().dfg.value_type(x);
                 let y = immediate(&mut self, ty, imm);
@@ -337,7 +337,7 @@ immediate_forms! {
     rotr_imm rotr "`x` rotated to the right by `imm`.";
 }
 
-/// A constant of any integer type, extended with its sign.
+/// Inserts a constant of any integer or integer vector type, sign-extended from `imm`.
 fn immediate<B: InstBuilder>(builder: &mut B, ty: Type, imm: i64) -> Value {
     let scalar = ty.lane_type();
     let word = if scalar.bits() > 64 { types::I64 } else { scalar };
@@ -355,7 +355,7 @@ impl<B: InstBuilder> ImmediateBuilder for B {}
 
 /// Control flow: branches, calls and returns, whose operands are lists.
 pub trait ControlBuilder: InstBuilder {
-    /// Goes to a block.
+    /// Inserts a jump to a block.
     fn jump(mut self, block: Block, args: &[Value]) -> Inst {
         let dfg = &mut self.func_mut().dfg;
         let call = dfg.block_call_with_values(block, args);
@@ -363,7 +363,7 @@ pub trait ControlBuilder: InstBuilder {
         self.insert(data, INVALID)
     }
 
-    /// Goes to one of two blocks.
+    /// Inserts a conditional branch: to `then_block` if `cond` is not zero, otherwise to `else_block`.
     fn brif(
         mut self,
         cond: Value,
@@ -379,51 +379,51 @@ pub trait ControlBuilder: InstBuilder {
         self.insert(data, INVALID)
     }
 
-    /// Goes to one of many blocks; see `DataFlowGraph::make_jump_table`.
+    /// Inserts a branch to one of many blocks; see `DataFlowGraph::make_jump_table`.
     fn br_table(mut self, index: Value, table: JumpTable) -> Inst {
         let data = self.func_mut().dfg.br_table_data(index, table);
         self.insert(data, INVALID)
     }
 
-    /// Returns values.
+    /// Inserts a return of `values`.
     fn return_(mut self, values: &[Value]) -> Inst {
         let data = self.func_mut().dfg.return_data(values);
         self.insert(data, INVALID)
     }
 
-    /// Calls a declared function.
+    /// Inserts a call of a declared function.
     fn call(mut self, func: FuncRef, args: &[Value]) -> Inst {
         let data = self.func_mut().dfg.call_data(Opcode::Call, func, args);
         self.insert(data, INVALID)
     }
 
-    /// Calls an address.
+    /// Inserts a call of an address.
     fn call_indirect(mut self, sig: SigRef, callee: Value, args: &[Value]) -> Inst {
         let dfg = &mut self.func_mut().dfg;
         let data = dfg.call_indirect_data(Opcode::CallIndirect, sig, callee, args);
         self.insert(data, INVALID)
     }
 
-    /// Tail-calls a declared function.
+    /// Inserts a tail call of a declared function.
     fn return_call(mut self, func: FuncRef, args: &[Value]) -> Inst {
         let data = self.func_mut().dfg.call_data(Opcode::ReturnCall, func, args);
         self.insert(data, INVALID)
     }
 
-    /// Tail-calls an address.
+    /// Inserts a tail call of an address.
     fn return_call_indirect(mut self, sig: SigRef, callee: Value, args: &[Value]) -> Inst {
         let dfg = &mut self.func_mut().dfg;
         let data = dfg.call_indirect_data(Opcode::ReturnCallIndirect, sig, callee, args);
         self.insert(data, INVALID)
     }
 
-    /// Calls a declared function that may throw; see `DataFlowGraph::make_exception_table`.
+    /// Inserts a call of a declared function that may throw; see `DataFlowGraph::make_exception_table`.
     fn try_call(mut self, func: FuncRef, args: &[Value], table: ExceptionTable) -> Inst {
         let data = self.func_mut().dfg.try_call_data(func, args, table);
         self.insert(data, INVALID)
     }
 
-    /// Calls an address that may throw; see `DataFlowGraph::make_exception_table`.
+    /// Inserts a call of an address that may throw; see `DataFlowGraph::make_exception_table`.
     fn try_call_indirect(mut self, callee: Value, args: &[Value], table: ExceptionTable) -> Inst {
         let data = self.func_mut().dfg.try_call_indirect_data(callee, args, table);
         self.insert(data, INVALID)

@@ -1,9 +1,9 @@
 //! The control-flow graph: successors and predecessors of blocks.
 //!
-//! Edges are stored in two arrays, one grouped by source, in the order of the layout, and one sorted by destination,
-//! with the place of each block's part. Parallel edges are kept: each edge is known by its terminator and its position
-//! among the terminator's destinations. Computing it is linear; it is stale as soon as a terminator or the layout
-//! changes.
+//! Edges are stored in two arrays: one is grouped by source, in the order of the layout, and one is sorted by
+//! destination. Each block stores the start of its part in both. Parallel edges are kept: an edge is identified by
+//! its terminator and its index among the terminator's destinations. Computing the graph takes linear time. A change
+//! to a terminator or to the layout makes it stale.
 
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
@@ -19,9 +19,9 @@ use crate::release::release;
 pub struct Predecessor {
     /// The block in which the edge starts.
     pub block: Block,
-    /// The terminator of that block.
+    /// The terminator of `block`.
     pub inst: Inst,
-    /// Index among the terminator's destinations.
+    /// Index of the edge among the terminator's destinations.
     pub edge: u32,
 }
 
@@ -29,7 +29,7 @@ pub struct Predecessor {
 #[derive(Copy, Clone, Default, Debug)]
 struct Exit {
     terminator: PackedOption<Inst>,
-    /// Start of its destinations among the destinations of all blocks.
+    /// Start of the block's destinations among the destinations of all blocks.
     start: u32,
     end: u32,
 }
@@ -37,7 +37,7 @@ struct Exit {
 /// Successors and predecessors of all blocks.
 #[derive(Clone, Default, Debug)]
 pub struct ControlFlowGraph {
-    /// Those of the layout, in its order.
+    /// Blocks of the layout, in its order.
     blocks: Vec<Block>,
     /// By block.
     exits: Vec<Exit>,
@@ -71,7 +71,7 @@ impl ControlFlowGraph {
         self.exits.resize(blocks, Exit::default());
         self.succs.clear();
         self.pred_starts.clear();
-        // One more, so that while filling the start of `b`'s part can be one further on.
+        // One more, because while the array is filled the start of `b`'s part is stored one entry further on.
         self.pred_starts.resize(blocks + 2, 0);
         let (exits, pred_starts) = (&mut self.exits[..], &mut self.pred_starts[2..]);
         for block in func.layout.blocks() {
@@ -99,7 +99,8 @@ impl ControlFlowGraph {
         let nowhere = Predecessor { block: Block::new(0), inst: Inst::new(0), edge: 0 };
         self.preds.clear();
         self.preds.resize(self.succs.len(), nowhere);
-        // While filling, `pred_starts[b + 1]` is where the next predecessor of `b` goes; then, the end of its part.
+        // While the arrays are filled, `pred_starts[b + 1]` is the index of the next predecessor of `b`. Afterwards
+        // it is the end of the part of `b`.
         let (exits, preds, nexts) = (&self.exits[..], &mut self.preds[..], &mut self.pred_starts[1..]);
         for &block in &self.blocks {
             let Exit { terminator, start, end } = exits[block.index()];
@@ -112,27 +113,26 @@ impl ControlFlowGraph {
         }
     }
 
-    /// Returns the blocks of the layout when the graph was computed, in its order.
+    /// Returns the blocks of the layout in its order, as they were when the graph was computed.
     #[inline]
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// Returns the destinations of the block's terminator, in their order.
+    /// Returns the destinations of the block's terminator, in the terminator's order.
     #[inline]
     pub fn succs(&self, block: Block) -> &[Block] {
         let Exit { start, end, .. } = self.exits[block.index()];
         &self.succs[start as usize..end as usize]
     }
 
-    /// Records that the instructions of `next`, whose only predecessor this block is by a jump, now end this block, and
-    /// that `next` has left the layout. After the last of such changes [`ControlFlowGraph::update_sources`] makes the
-    /// graph valid.
+    /// Records that `next` has been merged into `block` and has left the layout. The only edge into `next` was a jump
+    /// of `block`. After the last merge, [`ControlFlowGraph::update_sources`] makes the graph valid.
     pub fn merge(&mut self, block: Block, next: Block) {
         self.exits[block.index()] = std::mem::take(&mut self.exits[next.index()]);
     }
 
-    /// Finds the sources of edges anew, where their terminators have moved.
+    /// Updates the source blocks of edges whose terminators have moved.
     pub fn update_sources(&mut self, layout: &Layout) {
         for pred in &mut self.preds {
             if let Some(block) = layout.inst_block(pred.inst) {
@@ -148,13 +148,14 @@ impl ControlFlowGraph {
         &self.preds[start..self.pred_starts[block.index() + 1] as usize]
     }
 
-    /// Returns the index of the block's first outgoing edge in a table of all edges; the others follow.
+    /// Returns the index of the block's first outgoing edge in a table of all edges. The other edges of the block
+    /// follow it.
     #[inline]
     pub fn first_edge(&self, block: Block) -> usize {
         self.exits[block.index()].start as usize
     }
 
-    /// Returns the block's outgoing edges in a table of all edges.
+    /// Returns the indices of the block's outgoing edges in a table of all edges.
     #[inline]
     pub(crate) fn edges(&self, block: Block) -> Range<u32> {
         let Exit { start, end, .. } = self.exits[block.index()];

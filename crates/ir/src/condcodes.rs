@@ -50,13 +50,12 @@ impl IntCC {
         UnsignedLessThanOrEqual,
     ];
 
-    /// Returns the condition that is true where this one is false. Opposites are neighbors in the
-    /// numbering.
+    /// Returns the condition that is true where this one is false. A condition and its inverse have adjacent numbers.
     pub const fn inverse(self) -> IntCC {
         IntCC::ALL[self as usize ^ 1]
     }
 
-    /// Returns the condition with the operands exchanged.
+    /// Returns the equivalent condition for exchanged operands.
     pub const fn swap_args(self) -> IntCC {
         match self {
             Equal | NotEqual => self,
@@ -71,7 +70,7 @@ impl IntCC {
         }
     }
 
-    /// Returns `true` if the comparison takes its operands as signed.
+    /// Returns `true` if the comparison treats its operands as signed.
     pub const fn is_signed(self) -> bool {
         matches!(self, SignedLessThan | SignedGreaterThanOrEqual | SignedGreaterThan | SignedLessThanOrEqual)
     }
@@ -145,13 +144,12 @@ impl FloatCC {
         FloatCC::UnorderedOrLessThan,
     ];
 
-    /// Returns the condition that is true where this one is false. Opposites are neighbors in the
-    /// numbering.
+    /// Returns the condition that is true where this one is false. A condition and its inverse have adjacent numbers.
     pub const fn inverse(self) -> FloatCC {
         FloatCC::ALL[self as usize ^ 1]
     }
 
-    /// Returns the condition with the operands exchanged.
+    /// Returns the equivalent condition for exchanged operands.
     pub const fn swap_args(self) -> FloatCC {
         match self {
             FloatCC::LessThan => FloatCC::GreaterThan,

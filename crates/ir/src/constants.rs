@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::entities::Constant;
 
-/// Bytes of a constant, the one of lowest address first.
+/// Bytes of a constant, in memory order: the byte of the lowest address first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ConstantData(SmallVec<[u8; 16]>);
 
@@ -24,7 +24,7 @@ impl ConstantData {
 }
 
 impl fmt::Display for ConstantData {
-    /// One hexadecimal number, most significant byte first.
+    /// Writes the constant as one hexadecimal number, most significant byte first.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         f.write_str("0x")?;
         self.0.iter().rev().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -35,12 +35,12 @@ impl fmt::Display for ConstantData {
 #[derive(Clone, Default, Debug)]
 pub struct ConstantPool {
     constants: PrimaryMap<Constant, ConstantData>,
-    /// Only looked up, never walked.
+    /// Index by content. Only looked up, never iterated, because the order of a hash map is arbitrary.
     by_data: HashMap<ConstantData, Constant>,
 }
 
 impl ConstantPool {
-    /// Returns the constant with these bytes; made if there is none yet.
+    /// Returns the constant with these bytes. Creates it if there is none.
     pub fn insert(&mut self, data: ConstantData) -> Constant {
         if let Some(&constant) = self.by_data.get(&data) {
             return constant;
@@ -55,7 +55,7 @@ impl ConstantPool {
         constant
     }
 
-    /// Returns the bytes of a constant; no bytes if it does not exist.
+    /// Returns the bytes of a constant, or an empty slice if it does not exist.
     pub fn bytes(&self, constant: Constant) -> &[u8] {
         self.constants.get(constant).map_or(&[], ConstantData::bytes)
     }
@@ -75,7 +75,7 @@ impl ConstantPool {
         self.constants.len()
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if there are no constants.
     pub fn is_empty(&self) -> bool {
         self.constants.is_empty()
     }

@@ -9,15 +9,15 @@ use crate::types::Type;
 /// Position of a cursor.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum CursorPosition {
-    /// Nowhere; nothing can be inserted.
+    /// No position; no instruction can be inserted.
     Nowhere,
-    /// In front of an instruction.
+    /// Before an instruction.
     Before(Inst),
     /// At the end of a block.
     End(Block),
 }
 
-/// Inserts instructions at a place, in order: what is inserted stands in front of the place.
+/// Inserts instructions in order at a position: each inserted instruction precedes the position.
 #[derive(Debug)]
 pub struct Cursor<'f> {
     /// The function.
@@ -27,7 +27,7 @@ pub struct Cursor<'f> {
 }
 
 impl<'f> Cursor<'f> {
-    /// Returns a cursor that stands nowhere.
+    /// Returns a cursor without a position.
     pub fn new(func: &'f mut Function) -> Cursor<'f> {
         Cursor { func, position: CursorPosition::Nowhere, srcloc: SourceLoc::default() }
     }
@@ -70,13 +70,13 @@ impl<'f> Cursor<'f> {
         self
     }
 
-    /// Returns the source location of what is inserted from now on.
+    /// Sets the source location of instructions inserted from now on.
     pub fn set_srcloc(&mut self, srcloc: SourceLoc) -> &mut Self {
         self.srcloc = srcloc;
         self
     }
 
-    /// Appends a new block to the layout and goes to its end.
+    /// Appends a new block to the layout and moves to its end.
     pub fn new_block(&mut self) -> Block {
         let block = self.func.dfg.make_block();
         self.func.layout.append_block(block);
@@ -84,7 +84,7 @@ impl<'f> Cursor<'f> {
         block
     }
 
-    /// Inserts an instruction that is not in the layout.
+    /// Inserts an instruction that is not in the layout yet.
     pub fn insert(&mut self, inst: Inst) {
         match self.position {
             CursorPosition::Nowhere => debug_assert!(false, "the cursor stands nowhere"),
@@ -96,7 +96,8 @@ impl<'f> Cursor<'f> {
         }
     }
 
-    /// Takes the instruction behind the cursor out of the layout; the cursor stays.
+    /// Removes the instruction after the cursor from the layout and returns it. The cursor moves to the next
+    /// instruction.
     pub fn remove(&mut self) -> Option<Inst> {
         let CursorPosition::Before(inst) = self.position else { return None };
         self.after(inst);
@@ -104,7 +105,7 @@ impl<'f> Cursor<'f> {
         Some(inst)
     }
 
-    /// Inserts an instruction by one of the builder's methods.
+    /// Returns a builder that inserts one instruction at the cursor.
     pub fn ins(&mut self) -> CursorInserter<'_, 'f> {
         CursorInserter { cursor: self }
     }

@@ -1,4 +1,4 @@
-//! The documentation of the opcodes, from the rows of the table.
+//! Documentation of the opcodes, generated from the rows of the table.
 
 use std::fmt::Write;
 
@@ -23,8 +23,7 @@ const SECTIONS: &[(&str, Opcode)] = &[
     ("Vectors: arithmetic and width", Opcode::UaddSat),
 ];
 
-/// Returns all opcodes as tables in Markdown, a section for each kind: operands, results, suffix rule, properties,
-/// meaning.
+/// Returns a Markdown table of opcodes for each kind: operands, results, suffix rule, properties, meaning.
 pub fn opcode_docs() -> String {
     let mut text = String::new();
     for &opcode in Opcode::ALL {
@@ -49,7 +48,7 @@ pub fn opcode_docs() -> String {
     text
 }
 
-/// Returns the row of `opcode`, a line for each column.
+/// Returns the row of `opcode`, one line per column.
 pub fn opcode_doc(opcode: Opcode) -> String {
     let info = opcode.info();
     let rows = [
@@ -109,8 +108,8 @@ fn properties(opcode: Opcode) -> String {
     if words.is_empty() { "-".to_string() } else { words.join(", ") }
 }
 
-/// Returns the classes of types that the table of opcodes names, with the number of types, the first one and the last
-/// one.
+/// Returns a Markdown table of the type classes that the opcode table uses, with the number of types, the first type
+/// and the last type.
 pub fn type_class_docs() -> String {
     let mut text = String::from("| class | meaning | types | first | last |\n|---|---|---|---|---|\n");
     for class in TypeClass::ALL.iter().filter(|&&class| class != TypeClass::No) {

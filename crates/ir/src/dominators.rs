@@ -1,6 +1,6 @@
 //! The dominator tree.
 //!
-//! Block A dominates block B if every path from the entry to B goes through A.
+//! Block A dominates block B if every path from the entry to B passes through A.
 //!
 //! ```text
 //! block0: brif v0, block1, block2      block0
@@ -9,10 +9,9 @@
 //! block3: return                       └─ block3
 //! ```
 //!
-//! Immediate dominators by the simple version of Lengauer and Tarjan, "A fast algorithm for finding
-//! dominators in a flowgraph" (1979): O(m log n) for m edges and n blocks. The tree is then
-//! numbered in preorder, so that a question takes constant time. Unreachable blocks dominate
-//! nothing and are not dominated by anything. No step recurses.
+//! Immediate dominators by the simple version of Lengauer and Tarjan, "A fast algorithm for finding dominators in a
+//! flowgraph" (1979): O(m log n) for m edges and n blocks. The tree is then numbered in preorder, so that a query
+//! takes constant time. Unreachable blocks dominate no block and no block dominates them. No step recurses.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -29,12 +28,12 @@ struct Node {
     idom: PackedOption<Block>,
     /// Position in a preorder of the tree, from 1; 0 for unreachable blocks.
     pre: u32,
-    /// The largest `pre` among the descendants, which have all numbers from `pre` on.
+    /// The largest `pre` among the descendants. The descendants have all numbers from `pre` to `last`.
     last: u32,
     /// Distance from the entry.
     depth: u32,
-    /// Some ancestor, so that any ancestor is reached in logarithmically many steps over these and immediate dominators:
-    /// Myers, "An applicative random-access stack" (1983).
+    /// An ancestor. Any ancestor is reached in a logarithmic number of steps over `jump` and `idom` links: Myers, "An
+    /// applicative random-access stack" (1983).
     jump: PackedOption<Block>,
 }
 
@@ -48,7 +47,7 @@ pub struct DominatorTree {
 }
 
 impl DominatorTree {
-    /// The tree of a function.
+    /// Returns the dominator tree of a function.
     pub fn new(func: &Function, cfg: &ControlFlowGraph) -> DominatorTree {
         let mut tree = DominatorTree::default();
         tree.compute(func, cfg);
@@ -72,14 +71,14 @@ impl DominatorTree {
         self.nodes = SecondaryMap::new();
     }
 
-    /// Computes the depth-first search alone: which blocks are reachable, and their orders, but not the tree.
+    /// Runs only the depth-first search, which finds the reachable blocks and their orders, but not the tree.
     pub(crate) fn search(&mut self, func: &Function, cfg: &ControlFlowGraph) {
         self.nodes.clear();
         self.preorder.clear();
         self.reorder(func, cfg);
     }
 
-    /// Computes the tree, the search being done.
+    /// Computes the tree after [`DominatorTree::search`].
     pub(crate) fn complete(&mut self, func: &Function, cfg: &ControlFlowGraph) {
         map_apart(&mut self.nodes, func.dfg.num_blocks());
         self.nodes.resize(func.dfg.num_blocks());
@@ -87,11 +86,11 @@ impl DominatorTree {
         self.dfs.immediate_dominators(cfg);
         self.preorder.resize(self.postorder.len(), entry);
         self.nodes[entry] = Node { pre: 1, last: 1, jump: entry.into(), ..Node::default() };
-        // Each block after its dominators; of children those with a high postorder number come first.
+        // Each block comes after its dominators. Of siblings, the one with the highest postorder number comes first.
         for &block in self.postorder.iter().rev().skip(1) {
             let (idom, size) = self.dfs.dominator_and_size(block);
             let above = &mut self.nodes[idom];
-            // What a block's children have taken so far.
+            // `last` is the last preorder number given to the dominator's children so far.
             let (pre, depth) = (above.last + 1, above.depth + 1);
             above.last += size;
             let jump = self.jump_below(idom).into();
@@ -100,14 +99,14 @@ impl DominatorTree {
         }
     }
 
-    /// Computes the orders of the depth-first search again, after terminators have come to name the same destinations in another
-    /// order. The tree stays as it is, and its preorder too.
+    /// Computes the orders of the depth-first search again, after the destinations of terminators have changed their
+    /// order. The tree and its preorder stay valid.
     pub fn reorder(&mut self, func: &Function, cfg: &ControlFlowGraph) {
         self.postorder.clear();
         self.dfs.run(func.layout.entry_block(), cfg, func.dfg.num_blocks(), &mut self.postorder);
     }
 
-    /// Where the children of a block jump to.
+    /// Returns the `jump` ancestor for the children of `block`.
     fn jump_below(&self, block: Block) -> Block {
         let jump = |block: Block| self.nodes[block].jump.expand().unwrap_or(block);
         let (once, twice) = (jump(block), jump(jump(block)));
@@ -115,27 +114,26 @@ impl DominatorTree {
         if depth(block) - depth(once) == depth(once) - depth(twice) { twice } else { block }
     }
 
-    /// Whether there is a path from the entry to the block.
+    /// Returns `true` if there is a path from the entry to the block.
     #[inline]
     pub fn is_reachable(&self, block: Block) -> bool {
         self.dfs.places.get(block.index()).is_some_and(|place| place.number != 0)
     }
 
-    /// The immediate dominator; `None` for the entry and unreachable blocks.
+    /// Returns the immediate dominator; `None` for the entry and unreachable blocks.
     #[inline]
     pub fn idom(&self, block: Block) -> Option<Block> {
         self.nodes[block].idom.expand()
     }
 
-    /// Whether every path from the entry to `b` goes through `a`. A reachable block dominates
-    /// itself.
+    /// Returns `true` if every path from the entry to `b` passes through `a`. A reachable block dominates itself.
     #[inline]
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         let (a, b) = (&self.nodes[a], &self.nodes[b]);
         a.pre != 0 && a.pre <= b.pre && b.pre <= a.last
     }
 
-    /// Whether `a` stands above `b` in the same block, or its block strictly dominates that of `b`.
+    /// Returns `true` if `a` precedes `b` in one block, or if the block of `a` strictly dominates the block of `b`.
     /// An instruction does not dominate itself.
     pub fn inst_dominates(&self, a: Inst, b: Inst, layout: &Layout) -> bool {
         match (layout.inst_block(a), layout.inst_block(b)) {
@@ -145,7 +143,7 @@ impl DominatorTree {
         }
     }
 
-    /// Whether the definition of a value comes before the instruction on all paths.
+    /// Returns `true` if the definition of a value precedes the instruction on all paths.
     pub fn value_dominates(&self, func: &Function, value: Value, inst: Inst) -> bool {
         match func.dfg.value_def(value) {
             ValueDef::Result(def, _) => self.inst_dominates(def, inst, &func.layout),
@@ -157,107 +155,108 @@ impl DominatorTree {
         }
     }
 
-    /// The blocks that the given one dominates immediately, by decreasing postorder number when the tree was computed.
+    /// Returns the blocks that `block` dominates immediately, by decreasing postorder number at the time when the
+    /// tree was computed.
     pub fn children(&self, block: Block) -> impl Iterator<Item = Block> {
         let Node { pre, last, .. } = self.nodes[block];
         let at = move |number: u32| (number < last).then(|| self.preorder[number as usize]);
         std::iter::successors(at(pre), move |&child| at(self.nodes[child].last))
     }
 
-    /// The reachable blocks in postorder of a depth-first search that takes the destinations of a
-    /// terminator in their order.
+    /// Returns the reachable blocks in postorder of a depth-first search that visits the destinations of a terminator
+    /// in their order.
     pub fn cfg_postorder(&self) -> &[Block] {
         &self.postorder
     }
 
-    /// The reachable blocks in reverse postorder: each block before those it dominates.
+    /// Returns the reachable blocks in reverse postorder: each block precedes the blocks it dominates.
     pub fn reverse_postorder(&self) -> impl DoubleEndedIterator<Item = Block> + ExactSizeIterator {
         self.postorder.iter().rev().copied()
     }
 
-    /// The position of a reachable block in [`DominatorTree::cfg_postorder`].
+    /// Returns the position of a reachable block in [`DominatorTree::cfg_postorder`].
     #[inline]
     pub fn postorder_number(&self, block: Block) -> u32 {
         self.dfs.places[block.index()].post
     }
 
-    /// The deepest block that dominates both of two reachable blocks. Takes time in proportion to the logarithm of the
+    /// Returns the deepest block that dominates two reachable blocks. Takes time proportional to the logarithm of the
     /// tree's depth.
     #[inline]
     pub fn common_dominator(&self, a: Block, b: Block) -> Block {
         let mut block = a;
         while !self.dominates(block, b) {
             let node = &self.nodes[block];
-            // The entry dominates everything, so that there is a parent.
+            // The entry dominates every block, so the loop ends before it runs out of parents.
             let (Some(idom), Some(jump)) = (node.idom.expand(), node.jump.expand()) else { break };
             block = if self.dominates(jump, b) { idom } else { jump };
         }
         block
     }
 
-    /// The position of a reachable block in [`DominatorTree::preorder`], from 1; 0 for unreachable ones. It increases
-    /// downwards.
+    /// Returns the position of a reachable block in [`DominatorTree::preorder`], counted from 1; 0 for unreachable
+    /// blocks. The number of a child is larger than the number of its parent.
     #[inline]
     pub fn preorder_number(&self, block: Block) -> u32 {
         self.nodes[block].pre
     }
 
-    /// The reachable blocks in preorder of the tree.
+    /// Returns the reachable blocks in preorder of the tree.
     pub fn preorder(&self) -> &[Block] {
         &self.preorder
     }
 
-    /// Whether `a` is an ancestor of `b` in the depth-first search, or `b` itself: an edge from `b`
-    /// to `a` closes a cycle of the graph.
+    /// Returns `true` if `a` is `b` or an ancestor of `b` in the depth-first search. An edge from `b` to `a` closes a
+    /// cycle of the graph then.
     #[inline]
     pub fn is_search_ancestor(&self, a: Block, b: Block) -> bool {
         let (x, y) = (self.dfs.places[a.index()], self.dfs.places[b.index()]);
-        // Discovered no later and left no earlier.
+        // Discovered no later and finished no earlier.
         x.number != 0 && x.number <= y.number && x.post >= y.post
     }
 }
 
-/// A reachable block in the order of its discovery.
+/// A reachable block, numbered in the order of discovery.
 #[derive(Copy, Clone, Debug)]
 struct Vertex {
     block: Block,
     parent: u32,
     semi: u32,
-    /// The ancestor in the forest of processed vertices; itself at a root.
+    /// The ancestor in the forest of processed vertices; a root is its own ancestor.
     ancestor: u32,
-    /// The vertex of least semidominator on the path to the ancestor.
+    /// The vertex with the least semidominator on the path to the ancestor.
     label: u32,
     dom: u32,
-    /// First vertex whose semidominator this is, or `NONE`.
+    /// The first vertex whose semidominator is this vertex, or `NONE`.
     bucket: u32,
-    /// The next one in the same bucket.
+    /// The next vertex in the same bucket.
     bucket_next: u32,
-    /// How many it dominates, itself included, once that is known.
+    /// Number of vertices that this one dominates, including itself, once it is known.
     size: u32,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Where a block stands in the search.
+/// Position of a block in the depth-first search.
 #[derive(Copy, Clone, Default, Debug)]
 struct Place {
-    /// Its vertex's number plus one; 0 if it was not reached.
+    /// Number of the block's vertex plus one; 0 if the block was not reached.
     number: u32,
     /// Position in postorder.
     post: u32,
 }
 
-/// A block whose successors are being visited.
+/// A block with successors that are not visited yet.
 #[derive(Copy, Clone, Debug)]
 struct Visit {
     block: Block,
     vertex: u32,
-    /// Its edges to successors that are not visited yet.
+    /// Remaining edges to successors that are not visited yet.
     next: u32,
     end: u32,
 }
 
-/// Depth-first search and the algorithm of Lengauer and Tarjan, on search numbers.
+/// Depth-first search and the Lengauer-Tarjan algorithm, on the numbers of the search.
 #[derive(Clone, Default, Debug)]
 struct Dfs {
     vertices: Vec<Vertex>,
@@ -317,7 +316,7 @@ impl Dfs {
         for w in (1..self.vertices.len() as u32).rev() {
             let Vertex { block, parent, .. } = self.vertices[w as usize];
             let preds = cfg.preds(block);
-            // Most: only the parent leads there.
+            // The common case: the only predecessor is the parent.
             if preds.len() == 1 {
                 let vertex = &mut self.vertices[w as usize];
                 (vertex.semi, vertex.dom, vertex.ancestor) = (parent, parent, parent);
@@ -351,7 +350,8 @@ impl Dfs {
         }
     }
 
-    /// The immediate dominator of a reachable block other than the entry, and how many blocks the block dominates.
+    /// Returns the immediate dominator of a reachable block other than the entry, and the number of blocks that the
+    /// block dominates.
     fn dominator_and_size(&self, block: Block) -> (Block, u32) {
         let Vertex { dom, size, .. } = self.vertices[self.number(block) as usize];
         (self.vertices[dom as usize].block, size)
@@ -368,13 +368,13 @@ impl Dfs {
         }
     }
 
-    /// The vertex of least semidominator on the path from `v` up to, but without, its root.
+    /// Returns the vertex with the least semidominator on the path from `v` to its root, excluding the root.
     fn eval(&mut self, v: u32) -> u32 {
         self.compress(v);
         self.vertices[v as usize].label
     }
 
-    /// Makes each vertex on the path a child of the root. Ends, because ancestors have smaller numbers.
+    /// Makes each vertex on the path a child of the root. Terminates because ancestors have smaller numbers.
     fn compress(&mut self, v: u32) {
         self.path.clear();
         let mut v = v;
@@ -432,7 +432,7 @@ mod tests {
         assert!(!tree.is_search_ancestor(Block::new(1), Block::new(3)));
     }
 
-    /// Blocks that are reachable from block 0 without going through `without`.
+    /// Returns for each block whether it is reachable from block 0 without passing through `without`.
     fn reachable(edges: &[Vec<usize>], without: Option<usize>) -> Vec<bool> {
         let mut seen = vec![false; edges.len()];
         let mut stack = vec![0];
@@ -473,7 +473,7 @@ mod tests {
 
     #[test]
     fn large_graphs() {
-        // A ladder in which each block may go back to all earlier ones by way of its neighbour.
+        // A ladder in which each block can reach all earlier ones by way of its neighbor.
         let count = 100_000;
         let edges: Vec<Vec<usize>> = (0..count)
             .map(|block| match block {

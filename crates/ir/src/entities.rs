@@ -1,13 +1,12 @@
 //! The index types of everything a function owns.
 //!
-//! Ids are dense: they index tables. The numbers that the text used are kept apart, in
-//! [`crate::names`].
+//! Ids are dense, because they index tables. [`crate::names`] stores the numbers that the text used.
 
 use crate::release::map_apart;
 use cranelift_entity::{EntityRef, SecondaryMap, entity_impl};
 
-/// Returns the element of `key`. Keys mostly come in order, and growing by a share is faster than growing by one each
-/// time.
+/// Returns the element of `key`, and grows the map if needed. Keys mostly come in order. Growing by a share of the
+/// length is therefore faster than growing by one.
 #[inline]
 pub(crate) fn grown<K: EntityRef, V: Clone + Default>(map: &mut SecondaryMap<K, V>, key: K) -> &mut V {
     if map.get(key).is_none() {
@@ -60,7 +59,7 @@ entities! {
     UserNameRef "userextname"
 }
 
-/// Any entity of a function, for the location of errors and comments.
+/// Any entity of a function, as a location for errors and comments.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum AnyEntity {
     /// The function as a whole.

@@ -1,4 +1,4 @@
-//! Exception tables: where a `try_call` goes on.
+//! Exception tables: the destinations of a `try_call`.
 
 use crate::entities::{SigRef, Value};
 use crate::instruction::{BlockCall, Edges};
@@ -7,11 +7,11 @@ use crate::pool::List;
 /// An item of an exception table. The items are matched in order.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ExceptionItem {
-    /// Exceptions with this tag go to the next handler.
+    /// Exceptions with this tag transfer control to the next handler.
     Tag(u32),
-    /// Exceptions that no tag matches go to the next handler.
+    /// Exceptions that no tag matches transfer control to the next handler.
     Default,
-    /// A value for the runtime, for the tags that follow.
+    /// A value that the runtime receives for the tags that follow.
     Context(Value),
 }
 

@@ -6,16 +6,16 @@ use crate::entities::{SigRef, UserNameRef};
 use crate::libcall::{KnownSymbol, LibCall};
 use std::sync::Arc;
 
-/// The name of a function that is defined here.
+/// The name of a defined function.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum FuncName {
-    /// `%word`, without the sign.
+    /// `%word`, stored without the `%`.
     Named(String),
     /// `uN:M`.
     User(u32, u32),
 }
 
-/// A name for functions that modules name: `u0:0`.
+/// The default is a valid name, `u0:0`, for functions that a module names later.
 impl Default for FuncName {
     fn default() -> FuncName {
         FuncName::User(0, 0)
@@ -31,10 +31,10 @@ impl fmt::Display for FuncName {
     }
 }
 
-/// The name of a function or symbol that is defined somewhere.
+/// The name of a referenced function or symbol.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ExternalName {
-    /// `%word`, without the sign.
+    /// `%word`, stored without the `%`.
     Named(Arc<str>),
     /// `uN:M` or `userextnameN`: an entry of the function's table of user names.
     User(UserNameRef),
@@ -51,8 +51,8 @@ pub struct ExtFuncData {
     pub name: ExternalName,
     /// Its signature.
     pub signature: SigRef,
-    /// Whether it is defined nearby, so that no GOT or PLT is needed.
+    /// Whether the function is defined nearby, so that no GOT or PLT is needed.
     pub colocated: bool,
-    /// Whether calls can be overwritten by no-ops and back.
+    /// Whether calls can be overwritten by no-ops and restored.
     pub patchable: bool,
 }

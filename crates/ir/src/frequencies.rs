@@ -1,11 +1,10 @@
 //! Estimated execution frequencies of blocks and edges.
 //!
-//! A block is taken to run eight times as often as what is around its innermost loop, up to a
-//! cap; cold blocks, blocks that end in a trap and blocks that only exceptions reach hardly ever. An edge
-//! gets a share of its source's frequency in proportion to how much its destination counts, an edge of an
-//! exception hardly anything. Integers in units of 1/1024 of the
-//! function's entry. Linear in blocks and edges; needs the control-flow graph, the dominator tree
-//! and the loops.
+//! A block is assumed to run eight times as often as the code around its innermost loop, up to a cap. Cold blocks,
+//! blocks that end in a trap and blocks that only exceptions reach are assumed to run hardly ever. The outgoing edges
+//! of a block share its frequency in proportion to the weights of their destinations; an exception edge gets almost
+//! none. Frequencies are integers in units of 1/1024 of the function's entry. The cost is linear in blocks and edges.
+//! The estimate needs the control-flow graph, the dominator tree and the loops.
 
 use cranelift_entity::EntityRef;
 
@@ -21,7 +20,7 @@ use crate::release::release;
 #[derive(Clone, Default, Debug)]
 pub struct Frequencies {
     blocks: Vec<u32>,
-    /// By the graph's edge index.
+    /// Frequencies of edges, by the graph's edge index.
     edges: Vec<u32>,
 }
 
@@ -34,7 +33,7 @@ impl Frequencies {
 
     /// The frequency of the entry block.
     pub const ENTRY: u32 = 1 << 10;
-    /// Largest frequency that does not count.
+    /// Largest frequency that counts as never executed.
     pub const RARE: u32 = 1;
     /// Loops deeper than this count as this deep.
     const MAX_DEPTH: u32 = 6;
@@ -46,7 +45,7 @@ impl Frequencies {
         frequencies
     }
 
-    /// Estimates the frequencies of a function in the memory of these.
+    /// Estimates the frequencies of a function and reuses the memory of these.
     pub fn compute(&mut self, func: &Function, cfg: &ControlFlowGraph, tree: &DominatorTree, loops: &LoopForest) {
         self.blocks.clear();
         self.blocks.resize(func.dfg.num_blocks(), 0);
@@ -74,7 +73,7 @@ impl Frequencies {
         }
     }
 
-    /// Distributes a block's frequency over its edges.
+    /// Divides a block's frequency among its outgoing edges.
     fn share(&mut self, func: &Function, block: Block, cfg: &ControlFlowGraph) {
         let succs = cfg.succs(block);
         if let [_] = succs {
@@ -139,7 +138,7 @@ mod tests {
         use crate::exception_table::ExceptionItem;
         use crate::extfunc::{ExtFuncData, ExternalName};
         use crate::signature::{CallConv, Signature};
-        // Block 0 calls; 1 is where it returns, 2 its handler, 3 what both lead to.
+        // Block 0 calls. Block 1 is the normal return, block 2 the handler, and block 3 the join of both.
         let mut func = function_of_edges(&[&[], &[3], &[3], &[]]);
         let signature = func.dfg.signatures.push(Signature::new(CallConv::Tail));
         let name = ExternalName::Named("f".into());

@@ -1,8 +1,7 @@
 //! A function: its name, signature and preamble, the data flow graph and the layout.
 //!
-//! A function owns everything its entities name. Changing a terminator, or the order of blocks,
-//! makes control-flow graph, dominator tree, loops and frequencies stale; they are not part of the
-//! function.
+//! A function owns everything its entities name. A change to a terminator or to the order of blocks makes the
+//! control-flow graph, the dominator tree, the loops and the frequencies stale; they are not part of the function.
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
@@ -18,12 +17,12 @@ use crate::preamble::{AliasRegionData, DynamicStackSlotData, DynamicTypeData, Gl
 use crate::signature::{CallConv, Signature};
 use crate::types::Type;
 
-/// A location in a source program; all ones means none.
+/// A location in a source program; `u32::MAX` means no location.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct SourceLoc(pub u32);
 
 impl SourceLoc {
-    /// Whether there is no location.
+    /// Returns `true` if there is no location.
     pub const fn is_none(self) -> bool {
         self.0 == u32::MAX
     }
@@ -55,9 +54,9 @@ pub enum DebugTag {
 pub struct UserStackMapEntry {
     /// Type of the reference.
     pub ty: Type,
-    /// Where it is.
+    /// The stack slot.
     pub slot: StackSlot,
-    /// From the slot's first byte, in bytes.
+    /// Offset of the reference from the slot's first byte, in bytes.
     pub offset: u32,
 }
 
@@ -108,13 +107,13 @@ pub struct Function {
     pub alias_regions: PrimaryMap<AliasRegion, AliasRegionData>,
     /// The `uN:M` names that external names refer to.
     pub user_names: PrimaryMap<UserNameRef, (u32, u32)>,
-    /// The address below which the stack pointer may not fall.
+    /// The address that the stack pointer must not fall below.
     pub stack_limit: Option<GlobalValue>,
     /// Source locations of instructions.
     pub srclocs: SecondaryMap<Inst, SourceLoc>,
-    /// Debug tags of instructions; only few have any.
+    /// Debug tags of instructions. Only few instructions have any.
     pub debug_tags: BTreeMap<Inst, SmallVec<[DebugTag; 4]>>,
-    /// Stack maps of calls; only few have one.
+    /// Stack maps of calls. Only few calls have one.
     pub stack_maps: BTreeMap<Inst, SmallVec<[UserStackMapEntry; 4]>>,
     /// The numbers that the text used.
     pub names: Names,
@@ -127,7 +126,7 @@ impl Default for Function {
 }
 
 impl Function {
-    /// A function without blocks.
+    /// Returns a function without blocks.
     pub fn new(name: FuncName, signature: Signature) -> Function {
         Function {
             name,
@@ -148,7 +147,7 @@ impl Function {
         }
     }
 
-    /// Clears everything and keeps the memory, so that another function can be built in place.
+    /// Clears everything and keeps the memory, so that another function can be built in it.
     pub fn clear(&mut self) {
         match &mut self.name {
             FuncName::Named(name) => name.clear(),
@@ -170,13 +169,13 @@ impl Function {
         self.names.clear();
     }
 
-    /// Clears everything but the name, and frees the memory.
+    /// Clears everything except the name, and frees the memory.
     pub fn release(&mut self) {
         self.dfg.release();
         *self = Function { name: std::mem::take(&mut self.name), ..Function::default() };
     }
 
-    /// The source location of an instruction.
+    /// Returns the source location of an instruction.
     pub fn srcloc(&self, inst: Inst) -> SourceLoc {
         self.srclocs[inst]
     }
@@ -187,13 +186,13 @@ impl Function {
         *grown(&mut self.srclocs, inst) = srcloc;
     }
 
-    /// The vector type of a dynamic type, as values have it.
+    /// Returns the vector type of values that have a dynamic type.
     pub fn dynamic_type(&self, ty: DynamicType) -> Option<Type> {
         self.dynamic_types.get(ty)?.base.vector_to_dynamic()
     }
 
-    /// The type of a global value, if it is known without a target: symbols, the VM context and
-    /// scales have the target's pointer type, given as `pointer`.
+    /// Returns the type of a global value. Symbols, the VM context and scales have the target's pointer type, given
+    /// as `pointer`.
     pub fn global_value_type(&self, global: GlobalValue, pointer: Type) -> Type {
         match self.global_values[global] {
             GlobalValueData::Load { ty, .. } | GlobalValueData::IAddImm { ty, .. } => ty,
@@ -203,7 +202,7 @@ impl Function {
         }
     }
 
-    /// The text of an external name.
+    /// Returns the text of an external name.
     pub fn display_name<'a>(&'a self, name: &'a ExternalName) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| match name {
             ExternalName::Named(name) => write!(f, "%{name}"),

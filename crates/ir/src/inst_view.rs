@@ -1,4 +1,4 @@
-//! The typed view of an instruction, by which it is matched; see `DataFlowGraph::view`.
+//! The typed view of an instruction, for pattern matching; see `DataFlowGraph::view`.
 
 use crate::atomic_rmw_op::AtomicRmwOp;
 use crate::condcodes::{FloatCC, IntCC};
@@ -10,7 +10,7 @@ use crate::instruction::BlockCall;
 use crate::memflags::MemFlags;
 use crate::trapcode::TrapCode;
 
-/// An instruction by format, with its operands named. In the order of the text.
+/// An instruction by format, with named operands in the order of the text.
 #[derive(Copy, Clone, Debug)]
 pub enum InstView<'a> {
     /// No operands.

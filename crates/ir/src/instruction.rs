@@ -1,9 +1,9 @@
-//! Instructions in the packed form in which they are stored, and block calls.
+//! Instructions in their packed, stored form, and block calls.
 //!
-//! An instruction has sixteen bytes: the opcode, one byte for a small immediate (condition code,
-//! lane, trap code, operation), the controlling type, and three words. Operand values come first in
-//! the words; lists of operands that do not fit are in the data flow graph's pool, in front of
-//! whose list an exception table may stand. [`crate::InstView`] shows what the words mean.
+//! An instruction has sixteen bytes: the opcode, one byte for a small immediate (condition code, lane, trap code,
+//! operation), the controlling type, and three words. Operand values come first in the words. Operand lists that do
+//! not fit are in the data flow graph's pool, where an exception table may precede the list. [`crate::InstView`]
+//! shows the meaning of the words.
 
 use crate::atomic_rmw_op::AtomicRmwOp;
 use crate::condcodes::{FloatCC, IntCC};
@@ -20,8 +20,8 @@ use crate::types::{self, Type};
 pub struct InstData {
     pub(crate) opcode: Opcode,
     pub(crate) small: u8,
-    /// The controlling type; in the formats `Store`, `StoreNoOffset` and `AtomicCas` the upper
-    /// sixteen of the 24 bits of memory flags instead, of which `small` holds the lower eight.
+    /// The controlling type. In the formats `Store`, `StoreNoOffset` and `AtomicCas`, the upper sixteen of the 24
+    /// bits of memory flags instead; `small` holds the lower eight.
     pub(crate) ty: Type,
     pub(crate) words: [Value; 3],
 }
@@ -49,9 +49,9 @@ const RET: u32 = 0b10 << 30;
 const EXN: u32 = 0b11 << 30;
 
 impl BlockArg {
-    /// `retN` and `exnN` have numbers below this.
+    /// Upper limit of the numbers of `retN` and `exnN`, exclusive.
     pub const MAX_NUMBER: u32 = 1 << 30;
-    /// Values that are block arguments have indices below this.
+    /// Upper limit of the indices of values that are block arguments, exclusive.
     pub const MAX_VALUE: u32 = 1 << 31;
 
     /// Packs an argument. Numbers must be below the limits.
@@ -75,7 +75,7 @@ impl BlockArg {
         }
     }
 
-    /// Returns the value, if it is one.
+    /// Returns the value, if the argument is one.
     pub fn value(self) -> Option<Value> {
         match self.kind() {
             BlockArgKind::Value(value) => Some(value),
@@ -96,8 +96,8 @@ impl std::fmt::Debug for BlockArg {
     }
 }
 
-/// A destination of a branch with the arguments for its parameters. The arguments are read with
-/// `DataFlowGraph::block_args`.
+/// A destination of a branch, with the arguments for its parameters. `DataFlowGraph::block_args` returns the
+/// arguments.
 #[derive(Copy, Clone, Debug)]
 pub struct BlockCall {
     /// The destination.
@@ -118,8 +118,8 @@ impl Edges {
     }
 }
 
-/// Makes instructions without operand lists. Those with lists are made by the data flow graph's
-/// `*_data` functions.
+/// Constructors of instructions without operand lists. The `*_data` functions of the data flow graph make
+/// instructions with lists.
 impl InstData {
     #[inline]
     fn raw(opcode: Opcode, small: u8, ty: Type, words: [Value; 3]) -> InstData {
@@ -138,30 +138,30 @@ impl InstData {
         InstData::raw(opcode, bits as u8, Type::from_code((bits >> 8) as u16), words)
     }
 
-    /// An instruction without operands; `ty` is the suffix or `INVALID`.
+    /// Returns the data of an instruction without operands; `ty` is the suffix or `INVALID`.
     #[inline]
     pub fn nullary(opcode: Opcode, ty: Type) -> InstData {
         InstData::formatted(opcode, Format::Nullary, ty, [ZERO; 3])
     }
 
-    /// Returns one operand.
+    /// Returns the data of an instruction with one operand.
     #[inline]
     pub fn unary(opcode: Opcode, ty: Type, arg: Value) -> InstData {
         InstData::formatted(opcode, Format::Unary, ty, [arg, ZERO, ZERO])
     }
 
-    /// Returns two operands.
+    /// Returns the data of an instruction with two operands.
     #[inline]
     pub fn binary(opcode: Opcode, ty: Type, args: [Value; 2]) -> InstData {
         InstData::formatted(opcode, Format::Binary, ty, [args[0], args[1], ZERO])
     }
 
-    /// Returns three operands.
+    /// Returns the data of an instruction with three operands.
     pub fn ternary(opcode: Opcode, ty: Type, args: [Value; 3]) -> InstData {
         InstData::formatted(opcode, Format::Ternary, ty, args)
     }
 
-    /// Returns the data of `iconst`; only the low bits of `imm` that fit the type are kept.
+    /// Returns the data of `iconst`. Keeps only the low bits of `imm` that fit the type.
     #[inline]
     pub fn iconst(ty: Type, imm: i64) -> InstData {
         let bits = imm as u64 & ty.lane_mask() as u64;
@@ -190,7 +190,7 @@ impl InstData {
         InstData::formatted(opcode, Format::UnaryConst, ty, [Value(constant.0), ZERO, ZERO])
     }
 
-    /// Returns a vector and a lane number.
+    /// Returns the data of an instruction with a vector and a lane number.
     pub fn binary_imm8(opcode: Opcode, ty: Type, arg: Value, imm: u8) -> InstData {
         debug_assert_eq!(opcode.format(), Format::BinaryImm8);
         InstData::raw(opcode, imm, ty, [arg, ZERO, ZERO])
@@ -233,14 +233,14 @@ impl InstData {
         InstData::raw(Opcode::UaddOverflowTrap, code.byte(), ty, [args[0], args[1], ZERO])
     }
 
-    /// A load with an offset; `ty` is the controlling type.
+    /// Returns the data of a load with an offset; `ty` is the controlling type.
     #[inline]
     pub fn load(opcode: Opcode, ty: Type, flags: MemFlags, addr: Value, offset: i32) -> InstData {
         let words = [addr, Value(offset as u32), Value(flags.bits())];
         InstData::formatted(opcode, Format::Load, ty, words)
     }
 
-    /// Returns a store with an offset.
+    /// Returns the data of a store with an offset.
     #[inline]
     pub fn store(opcode: Opcode, flags: MemFlags, value: Value, addr: Value, offset: i32) -> InstData {
         debug_assert_eq!(opcode.format(), Format::Store);
@@ -301,7 +301,7 @@ impl InstData {
         self.opcode
     }
 
-    /// Returns the controlling type, as it was given when the instruction was made; `INVALID` of stores and
+    /// Returns the controlling type that the instruction was created with; `INVALID` for stores and
     /// compare-and-swaps.
     #[inline]
     pub fn controlling_type(&self) -> Type {
@@ -311,7 +311,8 @@ impl InstData {
         }
     }
 
-    /// Returns all sixteen bytes: equal exactly if the instructions are. Operand lists count by where they are stored.
+    /// Returns all sixteen bytes as a key. Two keys are equal exactly if the instructions are equal. Operand lists
+    /// compare by their places in the pool, not by their contents.
     #[inline]
     pub fn key(&self) -> [u64; 2] {
         let [a, b, c] = self.words.map(|word| u64::from(word.0));
@@ -319,7 +320,8 @@ impl InstData {
         [head | a << 32, b | c << 32]
     }
 
-    /// As [`InstData::key`], but the same for both orders of the operands of a commutative opcode.
+    /// Returns the key of [`InstData::key`] with the operands of a commutative opcode in sorted order, so that both
+    /// orders have equal keys.
     #[inline]
     pub fn unordered_key(&self) -> [u64; 2] {
         let [a, b, c] = self.words;
@@ -327,14 +329,14 @@ impl InstData {
         InstData { words, ..*self }.key()
     }
 
-    /// Returns the same instruction with another small immediate.
+    /// Returns a copy of the instruction with another small immediate.
     #[inline]
     #[must_use]
     pub fn with_small(self, small: u8) -> InstData {
         InstData { small, ..self }
     }
 
-    /// Returns the same instruction with another controlling type. Its format must have one.
+    /// Returns a copy of the instruction with another controlling type. Its format must have one.
     #[must_use]
     pub fn with_type(self, ty: Type) -> InstData {
         InstData { ty, ..self }
@@ -358,14 +360,14 @@ impl InstData {
         (self.opcode == Opcode::Fcmp).then(|| FloatCC::ALL[usize::from(self.small)])
     }
 
-    /// Returns the operand values of a format without operand lists; none of the others.
+    /// Returns the operand values; none if the format has an operand list.
     #[inline]
     pub fn args(&self) -> &[Value] {
-        // A list counts as none.
+        // A list counts as no operands.
         &self.words[..usize::from(INLINE_ARGS[self.opcode as usize] % ARGS_LIST)]
     }
 
-    /// Returns the operand values of a format without operand lists, to be changed; none of the others.
+    /// Returns the operand values for changes; none if the format has an operand list.
     #[inline]
     pub fn args_mut(&mut self) -> &mut [Value] {
         &mut self.words[..usize::from(INLINE_ARGS[self.opcode as usize] % ARGS_LIST)]
@@ -386,7 +388,7 @@ impl InstData {
         MemFlags::from_bits(u32::from(self.small) | u32::from(self.ty.code()) << 8)
     }
 
-    /// Returns the memory flags, of the formats that have them.
+    /// Returns the memory flags, if the format has flags.
     pub fn memflags(&self) -> Option<MemFlags> {
         match self.opcode.format() {
             Format::Store | Format::StoreNoOffset | Format::AtomicCas => Some(self.wide_flags()),
@@ -395,7 +397,7 @@ impl InstData {
         }
     }
 
-    /// Sets the memory flags. Does nothing on formats without.
+    /// Sets the memory flags. Does nothing if the format has none.
     pub fn set_memflags(&mut self, flags: MemFlags) {
         match self.opcode.format() {
             Format::Store | Format::StoreNoOffset | Format::AtomicCas => {
@@ -408,7 +410,7 @@ impl InstData {
         }
     }
 
-    /// Returns the offset of a load or store in bytes; zero of other formats.
+    /// Returns the offset of a load or store in bytes; zero for other formats.
     pub fn offset(&self) -> i32 {
         match self.opcode.format() {
             Format::Load => self.words[1].0 as i32,
@@ -417,7 +419,7 @@ impl InstData {
         }
     }
 
-    /// Returns the trap code that is an operand, of `trap`, `trapz`, `trapnz` and `uadd_overflow_trap`.
+    /// Returns the trap code operand of `trap`, `trapz`, `trapnz` or `uadd_overflow_trap`.
     pub fn trap_code(&self) -> Option<TrapCode> {
         match self.opcode.format() {
             Format::Trap | Format::CondTrap | Format::IntAddTrap => TrapCode::from_byte(self.small),
@@ -425,11 +427,11 @@ impl InstData {
         }
     }
 
-    /// Returns the number of words that are operand values, for formats whose operands are all inline.
+    /// Returns the number of words that are operand values; `None` if the format has an operand list.
     #[inline]
     pub(crate) fn inline_args(&self) -> Option<usize> {
         let count = INLINE_ARGS[self.opcode as usize];
-        // The remainder is the count itself, and seen to be no more than there are words.
+        // The remainder is the count itself, and shows the compiler that it is at most the number of words.
         (count != ARGS_LIST).then_some(usize::from(count % ARGS_LIST))
     }
 }

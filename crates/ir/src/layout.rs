@@ -1,8 +1,8 @@
 //! The order of blocks, and of the instructions in each block.
 //!
-//! Doubly linked lists in tables. Invariants: 1. A block or instruction is in the layout at most
-//! once. 2. Instructions are in blocks of the layout. 3. The sequence numbers of a block's
-//! instructions increase; they are renumbered when an insertion finds no gap.
+//! Doubly linked lists in tables. Invariants: 1. A block or instruction is in the layout at most once. 2.
+//! Instructions are in blocks of the layout. 3. The sequence numbers of a block's instructions increase. An insertion
+//! that finds no gap renumbers the block.
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -29,10 +29,10 @@ struct InstNode {
 
 /// Distance of the sequence numbers of appended instructions.
 const GAP: u32 = 64;
-/// Largest distance after renumbering: wide, because a block that is renumbered gets insertions.
+/// Maximum distance after renumbering. It is wide, because a renumbered block tends to receive more insertions.
 const WIDE_GAP: u32 = 1 << 14;
-/// Distance of an inserted instruction from its neighbor if there is room. Small, because
-/// insertions tend to follow each other at one place.
+/// Distance of an inserted instruction from its neighbor if there is room. It is small, because insertions tend to
+/// follow each other at one place.
 const STEP: u32 = 4;
 
 /// The order of blocks and instructions.
@@ -45,7 +45,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Takes everything out of the layout and keeps the memory.
+    /// Removes everything from the layout and keeps the memory.
     pub fn clear(&mut self) {
         self.blocks.clear();
         self.insts.clear();
@@ -76,14 +76,14 @@ impl Layout {
         self.link_block(last, block, None);
     }
 
-    /// Inserts a block that is not in the layout behind one that is.
+    /// Inserts a block that is not in the layout after one that is.
     pub fn insert_block_after(&mut self, block: Block, after: Block) {
         debug_assert!(!self.is_block_inserted(block), "{block} is already in the layout");
         let next = self.next_block(after);
         self.link_block(Some(after), block, next);
     }
 
-    /// Inserts a block that is not in the layout in front of one that is.
+    /// Inserts a block that is not in the layout before one that is.
     pub fn insert_block(&mut self, block: Block, before: Block) {
         debug_assert!(!self.is_block_inserted(block), "{block} is already in the layout");
         let prev = self.prev_block(before);
@@ -105,7 +105,7 @@ impl Layout {
         }
     }
 
-    /// Takes an empty block out of the layout.
+    /// Removes an empty block from the layout.
     pub fn remove_block(&mut self, block: Block) {
         debug_assert!(self.blocks[block].first.is_none(), "{block} still has instructions");
         let BlockNode { prev, next, cold, .. } = self.blocks[block];
@@ -120,18 +120,18 @@ impl Layout {
         self.blocks[block] = BlockNode { cold, ..BlockNode::default() };
     }
 
-    /// Returns the block behind this one.
+    /// Returns the block after `block`.
     #[inline]
     pub fn next_block(&self, block: Block) -> Option<Block> {
         self.blocks[block].next.expand()
     }
 
-    /// Returns the block in front of this one.
+    /// Returns the block before `block`.
     pub fn prev_block(&self, block: Block) -> Option<Block> {
         self.blocks[block].prev.expand()
     }
 
-    /// Returns all blocks in order.
+    /// Returns all blocks in layout order.
     pub fn blocks(&self) -> Blocks<'_> {
         Blocks { layout: self, next: self.entry_block() }
     }
@@ -158,13 +158,13 @@ impl Layout {
         self.blocks[block].last.expand()
     }
 
-    /// Returns the instruction behind this one in its block.
+    /// Returns the instruction after `inst` in its block.
     #[inline]
     pub fn next_inst(&self, inst: Inst) -> Option<Inst> {
         self.insts[inst].next.expand()
     }
 
-    /// Returns the instruction in front of this one in its block.
+    /// Returns the instruction before `inst` in its block.
     #[inline]
     pub fn prev_inst(&self, inst: Inst) -> Option<Inst> {
         self.insts[inst].prev.expand()
@@ -176,13 +176,13 @@ impl Layout {
         self.insts[inst].block.expand()
     }
 
-    /// Returns a number that increases along the instructions of one block.
+    /// Returns the sequence number of an instruction. Sequence numbers increase along a block.
     #[inline]
     pub fn seq(&self, inst: Inst) -> u32 {
         self.insts[inst].seq
     }
 
-    /// Returns the instructions of a block in order. Can be walked from both ends.
+    /// Returns the instructions of a block in order, as a double-ended iterator.
     #[inline]
     pub fn block_insts(&self, block: Block) -> Insts<'_> {
         Insts { layout: self, head: self.first_inst(block), tail: self.last_inst(block) }
@@ -209,7 +209,7 @@ impl Layout {
         }
     }
 
-    /// Inserts an instruction in front of another one.
+    /// Inserts an instruction before another one.
     pub fn insert_inst(&mut self, inst: Inst, before: Inst) {
         debug_assert!(self.inst_block(inst).is_none(), "{inst} is already in the layout");
         let InstNode { prev, block, seq: after_seq, .. } = self.insts[before];
@@ -232,7 +232,7 @@ impl Layout {
         }
     }
 
-    /// Inserts an instruction behind another one.
+    /// Inserts an instruction after another one.
     pub fn insert_inst_after(&mut self, inst: Inst, after: Inst) {
         match (self.next_inst(after), self.inst_block(after)) {
             (Some(next), _) => self.insert_inst(inst, next),
@@ -241,7 +241,7 @@ impl Layout {
         }
     }
 
-    /// Takes an instruction out of its block.
+    /// Removes an instruction from its block.
     #[inline]
     pub fn remove_inst(&mut self, inst: Inst) {
         let InstNode { prev, next, block, .. } = std::mem::take(&mut self.insts[inst]);
@@ -256,8 +256,7 @@ impl Layout {
         }
     }
 
-    /// Moves `inst` and everything behind it in its block into `new_block`, which is in the layout
-    /// and empty.
+    /// Moves `inst` and all later instructions of its block into `new_block`, which is in the layout and empty.
     pub fn split_block(&mut self, new_block: Block, inst: Inst) {
         let Some(old_block) = self.inst_block(inst) else { return };
         let prev = std::mem::take(&mut self.insts[inst].prev);
@@ -276,8 +275,8 @@ impl Layout {
         }
     }
 
-    /// Moves all instructions of `from` behind those of `block`, and takes `from` out of the layout. Linear in what
-    /// moves.
+    /// Moves all instructions of `from` to the end of `block`, and removes `from` from the layout. Takes time linear
+    /// in the number of moved instructions.
     pub fn append_insts_of(&mut self, block: Block, from: Block) {
         let BlockNode { first, last, .. } = self.blocks[from];
         self.blocks[from].first = None.into();

@@ -1,8 +1,7 @@
-//! SSA intermediate representation: functions, types, the opcode table, printer, verifier and
-//! analyses.
+//! SSA intermediate representation: functions, types, the opcode table, printer, verifier and control-flow analysis.
 //!
-//! [`function::Function`] owns everything; [`opcodes`] is the table from which all facts about
-//! opcodes derive; [`InstView`] is how instructions are matched.
+//! [`function::Function`] owns everything. [`opcodes`] is the table from which all facts about opcodes derive.
+//! [`InstView`] is the form of an instruction for pattern matching.
 //!
 //! ```
 //! use kingpost_ir::builder::{ControlBuilder, InstBuilder};

@@ -1,4 +1,4 @@
-//! Library routines and symbols with names of their own.
+//! Library routines and symbols with fixed names.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ macro_rules! named {
         }
 
         impl $name {
-            /// All of them.
+            /// All routines or symbols, in the order of declaration.
             pub const ALL: &'static [$name] = &[$($name::$variant),*];
 
             /// Returns the name in the text.
@@ -19,7 +19,7 @@ macro_rules! named {
                 match self { $($name::$variant => stringify!($variant),)* }
             }
 
-            /// Returns the one with this name.
+            /// Returns the routine or symbol with this name.
             pub fn from_name(name: &[u8]) -> Option<$name> {
                 $name::ALL.iter().copied().find(|each| each.name().as_bytes() == name)
             }

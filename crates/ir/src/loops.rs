@@ -1,8 +1,7 @@
 //! The loop forest.
 //!
-//! A loop is found by its back edges: edges to a header that dominates their source. Its blocks are
-//! those from which a back edge is reached without going through the header. Loops with the same
-//! header are one.
+//! A loop is defined by its back edges: edges to a header that dominates their source. The blocks of the loop are all
+//! blocks that reach a back edge without passing through the header. Loops with equal headers are one loop.
 //!
 //! ```text
 //! block1: brif v0, block2, block4      loop0: header block1, blocks 1 2 3
@@ -10,14 +9,14 @@
 //! block3: jump block1
 //! ```
 //!
-//! Edges that close a cycle without a dominating header make their destination an *irreducible
-//! entry*; such cycles are marked but are no loops here.
+//! Edges that close a cycle without a dominating header make their destination an *irreducible entry*. Such cycles
+//! are marked, but they are no loops here.
 //!
-//! Headers are processed from the innermost outwards (decreasing reverse postorder), and what
-//! belongs to a processed loop is skipped by a union-find over loops: near-linear in the edges.
-//! Needs the control-flow graph and the dominator tree, of which the depth-first search is enough if there are no irreducible
-//! entries: a header dominates a block from which an edge goes back to it if no path backwards from there, but for those through
-//! the header, leaves the header's descendants in the search. No step recurses.
+//! Headers are processed from the innermost outwards (decreasing reverse postorder). A union-find over loops skips
+//! blocks of processed loops: near-linear in the edges. Needs the control-flow graph and the dominator tree. The
+//! depth-first search is enough if there are no irreducible entries. In that case a header dominates the source of an
+//! edge to it if no backward path from the source leaves the header's descendants in the search, except for paths
+//! through the header. No step recurses.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap, entity_impl};
@@ -28,7 +27,7 @@ use crate::entities::Block;
 use crate::function::Function;
 use crate::release::release_map;
 
-/// A loop. Inner loops have smaller numbers than those around them.
+/// A loop. An inner loop has a smaller number than the loops around it.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Loop(u32);
 entity_impl!(Loop, "loop");
@@ -37,15 +36,15 @@ entity_impl!(Loop, "loop");
 struct LoopData {
     header: Block,
     parent: PackedOption<Loop>,
-    /// Union-find: some loop around this one, or itself.
+    /// Union-find link: a loop around this one, or this loop.
     link: Loop,
     depth: u32,
-    /// Number of blocks, those of inner loops included.
+    /// Number of blocks, including the blocks of inner loops.
     blocks: u32,
-    /// Its number in a preorder of the forest, and the end of those of the loops in it.
+    /// Number of the loop in a preorder of the forest, and the end of the numbers of the loops inside it.
     first: u32,
     end: u32,
-    /// The end of the ranges that its inner loops have not taken yet.
+    /// End of the range that is not given to inner loops yet.
     untaken: u32,
 }
 
@@ -66,7 +65,7 @@ impl LoopForest {
         *self = LoopForest::default();
     }
 
-    /// The loops of a function.
+    /// Returns the loop forest of a function.
     pub fn new(func: &Function, cfg: &ControlFlowGraph, tree: &DominatorTree) -> LoopForest {
         let mut loops = LoopForest::default();
         loops.compute(func, cfg, tree);
@@ -79,13 +78,14 @@ impl LoopForest {
         debug_assert!(found, "what a header dominates descends from it");
     }
 
-    /// As [`LoopForest::compute`], of the tree's depth-first search alone. Returns whether there are no irreducible entries; if
-    /// there are, nothing is computed.
+    /// Computes the forest like [`LoopForest::compute`], but needs only the tree's depth-first search. Returns `true`
+    /// if there are no irreducible entries. If there are any, the forest is not valid.
     pub(crate) fn compute_reducible(&mut self, func: &Function, cfg: &ControlFlowGraph, tree: &DominatorTree) -> bool {
         self.find_loops(func, cfg, tree, |_, _| true)
     }
 
-    /// Finds the loops, given which of the blocks that go back to a header it dominates. Returns false if that is wrong.
+    /// Finds the loops. `dominates` decides whether a header dominates a block with an edge back to it. Returns
+    /// `false` if `dominates` was wrong.
     fn find_loops(
         &mut self,
         func: &Function,
@@ -101,7 +101,7 @@ impl LoopForest {
         if cfg.num_edges() == 0 {
             return true;
         }
-        // In postorder the inner headers come before the outer ones.
+        // In postorder, inner headers precede outer ones.
         for &header in tree.cfg_postorder() {
             self.stack.clear();
             for pred in cfg.preds(header) {
@@ -124,7 +124,8 @@ impl LoopForest {
         true
     }
 
-    /// Finds the loop of a header from the blocks on the stack, which go back to it. Returns false if it does not dominate them.
+    /// Finds the loop of a header. The stack holds the sources of the edges back to it. Returns `false` if the header
+    /// does not dominate them.
     fn find_loop(&mut self, header: Block, cfg: &ControlFlowGraph, tree: &DominatorTree) -> bool {
         let link = Loop::new(self.loops.len());
         let data = LoopData { header, parent: None.into(), link, depth: 0, blocks: 0, first: 0, end: 1, untaken: 0 };
@@ -134,7 +135,7 @@ impl LoopForest {
             if !tree.is_search_ancestor(header, block) {
                 return false;
             }
-            // The header of the outermost loop found so far stands for all blocks of that loop.
+            // The header of the outermost loop found so far represents all blocks of that loop.
             let entered = match self.innermost[block].expand() {
                 None => {
                     self.innermost[block] = this.into();
@@ -156,7 +157,8 @@ impl LoopForest {
         true
     }
 
-    /// Returns the outermost loop around a loop, with path halving. Ends, because links lead to loops of larger numbers.
+    /// Returns the outermost loop around a loop, with path halving. Terminates because links lead to loops with
+    /// larger numbers.
     fn find(&mut self, inner: Loop) -> Loop {
         let mut current = inner;
         loop {
@@ -169,10 +171,11 @@ impl LoopForest {
         }
     }
 
-    /// Finds depths and the preorder, given in `end` how many loops each holds, itself included.
+    /// Computes depths and the preorder. On entry, `end` holds the number of loops inside each loop, including
+    /// itself.
     fn number(&mut self) {
-        // Loops around others have larger numbers.
-        // A loop's inner ones take their ranges from the end of its own, the last one first.
+        // A loop has a larger number than the loops inside it. Inner loops take their ranges from the end of the
+        // outer loop's range, the last one first.
         let mut roots = self.loops.len() as u32;
         for number in (0..self.loops.len()).rev().map(Loop::new) {
             let LoopData { parent, end: count, .. } = self.loops[number];
@@ -187,7 +190,7 @@ impl LoopForest {
         }
     }
 
-    /// Counts the blocks of each loop, and in `end` the loops in it, itself included.
+    /// Counts the blocks of each loop. Counts in `end` the loops inside each loop, including itself.
     fn count(&mut self, tree: &DominatorTree) {
         if self.loops.is_empty() {
             return;
@@ -206,65 +209,65 @@ impl LoopForest {
         }
     }
 
-    /// All loops, inner ones before those around them.
+    /// Returns all loops; inner loops precede the loops around them.
     pub fn loops(&self) -> impl DoubleEndedIterator<Item = Loop> + use<> {
         self.loops.keys()
     }
 
-    /// The block that dominates the loop.
+    /// Returns the header of a loop, which dominates the loop.
     #[inline]
     pub fn header(&self, each: Loop) -> Block {
         self.loops[each].header
     }
 
-    /// The smallest loop around a loop.
+    /// Returns the innermost loop around a loop.
     #[inline]
     pub fn parent(&self, each: Loop) -> Option<Loop> {
         self.loops[each].parent.expand()
     }
 
-    /// Number of loops that hold the loop, itself included.
+    /// Returns the number of loops that contain the loop, including itself.
     #[inline]
     pub fn depth(&self, each: Loop) -> u32 {
         self.loops[each].depth
     }
 
-    /// Number of blocks in the loop, those of inner loops included.
+    /// Returns the number of blocks in the loop, including the blocks of inner loops.
     #[inline]
     pub fn num_blocks(&self, each: Loop) -> u32 {
         self.loops[each].blocks
     }
 
-    /// The smallest loop that holds the block.
+    /// Returns the innermost loop that contains the block.
     #[inline]
     pub fn innermost_loop(&self, block: Block) -> Option<Loop> {
         self.innermost[block].expand()
     }
 
-    /// Number of loops that hold the block.
+    /// Returns the number of loops that contain the block.
     #[inline]
     pub fn block_depth(&self, block: Block) -> u32 {
         self.innermost_loop(block).map_or(0, |innermost| self.depth(innermost))
     }
 
-    /// Whether the block is the header of a loop.
+    /// Returns `true` if the block is the header of a loop.
     pub fn is_header(&self, block: Block) -> bool {
         self.innermost_loop(block).is_some_and(|innermost| self.header(innermost) == block)
     }
 
-    /// Whether the loop holds the block.
+    /// Returns `true` if the loop contains the block.
     #[inline]
     pub fn contains(&self, outer: Loop, block: Block) -> bool {
         let LoopData { first, end, .. } = self.loops[outer];
         self.innermost_loop(block).is_some_and(|inner| (first..end).contains(&self.loops[inner].first))
     }
 
-    /// Whether a cycle that has no dominating header closes at the block.
+    /// Returns `true` if a cycle without a dominating header closes at the block.
     pub fn is_irreducible_entry(&self, block: Block) -> bool {
         self.irreducible[block]
     }
 
-    /// Whether there is any such cycle.
+    /// Returns `true` if there is a cycle without a dominating header.
     pub fn has_irreducible_cycles(&self) -> bool {
         self.any_irreducible
     }
@@ -305,7 +308,7 @@ mod tests {
         assert!(!forest.is_irreducible_entry(Block::new(2)));
     }
 
-    /// Whether `from` reaches `to` without going through `header`.
+    /// Returns `true` if `from` reaches `to` without passing through `header`.
     fn reaches(edges: &[Vec<usize>], from: usize, to: usize, header: usize) -> bool {
         let mut seen = vec![false; edges.len()];
         let mut stack = vec![from];
@@ -360,7 +363,7 @@ mod tests {
 
     #[test]
     fn deep_nests() {
-        // Block N goes on to N + 1; in the second half, block N may also go back to its partner.
+        // Block N jumps to N + 1. In the second half, block N may also branch back to its partner.
         let half = 50_000;
         let edges: Vec<Vec<usize>> = (0..2 * half + 1)
             .map(|block| match block {

@@ -1,9 +1,9 @@
 //! The flags of a memory access, packed into 24 bits of a `u32`.
 //!
-//! Bits 0–7: the trap code's byte, where 0 stands for `heap_oob` (the default) and the byte of
-//! `heap_oob` stands for `notrap`. Bits 8–12: the five one-bit flags. Bits 13–23: the number of the
-//! alias region plus one, or 0. A store spreads these 24 bits over its opcode-specific byte and its
-//! type field, because its three words hold value, address and offset.
+//! Bits 0–7: the byte of the trap code. Here 0 means `heap_oob` (the default), and the byte of `heap_oob` means
+//! `notrap`. Bits 8–12: the five one-bit flags. Bits 13–23: the number of the alias region plus one, or 0. A store
+//! spreads these 24 bits over its opcode-specific byte and its type field, because its three words hold value,
+//! address and offset.
 
 use std::fmt;
 
@@ -43,20 +43,20 @@ const REGION_SHIFT: u32 = 13;
 const NOTRAP: u32 = TrapCode::HEAP_OUT_OF_BOUNDS.byte() as u32;
 
 impl MemFlags {
-    /// Alias regions have numbers below this.
+    /// Upper limit of the numbers of alias regions, exclusive.
     pub const MAX_REGIONS: u32 = (1 << 11) - 1;
 
-    /// No flags: the access may trap with `heap_oob`.
+    /// Returns no flags: the access may trap with `heap_oob`.
     pub const fn new() -> MemFlags {
         MemFlags(0)
     }
 
-    /// An access that cannot trap and is aligned.
+    /// Returns the flags of an access that cannot trap and is aligned.
     pub const fn trusted() -> MemFlags {
         MemFlags(NOTRAP | ALIGNED)
     }
 
-    /// The packed form, see the module's head; below 2^24.
+    /// Returns the packed form (see the module documentation), which is below 2^24.
     pub const fn bits(self) -> u32 {
         self.0
     }
@@ -65,7 +65,7 @@ impl MemFlags {
         MemFlags(bits)
     }
 
-    /// The code with which the access may trap, or `None` if it cannot trap.
+    /// Returns the trap code of the access, or `None` if it cannot trap.
     pub fn trap_code(self) -> Option<TrapCode> {
         match self.0 & 0xff {
             NOTRAP => None,
@@ -74,12 +74,12 @@ impl MemFlags {
         }
     }
 
-    /// Whether the access cannot trap.
+    /// Returns `true` if the access cannot trap.
     pub const fn notrap(self) -> bool {
         self.0 & 0xff == NOTRAP
     }
 
-    /// These flags with another trap code; `None` for an access that cannot trap.
+    /// Returns these flags with another trap code; `None` means that the access cannot trap.
     #[must_use]
     pub fn with_trap_code(self, code: Option<TrapCode>) -> MemFlags {
         let byte = match code {
@@ -90,46 +90,47 @@ impl MemFlags {
         MemFlags((self.0 & !0xff) | byte)
     }
 
-    /// These flags, and the access cannot trap.
+    /// Returns these flags with `notrap`: the access cannot trap.
     #[must_use]
     pub fn with_notrap(self) -> MemFlags {
         self.with_trap_code(None)
     }
 
-    /// Whether a misaligned access may trap or have a wrong result.
+    /// Returns `true` if the address is promised to be aligned. A misaligned access may trap or have a wrong result
+    /// then.
     pub const fn aligned(self) -> bool {
         self.0 & ALIGNED != 0
     }
 
-    /// These flags and `aligned`.
+    /// Returns these flags with `aligned`.
     #[must_use]
     pub const fn with_aligned(self) -> MemFlags {
         MemFlags(self.0 | ALIGNED)
     }
 
-    /// Whether the memory does not change during the function.
+    /// Returns `true` if the memory does not change during the function.
     pub const fn readonly(self) -> bool {
         self.0 & READONLY != 0
     }
 
-    /// These flags and `readonly`.
+    /// Returns these flags with `readonly`.
     #[must_use]
     pub const fn with_readonly(self) -> MemFlags {
         MemFlags(self.0 | READONLY)
     }
 
-    /// Whether the access may be moved as far as its data dependencies allow.
+    /// Returns `true` if the access may be moved as far as its data dependencies allow.
     pub const fn can_move(self) -> bool {
         self.0 & CAN_MOVE != 0
     }
 
-    /// These flags and `can_move`.
+    /// Returns these flags with `can_move`.
     #[must_use]
     pub const fn with_can_move(self) -> MemFlags {
         MemFlags(self.0 | CAN_MOVE)
     }
 
-    /// The byte order that was asked for; the target's if `None`.
+    /// Returns the byte order that the flags request; `None` means the byte order of the target.
     pub const fn endianness(self) -> Option<Endianness> {
         if self.0 & BIG != 0 {
             Some(Endianness::Big)
@@ -140,7 +141,7 @@ impl MemFlags {
         }
     }
 
-    /// These flags with a byte order.
+    /// Returns these flags with a byte order.
     #[must_use]
     pub const fn with_endianness(self, endianness: Endianness) -> MemFlags {
         let order = match endianness {
@@ -150,13 +151,12 @@ impl MemFlags {
         MemFlags((self.0 & !(LITTLE | BIG)) | order)
     }
 
-    /// The alias region, if one is named.
+    /// Returns the alias region, if the flags name one.
     pub fn alias_region(self) -> Option<AliasRegion> {
         (self.0 >> REGION_SHIFT).checked_sub(1).map(AliasRegion::from_u32)
     }
 
-    /// These flags with an alias region, or `None` if its number is not below
-    /// [`MemFlags::MAX_REGIONS`].
+    /// Returns these flags with an alias region, or `None` if its number is not below [`MemFlags::MAX_REGIONS`].
     pub fn with_alias_region(self, region: Option<AliasRegion>) -> Option<MemFlags> {
         let field = match region {
             None => 0,
@@ -166,14 +166,14 @@ impl MemFlags {
         Some(MemFlags((self.0 & ((1 << REGION_SHIFT) - 1)) | field << REGION_SHIFT))
     }
 
-    /// Whether no flag but a byte order is given.
+    /// Returns `true` if the flags name at most a byte order.
     pub const fn only_endianness(self) -> bool {
         self.0 & !(BIG | LITTLE) == 0
     }
 }
 
 impl fmt::Display for MemFlags {
-    /// Each word with a space in front.
+    /// Writes each word of the flags after a space.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self.trap_code() {
             None => f.write_str(" notrap")?,

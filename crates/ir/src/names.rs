@@ -1,8 +1,7 @@
 //! The numbers that the text used for entities.
 //!
-//! Entities are dense; the numbers of a text may have gaps and any order. A table maps dense ids
-//! to numbers; entities that were made later get the numbers above the largest one. A table without
-//! entries means that the numbers are the ids.
+//! Entities are dense. The numbers of a text may have gaps and any order. A table maps dense ids to numbers. Entities
+//! that are created later get numbers above the largest one. An empty table means that the numbers are the ids.
 
 use cranelift_entity::EntityRef;
 use std::fmt;
@@ -14,7 +13,7 @@ use crate::entities::{Block, Constant, DynamicStackSlot, DynamicType, FuncRef, G
 #[derive(Clone, Debug)]
 pub struct NameTable<E> {
     numbers: Vec<u32>,
-    /// Above every number in the table.
+    /// Larger than every number in the table.
     next: u64,
     entity: PhantomData<E>,
 }
@@ -26,8 +25,8 @@ impl<E> Default for NameTable<E> {
 }
 
 impl<E: EntityRef> NameTable<E> {
-    /// Returns the number of an entity. It exceeds 32 bits only if the text used the highest numbers and
-    /// entities were added.
+    /// Returns the number of an entity. It exceeds 32 bits only if the text used the highest numbers and entities
+    /// were added.
     pub fn number(&self, entity: E) -> u64 {
         let index = entity.index();
         match self.numbers.get(index) {
@@ -36,7 +35,7 @@ impl<E: EntityRef> NameTable<E> {
         }
     }
 
-    /// Sets the number that the text used for an entity. Numbers must differ.
+    /// Sets the number that the text used for an entity. Different entities must have different numbers.
     #[inline]
     pub fn set(&mut self, entity: E, number: u32) {
         let index = entity.index();
@@ -48,10 +47,10 @@ impl<E: EntityRef> NameTable<E> {
         }
     }
 
-    /// The entity is not the next one behind those in the table.
+    /// Sets the number of an entity that is not the next one after the end of the table.
     fn set_between(&mut self, index: usize, number: u32) {
         while self.numbers.len() < index {
-            // Numbers of the text fit 32 bits, so that those in between do.
+            // Numbers of the text fit 32 bits, so the numbers in between fit too.
             self.numbers.push(self.next as u32);
             self.next += 1;
         }
@@ -68,14 +67,14 @@ impl<E: EntityRef> NameTable<E> {
         self.numbers.is_empty()
     }
 
-    /// The numbers become the ids again.
+    /// Resets the numbers to the ids.
     pub fn clear(&mut self) {
         self.numbers.clear();
         self.next = 0;
     }
 }
 
-/// The text numbers of all kinds of entities that have numbers of their own.
+/// The text numbers of all kinds of entities that have their own numbers.
 #[derive(Clone, Default, Debug)]
 pub struct Names {
     /// `vN`
@@ -98,7 +97,7 @@ pub struct Names {
     pub constants: NameTable<Constant>,
 }
 
-/// An entity that prints under its number in the text.
+/// An entity that prints with its number in the text.
 pub struct Named {
     prefix: &'static str,
     number: u64,
@@ -113,13 +112,13 @@ impl fmt::Display for Named {
 macro_rules! named {
     ($($field:ident $method:ident $entity:ident $prefix:literal;)*) => {
         impl Names {
-            /// All numbers become the ids again.
+            /// Resets all numbers to the ids.
             pub fn clear(&mut self) {
                 $(self.$field.clear();)*
             }
 
             $(
-                /// The entity as the text writes it.
+                /// Returns the entity in the form of the text.
                 pub fn $method(&self, entity: $entity) -> Named {
                     Named { prefix: $prefix, number: self.$field.number(entity) }
                 }

@@ -1,10 +1,10 @@
-//! Names that are nearly the one that does not exist.
+//! Suggestions for names that do not exist.
 
-/// Largest number of near names that are listed.
+/// Maximum number of suggestions.
 const MAX_NAMES: usize = 5;
 
-/// Of `known`, the names at most a third of whose characters differ from `name`, or that are `name` and at most two
-/// characters more; nearest first.
+/// Returns up to five names of `known` that are close to `name`, nearest first. A name is close if its edit distance
+/// is at most a third of the length of `name`, or if it contains `name` and has at most two more characters.
 pub fn near_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let allowed = name.chars().count().div_ceil(3);
     let distances = known.into_iter().map(|other| (distance(name, other), other));
@@ -16,14 +16,14 @@ pub fn near_names<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> V
     near.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Returns the end of a message about a name that does not exist: `; near: a, b`, or nothing.
+/// Returns the end of a message about a name that does not exist: `; near: a, b`, or an empty string.
 pub fn near_suffix<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let names = near_names(name, known);
     if names.is_empty() { String::new() } else { format!("; near: {}", names.join(", ")) }
 }
 
-/// Returns the least number of characters to insert, delete or replace that turns one word into the other (Levenshtein
-/// 1966), by rows of the table of prefixes.
+/// Returns the minimum number of characters to insert, delete or replace that turns one word into the other
+/// (Levenshtein 1966). Computes the table of prefixes row by row.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, x) in a.chars().enumerate() {

@@ -1,13 +1,13 @@
-//! Finding opcodes by name: a hash table that is filled at compile time.
+//! Lookup of opcodes by name: a hash table that is filled at compile time.
 
 use crate::opcodes::{NAMES, Opcode};
 
-/// Slots of the lookup table; a power of two, about six times the number of opcodes.
+/// Size of the lookup table; a power of two, about six times the number of opcodes.
 const LOOKUP_SIZE: usize = 1024;
 const EMPTY: u8 = u8::MAX;
 
-/// Returns the first and the last eight bytes of a name, which may overlap; four if it is shorter, or all. Together
-/// with the length they are the whole name if that has at most sixteen bytes.
+/// Returns the first and the last eight bytes of a name, which may overlap. A shorter name gives four bytes each, or
+/// all its bytes. Together with the length, the result identifies every name of at most sixteen bytes.
 #[inline(always)]
 const fn ends(name: &[u8]) -> [u64; 2] {
     if let (Some(first), Some(last)) = (name.first_chunk(), name.last_chunk()) {
@@ -31,7 +31,7 @@ const fn lookup_slot([first, last]: [u64; 2]) -> usize {
     (hash >> 48) as usize % LOOKUP_SIZE
 }
 
-/// The names as they are compared.
+/// The names in the form in which they are compared.
 static ENDS: [([u64; 2], usize); NAMES.len()] = {
     let mut ends_of_names = [([0; 2], 0); NAMES.len()];
     let mut index = 0;

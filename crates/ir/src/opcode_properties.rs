@@ -9,86 +9,86 @@ impl Opcode {
         PROPERTIES[self as usize] & properties != 0
     }
 
-    /// Returns `true` if it ends a block.
+    /// Returns `true` if the opcode ends a block.
     #[inline]
     pub fn is_terminator(self) -> bool {
         self.has(properties::terminator)
     }
 
-    /// Returns `true` if its two operands may be exchanged. Arithmetic on floats is left out: which NaN it returns may
-    /// depend on the order.
+    /// Returns `true` if the two operands may be exchanged. Float arithmetic is excluded, because the order may
+    /// decide which NaN is the result.
     #[inline]
     pub fn is_commutative(self) -> bool {
         self.has(properties::commutes)
     }
 
-    /// Returns `true` if it names blocks to which control may go.
+    /// Returns `true` if the opcode names blocks to which control may transfer.
     #[inline]
     pub fn is_branch(self) -> bool {
         self.has(properties::branch)
     }
 
-    /// Returns `true` if it calls a function or leaves the stack for another.
+    /// Returns `true` if the opcode calls a function or switches to another stack.
     #[inline]
     pub fn is_call(self) -> bool {
         self.has(properties::call)
     }
 
-    /// Returns `true` if it leaves the function for its caller, tail calls included.
+    /// Returns `true` if the opcode returns from the function, including tail calls.
     #[inline]
     pub fn is_return(self) -> bool {
         self.has(properties::returns)
     }
 
-    /// Returns `true` if it may read memory. Calls are not counted.
+    /// Returns `true` if the opcode may read memory. Calls are not counted.
     #[inline]
     pub const fn can_load(self) -> bool {
         self.has(properties::load)
     }
 
-    /// Returns `true` if it may write memory. Calls are not counted.
+    /// Returns `true` if the opcode may write memory. Calls are not counted.
     #[inline]
     pub fn can_store(self) -> bool {
         self.has(properties::store)
     }
 
-    /// Returns `true` if it may trap, memory accesses without `notrap` included.
+    /// Returns `true` if the opcode may trap, including memory accesses without `notrap`.
     #[inline]
     pub fn can_trap(self) -> bool {
         self.has(properties::trap_code | properties::int_divz | properties::int_ovf | properties::bad_toint)
             || self.has_memory_flags()
     }
 
-    /// Returns `true` if it accesses memory by an address with flags, so that the flags say if it can trap.
+    /// Returns `true` if the opcode accesses memory by an address with flags. The flags then say whether it can trap.
     #[inline]
     pub const fn has_memory_flags(self) -> bool {
         self.has(properties::memory_flags)
     }
 
-    /// Returns `true` if an equal earlier instruction makes this one superfluous although it may trap.
+    /// Returns `true` if an equal earlier instruction makes this one redundant although it may trap.
     pub const fn is_mergeable_trap(self) -> bool {
         self.has(properties::mergeable)
     }
 
-    /// Returns `true` if it has effects besides results, control flow, memory, traps and calls.
+    /// Returns `true` if the opcode has effects besides results, control flow, memory, traps and calls.
     #[inline]
     pub fn other_side_effects(self) -> bool {
         self.has(properties::effects)
     }
 
-    /// Returns `true` if it must be kept even if its results are not used. Loads that cannot trap need not, but
-    /// that is a matter of their flags.
+    /// Returns `true` if an instruction must be kept although its results are unused. Loads that cannot trap may be
+    /// removed, but only their flags tell.
     #[inline]
     pub const fn has_side_effects(self) -> bool {
         self.has(properties::side_effects)
     }
 
-    /// Returns `true` if control never goes from it to the next instruction or another block.
+    /// Returns `true` if control never transfers from the opcode to the next instruction or another block.
     pub fn ends_control_flow(self) -> bool {
         self.is_terminator() && !self.is_branch()
     }
 
-    /// Returns the fixed trap codes of the row, besides those that an operand or flags name.
+    /// Returns the fixed trap codes of the row, in addition to a code that an operand or flags name.
     pub fn trap_codes(self) -> impl Iterator<Item = TrapCode> {
         [
             (properties::int_divz, TrapCode::INTEGER_DIVISION_BY_ZERO),
@@ -100,7 +100,7 @@ impl Opcode {
         .map(|(_, code)| code)
     }
 
-    /// Whether and how the controlling type is written: where it comes from.
+    /// Returns the suffix rule: whether the controlling type is written, and which operand it comes from otherwise.
     #[inline]
     pub fn suffix(self) -> Suffix {
         SUFFIXES[self as usize]
@@ -132,7 +132,8 @@ mod tests {
         assert_eq!(Opcode::Sdiv.trap_codes().count(), 2);
     }
 
-    /// `InstData::unordered_key` exchanges the first two words.
+    /// Checks that commutative opcodes have two inline operands, because `InstData::unordered_key` exchanges the
+    /// first two words.
     #[test]
     fn commutative_opcodes_have_two_operands() {
         let commutative = |opcode: &Opcode| opcode.is_commutative();

@@ -1,10 +1,10 @@
 //! The opcode table: every fact of an opcode in one row.
 //!
-//! A row reads: variant, name in the text (and of the builder's method), instruction format,
-//! operands, results, class of the controlling type, suffix rule, properties, meaning. Operands are the value operands
-//! that every instruction of the opcode has, in the order of the text; what else stands in the text follows from the
-//! format. The enum, the lookup by name, type checking, the predicates on effects and the documentation are all derived
-//! from the rows, so adding an opcode here is adding one row.
+//! A row consists of variant, name in the text (and of the builder's method), instruction format, operands, results,
+//! class of the controlling type, suffix rule, properties and meaning. Operands are the value operands that every
+//! instruction of the opcode has, in the order of the text; the format determines everything else in the text. The
+//! enum, the lookup by name, type checking, the predicates on effects and the documentation are all derived from the
+//! rows. To add an opcode, add one row.
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ pub enum Format {
     TryCallIndirect,
 }
 
-/// Whether and how the controlling type is written after the opcode.
+/// The suffix rule: whether the controlling type is written after the opcode, and its source otherwise.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Suffix {
     /// The opcode is not polymorphic; it has no suffix.
@@ -80,12 +80,12 @@ pub(crate) mod properties {
     pub(crate) const bad_toint: u16 = 1 << 11;
     pub(crate) const commutes: u16 = 1 << 12;
 
-    // Those that follow from the others and the format.
+    // Properties that follow from the others and the format.
     pub(crate) const memory_flags: u16 = 1 << 13;
     pub(crate) const side_effects: u16 = 1 << 14;
 }
 
-/// Returns the properties of a row, with those that follow.
+/// Returns the properties of a row, including derived ones.
 const fn with_derived(written: u16, format: Format) -> u16 {
     let has_memory_flags = match format {
         Format::Load | Format::Store | Format::StoreNoOffset | Format::AtomicRmw | Format::AtomicCas => true,
@@ -116,7 +116,7 @@ pub struct OpcodeInfo {
     pub operand_names: &'static [&'static str],
     /// Constraints on the types of operands.
     pub operands: &'static [Constraint],
-    /// Names of the results. Calls have the results of their signature instead.
+    /// Names of the results. A call has the results of its signature instead.
     pub result_names: &'static [&'static str],
     /// Types of results.
     pub results: &'static [Constraint],
@@ -135,7 +135,7 @@ macro_rules! opcodes {
         $class:ident $suffix:ident $($from:ident)? {$($property:ident)*}
         $doc:literal;
     )*) => {
-        /// Operation of an instruction.
+        /// The operation of an instruction.
         #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
         pub enum Opcode {
@@ -165,7 +165,7 @@ macro_rules! opcodes {
             },
         )*];
 
-        /// The columns that hot loops read, without the rest of the rows.
+        /// Columns that hot loops read, stored apart from the rows.
         pub(crate) static FORMATS: [Format; Opcode::ALL.len()] = [$(Format::$format),*];
         pub(crate) static INLINE_ARGS: [u8; Opcode::ALL.len()] = [$(inline_args(Format::$format)),*];
         pub(crate) static SUFFIXES: [Suffix; Opcode::ALL.len()] = [$(suffix(
@@ -181,7 +181,7 @@ macro_rules! opcodes {
     };
 }
 
-/// Gives the rows to a macro.
+/// Passes the rows to a macro.
 macro_rules! opcode_table {
     ($callback:ident) => {
         $callback! {
@@ -602,11 +602,12 @@ pub(crate) use opcode_table;
 
 opcode_table!(opcodes);
 
-/// Stands among numbers of operands for a list: one more than there are words, so that remainders by it are numbers of
-/// words.
+/// Marker for a list in a table of operand counts. It is one more than the number of words, so that a remainder by it
+/// is a valid number of words.
 pub(crate) const ARGS_LIST: u8 = 4;
 
-/// Returns the number of words of an instruction that are operand values, for formats whose operands are all inline.
+/// Returns the number of words of an instruction that are operand values, or [`ARGS_LIST`] for formats with an
+/// operand list.
 const fn inline_args(format: Format) -> u8 {
     match format {
         Format::Nullary
@@ -643,14 +644,14 @@ const fn inline_args(format: Format) -> u8 {
     }
 }
 
-/// Returns the name in the text: that of the builder's method, without the underscore that separates `return_`
+/// Returns the name in the text: the name of the builder's method without the underscore that separates `return_`
 /// from the keyword.
 const fn text_name(method: &str) -> &str {
     let (name, last) = method.split_at(method.len() - 1);
     if equal(last.as_bytes(), b"_") { name } else { method }
 }
 
-/// Evaluates the suffix column.
+/// Evaluates the suffix column of a row.
 const fn suffix(kind: &str, operands: &[&str], from: &str) -> Suffix {
     match kind.as_bytes() {
         b"none" => Suffix::None,

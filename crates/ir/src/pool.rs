@@ -1,8 +1,8 @@
 //! Lists of small items in one shared vector.
 //!
-//! A list is a start and a length. Lists are made whole and only grow at their end: a list that
-//! grew has capacity for the next power of two, one that was made whole is copied on its first
-//! growth. What a copy leaves behind is reclaimed when the pool is cleared.
+//! A list is a start and a length. Lists are created whole and grow only at their end. A list that grew has capacity
+//! for the next power of two. A list that was created whole is copied on its first growth. The space of the old copy
+//! is reclaimed when the pool is cleared.
 
 use crate::release::release;
 use std::marker::PhantomData;
@@ -43,7 +43,7 @@ impl<T> List<T> {
         self.len() == 0
     }
 
-    /// Returns the two words by which an instruction stores the list.
+    /// Returns the two words that an instruction stores for the list.
     pub(crate) fn words(self) -> (u32, u32) {
         (self.start, self.len)
     }
@@ -71,7 +71,7 @@ impl<T> Default for Pool<T> {
 }
 
 impl<T: Copy> Pool<T> {
-    /// Makes a list of these items.
+    /// Creates a list of these items.
     #[inline]
     pub fn list(&mut self, items: &[T]) -> List<T> {
         let start = self.items.len() as u32;
@@ -85,29 +85,29 @@ impl<T: Copy> Pool<T> {
         &self.items[list.range()]
     }
 
-    /// Returns the items of the list, to be changed.
+    /// Returns the items of the list for changes.
     #[inline]
     pub fn get_mut(&mut self, list: List<T>) -> &mut [T] {
         &mut self.items[list.range()]
     }
 
-    /// Returns all items, those that lists left behind included.
+    /// Returns all items, including unused copies from before lists grew.
     pub(crate) fn items(&self) -> &[T] {
         &self.items
     }
 
-    /// Returns the items of all lists, those that lists left behind when they grew among them.
+    /// Returns all items for changes, including unused copies from before lists grew.
     pub(crate) fn items_mut(&mut self) -> &mut [T] {
         &mut self.items
     }
 
-    /// Appends an item, in amortised constant time.
+    /// Appends an item in amortized constant time.
     #[inline]
     pub fn push(&mut self, list: &mut List<T>, item: T) {
         let len = list.len();
         if list.range().end == self.items.len() {
             self.items.push(item);
-            // Nothing stands behind the list, so it may as well be one that was made whole.
+            // No item follows the list, so it counts as created whole.
             list.len = len as u32 + 1;
             return;
         }
@@ -123,14 +123,14 @@ impl<T: Copy> Pool<T> {
         list.len = (len as u32 + 1) | GROWN;
     }
 
-    /// Removes the item at an index; those behind it move forward.
+    /// Removes the item at an index and moves the later items forward.
     pub fn remove(&mut self, list: &mut List<T>, index: usize) {
         let len = list.len();
         self.items[list.range()].copy_within(index + 1.., index);
         list.len = len as u32 - 1;
     }
 
-    /// Removes the items behind the first `len`.
+    /// Removes all items after the first `len`.
     pub fn truncate(&mut self, list: &mut List<T>, len: usize) {
         list.len = list.len().min(len) as u32;
     }

@@ -1,5 +1,5 @@
-//! What a preamble declares besides signatures and functions: stack slots, dynamic types, global
-//! values and alias regions.
+//! Declarations of a preamble other than signatures and functions: stack slots, dynamic types, global values and
+//! alias regions.
 
 use crate::entities::{DynamicType, GlobalValue};
 use crate::extfunc::ExternalName;
@@ -9,11 +9,11 @@ use crate::types::Type;
 /// A stack slot of fixed size.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StackSlotData {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u32,
     /// Binary logarithm of the alignment in bytes.
     pub align_shift: u8,
-    /// An opaque number of the front end.
+    /// Opaque number of the front end.
     pub key: Option<u64>,
 }
 
@@ -38,15 +38,15 @@ pub struct DynamicTypeData {
 pub enum GlobalValueData {
     /// `vmctx`: the VM context parameter.
     VmContext,
-    /// `load`: what stands in memory at `base + offset`.
+    /// `load`: the contents of memory at `base + offset`.
     Load {
         /// The address.
         base: GlobalValue,
-        /// Added to it, in bytes.
+        /// Offset added to the address, in bytes.
         offset: i32,
         /// The type of the value.
         ty: Type,
-        /// Flags of the access; `notrap` and `aligned` are among them.
+        /// Flags of the access; they include `notrap` and `aligned`.
         flags: MemFlags,
     },
     /// `iadd_imm`: a sum.
@@ -62,24 +62,24 @@ pub enum GlobalValueData {
     Symbol {
         /// The symbol.
         name: ExternalName,
-        /// Added to its address, in bytes.
+        /// Offset added to the symbol's address, in bytes.
         offset: i64,
-        /// Whether it is defined nearby.
+        /// Whether the symbol is defined nearby.
         colocated: bool,
-        /// Whether it is thread-local.
+        /// Whether the symbol is thread-local.
         tls: bool,
     },
-    /// `dyn_scale_target_const`: how many vectors of the type fit a vector register.
+    /// `dyn_scale_target_const`: the number of vectors of the type that fit a vector register.
     DynScaleTargetConst {
         /// The vector type.
         vector_type: Type,
     },
 }
 
-/// A declared alias region: memory that accesses with another region do not touch.
+/// A declared alias region: memory that accesses of other regions do not touch.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AliasRegionData {
-    /// The front end's number; unique in a function.
+    /// Number chosen by the front end, unique in a function.
     pub user_id: u32,
     /// A description.
     pub description: Box<str>,

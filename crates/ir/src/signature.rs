@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::types::Type;
 
-/// How a small integer is extended where the ABI requires it.
+/// Extension of a small integer, where the ABI requires it.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ArgumentExtension {
     /// The high bits are undefined.
@@ -23,7 +23,7 @@ pub enum ArgumentPurpose {
     /// An ordinary value.
     #[default]
     Normal,
-    /// A struct of so many bytes, passed by value; the IR value is a pointer to it.
+    /// A struct of this many bytes, passed by value; the IR value is a pointer to it.
     StructArgument(u32),
     /// The pointer to a return area.
     StructReturn,
@@ -36,24 +36,24 @@ pub enum ArgumentPurpose {
 pub struct AbiParam {
     /// The type of the IR value.
     pub value_type: Type,
-    /// What it is for.
+    /// The purpose.
     pub purpose: ArgumentPurpose,
-    /// How it is extended.
+    /// The extension.
     pub extension: ArgumentExtension,
 }
 
 impl AbiParam {
-    /// An ordinary parameter.
+    /// Returns an ordinary parameter.
     pub const fn new(value_type: Type) -> AbiParam {
         AbiParam::special(value_type, ArgumentPurpose::Normal)
     }
 
-    /// A parameter with a purpose.
+    /// Returns a parameter with a purpose.
     pub const fn special(value_type: Type, purpose: ArgumentPurpose) -> AbiParam {
         AbiParam { value_type, purpose, extension: ArgumentExtension::None }
     }
 
-    /// This parameter, extended.
+    /// Returns this parameter with an extension.
     #[must_use]
     pub const fn with_extension(self, extension: ArgumentExtension) -> AbiParam {
         AbiParam { extension, ..self }
@@ -104,7 +104,7 @@ impl CallConv {
         CallConv::PreserveAll,
     ];
 
-    /// The name in the text.
+    /// Returns the name in the text.
     pub const fn name(self) -> &'static str {
         match self {
             CallConv::Fast => "fast",
@@ -118,18 +118,18 @@ impl CallConv {
         }
     }
 
-    /// The convention with this name.
+    /// Returns the convention with this name.
     pub fn from_name(name: &[u8]) -> Option<CallConv> {
         CallConv::ALL.into_iter().find(|conv| conv.name().as_bytes() == name)
     }
 
-    /// Whether functions with this convention can make and receive tail calls.
+    /// Returns `true` if functions with this convention can make and receive tail calls.
     pub const fn supports_tail_calls(self) -> bool {
         matches!(self, CallConv::Tail)
     }
 
-    /// Number of payloads of an exception that a callee with this convention throws; `None` if it
-    /// cannot throw.
+    /// Returns the number of payloads of an exception that a callee with this convention throws; `None` if it cannot
+    /// throw.
     pub const fn exception_payloads(self) -> Option<u32> {
         match self {
             CallConv::Tail | CallConv::SystemV | CallConv::AppleAarch64 | CallConv::PreserveAll => Some(2),
@@ -165,13 +165,13 @@ pub struct Signature {
     pub returns: SmallVec<[AbiParam; 2]>,
     /// Convention.
     pub call_conv: CallConv,
-    /// Of a call to a variadic function of C, the number of parameters that C declares; those behind are variadic. In the
-    /// text `...` stands before them: `(i64, ..., i32, f64) -> i32`. An extension of the text.
+    /// Number of parameters that C declares, for a call to a variadic function of C; later parameters are variadic.
+    /// The text has `...` before them: `(i64, ..., i32, f64) -> i32`. This is an extension of the text.
     pub variadic: Option<u32>,
 }
 
 impl Signature {
-    /// A signature without parameters and results.
+    /// Returns a signature without parameters and results.
     pub fn new(call_conv: CallConv) -> Signature {
         Signature { params: SmallVec::new(), returns: SmallVec::new(), call_conv, variadic: None }
     }
@@ -184,7 +184,7 @@ impl Signature {
         self.variadic = None;
     }
 
-    /// The index of the parameter with a purpose.
+    /// Returns the index of the last parameter with a purpose.
     pub fn special_param_index(&self, purpose: ArgumentPurpose) -> Option<usize> {
         self.params.iter().rposition(|param| param.purpose == purpose)
     }
@@ -203,7 +203,7 @@ impl fmt::Display for Signature {
     }
 }
 
-/// Parameters separated by commas, with `...` in front of those from number `variadic` on.
+/// Writes parameters separated by commas, with `...` before parameter number `variadic`.
 fn write_list(f: &mut fmt::Formatter, params: &[AbiParam], variadic: Option<u32>) -> fmt::Result {
     let mut comma = "";
     for index in 0..=params.len() {

@@ -1,11 +1,11 @@
-//! Helpers of this crate's tests: functions from lists of edges, and a small random generator.
+//! Helpers of this crate's tests: functions built from lists of edges, and a small random generator.
 
 use crate::entities::Block;
 use crate::function::Function;
 use crate::instruction::InstData;
 use crate::types::I32;
 
-/// Returns a function whose block N goes to the blocks in list N. Blocks without successors return.
+/// Returns a function whose block N branches to the blocks in list N. Blocks without successors return.
 pub(crate) fn function_of_edges(edges: &[&[usize]]) -> Function {
     let mut func = Function::default();
     let blocks: Vec<Block> = edges.iter().map(|_| func.dfg.make_block()).collect();
@@ -30,7 +30,7 @@ pub(crate) fn function_of_edges(edges: &[&[usize]]) -> Function {
     func
 }
 
-/// Returns random successors for up to `max` blocks; no edge goes to block 0.
+/// Returns random successors for up to `max` blocks. No edge leads to block 0.
 pub(crate) fn random_edges(random: &mut Random, max: usize) -> Vec<Vec<usize>> {
     let blocks = 2 + random.below(max - 1);
     (0..blocks).map(|_| (0..random.below(4)).map(|_| 1 + random.below(blocks - 1)).collect()).collect()

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::num::NonZeroU8;
 
-/// The reason of a trap, as the byte by which it is stored.
+/// The reason for a trap, stored as a byte.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrapCode(NonZeroU8);
 
@@ -44,7 +44,7 @@ impl TrapCode {
         }
     }
 
-    /// Returns the code stored as this byte; 0 is none.
+    /// Returns the code that this byte stores; 0 stores none.
     pub const fn from_byte(byte: u8) -> Option<TrapCode> {
         match NonZeroU8::new(byte) {
             Some(byte) => Some(TrapCode(byte)),
@@ -52,7 +52,7 @@ impl TrapCode {
         }
     }
 
-    /// Returns the byte by which the code is stored.
+    /// Returns the byte that stores the code.
     pub const fn byte(self) -> u8 {
         self.0.get()
     }

@@ -2,14 +2,14 @@
 
 use crate::types::{self, Type};
 
-/// A set of types, as bit sets over lane types and numbers of lanes.
+/// A set of types, stored as bit sets over lane types and numbers of lanes.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TypeSet {
-    /// Bit N set: the lane type with code N is in the set, see [`types`].
+    /// Bit N: whether the lane type with code N is in the set, see [`types`].
     lanes: u16,
-    /// Bit N set: scalars (N = 0) or fixed vectors of 2^N lanes are in the set.
+    /// Bit N: whether scalars (N = 0) or fixed vectors of 2^N lanes are in the set.
     fixed: u16,
-    /// Bit N set: dynamic vectors of at least 2^N lanes are in the set.
+    /// Bit N: whether dynamic vectors of at least 2^N lanes are in the set.
     dynamic: u16,
 }
 
@@ -34,8 +34,8 @@ impl TypeSet {
         self.lanes >> ty.lane_code() & 1 != 0 && counts >> ty.log2_lane_count() & 1 != 0
     }
 
-    /// Returns all types of the set: scalars, fixed vectors, dynamic vectors; by number of lanes, then by
-    /// lane type.
+    /// Returns all types of the set: scalars, fixed vectors, dynamic vectors. The types of each group are sorted by
+    /// number of lanes, then by lane type.
     pub fn iter(self) -> impl Iterator<Item = Type> {
         (0..0x200).map(Type::from_code).filter(move |&ty| self.contains(ty))
     }
@@ -58,12 +58,12 @@ macro_rules! type_classes {
                 match self { $(TypeClass::$name => $text,)* }
             }
 
-            /// Returns the types in the class, in words.
+            /// Returns a description of the types in the class.
             pub fn description(self) -> &'static str {
                 match self { $(TypeClass::$name => $doc.trim().trim_end_matches('.'),)* }
             }
 
-            /// Returns the types in the class.
+            /// Returns the set of types in the class.
             pub const fn set(self) -> TypeSet {
                 match self { $(TypeClass::$name => $set,)* }
             }
@@ -170,7 +170,7 @@ impl Allowed {
 }
 
 impl Constraint {
-    /// Returns the allowed types under this controlling type.
+    /// Returns the types that the constraint allows with this controlling type.
     pub fn resolve(self, ctrl: Type) -> Allowed {
         let exactly = |ty: Option<Type>| ty.map_or(Allowed::Nothing, Allowed::Exactly);
         match self {
@@ -189,7 +189,7 @@ impl Constraint {
         }
     }
 
-    /// Returns the words of the documentation.
+    /// Returns the description of the constraint in the documentation.
     pub fn describe(self) -> String {
         let text = match self {
             Constraint::Same => "the controlling type",
@@ -209,7 +209,8 @@ impl Constraint {
     }
 }
 
-/// The scalars of the same kind as `ctrl` whose lane code relates to its own as `keep` says.
+/// Returns the scalars of the kind of `ctrl` (integer or float) for whose lane code `keep` returns `true`. `keep`
+/// receives that code and the lane code of `ctrl`.
 fn same_kind(ctrl: Type, keep: impl Fn(u16, u16) -> bool) -> TypeSet {
     let own = ctrl.lane_code();
     let kind = if ctrl.lane_type().is_int() { INTS } else { FLOATS };
@@ -217,7 +218,7 @@ fn same_kind(ctrl: Type, keep: impl Fn(u16, u16) -> bool) -> TypeSet {
     set(kind & lanes, SCALAR, 0)
 }
 
-/// Names of constraints as the opcode table writes them: classes and types under their own names.
+/// Names of constraints in the opcode table. Classes and types have their own names.
 #[allow(non_upper_case_globals, reason = "the table's columns read like its documentation")]
 pub(crate) mod columns {
     use super::{Constraint, TypeClass, types};

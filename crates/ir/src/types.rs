@@ -18,7 +18,7 @@ use std::fmt;
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Type(u16);
 
-/// No type: of values that are not defined and of instructions that are not polymorphic.
+/// The absence of a type: for undefined values and for instructions that are not polymorphic.
 pub const INVALID: Type = Type(0);
 /// 8-bit integer.
 pub const I8: Type = Type(1);
@@ -58,10 +58,10 @@ pub const F32X4: Type = F32.vector(2);
 pub const F64X2: Type = F64.vector(1);
 
 const SCALAR_NAMES: [&str; 10] = ["INVALID", "i8", "i16", "i32", "i64", "i128", "f16", "f32", "f64", "f128"];
-// As many as there are codes, so that no index is out of bounds.
+// As many entries as there are codes, so that no index is out of bounds.
 const LANE_BITS: [u32; 16] = [0, 8, 16, 32, 64, 128, 16, 32, 64, 128, 0, 0, 0, 0, 0, 0];
 const DYNAMIC: u16 = 1 << 8;
-/// The largest vector has 256 lanes.
+/// Binary logarithm of the largest number of lanes, 256.
 const MAX_LOG2_LANES: u32 = 8;
 
 impl Type {
@@ -69,7 +69,7 @@ impl Type {
         Type(self.0 | log2_lanes << 4)
     }
 
-    /// The integer type with this many bits: 8, 16, 32, 64 or 128.
+    /// Returns the integer type with this many bits: 8, 16, 32, 64 or 128.
     pub const fn int(bits: u32) -> Option<Type> {
         match bits {
             8 => Some(I8),
@@ -81,7 +81,7 @@ impl Type {
         }
     }
 
-    /// The float type with this many bits: 16, 32, 64 or 128.
+    /// Returns the float type with this many bits: 16, 32, 64 or 128.
     pub const fn float(bits: u32) -> Option<Type> {
         match bits {
             16 => Some(F16),
@@ -92,82 +92,82 @@ impl Type {
         }
     }
 
-    /// The packed form, see the module's head.
+    /// Returns the packed form; see the module documentation.
     pub const fn code(self) -> u16 {
         self.0
     }
 
-    /// The type with this packed form.
+    /// Returns the type with this packed form.
     pub(crate) const fn from_code(code: u16) -> Type {
         Type(code)
     }
 
-    /// The lane code alone: 0 invalid, 1–5 integers, 6–9 floats by width.
+    /// Returns the lane code: 0 invalid, 1–5 integers, 6–9 floats by width.
     pub(crate) const fn lane_code(self) -> u16 {
         self.0 & 15
     }
 
-    /// Whether this is the invalid type.
+    /// Returns `true` if this is the invalid type.
     pub const fn is_invalid(self) -> bool {
         self.0 == 0
     }
 
-    /// The type of one lane; a scalar is its own lane.
+    /// Returns the type of one lane. A scalar is its own lane.
     pub const fn lane_type(self) -> Type {
         Type(self.0 & 15)
     }
 
-    /// The binary logarithm of the number of lanes (the minimum number, for dynamic vectors).
+    /// Returns the binary logarithm of the number of lanes (of the minimum number for dynamic vectors).
     pub const fn log2_lane_count(self) -> u32 {
         ((self.0 >> 4) & 15) as u32
     }
 
-    /// Number of lanes; 1 for scalars, the minimum for dynamic vectors.
+    /// Returns the number of lanes: 1 for scalars, the minimum for dynamic vectors.
     pub const fn lane_count(self) -> u32 {
         1 << self.log2_lane_count()
     }
 
-    /// Bits of one lane.
+    /// Returns the number of bits of one lane.
     pub const fn lane_bits(self) -> u32 {
         LANE_BITS[self.lane_code() as usize]
     }
 
-    /// Bits of the whole type (the minimum, for dynamic vectors).
+    /// Returns the number of bits of the whole type (the minimum for dynamic vectors).
     pub const fn bits(self) -> u32 {
         self.lane_bits() << self.log2_lane_count()
     }
 
-    /// Bytes in memory (the minimum, for dynamic vectors).
+    /// Returns the number of bytes in memory (the minimum for dynamic vectors).
     pub const fn bytes(self) -> u32 {
         self.bits() / 8
     }
 
-    /// Whether this is a scalar integer.
+    /// Returns `true` if this is a scalar integer.
     pub const fn is_int(self) -> bool {
         matches!(self.0, 1..=5)
     }
 
-    /// Whether this is a scalar float.
+    /// Returns `true` if this is a scalar float.
     pub const fn is_float(self) -> bool {
         matches!(self.0, 6..=9)
     }
 
-    /// Whether this is a scalar.
+    /// Returns `true` if this is a scalar.
     pub const fn is_scalar(self) -> bool {
         matches!(self.0, 1..=9)
     }
 
-    /// Whether this is a vector with a fixed number of lanes.
+    /// Returns `true` if this is a vector with a fixed number of lanes.
     pub const fn is_vector(self) -> bool {
         self.log2_lane_count() > 0 && !self.is_dynamic_vector()
     }
 
-    /// Whether this is a dynamic vector.
+    /// Returns `true` if this is a dynamic vector.
     pub const fn is_dynamic_vector(self) -> bool {
         self.0 & DYNAMIC != 0
     }
 
-    /// The vector with `count` times as many lanes, if it exists.
+    /// Returns the vector with `count` times as many lanes, if it exists.
     pub const fn by(self, count: u32) -> Option<Type> {
         if self.is_invalid() || !count.is_power_of_two() {
             return None;
@@ -183,7 +183,7 @@ impl Type {
         Type((self.0 & !15) | lane.0)
     }
 
-    /// Same number of lanes, each half as wide.
+    /// Returns the type with lanes half as wide, and an equal number of lanes.
     pub const fn half_width(self) -> Option<Type> {
         match self.lane_code() {
             code @ (2..=5 | 7..=9) => Some(self.with_lane(Type(code - 1))),
@@ -191,7 +191,7 @@ impl Type {
         }
     }
 
-    /// Same number of lanes, each twice as wide.
+    /// Returns the type with lanes twice as wide, and an equal number of lanes.
     pub const fn double_width(self) -> Option<Type> {
         match self.lane_code() {
             code @ (1..=4 | 6..=8) => Some(self.with_lane(Type(code + 1))),
@@ -199,7 +199,7 @@ impl Type {
         }
     }
 
-    /// Twice as many lanes of half the width: the same total size.
+    /// Returns the type with twice as many lanes of half the width. Its size is equal.
     pub const fn split_lanes(self) -> Option<Type> {
         match self.half_width() {
             Some(half) => half.by(2),
@@ -207,7 +207,7 @@ impl Type {
         }
     }
 
-    /// Half as many lanes of twice the width: the same total size.
+    /// Returns the type with half as many lanes of twice the width. Its size is equal.
     pub const fn merge_lanes(self) -> Option<Type> {
         if self.log2_lane_count() == 0 {
             return None;
@@ -218,7 +218,7 @@ impl Type {
         }
     }
 
-    /// The integer type of the same shape: floats become integers of their width.
+    /// Returns the integer type of this shape: float lanes become integer lanes of equal width.
     pub const fn as_int(self) -> Type {
         match self.lane_code() {
             code @ 6..=9 => self.with_lane(Type(code - 4)),
@@ -226,23 +226,22 @@ impl Type {
         }
     }
 
-    /// The result type of a comparison: i8 for scalars, the integer vector of the same shape for
-    /// vectors.
+    /// Returns the result type of a comparison: i8 for scalars, the integer vector of this shape for vectors.
     pub const fn as_truthy(self) -> Type {
         if self.log2_lane_count() == 0 { I8 } else { self.as_int() }
     }
 
-    /// The dynamic vector with this fixed vector as its minimum.
+    /// Returns the dynamic vector whose minimum is this fixed vector.
     pub const fn vector_to_dynamic(self) -> Option<Type> {
         if self.is_vector() { Some(Type(self.0 | DYNAMIC)) } else { None }
     }
 
-    /// The fixed vector that is the minimum of this dynamic vector.
+    /// Returns the fixed vector that is the minimum of this dynamic vector.
     pub const fn dynamic_to_vector(self) -> Option<Type> {
         if self.is_dynamic_vector() { Some(Type(self.0 & !DYNAMIC)) } else { None }
     }
 
-    /// All bits of a scalar integer of this type, as a mask; the lane's mask for vectors.
+    /// Returns a mask of all bits of one lane.
     pub const fn lane_mask(self) -> u128 {
         match self.lane_bits() {
             0 => 0,
@@ -250,7 +249,7 @@ impl Type {
         }
     }
 
-    /// The type with this name, as `i32`, `f64x2` or, for a dynamic vector, `i32x4xN`.
+    /// Returns the type with this name, such as `i32`, `f64x2` or, for a dynamic vector, `i32x4xN`.
     #[inline]
     pub fn from_name(name: &[u8]) -> Option<Type> {
         match name {
@@ -286,7 +285,8 @@ impl Type {
     }
 }
 
-/// Splits a decimal number of at most three digits, without leading zeros, from the front.
+/// Parses a decimal number of at most three digits, without leading zeros, at the start of the text. Returns it with
+/// the remaining text.
 fn leading_number(text: &[u8]) -> Option<(u32, &[u8])> {
     let len = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if !(1..=3).contains(&len) || text[0] == b'0' {

@@ -1,7 +1,7 @@
-//! What is stored of a value, in eight bytes.
+//! Stored form of a value, in eight bytes.
 //!
-//! Bits 0–31: the instruction or block that defines the value, or the value it is an alias of.
-//! Bits 32–51: which result or parameter it is. Bits 52–61: the type. Bits 62–63: the kind.
+//! Bits 0–31: the instruction or block that defines the value, or the target of an alias. Bits 32–51: the index of
+//! the result or parameter. Bits 52–61: the type. Bits 62–63: the kind.
 
 use crate::entities::{Block, Inst, Value};
 use crate::types::Type;
@@ -13,11 +13,11 @@ pub enum ValueDef {
     Result(Inst, u32),
     /// Parameter number N of a block.
     Param(Block, u32),
-    /// Nothing defines the value (yet).
+    /// The value is not defined (yet).
     Undefined,
 }
 
-/// Blocks have fewer parameters and instructions fewer results than this.
+/// Upper limit of the number of parameters of a block and of results of an instruction, exclusive.
 pub const MAX_VALUES_PER_OWNER: u32 = 1 << NUMBER_BITS;
 
 const NUMBER_BITS: u32 = 20;
@@ -76,7 +76,8 @@ impl ValueData {
         (self.0 >> KIND_SHIFT == ALIAS).then_some(Value(self.0 as u32))
     }
 
-    /// The value it is an alias of, or `own`. Which of the two it is cannot be predicted.
+    /// Returns the target if the value is an alias, otherwise `own`. Compiles to a select, because the outcome is
+    /// unpredictable.
     #[inline]
     pub(crate) fn resolved(self, own: Value) -> Value {
         std::hint::select_unpredictable(self.0 >> KIND_SHIFT == ALIAS, Value(self.0 as u32), own)
@@ -95,7 +96,7 @@ impl ValueData {
         (self.0 >> KIND_SHIFT == RESULT).then(|| Inst::from_u32(self.0 as u32))
     }
 
-    /// Returns the definition of the value; an alias counts as not defined.
+    /// Returns the definition of the value. An alias counts as undefined.
     #[inline]
     pub(crate) fn def(self) -> ValueDef {
         let number = (self.0 >> NUMBER_SHIFT) as u32 % MAX_VALUES_PER_OWNER;

@@ -11,7 +11,7 @@ use crate::types;
 
 /// Branches.
 impl DataFlowGraph {
-    /// Returns a destination with arguments, for one of the functions that make branches.
+    /// Returns a destination with arguments, to pass to a function that creates a branch.
     #[inline]
     pub fn block_call(&mut self, block: Block, args: &[BlockArg]) -> BlockCall {
         BlockCall { block, args: self.block_args.list(args) }
@@ -58,7 +58,7 @@ impl DataFlowGraph {
         InstData { opcode: Opcode::BrTable, small: 0, ty: types::INVALID, words }
     }
 
-    /// Returns the jump table of one `br_table`.
+    /// Returns a new jump table for one `br_table`.
     pub fn make_jump_table(&mut self, default: BlockCall, entries: &[BlockCall]) -> JumpTable {
         let mut edges = self.push_edges(&[default]);
         edges.len += self.push_edges(entries).len;
@@ -71,8 +71,8 @@ impl DataFlowGraph {
         (calls[0], &calls[1..])
     }
 
-    /// Returns the exception table of one `try_call`. `handlers` are the destinations of the `Tag` and
-    /// `Default` items, in their order.
+    /// Returns a new exception table for one `try_call`. `handlers` are the destinations of the `Tag` and `Default`
+    /// items, in their order.
     pub fn make_exception_table(
         &mut self,
         sig: SigRef,
@@ -106,7 +106,8 @@ impl DataFlowGraph {
         }
     }
 
-    /// Returns the number of an instruction's destinations that are for exceptions. They are the first ones.
+    /// Returns the number of an instruction's destinations that are exception handlers. They are the first
+    /// destinations.
     #[inline]
     pub fn num_handlers(&self, inst: Inst) -> usize {
         self.inst_exception_table(inst).map_or(0, |table| self.exception_tables[table].edges.len as usize - 1)
@@ -123,7 +124,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// Returns the edges of an instruction that has a table of them; none of the others.
+    /// Returns the edges that a jump table or exception table of the instruction lists; none for other instructions.
     #[inline(never)]
     fn listed_edges(&self, data: &InstData) -> Edges {
         match data.opcode.format() {
@@ -134,20 +135,20 @@ impl DataFlowGraph {
         }
     }
 
-    /// Returns the destinations of an instruction, in the order of successors (see the module's head); empty if it is
-    /// no branch.
+    /// Returns the destinations of an instruction, in the order of successors (see the invariants in `dfg`); empty if
+    /// it is no branch.
     #[inline]
     pub fn branch_destinations(&self, inst: Inst) -> &[BlockCall] {
         &self.block_calls[self.edges(inst).range()]
     }
 
-    /// Changes the block of an edge; the arguments stay.
+    /// Changes the destination block of an edge and keeps the arguments.
     pub fn set_destination(&mut self, inst: Inst, edge: usize, block: Block) {
         let edges = self.edges(inst).range();
         self.block_calls[edges][edge].block = block;
     }
 
-    /// Replaces an edge, block and arguments.
+    /// Replaces the destination block and the arguments of an edge.
     pub fn set_block_call(&mut self, inst: Inst, edge: usize, call: BlockCall) {
         let edges = self.edges(inst).range();
         self.block_calls[edges][edge] = call;
@@ -159,22 +160,22 @@ impl DataFlowGraph {
         self.block_args.push(&mut self.block_calls[edges][edge].args, arg);
     }
 
-    /// Keeps those arguments of an edge that `keep` accepts by their number.
+    /// Retains the arguments of an edge for whose index `keep` returns `true`.
     pub fn retain_block_args(&mut self, inst: Inst, edge: usize, mut keep: impl FnMut(usize) -> bool) {
         let edges = self.edges(inst).range();
         let list = &mut self.block_calls[edges][edge].args;
-        // A list of its own: edges may share theirs.
+        // A new list, because edges may share a list.
         let args = self.block_args.get(*list).iter().enumerate();
         let kept: SmallVec<[BlockArg; 8]> = args.filter(|&(number, _)| keep(number)).map(|(_, &arg)| arg).collect();
         *list = self.block_args.list(&kept);
     }
 
-    /// Returns `true` if any exception table was ever made.
+    /// Returns `true` if an exception table was ever created.
     pub fn has_exception_tables(&self) -> bool {
         !self.exception_tables.is_empty()
     }
 
-    /// Returns `true` if any exception table was ever made that has a context for its handlers.
+    /// Returns `true` if an exception table with a context for its handlers was ever created.
     pub fn has_handler_contexts(&self) -> bool {
         self.exception_items.items().iter().any(|item| item.context().is_some())
     }

@@ -59,7 +59,7 @@ impl DataFlowGraph {
         self.value_lists.list(&list)
     }
 
-    /// Returns the word in front of the operands of a `try_call`: its exception table.
+    /// Returns the exception table of a `try_call`, which is stored in the word before the operands.
     pub(crate) fn try_call_table(&self, data: &InstData) -> ExceptionTable {
         let list = List::from_words(data.words[1].0 - 1, 1);
         ExceptionTable(self.value_lists.get(list)[0].0)

@@ -1,10 +1,9 @@
 //! The data flow graph: values, instructions, block parameters, and the tables they refer to.
 //!
-//! Invariants: 1. A value is defined at most once: it is a result, a block parameter, an alias, or
-//! undefined. 2. Alias links have no cycles. 3. The results of an instruction and the parameters of
-//! a block name it and their own number. 4. The edges of a terminator are consecutive block calls,
-//! in the order of successors: for `br_table` the default first, for `try_call` the handlers first
-//! and the normal return last.
+//! Invariants: 1. A value has at most one definition: it is a result, a block parameter, an alias, or undefined. 2.
+//! Alias links have no cycles. 3. The results of an instruction and the parameters of a block store their owner and
+//! their index. 4. The edges of a terminator are consecutive block calls, in the order of successors: for `br_table`
+//! the default first, for `try_call` the handlers first and the normal return last.
 
 mod branches;
 mod lists;
@@ -32,7 +31,7 @@ use crate::type_class::{Allowed, Constraint};
 use crate::types::{self, Type};
 use crate::value_data::ValueData;
 
-/// Results of an instruction: one inline, more in the pool.
+/// Results of an instruction: one inline, several in the pool.
 #[derive(Copy, Clone, Debug)]
 struct InstResults {
     len: u32,
@@ -46,17 +45,17 @@ const NO_RESULTS: InstResults = InstResults { len: 0, first: Value(0) };
 #[derive(Clone, Default, Debug)]
 pub struct DataFlowGraph {
     values: PrimaryMap<Value, ValueData>,
-    /// The values that ever became aliases, once for each time.
+    /// The values that ever became aliases, one entry each time.
     aliases: Vec<Value>,
-    /// Whether any `symbol_value` was made.
+    /// Whether any `symbol_value` was ever created.
     has_symbols: bool,
-    /// Whether any `get_exception_handler_address` was ever made.
+    /// Whether any `get_exception_handler_address` was ever created.
     has_handler_addresses: bool,
-    /// Whether any `bitcast` in big-endian byte order was ever made.
+    /// Whether any `bitcast` in big-endian byte order was ever created.
     has_big_bitcasts: bool,
-    /// Lane codes of the types that values ever had, a bit each, and [`DYNAMIC_VECTORS`].
+    /// Bit set of the lane codes of all types that values ever had, and [`DYNAMIC_VECTORS`].
     lane_types: u16,
-    /// For aliases: the value that the alias was made for, as written.
+    /// For each alias, the value that the alias was created for, as written.
     alias_targets: SecondaryMap<Value, PackedOption<Value>>,
     insts: PrimaryMap<Inst, InstData>,
     results: PrimaryMap<Inst, InstResults>,
@@ -76,10 +75,10 @@ pub struct DataFlowGraph {
     pub constants: ConstantPool,
 }
 
-/// Stands among lane codes for any dynamic vector.
+/// Bit in `lane_types` for all dynamic vectors.
 const DYNAMIC_VECTORS: u16 = 1 << 15;
 
-/// Returns the bit that notes a type of values.
+/// Returns the bit for a type in `lane_types`.
 #[inline]
 fn type_bit(ty: Type) -> u16 {
     1 << ty.lane_code() | if ty.is_dynamic_vector() { DYNAMIC_VECTORS } else { 0 }
@@ -125,7 +124,7 @@ impl DataFlowGraph {
 
 /// Instructions.
 impl DataFlowGraph {
-    /// Stores an instruction without results, not in the layout.
+    /// Creates an instruction without results, not in the layout.
     #[inline]
     pub fn make_inst(&mut self, data: InstData) -> Inst {
         self.results.push(NO_RESULTS);
@@ -133,7 +132,7 @@ impl DataFlowGraph {
         self.insts.push(data)
     }
 
-    /// Records what there is of instructions that few functions have.
+    /// Records whether rare instructions occur.
     #[inline]
     fn note(&mut self, data: &InstData) {
         match data.opcode {
@@ -147,22 +146,22 @@ impl DataFlowGraph {
         }
     }
 
-    /// Returns the number of instructions, those that are not in the layout included.
+    /// Returns the number of instructions, including instructions that are not in the layout.
     pub fn num_insts(&self) -> usize {
         self.insts.len()
     }
 
-    /// Returns `true` if any `symbol_value` was ever made.
+    /// Returns `true` if any `symbol_value` was ever created.
     pub fn has_symbol_values(&self) -> bool {
         self.has_symbols
     }
 
-    /// Returns `true` if any `get_exception_handler_address` was ever made.
+    /// Returns `true` if any `get_exception_handler_address` was ever created.
     pub fn has_handler_addresses(&self) -> bool {
         self.has_handler_addresses
     }
 
-    /// Returns `true` if any `bitcast` in big-endian byte order was ever made.
+    /// Returns `true` if any `bitcast` in big-endian byte order was ever created.
     pub fn has_big_bitcasts(&self) -> bool {
         self.has_big_bitcasts
     }
@@ -177,19 +176,19 @@ impl DataFlowGraph {
         self.lane_types & DYNAMIC_VECTORS != 0
     }
 
-    /// Returns all instructions as they are stored, by number, those that are not in the layout included.
+    /// Returns all instructions in their stored form, by number, including instructions that are not in the layout.
     #[inline]
     pub fn insts(&self) -> &[InstData] {
         self.insts.as_values_slice()
     }
 
-    /// Returns the instruction as it is stored.
+    /// Returns the stored form of an instruction.
     #[inline]
     pub fn inst(&self, inst: Inst) -> &InstData {
         &self.insts[inst]
     }
 
-    /// Replaces an instruction; the results stay.
+    /// Replaces an instruction and keeps its results.
     #[inline]
     pub fn replace_inst(&mut self, inst: Inst, data: InstData) {
         self.note(&data);
@@ -209,8 +208,8 @@ impl DataFlowGraph {
         self.insts[inst].opcode
     }
 
-    /// Returns the controlling type: that of the operand which the opcode names, or the one that was
-    /// written. `INVALID` if the opcode is not polymorphic.
+    /// Returns the controlling type: the type of the operand that the opcode names, or the written type. Returns
+    /// `INVALID` if the opcode is not polymorphic.
     #[inline]
     pub fn ctrl_type(&self, inst: Inst) -> Type {
         match self.opcode(inst).suffix() {
@@ -262,19 +261,19 @@ impl DataFlowGraph {
         (data.wide_flags(), data.words[1], data.words[2].0 as i32)
     }
 
-    /// Returns all operand values in the order of the text, without the arguments of block calls. The
-    /// callee of an indirect call comes first.
+    /// Returns all operand values in the order of the text, without the arguments of block calls. The callee of an
+    /// indirect call comes first.
     #[inline]
     pub fn inst_args(&self, inst: Inst) -> &[Value] {
         let data = &self.insts[inst];
-        // More than there are words stands for a list.
+        // A number larger than the number of words means that the operands are in a list.
         match data.words.get(..INLINE_ARGS[data.opcode as usize].into()) {
             Some(args) => args,
             None => self.value_lists.get(args_list(data)),
         }
     }
 
-    /// Returns the operand values, to be changed.
+    /// Returns the operand values for changes.
     #[inline]
     pub fn inst_args_mut(&mut self, inst: Inst) -> &mut [Value] {
         let data = &mut self.insts[inst];
@@ -332,7 +331,7 @@ impl DataFlowGraph {
         };
     }
 
-    /// Takes all results from an instruction; the values become undefined.
+    /// Removes all results from an instruction. The values become undefined.
     pub fn clear_results(&mut self, inst: Inst) {
         let InstResults { len, first } = std::mem::replace(&mut self.results[inst], NO_RESULTS);
         match len {
@@ -346,8 +345,8 @@ impl DataFlowGraph {
         }
     }
 
-    /// Appends the results that the opcode or the called signature has. `ctrl` is the
-    /// controlling type. Types that do not exist become `INVALID`.
+    /// Creates the results that the opcode or the called signature specifies. `ctrl` is the controlling type. A type
+    /// that does not exist becomes `INVALID`.
     pub fn make_results(&mut self, inst: Inst, ctrl: Type) {
         let mut number = 0;
         while let Some(ty) = self.result_type(inst, number, ctrl) {
@@ -356,8 +355,8 @@ impl DataFlowGraph {
         }
     }
 
-    /// Returns the type of result number `number` that the opcode or the called signature has; `None`
-    /// if there are not so many.
+    /// Returns the type of result `number` according to the opcode or the called signature; `None` if there are fewer
+    /// results.
     #[inline]
     pub fn result_type(&self, inst: Inst, number: usize, ctrl: Type) -> Option<Type> {
         let opcode = self.opcode(inst);
@@ -395,8 +394,8 @@ impl DataFlowGraph {
         self.call_signature(inst).map_or(0, |sig| self.signatures[sig].returns.len())
     }
 
-    /// Returns the signature that an instruction calls; `None` if it is no call or names a signature or
-    /// function that does not exist.
+    /// Returns the signature that an instruction calls; `None` if it is no call, or if the signature or function does
+    /// not exist.
     pub fn call_signature(&self, inst: Inst) -> Option<SigRef> {
         let data = &self.insts[inst];
         let sig = match data.opcode.format() {
@@ -418,7 +417,7 @@ impl DataFlowGraph {
         }
     }
 
-    /// The part of [`DataFlowGraph::for_each_use`] that only terminators have.
+    /// Calls `visit` with every value that the edges of a terminator use.
     fn for_each_use_of_edges(&self, inst: Inst, mut visit: impl FnMut(Value)) {
         for call in self.branch_destinations(inst) {
             self.block_args(*call).iter().filter_map(|arg| arg.value()).for_each(&mut visit);
@@ -429,7 +428,8 @@ impl DataFlowGraph {
         }
     }
 
-    /// Adds to `uses`, by value, how often the instructions of the layout use each. Counts stop at 255.
+    /// Adds the number of uses of each value to `uses`, which is indexed by value. Only instructions in the layout
+    /// count. Counts saturate at 255.
     pub fn count_uses(&self, layout: &Layout, uses: &mut [u8]) {
         let mut count = |value: Value| {
             let uses = &mut uses[value.index()];

@@ -28,7 +28,7 @@ fn aliases_have_no_cycles() {
     assert!(dfg.is_undefined(names[2]) && !dfg.is_undefined(names[1]));
 }
 
-/// Of random links from each value to another one, those that would close a ring are refused, and all others are followed.
+/// Checks that random links which would close a cycle are refused, and that all other links are followed.
 #[test]
 fn random_links_close_no_ring() {
     let mut random = Random::new(3);
@@ -61,7 +61,7 @@ fn random_links_close_no_ring() {
 fn long_alias_chains_are_compressed() {
     let mut dfg = DataFlowGraph::default();
     let value = constant(&mut dfg);
-    // Each value becomes an alias of the next one, so that links do not point at the end.
+    // Each value becomes an alias of the next one, so that links do not lead to the root directly.
     let mut last = dfg.make_undefined_value();
     let user = dfg.make_inst(InstData::binary(Opcode::Iadd, I32, [last, value]));
     for _ in 0..100_000 {

@@ -11,28 +11,28 @@ use crate::value_data::{ValueData, ValueDef};
 
 /// Values.
 impl DataFlowGraph {
-    /// A value that nothing defines yet.
+    /// Creates a value that has no definition yet.
     #[inline]
     pub fn make_undefined_value(&mut self) -> Value {
         self.values.push(ValueData::undefined())
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub fn num_values(&self) -> usize {
         self.values.len()
     }
 
-    /// All values.
+    /// Returns all values.
     pub fn values(&self) -> impl Iterator<Item = Value> + use<> {
         self.values.keys()
     }
 
-    /// Whether the value exists.
+    /// Returns `true` if the value exists.
     pub fn is_value_valid(&self, value: Value) -> bool {
         self.values.is_valid(value)
     }
 
-    /// The type; `INVALID` of a value that nothing defines.
+    /// Returns the type of a value; `INVALID` if the value is undefined.
     #[inline]
     pub fn value_type(&self, value: Value) -> Type {
         self.values[value].ty()
@@ -44,40 +44,41 @@ impl DataFlowGraph {
         self.lane_types |= super::type_bit(ty);
     }
 
-    /// The instruction whose first result the value is. Aliases are not looked through.
+    /// Returns the instruction whose first result the value is, without resolving aliases.
     #[inline]
     pub fn first_result_of(&self, value: Value) -> Option<Inst> {
         self.values[value].first_result_of()
     }
 
-    /// The instruction one of whose results the value is. Aliases are not looked through.
+    /// Returns the instruction that has the value as a result, without resolving aliases.
     #[inline]
     pub fn defining_inst(&self, value: Value) -> Option<Inst> {
         self.values[value].defining_inst()
     }
 
-    /// Where a value comes from, through aliases.
+    /// Returns the definition of a value, after resolving aliases.
     #[inline]
     pub fn value_def(&self, value: Value) -> ValueDef {
         self.values[self.resolve_aliases(value)].def()
     }
 
-    /// The value that this alias was made for, as written; `None` if it is no alias.
+    /// Returns the value that this alias was created for, as written; `None` if it is no alias.
     #[inline]
     pub fn value_alias(&self, value: Value) -> Option<Value> {
         self.values[value].alias_target()?;
         self.alias_targets[value].expand()
     }
 
-    /// Whether nothing defines the value.
+    /// Returns `true` if the value has no definition and is no alias.
     #[inline]
     pub fn is_undefined(&self, value: Value) -> bool {
         let data = self.values[value];
         data.def() == ValueDef::Undefined && data.alias_target().is_none()
     }
 
-    /// Returns the value at the end of the alias links; the value itself if it is no alias. Takes at most one step for each alias,
-    /// because [`Self::change_to_alias`] closes no ring, and one step after [`Self::compress_aliases`].
+    /// Returns the value at the end of the alias links, or the value itself if it is no alias. Takes at most one step
+    /// per alias, because [`Self::change_to_alias`] refuses cycles, and at most one step after
+    /// [`Self::compress_aliases`].
     #[inline]
     pub fn resolve_aliases(&self, value: Value) -> Value {
         let mut value = value;
@@ -87,10 +88,10 @@ impl DataFlowGraph {
         value
     }
 
-    /// Makes `value` another name of `target`.
+    /// Makes `value` an alias of `target`.
     ///
     /// # Errors
-    /// If `target` is `value` itself, perhaps through aliases; nothing changes then.
+    /// If `target` resolves to `value` itself; nothing changes then.
     pub fn change_to_alias(&mut self, value: Value, target: Value) -> Result<(), AliasCycle> {
         let root = self.resolve_aliases(target);
         if root == value {
@@ -102,15 +103,15 @@ impl DataFlowGraph {
         Ok(())
     }
 
-    /// Makes each alias point at its value directly and replaces aliases in all instructions.
-    /// The aliases still exist afterwards, but nothing uses them.
+    /// Makes each alias link to its final value, and replaces aliases in all instructions. The aliases still exist
+    /// afterwards, but no instruction uses them.
     pub fn resolve_all_aliases(&mut self) {
         if self.compress_aliases() {
             self.replace_aliases();
         }
     }
 
-    /// Makes each alias point at its value directly. Returns whether there are any.
+    /// Makes each alias link to its final value. Returns `true` if there are aliases.
     pub fn compress_aliases(&mut self) -> bool {
         let mut any = false;
         for index in 0..self.aliases.len() {
@@ -118,7 +119,7 @@ impl DataFlowGraph {
             let Some(target) = self.values[value].alias_target() else { continue };
             any = true;
             if self.values[target].alias_target().is_none() {
-                // Most are direct.
+                // Most aliases are direct already.
                 continue;
             }
             // Compress the whole path, so that long chains cost linear time in total.
@@ -132,13 +133,13 @@ impl DataFlowGraph {
         any
     }
 
-    /// The aliases, some perhaps more than once, and what they point at.
+    /// Returns the aliases and their targets. An alias may occur more than once.
     pub fn aliases(&self) -> impl Iterator<Item = (Value, Value)> {
         self.aliases.iter().filter_map(|&value| Some((value, self.values[value].alias_target()?)))
     }
 
-    /// Replaces every alias, whose target is known to be no alias, wherever a value is used. The arguments of edges stand in
-    /// pools of their own, which are walked whole: what lists left behind there is never read.
+    /// Replaces every use of an alias. The targets must not be aliases. The arguments of edges are in separate pools,
+    /// which are walked whole. Items that no list uses any more are replaced too, but never read.
     fn replace_aliases(&mut self) {
         let values = &self.values;
         let replace = |value: &mut Value| *value = values[*value].resolved(*value);
@@ -163,7 +164,7 @@ impl DataFlowGraph {
     }
 }
 
-/// A value would have become its own alias.
+/// Error: the value would become its own alias.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct AliasCycle {
     /// The value.
@@ -172,23 +173,23 @@ pub struct AliasCycle {
 
 /// Blocks and their parameters.
 impl DataFlowGraph {
-    /// A new block without parameters, not in the layout.
+    /// Creates a block without parameters, not in the layout.
     #[inline]
     pub fn make_block(&mut self) -> Block {
         self.blocks.push(List::default())
     }
 
-    /// Number of blocks, those that are not in the layout included.
+    /// Returns the number of blocks, including blocks that are not in the layout.
     pub fn num_blocks(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Whether the block exists.
+    /// Returns `true` if the block exists.
     pub fn is_block_valid(&self, block: Block) -> bool {
         self.blocks.is_valid(block)
     }
 
-    /// The parameters of a block.
+    /// Returns the parameters of a block.
     #[inline]
     pub fn block_params(&self, block: Block) -> &[Value] {
         self.value_lists.get(self.blocks[block])
@@ -209,7 +210,7 @@ impl DataFlowGraph {
         self.value_lists.push(&mut self.blocks[block], value);
     }
 
-    /// Removes the parameters at the end of a block that have become aliases.
+    /// Removes the last parameters of a block as long as they are aliases.
     pub(crate) fn pop_aliased_params(&mut self, block: Block) {
         while let Some(&last) = self.block_params(block).last() {
             if self.values[last].alias_target().is_none() {

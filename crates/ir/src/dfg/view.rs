@@ -1,4 +1,4 @@
-//! From the packed form of an instruction to its view.
+//! Decodes the packed form of an instruction into its view.
 
 use crate::atomic_rmw_op::AtomicRmwOp;
 use crate::condcodes::{FloatCC, IntCC};
@@ -19,7 +19,7 @@ impl DataFlowGraph {
         let data = self.inst(inst);
         let [a, b, c] = data.words;
         let flags = || MemFlags::from_bits(c.0);
-        // The constructors only take codes that exist.
+        // The constructors only accept codes that exist.
         let code = || TrapCode::from_byte(data.small).unwrap_or(TrapCode::HEAP_OUT_OF_BOUNDS);
         match data.opcode.format() {
             Format::Nullary => InstView::Nullary,

@@ -1,15 +1,14 @@
 //! The construction of SSA form.
 //!
-//! Algorithm: Braun, Buchwald, Hack, Leißa, Mallon, Zwinkau, "Simple and Efficient Construction of
-//! Static Single Assignment Form" (2013). A use of a variable looks for a definition in its block,
-//! then in the predecessors, and makes a block parameter where several meet. A block must be
-//! *sealed* once all branches to it exist; until then each use in it makes a parameter whose
-//! arguments are added at sealing. Parameters that have one possible value when their arguments are
-//! known are removed and become aliases. A work list takes the place of recursion; each parameter
-//! visits its predecessors once.
+//! Algorithm: Braun, Buchwald, Hack, Leißa, Mallon, Zwinkau, "Simple and Efficient Construction of Static Single
+//! Assignment Form" (2013). A use of a variable looks for a definition in its block, then in the predecessors, and
+//! creates a block parameter where several definitions meet. A block must be *sealed* once all branches to it exist.
+//! Until then, each use in the block creates a parameter whose arguments are added at sealing. A parameter with one
+//! possible value is removed when its arguments are known, and becomes an alias. A work list replaces recursion. Each
+//! parameter visits its predecessors once.
 //!
-//! Limits: a parameter that becomes superfluous only because one of its arguments does so later is
-//! kept. This does not happen if loops are sealed from the inside out.
+//! Limits: a parameter is kept if it becomes redundant only because one of its arguments becomes redundant later.
+//! This does not happen if loops are sealed from the innermost outwards.
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use std::collections::HashMap;
@@ -24,32 +23,33 @@ use crate::types::{self, Type};
 
 #[derive(Clone, Default, Debug)]
 struct BlockState {
-    /// Branches to the block, by terminator and edge.
+    /// Branches to the block: source block, terminator and edge index.
     preds: Vec<(Block, Inst, u32)>,
     sealed: bool,
     /// Parameters whose arguments are missing until the block is sealed.
     incomplete: Vec<(Variable, Value)>,
 }
 
-/// Memory for building functions, to be used for one after the other.
+/// Memory for building functions. One context serves one function after the other.
 #[derive(Clone, Default, Debug)]
 pub struct FrontendContext {
     variables: PrimaryMap<Variable, Type>,
     blocks: SecondaryMap<Block, BlockState>,
-    /// The value of a variable at the end of a block. Only looked up, never walked.
+    /// The value of a variable at the end of a block. Only looked up, never iterated, because the order of a hash map
+    /// is arbitrary.
     defs: HashMap<(Variable, Block), Value>,
     tasks: Vec<Task>,
     results: Vec<Value>,
 }
 
-/// A step in looking up a variable. Steps push their results on a stack.
+/// A step in the lookup of a variable. Steps push their results on a stack.
 #[derive(Copy, Clone, Debug)]
 enum Task {
     /// Find the value at the end of a block.
     Lookup(Block),
-    /// Take the result as the value at the end of the block, too.
+    /// Record the result as the value at the end of this block, too.
     Remember(Block),
-    /// Take the last results as the arguments of the parameter in its block.
+    /// Pop the last results and add them as the arguments of the block's parameter.
     Finish(Block, Value),
 }
 
@@ -63,7 +63,7 @@ impl FrontendContext {
         self.results.clear();
     }
 
-    /// Makes a variable. Variables are numbered in the order in which they are made.
+    /// Declares a variable. Variables are numbered in the order of declaration.
     pub fn declare(&mut self, ty: Type) -> Variable {
         self.variables.push(ty)
     }
@@ -72,24 +72,24 @@ impl FrontendContext {
         self.variables.get(variable).copied().ok_or(VariableError::Undeclared(variable))
     }
 
-    /// The variable has this value from here to the end of the block.
+    /// Sets the value of the variable from the current point to the end of the block.
     pub fn define(&mut self, variable: Variable, block: Block, value: Value) {
         self.defs.insert((variable, block), value);
     }
 
-    /// The value at the end of the block as it is so far.
+    /// Returns the current value of the variable at the end of the block.
     pub fn value_at_end(&mut self, func: &mut Function, variable: Variable, ty: Type, block: Block) -> Value {
         self.tasks.push(Task::Lookup(block));
         self.look_up(func, variable, ty)
     }
 
-    /// Notes an edge from `block`, by its terminator.
+    /// Records an edge from `block`, by its terminator and its index.
     pub fn add_branch(&mut self, block: Block, inst: Inst, edge: u32, to: Block) {
         debug_assert!(!self.blocks[to].sealed, "{to} is sealed");
         self.blocks[to].preds.push((block, inst, edge));
     }
 
-    /// Is the block the destination of a branch?
+    /// Returns `true` if the block is the destination of a branch.
     pub(super) fn is_destination(&self, block: Block) -> bool {
         !self.blocks[block].preds.is_empty()
     }
@@ -98,7 +98,7 @@ impl FrontendContext {
         self.blocks[block].sealed
     }
 
-    /// All branches to the block are known now.
+    /// Seals the block: all branches to it are known.
     pub fn seal(&mut self, func: &mut Function, block: Block) {
         self.blocks[block].sealed = true;
         let incomplete = std::mem::take(&mut self.blocks[block].incomplete);
@@ -112,7 +112,7 @@ impl FrontendContext {
         }
     }
 
-    /// Works off the tasks and returns the last result.
+    /// Processes all tasks and returns the last result.
     fn look_up(&mut self, func: &mut Function, variable: Variable, ty: Type) -> Value {
         while let Some(task) = self.tasks.pop() {
             match task {
@@ -131,11 +131,11 @@ impl FrontendContext {
         func.dfg.resolve_aliases(value)
     }
 
-    /// Finds the variable's value at the end of a block, or pushes the tasks that do. Walks along single predecessors, at most one
-    /// step for each block.
+    /// Finds the variable's value at the end of a block, or pushes tasks that find it. Walks along single
+    /// predecessors, with at most one step per block.
     fn look_up_at_end(&mut self, func: &mut Function, variable: Variable, ty: Type, block: Block) {
         let mut block = block;
-        // Longer walks along single predecessors go around a cycle that is not reachable.
+        // A longer walk along single predecessors would follow a cycle that is not reachable.
         for _ in 0..=func.dfg.num_blocks() {
             if let Some(&value) = self.defs.get(&(variable, block)) {
                 let value = func.dfg.resolve_aliases(value);
@@ -171,7 +171,7 @@ impl FrontendContext {
         param
     }
 
-    /// Looks up the variable in all predecessors.
+    /// Pushes tasks that look up the variable in all predecessors.
     fn push_operands(&mut self, block: Block, param: Value) {
         self.tasks.push(Task::Finish(block, param));
         for &(pred, ..) in self.blocks[block].preds.iter().rev() {
@@ -207,7 +207,7 @@ impl FrontendContext {
     }
 }
 
-/// Makes a parameter an alias of its only value.
+/// Replaces a parameter by an alias of its only value.
 fn replace_param(func: &mut Function, param: Value, only: Option<Value>) {
     let ty = func.dfg.value_type(param);
     let value = only.unwrap_or_else(|| zero(func, ty));
@@ -215,7 +215,8 @@ fn replace_param(func: &mut Function, param: Value, only: Option<Value>) {
     debug_assert!(cycle.is_ok(), "{param} has no value but itself");
 }
 
-/// A zero at the start of the entry block, for variables that are used before they are assigned.
+/// Inserts a zero at the start of the entry block and returns it. It is the value of variables that are used before
+/// they are assigned.
 fn zero(func: &mut Function, ty: Type) -> Value {
     let Some(entry) = func.layout.entry_block() else { return func.dfg.make_undefined_value() };
     match ty {
@@ -250,7 +251,7 @@ fn zero_constant(func: &mut Function, opcode: Opcode, ty: Type) -> InstData {
     InstData::unary_const(opcode, ty, constant)
 }
 
-/// Inserts at the start of a block, or behind an instruction there.
+/// Inserts an instruction after `after`, or at the start of a block if `after` is `None`.
 fn prepend(func: &mut Function, block: Block, data: InstData, ctrl: Type, after: Option<Inst>) -> Inst {
     let inst = func.dfg.make_inst(data);
     func.dfg.make_results(inst, ctrl);

@@ -1,15 +1,15 @@
-//! What is missing from a function when its builder ends.
+//! Errors about blocks that are incomplete when a builder ends.
 
 use crate::entities::Block;
 use std::fmt;
 
-/// A block that is not complete.
+/// A block that is incomplete.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// It does not end in a terminator, or was never switched to.
+    /// The block does not end in a terminator, or was never switched to.
     NotFilled(Block),
-    /// It was not said that all branches to it exist.
+    /// The block was not sealed.
     NotSealed(Block),
 }
 

@@ -1,4 +1,4 @@
-//! Builds functions for front ends: variables that are assigned many times become SSA values.
+//! Function builder for front ends. Variables that are assigned many times become SSA values.
 //!
 //! ```text
 //! x = 1                 block0: v0 = iconst.i32 1
@@ -10,11 +10,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `variable.rs` | variables, and how they are misused |
+//! | `variable.rs` | variables, and errors in their use |
 //! | `construct.rs` | the construction of SSA form: algorithm, paper, limits |
-//! | `switch.rs` | a branch to one of many blocks, by any integers |
+//! | `switch.rs` | a branch to one of many blocks, selected by any integers |
 //! | `routines.rs` | calls of library routines that copy, fill and compare memory |
-//! | `error.rs` | what is missing from a function |
+//! | `error.rs` | errors about incomplete blocks |
 
 mod construct;
 mod error;
@@ -73,7 +73,7 @@ use crate::types::Type;
 /// ```
 #[derive(Debug)]
 pub struct FunctionBuilder<'f> {
-    /// The function. Change terminators only by the builder's own methods.
+    /// The function. Change terminators only with the builder's own methods.
     pub func: &'f mut Function,
     cx: &'f mut FrontendContext,
     current: Option<Block>,
@@ -81,13 +81,13 @@ pub struct FunctionBuilder<'f> {
 }
 
 impl<'f> FunctionBuilder<'f> {
-    /// Builds a function that has no blocks yet.
+    /// Returns a builder for a function that has no blocks yet.
     pub fn new(func: &'f mut Function, cx: &'f mut FrontendContext) -> FunctionBuilder<'f> {
         cx.clear();
         FunctionBuilder { func, cx, current: None, srcloc: SourceLoc::default() }
     }
 
-    /// Makes a block. It gets its place in the function when it is switched to.
+    /// Creates a block. The block enters the layout when the builder switches to it.
     pub fn create_block(&mut self) -> Block {
         self.func.dfg.make_block()
     }
@@ -100,7 +100,7 @@ impl<'f> FunctionBuilder<'f> {
         }
     }
 
-    /// Further instructions go to the end of this block.
+    /// Sets the insertion point to the end of `block`.
     pub fn switch_to_block(&mut self, block: Block) {
         if !self.func.layout.is_block_inserted(block) {
             self.func.layout.append_block(block);
@@ -108,12 +108,12 @@ impl<'f> FunctionBuilder<'f> {
         self.current = Some(block);
     }
 
-    /// The block that was switched to.
+    /// Returns the block that was switched to last.
     pub fn current_block(&self) -> Option<Block> {
         self.current
     }
 
-    /// The source location of what is inserted from now on.
+    /// Sets the source location of instructions inserted from now on.
     pub fn set_srcloc(&mut self, srcloc: SourceLoc) {
         self.srcloc = srcloc;
     }
@@ -123,27 +123,27 @@ impl<'f> FunctionBuilder<'f> {
         self.func.dfg.append_block_param(block, ty)
     }
 
-    /// The parameters of a block.
+    /// Returns the parameters of a block.
     pub fn block_params(&self, block: Block) -> &[Value] {
         self.func.dfg.block_params(block)
     }
 
-    /// The results of an instruction.
+    /// Returns the results of an instruction.
     pub fn inst_results(&self, inst: Inst) -> &[Value] {
         self.func.dfg.inst_results(inst)
     }
 
-    /// Makes a signature known to calls.
+    /// Declares a signature and returns its reference for calls.
     pub fn import_signature(&mut self, signature: Signature) -> SigRef {
         self.func.dfg.signatures.push(signature)
     }
 
-    /// Makes a function known to calls.
+    /// Declares a function and returns its reference for calls.
     pub fn import_function(&mut self, function: ExtFuncData) -> FuncRef {
         self.func.dfg.ext_funcs.push(function)
     }
 
-    /// Makes room in the frame: bytes, at a multiple of `align` bytes.
+    /// Creates a stack slot of `bytes` bytes, aligned to a multiple of `align` bytes.
     ///
     /// # Panics
     /// If `align` is no power of two.
@@ -152,7 +152,7 @@ impl<'f> FunctionBuilder<'f> {
         self.func.stack_slots.push(StackSlotData { size: bytes, align_shift: align.trailing_zeros() as u8, key: None })
     }
 
-    /// Makes a table for [`br_table`](crate::builder::ControlBuilder::br_table) to blocks without parameters.
+    /// Creates a jump table for [`br_table`](crate::builder::ControlBuilder::br_table), to blocks without parameters.
     pub fn create_jump_table(&mut self, otherwise: Block, blocks: &[Block]) -> JumpTable {
         let dfg = &mut self.func.dfg;
         let calls: Vec<_> = blocks.iter().map(|&block| dfg.block_call(block, &[])).collect();
@@ -160,7 +160,7 @@ impl<'f> FunctionBuilder<'f> {
         dfg.make_jump_table(otherwise, &calls)
     }
 
-    /// Makes a variable.
+    /// Declares a variable.
     pub fn declare_var(&mut self, ty: Type) -> Variable {
         self.cx.declare(ty)
     }
@@ -189,7 +189,7 @@ impl<'f> FunctionBuilder<'f> {
         Ok(())
     }
 
-    /// The value of a variable in the current block; zero where nothing was assigned.
+    /// Returns the value of a variable in the current block; zero if no value was assigned.
     ///
     /// # Panics
     /// If [`FunctionBuilder::try_use_var`] fails.
@@ -197,7 +197,7 @@ impl<'f> FunctionBuilder<'f> {
         self.try_use_var(variable).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// The value of a variable in the current block; zero where nothing was assigned.
+    /// Returns the value of a variable in the current block; zero if no value was assigned.
     ///
     /// # Errors
     /// If the variable is not declared, or there is no current block.
@@ -207,7 +207,7 @@ impl<'f> FunctionBuilder<'f> {
         Ok(self.cx.value_at_end(self.func, variable, ty, block))
     }
 
-    /// Says that all branches to a block exist.
+    /// Seals a block: all branches to it exist.
     pub fn seal_block(&mut self, block: Block) {
         self.cx.seal(self.func, block);
     }
@@ -221,10 +221,10 @@ impl<'f> FunctionBuilder<'f> {
         }
     }
 
-    /// Ends building: replaces the aliases that removed parameters became.
+    /// Ends building, and replaces the aliases that removed parameters became.
     ///
     /// # Errors
-    /// A block that was switched to or branched to, and has no terminator or is not sealed.
+    /// If a block that was switched to or branched to has no terminator or is not sealed.
     pub fn finalize(self) -> Result<(), BuildError> {
         self.func.dfg.resolve_all_aliases();
         for block in (0..self.func.dfg.num_blocks()).map(Block::new) {
@@ -243,7 +243,7 @@ impl<'f> FunctionBuilder<'f> {
         Ok(())
     }
 
-    /// Inserts an instruction by one of the builder's methods.
+    /// Returns a builder that inserts one instruction at the end of the current block.
     pub fn ins(&mut self) -> FrontendInserter<'_, 'f> {
         FrontendInserter { builder: self }
     }

@@ -9,23 +9,24 @@ use crate::signature::{AbiParam, CallConv, Signature};
 use crate::types::{I32, I64, Type};
 
 impl FunctionBuilder<'_> {
-    /// Copies bytes between places that do not overlap. `conv` is the convention of C on the target.
+    /// Inserts a call that copies bytes between places that do not overlap. `conv` is the C calling convention of the
+    /// target.
     pub fn call_memcpy(&mut self, conv: CallConv, to: Value, from: Value, bytes: Value) {
         self.call_routine(LibCall::Memcpy, conv, [I64, I64, I64], I64, &[to, from, bytes]);
     }
 
-    /// Copies bytes between places that may overlap.
+    /// Inserts a call that copies bytes between places that may overlap.
     pub fn call_memmove(&mut self, conv: CallConv, to: Value, from: Value, bytes: Value) {
         self.call_routine(LibCall::Memmove, conv, [I64, I64, I64], I64, &[to, from, bytes]);
     }
 
-    /// Sets bytes to the low byte of `value`, which has type i32.
+    /// Inserts a call that sets bytes to the low byte of `value`, which has type i32.
     pub fn call_memset(&mut self, conv: CallConv, to: Value, value: Value, bytes: Value) {
         self.call_routine(LibCall::Memset, conv, [I64, I32, I64], I64, &[to, value, bytes]);
     }
 
-    /// Compares bytes: the result has type i32, and is below, equal to or above zero as the first place is to the
-    /// second.
+    /// Inserts a call that compares bytes. The result has type i32. It is negative, zero or positive if the first
+    /// place is less than, equal to or greater than the second.
     pub fn call_memcmp(&mut self, conv: CallConv, left: Value, right: Value, bytes: Value) -> Value {
         let call = self.call_routine(LibCall::Memcmp, conv, [I64, I64, I64], I32, &[left, right, bytes]);
         self.inst_results(call)[0]

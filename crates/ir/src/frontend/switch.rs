@@ -1,10 +1,10 @@
-//! A branch to one of many blocks, by any integers.
+//! A branch to one of many blocks, selected by any integers.
 //!
-//! Before: `3 => a, 4 => b, 5 => c, 6 => d, 100 => e, otherwise f`. After: a comparison with 100 that divides the keys,
-//! `br_table` over those from 3 to 6, and a comparison for equality.
+//! Before: `3 => a, 4 => b, 5 => c, 6 => d, 100 => e, otherwise f`. After: a comparison with 100 that divides the
+//! keys, a `br_table` over the keys from 3 to 6, and a comparison for equality.
 //!
-//! Keys that follow one another are a run. A binary search finds the run; a run is a table, or a few comparisons if it is
-//! short. Cost: `n log n` in the keys to build, `log n` comparisons in the runs to execute.
+//! Consecutive keys form a run. A binary search finds the run. A long run is a jump table, a short one a few
+//! comparisons. Cost: `n log n` in the keys to build, `log n` comparisons in the runs to execute.
 
 use super::FunctionBuilder;
 use crate::builder::{ControlBuilder, ImmediateBuilder, InstBuilder};
@@ -13,10 +13,10 @@ use crate::entities::{Block, Value};
 use crate::types::I32;
 use std::collections::BTreeMap;
 
-/// Keys that follow one another from here on are a table.
+/// Minimum length of a run that becomes a table.
 const TABLE_LEN: usize = 4;
 
-/// Blocks by integers.
+/// Destination blocks by integer key.
 ///
 /// ```
 /// use kingpost_ir::Function;
@@ -46,18 +46,20 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// No blocks yet.
+    /// Returns a switch without entries.
     pub fn new() -> Switch {
         Switch::default()
     }
 
-    /// Says where `key` leads, a block without parameters. Returns the block where it led before, if there is one.
+    /// Sets the destination of `key` to `block`, a block without parameters. Returns the previous destination, if
+    /// there is one.
     pub fn set_entry(&mut self, key: u64, block: Block) -> Option<Block> {
         self.blocks.insert(key, block)
     }
 
-    /// Ends the current block with the branch: `value`, an integer of at most 64 bits without sign, to the block of its key, or to
-    /// `otherwise`. Neither has parameters. Keys that the type does not have lead nowhere.
+    /// Ends the current block with the branch: to the block of the key `value`, or to `otherwise` if there is no such
+    /// key. `value` is an unsigned integer of at most 64 bits. The blocks have no parameters. Keys that the type
+    /// cannot represent are ignored.
     ///
     /// # Panics
     /// If the value has another type.
@@ -71,7 +73,7 @@ impl Switch {
     }
 }
 
-/// Ends the current block with the search for one of the runs, which are sorted.
+/// Ends the current block with a search for one of the runs, which are sorted.
 fn search(builder: &mut FunctionBuilder<'_>, value: Value, runs: &[&[(u64, Block)]], otherwise: Block) {
     match runs {
         [] => {
@@ -93,7 +95,7 @@ fn search(builder: &mut FunctionBuilder<'_>, value: Value, runs: &[&[(u64, Block
     }
 }
 
-/// Compares the value with each key.
+/// Inserts comparisons of the value with each key.
 fn compare(builder: &mut FunctionBuilder<'_>, value: Value, run: &[(u64, Block)], otherwise: Block) {
     for (index, &(key, block)) in run.iter().enumerate() {
         let is_key = builder.ins().icmp_imm(IntCC::Equal, value, key as i64);
@@ -106,7 +108,7 @@ fn compare(builder: &mut FunctionBuilder<'_>, value: Value, run: &[(u64, Block)]
     }
 }
 
-/// Looks the block up by the distance from the first key.
+/// Inserts a table branch, indexed by the distance from the first key.
 fn table(builder: &mut FunctionBuilder<'_>, value: Value, run: &[(u64, Block)], otherwise: Block) {
     let bits = builder.func.dfg.value_type(value).bits();
     let mut index = if run[0].0 == 0 { value } else { builder.ins().iadd_imm(value, (run[0].0 as i64).wrapping_neg()) };

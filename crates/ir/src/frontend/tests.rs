@@ -167,7 +167,7 @@ fn long_chains_and_unreachable_cycles() {
     text(&func);
 }
 
-/// A random program: per block, assignments of constants and uses of variables.
+/// A random program: assignments of constants and uses of variables, by block.
 struct Program {
     edges: Vec<Vec<usize>>,
     steps: Vec<Vec<Step>>,
@@ -193,7 +193,7 @@ impl Program {
         Program { edges, steps }
     }
 
-    /// Builds the program. Each use becomes an `ineg`; they are returned by block.
+    /// Builds the program. Each use becomes an `ineg`. Returns the uses by block.
     fn build(&self, func: &mut Function, cx: &mut FrontendContext, seal_early: bool) -> Vec<Vec<Inst>> {
         let mut builder = FunctionBuilder::new(func, cx);
         let blocks: Vec<Block> = self.edges.iter().map(|_| builder.create_block()).collect();
@@ -238,7 +238,7 @@ impl Program {
     }
 }
 
-/// Follows a random path and compares what each use sees with the last assignment.
+/// Follows a random path and compares the value that each use reads with the last assignment.
 fn follow(program: &Program, func: &Function, uses: &[Vec<Inst>], random: &mut Random) {
     let mut variables = [0; VARIABLES];
     let mut values: HashMap<Value, i64> = HashMap::new();
@@ -287,7 +287,8 @@ fn random_programs_see_the_last_assignment() {
     }
 }
 
-/// Blocks that each go to a random one, so that rings occur which no path reaches: every use of a variable finds a value.
+/// Checks that every use of a variable finds a value in blocks that jump to random blocks. Cycles occur that no path
+/// reaches.
 #[test]
 fn random_jumps_end() {
     let mut random = Random::new(4);

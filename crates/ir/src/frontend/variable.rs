@@ -1,4 +1,4 @@
-//! Variables of front ends, and how they are misused.
+//! Variables of front ends, and errors in their use.
 
 use cranelift_entity::entity_impl;
 use std::fmt;
@@ -10,11 +10,11 @@ use crate::types::Type;
 pub struct Variable(u32);
 entity_impl!(Variable, "var");
 
-/// Misuse of a variable.
+/// Error in the use of a variable.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum VariableError {
-    /// It was not declared by this builder.
+    /// The variable was not declared by this builder.
     Undeclared(Variable),
     /// A value of another type was assigned.
     Mismatch {

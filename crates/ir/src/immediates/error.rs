@@ -1,4 +1,4 @@
-//! Why a number was not read.
+//! Errors in the text of numbers.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub enum LiteralError {
     OutOfRange,
     /// The value cannot be represented without rounding.
     Inexact,
-    /// More digits than can matter.
+    /// The text has more digits than any value needs.
     TooManyDigits,
 }
 

@@ -1,4 +1,4 @@
-//! Floats as the text writes them, by their bits: hexadecimal, exact, with the payload of a NaN.
+//! Floats in text form, converted by their bits: hexadecimal, exact, with the payload of a NaN.
 
 use std::fmt;
 
@@ -165,7 +165,7 @@ impl FloatFormat {
     }
 }
 
-/// Exponents beyond any format's range are cut off, so that sums do not overflow.
+/// Parses an exponent. An exponent beyond the range of every format is clamped, so that sums do not overflow.
 fn parse_exponent(text: &[u8]) -> Result<i32, LiteralError> {
     let (negative, digits) = split_sign(text);
     if digits.is_empty() {

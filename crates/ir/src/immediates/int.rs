@@ -1,4 +1,4 @@
-//! Integers as the text writes them.
+//! Integers in text form.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ pub(super) fn split_sign(text: &[u8]) -> (bool, &[u8]) {
     }
 }
 
-/// Parses an integer for a width of 8 to 128 bits; returns the low bits of its two's complement.
-/// Values from -2^(bits-1) to 2^bits - 1 are accepted.
+/// Parses an integer for a width of 8 to 128 bits, and returns the low bits of its two's complement. Accepts values
+/// from -2^(bits-1) to 2^bits - 1.
 ///
 /// # Errors
 /// If the text is no integer or the value does not fit.
@@ -62,8 +62,7 @@ fn parse_decimal(digits: &[u8], underscores: bool) -> Result<u128, LiteralError>
     if any { Ok(value) } else { Err(LiteralError::Syntax) }
 }
 
-/// A 64-bit integer as operands print it: decimal below 10000, otherwise hexadecimal in groups of
-/// four digits.
+/// A 64-bit integer operand. It prints as decimal below 10000, otherwise as hexadecimal in groups of four digits.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Imm64(pub i64);
 
@@ -79,7 +78,7 @@ fn write_grouped_hex(f: &mut fmt::Formatter, value: u64) -> fmt::Result {
     (0..groups - 1).rev().try_for_each(|group| write!(f, "_{:04x}", value >> (16 * group) & 0xffff))
 }
 
-/// An offset as it prints: nothing for 0, otherwise with its sign; hexadecimal from 10000 on.
+/// An offset. It prints as the empty text for 0, otherwise with its sign, and as hexadecimal from 10000 on.
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Offset(pub i64);
 

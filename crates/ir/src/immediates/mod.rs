@@ -1,4 +1,4 @@
-//! Literals: integers and floats as the text writes them, and the bit patterns of floats.
+//! Literals: integers and floats in text form, and the bit patterns of floats.
 
 mod error;
 mod float;

@@ -1,4 +1,4 @@
-//! An instruction: results, opcode, operands, and the comment behind it.
+//! Text of an instruction: results, opcode, operands, and the comment at the end.
 
 use std::fmt::{self, Display, Formatter, Result};
 
@@ -14,8 +14,8 @@ use crate::types::Type;
 use crate::value_data::ValueDef;
 
 impl Function {
-    /// Returns an instruction as the function's text shows it, without what stands in front of its results
-    /// and without the comment behind it.
+    /// Returns an instruction in the form of the function's text, without the margin before its results and without
+    /// the comment after it.
     pub fn display_inst(&self, inst: Inst) -> impl Display {
         fmt::from_fn(move |f| self.write_inst(f, inst))
     }
@@ -34,8 +34,8 @@ impl Function {
         self.write_stack_map(f, inst)
     }
 
-    /// Returns the suffix, where the reader needs it: if it is required, or if the value that it comes from
-    /// is not defined above in the same block.
+    /// Returns the suffix, if the reader needs it: it is required, or the operand that determines it is not defined
+    /// earlier in the block.
     fn suffix(&self, inst: Inst) -> Option<Type> {
         let opcode = self.dfg.opcode(inst);
         if let Suffix::From(index) = opcode.info().suffix {
@@ -68,7 +68,7 @@ impl Function {
         f.write_str("]")
     }
 
-    /// The comment that lists the operands that are constants.
+    /// Writes the comment that lists the constant operands.
     pub(super) fn write_constants(&self, f: &mut Formatter, inst: Inst) -> Result {
         let mut separator = "  ; ";
         let mut result = Ok(());
@@ -137,7 +137,7 @@ impl Function {
         })
     }
 
-    /// Returns an argument of a block call.
+    /// Returns an argument of a block call in text form.
     pub fn display_block_arg(&self, arg: BlockArg) -> impl Display {
         fmt::from_fn(move |f| match arg.kind() {
             BlockArgKind::Value(value) => write!(f, "{}", self.names.value(value)),

@@ -1,10 +1,9 @@
 //! The text of a function.
 //!
-//! What is printed reads again as an equal function. Three things go beyond the customary form for
-//! that reason: dynamic types are declared, the memory flags of `atomic_rmw` and `atomic_cas` are
-//! written, and symbols of global values have their user names. The alternate form (`{:#}`) has the
-//! customary `userextnameN` instead, the row of the table of user names. The work is linear in the
-//! length of the text.
+//! The text can be parsed again, to an equal function. Three additions to the customary form serve this: dynamic
+//! types are declared, the memory flags of `atomic_rmw` and `atomic_cas` are written, and symbols of global values
+//! have their user names. The alternate form (`{:#}`) has the customary `userextnameN` instead, which is the index in
+//! the table of user names. Printing is linear in the length of the text.
 
 mod instruction;
 mod preamble;
@@ -17,7 +16,7 @@ use crate::entities::{AnyEntity, Block, Inst, Value};
 use crate::function::{DebugTag, Function};
 
 impl Function {
-    /// Returns the name of an entity in the function's text, or an instruction's text; for messages.
+    /// Returns the name of an entity in the function's text, or the text of an instruction, for messages.
     pub fn describe(&self, entity: impl Into<AnyEntity>) -> String {
         match entity.into() {
             AnyEntity::Function => "the function".into(),
@@ -56,7 +55,7 @@ impl Display for Function {
     }
 }
 
-/// For each value, the aliases that were made for it, as linked lists.
+/// For each value, a linked list of the aliases that were created for it.
 struct Aliases {
     first: SecondaryMap<Value, PackedOption<Value>>,
     next: SecondaryMap<Value, PackedOption<Value>>,
@@ -66,7 +65,7 @@ impl Aliases {
     fn new(func: &Function) -> Aliases {
         let mut aliases = Aliases { first: SecondaryMap::new(), next: SecondaryMap::new() };
         let values = func.dfg.num_values() as u32;
-        // From behind, so that the lists are in increasing order.
+        // In reverse, so that the lists are in increasing order.
         for value in (0..values).rev().map(Value::from_u32) {
             if let Some(target) = func.dfg.value_alias(value) {
                 aliases.next[value] = aliases.first[target];
@@ -83,7 +82,7 @@ impl Aliases {
 
 /// Blocks and lines.
 impl Function {
-    /// Returns `true` if instructions leave room for source locations and debug tags in front.
+    /// Returns `true` if instructions have a margin for source locations and debug tags.
     fn has_margin(&self) -> bool {
         !self.debug_tags.is_empty() || self.srclocs.values().any(|loc| !loc.is_none())
     }
@@ -109,7 +108,7 @@ impl Function {
         Ok(())
     }
 
-    /// Returns the header of a block, as `block1(v0: i32) cold:`.
+    /// Returns the header of a block, for example `block1(v0: i32) cold:`.
     pub fn display_block_header(&self, block: Block) -> impl Display {
         fmt::from_fn(move |f| {
             write!(f, "{}", self.names.block(block))?;

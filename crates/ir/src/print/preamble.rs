@@ -1,4 +1,4 @@
-//! Everything between the signature and the first block.
+//! Text of everything between the signature and the first block.
 
 use cranelift_entity::{EntityRef, PrimaryMap};
 use std::fmt::{self, Display, Formatter};
@@ -10,7 +10,7 @@ use crate::names::NameTable;
 use crate::preamble::GlobalValueData;
 
 impl Function {
-    /// Returns whether there was anything.
+    /// Writes the preamble. Returns `true` if there was anything to write.
     pub(super) fn write_preamble(&self, f: &mut Formatter) -> Result<bool, fmt::Error> {
         let (names, numbered) = (&self.names, f.alternate());
         let mut lines = 0;
@@ -100,12 +100,12 @@ impl Function {
     }
 }
 
-/// Returns the entities of a table in the order of their numbers.
+/// Returns the entities of a table, sorted by their numbers.
 fn sorted<E: EntityRef + Copy, T>(table: &PrimaryMap<E, T>, names: &NameTable<E>) -> Vec<E> {
     if names.is_identity() {
         return table.keys().collect();
     }
-    // Sorted as plain numbers, whatever the entities: the library's sorts are 8 KiB of code for each type.
+    // Sorted as plain numbers for all entities, because each instance of the library's sort takes 8 KiB of code.
     let mut order: Vec<(u64, usize)> = table.keys().map(|entity| (names.number(entity), entity.index())).collect();
     order.sort_unstable();
     order.into_iter().map(|(_, index)| E::new(index)).collect()

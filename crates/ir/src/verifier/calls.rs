@@ -10,10 +10,10 @@ use crate::signature::AbiParam;
 use crate::types::Type;
 use crate::verifier::{Check, Step};
 
-/// Messages show at most so many bytes of an instruction.
+/// Maximum number of bytes of an instruction's text in a message.
 const TEXT_LIMIT: usize = 400;
 
-/// Text that is cut off at the limit, so that huge instructions do not make huge messages.
+/// Text that is cut off at the limit, so that huge instructions do not produce huge messages.
 #[derive(Default)]
 struct CutText(String);
 
@@ -27,7 +27,7 @@ impl Write for CutText {
     }
 }
 
-/// Kind of edge along which arguments are passed.
+/// Kind of an edge that passes arguments.
 #[derive(Copy, Clone)]
 enum Edge {
     Plain,
@@ -92,7 +92,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Returns the arguments of block calls and of calls.
+    /// Checks the arguments of block calls and of calls.
     pub(super) fn variable_args(&mut self, inst: Inst) -> Step {
         let func = self.func;
         if let Some(table) = func.dfg.inst_exception_table(inst) {
@@ -124,7 +124,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// The table's signature may be another declaration, but must be equal.
+    /// Checks that the exception table's signature equals the signature of the callee. The declarations may differ.
     fn table_signature(&mut self, inst: Inst, callee: FuncRef, sig: SigRef) {
         let signatures = &self.func.dfg.signatures;
         let expected = self.func.dfg.ext_funcs[callee].signature;

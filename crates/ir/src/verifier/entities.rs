@@ -1,4 +1,4 @@
-//! Rules about what an instruction refers to: values and their dominance, blocks, slots, functions,
+//! Rules about the entities that an instruction refers to: values and their dominance, blocks, slots, functions,
 //! signatures, constants.
 
 use crate::entities::{AnyEntity, Block, Constant, FuncRef, GlobalValue, Inst, SigRef, StackSlot, Value};

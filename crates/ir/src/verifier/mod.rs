@@ -1,15 +1,14 @@
 //! Checks that a function is well formed.
 //!
-//! The rules, in the order of their checks: the preamble and the signature (`preamble.rs`), then
-//! block by block and instruction by instruction the shape of blocks, the entities an instruction
-//! refers to and the dominance of definitions (`entities.rs`), types (`types.rs`), calls and
-//! exception tables (`calls.rs`), and immediates (`immediates.rs`). All errors are collected, but
-//! some make further checks meaningless and end them: they are called fatal.
+//! The rules, in the order of their checks: the preamble and the signature (`preamble.rs`), then for each instruction
+//! of each block: the shape of the block, the entities and the dominance of definitions (`entities.rs`), types
+//! (`types.rs`), calls and exception tables (`calls.rs`), and immediates (`immediates.rs`). All errors are collected.
+//! *Fatal* errors make further checks meaningless and end the verification.
 //!
-//! Not checked: that stack slot offsets are in range, that user stack maps name live slots, and
-//! that accesses marked `notrap` or `readonly` keep their promise.
+//! Not checked: that stack slot offsets are in range, that user stack maps name live slots, and that accesses marked
+//! `notrap` or `readonly` keep their promise.
 //!
-//! Cost: linear in the function, besides the dominator tree.
+//! Cost: linear in the function, plus the cost of the dominator tree.
 
 mod calls;
 mod entities;
@@ -25,28 +24,28 @@ use crate::entities::{AnyEntity, Block, Inst};
 use crate::function::Function;
 use crate::types::Type;
 
-/// What the verifier must know of the target; without it some rules are not checked.
+/// Facts about the target. Without them, some rules are not checked.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct TargetInfo {
-    /// The type of pointers; `None` if several targets with different ones are meant.
+    /// The type of pointers; `None` if the targets of the function have different pointer types.
     pub pointer_type: Option<Type>,
-    /// The setting `enable_pinned_reg`.
+    /// Whether the setting `enable_pinned_reg` is on.
     pub enable_pinned_reg: bool,
-    /// The setting `preserve_frame_pointers`.
+    /// Whether the setting `preserve_frame_pointers` is on.
     pub preserve_frame_pointers: bool,
 }
 
 /// A violated rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct VerifierError {
-    /// The entity at fault.
+    /// The entity that violates the rule.
     pub location: AnyEntity,
-    /// What is wrong. Entities have the numbers of the function's text.
+    /// The message. Entities have the numbers of the function's text.
     pub message: String,
 }
 
 impl VerifierError {
-    /// The error with the function, the block and the entity at fault, on one line.
+    /// Returns the error with the function, the block and the entity at fault, on one line.
     pub fn pretty<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| {
             write!(f, "{}: ", func.name)?;
@@ -68,7 +67,7 @@ impl VerifierError {
 pub struct VerifierErrors(pub Vec<VerifierError>);
 
 impl VerifierErrors {
-    /// One line for each error, as [`VerifierError::pretty`].
+    /// Returns one line for each error, in the form of [`VerifierError::pretty`].
     pub fn pretty<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| self.0.iter().try_for_each(|error| writeln!(f, "{}", error.pretty(func))))
     }
@@ -88,12 +87,12 @@ impl fmt::Display for VerifierErrors {
 
 impl std::error::Error for VerifierErrors {}
 
-/// The check of a function ended early.
+/// Signal that a fatal error ended the verification.
 struct Fatal;
 
 type Step = Result<(), Fatal>;
 
-/// Memory of the verifier, to be used for one function after the other.
+/// Memory of the verifier. One verifier serves one function after the other.
 #[derive(Default, Debug)]
 pub struct Verifier {
     cfg: ControlFlowGraph,
@@ -110,7 +109,7 @@ impl Verifier {
         self.cfg.compute(func);
         self.dominators.compute(func, &self.cfg);
         let mut check = Check { func, target, dominators: &self.dominators, errors: Vec::new() };
-        // A fatal error has been recorded like the others.
+        // A fatal error is recorded in `check` like any other.
         let _ended_early = check.function();
         self.errors.0 = check.errors;
         if self.errors.0.is_empty() { Ok(()) } else { Err(std::mem::take(&mut self.errors)) }
@@ -125,8 +124,8 @@ pub fn verify(func: &Function, target: Option<TargetInfo>) -> Result<(), Verifie
     Verifier::default().verify(func, target)
 }
 
-/// Checks the rules of [`verify`] without which walks over a function do not end: no branch leads to the entry block, and no global
-/// value depends on itself. Linear in blocks and global values.
+/// Checks the rules of [`verify`] that walks over a function need to terminate: no branch leads to the entry block,
+/// and no global value depends on itself. Linear in blocks and global values.
 ///
 /// # Errors
 /// If one of these rules is violated.
@@ -156,7 +155,7 @@ impl Check<'_> {
         Err(Fatal)
     }
 
-    /// Ends the check if anything is wrong so far.
+    /// Ends the verification if any error was found so far.
     fn stop_on_errors(&self) -> Step {
         if self.errors.is_empty() { Ok(()) } else { Err(Fatal) }
     }
@@ -204,7 +203,7 @@ impl Check<'_> {
         self.report(inst, format_args!("invalid reference to entry block {name}"));
     }
 
-    /// Terminators stand at the end of blocks and nowhere else.
+    /// Checks that terminators are at the end of blocks and nowhere else.
     fn position(&mut self, block: Block, inst: Inst) -> Step {
         let is_terminator = self.func.dfg.opcode(inst).is_terminator();
         let is_last = self.func.layout.last_inst(block) == Some(inst);

@@ -6,15 +6,15 @@ use crate::preamble::GlobalValueData;
 use crate::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv};
 use crate::verifier::{Check, Step};
 
-/// What is known of a global value while cycles are searched.
+/// State of a global value during the search for cycles.
 #[derive(Copy, Clone, PartialEq, Eq)]
 pub(super) enum Chain {
     Unknown,
-    /// On the path that is being followed.
+    /// The value is on the path that is being followed.
     Open,
-    /// Its bases end in something that has no base.
+    /// Its chain of bases ends in a value without a base.
     Ends,
-    /// Its bases lead into a cycle.
+    /// Its chain of bases leads into a cycle.
     Cyclic,
 }
 
@@ -28,7 +28,8 @@ impl Check<'_> {
         }
     }
 
-    /// Reports a cycle of global values. Returns what is known of each; nothing if every base comes before what depends on it.
+    /// Reports a cycle of global values. Returns the state of each; an empty list if every base precedes the values
+    /// that depend on it.
     pub(super) fn global_value_cycles(&mut self) -> Vec<Chain> {
         let is_after_base = |(global, data)| base(data).is_none_or(|base| base < global);
         if self.func.global_values.iter().all(is_after_base) {
@@ -40,7 +41,8 @@ impl Check<'_> {
         }
         let cyclic = |global: &GlobalValue| chains[global.as_u32() as usize] == Chain::Cyclic;
         let number = |global: &GlobalValue| self.func.names.global_values.number(*global);
-        // One report is enough: from the first of the text, whose entities may have been made in another order.
+        // One report is enough. It names the first value of the text, because the entities may have been created in
+        // another order.
         if let Some(first) = self.func.global_values.keys().filter(cyclic).min_by_key(number) {
             let mut unknown = vec![Chain::Unknown; chains.len()];
             let path = self.follow_bases(first, &mut unknown);
@@ -50,8 +52,8 @@ impl Check<'_> {
         chains
     }
 
-    /// Follows bases up to what is known, and says for all on the path if they end in a cycle.
-    /// Returns the path.
+    /// Follows bases up to a value with a known state, and records for all values on the path whether they end in a
+    /// cycle. Returns the path.
     fn follow_bases(&self, global: GlobalValue, chains: &mut [Chain]) -> Vec<GlobalValue> {
         let mut path = Vec::new();
         let mut next = Some(global);
@@ -123,7 +125,7 @@ impl Check<'_> {
         }
     }
 
-    /// Names of the user must be in the table.
+    /// Checks that user names are in the table.
     pub(super) fn user_names(&mut self) {
         let globals = self.func.global_values.iter().filter_map(|(global, data)| match data {
             GlobalValueData::Symbol { name, .. } => Some((AnyEntity::from(global), name)),
@@ -209,7 +211,8 @@ impl Check<'_> {
         }
     }
 
-    /// Such functions must keep the registers in which results would be.
+    /// Checks that functions of the convention `preserve_all` have no results. They must preserve the registers that
+    /// would hold results.
     pub(super) fn preserve_all(&mut self) -> Step {
         let func = self.func;
         let at_fault = |signature: &crate::signature::Signature| {

@@ -42,7 +42,7 @@ impl Check<'_> {
     fn result_types(&mut self, inst: Inst, ctrl: Type) {
         let func = self.func;
         for (index, &result) in func.dfg.inst_results(inst).iter().enumerate() {
-            // Their number has been checked.
+            // The number of results has been checked already.
             let Some(expected) = func.dfg.result_type(inst, index, ctrl) else { return };
             let found = func.dfg.value_type(result);
             if found != expected {
