@@ -1,4 +1,4 @@
-//! Branches: what only tests whether a value is zero, and branches with a known target.
+//! Branches: simplifies conditions of branches and traps, and replaces branches with a known target by jumps.
 //!
 //! ```text
 //! v2 = icmp eq v0, v1
@@ -16,8 +16,8 @@ use crate::purity::constant;
 use crate::rewrite::{self, Effect};
 
 impl Walk<'_> {
-    /// Returns a value that is zero exactly if `condition` is, and no more work to compute. Ends, because each rule leads to an operand
-    /// of what it matches, or to fewer instructions.
+    /// Returns a value that is zero exactly if `condition` is zero, and that costs no more to compute. Terminates
+    /// because each rule leads to an operand of the instruction that it matches, or to fewer instructions.
     pub(crate) fn simplify_condition(&mut self, condition: Value) -> Value {
         let mut condition = condition;
         while let Some(simpler) = rewrite::simplify_condition(self, condition) {
@@ -32,7 +32,7 @@ impl Walk<'_> {
             Opcode::Brif => {
                 self.visit_condition(inst);
             }
-            // The one rewrite of a branch that no rule can say, as a table has any number of destinations.
+            // No rule can express this rewrite, because a table has any number of destinations.
             Opcode::BrTable => {
                 if let InstView::BranchTable { index, table } = self.func.dfg.view(inst)
                     && let Some(index) = constant(self.func, index)
@@ -46,7 +46,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Simplifies the condition of a branch or trap, and applies the rules on it. Returns whether it still is one.
+    /// Simplifies the condition of a branch or trap, and applies the rules to the instruction. Returns `true`
+    /// unless the instruction was removed or became a jump.
     pub(crate) fn visit_condition(&mut self, inst: Inst) -> bool {
         loop {
             let condition = self.func.dfg.inline_arg(inst, 0);
@@ -79,11 +80,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Ends blocks at traps that always occur.
+    /// Truncates blocks after traps that always occur.
     pub(crate) fn end_at_traps(&mut self) {
         while let Some(inst) = self.traps.pop() {
             let code = self.func.dfg.inst(inst).trap_code();
-            // An equal one before it may have made it superfluous.
+            // An equal trap before this one may have made it superfluous.
             let Some(code) = code.filter(|_| self.func.layout.inst_block(inst).is_some()) else { continue };
             while let Some(next) = self.func.layout.next_inst(inst) {
                 self.func.layout.remove_inst(next);

@@ -1,15 +1,16 @@
 //! The pass of `opt_level=none`: removes code whose removal costs less than its compilation.
 //!
-//! Loads that repeat another one of memory that never changes are removed, and unreachable blocks and block parameters that
-//! always have one value: the part of [`Pass::SimplifyCfg`](crate::Pass::SimplifyCfg) that takes next to no time.
+//! Removes loads that repeat an earlier load of memory that never changes, unreachable blocks, and block parameters
+//! that always have one value. The last two are the part of [`Pass::SimplifyCfg`](crate::Pass::SimplifyCfg) that
+//! takes almost no time.
 
 use crate::optimizer::Optimizer;
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 
 impl Optimizer {
-    /// Removes repeated loads of constant memory, unless accesses are kept, unreachable blocks and constant block parameters. The
-    /// function may use aliases before, and uses none after.
+    /// Removes unreachable blocks and constant block parameters, and, unless accesses are kept, repeated loads of
+    /// constant memory. The function may use aliases before, and uses none after.
     pub fn cleanup(&mut self, func: &mut Function, analyses: &mut Analyses) {
         analyses.update_loops(func);
         self.start();
@@ -20,7 +21,7 @@ impl Optimizer {
         if has_unreachable && self.simplify_cfg.run_on_unreachable(func, &mut analyses.cfg) {
             analyses.invalidate();
         }
-        // Leaves the graph as it is.
+        // The removal of parameters keeps the control-flow graph valid.
         if let Some(entry) = func.layout.entry_block() {
             self.simplify_cfg.params.remove(func, &analyses.cfg, analyses.cfg.blocks(), entry);
         }

@@ -1,5 +1,5 @@
-//! Placement: what is not used goes, what does not change in a loop is computed in front of it, and what only some
-//! paths use is computed there.
+//! Placement of instructions: removes unused ones, moves loop invariants out of loops, and moves values that only
+//! some paths use into those paths.
 //!
 //! ```text
 //! block1(v2: i64):                         v3 = imul v0, v1
@@ -8,13 +8,16 @@
 //!   brif v5, block1(v5), block2              v5 = iadd v2, v3
 //! ```
 //!
-//! Needs the analyses, which stay valid. An instruction can stand between two blocks of one path in the dominator tree:
-//! the deepest that defines one of its operands, and the common dominator of its uses (Click, "Global code motion,
-//! global value numbering", 1995). It leaves its block only for one that runs less often: uses that run as often are no
-//! reason to move it it. What is cheap leaves a loop only while the loop uses few enough values from outside to keep
-//! all of them in registers, vector constants too; other constants never do. Nothing moves down for which two operands
-//! would have to be kept instead of one result. One sweep down the tree finds the upper ends and what loops use, one up
-//! decides, users before operands. Linear in instructions but for a logarithm of the tree's depth at each use in
+//! Needs the [`Analyses`], which stay valid. An instruction can be placed in any block on one path of the dominator
+//! tree, between the deepest block that defines one of its operands and the common dominator of its uses (Click,
+//! "Global code motion, global value numbering", 1995). It leaves its block only for a block of lower frequency.
+//!
+//! A cheap instruction leaves a loop only while the loop uses few enough values from outside to keep all of them in
+//! registers. So does a vector constant that is loaded from memory; other constants never leave a loop. An
+//! instruction does not move down if two operands would have to be kept in place of one result.
+//!
+//! One sweep down the tree finds the earliest blocks and the values that loops use. One sweep up the tree decides,
+//! users before operands. Cost: linear in instructions, except for a logarithm of the tree's depth at each use in
 //! another block.
 
 use cranelift_entity::packed_option::PackedOption;
@@ -26,19 +29,20 @@ use crate::purity::{self, Purity, is_cheap, is_constant, is_movable, purity};
 use crate::rematerialise::{MAX_LOOPS, Rematerialise};
 use kingpost_ir::analyses::Analyses;
 
-/// So many values of each register class a loop may use from outside, with those that cheap instructions moved out of
-/// it add: what machines of sixteen registers keep beside the values of the loop itself. A call in the loop leaves
-/// nothing of it, as the few registers that it preserves have better uses.
+/// Number of values of each register class that a loop may use from outside, including the values that cheap
+/// instructions moved out of it add. A machine with sixteen registers can keep this many besides the values of the
+/// loop itself. A loop with a call has no budget, because the few registers that the call preserves have better
+/// uses.
 const BUDGET: u32 = 8;
 
-/// Places of the uses of an instruction that have been seen. Bytes of one value if there are none, as the table of them
-/// is filled anew for each function.
+/// Places of the uses of an instruction that have been seen. The default consists of equal bytes, because a table
+/// is filled with it for each function.
 #[derive(Copy, Clone, Default, Debug)]
 struct Uses {
     /// The common dominator of the uses.
     block: PackedOption<Block>,
-    /// The first user in that block; none if it has no user itself. The instruction itself, and no block, if it has
-    /// moved and need not be looked at again.
+    /// First user in that block; none if the block itself has no user. If an instruction has moved and must not be
+    /// visited again, `block` is none and this is the instruction itself.
     first: PackedOption<Inst>,
 }
 
@@ -48,7 +52,7 @@ struct Here {
     block: Block,
     /// Preorder number of the header of the block's innermost loop, 0 if there is none.
     header: u32,
-    /// Whether it ends the block.
+    /// Whether the instruction ends the block.
     is_last: bool,
 }
 
@@ -57,27 +61,27 @@ struct Here {
 struct Origin {
     /// Preorder number of the earliest block where it can be computed.
     earliest: u32,
-    /// Preorder number of the block where it is computed so far.
+    /// Preorder number of the block where it is computed at present.
     defined: u32,
-    /// The last loop for which it was counted, by its number plus one.
+    /// Number plus one of the last loop for which it was counted; 0 if there is none.
     counted: u32,
 }
 
 /// Values that a loop uses.
 #[derive(Copy, Clone, Default, Debug)]
 struct LoopUses {
-    /// By register class: values from outside that its blocks use, those of inner loops not included.
+    /// By register class: number of values from outside that its blocks use. Blocks of inner loops do not count.
     from_outside: [u32; 2],
-    /// Integers from outside that all of its blocks use.
+    /// Number of integers from outside that its blocks use, including the blocks of inner loops.
     integers: u32,
-    /// Whether one of its blocks has a call, at first none of an inner loop.
+    /// Whether one of its blocks has a call. Calls of inner loops are added at the end.
     has_call: bool,
 }
 
 /// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct CodeMotion {
-    /// By value. Empty in a function without loops, where nothing leaves a loop.
+    /// By value. Empty in a function without loops, because nothing leaves a loop there.
     origins: Vec<Origin>,
     /// By instruction.
     uses: Vec<Uses>,
@@ -119,7 +123,8 @@ impl CodeMotion {
         }
     }
 
-    /// Returns `true` if any loop is short of registers, once calls in inner loops are calls in those around them.
+    /// Propagates the calls of inner loops to the loops around them. Returns `true` if any loop is short of
+    /// registers.
     fn is_any_short_of_registers(&mut self, analyses: &Analyses) -> bool {
         let mut any = false;
         for each in analyses.loops.loops() {
@@ -132,8 +137,8 @@ impl CodeMotion {
         any
     }
 
-    /// Finds where values come from, and what loops use. Only blocks of loops are looked at: whatever another block
-    /// defines is there before every loop that uses it, so that its origin may count as 0.
+    /// Finds the origins of values and the values that loops use. Visits only blocks of loops: a value that another
+    /// block defines is available before every loop that uses it, so that its origin may count as 0.
     fn find_origins(&mut self, func: &Function, analyses: &Analyses) {
         for &block in analyses.dominators.preorder() {
             let Some(innermost) = analyses.loops.innermost_loop(block) else { continue };
@@ -151,7 +156,8 @@ impl CodeMotion {
                 for &operand in func.dfg.inst_args(inst) {
                     let origin = self.origins[operand.index()];
                     earliest = earliest.max(origin.earliest);
-                    // What can be computed above the header and is not is what may move there, and is counted then.
+                    // A value that can be computed above the header, but is not, may move there, and is counted
+                    // then.
                     if origin.defined < header && origin.counted != innermost.as_u32() + 1 {
                         self.count_from_outside(func, analyses, operand, innermost);
                     }
@@ -164,7 +170,7 @@ impl CodeMotion {
         }
     }
 
-    /// Counts a value that a loop uses from outside.
+    /// Counts `value` as used from outside by the loop `innermost`.
     fn count_from_outside(&mut self, func: &Function, analyses: &Analyses, value: Value, innermost: Loop) {
         let Origin { defined, counted, .. } = self.origins[value.index()];
         self.origins[value.index()].counted = innermost.as_u32() + 1;
@@ -188,13 +194,14 @@ impl CodeMotion {
         }
     }
 
-    /// Finds the block of an instruction, given those of its users.
+    /// Removes an instruction without uses, or moves it to the best block for its uses. Records the uses of its
+    /// operands.
     fn visit(&mut self, func: &mut Function, analyses: &Analyses, inst: Inst, uses: Uses, here: Here) {
         let Here { block, header, is_last } = here;
         let mut target = block;
         match uses.block.expand() {
             None if is_removable(func, inst) => return func.layout.remove_inst(inst),
-            // Most: used where they are, and no loop to leave.
+            // The common case: the instruction is used in its own block, and there is no loop to leave.
             Some(late) if late == block && self.stays_in_loop(func, inst, header) => {}
             Some(late) if is_movable(func, inst) => {
                 target = self.best_block(func, analyses, inst, late);
@@ -210,7 +217,8 @@ impl CodeMotion {
             }
             _ => {}
         }
-        // Users in a block are visited from its end, but what has moved there, to the end or in front of a user, is before the terminator.
+        // Instructions of a block are visited from its end, so each one that stays precedes the users seen in the
+        // block. The last instruction is an exception, because instructions that moved into the block precede it.
         let is_in_order = target == block && !is_last;
         let uses = &mut self.uses;
         let dfg = &func.dfg;
@@ -226,12 +234,14 @@ impl CodeMotion {
         });
     }
 
-    /// Returns `true` if an instruction needs what the loop with this header computes.
+    /// Returns `true` if an instruction cannot leave the loop with this header, because it needs a value that is
+    /// computed in the loop. Always `true` outside of loops.
     fn stays_in_loop(&self, func: &Function, inst: Inst, header: u32) -> bool {
         header == 0 || func.dfg.first_result(inst).is_none_or(|result| self.origins[result.index()].earliest >= header)
     }
 
-    /// Returns the block where an instruction runs least often: where its uses meet, or in front of loops around that.
+    /// Returns the block of lowest frequency for an instruction: `late`, the common dominator of its uses, or a
+    /// block before one of the loops around it.
     fn best_block(&mut self, func: &Function, analyses: &Analyses, inst: Inst, late: Block) -> Block {
         let Some(result) = func.dfg.first_result(inst) else { return late };
         let opcode = func.dfg.opcode(inst);
@@ -246,7 +256,8 @@ impl CodeMotion {
         let mut innermost = analyses.loops.innermost_loop(late);
         for _ in 0..MAX_LOOPS {
             let Some(each) = innermost else { break };
-            // What can be computed above the header can be computed in its immediate dominator.
+            // An instruction that can be computed above the header can be computed in the header's immediate
+            // dominator.
             let Some(outside) = analyses.dominators.idom(analyses.loops.header(each)) else { break };
             if analyses.dominators.preorder_number(outside) < earliest {
                 break;
@@ -265,8 +276,8 @@ impl CodeMotion {
         best
     }
 
-    /// Returns `true` if more than one operand of an instruction would live on if it moved down to a block: those that
-    /// are no constants, and of which no use is known in or below that block.
+    /// Returns `true` if moving an instruction down to a block lengthens the live ranges of more than one operand.
+    /// Constants do not count, nor operands whose known uses meet in or below that block.
     fn lengthens_lives(&self, func: &Function, analyses: &Analyses, inst: Inst, block: Block) -> bool {
         let lives_on = |&&value: &&Value| {
             let Some(def) = func.dfg.first_result_of(value) else { return true };
@@ -276,7 +287,7 @@ impl CodeMotion {
         func.dfg.inst_args(inst).iter().filter(lives_on).count() > 1
     }
 
-    /// Moves an instruction in front of its first user in a block, or to the block's end.
+    /// Moves an instruction before its first user in a block, or before the block's last instruction.
     fn move_to(&mut self, func: &mut Function, inst: Inst, block: Block, first_user: Option<Inst>) {
         if let Some(before) = first_user.or_else(|| func.layout.last_inst(block)) {
             func.layout.remove_inst(inst);
@@ -287,20 +298,20 @@ impl CodeMotion {
 }
 
 impl LoopUses {
-    /// Returns `true` if more integers come from outside than registers keep all around the loop.
+    /// Returns `true` if the loop uses more integers from outside than registers can hold throughout the loop.
     fn is_short_of_registers(self) -> bool {
         self.integers > if self.has_call { BUDGET } else { 2 * BUDGET }
     }
 }
 
 impl Uses {
-    /// Returns `true` if they are those of an instruction that has moved.
+    /// Returns `true` if the instruction with these uses has moved.
     #[inline]
     fn are_of_placed(self) -> bool {
         self.block.is_none() && self.first.is_some()
     }
 
-    /// Returns these uses and the one by `user`, which is in `block`.
+    /// Returns these uses and the use by `user`, which is in `block`.
     #[inline]
     fn with(self, user: Inst, block: Block, func: &Function, analyses: &Analyses) -> Uses {
         let here = Uses { block: block.into(), first: user.into() };
@@ -317,20 +328,20 @@ impl Uses {
     }
 }
 
-/// Returns the register class of values of a type: 0 integers, 1 floats and vectors.
+/// Returns the register class of values of a type: 0 for integers, 1 for floats and vectors.
 fn class_of(ty: Type) -> usize {
     usize::from(!ty.is_int())
 }
 
-/// Returns `true` if a vector constant is all zeros or all ones, which machines make in a register. Others are loaded
-/// wherever no operand of an instruction can be memory.
+/// Returns `true` if a vector constant is all zeros or all ones, which machines make in a register. Other vector
+/// constants are loaded, unless the instruction that uses them takes a memory operand.
 fn is_plain(func: &Function, inst: Inst) -> bool {
     let InstView::UnaryConst { constant } = func.dfg.view(inst) else { return false };
     let bytes = func.dfg.constants.bytes(constant);
     bytes.iter().all(|&byte| byte == 0) || bytes.iter().all(|&byte| byte == 0xff)
 }
 
-/// Returns `true` if nothing is lost with an instruction whose results are not used.
+/// Returns `true` if an instruction whose results are not used can be removed.
 fn is_removable(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match purity(data.opcode()) {

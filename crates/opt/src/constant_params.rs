@@ -5,29 +5,31 @@
 //! block1(v1: i32): return v1               block1: return v0
 //! ```
 //!
-//! Needs the graph, and leaves it as it is; the function may use aliases, before and after. A parameter is superfluous
-//! if all its arguments are one value or itself (Braun et al., "Simple and Efficient Construction of SSA Form", 2013,
-//! section 3). Blocks are swept backwards and forwards, at most [`SWEEPS`] times, which finds all superfluous ones of
-//! nested loops; cycles of parameters in irreducible control flow stay. Linear in blocks, edges and their arguments.
+//! Needs the control-flow graph, which stays valid. The function may use aliases, before and after. A parameter is
+//! superfluous if all its arguments are one value or the parameter itself (Braun et al., "Simple and Efficient
+//! Construction of SSA Form", 2013, section 3). Blocks are swept backward and forward, at most [`SWEEPS`] times,
+//! which finds all superfluous parameters of nested loops. Cycles of parameters in irreducible control flow stay.
+//! Cost: linear in blocks, edges and their arguments.
 
 use kingpost_ir::cfg::{ControlFlowGraph, Predecessor};
 use kingpost_ir::{Block, Function, Value};
 
-/// Number of sweeps over parameters. Each sweep but the first follows one that found something.
+/// Maximum number of sweeps over parameters. Each sweep but the first follows one that found a superfluous
+/// parameter.
 const SWEEPS: usize = 4;
 
 /// Memory of the removal.
 #[derive(Default, Debug)]
 pub(crate) struct ConstantParams {
-    /// Blocks but the entry that have parameters, or had some.
+    /// Blocks other than the entry that have parameters, or had some.
     pub(crate) joins: Vec<Block>,
     /// By parameter of a block: whether it stays.
     keep: Vec<bool>,
 }
 
 impl ConstantParams {
-    /// Makes parameters of `blocks` that always have one value aliases of that value, perhaps by way of others. Returns
-    /// whether there were any.
+    /// Replaces parameters of `blocks` that always have one value by aliases of that value, possibly through other
+    /// aliases. Returns `true` if there were any.
     pub(crate) fn remove(
         &mut self,
         func: &mut Function,
@@ -83,7 +85,8 @@ fn alias_constants(func: &mut Function, cfg: &ControlFlowGraph, block: Block) ->
     found
 }
 
-/// Returns the one value besides itself that a parameter has, if it is one. `preds` are the edges into its block.
+/// Returns the only value besides `param` itself that a parameter receives, if there is exactly one. `preds` are
+/// the edges into its block.
 fn only_value(func: &Function, preds: &[Predecessor], number: usize, param: Value) -> Option<Value> {
     let mut only = None;
     for pred in preds {

@@ -6,7 +6,7 @@ use kingpost_ir::{InstData, Opcode, Type};
 /// An integer constant of at most 64 bits.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Constant {
-    /// Zero-extended from the type.
+    /// Bits of the constant, zero-extended from its type.
     pub(crate) bits: u64,
     pub(crate) width: u32,
 }
@@ -17,7 +17,7 @@ impl Constant {
     }
 }
 
-/// Returns the result of an operation of one operand, of type `result`; only the bits of the type count.
+/// Returns the result of an operation of one operand, of type `result`. Bits above the type are unspecified.
 pub(crate) fn unary(opcode: Opcode, result: Type, x: Constant) -> Option<u64> {
     let unused = 64 - x.width;
     Some(match opcode {
@@ -40,7 +40,8 @@ pub(crate) fn unary(opcode: Opcode, result: Type, x: Constant) -> Option<u64> {
     })
 }
 
-/// Returns the result of an operation of two operands; only the bits of its type count. `None` too where it would trap.
+/// Returns the result of an operation of two operands, or `None` if it would trap. Bits above the type are
+/// unspecified.
 pub(crate) fn binary(data: &InstData, x: Constant, y: Constant) -> Option<u64> {
     let (a, b, width) = (x.bits, y.bits, x.width);
     let amount = (b % u64::from(width)) as u32;

@@ -1,5 +1,5 @@
-//! Value numbering: equal pure instructions become one, and each is simplified by the rewrite rules before it is looked
-//! up.
+//! Value numbering: replaces equal pure instructions by one. Each instruction is simplified by the rewrite rules
+//! before it is looked up.
 //!
 //! ```text
 //! v2 = iadd v0, v1                         v2 = iadd v0, v1
@@ -11,14 +11,19 @@
 //!         return v5
 //! ```
 //!
-//! Needs the analyses, the function may use aliases; leaves none in use, and the analyses valid unless it says that an
-//! edge has died. Blocks are visited in preorder of the dominator tree, so that every operand is final before it is
-//! used. An instruction stays where it is; one that is equal to one in a block that does not dominate it moves to the
-//! end of their common dominator, if that does not run more often than the two together. In a large loop, and in those
-//! inside it, a cheap instruction of one operand stays in every block that has it, as its result would take a register,
-//! or a spill slot, from one to the next; one of a register and a constant does in a loop of medium size, and where
-//! registers are few both do. Hash-consing with rules on insertion: the scheme of LuaJIT's FOLD and of V8's reducers.
-//! Linear in instructions, with rules tried on at most [`FUEL`] requests for each.
+//! Needs the [`Analyses`]; the function may use aliases. Leaves no aliases in use, and `Analyses` valid unless edges
+//! have changed. Blocks are visited in preorder of the dominator tree, so that every operand is final before it is
+//! used. An instruction stays in its block. If its block does not dominate the block of an equal instruction, it
+//! moves to the end of their common dominator, provided that the common dominator does not run more often than both
+//! blocks together.
+//!
+//! In a large loop and in the loops inside it, a cheap instruction of one operand stays in every block that has it,
+//! because a shared result would take a register or a spill slot between the blocks. A cheap instruction of a
+//! register and a constant stays in a loop of medium size already. If registers are few, both kinds stay in loops
+//! of medium size.
+//!
+//! The scheme is hash-consing with rules on insertion, as in LuaJIT's FOLD and V8's reducers. Cost: linear in
+//! instructions, with rules tried on at most [`FUEL`] requests for each.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -34,16 +39,17 @@ use crate::rewrite::{self, Applications, Effect, Graph, Rule};
 use crate::value_table::ValueTable;
 use kingpost_ir::analyses::Analyses;
 
-/// Number of requests on which rules are tried for each instruction of the input, its own included.
+/// Maximum number of requests on which rules are tried for each instruction of the input, including the instruction
+/// itself.
 const FUEL: u32 = 16;
 
-/// Change to the edges of the control-flow graph. The last of several changes in this order counts.
+/// Change to the edges of the control-flow graph. Of several changes, the greatest in this order counts.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Edges {
     Kept,
     /// Some branches have exchanged their destinations.
     Reordered,
-    /// Some are gone.
+    /// Some edges are gone.
     Died,
 }
 
@@ -57,8 +63,8 @@ pub(crate) const MEDIUM_LOOP: u32 = 30;
 pub(crate) struct Gvn {
     table: ValueTable,
     memory: Memory,
-    /// Representative of each value; the value itself if there is no entry. That of an alias has one of its own, where
-    /// it is not final.
+    /// Representative of each value; the value itself if there is no entry. The representative of an alias may
+    /// itself have a representative, which is the final one.
     representatives: SecondaryMap<Value, PackedOption<Value>>,
     pub(crate) applications: Applications,
     /// Whether accesses to memory are left as they are.
@@ -68,14 +74,14 @@ pub(crate) struct Gvn {
     /// Whether the machine has few registers.
     pub(crate) has_few_registers: bool,
     pub(crate) observer: Option<Box<dyn Observer>>,
-    /// Of each value, how many uses there were when it was first asked, with those of the values that it stands for.
+    /// By value: number of uses when a rule first required it, including the uses of the values that it represents.
     uses: SecondaryMap<Value, u8>,
 }
 
 impl Gvn {
-    /// Runs the pass. Returns what has become of the edges of the control-flow graph.
+    /// Runs the pass. Returns the change to the edges of the control-flow graph.
     pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> Edges {
-        // Few functions number more than that.
+        // Few functions number more values than they have instructions.
         self.table.reset(func.dfg.num_insts());
         self.representatives.clear();
         self.representatives.resize(func.dfg.num_values());
@@ -132,9 +138,9 @@ pub(crate) struct Walk<'a> {
     pub(crate) block: Block,
     /// Least number of blocks of a large loop.
     pub(crate) large_loop: u32,
-    /// Number of blocks of the loops around the block, as far as it matters.
+    /// Number of blocks of the largest loop around the block, as far as `loop_size` counts.
     pub(crate) loop_size: u32,
-    /// The instruction that is visited: new ones go in front of it.
+    /// The instruction that is visited; new instructions are inserted before it.
     pub(crate) before: Inst,
     fuel: u32,
     /// Conditional traps that always occur.
@@ -179,7 +185,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Replaces operands by what stands for them.
+    /// Replaces operands by their representatives.
     fn resolve_operands(&mut self, inst: Inst) {
         let representatives = &*self.representatives;
         self.func.dfg.map_values(inst, |value| representative(representatives, value));
@@ -194,7 +200,7 @@ impl Walk<'_> {
     }
 
     fn visit_pure(&mut self, inst: Inst) {
-        // None of its operands is the argument of a branch.
+        // No operand of a pure instruction is the argument of a branch.
         for value in self.func.dfg.inst_args_mut(inst) {
             *value = representative(self.representatives, *value);
         }
@@ -211,7 +217,7 @@ impl Walk<'_> {
         self.number_existing(data.unordered_key(), &data, inst, result);
     }
 
-    /// Returns `true` if constants or rules may make something of an instruction.
+    /// Returns `true` if constant folding or rules may simplify an instruction.
     #[inline]
     pub(crate) fn may_be_simplified(&self, data: &InstData) -> bool {
         let dfg = &self.func.dfg;
@@ -228,7 +234,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Visits an instruction that traps, or does nothing if an equal one has not trapped.
+    /// Visits an instruction that may trap, and that is superfluous if an equal one before it has not trapped.
     fn visit_trap(&mut self, inst: Inst) {
         if matches!(self.func.dfg.opcode(inst), Opcode::Trapz | Opcode::Trapnz) {
             if self.visit_condition(inst) {
@@ -248,7 +254,7 @@ impl Walk<'_> {
         self.number_trap(inst);
     }
 
-    /// Returns the replacement that rules make of an instruction that is executed for its effect.
+    /// Returns the effect by which rules replace an instruction that is executed for its effect, if a rule matches.
     pub(crate) fn effect_of_rules(&mut self, data: &InstData) -> Option<Effect> {
         if self.fuel == 0 {
             self.applications.exhaust();
@@ -262,7 +268,7 @@ impl Walk<'_> {
         Some(effect)
     }
 
-    /// Removes a trap that an equal one dominates.
+    /// Removes a trap if an equal one dominates it, and records it otherwise.
     fn number_trap(&mut self, inst: Inst) {
         let key = self.func.dfg.inst(inst).key();
         let (place, entry) = self.table.find(key);
@@ -287,7 +293,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Puts a constant on the right. Returns whether that changed anything.
+    /// Moves a constant operand to the right. Returns `true` if the operands were exchanged.
     #[inline]
     fn order_operands(&self, data: &mut InstData) -> bool {
         let cond = data.int_cond();
@@ -303,7 +309,7 @@ impl Walk<'_> {
         is_swapped
     }
 
-    /// Returns the value that constants and rules make of an instruction.
+    /// Returns the value to which constant folding or rules simplify an instruction.
     fn simplified(&mut self, data: &InstData) -> Option<Value> {
         let value = match self.folded(data) {
             Some((ty, bits)) => self.iconst(ty, bits),
@@ -328,13 +334,13 @@ impl Walk<'_> {
         rewrite::rewrite(self, data)
     }
 
-    /// Returns the type and bits of an instruction on constants.
+    /// Returns the type and the bits of the result of an instruction whose operands are constants.
     fn folded(&self, data: &InstData) -> Option<(Type, u64)> {
         let constant = |value| {
             let bits = constant(self.func, value)?;
             Some(Constant { bits, width: self.func.dfg.value_type(value).bits() })
         };
-        // Few operands are constants, so that little else is looked at.
+        // Few operands are constants, so these are tested first.
         match *data.args() {
             [x] => {
                 let (x, ty) = (constant(x)?, result_type(data)?);
@@ -409,8 +415,8 @@ impl Graph for Walk<'_> {
     }
 }
 
-/// Returns the number of blocks of the largest loop around a block, or of one that is large. As every loop has a block
-/// that those in it have not, few are looked at.
+/// Returns the number of blocks of the largest loop around a block, or of the first loop found to be large. Each
+/// loop has more blocks than the loops inside it, so few loops are visited.
 fn loop_size(loops: &LoopForest, block: Block) -> u32 {
     let mut size = 0;
     let mut around = loops.innermost_loop(block);

@@ -8,9 +8,10 @@
 //!         jump block3(v6)
 //! ```
 //!
-//! Front ends make such branches of `?:`, and of `if` with one assignment. A processor guesses wrong on many of them, at the
-//! price of twenty instructions. Part of [`crate::simplify_cfg`]. Both arms meet at once, or one leads straight to where the other ends;
-//! at most [`MAX_COST`] instructions that compute something run in vain, and [`MAX_SELECTS`] choices are made.
+//! Front ends emit such branches for `?:`, and for `if` with one assignment. Processors mispredict many of them, at
+//! a cost of about twenty instructions. Part of [`crate::simplify_cfg`]. Both arms lead to one block, or one arm
+//! leads directly to the block where the other arm ends. At most [`MAX_COST`] instructions that compute something
+//! are executed without need, and at most [`MAX_SELECTS`] `select` instructions are made.
 
 use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, InstData, Opcode, Type};
 use smallvec::SmallVec;
@@ -18,24 +19,25 @@ use smallvec::SmallVec;
 use crate::purity::{Purity, is_cheap, is_constant, purity};
 use crate::simplify_cfg::SimplifyCfg;
 
-/// Instructions of both arms that cost something.
+/// Maximum cost of the instructions of both arms.
 const MAX_COST: usize = 3;
-/// Arguments in which both arms differ.
+/// Maximum number of arguments in which the arms differ.
 const MAX_SELECTS: usize = 2;
-/// Instructions of an arm, free ones included.
+/// Maximum number of instructions of an arm, including free ones.
 const MAX_INSTS: usize = 12;
 
-/// What lies between a branch and the block where both arms meet.
+/// Path from a branch to the block where both arms meet.
 #[derive(Clone, Copy)]
 struct Arm {
-    /// Its block, if it has one.
+    /// Block of the arm, if it has one.
     through: Option<Block>,
     meets: BlockCall,
     cost: usize,
 }
 
 impl SimplifyCfg {
-    /// Converts branches. Returns whether there were any; the blocks they went through are unreachable then.
+    /// Converts branches to `select` instructions. Returns `true` if any was converted; the blocks of its arms are
+    /// unreachable afterwards.
     pub(crate) fn convert_branches(&self, func: &mut Function) -> bool {
         let mut changed = false;
         for &block in self.blocks.iter().rev() {
@@ -97,7 +99,8 @@ impl SimplifyCfg {
         Some(())
     }
 
-    /// The arm through a block that only `from` leads to, if all it does can be done before the branch.
+    /// Returns the arm through a block that only `from` leads to, if all instructions of the block can be executed
+    /// before the branch.
     fn arm(&self, func: &Function, from: Block, dest: BlockCall) -> Option<Arm> {
         let block = dest.block;
         let is_only = matches!(self.cfg.preds(block), [pred] if pred.block == from);
@@ -122,7 +125,8 @@ impl SimplifyCfg {
     }
 }
 
-/// What an instruction costs that runs in vain; none if it must not or is too dear.
+/// Returns the cost of an instruction whose result is not needed. `None` if it must not be executed or is too
+/// expensive.
 fn cost_of(func: &Function, inst: Inst) -> Option<usize> {
     let opcode = func.dfg.opcode(inst);
     let is_scalar = || func.dfg.inst_results(inst).iter().all(|&result| is_word(func.dfg.value_type(result)));

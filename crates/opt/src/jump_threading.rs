@@ -1,4 +1,5 @@
-//! Jump threading: an edge that decides the branch of the block it leads to goes where that branch goes.
+//! Jump threading: an edge that decides the branch of its target block is redirected to the destination of that
+//! branch.
 //!
 //! ```text
 //! block1: v1 = iconst.i8 0                 block1: jump block5
@@ -8,9 +9,10 @@
 //! block3(v3: i8): brif v3, block4, block5  block3(v3: i8): brif v3, block4, block5
 //! ```
 //!
-//! Front ends make such blocks of `&&`, `||` and flags. Part of [`crate::simplify_cfg`]. A block is passed through if it only
-//! tests one of its parameters, directly or against a constant, and nothing else needs its parameters. What remains is
-//! often a block with one predecessor. Linear, as the edges of each block are looked at once, [`MAX_CHAIN`] blocks far.
+//! Front ends emit such blocks for `&&`, `||` and flags. Part of [`crate::simplify_cfg`]. An edge skips a block
+//! that only tests one of its parameters, directly or against a constant, if no other block uses its parameters.
+//! The skipped block often keeps one predecessor. Cost: linear, because each edge is followed once, through at most
+//! [`MAX_CHAIN`] blocks.
 
 use kingpost_ir::cfg::Predecessor;
 use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, Opcode, Value, ValueDef};
@@ -20,18 +22,18 @@ use crate::fold::{self, Constant};
 use crate::purity::{constant, is_constant};
 use crate::simplify_cfg::SimplifyCfg;
 
-/// So many blocks one edge passes through at most.
+/// Maximum number of blocks that one edge skips.
 const MAX_CHAIN: usize = 8;
-/// So many arguments an edge has at most that is led elsewhere.
+/// Maximum number of arguments of a redirected edge.
 const MAX_ARGS: usize = 16;
-/// Instructions of the largest block that is passed through: constants, a comparison, the branch.
+/// Maximum number of instructions of a skipped block: constants, a comparison, the branch.
 const MAX_INSTS: usize = 4;
 
 /// A block that only tests one of its parameters.
 struct Test {
-    /// The number of the parameter.
+    /// Number of the parameter.
     param: usize,
-    /// The comparison with a constant that is tested, and the constant; none if it is the parameter itself.
+    /// Tested comparison with a constant, and the constant; none if the parameter itself is tested.
     comparison: Option<(Inst, u64)>,
     then_dest: BlockCall,
     else_dest: BlockCall,
@@ -70,7 +72,7 @@ impl Test {
         None
     }
 
-    /// Returns the destination of the branch if the parameter is a constant.
+    /// Returns the destination of the branch if `param`, the argument for the tested parameter, is a constant.
     fn destination(&self, func: &Function, param: Value) -> Option<BlockCall> {
         let param = func.dfg.resolve_aliases(param);
         let x = Constant { bits: constant(func, param)?, width: func.dfg.value_type(param).bits() };
@@ -84,14 +86,14 @@ impl Test {
 
 type Args = SmallVec<[BlockArg; 8]>;
 
-/// Returns the destination of a block that is a jump and nothing else.
+/// Returns the destination of a block that consists of a jump only.
 fn jump(func: &Function, block: Block) -> Option<BlockCall> {
     let first = func.layout.first_inst(block).filter(|&first| func.dfg.opcode(first) == Opcode::Jump)?;
     Some(func.dfg.branch_destinations(first)[0])
 }
 
-/// Returns the destination of an edge with these arguments from a block that only jumps or branches, with its
-/// arguments, and whether they decide that.
+/// Follows an edge with arguments `args` through a block that only jumps or branches. Returns the next destination,
+/// its arguments, and whether `args` decided a branch.
 fn step(func: &Function, block: Block, args: &[BlockArg]) -> Option<(Block, Args, bool)> {
     let (dest, decided) = match jump(func, block) {
         Some(dest) => (dest, false),
@@ -114,7 +116,7 @@ fn step(func: &Function, block: Block, args: &[BlockArg]) -> Option<(Block, Args
 }
 
 impl SimplifyCfg {
-    /// Leads edges past branches that they decide. Returns whether there were any.
+    /// Redirects edges past branches that they decide. Returns `true` if any edge was redirected.
     pub(crate) fn thread_jumps(&mut self, func: &mut Function) -> bool {
         self.used_elsewhere.clear();
         let mut changed = false;
@@ -136,7 +138,7 @@ impl SimplifyCfg {
         changed
     }
 
-    /// Returns the destination of an edge into a block if the edge decides the block's branch.
+    /// Returns the final destination of an edge into a block if the edge decides the block's branch.
     fn past(&mut self, func: &mut Function, pred: Predecessor, block: Block) -> Option<BlockCall> {
         let old = func.dfg.branch_destinations(pred.inst)[pred.edge as usize];
         if old.block != block || !matches!(func.dfg.opcode(pred.inst), Opcode::Jump | Opcode::Brif | Opcode::BrTable) {
@@ -149,7 +151,7 @@ impl SimplifyCfg {
             let Some((next, next_args, decided)) = step(func, at, &args) else { break };
             skipped.push(at);
             (at, args) = (next, next_args);
-            // Few edges decide anything: only then are uses looked for.
+            // Few edges decide a branch, so uses are searched only for these.
             if decided {
                 if !skipped.drain(..).all(|block| self.is_private(func, block)) {
                     break;
@@ -160,7 +162,7 @@ impl SimplifyCfg {
         past.map(|(block, args)| func.dfg.block_call(block, &args))
     }
 
-    /// Returns `true` if only a block itself uses what it defines.
+    /// Returns `true` if only a block itself uses the values that it defines.
     fn is_private(&mut self, func: &Function, block: Block) -> bool {
         if self.used_elsewhere.is_empty() {
             self.find_used_elsewhere(func);

@@ -1,4 +1,4 @@
-//! Known bits: which bits of an integer are zero, or one, whatever the operands are.
+//! Known bits: the bits of an integer that are zero, or one, for all operands.
 //!
 //! ```text
 //! v1 = uextend.i32 v0          zeros(v1) = 0xffff_ff00
@@ -6,18 +6,19 @@
 //! v3 = band_imm v2, 0x0ff0     = v2: what the mask clears is zero
 //! ```
 //!
-//! Found when a rule requires them, [`DEPTH`] instructions deep, and not kept: few rules do. They stand for any bits
-//! that hold, so what is found may always be less. The largest value that is possible is the complement of the zeros.
+//! Known bits are computed when a rule requires them, [`DEPTH`] instructions deep. They are not kept, because few
+//! rules require them. The result is an underapproximation: a bit that always holds may be reported as unknown. The
+//! largest possible value is the complement of the zeros.
 //!
-//! Each transfer function is written over [`Word`], and proved of terms: `tests/known_bits.rs`. They are those of the
-//! literature (Warren, Hacker's Delight, 2nd edition, section 4-3; Vishwanathan and others, Sound, Precise, and Fast
-//! Abstract Interpretation with Tristate Numbers, 2022).
+//! Each transfer function is written over [`Word`], so that `tests/known_bits.rs` can prove it on terms. The
+//! functions are from the literature (Warren, Hacker's Delight, 2nd edition, section 4-3; Vishwanathan and others,
+//! Sound, Precise, and Fast Abstract Interpretation with Tristate Numbers, 2022).
 
 use crate::rewrite::{Bits, Graph};
 use kingpost_ir::{InstData, Opcode, Type, Value};
 use std::ops::{Add, BitAnd, BitOr, BitXor, Not};
 
-/// Instructions above the one that is asked about.
+/// Maximum depth of the operand tree that is inspected, in instructions.
 const DEPTH: u32 = 4;
 
 /// Domain of known bits: integers of a width, or terms of them. Both operands of an operator have one width.
@@ -32,9 +33,9 @@ pub trait Word:
     fn shift_right(self, by: Self) -> Self;
     /// Returns the value shifted right with copies of the sign, by less than the width.
     fn shift_right_signed(self, by: Self) -> Self;
-    /// Returns the value zero-extended, or the low bits.
+    /// Returns the value zero-extended or truncated to `width` bits.
     fn resize(self, width: u32) -> Self;
-    /// Returns the value sign-extended.
+    /// Returns the value sign-extended to `width` bits.
     fn sign_extend(self, width: u32) -> Self;
 }
 
@@ -117,7 +118,7 @@ impl<W: Word> Known<W> {
         Known { zeros: !most & known.clone(), ones: least & known }
     }
 
-    /// Returns the known bits of one of two values.
+    /// Returns the known bits of a value that is one of the two.
     #[must_use]
     pub fn either(self, other: Known<W>) -> Known<W> {
         Known { zeros: self.zeros & other.zeros, ones: self.ones & other.ones }
@@ -185,13 +186,13 @@ fn known(g: &impl Graph, value: Value, depth: u32) -> Known<Bits> {
     }
 }
 
-/// Returns the known bits of a result. None if it is nothing.
+/// Returns the known bits of the result of an instruction. `None` if no transfer function applies.
 fn of_inst(g: &impl Graph, inst: &InstData, ty: Type, depth: u32) -> Option<Known<Bits>> {
     let width = ty.bits();
     let args = inst.args();
     let arg = |index: usize| known(g, args[index], depth);
     let at_most = |most: u64| Known { zeros: !Bits::new(width, most.into()), ones: Bits::new(width, 0) };
-    // Amounts count modulo the width.
+    // Amounts are taken modulo the width.
     let amount = || Some(Bits::new(width, (g.constant(args[1])? % u64::from(width)).into()));
     Some(match inst.opcode() {
         Opcode::Band => arg(0).and(arg(1)),
@@ -208,7 +209,7 @@ fn of_inst(g: &impl Graph, inst: &InstData, ty: Type, depth: u32) -> Option<Know
         Opcode::Sextend => arg(0).sign_extend(width),
         Opcode::Ireduce => arg(0).reduce(width),
         Opcode::Icmp | Opcode::Fcmp => at_most(1),
-        // At most the width, a power of two.
+        // The count is at most the width, which is a power of two.
         Opcode::Clz | Opcode::Ctz | Opcode::Popcnt => at_most(u64::from(2 * width - 1)),
         Opcode::Uload8 => at_most(u8::MAX.into()),
         Opcode::Uload16 => at_most(u16::MAX.into()),

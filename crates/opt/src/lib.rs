@@ -1,19 +1,22 @@
-//! The optimiser of `opt_level=speed`: a pass a file, named after it.
+//! The optimizer of `opt_level=speed`. Each pass is one file, named after it.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `simplify_cfg.rs` | unreachable blocks, constant block parameters, blocks that follow their only predecessor |
-//! | `constant_params.rs` | part of the same pass, without an optimiser too: block parameters that always have one value |
-//! | `jump_threading.rs`, `if_convert.rs` | parts of the same pass: edges past branches they decide, branches around few instructions |
+//! | `constant_params.rs` | part of the same pass, without an optimizer too: block parameters that always have one
+//! value |
+//! | `jump_threading.rs`, `if_convert.rs` | parts of the same pass: edges past branches that they decide, branches
+//! around few instructions |
 //! | `mem2reg.rs` | promotion of stack slots to values |
 //! | `gvn.rs` | value numbering, with the rewrite rules on insertion |
 //! | `numbering.rs`, `memory_ops.rs`, `branches.rs` | parts of the same walk: equal instructions, loads and stores, conditions and branches |
-//! | `memory.rs` | what memory holds, for that walk |
-//! | `store_to_load_forwarding.rs` | loads of part of what was stored |
+//! | `memory.rs` | contents of memory, for that walk |
+//! | `store_to_load_forwarding.rs` | loads of part of a stored value |
 //! | `code_motion.rs` | unused instructions, motion out of loops and into the paths that use a value |
-//! | `rematerialise.rs` | part of the same pass: cheap values made again in loops that are short of registers |
-//! | `redundant_loads.rs` | loads that repeat another of memory that never changes, without an optimizer too |
-//! | `known_bits.rs` | for the conditions of rules |
+//! | `rematerialise.rs` | part of the same pass: cheap values computed again in loops that are short of registers |
+//! | `redundant_loads.rs` | loads that repeat an earlier load of memory that never changes, without an optimizer
+//! too |
+//! | `known_bits.rs` | known bits of integers, for the conditions of rules |
 //! | `rewrite/` | the matcher of the rewrite rules and its queries of the value graph |
 //! | `observer.rs` | simplifications, reported as they happen |
 //! | `cleanup.rs` | the pass of `opt_level=none`: cheap parts of the passes above |

@@ -1,4 +1,4 @@
-//! Promotion of stack slots: what is only loaded and stored becomes values.
+//! Promotion of stack slots to values: replaces slots that are only loaded and stored.
 //!
 //! ```text
 //! v1 = stack_addr.i64 ss0
@@ -7,12 +7,14 @@
 //! v3 = iadd v2, v2
 //! ```
 //!
-//! Needs the analyses, and that all blocks are reachable, the function may use aliases; changes neither blocks nor
-//! edges but for parameters. A slot is promoted if its address is only the address of plain loads and stores, any two
-//! of which are of the same bytes, type and byte order or of different bytes. A slot that a stack map, a debug tag or a
-//! key names stays. The values are found by the construction of SSA form that front ends use, [`FrontendContext`];
-//! parameters that turn out superfluous are left to [`crate::simplify_cfg`], and so are the aliases. Linear in instructions,
-//! near-linear in accesses and edges. Nothing is computed where there are no slots.
+//! Needs the [`Analyses`], and that all blocks are reachable. The function may use aliases. Changes neither blocks nor
+//! edges, except for block parameters. A slot is promoted if its address is used only by plain loads and stores,
+//! and if any two of these access either equal bytes with equal type and byte order, or disjoint bytes. A slot that
+//! a stack map, a debug tag or a key names stays.
+//!
+//! The values are found by the SSA construction of front ends, [`FrontendContext`]. Superfluous parameters and
+//! aliases are left to [`crate::simplify_cfg`]. Cost: linear in instructions, near-linear in accesses and edges;
+//! none in functions without slots.
 
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -23,17 +25,17 @@ use kingpost_ir::{Block, Function, Inst, InstView, Opcode, StackSlot, Type, Valu
 
 use kingpost_ir::analyses::Analyses;
 
-/// Access of a plain load or store of a slot.
+/// Bytes, type and byte order that a plain load or store of a slot accesses.
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Access {
     slot: StackSlot,
-    /// From the slot's first byte, in bytes.
+    /// Offset from the slot's first byte, in bytes.
     offset: i64,
     ty: Type,
     is_big: bool,
 }
 
-/// The address of a byte of a slot.
+/// Address of a byte of a slot.
 #[derive(Copy, Clone, Default, Debug)]
 struct Address {
     slot: PackedOption<StackSlot>,
@@ -51,25 +53,25 @@ struct Site {
 #[derive(Default, Debug)]
 pub(crate) struct Mem2Reg {
     construction: FrontendContext,
-    /// By value: the address that it is, if it is that of a slot.
+    /// By value: the slot address that it is, if it is one.
     addresses: SecondaryMap<Value, Address>,
     /// Slots that must be kept.
     stays: SecondaryMap<StackSlot, bool>,
     /// The plain loads and stores of slots, in reverse postorder of their blocks.
     sites: Vec<Site>,
-    /// Accesses of slots that may go, sorted; the number of one is that of its variable.
+    /// Accesses of promoted slots, sorted; the index of an access is the number of its variable.
     accesses: Vec<Access>,
-    /// By block: predecessors that have not been visited.
+    /// By block: number of predecessors that have not been visited.
     unvisited: SecondaryMap<Block, u32>,
 }
 
 impl Mem2Reg {
-    /// Returns `true` if there is anything to do.
+    /// Returns `true` if a function has stack slots.
     pub(crate) fn occurs(func: &Function) -> bool {
         !func.stack_slots.is_empty()
     }
 
-    /// Runs the pass. Returns whether anything changed; the function uses aliases then.
+    /// Runs the pass. Returns `true` if anything changed; the function uses aliases then.
     pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses) -> bool {
         if !func.layout.blocks().all(|block| analyses.dominators.is_reachable(block)) {
             return false;
@@ -98,8 +100,8 @@ impl Mem2Reg {
         true
     }
 
-    /// Finds plain loads and stores of slots, and what else uses their addresses: such a slot stays. Blocks are visited
-    /// so that addresses are defined before they are used.
+    /// Finds plain loads and stores of slots. A slot whose address is used in another way stays. Blocks are visited
+    /// in an order in which addresses are defined before they are used.
     fn find_sites(&mut self, func: &Function, analyses: &Analyses) {
         self.sites.clear();
         self.addresses.clear();
@@ -124,7 +126,7 @@ impl Mem2Reg {
         }
     }
 
-    /// Records what a value is that an instruction makes.
+    /// Records `result` as a slot address if the instruction makes one.
     fn note_address(&mut self, func: &Function, inst: Inst, result: Value) {
         if let InstView::StackAddr { slot, offset } = func.dfg.view(inst) {
             self.addresses[result] = Address { slot: slot.into(), offset };
@@ -150,7 +152,7 @@ impl Mem2Reg {
         self.sites.push(Site { inst, access });
     }
 
-    /// A value is used, and not as the address of a plain access.
+    /// Marks the slot of an address that is used other than by a plain access.
     #[inline]
     fn note_use(&mut self, value: Value) {
         if let Some(slot) = self.addresses[value].slot.expand() {
@@ -181,7 +183,7 @@ impl Mem2Reg {
         self.sites.retain(|site| !stays[site.access.slot]);
     }
 
-    /// Slots that are known outside the function must be kept.
+    /// Marks the slots that are known outside the function.
     fn find_named_slots(&mut self, func: &Function) {
         self.stays.clear();
         for entry in func.stack_maps.values().flatten() {
@@ -216,7 +218,7 @@ impl Mem2Reg {
         }
     }
 
-    /// Replaces a load or store by the value of the variable that it accesses, or its definition.
+    /// Replaces a load by the value of its variable, or a store by a definition of its variable.
     fn promote(&mut self, func: &mut Function, block: Block, Site { inst, access }: Site) {
         let Ok(number) = self.accesses.binary_search(&access) else { return };
         let variable = Variable::new(number);
@@ -225,14 +227,14 @@ impl Mem2Reg {
         } else if let Some(result) = func.dfg.first_result(inst) {
             let value = self.construction.value_at_end(func, variable, access.ty, block);
             func.dfg.clear_results(inst);
-            // A value that has just lost its definition is no alias of another one.
+            // Cannot fail: a value that has just lost its definition is no alias of another one.
             let _ = func.dfg.change_to_alias(result, value);
         }
         func.layout.remove_inst(inst);
     }
 }
 
-/// Returns the value that a plain store stores.
+/// Returns the stored value if the instruction is a plain store.
 fn stored_value(func: &Function, inst: Inst) -> Option<Value> {
     (func.dfg.opcode(inst) == Opcode::Store).then(|| func.dfg.inline_arg(inst, 0))
 }

@@ -1,4 +1,4 @@
-//! Memory: what is known of its contents along the walk of [`crate::gvn`].
+//! Memory: its contents, as far as they are known along the walk of [`crate::gvn`].
 //!
 //! ```text
 //! store v1, v0+8                           store v1, v0+8
@@ -8,13 +8,16 @@
 //! v4 = iadd v1, v2
 //! ```
 //!
-//! Each alias region has a version, a number that changes whenever an instruction may write to it. Equal loads of one version
-//! are one value, and a store says what a load of the next version returns; the last store to a region says so for loads of fewer
-//! bytes, too ([`crate::store_to_load_forwarding`]). An access that names no region may touch every region: such a store changes all
-//! versions, and the version of such loads changes with every store. A block inherits the versions on which
-//! its predecessors agree, the header of a loop those of regions that no block of the loop writes. A store is dead
-//! if another one to the same place follows in its block and no instruction between them may read what it wrote, trap or leave. No
-//! fixpoint is computed: linear in blocks, edges and instructions.
+//! Each alias region has a version, a number that changes whenever an instruction may write to the region. Equal
+//! loads of one version are one value. A store determines the result of loads of the version that it makes. The
+//! last store to a region also determines loads of fewer bytes ([`crate::store_to_load_forwarding`]). An access
+//! that names no region may touch every region: such a store changes all versions, and the version of such loads
+//! changes with every store.
+//!
+//! A block inherits the versions on which its predecessors agree. The header of a loop inherits only the versions
+//! of regions that no block of the loop writes. A store is dead if another store to its place follows in its block,
+//! and no instruction between them may read the stored bytes, trap or leave. No fixpoint is computed. Cost: linear
+//! in blocks, edges and instructions.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::loops::Loop;
@@ -24,48 +27,49 @@ use kingpost_ir::{Block, Function, Inst, InstData, Opcode, Type, Value};
 use crate::purity::{Purity, purity};
 use kingpost_ir::analyses::Analyses;
 
-/// The number of regions that are told apart. Region `n` of a function is number `n + 1` here, and the last number stands for
-/// all regions from there on.
+/// Number of regions that are distinguished. Region `n` of a function has number `n + 1` here. All regions from the
+/// last number on share it.
 const REGIONS: usize = 8;
 
-/// The number of accesses that name no region: they overlap every region.
+/// Region number of accesses that name no region: they overlap every region.
 const ANY: usize = 0;
 
 /// The version of each region.
 type Versions = [u32; REGIONS];
 
-/// A set of regions, a bit each.
+/// A set of regions, one bit each.
 type Regions = u8;
 
 /// The set of all regions.
 const ALL: Regions = !0;
 
-/// What is known of memory.
+/// State of memory at the current point of the walk.
 #[derive(Default, Debug)]
 pub(crate) struct Memory {
     current: Versions,
     next_version: u32,
-    /// By block: the versions at its end. Not cleared for another function, as each is written before it is read.
+    /// By block: versions at its end. Not cleared between functions, because each entry is written before it is
+    /// read.
     exits: SecondaryMap<Block, Versions>,
-    /// By loop: what its blocks write, those of inner loops included.
+    /// By loop: the regions that its blocks write, including the blocks of inner loops.
     written: SecondaryMap<Loop, Regions>,
-    /// By region: the last store, with its place, if it is dead should another one to the same place follow now.
+    /// By region: the last store with its place, if it is dead should another store to that place follow now.
     pending: [Option<(Inst, [u64; 2])>; REGIONS],
-    /// The region whose pending store may trap; there is at most one. Such a store is dead only if no other store comes between,
-    /// because memory can be seen when it traps.
+    /// Region whose pending store may trap; there is at most one. Such a store is dead only if no other store comes
+    /// between, because its trap would otherwise be delayed until after that other store.
     trapping: Option<usize>,
-    /// By region: the last store that was visited, if it is little-endian.
+    /// By region: the last visited store, if it is little-endian.
     stored: [Option<Stored>; REGIONS],
 }
 
-/// A store, as far as loads of its place must know it.
+/// Facts about a store that later loads of its place require.
 #[derive(Copy, Clone, Debug)]
 struct Stored {
     opcode: Opcode,
     value: Value,
     addr: Value,
     offset: i32,
-    /// The version of its region that it has made.
+    /// Version of its region that the store made.
     version: u32,
 }
 
@@ -103,7 +107,7 @@ impl Memory {
         }
     }
 
-    /// Starts a block whose dominators have been visited, and all predecessors but those of back edges.
+    /// Enters a block. Its dominators and its predecessors, except for sources of back edges, have been visited.
     pub(crate) fn enter(&mut self, block: Block, analyses: &Analyses) {
         let tree = &analyses.dominators;
         let number = tree.preorder_number(block);
@@ -115,7 +119,7 @@ impl Memory {
                 continue;
             }
             if tree.preorder_number(pred.block) >= number {
-                // A back edge; one of an irreducible cycle says nothing.
+                // A back edge. Nothing is known at a block of an irreducible cycle.
                 known &= tree.dominates(block, pred.block);
                 changed |= analyses.loops.innermost_loop(block).map_or(ALL, |each| self.written[each]);
                 continue;
@@ -133,12 +137,12 @@ impl Memory {
         self.observe();
     }
 
-    /// Ends a block.
+    /// Records the versions at the end of a block.
     pub(crate) fn leave(&mut self, block: Block) {
         self.exits[block] = self.current;
     }
 
-    /// Forgets what these regions hold.
+    /// Invalidates the known contents of these regions.
     fn clobber(&mut self, regions: Regions) {
         self.next_version += 1;
         if regions == ALL {
@@ -152,13 +156,13 @@ impl Memory {
         }
     }
 
-    /// Notes that all of memory can be seen now: by a trap, a call, another thread.
+    /// Records that all of memory is visible now: to a trap, a call, or another thread.
     pub(crate) fn observe(&mut self) {
         self.pending = Default::default();
         self.trapping = None;
     }
 
-    /// What an instruction that is neither load nor store means for memory.
+    /// Records the effect on memory of an instruction that is neither a load nor a store.
     pub(crate) fn visit(&mut self, data: &InstData) {
         self.clobber(writes(data));
         if data.opcode().has_side_effects() {
@@ -166,7 +170,7 @@ impl Memory {
         }
     }
 
-    /// Notes a load that is not superfluous.
+    /// Records a load that is not superfluous.
     pub(crate) fn load(&mut self, flags: MemFlags) {
         let region = region(flags);
         if region == ANY || !flags.notrap() {
@@ -176,7 +180,7 @@ impl Memory {
         self.pending[ANY] = None;
     }
 
-    /// Notes a store. Returns an earlier one that it makes superfluous.
+    /// Records a store. Returns an earlier store that is dead because of it, if there is one.
     pub(crate) fn store(&mut self, inst: Inst, flags: MemFlags, place: [u64; 2]) -> Option<Inst> {
         let region = region(flags);
         let dead = self.pending[region].filter(|&(_, earlier)| earlier == place);
@@ -192,7 +196,7 @@ impl Memory {
         dead.map(|(inst, _)| inst)
     }
 
-    /// Notes what a store has just written, so that loads of another width can read it back.
+    /// Records the value that a store has just written, so that loads of another width can use it.
     pub(crate) fn note_stored(&mut self, flags: MemFlags, opcode: Opcode, value: Value, addr: Value, offset: i32) {
         let region = region(flags);
         let version = self.current[region];
@@ -200,8 +204,9 @@ impl Memory {
         self.stored[region] = is_little.then_some(Stored { opcode, value, addr, offset, version });
     }
 
-    /// The opcode and value of the store that has written what a load at this place reads, if it is little-endian. The store
-    /// is on every path to where the walk is, as its version is the current one.
+    /// Returns the opcode and the value of the store that wrote the bytes of a load at this place, if both are
+    /// little-endian. The store is on every path to the current point of the walk, because its version is the
+    /// current one.
     pub(crate) fn stored(&self, flags: MemFlags, addr: Value, offset: i32) -> Option<(Opcode, Value)> {
         let region = region(flags);
         let stored = self.stored[region].filter(|stored| stored.version == self.current[region])?;
@@ -210,7 +215,7 @@ impl Memory {
         (is_same && may_read).then_some((stored.opcode, stored.value))
     }
 
-    /// The key of a load that would happen now: equal keys are equal values.
+    /// Returns the key of a load at the current point of the walk. Loads with equal keys have equal results.
     pub(crate) fn load_key(&self, load: &InstData) -> [u64; 2] {
         let flags = load.memflags().unwrap_or_default();
         let region = region(flags);
@@ -220,24 +225,25 @@ impl Memory {
             Some(Endianness::Little) => 1,
             Some(Endianness::Big) => 2,
         };
-        // Loads have no small immediate; the upper half of the second word holds the flags.
+        // Loads have no small immediate, so the region and the byte order take its bits. The upper half of the
+        // second word holds the flags, which the version replaces.
         let [head, rest] = load.key();
         let small = 0x80 | (region << 2 | order) as u64;
         [head | small << 8, rest & u64::from(u32::MAX) | u64::from(version) << 32]
     }
 }
 
-/// Returns the number of an access's region.
+/// Returns the region number of an access.
 fn region(flags: MemFlags) -> usize {
     flags.alias_region().map_or(ANY, |region| (region.index() + 1).min(REGIONS - 1))
 }
 
-/// Returns the regions of which a store to `region` may write a byte.
+/// Returns the regions that overlap `region`.
 fn overlapping(region: usize) -> Regions {
     if region == ANY { ALL } else { 1 << region | 1 << ANY }
 }
 
-/// The regions that an instruction may write.
+/// Returns the regions that an instruction may write.
 fn writes(data: &InstData) -> Regions {
     match purity(data.opcode()) {
         Purity::Pure | Purity::Constant | Purity::PureMany | Purity::Trap | Purity::Load | Purity::Local => 0,
@@ -247,7 +253,8 @@ fn writes(data: &InstData) -> Regions {
     }
 }
 
-/// The load that reads back what a store of a value of type `ty` writes. Its result is that value if the opcode is `load`.
+/// Returns the load that reads back the bytes that a store of a value of type `ty` writes. If its opcode is `load`,
+/// its result is that value.
 pub(crate) fn load_of_store(store: &InstData, ty: Type, addr: Value, offset: i32) -> InstData {
     let opcode = match store.opcode() {
         Opcode::Istore8 => Opcode::Uload8,

@@ -1,4 +1,5 @@
-//! Loads and stores: rules on them, loads of what is known to be in memory, stores that change nothing.
+//! Loads and stores: applies rules to them, replaces loads of known contents, and removes stores that change
+//! nothing.
 //!
 //! ```text
 //! store v1, v0                             store v1, v0
@@ -6,7 +7,7 @@
 //! v3 = iadd v1, v2
 //! ```
 //!
-//! Part of the walk of [`crate::gvn`]; what memory holds is known to [`crate::memory`].
+//! Part of the walk of [`crate::gvn`]. [`crate::memory`] tracks the contents of memory.
 
 use kingpost_ir::{Inst, InstData, Opcode, Value};
 
@@ -17,7 +18,7 @@ use crate::rewrite::{Effect, Graph};
 use crate::store_to_load_forwarding::Steps;
 
 impl Walk<'_> {
-    /// Applies the rules on an access to memory, and returns what it is then.
+    /// Applies the rules to an access to memory, and returns the resulting instruction.
     fn rewritten_access(&mut self, inst: Inst) -> InstData {
         let mut data = *self.func.dfg.inst(inst);
         while self.may_be_simplified(&data)
@@ -52,7 +53,7 @@ impl Walk<'_> {
         self.memory.load(flags);
     }
 
-    /// Returns the value that a load returns of a value that was stored as a wider one, or as part of one.
+    /// Returns the result of a load whose bytes are part of a stored value, or a stored part of one.
     fn read_back(&mut self, inst: Inst, result: Value) -> Option<Value> {
         let (flags, addr, offset) = self.func.dfg.load_parts(inst);
         let (store, value) = self.memory.stored(flags, addr, offset)?;
@@ -74,7 +75,7 @@ impl Walk<'_> {
         }
         let written = *self.func.dfg.inst(inst);
         let rewritten = self.rewritten_access(inst);
-        // What was written as a whole is known as a whole, though it may now be part of a wider value.
+        // A value that was stored whole is recorded whole, even if the store now writes part of a wider value.
         let data = if written.opcode() == Opcode::Store { written } else { rewritten };
         let [value, _] = *data.args() else { return };
         let (flags, addr, offset) = self.func.dfg.store_parts(inst);

@@ -1,4 +1,4 @@
-//! Numbering: of equal instructions one stays, and its result stands for those of the others.
+//! Numbering: keeps one of several equal instructions; its result represents the results of the removed ones.
 //!
 //! ```text
 //! v2 = iadd v0, v1                         v2 = iadd v0, v1
@@ -14,7 +14,7 @@ use crate::gvn::{MEDIUM_LOOP, Walk};
 use crate::purity::{constant, is_cheap, is_constant};
 
 impl Walk<'_> {
-    /// What uses `result` uses `value` from here on, so its uses are those of `value`.
+    /// Makes `value` the representative of `result`, and adds the uses of `result` to the uses of `value`.
     #[inline]
     pub(crate) fn represent(&mut self, result: Value, value: Value) {
         self.representatives[result] = value.into();
@@ -23,7 +23,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The first result of the instruction that is numbered equal. If there is none, that is `existing`, or that of a new instruction.
+    /// Returns the first result of an equal instruction that is available. If there is none, records and returns
+    /// `existing`, or else the first result of a new instruction.
     pub(crate) fn number(&mut self, data: &InstData, existing: Option<Value>) -> Value {
         let key = data.unordered_key();
         let (place, entry) = self.table.find(key);
@@ -37,7 +38,8 @@ impl Walk<'_> {
         value
     }
 
-    /// Numbers an instruction that exists. One that is equal to another goes, and that one's result stands for its own.
+    /// Numbers an instruction that exists. If an equal one is available, removes the instruction and makes the
+    /// result of the equal one the representative of `result`.
     #[inline(always)]
     pub(crate) fn number_existing(&mut self, key: [u64; 2], data: &InstData, inst: Inst, result: Value) {
         let (place, entry) = self.table.find(key);
@@ -50,7 +52,7 @@ impl Walk<'_> {
         self.table.set(place, key, result.as_u32());
     }
 
-    /// Makes a pure instruction in front of the one that is visited. Returns its first result.
+    /// Makes a pure instruction before the one that is visited. Returns its first result.
     #[inline(never)]
     fn make_inst(&mut self, data: &InstData) -> Value {
         let inst = self.func.dfg.make_inst(*data);
@@ -63,7 +65,7 @@ impl Walk<'_> {
         self.func.dfg.inst_results(inst)[0]
     }
 
-    /// Whether a value is defined on all paths to where the walk is.
+    /// Returns `true` if a value is defined on all paths to the current point of the walk.
     pub(crate) fn is_available(&self, value: Value) -> bool {
         let block = match self.func.dfg.value_def(value) {
             ValueDef::Result(inst, _) => self.func.layout.inst_block(inst),
@@ -73,7 +75,8 @@ impl Walk<'_> {
         block.is_some_and(|block| block == self.block || self.analyses.dominators.dominates(block, self.block))
     }
 
-    /// As [`Walk::is_available`], for the result of a movable instruction, which moves up if need be and if that pays.
+    /// Returns `true` if `value`, the result of a movable instruction, can be used in the current block and should
+    /// be. Moves the instruction up if that is necessary and pays.
     #[inline(always)]
     fn make_available(&mut self, data: &InstData, value: Value) -> bool {
         let Some(inst) = self.func.dfg.first_result_of(value) else { return false };
@@ -84,8 +87,8 @@ impl Walk<'_> {
                     || !is_constant(data.opcode()) && self.hoist(inst, block))
     }
 
-    /// Whether an instruction costs less than a register for its result from another block to this one, in a loop of medium size or a
-    /// large one: a cheap one, of one operand that is no constant.
+    /// Returns `true` if repeating an instruction costs less than keeping its result in a register between blocks
+    /// of a medium or large loop. Such an instruction is cheap, and one of its operands at most is no constant.
     fn is_better_repeated(&self, data: &InstData) -> bool {
         is_cheap(data.opcode())
             && match *data.args() {
@@ -95,8 +98,8 @@ impl Walk<'_> {
             }
     }
 
-    /// Moves an instruction that is no constant from a block that does not dominate that of the walk to one that dominates both, if that
-    /// pays.
+    /// Moves a non-constant instruction from a block that does not dominate the current block to the end of their
+    /// common dominator, if that pays. Returns `true` if it has moved.
     #[inline(never)]
     fn hoist(&mut self, inst: Inst, block: Block) -> bool {
         let common = self.analyses.dominators.common_dominator(block, self.block);
@@ -111,7 +114,8 @@ impl Walk<'_> {
         true
     }
 
-    /// Removes an instruction; `value` stands for its only result, if it is another one.
+    /// Removes an instruction and makes `value` the representative of its only result, unless `value` is that
+    /// result.
     pub(crate) fn replace(&mut self, inst: Inst, result: Value, value: Value) {
         if value != result {
             self.represent(result, value);
@@ -119,7 +123,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Removes an instruction; the results of the one whose first result is `first` stand for its own.
+    /// Removes an instruction, and makes the results of the instruction whose first result is `first` the
+    /// representatives of its results.
     pub(crate) fn replace_all(&mut self, inst: Inst, first: Value) {
         let Some(equal) = self.func.dfg.first_result_of(first) else { return };
         for index in 0..self.func.dfg.inst_results(inst).len() {

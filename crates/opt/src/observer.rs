@@ -4,20 +4,21 @@ use crate::rewrite::Effect;
 use kingpost_ir::{Function, InstData, Value};
 use std::fmt::Debug;
 
-/// What is simplified.
+/// Subject of a simplification.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Subject {
-    /// An instruction that was asked for.
+    /// A requested instruction.
     Request(InstData),
-    /// A value of which only matters whether it is zero.
+    /// A value that matters only as zero or nonzero.
     Condition(Value),
 }
 
 /// Receives every simplification.
 pub trait Observer: Debug + Send + Sync {
-    /// Rules or the folding of constants put `value` in the place of `subject`, whose operands the function defines.
+    /// Receives the replacement of `subject` by `value`, made by rules or constant folding. The function defines
+    /// the operands of `subject`.
     fn simplified(&mut self, func: &Function, subject: Subject, value: Value);
 
-    /// Rules put `effect` in the place of `before`, which is executed for its effect.
+    /// Receives the replacement of `before`, which is executed for its effect, by `effect`.
     fn replaced(&mut self, func: &Function, before: &InstData, effect: Effect);
 }

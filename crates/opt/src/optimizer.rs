@@ -11,26 +11,26 @@ use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 use std::fmt;
 
-/// A pass, in the order in which they run.
+/// A pass. The variants are in the order in which the passes run.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub enum Pass {
     /// Unreachable blocks, constant block parameters, merging.
     SimplifyCfg,
-    /// Stack slots become values.
+    /// Promotion of stack slots to values.
     Mem2Reg,
     /// Value numbering and rules.
     Gvn,
-    /// Dead code, motion.
+    /// Dead code, code motion.
     CodeMotion,
 }
 
 impl Pass {
-    /// All passes, in order. `simplify_cfg` comes first so that there are fewer joins and all blocks are reachable, `mem2reg` before
-    /// `gvn` so that values that went through memory are known to be equal, `code_motion` behind `gvn` because that
-    /// leaves what is no longer used.
+    /// All passes, in order. `simplify_cfg` runs first, so that there are fewer joins and all blocks are reachable.
+    /// `mem2reg` runs before `gvn`, so that values that passed through memory are known to be equal. `code_motion`
+    /// runs after `gvn`, which leaves unused instructions.
     pub const ALL: [Pass; 4] = [Pass::SimplifyCfg, Pass::Mem2Reg, Pass::Gvn, Pass::CodeMotion];
 
-    /// The pass's name.
+    /// Returns the pass's name.
     pub fn name(self) -> &'static str {
         match self {
             Pass::SimplifyCfg => "simplify_cfg",
@@ -47,7 +47,7 @@ impl fmt::Display for Pass {
     }
 }
 
-/// The optimiser: memory of all passes, used for function after function.
+/// Optimizer, with the memory of all passes, which is reused from function to function.
 #[derive(Default, Debug)]
 pub struct Optimizer {
     pub(crate) redundant_loads: RedundantLoads,
@@ -60,21 +60,21 @@ pub struct Optimizer {
 }
 
 impl Optimizer {
-    /// One that applies only some rules.
+    /// Returns an optimizer that applies only some rules.
     pub fn limited(limits: RuleLimits) -> Optimizer {
         let mut optimizer = Optimizer::default();
         optimizer.gvn.applications = Applications::new(limits);
         optimizer
     }
 
-    /// The same, which leaves accesses to memory as they are if asked to.
+    /// Returns this optimizer, set to leave accesses to memory as they are if `keeps` is `true`.
     #[must_use]
     pub fn keeping_accesses(mut self, keeps: bool) -> Optimizer {
         self.gvn.keeps_accesses = keeps;
         self
     }
 
-    /// The same, which makes short code rather than fast code if requested.
+    /// Returns this optimizer, set to prefer short code to fast code if `prefers` is `true`.
     #[must_use]
     pub fn preferring_size(mut self, prefers: bool) -> Optimizer {
         self.gvn.prefers_size = prefers;
@@ -82,21 +82,22 @@ impl Optimizer {
         self
     }
 
-    /// The same, for a machine of so many integer registers: where they are few, more is computed anew rather than kept.
+    /// Returns this optimizer, set for a machine with `count` integer registers. If there are few, more values are
+    /// computed again rather than kept.
     #[must_use]
     pub fn for_registers(mut self, count: usize) -> Optimizer {
         self.gvn.has_few_registers = count <= 16;
         self
     }
 
-    /// The same, which reports every simplification.
+    /// Returns this optimizer, set to report every simplification to `observer`.
     #[must_use]
     pub fn observed_by(mut self, observer: Box<dyn Observer>) -> Optimizer {
         self.gvn.observer = Some(observer);
         self
     }
 
-    /// The rules that were applied to all functions so far.
+    /// Returns the counts of rules applied to all functions so far.
     pub fn applications(&self) -> &Applications {
         &self.gvn.applications
     }
@@ -109,20 +110,20 @@ impl Optimizer {
         self.finish(func);
     }
 
-    /// Tells that a function comes that it has not seen, which may use aliases.
+    /// Prepares for a new function, whose values may be aliases.
     pub fn start(&mut self) {
         self.may_use_aliases = true;
     }
 
-    /// Ends the work on a function, which uses no aliases then.
+    /// Ends the work on a function. The function uses no aliases afterwards.
     pub fn finish(&mut self, func: &mut Function) {
         if std::mem::take(&mut self.may_use_aliases) {
             func.dfg.resolve_all_aliases();
         }
     }
 
-    /// Runs one pass. The function may use aliases, before and after. The analyses are those of the function or stale, before and
-    /// after.
+    /// Runs one pass. Before and after, the function may use aliases, and `analyses` is either valid for the function
+    /// or marked as stale.
     pub fn run(&mut self, pass: Pass, func: &mut Function, analyses: &mut Analyses) {
         match pass {
             Pass::SimplifyCfg => self.run_simplify_cfg(func, analyses),
@@ -137,7 +138,7 @@ impl Optimizer {
             Pass::Gvn => {
                 analyses.update(func);
                 let edges = self.gvn.run(func, analyses);
-                // It has replaced them with all that it has visited.
+                // The pass has replaced the aliases in all instructions that it visited.
                 self.may_use_aliases = false;
                 match edges {
                     Edges::Kept => {}

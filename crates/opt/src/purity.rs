@@ -1,25 +1,25 @@
-//! What an instruction does besides computing its results, as far as the passes must know.
+//! Effects of an instruction besides computing its results, as far as the passes must know them.
 
 use kingpost_ir::{Format, Function, Inst, InstData, Opcode};
 
 /// Effects of an instruction besides computing its results.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Purity {
-    /// Nothing: it can be computed anywhere, once, or not at all. It has operands and one result.
+    /// No effect: the instruction can be computed anywhere, once, or not at all. It has operands and one result.
     Pure,
-    /// Pure, without operands. It costs next to nothing, or nothing, where it is used.
+    /// No effect, and no operands. It costs little or nothing where it is used.
     Constant,
-    /// Pure, with another number of results than one.
+    /// No effect, and a number of results other than one.
     PureMany,
-    /// It may trap: an equal one that dominates it makes it superfluous.
+    /// A possible trap. The instruction is superfluous if an equal one dominates it.
     Trap,
     /// A load with flags.
     Load,
     /// A store with flags.
     Store,
-    /// Nothing, but its result depends on where it stands.
+    /// No effect, but a result that depends on the place of the instruction.
     Local,
-    /// Anything else; it stays.
+    /// Any other effect. The instruction stays.
     Effect,
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn purity(opcode: Opcode) -> Purity {
     PURITY[opcode as usize]
 }
 
-/// By opcode, as every pass reads it for every instruction.
+/// Purity by opcode. It is a table because every pass reads it for every instruction.
 static PURITY: [Purity; Opcode::ALL.len()] = {
     let mut table = [Purity::Effect; Opcode::ALL.len()];
     let mut index = 0;
@@ -72,8 +72,8 @@ const fn classify(opcode: Opcode) -> Purity {
     }
 }
 
-/// Returns `true` if an instruction computes the same wherever its operands exist and cannot trap: pure ones, loads of
-/// memory that never changes, divisions by constants.
+/// Returns `true` if an instruction cannot trap, and computes equal results wherever its operands are available.
+/// Such are pure instructions, loads of memory that never changes, and divisions by constants.
 #[inline]
 pub(crate) fn is_movable(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);

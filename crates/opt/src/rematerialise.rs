@@ -1,5 +1,5 @@
-//! Rematerialisation: where a loop uses more values from outside than registers keep, what only some of its blocks use and is
-//! cheap to make again is made in each of them.
+//! Rematerialization: a loop may use more values from outside than registers can hold. Values that are cheap to
+//! compute and that only some of its blocks use are then computed again in each of these blocks.
 //!
 //! ```text
 //! block0(v0: i64, v1: i32):                block0(v0: i64, v1: i32):
@@ -10,11 +10,14 @@
 //!   v3 = icmp eq v1, v2                      v3 = icmp eq v1, v2
 //! ```
 //!
-//! Part of [`crate::code_motion`], which says what loops use. Numbering has made one value of all that are equal, and an allocator
-//! would now keep it in a slot all around the loop: a load of memory that never changes costs no more than that from the slot, and
-//! no store. What is made again has one operand that is no constant, which the loop uses elsewhere at least as often, so that it is kept anyway.
-//! Nothing is made again in a loop inside that has registers enough, but in front of it. Two sweeps over the blocks of such
-//! loops; no others are looked at.
+//! Part of [`crate::code_motion`], which determines the values that loops use. Value numbering has merged equal
+//! values, and an allocator would now keep the one value in a spill slot throughout the loop. A load of memory that
+//! never changes costs no more than a load from the slot, and needs no store. A rematerialized value has one
+//! operand that is no constant. The loop uses this operand elsewhere at least as often, so that it is in a register
+//! anyway.
+//!
+//! In an inner loop that has registers enough, nothing is rematerialized; the value is computed before that loop.
+//! Cost: two sweeps over the blocks of loops that are short of registers.
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -24,42 +27,44 @@ use kingpost_ir::{Block, Function, Inst, Value, ValueDef};
 use crate::purity::{constant, is_cheap, is_pure_load};
 use kingpost_ir::analyses::Analyses;
 
-/// Loops that are looked at for one instruction, from the innermost outwards.
+/// Maximum number of loops visited for one instruction, from the innermost outward.
 pub(crate) const MAX_LOOPS: usize = 8;
 
-/// What is known of a value.
+/// Uses of a value in loops that are short of registers.
 #[derive(Copy, Clone, Default, Debug)]
 struct Uses {
-    /// Blocks of loops short of registers that use it.
+    /// Number of blocks that use it.
     blocks: u32,
-    /// Such blocks that use what can be made of it again, each time they do.
+    /// Number of uses that the rematerialization of other values would add, one for each such value in each block.
     again: u32,
-    /// The last block that was counted.
+    /// Last block that was counted.
     last: PackedOption<Block>,
-    /// Blocks of the largest loop around such a use that it comes from outside of; 0 if it cannot be made again.
+    /// Number of blocks of the largest loop that is around a use and not around the definition; 0 if the value
+    /// cannot be rematerialized.
     range: u32,
 }
 
-/// How many dominators are gone up for a value that has been made again.
+/// Maximum number of dominators that are climbed to find an existing copy of a value.
 const STEPS: usize = 2;
 
-/// What stands for a value that is made again.
+/// Copy of a value that is rematerialized.
 #[derive(Copy, Clone, Default, Debug)]
 struct Copied {
-    /// The block where it was made last; none so far.
+    /// Block of the latest copy; none if there is no copy yet.
     block: PackedOption<Block>,
-    /// The value made there, itself before that; none if it is not made again.
+    /// The latest copy, or the value itself before the first; none if it is not rematerialized.
     value: PackedOption<Value>,
-    /// The last instruction that it was made for.
+    /// The latest instruction that uses the copy.
     user: PackedOption<Inst>,
 }
 
-/// Where the blocks of a loop are looked at.
+/// Place of the copies for the blocks of a loop.
 #[derive(Copy, Clone, Default, Debug)]
 struct Site {
-    /// The innermost loop around them that is short of registers.
+    /// Innermost loop around the blocks that is short of registers.
     around: PackedOption<Loop>,
-    /// The block in that loop, in front of one with registers enough, where values are made again; none if each block has them made.
+    /// Block of that loop in which copies are made, before an inner loop with registers enough; none if each block
+    /// makes its own.
     target: PackedOption<Block>,
 }
 
@@ -70,16 +75,16 @@ pub(crate) struct Rematerialise {
     sites: SecondaryMap<Loop, Site>,
     /// By value.
     uses: SecondaryMap<Value, Uses>,
-    /// By value: only of those that are made again.
+    /// By value, for rematerialized values only.
     copied: SecondaryMap<Value, Copied>,
-    /// Values that can be made again.
+    /// Values that can be rematerialized.
     candidates: Vec<Value>,
-    /// Values that an instruction uses and that are made again for it.
+    /// Values of the current instruction that are replaced by copies.
     replaced: Vec<Value>,
 }
 
 impl Rematerialise {
-    /// Runs the pass. `is_short` says which loops are short of registers.
+    /// Runs the pass. `is_short` returns `true` for loops that are short of registers.
     pub(crate) fn run(&mut self, func: &mut Function, analyses: &Analyses, is_short: impl Fn(Loop) -> bool) {
         self.uses.clear();
         self.uses.resize(func.dfg.num_values());
@@ -104,7 +109,7 @@ impl Rematerialise {
         }
     }
 
-    /// Finds where the blocks of each loop are looked at, from the outermost loops inwards.
+    /// Finds the sites of all loops, from the outermost loops inward.
     fn find_sites(&mut self, analyses: &Analyses, is_short: impl Fn(Loop) -> bool) {
         self.sites.clear();
         for each in analyses.loops.loops().rev() {
@@ -147,8 +152,9 @@ impl Rematerialise {
         uses.range = uses.range.max(analyses.loops.num_blocks(outermost));
     }
 
-    /// Chooses which candidates are made again: those that at most half of the blocks use, with an operand that is used as often
-    /// besides, and that are not such operands themselves. Returns whether there are any.
+    /// Chooses the candidates to rematerialize, and returns `true` if there are any. At most half of the blocks of
+    /// the range use such a value. Its operand is used as often besides, and it is not the operand of another
+    /// candidate.
     fn choose(&mut self, func: &Function) -> bool {
         self.candidates.retain(|&value| self.uses[value].blocks * 2 <= self.uses[value].range);
         for &value in &self.candidates {
@@ -169,7 +175,7 @@ impl Rematerialise {
         !self.candidates.is_empty()
     }
 
-    /// Whether a value has been made again in a block of the loop, or a little above it.
+    /// Returns `true` if a value has a copy in `block`, or in one of its nearest dominators in the loop.
     fn is_near(&self, analyses: &Analyses, value: Value, block: Block, around: Loop) -> bool {
         let Some(made) = self.copied[value].block.expand() else { return false };
         let header = analyses.loops.header(around);
@@ -177,7 +183,8 @@ impl Rematerialise {
         std::iter::successors(Some(block), above).take(STEPS + 1).any(|block| block == made)
     }
 
-    /// Replaces what the instructions of a block use and is chosen, by what is made again in `target`, in the loop `around`.
+    /// Replaces chosen values in the instructions of a block by copies that are made in `target`, a block of the
+    /// loop `around`.
     fn visit_block(&mut self, func: &mut Function, analyses: &Analyses, block: Block, (around, target): (Loop, Block)) {
         let mut next = func.layout.first_inst(block);
         while let Some(inst) = next {
@@ -213,7 +220,8 @@ impl Rematerialise {
     }
 }
 
-/// Whether a value costs no more to make than to load from a slot, if its operand is in a register.
+/// Returns `true` if computing a value costs no more than loading it from a spill slot, provided that its operand
+/// is in a register.
 fn can_be_made_again(func: &Function, value: Value) -> bool {
     let Some(def) = func.dfg.first_result_of(value) else { return false };
     let data = func.dfg.inst(def);
@@ -225,12 +233,12 @@ fn can_be_made_again(func: &Function, value: Value) -> bool {
     has_one_operand && (is_pure_load(data) || is_cheap(data.opcode())) && func.dfg.value_type(value).is_int()
 }
 
-/// The operand of a value that can be made again.
+/// Returns the operand of a value that can be rematerialized.
 fn operand(func: &Function, value: Value) -> Option<Value> {
     func.dfg.inst_args(func.dfg.first_result_of(value)?).first().copied()
 }
 
-/// Whether a value that is used in a loop is defined outside of it.
+/// Returns `true` if a value that is used in a loop is defined outside of it.
 fn comes_from_outside(func: &Function, analyses: &Analyses, value: Value, each: Loop) -> bool {
     let block = match func.dfg.value_def(value) {
         ValueDef::Result(inst, _) => func.layout.inst_block(inst),
@@ -241,7 +249,7 @@ fn comes_from_outside(func: &Function, analyses: &Analyses, value: Value, each: 
     block.is_some_and(|block| number(block) < number(analyses.loops.header(each)))
 }
 
-/// Makes a value again in front of an instruction.
+/// Inserts a copy of the definition of `value` before an instruction, and returns its result.
 fn make_again(func: &mut Function, value: Value, before: Inst) -> Value {
     let Some(def) = func.dfg.first_result_of(value) else { return value };
     let data = *func.dfg.inst(def);

@@ -1,5 +1,5 @@
-//! The shape of control flow: blocks that are never reached, block parameters that always have one value, and blocks that
-//! follow their only predecessor.
+//! Simplification of control flow: removes unreachable blocks and block parameters that always have one value, and
+//! merges blocks with their only predecessor.
 //!
 //! ```text
 //! block0(v0: i32): jump block1(v0)         block0(v0: i32): v2 = iadd v0, v0
@@ -7,21 +7,22 @@
 //!                  return v2
 //! ```
 //!
-//! Needs nothing, the function may use aliases, before and after; leaves no analysis valid but the graph. Linear in blocks, edges
-//! and their arguments.
+//! The function may use aliases, before and after. Leaves nothing of `Analyses` valid except for the control-flow
+//! graph. Cost: linear in blocks, edges and their arguments.
 
 use crate::constant_params::ConstantParams;
 use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::{Block, Function, Inst, InstView, Opcode};
 
-/// How often all is done. Each round but the first follows one that converted branches, and finds those around them.
+/// Maximum number of rounds. Each round but the first follows one that converted branches, and finds branches
+/// around them.
 const ROUNDS: usize = 4;
 
-/// What of the analyses holds no more.
+/// Extent to which the pass has invalidated the `Analyses`.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Changes {
     None,
-    /// All but the graph in [`SimplifyCfg::cfg`].
+    /// All but the control-flow graph in [`SimplifyCfg::cfg`].
     AllButGraph,
     All,
 }
@@ -37,13 +38,13 @@ pub(crate) struct SimplifyCfg {
     stack: Vec<Block>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) params: ConstantParams,
-    /// By value: whether another block uses it than the one that defines it. Empty if not known.
+    /// By value: whether a block other than the one that defines it uses it. Empty if not computed.
     pub(crate) used_elsewhere: Vec<bool>,
 }
 
 impl SimplifyCfg {
-    /// Runs the pass. Returns whether anything changed, and leaves the graph of the function in `cfg` unless it says otherwise. If it
-    /// is there before, all blocks must be reachable.
+    /// Runs the pass. Returns what it invalidated. Leaves the control-flow graph in `cfg`, unless that is invalid,
+    /// too. If `is_graph_known`, the graph is in `cfg` before, and all blocks must be reachable.
     pub(crate) fn run(&mut self, func: &mut Function, is_graph_known: bool) -> Changes {
         let Some(entry) = func.layout.entry_block() else { return Changes::All };
         self.find_named_blocks(func);
@@ -77,7 +78,8 @@ impl SimplifyCfg {
         }
     }
 
-    /// The part of the pass that removes unreachable blocks. The graph is valid before and after. Returns whether there were any.
+    /// Removes unreachable blocks, and does none of the other parts of the pass. The graph is valid before and
+    /// after. Returns `true` if there were any.
     pub(crate) fn run_on_unreachable(&mut self, func: &mut Function, cfg: &mut ControlFlowGraph) -> bool {
         let Some(entry) = func.layout.entry_block() else { return false };
         std::mem::swap(&mut self.cfg, cfg);
@@ -87,7 +89,7 @@ impl SimplifyCfg {
         changed
     }
 
-    /// Removes unreachable blocks. The graph is valid before and after.
+    /// Removes unreachable blocks. The graph is valid before and after. Returns `true` if there were any.
     fn clean(&mut self, func: &mut Function, entry: Block) -> bool {
         let changed = self.remove_unreachable(func, entry);
         if changed {
@@ -96,7 +98,8 @@ impl SimplifyCfg {
         changed
     }
 
-    /// Takes blocks that no path from the entry reaches out of the layout.
+    /// Removes blocks from the layout that no path from the entry or a named block reaches. Returns `true` if there
+    /// were any.
     fn remove_unreachable(&mut self, func: &mut Function, entry: Block) -> bool {
         self.reached.clear();
         self.reached.resize(func.dfg.num_blocks(), false);
@@ -140,18 +143,19 @@ impl SimplifyCfg {
         removed
     }
 
-    /// Appends each block to its only predecessor where that ends in a jump. Takes one step for each block that goes.
+    /// Appends each block to its only predecessor if that ends in a jump. Takes one step for each merged block.
+    /// Returns `true` if there were any.
     fn merge_blocks(&mut self, func: &mut Function, entry: Block) -> bool {
         let mut changed = false;
         for index in 0..self.blocks.len() {
             let block = self.blocks[index];
-            // Only whole chains, from their first block, so that no instruction moves twice.
+            // Starts only at the first block of a chain, so that no instruction moves twice.
             if self.follower(func, entry, block).is_none() || self.follows_jump(func, entry, block) {
                 continue;
             }
             while let Some((jump, next)) = self.follower(func, entry, block) {
                 func.layout.remove_inst(jump);
-                // The entry cannot be cold.
+                // The entry block cannot be cold.
                 if block != entry && func.layout.is_cold(next) {
                     func.layout.set_cold(block);
                 }
@@ -166,14 +170,14 @@ impl SimplifyCfg {
         changed
     }
 
-    /// The block to be appended to another one, and the jump between them.
+    /// Returns the block that can be appended to `block`, and the jump between them.
     fn follower(&self, func: &Function, entry: Block, block: Block) -> Option<(Inst, Block)> {
         let jump = func.layout.last_inst(block).filter(|&last| func.dfg.opcode(last) == Opcode::Jump)?;
         let next = func.dfg.branch_destinations(jump)[0].block;
         self.follows_jump(func, entry, next).then_some((jump, next))
     }
 
-    /// Whether a block has one predecessor and nothing else stands between them.
+    /// Returns `true` if a block can be appended to its only predecessor.
     fn follows_jump(&self, func: &Function, entry: Block, block: Block) -> bool {
         let &[pred] = self.cfg.preds(block) else { return false };
         func.dfg.opcode(pred.inst) == Opcode::Jump
@@ -187,7 +191,8 @@ impl SimplifyCfg {
         self.named.get(block.as_u32() as usize).is_some_and(|&named| named)
     }
 
-    /// Finds the blocks that `get_exception_handler_address` names: they end in a call with handlers, and keep their name.
+    /// Finds the blocks that `get_exception_handler_address` names. They end in a call with handlers, and keep
+    /// their name.
     fn find_named_blocks(&mut self, func: &Function) {
         self.named.clear();
         if !func.dfg.has_handler_addresses() {

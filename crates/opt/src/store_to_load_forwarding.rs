@@ -1,5 +1,5 @@
-//! Reading back: what a load makes of the value that a store has left at the same address, if it reads no more bytes
-//! than that wrote.
+//! Store-to-load forwarding: computes the result of a load from the value that a store has written to its address,
+//! if the load reads no more bytes than the store wrote.
 //!
 //! ```text
 //! store little v0, v1          v0: i64
@@ -7,22 +7,23 @@
 //!                              v2 = sextend.i32 v3
 //! ```
 //!
-//! Part of [`crate::memory`]; proved for all accesses: `tests/store_to_load_forwarding.rs`.
+//! Part of [`crate::memory`]. `tests/store_to_load_forwarding.rs` proves it for all accesses.
 
 use kingpost_ir::{Opcode, Type};
 
-/// Steps that make the result of a load of a stored value, each if it is there.
+/// Steps that compute the result of a load from the stored value. Each step is optional.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Steps {
     /// The type to which the value is reduced.
     pub reduced: Option<Type>,
-    /// The extension of that, and the type of the result.
+    /// Extension of the reduced value, and the type of the result.
     pub extended: Option<(Opcode, Type)>,
 }
 
 impl Steps {
     /// Returns the steps from a value of type `stored` to the result of type `loaded`, both in little-endian byte
-    /// order. None if the load reads bytes that the store has not written, or either is not of integers.
+    /// order. `None` if the load reads bytes that the store has not written, or if one of the accesses is not of
+    /// integers.
     pub fn between(store: Opcode, stored: Type, load: Opcode, loaded: Type) -> Option<Steps> {
         let (written, read) = (in_memory(store, stored)?, in_memory(load, loaded)?);
         if read.bits() > written.bits() {
@@ -40,7 +41,7 @@ impl Steps {
     }
 }
 
-/// Returns the integer that an access to memory reads or writes.
+/// Returns the type of the integer that an access reads from or writes to memory.
 fn in_memory(opcode: Opcode, ty: Type) -> Option<Type> {
     let bits = match opcode {
         Opcode::Load | Opcode::Store => ty.bits(),

@@ -1,8 +1,8 @@
-//! The numbering table: from an instruction's sixteen bytes to what stands for it.
+//! Numbering table: maps the sixteen bytes of an instruction to the value or instruction that represents it.
 //!
 //! Open addressing with linear probing, at most half full. Entries are dense, in the order of insertion, and a slot
-//! holds only the number of one: a function touches a few bytes of memory for each of its instructions, however they
-//! hash.
+//! holds only the number of an entry. A function therefore touches few bytes of memory for each of its
+//! instructions, however they hash.
 
 /// Payload of an entry: the number of a value or instruction.
 type Payload = u32;
@@ -13,20 +13,20 @@ struct Entry {
     payload: Payload,
 }
 
-/// The table. Nothing is ever removed but by [`ValueTable::reset`].
+/// The table. Only [`ValueTable::reset`] removes entries.
 #[derive(Default, Debug)]
 pub(crate) struct ValueTable {
-    /// The number of an entry, counted from 1; 0 in an empty slot. As many as a power of two.
+    /// Number of an entry, counted from 1; 0 in an empty slot. The number of slots is a power of two.
     slots: Vec<u32>,
     entries: Vec<Entry>,
 }
 
-/// The slot of an entry, or where it would go. Valid until the next insertion.
+/// Slot of an entry, or the slot where it would be inserted. Valid until the next insertion.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Position(usize);
 
 impl ValueTable {
-    /// Clears everything and makes room for `entries` entries.
+    /// Removes all entries and makes room for `entries` entries.
     pub(crate) fn reset(&mut self, entries: usize) {
         self.entries.clear();
         self.clear_slots(2 * entries);
@@ -37,7 +37,7 @@ impl ValueTable {
         self.slots.resize(count.next_power_of_two().max(16), 0);
     }
 
-    /// Returns the entry of a key, and its place.
+    /// Returns the place of a key, and the payload of its entry if there is one.
     #[inline]
     pub(crate) fn find(&self, key: [u64; 2]) -> (Position, Option<Payload>) {
         let mask = self.slots.len() - 1;
@@ -51,7 +51,7 @@ impl ValueTable {
         }
     }
 
-    /// Sets the entry at a place that [`ValueTable::find`] returned for `key`.
+    /// Sets the payload of `key` at the place that [`ValueTable::find`] returned for it.
     #[inline]
     pub(crate) fn set(&mut self, place: Position, key: [u64; 2], payload: Payload) {
         let slot = &mut self.slots[place.0];

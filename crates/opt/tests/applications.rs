@@ -1,8 +1,8 @@
-//! What the optimizer puts in the place of an instruction has its value: every simplification of a run over our tests,
-//! over generated programs and over functions that are hard on it is evaluated by the meanings of opcodes, on corner
-//! cases and random operands, and a sample is proved by a solver.
+//! Checks that the optimizer's replacements keep the values of instructions. Each simplification in our tests, in
+//! generated programs and in functions that are hard to optimize is evaluated by the meanings of opcodes, on corner
+//! cases and random operands. A solver proves a sample.
 //!
-//! `KINGPOST_PROGRAMS` says how many programs are generated.
+//! `KINGPOST_PROGRAMS` is the number of generated programs.
 
 use cranelift_entity::EntityRef;
 use kingpost_ir::analyses::Analyses;
@@ -18,25 +18,27 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const PROGRAMS: u64 = 250;
-/// More simplifications than this are judged.
+/// Minimum number of simplifications that are judged.
 const LEAST: usize = 10_000;
-/// Operands that are tried for each.
+/// Number of operands that are tried for each.
 const TRIES: usize = 8;
-/// Of so many simplifications one is proved as well.
+/// One in this many simplifications is proved as well.
 const PROVED: usize = 100;
-/// How deep expressions are looked at: enough mostly, and enough for all that one instruction of the input can come to.
+/// Depths to which expressions are expanded. The first is usually enough; the second covers everything that one
+/// instruction of the input can become.
 const DEPTHS: [u32; 2] = [6, 96];
 
 #[derive(Default, Debug)]
 struct Counts {
     judged: usize,
     proved: usize,
-    /// Without a meaning: floats of 128 bits or in lanes, vectors of more than 128 bits.
+    /// Simplifications without a meaning: floats of 128 bits or in lanes, vectors of more than 128 bits.
     unknown: usize,
     wrong: Vec<String>,
 }
 
-/// Judges simplifications; or, to see that it can tell, takes the lowest bit of what they make for another one.
+/// Judge of simplifications. If it is faulty, it flips the lowest bit of each replacement, to test that errors are
+/// detected.
 #[derive(Debug)]
 struct Judge {
     counts: Arc<Mutex<Counts>>,
@@ -59,7 +61,7 @@ impl Judge {
         self.random
     }
 
-    /// Small numbers, single bits, those near the limits, or any.
+    /// Returns a small number, a single bit, a number near the limits, or any number.
     fn operand(&mut self, width: u32) -> Bits {
         let any = u128::from(self.random()) << 64 | u128::from(self.random());
         let bits = match self.random() % 5 {
@@ -72,7 +74,7 @@ impl Judge {
         Bits::new(width, bits)
     }
 
-    /// Returns `true` if a formula held of all operands that were tried.
+    /// Returns `true` if a formula holds for all operands that were tried.
     fn holds(&mut self, terms: &Terms, formula: Term) -> bool {
         let variables = terms.variables_of(&[formula]);
         (0..TRIES).all(|_| {
@@ -85,7 +87,7 @@ impl Judge {
         })
     }
 
-    /// Whether a solver finds no operands of which a formula does not hold. It may not find out.
+    /// Returns whether a solver finds no operands for which a formula fails; `None` if it cannot decide.
     fn is_proved(&mut self, terms: &mut Terms, formula: Term) -> Option<bool> {
         let fails = terms.not(formula);
         let answer =
@@ -158,7 +160,8 @@ impl<'a> Meanings<'a> {
         Meanings { func, terms, values: HashMap::new(), is_faulty }
     }
 
-    /// Whether `value` is what `subject` comes to, where that does not trap. None if there is no meaning.
+    /// Returns a formula that holds if `value` equals the value of `subject`, or if `subject` traps. `None` if
+    /// there is no meaning.
     fn keeps(&mut self, subject: Subject, value: IrValue, depth: u32) -> Option<Term> {
         let fits = |ty: Type| !ty.is_dynamic_vector() && ty.bits() <= 128;
         if !fits(self.func.dfg.value_type(value)) {
@@ -193,8 +196,8 @@ impl<'a> Meanings<'a> {
         }
     }
 
-    /// Whether an effect is that of the instruction before: it traps where that traps, takes the edge that it takes, or
-    /// moves the same bits to or from the same address. None if there is no meaning.
+    /// Returns a formula that holds if an effect equals the effect of the instruction before: it traps in equal
+    /// cases, takes an equal edge, or moves equal bits to or from an equal address. `None` if there is no meaning.
     fn keeps_effect(mut self, before: &InstData, effect: Effect, depth: u32) -> Option<Term> {
         let mut roots = before.args().to_vec();
         match effect {
@@ -246,7 +249,7 @@ impl<'a> Meanings<'a> {
         self.terms.ite(is_zero, otherwise, then)
     }
 
-    /// Returns the address and the bits of an access, or zero and whether it traps.
+    /// Returns the address and the bits of an access; for a trap, zero and whether it traps.
     fn effect(&mut self, inst: &InstData) -> Option<[Term; 2]> {
         let zero = self.terms.number(8, 0);
         match (inst.opcode(), inst.args()) {
@@ -270,8 +273,8 @@ impl<'a> Meanings<'a> {
         }
     }
 
-    /// Makes terms of values and of what they are made of, down to a depth. A value is its instruction if all operands
-    /// of that are within, and else a variable, wherever it stands.
+    /// Makes terms of values and of their operands, down to a depth. The term of a value is its instruction if all
+    /// operands of that instruction are within the depth, and a variable otherwise.
     fn open(&mut self, roots: Vec<IrValue>, depth: u32) {
         let mut within: HashSet<IrValue> = HashSet::new();
         let mut layer = roots.clone();
@@ -300,7 +303,7 @@ impl<'a> Meanings<'a> {
     fn variable(&mut self, value: IrValue) -> Term {
         let bits = self.func.dfg.value_type(value).bits().min(128);
         let name = format!("v{}", value.index());
-        // What loads extend is known to be so.
+        // The results of extending loads are known to be extended.
         let opcode = self.func.dfg.first_result_of(value).map(|inst| self.func.dfg.inst(inst).opcode());
         match opcode {
             Some(Opcode::Uload8) => self.extended(&name, 8, bits),
@@ -326,7 +329,7 @@ impl<'a> Meanings<'a> {
         (supported && self.func.dfg.inst_results(inst).len() == 1).then_some(data)
     }
 
-    /// Returns the value of an instruction on values that are known, and its trap.
+    /// Returns the value and the trap of an instruction whose operands have terms.
     fn inst(&mut self, inst: &InstData) -> Option<(Term, Term)> {
         let zero = self.terms.number(8, 0);
         if inst.opcode() == Opcode::Iconst {
@@ -348,7 +351,7 @@ impl<'a> Meanings<'a> {
     }
 }
 
-/// Optimizes functions under the eyes of a judge.
+/// Optimizes functions, and returns what a judge has counted.
 fn judged(functions: impl IntoIterator<Item = Function>, is_faulty: bool) -> Counts {
     let (judge, counts) = Judge::new(is_faulty);
     let (mut optimizer, mut analyses) = (Optimizer::default().observed_by(Box::new(judge)), Analyses::default());

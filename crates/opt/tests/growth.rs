@@ -1,14 +1,14 @@
-//! On functions that are as bad as can be, the optimizer's work grows no faster than the function. What time it takes
-//! is measured by `make growth`; here is counted what it makes and applies, which is the same on every machine.
+//! Checks that the optimizer's work grows no faster than the function, in the worst cases. `make growth` measures
+//! time; this test counts the instructions made and the rules applied, which are equal on every machine.
 
 use kingpost_ir::analyses::Analyses;
 use kingpost_opt::Optimizer;
 use kingpost_testgen::worst_cases::CASES;
 
-/// Instructions of the smaller and the larger function.
+/// Numbers of instructions of the smaller and the larger function.
 const SIZES: [usize; 2] = [500, 4000];
 
-/// Instructions made and rules applied, and how often there were too many requests.
+/// Returns the numbers of instructions made and of rules applied, and the number of requests beyond the limit.
 fn work(text: &str) -> ([usize; 2], u64) {
     let mut func = kingpost_reader::parse_functions(text).expect("valid text").remove(0);
     let mut optimizer = Optimizer::default();

@@ -1,5 +1,5 @@
-//! The transfer functions of known bits, proved: on terms of every width, whatever is known of the operands, what they
-//! say holds of the result, by the meanings of opcodes.
+//! Proofs of the transfer functions of known bits. On terms of every width, and for all known bits of the operands,
+//! the known bits that they return hold for the result, by the meanings of opcodes.
 
 use kingpost_ir::types::{I8, I16, I32, I64, I128};
 use kingpost_ir::{Opcode, Type};
@@ -11,7 +11,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Not};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// A term with the arena that it is in.
+/// A term with its arena.
 #[derive(Clone)]
 struct Symbol {
     terms: Rc<RefCell<Terms>>,
@@ -82,14 +82,14 @@ impl Word for Symbol {
     }
 }
 
-/// A claim: what is known of the result of an opcode at a type, of operands of these types.
+/// Claim about the known bits of the result of an opcode at a type, for operands of these types.
 struct Claim {
     opcode: Opcode,
     ty: Type,
     operands: Vec<Type>,
 }
 
-/// What is known of the result, by the transfer function; the last operand of a shift is its amount.
+/// Returns the known bits of the result, by the transfer function. The last operand of a shift is its amount.
 fn transfer(claim: &Claim, known: &[Known<Symbol>], amount: &Symbol) -> Known<Symbol> {
     let arg = |index: usize| known[index].clone();
     let width = claim.ty.bits();
@@ -111,7 +111,7 @@ fn transfer(claim: &Claim, known: &[Known<Symbol>], amount: &Symbol) -> Known<Sy
     }
 }
 
-/// Whether what is known of a value holds, as a term.
+/// Returns a term that is true if known bits hold for a value.
 fn holds(known: &Known<Symbol>, value: &Symbol) -> Symbol {
     let wrong = known.zeros.clone() & value.clone() | known.ones.clone() & !value.clone();
     wrong.with(|terms| {
@@ -120,10 +120,10 @@ fn holds(known: &Known<Symbol>, value: &Symbol) -> Symbol {
     })
 }
 
-/// Long enough for any proof on a machine that does other things as well: most take less than a second.
+/// Time limit of a proof. Most take less than a second; the machine may do other things as well.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Whether a claim has no counterexample.
+/// Returns `true` if a solver proves a claim.
 fn is_proved(
     solver: &mut Solver,
     claim: &Claim,

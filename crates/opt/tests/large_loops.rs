@@ -1,12 +1,13 @@
-//! In a large loop, cheap instructions of one operand are repeated in the blocks that use their results; in a small one
-//! they are not. In one of medium size those with a constant are, and where registers are few all.
+//! Checks that cheap instructions of one operand are repeated in large loops, in the blocks that use their results,
+//! and not in small loops. In a loop of medium size only those with a constant are repeated, or all if registers
+//! are few.
 
 use kingpost_ir::analyses::Analyses;
 use kingpost_opt::Optimizer;
 use std::fmt::Write;
 
-/// Returns a loop of `blocks` blocks, each of which makes `cheap` of the same value and multiplies by it, each a loop
-/// by itself if `is_nest`.
+/// Returns a loop of `blocks` blocks. Each block computes `cheap` of one value and multiplies by the result. If
+/// `is_nest`, each block is a loop by itself.
 fn chain(cheap: &str, blocks: usize, is_nest: bool) -> String {
     let mut text =
         "function %f(i64, i32, i64) -> i64 {\nblock0(v0: i64, v1: i32, v2: i64):\n v4 = iconst.i64 5\n jump block1(v0)\n".to_string();
@@ -27,7 +28,7 @@ fn chain(cheap: &str, blocks: usize, is_nest: bool) -> String {
     text
 }
 
-/// How many instructions `cheap` are left.
+/// Returns the number of instructions `cheap` that are left.
 fn left(optimizer: Optimizer, cheap: &str, blocks: usize, is_nest: bool) -> usize {
     let mut func = kingpost_reader::parse_functions(chain(cheap, blocks, is_nest)).expect("valid text").remove(0);
     { optimizer }.run_all(&mut func, &mut Analyses::default());

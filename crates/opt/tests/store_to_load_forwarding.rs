@@ -1,5 +1,4 @@
-//! What is read back of a stored value, proved: for all accesses to memory, whatever the value is, by the meanings of
-//! opcodes.
+//! Proofs of store-to-load forwarding, for all accesses to memory and all values, by the meanings of opcodes.
 
 use kingpost_ir::types::{I8, I16, I32, I64, I128};
 use kingpost_ir::{Opcode, Type};
@@ -13,16 +12,16 @@ const STORES: [Opcode; 4] = [Opcode::Store, Opcode::Istore8, Opcode::Istore16, O
 const LOADS: [Opcode; 7] =
     [Opcode::Load, Opcode::Uload8, Opcode::Sload8, Opcode::Uload16, Opcode::Sload16, Opcode::Uload32, Opcode::Sload32];
 
-/// Long enough for any proof on a machine that does other things as well: most take less than a second.
+/// Time limit of a proof. Most take less than a second; the machine may do other things as well.
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// The result of an operation of one operand.
+/// Returns the result of an operation of one operand.
 fn unary(terms: &mut Terms, opcode: Opcode, ty: Type, operand: Operand) -> Operand {
     let operation = Operation { opcode, ty, immediate: Immediate::None };
     Operand { ty, bits: outcome(terms, &operation, &[operand]).expect("a meaning").results[0] }
 }
 
-/// What the steps make of a value.
+/// Returns the result of applying the steps to a value.
 fn apply(terms: &mut Terms, steps: Steps, value: Operand) -> Term {
     let mut made = value;
     if let Some(ty) = steps.reduced {
@@ -34,7 +33,7 @@ fn apply(terms: &mut Terms, steps: Steps, value: Operand) -> Term {
     made.bits
 }
 
-/// Returns `true` if a load after a store to the same address returns what the steps make of the value, in
+/// Returns `true` if a solver proves that a load after a store to its address returns the result of the steps, in
 /// little-endian byte order.
 fn is_proved(
     solver: &mut Solver,
@@ -62,7 +61,7 @@ fn solver() -> Option<Solver> {
     None
 }
 
-/// Accesses that there are: those of part of a value are of fewer bits than it has, and of no more than 64.
+/// Returns the accesses that exist. An access to part of a value has fewer bits than the value, and at most 64.
 fn accesses(opcodes: &[Opcode]) -> Vec<(Opcode, Type)> {
     let whole = |opcode| matches!(opcode, Opcode::Load | Opcode::Store);
     let all = opcodes.iter().flat_map(|&opcode| INTS.map(|ty| (opcode, ty)));

@@ -1,8 +1,8 @@
-//! Which rules may be applied, and how often each was.
+//! Counts and limits of the applications of rules.
 
 use super::Rule;
 
-/// A limit to the rules, for finding the one that does harm: by name, or by halving a number.
+/// Limits to the application of rules, for finding a wrong rule by name or by bisection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct RuleLimits {
     /// The only rule that may be applied.
@@ -11,7 +11,7 @@ pub struct RuleLimits {
     pub most: Option<u64>,
 }
 
-/// Counts applications, and refuses them from the limit on.
+/// Counter of applications, which refuses them beyond the limits.
 #[derive(Clone, Debug)]
 pub struct Applications {
     limits: RuleLimits,
@@ -27,12 +27,12 @@ impl Default for Applications {
 }
 
 impl Applications {
-    /// Returns no applications.
+    /// Returns a counter without applications.
     pub fn new(limits: RuleLimits) -> Applications {
         Applications { limits, counts: vec![0; Rule::ALL.len()], total: 0, exhausted: 0 }
     }
 
-    /// Returns `true` if a rule may be applied, which then counts as done.
+    /// Returns `true` if a rule may be applied, and counts the application in that case.
     pub(crate) fn may_apply(&mut self, rule: Rule) -> bool {
         let RuleLimits { only, most } = self.limits;
         let allowed = only.is_none_or(|only| only == rule) && most.is_none_or(|most| self.total < most);
@@ -43,12 +43,12 @@ impl Applications {
         allowed
     }
 
-    /// Records that no more rules are tried for an instruction, because there have been enough.
+    /// Records a request on which no rules are tried, because its instruction has caused too many requests.
     pub(crate) fn exhaust(&mut self) {
         self.exhausted += 1;
     }
 
-    /// Returns the number of instructions of the input for which there were too many requests.
+    /// Returns the number of requests on which no rules were tried, because their instruction had caused too many.
     pub fn exhausted(&self) -> u64 {
         self.exhausted
     }

@@ -1,4 +1,4 @@
-//! The constants of rules: integers of a width, with the arithmetic of bit-vectors. Both operands of an operator have
+//! Constants of rules: integers of a width, with the arithmetic of bit-vectors. Both operands of an operator have
 //! one width.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Sub};
@@ -7,7 +7,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Mul, Neg, Not, Sub};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bits {
     width: u32,
-    /// Zero above the width.
+    /// Bits of the constant; zero above the width.
     value: u128,
 }
 
@@ -18,7 +18,7 @@ impl Bits {
         Bits { width, value: value as u128 & u128::MAX >> (128 - width) }
     }
 
-    /// Returns a value that is zero above the width.
+    /// Returns a constant of bits that are zero above the width.
     #[inline]
     pub(crate) fn zero_extended(width: u32, value: u64) -> Bits {
         Bits { width, value: value.into() }
@@ -46,7 +46,7 @@ impl Bits {
     /// Returns `true` if this is `value` modulo 2^`width`.
     #[inline]
     pub fn is(self, value: i128) -> bool {
-        // Known when the caller is compiled, and most are zeros.
+        // The compiler of the caller knows `value`, which is mostly zero.
         if value == 0 { self.value == 0 } else { self == Bits::new(self.width, value) }
     }
 
@@ -64,17 +64,17 @@ impl Bits {
         Bits::new(self.width, value as i128)
     }
 
-    /// Returns the value zero-extended, or the low bits.
+    /// Returns the value zero-extended or truncated to `width` bits.
     pub fn resize(self, width: u32) -> Bits {
         Bits::new(width, self.value as i128)
     }
 
-    /// Returns the value sign-extended.
+    /// Returns the value sign-extended to `width` bits.
     pub fn sign_extend(self, width: u32) -> Bits {
         Bits::new(width, self.signed())
     }
 
-    /// Returns the value shifted left; nothing is left from the width on.
+    /// Returns the value shifted left; zero if `by` is not below the width.
     pub fn shift_left(self, by: Bits) -> Bits {
         if by.value < u128::from(self.width) { self.with(self.value << by.value) } else { self.with(0) }
     }
@@ -89,17 +89,18 @@ impl Bits {
         Bits::new(self.width, self.signed() >> by.value.min(u128::from(self.width - 1)))
     }
 
-    /// Returns the place of the highest bit that is set, 0 if none is; in `width` bits.
+    /// Returns the index of the highest set bit, or 0 if there is none, as a constant of `width` bits.
     pub fn log2(self, width: u32) -> Bits {
         Bits::new(width, self.value.checked_ilog2().unwrap_or(0).into())
     }
 
-    /// Returns the number of bits that are clear below the lowest one that is set; in `width` bits.
+    /// Returns the number of clear bits below the lowest set bit, as a constant of `width` bits. All bits count if
+    /// none is set.
     pub fn trailing_zeros(self, width: u32) -> Bits {
         Bits::new(width, self.value.trailing_zeros().min(self.width).into())
     }
 
-    /// Returns the larger one, unsigned.
+    /// Returns the larger of two constants as unsigned numbers.
     pub fn umax(self, other: Bits) -> Bits {
         self.with(self.value.max(other.value))
     }

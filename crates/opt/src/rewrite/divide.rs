@@ -6,14 +6,15 @@
 //! v3 = srem v0, 7       v3 = isub v0, (imul q, 7) where q is the quotient, made likewise
 //! ```
 //!
-//! The quotient of `x` below X by `d` is `x * m >> n` if `m * d = 2^n + e` with `0 <= e` and `e * X <= 2^n`: for `x =
-//! q*d + r` the product is `q * 2^n + q*e + r*m`, and the last two are below `2^n`. That is proved for all numbers in
-//! `crates/rule-verify/tests/division.rs`, and the condition is looked at for every divisor. Powers of two are rules.
+//! Let `x` be below X. The quotient of `x` by `d` is `x * m >> n` if `m * d = 2^n + e` with `0 <= e` and
+//! `e * X <= 2^n`: for `x = q*d + r` the product is `q * 2^n + q*e + r*m`, and the last two terms are below `2^n`
+//! together. `crates/rule-verify/tests/division.rs` proves this for all numbers. The condition is checked for every
+//! divisor. Powers of two are left to rules.
 
 use super::graph::Graph;
 use kingpost_ir::{InstData, Opcode, Type, Value};
 
-/// A factor `m` of `width + 1` bits at most, and the `n` of the shift.
+/// A factor `m` of `width + 1` bits at most, and the shift `n`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Magic {
     factor: u128,
@@ -21,8 +22,8 @@ struct Magic {
 }
 
 impl Magic {
-    /// Returns the smallest for operands of up to `limit`, inclusive, with `n` from `width` on. No divisor is a power
-    /// of two.
+    /// Returns the smallest factor for dividends up to `limit`, inclusive, with `n` from `width` on. The divisor
+    /// must not be a power of two.
     fn new(width: u32, divisor: u64, limit: u128) -> Option<Magic> {
         let divisor = u128::from(divisor);
         (width..=2 * width).find_map(|shift| {
@@ -36,7 +37,8 @@ impl Magic {
     }
 }
 
-/// Returns the value of a division of 32 or 64 bits by a constant. The quotient by a power of two is left to the rules.
+/// Returns the value of a division of 32 or 64 bits by a constant. Quotients by powers of two are left to the
+/// rules.
 pub(super) fn expand(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let opcode = request.opcode();
     let &[x, divisor] = request.args() else { return None };
@@ -50,7 +52,7 @@ pub(super) fn expand(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     let magnitude = if is_signed { signed.unsigned_abs() } else { bits };
     let by = Build { ty, x };
     let quotient = if magnitude.is_power_of_two() {
-        // What becomes of the quotient is a rule's business; so is the unsigned remainder.
+        // Rules replace quotients by powers of two, and the unsigned remainder.
         if opcode != Opcode::Srem || signed < 2 {
             return None;
         }
@@ -106,7 +108,7 @@ impl Build {
             let high = self.with_constant(g, Opcode::Umulhi, x, magic.factor);
             return Some(self.shifted(g, Opcode::Ushr, high, magic.shift - width));
         }
-        // The factor is 2^width + f: the sum of x and umulhi(x, f) is halved without its carry.
+        // The factor is 2^width + f. The sum of x and umulhi(x, f) is halved without its carry.
         let high = self.with_constant(g, Opcode::Umulhi, self.x, magic.factor & most);
         let difference = self.binary(g, Opcode::Isub, self.x, high);
         let half = self.shifted(g, Opcode::Ushr, difference, 1);
@@ -114,13 +116,14 @@ impl Build {
         Some(self.shifted(g, Opcode::Ushr, sum, magic.shift - width - 1))
     }
 
-    /// The product is rounded down, so it is one too small for negative dividends.
+    /// Returns the signed quotient. Adds the sign bit of the dividend, because the product is rounded down and so
+    /// is one too small for negative dividends.
     fn signed_quotient(self, g: &mut impl Graph, divisor: i64) -> Option<Value> {
         let width = self.ty.bits();
         let magic = Magic::new(width, divisor.unsigned_abs(), 1 << (width - 1))?;
         let mut high = self.with_constant(g, Opcode::Smulhi, self.x, magic.factor);
         if magic.factor >= 1 << (width - 1) {
-            // As a signed number the factor is 2^width less.
+            // As a signed number, the factor is less by 2^width.
             high = self.binary(g, Opcode::Iadd, high, self.x);
         }
         let floor = self.shifted(g, Opcode::Sshr, high, magic.shift - width);
@@ -134,8 +137,8 @@ impl Build {
 mod tests {
     use super::*;
 
-    /// What the product says is the quotient, for every dividend and divisor of eight bits, and at the ends of wider
-    /// ones.
+    /// Checks that the product gives the quotient, for every dividend and divisor of eight bits, and at the limits
+    /// of wider types.
     #[test]
     fn factors_make_quotients() {
         let check = |width: u32, divisor: u64, limit: u128, x: u128| {

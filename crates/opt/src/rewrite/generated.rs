@@ -669,7 +669,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All, in the order in which they are tried.
+    /// All rules, in the order in which they are tried.
     pub const ALL: &[Rule] = &[
         Rule::AddZero,
         Rule::SubZero,
@@ -998,7 +998,7 @@ impl Rule {
         Rule::Store32Offset,
     ];
 
-    /// The name in the text.
+    /// Returns the name of the rule.
     pub fn name(self) -> &'static str {
         match self {
             Rule::AddZero => "add_zero",
@@ -1330,7 +1330,7 @@ impl Rule {
     }
 }
 
-/// What the sources of a root look for.
+/// Returns the operands that the sources of a root look for.
 #[inline]
 pub(crate) fn sources(root: Opcode) -> &'static Sources {
     static SOURCES: [Sources; Opcode::ALL.len()] = {
@@ -1393,7 +1393,7 @@ pub(crate) fn sources(root: Opcode) -> &'static Sources {
     &SOURCES[root as usize]
 }
 
-/// The value that the first matching rule makes of the request.
+/// Returns the value that the first matching rule makes of the request.
 pub(super) fn match_request(g: &mut impl Graph, request: &InstData) -> Option<Value> {
     match request.opcode() {
         Opcode::Select => match_select(g, request),
@@ -1439,7 +1439,7 @@ pub(super) fn match_request(g: &mut impl Graph, request: &InstData) -> Option<Va
     }
 }
 
-/// What the first matching rule puts in the place of an instruction that is executed for its effect.
+/// Returns the effect that the first matching rule makes of an instruction executed for its effect.
 pub(super) fn match_effect(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
     match request.opcode() {
         Opcode::Brif => match_brif(g, request),
@@ -4254,7 +4254,7 @@ fn match_istore32(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
     None
 }
 
-/// The value that the first matching rule on `cond(value)` makes.
+/// Returns the value that the first matching rule on `cond(value)` makes.
 pub(super) fn match_condition(g: &mut impl Graph, value: Value) -> Option<Value> {
     let d = definition(g, value);
     match d.opcode() {
@@ -4338,7 +4338,7 @@ pub(super) fn match_condition(g: &mut impl Graph, value: Value) -> Option<Value>
     None
 }
 
-/// `iadd(x, 0) => x at lanes`
+/// Applies `iadd(x, 0) => x at lanes`.
 fn add_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AddZero) {
         Some(x)
@@ -4347,7 +4347,7 @@ fn add_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `isub(x, 0) => x at lanes`
+/// Applies `isub(x, 0) => x at lanes`.
 fn sub_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SubZero) {
         Some(x)
@@ -4356,7 +4356,7 @@ fn sub_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `imul(x, 1) => x at lanes`
+/// Applies `imul(x, 1) => x at lanes`.
 fn mul_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::MulOne) {
         Some(x)
@@ -4365,7 +4365,7 @@ fn mul_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `imul(x, 0) => 0 at lanes`
+/// Applies `imul(x, 0) => 0 at lanes`.
 fn mul_zero(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::MulZero) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
@@ -4374,7 +4374,7 @@ fn mul_zero(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `band(x, -1) => x at lanes`
+/// Applies `band(x, -1) => x at lanes`.
 fn and_ones(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AndOnes) {
         Some(x)
@@ -4383,7 +4383,7 @@ fn and_ones(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `band(x, 0) => 0 at lanes`
+/// Applies `band(x, 0) => 0 at lanes`.
 fn and_zero(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AndZero) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
@@ -4392,7 +4392,7 @@ fn and_zero(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `bor(x, 0) => x at lanes`
+/// Applies `bor(x, 0) => x at lanes`.
 fn or_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::OrZero) {
         Some(x)
@@ -4401,7 +4401,7 @@ fn or_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `bor(x, -1) => -1 at lanes`
+/// Applies `bor(x, -1) => -1 at lanes`.
 fn or_ones(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::OrOnes) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), -1)))
@@ -4410,7 +4410,7 @@ fn or_ones(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `bxor(x, 0) => x at lanes`
+/// Applies `bxor(x, 0) => x at lanes`.
 fn xor_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::XorZero) {
         Some(x)
@@ -4419,7 +4419,7 @@ fn xor_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `band(x, x) => x at lanes`
+/// Applies `band(x, x) => x at lanes`.
 fn and_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AndSelf) {
         Some(x)
@@ -4428,7 +4428,7 @@ fn and_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `bor(x, x) => x at lanes`
+/// Applies `bor(x, x) => x at lanes`.
 fn or_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::OrSelf) {
         Some(x)
@@ -4437,7 +4437,7 @@ fn or_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `bxor(x, x) => 0 at lanes`
+/// Applies `bxor(x, x) => 0 at lanes`.
 fn xor_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::XorSelf) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
@@ -4446,7 +4446,7 @@ fn xor_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `isub(x, x) => 0 at lanes`
+/// Applies `isub(x, x) => 0 at lanes`.
 fn sub_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SubSelf) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
@@ -4455,7 +4455,7 @@ fn sub_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `ishl(x, 0) => x at lanes`
+/// Applies `ishl(x, 0) => x at lanes`.
 fn shl_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::ShlZero) {
         Some(x)
@@ -4464,7 +4464,7 @@ fn shl_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ushr(x, 0) => x at lanes`
+/// Applies `ushr(x, 0) => x at lanes`.
 fn ushr_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UshrZero) {
         Some(x)
@@ -4473,7 +4473,7 @@ fn ushr_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `sshr(x, 0) => x at lanes`
+/// Applies `sshr(x, 0) => x at lanes`.
 fn sshr_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SshrZero) {
         Some(x)
@@ -4482,7 +4482,7 @@ fn sshr_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `rotl(x, 0) => x at lanes`
+/// Applies `rotl(x, 0) => x at lanes`.
 fn rotl_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::RotlZero) {
         Some(x)
@@ -4491,7 +4491,7 @@ fn rotl_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `rotr(x, 0) => x at lanes`
+/// Applies `rotr(x, 0) => x at lanes`.
 fn rotr_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::RotrZero) {
         Some(x)
@@ -4500,7 +4500,7 @@ fn rotr_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `udiv(x, 1) => x`
+/// Applies `udiv(x, 1) => x`.
 fn udiv_one(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::UdivOne) {
         Some(x)
@@ -4509,7 +4509,7 @@ fn udiv_one(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `sdiv(x, 1) => x`
+/// Applies `sdiv(x, 1) => x`.
 fn sdiv_one(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::SdivOne) {
         Some(x)
@@ -4518,7 +4518,7 @@ fn sdiv_one(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `urem(x, 1) => 0`
+/// Applies `urem(x, 1) => 0`.
 fn urem_one(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if g.may_apply(Rule::UremOne) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
@@ -4527,7 +4527,7 @@ fn urem_one(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `srem(x, 1) => 0`
+/// Applies `srem(x, 1) => 0`.
 fn srem_one(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if g.may_apply(Rule::SremOne) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
@@ -4536,7 +4536,7 @@ fn srem_one(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `band(x, bor(x, y)) => x at lanes`
+/// Applies `band(x, bor(x, y)) => x at lanes`.
 fn absorb_and(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AbsorbAnd) {
         Some(x)
@@ -4545,7 +4545,7 @@ fn absorb_and(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `bor(x, band(x, y)) => x at lanes`
+/// Applies `bor(x, band(x, y)) => x at lanes`.
 fn absorb_or(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AbsorbOr) {
         Some(x)
@@ -4554,7 +4554,7 @@ fn absorb_or(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `bxor(x, -1) => bnot(x) at lanes`
+/// Applies `bxor(x, -1) => bnot(x) at lanes`.
 fn xor_ones(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::XorOnes) {
         Some(g.make(InstData::unary(Opcode::Bnot, ty, x)))
@@ -4563,7 +4563,7 @@ fn xor_ones(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `bnot(bnot(x)) => x at lanes`
+/// Applies `bnot(bnot(x)) => x at lanes`.
 fn not_not(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::NotNot) {
         Some(x)
@@ -4572,7 +4572,7 @@ fn not_not(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ineg(ineg(x)) => x at lanes`
+/// Applies `ineg(ineg(x)) => x at lanes`.
 fn neg_neg(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::NegNeg) {
         Some(x)
@@ -4581,7 +4581,7 @@ fn neg_neg(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `isub(0, x) => ineg(x) at lanes`
+/// Applies `isub(0, x) => ineg(x) at lanes`.
 fn zero_sub(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::ZeroSub) {
         Some(g.make(InstData::unary(Opcode::Ineg, ty, x)))
@@ -4590,7 +4590,7 @@ fn zero_sub(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ineg(isub(y, x)) => isub(x, y) at lanes`
+/// Applies `ineg(isub(y, x)) => isub(x, y) at lanes`.
 fn neg_sub(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::NegSub) {
         Some(g.make(InstData::binary(Opcode::Isub, ty, [x, y])))
@@ -4599,7 +4599,7 @@ fn neg_sub(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `iadd(x, ineg(y)) => isub(x, y) at lanes`
+/// Applies `iadd(x, ineg(y)) => isub(x, y) at lanes`.
 fn add_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AddNeg) {
         Some(g.make(InstData::binary(Opcode::Isub, ty, [x, y])))
@@ -4608,7 +4608,7 @@ fn add_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `isub(x, ineg(y)) => iadd(x, y) at lanes`
+/// Applies `isub(x, ineg(y)) => iadd(x, y) at lanes`.
 fn sub_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SubNeg) {
         Some(g.make(InstData::binary(Opcode::Iadd, ty, [x, y])))
@@ -4617,7 +4617,7 @@ fn sub_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `imul(x, -1) => ineg(x) at lanes`
+/// Applies `imul(x, -1) => ineg(x) at lanes`.
 fn mul_minus_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::MulMinusOne) {
         Some(g.make(InstData::unary(Opcode::Ineg, ty, x)))
@@ -4626,7 +4626,7 @@ fn mul_minus_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `imul(ineg(x), ineg(y)) => imul(x, y) at lanes`
+/// Applies `imul(ineg(x), ineg(y)) => imul(x, y) at lanes`.
 fn neg_mul(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::NegMul) {
         Some(g.make(InstData::binary(Opcode::Imul, ty, [x, y])))
@@ -4635,7 +4635,7 @@ fn neg_mul(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `imul(x, ineg(y)) => ineg(imul(x, y)) at lanes`
+/// Applies `imul(x, ineg(y)) => ineg(imul(x, y)) at lanes`.
 fn mul_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::MulNeg) {
         let v2 = g.make(InstData::binary(Opcode::Imul, ty, [x, y]));
@@ -4645,7 +4645,7 @@ fn mul_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `ineg(iadd(x, C)) => isub(-C, x) at lanes`
+/// Applies `ineg(iadd(x, C)) => isub(-C, x) at lanes`.
 fn neg_add_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::NegAddConst) {
         let v1 = make_constant(g, ty, -c);
@@ -4655,7 +4655,7 @@ fn neg_add_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Valu
     }
 }
 
-/// `bnot(iadd(x, -1)) => ineg(x) at lanes`
+/// Applies `bnot(iadd(x, -1)) => ineg(x) at lanes`.
 fn not_add(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::NotAdd) {
         Some(g.make(InstData::unary(Opcode::Ineg, ty, x)))
@@ -4664,7 +4664,7 @@ fn not_add(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ineg(bnot(x)) => iadd(x, 1) at lanes`
+/// Applies `ineg(bnot(x)) => iadd(x, 1) at lanes`.
 fn neg_not(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::NegNot) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), 1));
@@ -4674,7 +4674,7 @@ fn neg_not(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `iadd(bnot(x), 1) => ineg(x) at lanes`
+/// Applies `iadd(bnot(x), 1) => ineg(x) at lanes`.
 fn add_not_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AddNotOne) {
         Some(g.make(InstData::unary(Opcode::Ineg, ty, x)))
@@ -4683,7 +4683,7 @@ fn add_not_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `iadd(bnot(x), C) => isub(C - 1, x) at lanes`
+/// Applies `iadd(bnot(x), C) => isub(C - 1, x) at lanes`.
 fn add_not(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AddNot) {
         let v1 = make_constant(g, ty, c - Bits::new(ty.lane_bits(), 1));
@@ -4693,7 +4693,7 @@ fn add_not(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `iadd(x, bnot(x)) => -1 at lanes`
+/// Applies `iadd(x, bnot(x)) => -1 at lanes`.
 fn add_not_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AddNotSelf) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), -1)))
@@ -4702,7 +4702,7 @@ fn add_not_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `band(x, bnot(x)) => 0 at lanes`
+/// Applies `band(x, bnot(x)) => 0 at lanes`.
 fn and_not_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AndNotSelf) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
@@ -4711,7 +4711,7 @@ fn and_not_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `bor(x, bnot(x)) => -1 at lanes`
+/// Applies `bor(x, bnot(x)) => -1 at lanes`.
 fn or_not_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::OrNotSelf) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), -1)))
@@ -4720,7 +4720,7 @@ fn or_not_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `bxor(x, bnot(x)) => -1 at lanes`
+/// Applies `bxor(x, bnot(x)) => -1 at lanes`.
 fn xor_not_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::XorNotSelf) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), -1)))
@@ -4729,7 +4729,7 @@ fn xor_not_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `band(bnot(x), bnot(y)) => bnot(bor(x, y)) at lanes`
+/// Applies `band(bnot(x), bnot(y)) => bnot(bor(x, y)) at lanes`.
 fn and_not_not(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AndNotNot) {
         let v2 = g.make(InstData::binary(Opcode::Bor, ty, [x, y]));
@@ -4739,7 +4739,7 @@ fn and_not_not(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value
     }
 }
 
-/// `bor(bnot(x), bnot(y)) => bnot(band(x, y)) at lanes`
+/// Applies `bor(bnot(x), bnot(y)) => bnot(band(x, y)) at lanes`.
 fn or_not_not(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::OrNotNot) {
         let v2 = g.make(InstData::binary(Opcode::Band, ty, [x, y]));
@@ -4749,7 +4749,7 @@ fn or_not_not(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value>
     }
 }
 
-/// `bxor(bnot(x), bnot(y)) => bxor(x, y) at lanes`
+/// Applies `bxor(bnot(x), bnot(y)) => bxor(x, y) at lanes`.
 fn xor_not_not(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::XorNotNot) {
         Some(g.make(InstData::binary(Opcode::Bxor, ty, [x, y])))
@@ -4758,7 +4758,7 @@ fn xor_not_not(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value
     }
 }
 
-/// `band(x, bor(bnot(x), y)) => band(x, y) at lanes`
+/// Applies `band(x, bor(bnot(x), y)) => band(x, y) at lanes`.
 fn and_or_not(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AndOrNot) {
         Some(g.make(InstData::binary(Opcode::Band, ty, [x, y])))
@@ -4767,7 +4767,7 @@ fn and_or_not(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value>
     }
 }
 
-/// `bor(x, band(bnot(x), y)) => bor(x, y) at lanes`
+/// Applies `bor(x, band(bnot(x), y)) => bor(x, y) at lanes`.
 fn or_and_not(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::OrAndNot) {
         Some(g.make(InstData::binary(Opcode::Bor, ty, [x, y])))
@@ -4776,7 +4776,7 @@ fn or_and_not(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value>
     }
 }
 
-/// `isub(x, C) => iadd(x, -C) at lanes`
+/// Applies `isub(x, C) => iadd(x, -C) at lanes`.
 fn sub_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SubConst) {
         let v0 = make_constant(g, ty, -c);
@@ -4786,7 +4786,7 @@ fn sub_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `iadd(s = iadd(x, C1), C2) => iadd(x, C1 + C2) where sole(s) at lanes`
+/// Applies `iadd(s = iadd(x, C1), C2) => iadd(x, C1 + C2) where sole(s) at lanes`.
 fn add_chain(g: &mut impl Graph, ty: Type, x: Value, n2: Value, c1: Bits, c2: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.is_sole(n2) && g.may_apply(Rule::AddChain) {
         let v0 = make_constant(g, ty, c1 + c2);
@@ -4796,7 +4796,7 @@ fn add_chain(g: &mut impl Graph, ty: Type, x: Value, n2: Value, c1: Bits, c2: Bi
     }
 }
 
-/// `iadd(isub(C1, x), C2) => isub(C1 + C2, x) at lanes`
+/// Applies `iadd(isub(C1, x), C2) => isub(C1 + C2, x) at lanes`.
 fn sub_add_const(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SubAddConst) {
         let v1 = make_constant(g, ty, c1 + c2);
@@ -4806,7 +4806,7 @@ fn sub_add_const(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> 
     }
 }
 
-/// `isub(C1, iadd(x, C2)) => isub(C1 - C2, x) at lanes`
+/// Applies `isub(C1, iadd(x, C2)) => isub(C1 - C2, x) at lanes`.
 fn const_sub_add(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::ConstSubAdd) {
         let v1 = make_constant(g, ty, c1 - c2);
@@ -4816,7 +4816,7 @@ fn const_sub_add(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> 
     }
 }
 
-/// `isub(C1, isub(C2, x)) => iadd(x, C1 - C2) at lanes`
+/// Applies `isub(C1, isub(C2, x)) => iadd(x, C1 - C2) at lanes`.
 fn const_sub_sub(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::ConstSubSub) {
         let v0 = make_constant(g, ty, c1 - c2);
@@ -4826,7 +4826,7 @@ fn const_sub_sub(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> 
     }
 }
 
-/// `imul(imul(x, C1), C2) => imul(x, C1 * C2) at lanes`
+/// Applies `imul(imul(x, C1), C2) => imul(x, C1 * C2) at lanes`.
 fn mul_chain(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::MulChain) {
         let v0 = make_constant(g, ty, c1 * c2);
@@ -4836,7 +4836,7 @@ fn mul_chain(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Opti
     }
 }
 
-/// `band(band(x, C1), C2) => band(x, C1 & C2) at lanes`
+/// Applies `band(band(x, C1), C2) => band(x, C1 & C2) at lanes`.
 fn and_chain(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AndChain) {
         let v0 = make_constant(g, ty, c1 & c2);
@@ -4846,7 +4846,7 @@ fn and_chain(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Opti
     }
 }
 
-/// `bor(bor(x, C1), C2) => bor(x, C1 | C2) at lanes`
+/// Applies `bor(bor(x, C1), C2) => bor(x, C1 | C2) at lanes`.
 fn or_chain(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::OrChain) {
         let v0 = make_constant(g, ty, c1 | c2);
@@ -4856,7 +4856,7 @@ fn or_chain(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Optio
     }
 }
 
-/// `bxor(bxor(x, C1), C2) => bxor(x, C1 ^ C2) at lanes`
+/// Applies `bxor(bxor(x, C1), C2) => bxor(x, C1 ^ C2) at lanes`.
 fn xor_chain(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::XorChain) {
         let v0 = make_constant(g, ty, c1 ^ c2);
@@ -4866,7 +4866,7 @@ fn xor_chain(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Opti
     }
 }
 
-/// `imul(ishl(x, K), C) => imul(x, C << K) where K u< width(x)`
+/// Applies `imul(ishl(x, K), C) => imul(x, C << K) where K u< width(x)`.
 fn mul_shl(g: &mut impl Graph, ty: Type, x: Value, n1: Value, c: Bits, k: Bits) -> Option<Value> {
     if ty == g.ty(n1) && k.unsigned() < Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::MulShl) {
         let v0 = make_constant(g, ty, c.shift_left(k));
@@ -4876,7 +4876,7 @@ fn mul_shl(g: &mut impl Graph, ty: Type, x: Value, n1: Value, c: Bits, k: Bits) 
     }
 }
 
-/// `ishl(imul(x, C), K) => imul(x, C << K) where K u< width(x)`
+/// Applies `ishl(imul(x, C), K) => imul(x, C << K) where K u< width(x)`.
 fn shl_mul(g: &mut impl Graph, ty: Type, x: Value, n3: Value, c: Bits, k: Bits) -> Option<Value> {
     if ty == g.ty(n3) && k.unsigned() < Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::ShlMul) {
         let v0 = make_constant(g, ty, c.shift_left(k));
@@ -4886,7 +4886,7 @@ fn shl_mul(g: &mut impl Graph, ty: Type, x: Value, n3: Value, c: Bits, k: Bits) 
     }
 }
 
-/// `iadd(isub(x, y), y) => x at lanes`
+/// Applies `iadd(isub(x, y), y) => x at lanes`.
 fn sub_add(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SubAdd) {
         Some(x)
@@ -4895,7 +4895,7 @@ fn sub_add(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `isub(iadd(x, y), y) => x at lanes`
+/// Applies `isub(iadd(x, y), y) => x at lanes`.
 fn add_sub(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AddSub) {
         Some(x)
@@ -4904,7 +4904,7 @@ fn add_sub(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `isub(x, isub(x, y)) => y at lanes`
+/// Applies `isub(x, isub(x, y)) => y at lanes`.
 fn sub_sub(g: &mut impl Graph, ty: Type, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SubSub) {
         Some(y)
@@ -4913,7 +4913,7 @@ fn sub_sub(g: &mut impl Graph, ty: Type, y: Value) -> Option<Value> {
     }
 }
 
-/// `isub(x, iadd(x, y)) => ineg(y) at lanes`
+/// Applies `isub(x, iadd(x, y)) => ineg(y) at lanes`.
 fn sub_add_left(g: &mut impl Graph, ty: Type, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SubAddLeft) {
         Some(g.make(InstData::unary(Opcode::Ineg, ty, y)))
@@ -4922,7 +4922,7 @@ fn sub_add_left(g: &mut impl Graph, ty: Type, y: Value) -> Option<Value> {
     }
 }
 
-/// `isub(isub(x, y), x) => ineg(y) at lanes`
+/// Applies `isub(isub(x, y), x) => ineg(y) at lanes`.
 fn sub_sub_left(g: &mut impl Graph, ty: Type, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SubSubLeft) {
         Some(g.make(InstData::unary(Opcode::Ineg, ty, y)))
@@ -4931,7 +4931,7 @@ fn sub_sub_left(g: &mut impl Graph, ty: Type, y: Value) -> Option<Value> {
     }
 }
 
-/// `isub(iadd(x, y), iadd(x, z)) => isub(y, z) at lanes`
+/// Applies `isub(iadd(x, y), iadd(x, z)) => isub(y, z) at lanes`.
 fn add_add_neg(g: &mut impl Graph, ty: Type, y: Value, z: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AddAddNeg) {
         Some(g.make(InstData::binary(Opcode::Isub, ty, [y, z])))
@@ -4940,7 +4940,7 @@ fn add_add_neg(g: &mut impl Graph, ty: Type, y: Value, z: Value) -> Option<Value
     }
 }
 
-/// `bxor(bxor(x, y), y) => x at lanes`
+/// Applies `bxor(bxor(x, y), y) => x at lanes`.
 fn xor_xor_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::XorXorSelf) {
         Some(x)
@@ -4949,7 +4949,7 @@ fn xor_xor_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `isub(bor(x, y), band(x, y)) => bxor(x, y) at lanes`
+/// Applies `isub(bor(x, y), band(x, y)) => bxor(x, y) at lanes`.
 fn sub_or_and(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SubOrAnd) {
         Some(g.make(InstData::binary(Opcode::Bxor, ty, [x, y])))
@@ -4958,7 +4958,7 @@ fn sub_or_and(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value>
     }
 }
 
-/// `isub(bor(x, y), bxor(x, y)) => band(x, y) at lanes`
+/// Applies `isub(bor(x, y), bxor(x, y)) => band(x, y) at lanes`.
 fn sub_or_xor(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SubOrXor) {
         Some(g.make(InstData::binary(Opcode::Band, ty, [x, y])))
@@ -4967,7 +4967,7 @@ fn sub_or_xor(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value>
     }
 }
 
-/// `iadd(band(x, y), bor(x, y)) => iadd(x, y) at lanes`
+/// Applies `iadd(band(x, y), bor(x, y)) => iadd(x, y) at lanes`.
 fn add_and_or(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AddAndOr) {
         Some(g.make(InstData::binary(Opcode::Iadd, ty, [x, y])))
@@ -4976,7 +4976,7 @@ fn add_and_or(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value>
     }
 }
 
-/// `iadd(band(x, y), bxor(x, y)) => bor(x, y) at lanes`
+/// Applies `iadd(band(x, y), bxor(x, y)) => bor(x, y) at lanes`.
 fn add_and_xor(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AddAndXor) {
         Some(g.make(InstData::binary(Opcode::Bor, ty, [x, y])))
@@ -4985,7 +4985,7 @@ fn add_and_xor(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value
     }
 }
 
-/// `bor(band(x, y), bxor(x, y)) => bor(x, y) at lanes`
+/// Applies `bor(band(x, y), bxor(x, y)) => bor(x, y) at lanes`.
 fn or_and_xor(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::OrAndXor) {
         Some(g.make(InstData::binary(Opcode::Bor, ty, [x, y])))
@@ -4994,7 +4994,7 @@ fn or_and_xor(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value>
     }
 }
 
-/// `bor(x, bxor(x, y)) => bor(x, y) at lanes`
+/// Applies `bor(x, bxor(x, y)) => bor(x, y) at lanes`.
 fn or_xor_self(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::OrXorSelf) {
         Some(g.make(InstData::binary(Opcode::Bor, ty, [x, y])))
@@ -5003,7 +5003,7 @@ fn or_xor_self(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value
     }
 }
 
-/// `imul(x, C) => ishl(x, log2(C)) where isPowerOf2(C)`
+/// Applies `imul(x, C) => ishl(x, log2(C)) where isPowerOf2(C)`.
 fn mul_pow2(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && c.is_power_of_two() && g.may_apply(Rule::MulPow2) {
         let v0 = make_constant(g, ty, c.log2(ty.lane_bits()));
@@ -5013,7 +5013,7 @@ fn mul_pow2(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `udiv(x, C) => ushr(x, log2(C)) where isPowerOf2(C)`
+/// Applies `udiv(x, C) => ushr(x, log2(C)) where isPowerOf2(C)`.
 fn udiv_pow2(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if c.is_power_of_two() && g.may_apply(Rule::UdivPow2) {
         let v0 = make_constant(g, ty, c.log2(ty.lane_bits()));
@@ -5023,7 +5023,7 @@ fn udiv_pow2(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `urem(x, C) => band(x, C - 1) where isPowerOf2(C)`
+/// Applies `urem(x, C) => band(x, C - 1) where isPowerOf2(C)`.
 fn urem_pow2(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if c.is_power_of_two() && g.may_apply(Rule::UremPow2) {
         let v0 = make_constant(g, ty, c - Bits::new(ty.lane_bits(), 1));
@@ -5033,7 +5033,7 @@ fn urem_pow2(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `sdiv(x, C) => sshr(iadd(x, ushr(sshr(x, width(x) - 1), width(x) - log2(C))), log2(C)) where isPowerOf2(C) && C > 1`
+/// Applies `sdiv(x, C) => sshr(iadd(x, ushr(sshr(x, width(x) - 1), width(x) - log2(C))), log2(C)) where isPowerOf2(C) && C > 1`.
 fn sdiv_pow2(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if c.is_power_of_two() && c.signed() > Bits::new(ty.lane_bits(), 1).signed() && g.may_apply(Rule::SdivPow2) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())) - Bits::new(ty.lane_bits(), 1));
@@ -5048,7 +5048,7 @@ fn sdiv_pow2(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `ireduce.N(ushr.W(imul.W(uextend(x: N), uextend(y: N)), C)) => umulhi(x, y) where C == width(x)`
+/// Applies `ireduce.N(ushr.W(imul.W(uextend(x: N), uextend(y: N)), C)) => umulhi(x, y) where C == width(x)`.
 fn umulhi_wide(g: &mut impl Graph, ty: Type, x: Value, y: Value, n5: Value, c: Bits) -> Option<Value> {
     if ty == g.ty(y) && ty == g.ty(x) && c == Bits::new(g.ty(n5).lane_bits(), i128::from(ty.lane_bits())) && g.may_apply(Rule::UmulhiWide) {
         Some(g.make(InstData::binary(Opcode::Umulhi, ty, [x, y])))
@@ -5057,7 +5057,7 @@ fn umulhi_wide(g: &mut impl Graph, ty: Type, x: Value, y: Value, n5: Value, c: B
     }
 }
 
-/// `ireduce.N(sshr.W(imul.W(sextend(x: N), sextend(y: N)), C)) => smulhi(x, y) where C == width(x)`
+/// Applies `ireduce.N(sshr.W(imul.W(sextend(x: N), sextend(y: N)), C)) => smulhi(x, y) where C == width(x)`.
 fn smulhi_wide(g: &mut impl Graph, ty: Type, x: Value, y: Value, n5: Value, c: Bits) -> Option<Value> {
     if ty == g.ty(y) && ty == g.ty(x) && c == Bits::new(g.ty(n5).lane_bits(), i128::from(ty.lane_bits())) && g.may_apply(Rule::SmulhiWide) {
         Some(g.make(InstData::binary(Opcode::Smulhi, ty, [x, y])))
@@ -5066,7 +5066,7 @@ fn smulhi_wide(g: &mut impl Graph, ty: Type, x: Value, y: Value, n5: Value, c: B
     }
 }
 
-/// `ireduce.N(ushr.W(imul.W(sextend(x: N), sextend(y: N)), C)) => smulhi(x, y) where C == width(x)`
+/// Applies `ireduce.N(ushr.W(imul.W(sextend(x: N), sextend(y: N)), C)) => smulhi(x, y) where C == width(x)`.
 fn smulhi_ushr(g: &mut impl Graph, ty: Type, x: Value, y: Value, n5: Value, c: Bits) -> Option<Value> {
     if ty == g.ty(y) && ty == g.ty(x) && c == Bits::new(g.ty(n5).lane_bits(), i128::from(ty.lane_bits())) && g.may_apply(Rule::SmulhiUshr) {
         Some(g.make(InstData::binary(Opcode::Smulhi, ty, [x, y])))
@@ -5075,7 +5075,7 @@ fn smulhi_ushr(g: &mut impl Graph, ty: Type, x: Value, y: Value, n5: Value, c: B
     }
 }
 
-/// `uextend.W(uextend.M(x: N)) => uextend.W(x) at N < M < W`
+/// Applies `uextend.W(uextend.M(x: N)) => uextend.W(x) at N < M < W`.
 fn ext_ext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::ExtExt) {
         Some(g.make(InstData::unary(Opcode::Uextend, ty, x)))
@@ -5084,7 +5084,7 @@ fn ext_ext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `sextend.W(sextend.M(x: N)) => sextend.W(x) at N < M < W`
+/// Applies `sextend.W(sextend.M(x: N)) => sextend.W(x) at N < M < W`.
 fn sext_sext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::SextSext) {
         Some(g.make(InstData::unary(Opcode::Sextend, ty, x)))
@@ -5093,7 +5093,7 @@ fn sext_sext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `sextend.W(uextend.M(x: N)) => uextend.W(x) at N < M < W`
+/// Applies `sextend.W(uextend.M(x: N)) => uextend.W(x) at N < M < W`.
 fn sext_uext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::SextUext) {
         Some(g.make(InstData::unary(Opcode::Uextend, ty, x)))
@@ -5102,7 +5102,7 @@ fn sext_uext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ireduce.N(uextend.W(x: N)) => x`
+/// Applies `ireduce.N(uextend.W(x: N)) => x`.
 fn reduce_uext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty == g.ty(x) && g.may_apply(Rule::ReduceUext) {
         Some(x)
@@ -5111,7 +5111,7 @@ fn reduce_uext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ireduce.N(sextend.W(x: N)) => x`
+/// Applies `ireduce.N(sextend.W(x: N)) => x`.
 fn reduce_sext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty == g.ty(x) && g.may_apply(Rule::ReduceSext) {
         Some(x)
@@ -5120,7 +5120,7 @@ fn reduce_sext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ireduce.N(ireduce.M(x: W)) => ireduce.N(x) at N < M < W`
+/// Applies `ireduce.N(ireduce.M(x: W)) => ireduce.N(x) at N < M < W`.
 fn reduce_reduce(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::ReduceReduce) {
         Some(g.make(InstData::unary(Opcode::Ireduce, ty, x)))
@@ -5129,7 +5129,7 @@ fn reduce_reduce(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ireduce.N(uextend.W(x: M)) => ireduce.N(x) at N < M < W`
+/// Applies `ireduce.N(uextend.W(x: M)) => ireduce.N(x) at N < M < W`.
 fn reduce_uext_low(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty.lane_bits() < g.ty(x).lane_bits() && g.may_apply(Rule::ReduceUextLow) {
         Some(g.make(InstData::unary(Opcode::Ireduce, ty, x)))
@@ -5138,7 +5138,7 @@ fn reduce_uext_low(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ireduce.M(uextend.W(x: N)) => uextend.M(x) at N < M < W`
+/// Applies `ireduce.M(uextend.W(x: N)) => uextend.M(x) at N < M < W`.
 fn reduce_uext_high(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.ty(x).lane_bits() < ty.lane_bits() && g.may_apply(Rule::ReduceUextHigh) {
         Some(g.make(InstData::unary(Opcode::Uextend, ty, x)))
@@ -5147,7 +5147,7 @@ fn reduce_uext_high(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ireduce.N(sextend.W(x: M)) => ireduce.N(x) at N < M < W`
+/// Applies `ireduce.N(sextend.W(x: M)) => ireduce.N(x) at N < M < W`.
 fn reduce_sext_low(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty.lane_bits() < g.ty(x).lane_bits() && g.may_apply(Rule::ReduceSextLow) {
         Some(g.make(InstData::unary(Opcode::Ireduce, ty, x)))
@@ -5156,7 +5156,7 @@ fn reduce_sext_low(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ireduce.M(sextend.W(x: N)) => sextend.M(x) at N < M < W`
+/// Applies `ireduce.M(sextend.W(x: N)) => sextend.M(x) at N < M < W`.
 fn reduce_sext_high(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.ty(x).lane_bits() < ty.lane_bits() && g.may_apply(Rule::ReduceSextHigh) {
         Some(g.make(InstData::unary(Opcode::Sextend, ty, x)))
@@ -5165,7 +5165,7 @@ fn reduce_sext_high(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `band(uextend(x), C) => uextend(x) where (~C << (width(C) - width(x))) == 0`
+/// Applies `band(uextend(x), C) => uextend(x) where (~C << (width(C) - width(x))) == 0`.
 fn and_uext_mask(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ((!c).shift_left(Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())) - Bits::new(ty.lane_bits(), i128::from(g.ty(x).lane_bits())))) == Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::AndUextMask) {
         Some(g.make(InstData::unary(Opcode::Uextend, ty, x)))
@@ -5174,7 +5174,7 @@ fn and_uext_mask(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Valu
     }
 }
 
-/// `band(uextend.W(x: N), uextend.W(y: N)) => uextend.W(band(x, y))`
+/// Applies `band(uextend.W(x: N), uextend.W(y: N)) => uextend.W(band(x, y))`.
 fn and_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.ty(y) == g.ty(x) && g.may_apply(Rule::AndUext) {
         let v2 = g.make(InstData::binary(Opcode::Band, g.ty(y), [x, y]));
@@ -5184,7 +5184,7 @@ fn and_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `bor(uextend.W(x: N), uextend.W(y: N)) => uextend.W(bor(x, y))`
+/// Applies `bor(uextend.W(x: N), uextend.W(y: N)) => uextend.W(bor(x, y))`.
 fn or_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.ty(y) == g.ty(x) && g.may_apply(Rule::OrUext) {
         let v2 = g.make(InstData::binary(Opcode::Bor, g.ty(y), [x, y]));
@@ -5194,7 +5194,7 @@ fn or_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `bxor(uextend.W(x: N), uextend.W(y: N)) => uextend.W(bxor(x, y))`
+/// Applies `bxor(uextend.W(x: N), uextend.W(y: N)) => uextend.W(bxor(x, y))`.
 fn xor_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.ty(y) == g.ty(x) && g.may_apply(Rule::XorUext) {
         let v2 = g.make(InstData::binary(Opcode::Bxor, g.ty(y), [x, y]));
@@ -5204,7 +5204,7 @@ fn xor_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `band(sextend.W(x: N), sextend.W(y: N)) => sextend.W(band(x, y))`
+/// Applies `band(sextend.W(x: N), sextend.W(y: N)) => sextend.W(band(x, y))`.
 fn and_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.ty(y) == g.ty(x) && g.may_apply(Rule::AndSext) {
         let v2 = g.make(InstData::binary(Opcode::Band, g.ty(y), [x, y]));
@@ -5214,7 +5214,7 @@ fn and_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `bor(sextend.W(x: N), sextend.W(y: N)) => sextend.W(bor(x, y))`
+/// Applies `bor(sextend.W(x: N), sextend.W(y: N)) => sextend.W(bor(x, y))`.
 fn or_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.ty(y) == g.ty(x) && g.may_apply(Rule::OrSext) {
         let v2 = g.make(InstData::binary(Opcode::Bor, g.ty(y), [x, y]));
@@ -5224,7 +5224,7 @@ fn or_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `bxor(sextend.W(x: N), sextend.W(y: N)) => sextend.W(bxor(x, y))`
+/// Applies `bxor(sextend.W(x: N), sextend.W(y: N)) => sextend.W(bxor(x, y))`.
 fn xor_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.ty(y) == g.ty(x) && g.may_apply(Rule::XorSext) {
         let v2 = g.make(InstData::binary(Opcode::Bxor, g.ty(y), [x, y]));
@@ -5234,7 +5234,7 @@ fn xor_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `ireduce.N(iadd.W(uextend(x: N), uextend(y: N))) => iadd(x, y)`
+/// Applies `ireduce.N(iadd.W(uextend(x: N), uextend(y: N))) => iadd(x, y)`.
 fn narrow_add_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if ty == g.ty(y) && ty == g.ty(x) && g.may_apply(Rule::NarrowAddUext) {
         Some(g.make(InstData::binary(Opcode::Iadd, ty, [x, y])))
@@ -5243,7 +5243,7 @@ fn narrow_add_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<V
     }
 }
 
-/// `ireduce.N(isub.W(uextend(x: N), uextend(y: N))) => isub(x, y)`
+/// Applies `ireduce.N(isub.W(uextend(x: N), uextend(y: N))) => isub(x, y)`.
 fn narrow_sub_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if ty == g.ty(y) && ty == g.ty(x) && g.may_apply(Rule::NarrowSubUext) {
         Some(g.make(InstData::binary(Opcode::Isub, ty, [x, y])))
@@ -5252,7 +5252,7 @@ fn narrow_sub_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<V
     }
 }
 
-/// `ireduce.N(imul.W(uextend(x: N), uextend(y: N))) => imul(x, y)`
+/// Applies `ireduce.N(imul.W(uextend(x: N), uextend(y: N))) => imul(x, y)`.
 fn narrow_mul_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if ty == g.ty(y) && ty == g.ty(x) && g.may_apply(Rule::NarrowMulUext) {
         Some(g.make(InstData::binary(Opcode::Imul, ty, [x, y])))
@@ -5261,7 +5261,7 @@ fn narrow_mul_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<V
     }
 }
 
-/// `ireduce.N(iadd.W(sextend(x: N), sextend(y: N))) => iadd(x, y)`
+/// Applies `ireduce.N(iadd.W(sextend(x: N), sextend(y: N))) => iadd(x, y)`.
 fn narrow_add_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if ty == g.ty(y) && ty == g.ty(x) && g.may_apply(Rule::NarrowAddSext) {
         Some(g.make(InstData::binary(Opcode::Iadd, ty, [x, y])))
@@ -5270,7 +5270,7 @@ fn narrow_add_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<V
     }
 }
 
-/// `ireduce.N(isub.W(sextend(x: N), sextend(y: N))) => isub(x, y)`
+/// Applies `ireduce.N(isub.W(sextend(x: N), sextend(y: N))) => isub(x, y)`.
 fn narrow_sub_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if ty == g.ty(y) && ty == g.ty(x) && g.may_apply(Rule::NarrowSubSext) {
         Some(g.make(InstData::binary(Opcode::Isub, ty, [x, y])))
@@ -5279,7 +5279,7 @@ fn narrow_sub_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<V
     }
 }
 
-/// `ireduce.N(imul.W(sextend(x: N), sextend(y: N))) => imul(x, y)`
+/// Applies `ireduce.N(imul.W(sextend(x: N), sextend(y: N))) => imul(x, y)`.
 fn narrow_mul_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if ty == g.ty(y) && ty == g.ty(x) && g.may_apply(Rule::NarrowMulSext) {
         Some(g.make(InstData::binary(Opcode::Imul, ty, [x, y])))
@@ -5288,7 +5288,7 @@ fn narrow_mul_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<V
     }
 }
 
-/// `ireduce.N(ishl.W(uextend(x: N), K)) => ishl(x, K) where K u< width(x)`
+/// Applies `ireduce.N(ishl.W(uextend(x: N), K)) => ishl(x, K) where K u< width(x)`.
 fn narrow_shl(g: &mut impl Graph, ty: Type, x: Value, n2: Value, k: Bits) -> Option<Value> {
     if ty == g.ty(x) && k.unsigned() < Bits::new(g.ty(n2).lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::NarrowShl) {
         let v0 = make_constant(g, g.ty(n2), k);
@@ -5298,7 +5298,7 @@ fn narrow_shl(g: &mut impl Graph, ty: Type, x: Value, n2: Value, k: Bits) -> Opt
     }
 }
 
-/// `ireduce.N(ineg.W(uextend(x: N))) => ineg(x)`
+/// Applies `ireduce.N(ineg.W(uextend(x: N))) => ineg(x)`.
 fn reduce_neg(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty == g.ty(x) && g.may_apply(Rule::ReduceNeg) {
         Some(g.make(InstData::unary(Opcode::Ineg, ty, x)))
@@ -5307,7 +5307,7 @@ fn reduce_neg(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ireduce.N(bnot.W(uextend(x: N))) => bnot(x)`
+/// Applies `ireduce.N(bnot.W(uextend(x: N))) => bnot(x)`.
 fn reduce_not(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty == g.ty(x) && g.may_apply(Rule::ReduceNot) {
         Some(g.make(InstData::unary(Opcode::Bnot, ty, x)))
@@ -5316,7 +5316,7 @@ fn reduce_not(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `ireduce.N(iadd(x, C)) => iadd(ireduce.N(x), trunc(C))`
+/// Applies `ireduce.N(iadd(x, C)) => iadd(ireduce.N(x), trunc(C))`.
 fn reduce_add(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if g.may_apply(Rule::ReduceAdd) {
         let v1 = make_constant(g, ty, c.resize(ty.lane_bits()));
@@ -5327,7 +5327,7 @@ fn reduce_add(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> 
     }
 }
 
-/// `ireduce.N(band(x, C)) => band(ireduce.N(x), trunc(C))`
+/// Applies `ireduce.N(band(x, C)) => band(ireduce.N(x), trunc(C))`.
 fn reduce_and(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if g.may_apply(Rule::ReduceAnd) {
         let v1 = make_constant(g, ty, c.resize(ty.lane_bits()));
@@ -5338,7 +5338,7 @@ fn reduce_and(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> 
     }
 }
 
-/// `ireduce.N(bor(x, C)) => bor(ireduce.N(x), trunc(C))`
+/// Applies `ireduce.N(bor(x, C)) => bor(ireduce.N(x), trunc(C))`.
 fn reduce_or(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if g.may_apply(Rule::ReduceOr) {
         let v1 = make_constant(g, ty, c.resize(ty.lane_bits()));
@@ -5349,7 +5349,7 @@ fn reduce_or(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `ireduce.N(bxor(x, C)) => bxor(ireduce.N(x), trunc(C))`
+/// Applies `ireduce.N(bxor(x, C)) => bxor(ireduce.N(x), trunc(C))`.
 fn reduce_xor(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if g.may_apply(Rule::ReduceXor) {
         let v1 = make_constant(g, ty, c.resize(ty.lane_bits()));
@@ -5360,7 +5360,7 @@ fn reduce_xor(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> 
     }
 }
 
-/// `ireduce.N(imul(x, C)) => imul(ireduce.N(x), trunc(C))`
+/// Applies `ireduce.N(imul(x, C)) => imul(ireduce.N(x), trunc(C))`.
 fn reduce_mul(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if g.may_apply(Rule::ReduceMul) {
         let v1 = make_constant(g, ty, c.resize(ty.lane_bits()));
@@ -5371,7 +5371,7 @@ fn reduce_mul(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> 
     }
 }
 
-/// `select(c, uextend.W(x: N), uextend.W(y: N)) => uextend.W(select(c, x, y))`
+/// Applies `select(c, uextend.W(x: N), uextend.W(y: N)) => uextend.W(select(c, x, y))`.
 fn select_of_uext(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value) -> Option<Value> {
     if g.ty(y) == g.ty(x) && g.may_apply(Rule::SelectOfUext) {
         let v3 = g.make(InstData::ternary(Opcode::Select, g.ty(y), [c, x, y]));
@@ -5381,7 +5381,7 @@ fn select_of_uext(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value) ->
     }
 }
 
-/// `select(c, sextend.W(x: N), sextend.W(y: N)) => sextend.W(select(c, x, y))`
+/// Applies `select(c, sextend.W(x: N), sextend.W(y: N)) => sextend.W(select(c, x, y))`.
 fn select_of_sext(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value) -> Option<Value> {
     if g.ty(y) == g.ty(x) && g.may_apply(Rule::SelectOfSext) {
         let v3 = g.make(InstData::ternary(Opcode::Select, g.ty(y), [c, x, y]));
@@ -5391,7 +5391,7 @@ fn select_of_sext(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value) ->
     }
 }
 
-/// `ushr(ishl(x, K), K) => band(x, -1 u>> K) where K u< width(x)`
+/// Applies `ushr(ishl(x, K), K) => band(x, -1 u>> K) where K u< width(x)`.
 fn shl_ushr(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bits) -> Option<Value> {
     if ty == g.ty(n1) && ty == g.ty(n3) && k.unsigned() < Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::ShlUshr) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), -1).shift_right(k));
@@ -5401,7 +5401,7 @@ fn shl_ushr(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bit
     }
 }
 
-/// `ishl(ushr(x, K), K) => band(x, -1 << K) where K u< width(x)`
+/// Applies `ishl(ushr(x, K), K) => band(x, -1 << K) where K u< width(x)`.
 fn ushr_shl(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bits) -> Option<Value> {
     if ty == g.ty(n1) && ty == g.ty(n3) && k.unsigned() < Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::UshrShl) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), -1).shift_left(k));
@@ -5411,7 +5411,7 @@ fn ushr_shl(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bit
     }
 }
 
-/// `ishl(sshr(x, K), K) => band(x, -1 << K) where K u< width(x)`
+/// Applies `ishl(sshr(x, K), K) => band(x, -1 << K) where K u< width(x)`.
 fn sshr_shl(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bits) -> Option<Value> {
     if ty == g.ty(n1) && ty == g.ty(n3) && k.unsigned() < Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::SshrShl) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), -1).shift_left(k));
@@ -5421,7 +5421,7 @@ fn sshr_shl(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bit
     }
 }
 
-/// `sshr(ishl(x, K), K) => sextend(ireduce.i8(x)) where K == width(x) - 8`
+/// Applies `sshr(ishl(x, K), K) => sextend(ireduce.i8(x)) where K == width(x) - 8`.
 fn sext8(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bits) -> Option<Value> {
     if g.ty(n1) == g.ty(n3) && matches!(ty, types::I16 | types::I32 | types::I64 | types::I128) && k == (Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(n1).lane_bits(), 8)) && g.may_apply(Rule::Sext8) {
         let v1 = g.make(InstData::unary(Opcode::Ireduce, types::I8, x));
@@ -5431,7 +5431,7 @@ fn sext8(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bits) 
     }
 }
 
-/// `sshr(ishl(x, K), K) => sextend(ireduce.i16(x)) where K == width(x) - 16`
+/// Applies `sshr(ishl(x, K), K) => sextend(ireduce.i16(x)) where K == width(x) - 16`.
 fn sext16(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bits) -> Option<Value> {
     if g.ty(n1) == g.ty(n3) && matches!(ty, types::I32 | types::I64 | types::I128) && k == (Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(n1).lane_bits(), 16)) && g.may_apply(Rule::Sext16) {
         let v1 = g.make(InstData::unary(Opcode::Ireduce, types::I16, x));
@@ -5441,7 +5441,7 @@ fn sext16(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bits)
     }
 }
 
-/// `sshr(ishl(x, K), K) => sextend(ireduce.i32(x)) where K == width(x) - 32`
+/// Applies `sshr(ishl(x, K), K) => sextend(ireduce.i32(x)) where K == width(x) - 32`.
 fn sext32(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bits) -> Option<Value> {
     if matches!(ty, types::I64 | types::I128) && g.ty(n1) == g.ty(n3) && k == (Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(n1).lane_bits(), 32)) && g.may_apply(Rule::Sext32) {
         let v1 = g.make(InstData::unary(Opcode::Ireduce, types::I32, x));
@@ -5451,7 +5451,7 @@ fn sext32(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k: Bits)
     }
 }
 
-/// `ishl(ishl(x, K1), K2) => ishl(x, K1 + K2) where K1 u< width(x) && K2 u< width(x) && K1 + K2 u< width(x)`
+/// Applies `ishl(ishl(x, K1), K2) => ishl(x, K1 + K2) where K1 u< width(x) && K2 u< width(x) && K1 + K2 u< width(x)`.
 fn shl_shl(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k1: Bits, k2: Bits) -> Option<Value> {
     if g.ty(n1) == g.ty(n3) && ty.is_int() && k1.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && k2.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && (k1 + k2).unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::ShlShl) {
         let v0 = make_constant(g, g.ty(n1), k1 + k2);
@@ -5461,7 +5461,7 @@ fn shl_shl(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k1: Bit
     }
 }
 
-/// `ushr(ushr(x, K1), K2) => ushr(x, K1 + K2) where K1 u< width(x) && K2 u< width(x) && K1 + K2 u< width(x)`
+/// Applies `ushr(ushr(x, K1), K2) => ushr(x, K1 + K2) where K1 u< width(x) && K2 u< width(x) && K1 + K2 u< width(x)`.
 fn ushr_ushr(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k1: Bits, k2: Bits) -> Option<Value> {
     if g.ty(n1) == g.ty(n3) && ty.is_int() && k1.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && k2.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && (k1 + k2).unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::UshrUshr) {
         let v0 = make_constant(g, g.ty(n1), k1 + k2);
@@ -5471,7 +5471,7 @@ fn ushr_ushr(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k1: B
     }
 }
 
-/// `sshr(sshr(x, K1), K2) => sshr(x, K1 + K2) where K1 u< width(x) && K2 u< width(x) && K1 + K2 u< width(x)`
+/// Applies `sshr(sshr(x, K1), K2) => sshr(x, K1 + K2) where K1 u< width(x) && K2 u< width(x) && K1 + K2 u< width(x)`.
 fn sshr_sshr(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k1: Bits, k2: Bits) -> Option<Value> {
     if g.ty(n1) == g.ty(n3) && ty.is_int() && k1.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && k2.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && (k1 + k2).unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::SshrSshr) {
         let v0 = make_constant(g, g.ty(n1), k1 + k2);
@@ -5481,7 +5481,7 @@ fn sshr_sshr(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k1: B
     }
 }
 
-/// `ishl(ishl(x, K1), K2) => 0 where K1 u< width(x) && K2 u< width(x) && K1 + K2 u>= width(x)`
+/// Applies `ishl(ishl(x, K1), K2) => 0 where K1 u< width(x) && K2 u< width(x) && K1 + K2 u>= width(x)`.
 fn shl_shl_out(g: &mut impl Graph, ty: Type, n1: Value, n3: Value, k1: Bits, k2: Bits) -> Option<Value> {
     if g.ty(n1) == g.ty(n3) && ty.is_int() && k1.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && k2.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && (k1 + k2).unsigned() >= Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::ShlShlOut) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
@@ -5490,7 +5490,7 @@ fn shl_shl_out(g: &mut impl Graph, ty: Type, n1: Value, n3: Value, k1: Bits, k2:
     }
 }
 
-/// `ushr(ushr(x, K1), K2) => 0 where K1 u< width(x) && K2 u< width(x) && K1 + K2 u>= width(x)`
+/// Applies `ushr(ushr(x, K1), K2) => 0 where K1 u< width(x) && K2 u< width(x) && K1 + K2 u>= width(x)`.
 fn ushr_ushr_out(g: &mut impl Graph, ty: Type, n1: Value, n3: Value, k1: Bits, k2: Bits) -> Option<Value> {
     if g.ty(n1) == g.ty(n3) && ty.is_int() && k1.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && k2.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && (k1 + k2).unsigned() >= Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::UshrUshrOut) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
@@ -5499,7 +5499,7 @@ fn ushr_ushr_out(g: &mut impl Graph, ty: Type, n1: Value, n3: Value, k1: Bits, k
     }
 }
 
-/// `sshr(sshr(x, K1), K2) => sshr(x, width(x) - 1) where K1 u< width(x) && K2 u< width(x) && K1 + K2 u>= width(x)`
+/// Applies `sshr(sshr(x, K1), K2) => sshr(x, width(x) - 1) where K1 u< width(x) && K2 u< width(x) && K1 + K2 u>= width(x)`.
 fn sshr_sshr_out(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k1: Bits, k2: Bits) -> Option<Value> {
     if g.ty(n1) == g.ty(n3) && ty.is_int() && k1.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && k2.unsigned() < Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && (k1 + k2).unsigned() >= Bits::new(g.ty(n1).lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::SshrSshrOut) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), i128::from(ty.lane_bits())) - Bits::new(ty.lane_bits(), 1));
@@ -5509,7 +5509,7 @@ fn sshr_sshr_out(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n3: Value, k
     }
 }
 
-/// `bor(ishl(x, C1), ushr(x, C2)) => rotl(x, C1) where C1 + C2 == width(x) && C1 u< width(x)`
+/// Applies `bor(ishl(x, C1), ushr(x, C2)) => rotl(x, C1) where C1 + C2 == width(x) && C1 u< width(x)`.
 fn rotate_const(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n4: Value, c1: Bits, c2: Bits) -> Option<Value> {
     if g.ty(n4) == g.ty(n1) && ty.is_int() && (c1 + c2) == Bits::new(g.ty(n4).lane_bits(), i128::from(ty.lane_bits())) && c1.unsigned() < Bits::new(g.ty(n4).lane_bits(), i128::from(ty.lane_bits())).unsigned() && g.may_apply(Rule::RotateConst) {
         let v0 = make_constant(g, g.ty(n4), c1);
@@ -5519,7 +5519,7 @@ fn rotate_const(g: &mut impl Graph, ty: Type, x: Value, n1: Value, n4: Value, c1
     }
 }
 
-/// `bor(ishl(x, y), ushr(x, isub(C, y))) => rotl(x, y) where C & (width(x) - 1) == 0`
+/// Applies `bor(ishl(x, y), ushr(x, isub(C, y))) => rotl(x, y) where C & (width(x) - 1) == 0`.
 fn rotate_sub(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (c & (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1))) == Bits::new(g.ty(y).lane_bits(), 0) && g.may_apply(Rule::RotateSub) {
         Some(g.make(InstData::binary(Opcode::Rotl, ty, [x, y])))
@@ -5528,7 +5528,7 @@ fn rotate_sub(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -> Opti
     }
 }
 
-/// `bor(ishl(x, y), ushr(x, ineg(y))) => rotl(x, y)`
+/// Applies `bor(ishl(x, y), ushr(x, ineg(y))) => rotl(x, y)`.
 fn rotate_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::RotateNeg) {
         Some(g.make(InstData::binary(Opcode::Rotl, ty, [x, y])))
@@ -5537,7 +5537,7 @@ fn rotate_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value>
     }
 }
 
-/// `bor(ushr(x, y), ishl(x, isub(C, y))) => rotr(x, y) where C & (width(x) - 1) == 0`
+/// Applies `bor(ushr(x, y), ishl(x, isub(C, y))) => rotr(x, y) where C & (width(x) - 1) == 0`.
 fn rotate_sub_right(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (c & (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1))) == Bits::new(g.ty(y).lane_bits(), 0) && g.may_apply(Rule::RotateSubRight) {
         Some(g.make(InstData::binary(Opcode::Rotr, ty, [x, y])))
@@ -5546,7 +5546,7 @@ fn rotate_sub_right(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -
     }
 }
 
-/// `bor(ushr(x, y), ishl(x, ineg(y))) => rotr(x, y)`
+/// Applies `bor(ushr(x, y), ishl(x, ineg(y))) => rotr(x, y)`.
 fn rotate_neg_right(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::RotateNegRight) {
         Some(g.make(InstData::binary(Opcode::Rotr, ty, [x, y])))
@@ -5555,7 +5555,7 @@ fn rotate_neg_right(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<
     }
 }
 
-/// `rotr(x, C) => rotl(x, -C) at lanes`
+/// Applies `rotr(x, C) => rotl(x, -C) at lanes`.
 fn rotr_const(g: &mut impl Graph, ty: Type, x: Value, n1: Value, c: Bits) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::RotrConst) {
         let v0 = make_constant(g, g.ty(n1), -c);
@@ -5565,7 +5565,7 @@ fn rotr_const(g: &mut impl Graph, ty: Type, x: Value, n1: Value, c: Bits) -> Opt
     }
 }
 
-/// `rotl(x, ineg(y)) => rotr(x, y) at lanes`
+/// Applies `rotl(x, ineg(y)) => rotr(x, y) at lanes`.
 fn rotl_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::RotlNeg) {
         Some(g.make(InstData::binary(Opcode::Rotr, ty, [x, y])))
@@ -5574,7 +5574,7 @@ fn rotl_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `rotr(x, ineg(y)) => rotl(x, y) at lanes`
+/// Applies `rotr(x, ineg(y)) => rotl(x, y) at lanes`.
 fn rotr_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::RotrNeg) {
         Some(g.make(InstData::binary(Opcode::Rotl, ty, [x, y])))
@@ -5583,7 +5583,7 @@ fn rotr_neg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `ishl(x, uextend(y)) => ishl(x, y) at lanes`
+/// Applies `ishl(x, uextend(y)) => ishl(x, y) at lanes`.
 fn shl_amount_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::ShlAmountUext) {
         Some(g.make(InstData::binary(Opcode::Ishl, ty, [x, y])))
@@ -5592,7 +5592,7 @@ fn shl_amount_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<V
     }
 }
 
-/// `ishl(x, sextend(y)) => ishl(x, y) at lanes`
+/// Applies `ishl(x, sextend(y)) => ishl(x, y) at lanes`.
 fn shl_amount_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::ShlAmountSext) {
         Some(g.make(InstData::binary(Opcode::Ishl, ty, [x, y])))
@@ -5601,7 +5601,7 @@ fn shl_amount_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<V
     }
 }
 
-/// `ishl(x, ireduce(y)) => ishl(x, y) at lanes`
+/// Applies `ishl(x, ireduce(y)) => ishl(x, y) at lanes`.
 fn shl_amount_cut(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::ShlAmountCut) {
         Some(g.make(InstData::binary(Opcode::Ishl, ty, [x, y])))
@@ -5610,7 +5610,7 @@ fn shl_amount_cut(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Va
     }
 }
 
-/// `ishl(x, band(y, C)) => ishl(x, y) where C & (width(x) - 1) == width(x) - 1`
+/// Applies `ishl(x, band(y, C)) => ishl(x, y) where C & (width(x) - 1) == width(x) - 1`.
 fn shl_amount_mask(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (c & (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1))) == (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1)) && g.may_apply(Rule::ShlAmountMask) {
         Some(g.make(InstData::binary(Opcode::Ishl, ty, [x, y])))
@@ -5619,7 +5619,7 @@ fn shl_amount_mask(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) ->
     }
 }
 
-/// `ushr(x, uextend(y)) => ushr(x, y) at lanes`
+/// Applies `ushr(x, uextend(y)) => ushr(x, y) at lanes`.
 fn ushr_amount_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UshrAmountUext) {
         Some(g.make(InstData::binary(Opcode::Ushr, ty, [x, y])))
@@ -5628,7 +5628,7 @@ fn ushr_amount_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<
     }
 }
 
-/// `ushr(x, sextend(y)) => ushr(x, y) at lanes`
+/// Applies `ushr(x, sextend(y)) => ushr(x, y) at lanes`.
 fn ushr_amount_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UshrAmountSext) {
         Some(g.make(InstData::binary(Opcode::Ushr, ty, [x, y])))
@@ -5637,7 +5637,7 @@ fn ushr_amount_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<
     }
 }
 
-/// `ushr(x, ireduce(y)) => ushr(x, y) at lanes`
+/// Applies `ushr(x, ireduce(y)) => ushr(x, y) at lanes`.
 fn ushr_amount_cut(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UshrAmountCut) {
         Some(g.make(InstData::binary(Opcode::Ushr, ty, [x, y])))
@@ -5646,7 +5646,7 @@ fn ushr_amount_cut(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<V
     }
 }
 
-/// `ushr(x, band(y, C)) => ushr(x, y) where C & (width(x) - 1) == width(x) - 1`
+/// Applies `ushr(x, band(y, C)) => ushr(x, y) where C & (width(x) - 1) == width(x) - 1`.
 fn ushr_amount_mask(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (c & (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1))) == (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1)) && g.may_apply(Rule::UshrAmountMask) {
         Some(g.make(InstData::binary(Opcode::Ushr, ty, [x, y])))
@@ -5655,7 +5655,7 @@ fn ushr_amount_mask(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -
     }
 }
 
-/// `sshr(x, uextend(y)) => sshr(x, y) at lanes`
+/// Applies `sshr(x, uextend(y)) => sshr(x, y) at lanes`.
 fn sshr_amount_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SshrAmountUext) {
         Some(g.make(InstData::binary(Opcode::Sshr, ty, [x, y])))
@@ -5664,7 +5664,7 @@ fn sshr_amount_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<
     }
 }
 
-/// `sshr(x, sextend(y)) => sshr(x, y) at lanes`
+/// Applies `sshr(x, sextend(y)) => sshr(x, y) at lanes`.
 fn sshr_amount_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SshrAmountSext) {
         Some(g.make(InstData::binary(Opcode::Sshr, ty, [x, y])))
@@ -5673,7 +5673,7 @@ fn sshr_amount_sext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<
     }
 }
 
-/// `sshr(x, ireduce(y)) => sshr(x, y) at lanes`
+/// Applies `sshr(x, ireduce(y)) => sshr(x, y) at lanes`.
 fn sshr_amount_cut(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SshrAmountCut) {
         Some(g.make(InstData::binary(Opcode::Sshr, ty, [x, y])))
@@ -5682,7 +5682,7 @@ fn sshr_amount_cut(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<V
     }
 }
 
-/// `sshr(x, band(y, C)) => sshr(x, y) where C & (width(x) - 1) == width(x) - 1`
+/// Applies `sshr(x, band(y, C)) => sshr(x, y) where C & (width(x) - 1) == width(x) - 1`.
 fn sshr_amount_mask(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (c & (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1))) == (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1)) && g.may_apply(Rule::SshrAmountMask) {
         Some(g.make(InstData::binary(Opcode::Sshr, ty, [x, y])))
@@ -5691,7 +5691,7 @@ fn sshr_amount_mask(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -
     }
 }
 
-/// `rotl(x, uextend(y)) => rotl(x, y) at lanes`
+/// Applies `rotl(x, uextend(y)) => rotl(x, y) at lanes`.
 fn rotl_amount_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::RotlAmountUext) {
         Some(g.make(InstData::binary(Opcode::Rotl, ty, [x, y])))
@@ -5700,7 +5700,7 @@ fn rotl_amount_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<
     }
 }
 
-/// `rotl(x, band(y, C)) => rotl(x, y) where C & (width(x) - 1) == width(x) - 1`
+/// Applies `rotl(x, band(y, C)) => rotl(x, y) where C & (width(x) - 1) == width(x) - 1`.
 fn rotl_amount_mask(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (c & (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1))) == (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1)) && g.may_apply(Rule::RotlAmountMask) {
         Some(g.make(InstData::binary(Opcode::Rotl, ty, [x, y])))
@@ -5709,7 +5709,7 @@ fn rotl_amount_mask(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -
     }
 }
 
-/// `rotr(x, uextend(y)) => rotr(x, y) at lanes`
+/// Applies `rotr(x, uextend(y)) => rotr(x, y) at lanes`.
 fn rotr_amount_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::RotrAmountUext) {
         Some(g.make(InstData::binary(Opcode::Rotr, ty, [x, y])))
@@ -5718,7 +5718,7 @@ fn rotr_amount_uext(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<
     }
 }
 
-/// `rotr(x, band(y, C)) => rotr(x, y) where C & (width(x) - 1) == width(x) - 1`
+/// Applies `rotr(x, band(y, C)) => rotr(x, y) where C & (width(x) - 1) == width(x) - 1`.
 fn rotr_amount_mask(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (c & (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1))) == (Bits::new(g.ty(y).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(y).lane_bits(), 1)) && g.may_apply(Rule::RotrAmountMask) {
         Some(g.make(InstData::binary(Opcode::Rotr, ty, [x, y])))
@@ -5727,7 +5727,7 @@ fn rotr_amount_mask(g: &mut impl Graph, ty: Type, x: Value, y: Value, c: Bits) -
     }
 }
 
-/// `icmp cc (x, x) => 1 at cc = eq | uge | ule | sge | sle`
+/// Applies `icmp cc (x, x) => 1 at cc = eq | uge | ule | sge | sle`.
 fn eq_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::EqSelf) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
@@ -5736,7 +5736,7 @@ fn eq_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `icmp cc (x, x) => 0 at cc = ne | ugt | ult | sgt | slt`
+/// Applies `icmp cc (x, x) => 0 at cc = ne | ugt | ult | sgt | slt`.
 fn ne_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::NeSelf) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
@@ -5745,7 +5745,7 @@ fn ne_self(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `icmp ult (x, 0) => 0`
+/// Applies `icmp ult (x, 0) => 0`.
 fn ult_zero(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UltZero) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
@@ -5754,7 +5754,7 @@ fn ult_zero(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `icmp uge (x, 0) => 1`
+/// Applies `icmp uge (x, 0) => 1`.
 fn uge_zero(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UgeZero) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
@@ -5763,7 +5763,7 @@ fn uge_zero(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `icmp ult (band(x, C1), C2) => 1 where C1 u< C2`
+/// Applies `icmp ult (band(x, C1), C2) => 1 where C1 u< C2`.
 fn ult_mask(g: &mut impl Graph, ty: Type, c1: Bits, c2: Bits) -> Option<Value> {
     if ty.is_int() && c1.unsigned() < c2.unsigned() && g.may_apply(Rule::UltMask) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
@@ -5772,7 +5772,7 @@ fn ult_mask(g: &mut impl Graph, ty: Type, c1: Bits, c2: Bits) -> Option<Value> {
     }
 }
 
-/// `icmp uge (band(x, C1), C2) => 0 where C1 u< C2`
+/// Applies `icmp uge (band(x, C1), C2) => 0 where C1 u< C2`.
 fn uge_mask(g: &mut impl Graph, ty: Type, c1: Bits, c2: Bits) -> Option<Value> {
     if ty.is_int() && c1.unsigned() < c2.unsigned() && g.may_apply(Rule::UgeMask) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
@@ -5781,7 +5781,7 @@ fn uge_mask(g: &mut impl Graph, ty: Type, c1: Bits, c2: Bits) -> Option<Value> {
     }
 }
 
-/// `icmp ugt (band(x, y), x) => 0`
+/// Applies `icmp ugt (band(x, y), x) => 0`.
 fn ult_and(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UltAnd) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
@@ -5790,7 +5790,7 @@ fn ult_and(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `icmp ule (band(x, y), x) => 1`
+/// Applies `icmp ule (band(x, y), x) => 1`.
 fn ule_and(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UleAnd) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
@@ -5799,7 +5799,7 @@ fn ule_and(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `icmp cc (uextend(x), C) => 1 where C u>> width(x) != 0 at cc = ne | ult | ule`
+/// Applies `icmp cc (uextend(x), C) => 1 where C u>> width(x) != 0 at cc = ne | ult | ule`.
 fn lt_uext_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if (c.shift_right(Bits::new(ty.lane_bits(), i128::from(g.ty(x).lane_bits())))) != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::LtUextConst) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
@@ -5808,7 +5808,7 @@ fn lt_uext_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Valu
     }
 }
 
-/// `icmp cc (uextend(x), C) => 0 where C u>> width(x) != 0 at cc = eq | ugt | uge`
+/// Applies `icmp cc (uextend(x), C) => 0 where C u>> width(x) != 0 at cc = eq | ugt | uge`.
 fn gt_uext_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if (c.shift_right(Bits::new(ty.lane_bits(), i128::from(g.ty(x).lane_bits())))) != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::GtUextConst) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
@@ -5817,7 +5817,7 @@ fn gt_uext_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Valu
     }
 }
 
-/// `icmp eq (uextend(icmp cc (x, y)), 0) => icmp !cc (x, y)`
+/// Applies `icmp eq (uextend(icmp cc (x, y)), 0) => icmp !cc (x, y)`.
 fn not_cmp(g: &mut impl Graph, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if g.may_apply(Rule::NotCmp) {
         Some(g.make(InstData::icmp(g.ty(y), cc.inverse(), [x, y])))
@@ -5826,7 +5826,7 @@ fn not_cmp(g: &mut impl Graph, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     }
 }
 
-/// `icmp ne (icmp cc (x, y), 0) => icmp cc (x, y)`
+/// Applies `icmp ne (icmp cc (x, y), 0) => icmp cc (x, y)`.
 fn cmp_not_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::CmpNotZero) {
         Some(g.make(InstData::icmp(g.ty(y), cc, [x, y])))
@@ -5835,7 +5835,7 @@ fn cmp_not_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> 
     }
 }
 
-/// `icmp eq (icmp cc (x, y), 0) => icmp !cc (x, y)`
+/// Applies `icmp eq (icmp cc (x, y), 0) => icmp !cc (x, y)`.
 fn cmp_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::CmpZero) {
         Some(g.make(InstData::icmp(g.ty(y), cc.inverse(), [x, y])))
@@ -5844,7 +5844,7 @@ fn cmp_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Opti
     }
 }
 
-/// `band(icmp cc (x, y), 1) => icmp cc (x, y)`
+/// Applies `band(icmp cc (x, y), 1) => icmp cc (x, y)`.
 fn cmp_and_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::CmpAndOne) {
         Some(g.make(InstData::icmp(g.ty(y), cc, [x, y])))
@@ -5853,7 +5853,7 @@ fn cmp_and_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> O
     }
 }
 
-/// `bxor(icmp cc (x, y), 1) => icmp !cc (x, y)`
+/// Applies `bxor(icmp cc (x, y), 1) => icmp !cc (x, y)`.
 fn cmp_xor_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::CmpXorOne) {
         Some(g.make(InstData::icmp(g.ty(y), cc.inverse(), [x, y])))
@@ -5862,7 +5862,7 @@ fn cmp_xor_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> O
     }
 }
 
-/// `band(uextend(icmp cc (x, y)), 1) => uextend(icmp cc (x, y))`
+/// Applies `band(uextend(icmp cc (x, y)), 1) => uextend(icmp cc (x, y))`.
 fn uext_cmp_and(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if g.may_apply(Rule::UextCmpAnd) {
         let v2 = g.make(InstData::icmp(g.ty(y), cc, [x, y]));
@@ -5872,7 +5872,7 @@ fn uext_cmp_and(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> 
     }
 }
 
-/// `band(icmp uge (x, C1), icmp ult (x, C2)) => icmp ult (isub(x, C1), C2 - C1) where C1 u<= C2`
+/// Applies `band(icmp uge (x, C1), icmp ult (x, C2)) => icmp ult (isub(x, C1), C2 - C1) where C1 u<= C2`.
 fn range(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Option<Value> {
     if ty.is_int() && c1.unsigned() <= c2.unsigned() && g.may_apply(Rule::Range) {
         let v0 = make_constant(g, g.ty(x), c1);
@@ -5884,7 +5884,7 @@ fn range(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits) -> Option<V
     }
 }
 
-/// `icmp cc (s = iadd(x, C1), C2) => icmp cc (x, C2 - C1) where sole(s) at cc = eq | ne`
+/// Applies `icmp cc (s = iadd(x, C1), C2) => icmp cc (x, C2 - C1) where sole(s) at cc = eq | ne`.
 fn eq_add_const(g: &mut impl Graph, ty: Type, x: Value, n2: Value, c1: Bits, c2: Bits, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.is_sole(n2) && g.may_apply(Rule::EqAddConst) {
         let v0 = make_constant(g, ty, c2 - c1);
@@ -5894,7 +5894,7 @@ fn eq_add_const(g: &mut impl Graph, ty: Type, x: Value, n2: Value, c1: Bits, c2:
     }
 }
 
-/// `icmp cc (isub(C1, x), C2) => icmp cc (x, C1 - C2) at cc = eq | ne`
+/// Applies `icmp cc (isub(C1, x), C2) => icmp cc (x, C1 - C2) at cc = eq | ne`.
 fn eq_const_sub(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::EqConstSub) {
         let v0 = make_constant(g, ty, c1 - c2);
@@ -5904,7 +5904,7 @@ fn eq_const_sub(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits, cc: 
     }
 }
 
-/// `icmp cc (bxor(x, C1), C2) => icmp cc (x, C1 ^ C2) at cc = eq | ne`
+/// Applies `icmp cc (bxor(x, C1), C2) => icmp cc (x, C1 ^ C2) at cc = eq | ne`.
 fn eq_xor_const(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::EqXorConst) {
         let v0 = make_constant(g, ty, c1 ^ c2);
@@ -5914,7 +5914,7 @@ fn eq_xor_const(g: &mut impl Graph, ty: Type, x: Value, c1: Bits, c2: Bits, cc: 
     }
 }
 
-/// `icmp cc (bnot(x), C) => icmp cc (x, ~C) at cc = eq | ne`
+/// Applies `icmp cc (bnot(x), C) => icmp cc (x, ~C) at cc = eq | ne`.
 fn eq_not_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::EqNotConst) {
         let v0 = make_constant(g, ty, !c);
@@ -5924,7 +5924,7 @@ fn eq_not_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits, cc: IntCC) -> O
     }
 }
 
-/// `icmp cc (ineg(x), C) => icmp cc (x, -C) at cc = eq | ne`
+/// Applies `icmp cc (ineg(x), C) => icmp cc (x, -C) at cc = eq | ne`.
 fn eq_neg_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::EqNegConst) {
         let v0 = make_constant(g, ty, -c);
@@ -5934,7 +5934,7 @@ fn eq_neg_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits, cc: IntCC) -> O
     }
 }
 
-/// `icmp cc (bnot(x), bnot(y)) => icmp cc (x, y) at cc = eq | ne`
+/// Applies `icmp cc (bnot(x), bnot(y)) => icmp cc (x, y) at cc = eq | ne`.
 fn eq_not_not(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::EqNotNot) {
         Some(g.make(InstData::icmp(ty, cc, [x, y])))
@@ -5943,7 +5943,7 @@ fn eq_not_not(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Op
     }
 }
 
-/// `icmp cc (iadd(x, y), iadd(x, z)) => icmp cc (y, z) at cc = eq | ne`
+/// Applies `icmp cc (iadd(x, y), iadd(x, z)) => icmp cc (y, z) at cc = eq | ne`.
 fn eq_add_add(g: &mut impl Graph, ty: Type, y: Value, z: Value, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::EqAddAdd) {
         Some(g.make(InstData::icmp(ty, cc, [y, z])))
@@ -5952,7 +5952,7 @@ fn eq_add_add(g: &mut impl Graph, ty: Type, y: Value, z: Value, cc: IntCC) -> Op
     }
 }
 
-/// `icmp cc (iadd(x, y), x) => icmp cc (y, 0) at cc = eq | ne`
+/// Applies `icmp cc (iadd(x, y), x) => icmp cc (y, 0) at cc = eq | ne`.
 fn eq_add_self(g: &mut impl Graph, ty: Type, y: Value, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::EqAddSelf) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), 0));
@@ -5962,7 +5962,7 @@ fn eq_add_self(g: &mut impl Graph, ty: Type, y: Value, cc: IntCC) -> Option<Valu
     }
 }
 
-/// `icmp cc (isub(x, y), 0) => icmp cc (x, y) at cc = eq | ne`
+/// Applies `icmp cc (isub(x, y), 0) => icmp cc (x, y) at cc = eq | ne`.
 fn cmp_sub_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::CmpSubZero) {
         Some(g.make(InstData::icmp(ty, cc, [x, y])))
@@ -5971,7 +5971,7 @@ fn cmp_sub_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> 
     }
 }
 
-/// `icmp cc (bxor(x, y), 0) => icmp cc (x, y) at cc = eq | ne`
+/// Applies `icmp cc (bxor(x, y), 0) => icmp cc (x, y) at cc = eq | ne`.
 fn cmp_xor_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::CmpXorZero) {
         Some(g.make(InstData::icmp(ty, cc, [x, y])))
@@ -5980,7 +5980,7 @@ fn cmp_xor_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> 
     }
 }
 
-/// `icmp ugt (isub(x, y), x) => icmp ult (x, y)`
+/// Applies `icmp ugt (isub(x, y), x) => icmp ult (x, y)`.
 fn ugt_sub(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UgtSub) {
         Some(g.make(InstData::icmp(ty, IntCC::UnsignedLessThan, [x, y])))
@@ -5989,7 +5989,7 @@ fn ugt_sub(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `icmp ule (isub(x, y), x) => icmp uge (x, y)`
+/// Applies `icmp ule (isub(x, y), x) => icmp uge (x, y)`.
 fn ule_sub(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UleSub) {
         Some(g.make(InstData::icmp(ty, IntCC::UnsignedGreaterThanOrEqual, [x, y])))
@@ -5998,7 +5998,7 @@ fn ule_sub(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     }
 }
 
-/// `icmp ult (iadd(x, C), x) => icmp ugt (x, ~C)`
+/// Applies `icmp ult (iadd(x, C), x) => icmp ugt (x, ~C)`.
 fn ult_add_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UltAddConst) {
         let v0 = make_constant(g, ty, !c);
@@ -6008,7 +6008,7 @@ fn ult_add_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Valu
     }
 }
 
-/// `icmp uge (iadd(x, C), x) => icmp ule (x, ~C)`
+/// Applies `icmp uge (iadd(x, C), x) => icmp ule (x, ~C)`.
 fn uge_add_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UgeAddConst) {
         let v0 = make_constant(g, ty, !c);
@@ -6018,7 +6018,7 @@ fn uge_add_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Valu
     }
 }
 
-/// `icmp ult (x, 1) => icmp eq (x, 0)`
+/// Applies `icmp ult (x, 1) => icmp eq (x, 0)`.
 fn ult_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UltOne) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), 0));
@@ -6028,7 +6028,7 @@ fn ult_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `icmp ule (x, 0) => icmp eq (x, 0)`
+/// Applies `icmp ule (x, 0) => icmp eq (x, 0)`.
 fn ule_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UleZero) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), 0));
@@ -6038,7 +6038,7 @@ fn ule_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `icmp ugt (x, 0) => icmp ne (x, 0)`
+/// Applies `icmp ugt (x, 0) => icmp ne (x, 0)`.
 fn ugt_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UgtZero) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), 0));
@@ -6048,7 +6048,7 @@ fn ugt_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `icmp uge (x, 1) => icmp ne (x, 0)`
+/// Applies `icmp uge (x, 1) => icmp ne (x, 0)`.
 fn uge_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::UgeOne) {
         let v0 = make_constant(g, ty, Bits::new(ty.lane_bits(), 0));
@@ -6058,7 +6058,7 @@ fn uge_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `icmp cc (uextend(x), 0) => icmp cc (x, 0) at cc = eq | ne`
+/// Applies `icmp cc (uextend(x), 0) => icmp cc (x, 0) at cc = eq | ne`.
 fn cmp_uext_zero(g: &mut impl Graph, x: Value, cc: IntCC) -> Option<Value> {
     if g.may_apply(Rule::CmpUextZero) {
         let v0 = make_constant(g, g.ty(x), Bits::new(g.ty(x).lane_bits(), 0));
@@ -6068,7 +6068,7 @@ fn cmp_uext_zero(g: &mut impl Graph, x: Value, cc: IntCC) -> Option<Value> {
     }
 }
 
-/// `icmp cc (sextend(x), 0) => icmp cc (x, 0)`
+/// Applies `icmp cc (sextend(x), 0) => icmp cc (x, 0)`.
 fn cmp_sext_zero(g: &mut impl Graph, x: Value, cc: IntCC) -> Option<Value> {
     if g.may_apply(Rule::CmpSextZero) {
         let v0 = make_constant(g, g.ty(x), Bits::new(g.ty(x).lane_bits(), 0));
@@ -6078,7 +6078,7 @@ fn cmp_sext_zero(g: &mut impl Graph, x: Value, cc: IntCC) -> Option<Value> {
     }
 }
 
-/// `icmp cc (uextend.W(x: N), uextend.W(y: N)) => icmp cc (x, y) at cc = eq | ne | ult | ule | ugt | uge`
+/// Applies `icmp cc (uextend.W(x: N), uextend.W(y: N)) => icmp cc (x, y) at cc = eq | ne | ult | ule | ugt | uge`.
 fn cmp_uext(g: &mut impl Graph, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if g.ty(y) == g.ty(x) && g.may_apply(Rule::CmpUext) {
         Some(g.make(InstData::icmp(g.ty(y), cc, [x, y])))
@@ -6087,7 +6087,7 @@ fn cmp_uext(g: &mut impl Graph, x: Value, y: Value, cc: IntCC) -> Option<Value> 
     }
 }
 
-/// `icmp cc (sextend.W(x: N), sextend.W(y: N)) => icmp cc (x, y)`
+/// Applies `icmp cc (sextend.W(x: N), sextend.W(y: N)) => icmp cc (x, y)`.
 fn cmp_sext(g: &mut impl Graph, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if g.ty(y) == g.ty(x) && g.may_apply(Rule::CmpSext) {
         Some(g.make(InstData::icmp(g.ty(y), cc, [x, y])))
@@ -6096,7 +6096,7 @@ fn cmp_sext(g: &mut impl Graph, x: Value, y: Value, cc: IntCC) -> Option<Value> 
     }
 }
 
-/// `icmp cc (uextend.W(x: N), C) => icmp cc (x, trunc(C)) where C u>> width(x) == 0 at cc = eq | ne | ult | ule | ugt | uge`
+/// Applies `icmp cc (uextend.W(x: N), C) => icmp cc (x, trunc(C)) where C u>> width(x) == 0 at cc = eq | ne | ult | ule | ugt | uge`.
 fn cmp_uext_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits, cc: IntCC) -> Option<Value> {
     if (c.shift_right(Bits::new(ty.lane_bits(), i128::from(g.ty(x).lane_bits())))) == Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::CmpUextConst) {
         let v0 = make_constant(g, g.ty(x), c.resize(g.ty(x).lane_bits()));
@@ -6106,7 +6106,7 @@ fn cmp_uext_const(g: &mut impl Graph, ty: Type, x: Value, c: Bits, cc: IntCC) ->
     }
 }
 
-/// `select(C, x, y) => x where C != 0 at any`
+/// Applies `select(C, x, y) => x where C != 0 at any`.
 fn select_const(g: &mut impl Graph, x: Value, n0: Value, c: Bits) -> Option<Value> {
     if c != Bits::new(g.ty(n0).lane_bits(), 0) && g.may_apply(Rule::SelectConst) {
         Some(x)
@@ -6115,7 +6115,7 @@ fn select_const(g: &mut impl Graph, x: Value, n0: Value, c: Bits) -> Option<Valu
     }
 }
 
-/// `select(0, x, y) => y at any`
+/// Applies `select(0, x, y) => y at any`.
 fn select_zero(g: &mut impl Graph, y: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectZero) {
         Some(y)
@@ -6124,7 +6124,7 @@ fn select_zero(g: &mut impl Graph, y: Value) -> Option<Value> {
     }
 }
 
-/// `select(c, x, x) => x`
+/// Applies `select(c, x, x) => x`.
 fn select_same(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::SelectSame) {
         Some(x)
@@ -6133,7 +6133,7 @@ fn select_same(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `select(uextend(c), x, y) => select(c, x, y)`
+/// Applies `select(uextend(c), x, y) => select(c, x, y)`.
 fn select_uext(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::SelectUext) {
         Some(g.make(InstData::ternary(Opcode::Select, ty, [c, x, y])))
@@ -6142,7 +6142,7 @@ fn select_uext(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value) -> Op
     }
 }
 
-/// `select(icmp ne (c, 0), x, y) => select(c, x, y)`
+/// Applies `select(icmp ne (c, 0), x, y) => select(c, x, y)`.
 fn select_ne_zero(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::SelectNeZero) {
         Some(g.make(InstData::ternary(Opcode::Select, ty, [c, x, y])))
@@ -6151,7 +6151,7 @@ fn select_ne_zero(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value) ->
     }
 }
 
-/// `select(icmp eq (c, 0), x, y) => select(c, y, x)`
+/// Applies `select(icmp eq (c, 0), x, y) => select(c, y, x)`.
 fn select_eq_zero(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::SelectEqZero) {
         Some(g.make(InstData::ternary(Opcode::Select, ty, [c, y, x])))
@@ -6160,7 +6160,7 @@ fn select_eq_zero(g: &mut impl Graph, ty: Type, c: Value, x: Value, y: Value) ->
     }
 }
 
-/// `select(c, x, select(c, y, z)) => select(c, x, z) at any`
+/// Applies `select(c, x, select(c, y, z)) => select(c, x, z) at any`.
 fn select_then_same(g: &mut impl Graph, ty: Type, c: Value, x: Value, z: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectThenSame) {
         Some(g.make(InstData::ternary(Opcode::Select, ty, [c, x, z])))
@@ -6169,7 +6169,7 @@ fn select_then_same(g: &mut impl Graph, ty: Type, c: Value, x: Value, z: Value) 
     }
 }
 
-/// `select(c, select(c, x, y), z) => select(c, x, z) at any`
+/// Applies `select(c, select(c, x, y), z) => select(c, x, z) at any`.
 fn select_else_same(g: &mut impl Graph, ty: Type, c: Value, x: Value, z: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectElseSame) {
         Some(g.make(InstData::ternary(Opcode::Select, ty, [c, x, z])))
@@ -6178,7 +6178,7 @@ fn select_else_same(g: &mut impl Graph, ty: Type, c: Value, x: Value, z: Value) 
     }
 }
 
-/// `select(icmp eq (x, y), x, y) => y`
+/// Applies `select(icmp eq (x, y), x, y) => y`.
 fn select_eq(g: &mut impl Graph, y: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectEq) {
         Some(y)
@@ -6187,7 +6187,7 @@ fn select_eq(g: &mut impl Graph, y: Value) -> Option<Value> {
     }
 }
 
-/// `select(icmp ne (x, y), x, y) => x`
+/// Applies `select(icmp ne (x, y), x, y) => x`.
 fn select_ne(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectNe) {
         Some(x)
@@ -6196,7 +6196,7 @@ fn select_ne(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `select(icmp cc (x, y), 1: W, 0) => uextend.W(icmp cc (x, y))`
+/// Applies `select(icmp cc (x, y), 1: W, 0) => uextend.W(icmp cc (x, y))`.
 fn select_one_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if matches!(ty, types::I16 | types::I32 | types::I64 | types::I128) && g.may_apply(Rule::SelectOneZero) {
         let v2 = g.make(InstData::icmp(g.ty(y), cc, [x, y]));
@@ -6206,7 +6206,7 @@ fn select_one_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) 
     }
 }
 
-/// `select(icmp cc (x, y), 1: i8, 0) => icmp cc (x, y)`
+/// Applies `select(icmp cc (x, y), 1: i8, 0) => icmp cc (x, y)`.
 fn select_one_zero_i8(g: &mut impl Graph, ty: Type, x: Value, y: Value, n2: Value, cc: IntCC) -> Option<Value> {
     if ty == g.ty(n2) && g.may_apply(Rule::SelectOneZeroI8) {
         Some(g.make(InstData::icmp(g.ty(y), cc, [x, y])))
@@ -6215,7 +6215,7 @@ fn select_one_zero_i8(g: &mut impl Graph, ty: Type, x: Value, y: Value, n2: Valu
     }
 }
 
-/// `select(icmp cc (x, y), 0, 1: W) => uextend.W(icmp !cc (x, y))`
+/// Applies `select(icmp cc (x, y), 0, 1: W) => uextend.W(icmp !cc (x, y))`.
 fn select_zero_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) -> Option<Value> {
     if matches!(ty, types::I16 | types::I32 | types::I64 | types::I128) && g.may_apply(Rule::SelectZeroOne) {
         let v2 = g.make(InstData::icmp(g.ty(y), cc.inverse(), [x, y]));
@@ -6225,7 +6225,7 @@ fn select_zero_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: IntCC) 
     }
 }
 
-/// `bitselect(c, x, x) => x at any`
+/// Applies `bitselect(c, x, x) => x at any`.
 fn bitselect_same(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::BitselectSame) {
         Some(x)
@@ -6234,7 +6234,7 @@ fn bitselect_same(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `bitselect(0, x, y) => y at lanes`
+/// Applies `bitselect(0, x, y) => y at lanes`.
 fn bitselect_zero(g: &mut impl Graph, ty: Type, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::BitselectZero) {
         Some(y)
@@ -6243,7 +6243,7 @@ fn bitselect_zero(g: &mut impl Graph, ty: Type, y: Value) -> Option<Value> {
     }
 }
 
-/// `bitselect(-1, x, y) => x at lanes`
+/// Applies `bitselect(-1, x, y) => x at lanes`.
 fn bitselect_ones(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::BitselectOnes) {
         Some(x)
@@ -6252,7 +6252,7 @@ fn bitselect_ones(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `cond(uextend(x)) => cond(x)`
+/// Applies `cond(uextend(x)) => cond(x)`.
 fn cond_uext(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CondUext) {
         Some(x)
@@ -6261,7 +6261,7 @@ fn cond_uext(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `cond(sextend(x)) => cond(x)`
+/// Applies `cond(sextend(x)) => cond(x)`.
 fn cond_sext(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CondSext) {
         Some(x)
@@ -6270,7 +6270,7 @@ fn cond_sext(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `cond(icmp ne (x, 0)) => cond(x)`
+/// Applies `cond(icmp ne (x, 0)) => cond(x)`.
 fn cond_ne_zero(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CondNeZero) {
         Some(x)
@@ -6279,7 +6279,7 @@ fn cond_ne_zero(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `cond(ineg(x)) => cond(x)`
+/// Applies `cond(ineg(x)) => cond(x)`.
 fn cond_neg(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CondNeg) {
         Some(x)
@@ -6288,7 +6288,7 @@ fn cond_neg(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `cond(bmask(x)) => cond(x)`
+/// Applies `cond(bmask(x)) => cond(x)`.
 fn cond_bmask(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CondBmask) {
         Some(x)
@@ -6297,7 +6297,7 @@ fn cond_bmask(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `cond(select(c, C, 0)) => cond(c) where C != 0`
+/// Applies `cond(select(c, C, 0)) => cond(c) where C != 0`.
 fn cond_select_c(g: &mut impl Graph, c: Value, n2: Value, c_bits: Bits) -> Option<Value> {
     if c_bits != Bits::new(g.ty(n2).lane_bits(), 0) && g.may_apply(Rule::CondSelectC) {
         Some(c)
@@ -6306,7 +6306,7 @@ fn cond_select_c(g: &mut impl Graph, c: Value, n2: Value, c_bits: Bits) -> Optio
     }
 }
 
-/// `cond(iabs(x)) => cond(x)`
+/// Applies `cond(iabs(x)) => cond(x)`.
 fn cond_iabs(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CondIabs) {
         Some(x)
@@ -6315,7 +6315,7 @@ fn cond_iabs(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `cond(rotl(x, y)) => cond(x)`
+/// Applies `cond(rotl(x, y)) => cond(x)`.
 fn cond_rotl(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CondRotl) {
         Some(x)
@@ -6324,7 +6324,7 @@ fn cond_rotl(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `cond(rotr(x, y)) => cond(x)`
+/// Applies `cond(rotr(x, y)) => cond(x)`.
 fn cond_rotr(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CondRotr) {
         Some(x)
@@ -6333,7 +6333,7 @@ fn cond_rotr(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `cond(popcnt(x)) => cond(x)`
+/// Applies `cond(popcnt(x)) => cond(x)`.
 fn cond_popcnt(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CondPopcnt) {
         Some(x)
@@ -6342,7 +6342,7 @@ fn cond_popcnt(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `cond(d = bxor(x, y)) => cond(icmp ne (x, y)) where sole(d)`
+/// Applies `cond(d = bxor(x, y)) => cond(icmp ne (x, y)) where sole(d)`.
 fn cond_xor_cmp(g: &mut impl Graph, x: Value, y: Value, n2: Value) -> Option<Value> {
     if g.is_sole(n2) && g.may_apply(Rule::CondXorCmp) {
         Some(g.make(InstData::icmp(g.ty(y), IntCC::NotEqual, [x, y])))
@@ -6351,7 +6351,7 @@ fn cond_xor_cmp(g: &mut impl Graph, x: Value, y: Value, n2: Value) -> Option<Val
     }
 }
 
-/// `cond(d = isub(x, y)) => cond(icmp ne (x, y)) where sole(d)`
+/// Applies `cond(d = isub(x, y)) => cond(icmp ne (x, y)) where sole(d)`.
 fn cond_sub(g: &mut impl Graph, x: Value, y: Value, n2: Value) -> Option<Value> {
     if g.is_sole(n2) && g.may_apply(Rule::CondSub) {
         Some(g.make(InstData::icmp(g.ty(y), IntCC::NotEqual, [x, y])))
@@ -6360,7 +6360,7 @@ fn cond_sub(g: &mut impl Graph, x: Value, y: Value, n2: Value) -> Option<Value> 
     }
 }
 
-/// `bmask(uextend(x)) => bmask(x)`
+/// Applies `bmask(uextend(x)) => bmask(x)`.
 fn bmask_uext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::BmaskUext) {
         Some(g.make(InstData::unary(Opcode::Bmask, ty, x)))
@@ -6369,7 +6369,7 @@ fn bmask_uext(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `bmask(icmp ne (x, 0)) => bmask(x)`
+/// Applies `bmask(icmp ne (x, 0)) => bmask(x)`.
 fn bmask_ne_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::BmaskNeZero) {
         Some(g.make(InstData::unary(Opcode::Bmask, ty, x)))
@@ -6378,7 +6378,7 @@ fn bmask_ne_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `select(icmp slt (x, y), x, y) => smin(x, y)`
+/// Applies `select(icmp slt (x, y), x, y) => smin(x, y)`.
 fn select_smin(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectSmin) {
         Some(g.make(InstData::binary(Opcode::Smin, ty, [x, y])))
@@ -6387,7 +6387,7 @@ fn select_smin(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value
     }
 }
 
-/// `select(icmp sgt (x, y), x, y) => smax(x, y)`
+/// Applies `select(icmp sgt (x, y), x, y) => smax(x, y)`.
 fn select_smax(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectSmax) {
         Some(g.make(InstData::binary(Opcode::Smax, ty, [x, y])))
@@ -6396,7 +6396,7 @@ fn select_smax(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value
     }
 }
 
-/// `select(icmp ult (x, y), x, y) => umin(x, y)`
+/// Applies `select(icmp ult (x, y), x, y) => umin(x, y)`.
 fn select_umin(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectUmin) {
         Some(g.make(InstData::binary(Opcode::Umin, ty, [x, y])))
@@ -6405,7 +6405,7 @@ fn select_umin(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value
     }
 }
 
-/// `select(icmp ugt (x, y), x, y) => umax(x, y)`
+/// Applies `select(icmp ugt (x, y), x, y) => umax(x, y)`.
 fn select_umax(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectUmax) {
         Some(g.make(InstData::binary(Opcode::Umax, ty, [x, y])))
@@ -6414,7 +6414,7 @@ fn select_umax(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value
     }
 }
 
-/// `select(icmp sle (x, y), x, y) => smin(x, y)`
+/// Applies `select(icmp sle (x, y), x, y) => smin(x, y)`.
 fn select_smin_le(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectSminLe) {
         Some(g.make(InstData::binary(Opcode::Smin, ty, [x, y])))
@@ -6423,7 +6423,7 @@ fn select_smin_le(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Va
     }
 }
 
-/// `select(icmp sge (x, y), x, y) => smax(x, y)`
+/// Applies `select(icmp sge (x, y), x, y) => smax(x, y)`.
 fn select_smax_ge(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectSmaxGe) {
         Some(g.make(InstData::binary(Opcode::Smax, ty, [x, y])))
@@ -6432,7 +6432,7 @@ fn select_smax_ge(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Va
     }
 }
 
-/// `select(icmp ule (x, y), x, y) => umin(x, y)`
+/// Applies `select(icmp ule (x, y), x, y) => umin(x, y)`.
 fn select_umin_le(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectUminLe) {
         Some(g.make(InstData::binary(Opcode::Umin, ty, [x, y])))
@@ -6441,7 +6441,7 @@ fn select_umin_le(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Va
     }
 }
 
-/// `select(icmp uge (x, y), x, y) => umax(x, y)`
+/// Applies `select(icmp uge (x, y), x, y) => umax(x, y)`.
 fn select_umax_ge(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.may_apply(Rule::SelectUmaxGe) {
         Some(g.make(InstData::binary(Opcode::Umax, ty, [x, y])))
@@ -6450,7 +6450,7 @@ fn select_umax_ge(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Va
     }
 }
 
-/// `smin(x, x) => x at lanes`
+/// Applies `smin(x, x) => x at lanes`.
 fn smin_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SminSelf) {
         Some(x)
@@ -6459,7 +6459,7 @@ fn smin_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `smax(x, x) => x at lanes`
+/// Applies `smax(x, x) => x at lanes`.
 fn smax_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SmaxSelf) {
         Some(x)
@@ -6468,7 +6468,7 @@ fn smax_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `umin(x, x) => x at lanes`
+/// Applies `umin(x, x) => x at lanes`.
 fn umin_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UminSelf) {
         Some(x)
@@ -6477,7 +6477,7 @@ fn umin_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `umax(x, x) => x at lanes`
+/// Applies `umax(x, x) => x at lanes`.
 fn umax_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UmaxSelf) {
         Some(x)
@@ -6486,7 +6486,7 @@ fn umax_self(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `smin(smin(x, y), y) => smin(x, y) at lanes`
+/// Applies `smin(smin(x, y), y) => smin(x, y) at lanes`.
 fn smin_smin(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SminSmin) {
         Some(g.make(InstData::binary(Opcode::Smin, ty, [x, y])))
@@ -6495,7 +6495,7 @@ fn smin_smin(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> 
     }
 }
 
-/// `smax(smax(x, y), y) => smax(x, y) at lanes`
+/// Applies `smax(smax(x, y), y) => smax(x, y) at lanes`.
 fn smax_smax(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::SmaxSmax) {
         Some(g.make(InstData::binary(Opcode::Smax, ty, [x, y])))
@@ -6504,7 +6504,7 @@ fn smax_smax(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> 
     }
 }
 
-/// `umin(umin(x, y), y) => umin(x, y) at lanes`
+/// Applies `umin(umin(x, y), y) => umin(x, y) at lanes`.
 fn umin_umin(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UminUmin) {
         Some(g.make(InstData::binary(Opcode::Umin, ty, [x, y])))
@@ -6513,7 +6513,7 @@ fn umin_umin(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> 
     }
 }
 
-/// `umax(umax(x, y), y) => umax(x, y) at lanes`
+/// Applies `umax(umax(x, y), y) => umax(x, y) at lanes`.
 fn umax_umax(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UmaxUmax) {
         Some(g.make(InstData::binary(Opcode::Umax, ty, [x, y])))
@@ -6522,7 +6522,7 @@ fn umax_umax(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> 
     }
 }
 
-/// `umin(x, 0) => 0 at lanes`
+/// Applies `umin(x, 0) => 0 at lanes`.
 fn umin_zero(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UminZero) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
@@ -6531,7 +6531,7 @@ fn umin_zero(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `umax(x, 0) => x at lanes`
+/// Applies `umax(x, 0) => x at lanes`.
 fn umax_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UmaxZero) {
         Some(x)
@@ -6540,7 +6540,7 @@ fn umax_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `umin(x, -1) => x at lanes`
+/// Applies `umin(x, -1) => x at lanes`.
 fn umin_ones(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UminOnes) {
         Some(x)
@@ -6549,7 +6549,7 @@ fn umin_ones(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `umax(x, -1) => -1 at lanes`
+/// Applies `umax(x, -1) => -1 at lanes`.
 fn umax_ones(g: &mut impl Graph, ty: Type) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::UmaxOnes) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), -1)))
@@ -6558,7 +6558,7 @@ fn umax_ones(g: &mut impl Graph, ty: Type) -> Option<Value> {
     }
 }
 
-/// `iabs(ineg(x)) => iabs(x) at lanes`
+/// Applies `iabs(ineg(x)) => iabs(x) at lanes`.
 fn abs_neg(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AbsNeg) {
         Some(g.make(InstData::unary(Opcode::Iabs, ty, x)))
@@ -6567,7 +6567,7 @@ fn abs_neg(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `iabs(iabs(x)) => iabs(x) at lanes`
+/// Applies `iabs(iabs(x)) => iabs(x) at lanes`.
 fn abs_abs(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AbsAbs) {
         Some(g.make(InstData::unary(Opcode::Iabs, ty, x)))
@@ -6576,7 +6576,7 @@ fn abs_abs(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `select(icmp slt (x, 0), ineg(x), x) => iabs(x)`
+/// Applies `select(icmp slt (x, 0), ineg(x), x) => iabs(x)`.
 fn abs_slt(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::AbsSlt) {
         Some(g.make(InstData::unary(Opcode::Iabs, ty, x)))
@@ -6585,7 +6585,7 @@ fn abs_slt(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `select(icmp sle (x, 0), ineg(x), x) => iabs(x)`
+/// Applies `select(icmp sle (x, 0), ineg(x), x) => iabs(x)`.
 fn abs_sle(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::AbsSle) {
         Some(g.make(InstData::unary(Opcode::Iabs, ty, x)))
@@ -6594,7 +6594,7 @@ fn abs_sle(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `select(icmp sgt (x, 0), x, ineg(x)) => iabs(x)`
+/// Applies `select(icmp sgt (x, 0), x, ineg(x)) => iabs(x)`.
 fn abs_sgt(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::AbsSgt) {
         Some(g.make(InstData::unary(Opcode::Iabs, ty, x)))
@@ -6603,7 +6603,7 @@ fn abs_sgt(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `select(icmp sge (x, 0), x, ineg(x)) => iabs(x)`
+/// Applies `select(icmp sge (x, 0), x, ineg(x)) => iabs(x)`.
 fn abs_sge(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::AbsSge) {
         Some(g.make(InstData::unary(Opcode::Iabs, ty, x)))
@@ -6612,7 +6612,7 @@ fn abs_sge(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `smax(x, ineg(x)) => iabs(x) at lanes`
+/// Applies `smax(x, ineg(x)) => iabs(x) at lanes`.
 fn abs_smax(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AbsSmax) {
         Some(g.make(InstData::unary(Opcode::Iabs, ty, x)))
@@ -6621,7 +6621,7 @@ fn abs_smax(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `isub(bxor(x, sshr(x, K)), sshr(x, K)) => iabs(x) where K == width(x) - 1`
+/// Applies `isub(bxor(x, sshr(x, K)), sshr(x, K)) => iabs(x) where K == width(x) - 1`.
 fn abs_xor(g: &mut impl Graph, ty: Type, x: Value, n2: Value, n6: Value, k: Bits) -> Option<Value> {
     if g.ty(n2) == g.ty(n6) && ty.is_int() && k == (Bits::new(g.ty(n2).lane_bits(), i128::from(ty.lane_bits())) - Bits::new(g.ty(n2).lane_bits(), 1)) && g.may_apply(Rule::AbsXor) {
         Some(g.make(InstData::unary(Opcode::Iabs, ty, x)))
@@ -6630,7 +6630,7 @@ fn abs_xor(g: &mut impl Graph, ty: Type, x: Value, n2: Value, n6: Value, k: Bits
     }
 }
 
-/// `band(x, C) => x where (zeros(x) | C) == -1`
+/// Applies `band(x, C) => x where (zeros(x) | C) == -1`.
 fn mask_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (zeros(g, x) | c) == Bits::new(ty.lane_bits(), -1) && g.may_apply(Rule::MaskKnown) {
         Some(x)
@@ -6639,7 +6639,7 @@ fn mask_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> 
     }
 }
 
-/// `band(x, C) => 0 where (zeros(x) | ~C) == -1`
+/// Applies `band(x, C) => 0 where (zeros(x) | ~C) == -1`.
 fn mask_clears(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (zeros(g, x) | (!c)) == Bits::new(ty.lane_bits(), -1) && g.may_apply(Rule::MaskClears) {
         Some(make_constant(g, ty, Bits::new(ty.lane_bits(), 0)))
@@ -6648,7 +6648,7 @@ fn mask_clears(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value>
     }
 }
 
-/// `bor(x, C) => x where (ones(x) | ~C) == -1`
+/// Applies `bor(x, C) => x where (ones(x) | ~C) == -1`.
 fn ones_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (ones(g, x) | (!c)) == Bits::new(ty.lane_bits(), -1) && g.may_apply(Rule::OnesKnown) {
         Some(x)
@@ -6657,7 +6657,7 @@ fn ones_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> 
     }
 }
 
-/// `icmp ult (x, C) => 1 where ~zeros(x) u< C`
+/// Applies `icmp ult (x, C) => 1 where ~zeros(x) u< C`.
 fn ult_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (!zeros(g, x)).unsigned() < c.unsigned() && g.may_apply(Rule::UltKnown) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
@@ -6666,7 +6666,7 @@ fn ult_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `icmp uge (x, C) => 0 where ~zeros(x) u< C`
+/// Applies `icmp uge (x, C) => 0 where ~zeros(x) u< C`.
 fn uge_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (!zeros(g, x)).unsigned() < c.unsigned() && g.may_apply(Rule::UgeKnown) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
@@ -6675,7 +6675,7 @@ fn uge_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `icmp ule (x, C) => 1 where ~zeros(x) u<= C`
+/// Applies `icmp ule (x, C) => 1 where ~zeros(x) u<= C`.
 fn ule_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (!zeros(g, x)).unsigned() <= c.unsigned() && g.may_apply(Rule::UleKnown) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
@@ -6684,7 +6684,7 @@ fn ule_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `icmp ugt (x, C) => 0 where ~zeros(x) u<= C`
+/// Applies `icmp ugt (x, C) => 0 where ~zeros(x) u<= C`.
 fn ugt_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (!zeros(g, x)).unsigned() <= c.unsigned() && g.may_apply(Rule::UgtKnown) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
@@ -6693,7 +6693,7 @@ fn ugt_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `icmp eq (x, C) => 0 where (zeros(x) & C) != 0`
+/// Applies `icmp eq (x, C) => 0 where (zeros(x) & C) != 0`.
 fn eq_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (zeros(g, x) & c) != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::EqKnown) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
@@ -6702,7 +6702,7 @@ fn eq_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `icmp ne (x, C) => 1 where (zeros(x) & C) != 0`
+/// Applies `icmp ne (x, C) => 1 where (zeros(x) & C) != 0`.
 fn ne_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     if ty.is_int() && (zeros(g, x) & c) != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::NeKnown) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
@@ -6711,7 +6711,7 @@ fn ne_known(g: &mut impl Graph, ty: Type, x: Value, c: Bits) -> Option<Value> {
     }
 }
 
-/// `icmp slt (x, 0) => 0 where zeros(x) < 0`
+/// Applies `icmp slt (x, 0) => 0 where zeros(x) < 0`.
 fn slt_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty.is_int() && zeros(g, x).signed() < Bits::new(ty.lane_bits(), 0).signed() && g.may_apply(Rule::SltKnown) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 0)))
@@ -6720,7 +6720,7 @@ fn slt_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `icmp sge (x, 0) => 1 where zeros(x) < 0`
+/// Applies `icmp sge (x, 0) => 1 where zeros(x) < 0`.
 fn sge_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty.is_int() && zeros(g, x).signed() < Bits::new(ty.lane_bits(), 0).signed() && g.may_apply(Rule::SgeKnown) {
         Some(make_constant(g, types::I8, Bits::new(types::I8.lane_bits(), 1)))
@@ -6729,7 +6729,7 @@ fn sge_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `icmp ne (x: i8, 0) => x where (zeros(x) | 1) == -1`
+/// Applies `icmp ne (x: i8, 0) => x where (zeros(x) | 1) == -1`.
 fn bool_ne_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty == types::I8 && (zeros(g, x) | Bits::new(ty.lane_bits(), 1)) == Bits::new(ty.lane_bits(), -1) && g.may_apply(Rule::BoolNeZero) {
         Some(x)
@@ -6738,7 +6738,7 @@ fn bool_ne_zero(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `icmp eq (x: i8, 1) => x where (zeros(x) | 1) == -1`
+/// Applies `icmp eq (x: i8, 1) => x where (zeros(x) | 1) == -1`.
 fn bool_eq_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if ty == types::I8 && (zeros(g, x) | Bits::new(ty.lane_bits(), 1)) == Bits::new(ty.lane_bits(), -1) && g.may_apply(Rule::BoolEqOne) {
         Some(x)
@@ -6747,7 +6747,7 @@ fn bool_eq_one(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `sextend.W(x: N) => uextend.W(x) where zeros(x) < 0`
+/// Applies `sextend.W(x: N) => uextend.W(x) where zeros(x) < 0`.
 fn sext_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if zeros(g, x).signed() < Bits::new(g.ty(x).lane_bits(), 0).signed() && g.may_apply(Rule::SextKnown) {
         Some(g.make(InstData::unary(Opcode::Uextend, ty, x)))
@@ -6756,7 +6756,7 @@ fn sext_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `sshr(x, y) => ushr(x, y) where zeros(x) < 0`
+/// Applies `sshr(x, y) => ushr(x, y) where zeros(x) < 0`.
 fn sshr_known(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if ty.is_int() && zeros(g, x).signed() < Bits::new(ty.lane_bits(), 0).signed() && g.may_apply(Rule::SshrKnown) {
         Some(g.make(InstData::binary(Opcode::Ushr, ty, [x, y])))
@@ -6765,7 +6765,7 @@ fn sshr_known(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value>
     }
 }
 
-/// `uextend.W(d = ireduce.N(x: W)) => x where ~zeros(x) u>> width(d) == 0`
+/// Applies `uextend.W(d = ireduce.N(x: W)) => x where ~zeros(x) u>> width(d) == 0`.
 fn uext_reduce(g: &mut impl Graph, ty: Type, x: Value, n1: Value) -> Option<Value> {
     if ty == g.ty(x) && ((!zeros(g, x)).shift_right(Bits::new(ty.lane_bits(), i128::from(g.ty(n1).lane_bits())))) == Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::UextReduce) {
         Some(x)
@@ -6774,7 +6774,7 @@ fn uext_reduce(g: &mut impl Graph, ty: Type, x: Value, n1: Value) -> Option<Valu
     }
 }
 
-/// `bswap(bswap(x)) => x`
+/// Applies `bswap(bswap(x)) => x`.
 fn bswap_bswap(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::BswapBswap) {
         Some(x)
@@ -6783,7 +6783,7 @@ fn bswap_bswap(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `bitrev(bitrev(x)) => x`
+/// Applies `bitrev(bitrev(x)) => x`.
 fn bitrev_bitrev(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::BitrevBitrev) {
         Some(x)
@@ -6792,7 +6792,7 @@ fn bitrev_bitrev(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `iadd(splat(x), splat(y)) => splat(iadd(x, y)) at lanes`
+/// Applies `iadd(splat(x), splat(y)) => splat(iadd(x, y)) at lanes`.
 fn add_splat(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AddSplat) {
         let v2 = g.make(InstData::binary(Opcode::Iadd, g.ty(y), [x, y]));
@@ -6802,7 +6802,7 @@ fn add_splat(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> 
     }
 }
 
-/// `band(splat(x), splat(y)) => splat(band(x, y)) at lanes`
+/// Applies `band(splat(x), splat(y)) => splat(band(x, y)) at lanes`.
 fn and_splat(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if is_int_or_lanes(ty) && g.may_apply(Rule::AndSplat) {
         let v2 = g.make(InstData::binary(Opcode::Band, g.ty(y), [x, y]));
@@ -6812,7 +6812,7 @@ fn and_splat(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> 
     }
 }
 
-/// `fneg(fneg(x)) => x at lanes`
+/// Applies `fneg(fneg(x)) => x at lanes`.
 fn fneg_fneg(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::FnegFneg) {
         Some(x)
@@ -6821,7 +6821,7 @@ fn fneg_fneg(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `fabs(fneg(x)) => fabs(x) at lanes`
+/// Applies `fabs(fneg(x)) => fabs(x) at lanes`.
 fn fabs_fneg(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::FabsFneg) {
         Some(g.make(InstData::unary(Opcode::Fabs, ty, x)))
@@ -6830,7 +6830,7 @@ fn fabs_fneg(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `fabs(fabs(x)) => fabs(x) at lanes`
+/// Applies `fabs(fabs(x)) => fabs(x) at lanes`.
 fn fabs_fabs(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::FabsFabs) {
         Some(g.make(InstData::unary(Opcode::Fabs, ty, x)))
@@ -6839,7 +6839,7 @@ fn fabs_fabs(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `fcopysign(x, x) => x at lanes`
+/// Applies `fcopysign(x, x) => x at lanes`.
 fn copysign_self(g: &mut impl Graph, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CopysignSelf) {
         Some(x)
@@ -6848,7 +6848,7 @@ fn copysign_self(g: &mut impl Graph, x: Value) -> Option<Value> {
     }
 }
 
-/// `fcopysign(fneg(x), y) => fcopysign(x, y) at lanes`
+/// Applies `fcopysign(fneg(x), y) => fcopysign(x, y) at lanes`.
 fn copysign_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.may_apply(Rule::CopysignFneg) {
         Some(g.make(InstData::binary(Opcode::Fcopysign, ty, [x, y])))
@@ -6857,7 +6857,7 @@ fn copysign_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Val
     }
 }
 
-/// `fcopysign(fabs(x), y) => fcopysign(x, y) at lanes`
+/// Applies `fcopysign(fabs(x), y) => fcopysign(x, y) at lanes`.
 fn copysign_fabs(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if g.may_apply(Rule::CopysignFabs) {
         Some(g.make(InstData::binary(Opcode::Fcopysign, ty, [x, y])))
@@ -6866,7 +6866,7 @@ fn copysign_fabs(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Val
     }
 }
 
-/// `fcopysign(x, fabs(y)) => fabs(x) at lanes`
+/// Applies `fcopysign(x, fabs(y)) => fabs(x) at lanes`.
 fn copysign_of_fabs(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::CopysignOfFabs) {
         Some(g.make(InstData::unary(Opcode::Fabs, ty, x)))
@@ -6875,7 +6875,7 @@ fn copysign_of_fabs(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `fabs(fcopysign(x, y)) => fabs(x) at lanes`
+/// Applies `fabs(fcopysign(x, y)) => fabs(x) at lanes`.
 fn fabs_copysign(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     if g.may_apply(Rule::FabsCopysign) {
         Some(g.make(InstData::unary(Opcode::Fabs, ty, x)))
@@ -6884,7 +6884,7 @@ fn fabs_copysign(g: &mut impl Graph, ty: Type, x: Value) -> Option<Value> {
     }
 }
 
-/// `fcopysign(fcopysign(x, y), z) => fcopysign(x, z) at lanes`
+/// Applies `fcopysign(fcopysign(x, y), z) => fcopysign(x, z) at lanes`.
 fn copysign_twice(g: &mut impl Graph, ty: Type, x: Value, z: Value) -> Option<Value> {
     if g.may_apply(Rule::CopysignTwice) {
         Some(g.make(InstData::binary(Opcode::Fcopysign, ty, [x, z])))
@@ -6893,7 +6893,7 @@ fn copysign_twice(g: &mut impl Graph, ty: Type, x: Value, z: Value) -> Option<Va
     }
 }
 
-/// `fcopysign(x, fcopysign(y, z)) => fcopysign(x, z) at lanes`
+/// Applies `fcopysign(x, fcopysign(y, z)) => fcopysign(x, z) at lanes`.
 fn copysign_sign(g: &mut impl Graph, ty: Type, x: Value, z: Value) -> Option<Value> {
     if g.may_apply(Rule::CopysignSign) {
         Some(g.make(InstData::binary(Opcode::Fcopysign, ty, [x, z])))
@@ -6902,7 +6902,7 @@ fn copysign_sign(g: &mut impl Graph, ty: Type, x: Value, z: Value) -> Option<Val
     }
 }
 
-/// `bitcast.T(bitcast(x: T)) => x at any`
+/// Applies `bitcast.T(bitcast(x: T)) => x at any`.
 fn bitcast_back(g: &mut impl Graph, ty: Type, x: Value, n1: Value) -> Option<Value> {
     if ty == g.ty(x) && ty.lane_count() == g.ty(n1).lane_count() && g.may_apply(Rule::BitcastBack) {
         Some(x)
@@ -6911,7 +6911,7 @@ fn bitcast_back(g: &mut impl Graph, ty: Type, x: Value, n1: Value) -> Option<Val
     }
 }
 
-/// `bitcast.T(bitcast(x: U)) => bitcast.T(x) at any`
+/// Applies `bitcast.T(bitcast(x: U)) => bitcast.T(x) at any`.
 fn bitcast_bitcast(g: &mut impl Graph, ty: Type, x: Value, n1: Value) -> Option<Value> {
     if ty.lane_count() == g.ty(x).lane_count() && ty.lane_count() == g.ty(n1).lane_count() && g.may_apply(Rule::BitcastBitcast) {
         Some(g.make(InstData::load_no_offset(Opcode::Bitcast, ty, MemFlags::new(), x)))
@@ -6920,7 +6920,7 @@ fn bitcast_bitcast(g: &mut impl Graph, ty: Type, x: Value, n1: Value) -> Option<
     }
 }
 
-/// `icmp eq (fcmp cc (x, y), 0) => fcmp !cc (x, y)`
+/// Applies `icmp eq (fcmp cc (x, y), 0) => fcmp !cc (x, y)`.
 fn fcmp_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::FcmpZero) {
         Some(g.make(InstData::fcmp(g.ty(y), cc.inverse(), [x, y])))
@@ -6929,7 +6929,7 @@ fn fcmp_zero(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> O
     }
 }
 
-/// `bxor(fcmp cc (x, y), 1) => fcmp !cc (x, y)`
+/// Applies `bxor(fcmp cc (x, y), 1) => fcmp !cc (x, y)`.
 fn fcmp_xor_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> Option<Value> {
     if ty.is_int() && g.may_apply(Rule::FcmpXorOne) {
         Some(g.make(InstData::fcmp(g.ty(y), cc.inverse(), [x, y])))
@@ -6938,7 +6938,7 @@ fn fcmp_xor_one(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -
     }
 }
 
-/// `fcmp cc (fneg(x), fneg(y)) => fcmp swap(cc) (x, y)`
+/// Applies `fcmp cc (fneg(x), fneg(y)) => fcmp swap(cc) (x, y)`.
 fn fcmp_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> Option<Value> {
     if ty.is_float() && g.may_apply(Rule::FcmpFneg) {
         Some(g.make(InstData::fcmp(ty, cc.swap_args(), [x, y])))
@@ -6947,7 +6947,7 @@ fn fcmp_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value, cc: FloatCC) -> O
     }
 }
 
-/// `fadd(x: T, fneg(y)) => fsub(x, y) at lanes, T = f32 | f64 | f32x4 | f64x2`
+/// Applies `fadd(x: T, fneg(y)) => fsub(x, y) at lanes, T = f32 | f64 | f32x4 | f64x2`.
 fn fadd_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if matches!(ty, types::F32 | types::F64 | types::F64X2 | types::F32X4) && g.may_apply(Rule::FaddFneg) {
         Some(g.make(InstData::binary(Opcode::Fsub, ty, [x, y])))
@@ -6956,7 +6956,7 @@ fn fadd_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> 
     }
 }
 
-/// `fsub(x: T, fneg(y)) => fadd(x, y) at lanes, T = f32 | f64 | f32x4 | f64x2`
+/// Applies `fsub(x: T, fneg(y)) => fadd(x, y) at lanes, T = f32 | f64 | f32x4 | f64x2`.
 fn fsub_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if matches!(ty, types::F32 | types::F64 | types::F64X2 | types::F32X4) && g.may_apply(Rule::FsubFneg) {
         Some(g.make(InstData::binary(Opcode::Fadd, ty, [x, y])))
@@ -6965,7 +6965,7 @@ fn fsub_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> 
     }
 }
 
-/// `fmul(fneg(x: T), fneg(y)) => fmul(x, y) at lanes, T = f32 | f64 | f32x4 | f64x2`
+/// Applies `fmul(fneg(x: T), fneg(y)) => fmul(x, y) at lanes, T = f32 | f64 | f32x4 | f64x2`.
 fn fmul_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> {
     if matches!(ty, types::F32 | types::F64 | types::F64X2 | types::F32X4) && g.may_apply(Rule::FmulFneg) {
         Some(g.make(InstData::binary(Opcode::Fmul, ty, [x, y])))
@@ -6974,7 +6974,7 @@ fn fmul_fneg(g: &mut impl Graph, ty: Type, x: Value, y: Value) -> Option<Value> 
     }
 }
 
-/// `brif(c, a, a) => jump(a)`
+/// Applies `brif(c, a, a) => jump(a)`.
 fn brif_same(g: &mut impl Graph) -> Option<Effect> {
     if g.may_apply(Rule::BrifSame) {
         Some(Effect::Jump(0))
@@ -6983,7 +6983,7 @@ fn brif_same(g: &mut impl Graph) -> Option<Effect> {
     }
 }
 
-/// `brif(C, a, b) => jump(a) where C != 0`
+/// Applies `brif(C, a, b) => jump(a) where C != 0`.
 fn brif_const(g: &mut impl Graph, ty: Type, c: Bits) -> Option<Effect> {
     if c != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::BrifConst) {
         Some(Effect::Jump(0))
@@ -6992,7 +6992,7 @@ fn brif_const(g: &mut impl Graph, ty: Type, c: Bits) -> Option<Effect> {
     }
 }
 
-/// `brif(0, a, b) => jump(b)`
+/// Applies `brif(0, a, b) => jump(b)`.
 fn brif_zero(g: &mut impl Graph) -> Option<Effect> {
     if g.may_apply(Rule::BrifZero) {
         Some(Effect::Jump(1))
@@ -7001,7 +7001,7 @@ fn brif_zero(g: &mut impl Graph) -> Option<Effect> {
     }
 }
 
-/// `brif(icmp eq (x, 0), a, b) => brif(x, b, a)`
+/// Applies `brif(icmp eq (x, 0), a, b) => brif(x, b, a)`.
 fn brif_eq_zero(g: &mut impl Graph, x: Value) -> Option<Effect> {
     if g.may_apply(Rule::BrifEqZero) {
         Some(Effect::Branch(x, [1, 0]))
@@ -7010,7 +7010,7 @@ fn brif_eq_zero(g: &mut impl Graph, x: Value) -> Option<Effect> {
     }
 }
 
-/// `trapz(C) => nop where C != 0`
+/// Applies `trapz(C) => nop where C != 0`.
 fn trapz_const(g: &mut impl Graph, ty: Type, c: Bits) -> Option<Effect> {
     if c != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::TrapzConst) {
         Some(Effect::Nothing)
@@ -7019,7 +7019,7 @@ fn trapz_const(g: &mut impl Graph, ty: Type, c: Bits) -> Option<Effect> {
     }
 }
 
-/// `trapnz(0) => nop`
+/// Applies `trapnz(0) => nop`.
 fn trapnz_zero(g: &mut impl Graph) -> Option<Effect> {
     if g.may_apply(Rule::TrapnzZero) {
         Some(Effect::Nothing)
@@ -7028,7 +7028,7 @@ fn trapnz_zero(g: &mut impl Graph) -> Option<Effect> {
     }
 }
 
-/// `trapz(0) => trap`
+/// Applies `trapz(0) => trap`.
 fn trapz_zero(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
     if g.may_apply(Rule::TrapzZero) {
         Some(Effect::Inst(trap(request)))
@@ -7037,7 +7037,7 @@ fn trapz_zero(g: &mut impl Graph, request: &InstData) -> Option<Effect> {
     }
 }
 
-/// `trapnz(C) => trap where C != 0`
+/// Applies `trapnz(C) => trap where C != 0`.
 fn trapnz_const(g: &mut impl Graph, request: &InstData, ty: Type, c: Bits) -> Option<Effect> {
     if c != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::TrapnzConst) {
         Some(Effect::Inst(trap(request)))
@@ -7046,7 +7046,7 @@ fn trapnz_const(g: &mut impl Graph, request: &InstData, ty: Type, c: Bits) -> Op
     }
 }
 
-/// `trapz(icmp eq (x, 0)) => trapnz(x)`
+/// Applies `trapz(icmp eq (x, 0)) => trapnz(x)`.
 fn trapz_eq_zero(g: &mut impl Graph, request: &InstData, x: Value) -> Option<Effect> {
     if g.may_apply(Rule::TrapzEqZero) {
         Some(Effect::Inst(cond_trap(g, request, Opcode::Trapnz, x)))
@@ -7055,7 +7055,7 @@ fn trapz_eq_zero(g: &mut impl Graph, request: &InstData, x: Value) -> Option<Eff
     }
 }
 
-/// `trapnz(icmp eq (x, 0)) => trapz(x)`
+/// Applies `trapnz(icmp eq (x, 0)) => trapz(x)`.
 fn trapnz_eq_zero(g: &mut impl Graph, request: &InstData, x: Value) -> Option<Effect> {
     if g.may_apply(Rule::TrapnzEqZero) {
         Some(Effect::Inst(cond_trap(g, request, Opcode::Trapz, x)))
@@ -7064,7 +7064,7 @@ fn trapnz_eq_zero(g: &mut impl Graph, request: &InstData, x: Value) -> Option<Ef
     }
 }
 
-/// `trapz(x) => nop where ones(x) != 0`
+/// Applies `trapz(x) => nop where ones(x) != 0`.
 fn trapz_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Effect> {
     if ones(g, x) != Bits::new(ty.lane_bits(), 0) && g.may_apply(Rule::TrapzKnown) {
         Some(Effect::Nothing)
@@ -7073,7 +7073,7 @@ fn trapz_known(g: &mut impl Graph, ty: Type, x: Value) -> Option<Effect> {
     }
 }
 
-/// `istore8(uextend(x: i8), p) => store(x, p)`
+/// Applies `istore8(uextend(x: i8), p) => store(x, p)`.
 fn store8_uext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if g.ty(x) == types::I8 && g.may_apply(Rule::Store8Uext) {
         Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
@@ -7082,7 +7082,7 @@ fn store8_uext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Op
     }
 }
 
-/// `istore8(sextend(x: i8), p) => store(x, p)`
+/// Applies `istore8(sextend(x: i8), p) => store(x, p)`.
 fn store8_sext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if g.ty(x) == types::I8 && g.may_apply(Rule::Store8Sext) {
         Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
@@ -7091,7 +7091,7 @@ fn store8_sext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Op
     }
 }
 
-/// `istore8(uextend.W(x: N), p) => istore8(x, p)`
+/// Applies `istore8(uextend.W(x: N), p) => istore8(x, p)`.
 fn store8_uext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if matches!(g.ty(x), types::I16 | types::I32) && g.may_apply(Rule::Store8UextLow) {
         Some(Effect::Inst(store(request, Opcode::Istore8, x, p, request.offset())))
@@ -7100,7 +7100,7 @@ fn store8_uext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -
     }
 }
 
-/// `istore8(sextend.W(x: N), p) => istore8(x, p)`
+/// Applies `istore8(sextend.W(x: N), p) => istore8(x, p)`.
 fn store8_sext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if matches!(g.ty(x), types::I16 | types::I32) && g.may_apply(Rule::Store8SextLow) {
         Some(Effect::Inst(store(request, Opcode::Istore8, x, p, request.offset())))
@@ -7109,7 +7109,7 @@ fn store8_sext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -
     }
 }
 
-/// `istore8(ireduce.N(x: W), p) => istore8(x, p)`
+/// Applies `istore8(ireduce.N(x: W), p) => istore8(x, p)`.
 fn store8_reduce(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if matches!(g.ty(x), types::I32 | types::I64) && g.may_apply(Rule::Store8Reduce) {
         Some(Effect::Inst(store(request, Opcode::Istore8, x, p, request.offset())))
@@ -7118,7 +7118,7 @@ fn store8_reduce(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> 
     }
 }
 
-/// `istore8(band(x, C), p) => istore8(x, p) where C & 255 == 255`
+/// Applies `istore8(band(x, C), p) => istore8(x, p) where C & 255 == 255`.
 fn store8_mask(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value, c: Bits) -> Option<Effect> {
     if (c & Bits::new(ty.lane_bits(), 255)) == Bits::new(ty.lane_bits(), 255) && g.may_apply(Rule::Store8Mask) {
         Some(Effect::Inst(store(request, Opcode::Istore8, x, p, request.offset())))
@@ -7127,7 +7127,7 @@ fn store8_mask(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Va
     }
 }
 
-/// `istore16(uextend(x: i16), p) => store(x, p)`
+/// Applies `istore16(uextend(x: i16), p) => store(x, p)`.
 fn store16_uext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if g.ty(x) == types::I16 && g.may_apply(Rule::Store16Uext) {
         Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
@@ -7136,7 +7136,7 @@ fn store16_uext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> O
     }
 }
 
-/// `istore16(sextend(x: i16), p) => store(x, p)`
+/// Applies `istore16(sextend(x: i16), p) => store(x, p)`.
 fn store16_sext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if g.ty(x) == types::I16 && g.may_apply(Rule::Store16Sext) {
         Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
@@ -7145,7 +7145,7 @@ fn store16_sext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> O
     }
 }
 
-/// `istore16(uextend.W(x: N), p) => istore16(x, p)`
+/// Applies `istore16(uextend.W(x: N), p) => istore16(x, p)`.
 fn store16_uext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if g.ty(x) == types::I32 && g.may_apply(Rule::Store16UextLow) {
         Some(Effect::Inst(store(request, Opcode::Istore16, x, p, request.offset())))
@@ -7154,7 +7154,7 @@ fn store16_uext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) 
     }
 }
 
-/// `istore16(sextend.W(x: N), p) => istore16(x, p)`
+/// Applies `istore16(sextend.W(x: N), p) => istore16(x, p)`.
 fn store16_sext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if g.ty(x) == types::I32 && g.may_apply(Rule::Store16SextLow) {
         Some(Effect::Inst(store(request, Opcode::Istore16, x, p, request.offset())))
@@ -7163,7 +7163,7 @@ fn store16_sext_low(g: &mut impl Graph, request: &InstData, p: Value, x: Value) 
     }
 }
 
-/// `istore16(ireduce.N(x: W), p) => istore16(x, p)`
+/// Applies `istore16(ireduce.N(x: W), p) => istore16(x, p)`.
 fn store16_reduce(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if g.ty(x) == types::I64 && g.may_apply(Rule::Store16Reduce) {
         Some(Effect::Inst(store(request, Opcode::Istore16, x, p, request.offset())))
@@ -7172,7 +7172,7 @@ fn store16_reduce(g: &mut impl Graph, request: &InstData, p: Value, x: Value) ->
     }
 }
 
-/// `istore16(band(x, C), p) => istore16(x, p) where C & 65535 == 65535`
+/// Applies `istore16(band(x, C), p) => istore16(x, p) where C & 65535 == 65535`.
 fn store16_mask(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value, c: Bits) -> Option<Effect> {
     if (c & Bits::new(ty.lane_bits(), 65535)) == Bits::new(ty.lane_bits(), 65535) && g.may_apply(Rule::Store16Mask) {
         Some(Effect::Inst(store(request, Opcode::Istore16, x, p, request.offset())))
@@ -7181,7 +7181,7 @@ fn store16_mask(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: V
     }
 }
 
-/// `istore32(uextend(x: i32), p) => store(x, p)`
+/// Applies `istore32(uextend(x: i32), p) => store(x, p)`.
 fn store32_uext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if g.ty(x) == types::I32 && g.may_apply(Rule::Store32Uext) {
         Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
@@ -7190,7 +7190,7 @@ fn store32_uext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> O
     }
 }
 
-/// `istore32(sextend(x: i32), p) => store(x, p)`
+/// Applies `istore32(sextend(x: i32), p) => store(x, p)`.
 fn store32_sext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> Option<Effect> {
     if g.ty(x) == types::I32 && g.may_apply(Rule::Store32Sext) {
         Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
@@ -7199,7 +7199,7 @@ fn store32_sext(g: &mut impl Graph, request: &InstData, p: Value, x: Value) -> O
     }
 }
 
-/// `istore32(band(x, C), p) => istore32(x, p) where C & 4294967295 == 4294967295`
+/// Applies `istore32(band(x, C), p) => istore32(x, p) where C & 4294967295 == 4294967295`.
 fn store32_mask(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value, c: Bits) -> Option<Effect> {
     if (c & Bits::new(ty.lane_bits(), 4294967295)) == Bits::new(ty.lane_bits(), 4294967295) && g.may_apply(Rule::Store32Mask) {
         Some(Effect::Inst(store(request, Opcode::Istore32, x, p, request.offset())))
@@ -7208,7 +7208,7 @@ fn store32_mask(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: V
     }
 }
 
-/// `store(ireduce.i8(x), p) => istore8(x, p)`
+/// Applies `store(ireduce.i8(x), p) => istore8(x, p)`.
 fn store_reduce8(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value) -> Option<Effect> {
     if ty == types::I8 && matches!(g.ty(x), types::I16 | types::I32 | types::I64) && g.may_apply(Rule::StoreReduce8) {
         Some(Effect::Inst(store(request, Opcode::Istore8, x, p, request.offset())))
@@ -7217,7 +7217,7 @@ fn store_reduce8(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: 
     }
 }
 
-/// `store(ireduce.i16(x), p) => istore16(x, p)`
+/// Applies `store(ireduce.i16(x), p) => istore16(x, p)`.
 fn store_reduce16(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value) -> Option<Effect> {
     if ty == types::I16 && matches!(g.ty(x), types::I32 | types::I64) && g.may_apply(Rule::StoreReduce16) {
         Some(Effect::Inst(store(request, Opcode::Istore16, x, p, request.offset())))
@@ -7226,7 +7226,7 @@ fn store_reduce16(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x:
     }
 }
 
-/// `store(ireduce.i32(x), p) => istore32(x, p)`
+/// Applies `store(ireduce.i32(x), p) => istore32(x, p)`.
 fn store_reduce32(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value) -> Option<Effect> {
     if ty == types::I32 && g.ty(x) == types::I64 && g.may_apply(Rule::StoreReduce32) {
         Some(Effect::Inst(store(request, Opcode::Istore32, x, p, request.offset())))
@@ -7235,7 +7235,7 @@ fn store_reduce32(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x:
     }
 }
 
-/// `store(bitcast.T(x: U), p) => store(x, p) at any, T = f32 | f64 | i32 | i64, U = f32 | f64 | i32 | i64`
+/// Applies `store(bitcast.T(x: U), p) => store(x, p) at any, T = f32 | f64 | i32 | i64, U = f32 | f64 | i32 | i64`.
 fn store_bitcast(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: Value) -> Option<Effect> {
     if matches!(ty, types::I32 | types::I64 | types::F32 | types::F64) && ty.lane_count() == g.ty(x).lane_count() && g.may_apply(Rule::StoreBitcast) {
         Some(Effect::Inst(store(request, Opcode::Store, x, p, request.offset())))
@@ -7244,7 +7244,7 @@ fn store_bitcast(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, x: 
     }
 }
 
-/// `load(iadd(p, C), O) => load(p, O + C) at any`
+/// Applies `load(iadd(p, C), O) => load(p, O + C) at any`.
 fn load_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
     if is_offset(o + c) && g.may_apply(Rule::LoadOffset) {
         Some(Effect::Inst(load(request, Opcode::Load, ty, p, (o + c).signed() as i32)))
@@ -7253,7 +7253,7 @@ fn load_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bi
     }
 }
 
-/// `uload8(iadd(p, C), O) => uload8(p, O + C)`
+/// Applies `uload8(iadd(p, C), O) => uload8(p, O + C)`.
 fn uload8_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
     if is_offset(o + c) && g.may_apply(Rule::Uload8Offset) {
         Some(Effect::Inst(load(request, Opcode::Uload8, ty, p, (o + c).signed() as i32)))
@@ -7262,7 +7262,7 @@ fn uload8_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: 
     }
 }
 
-/// `sload8(iadd(p, C), O) => sload8(p, O + C)`
+/// Applies `sload8(iadd(p, C), O) => sload8(p, O + C)`.
 fn sload8_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
     if is_offset(o + c) && g.may_apply(Rule::Sload8Offset) {
         Some(Effect::Inst(load(request, Opcode::Sload8, ty, p, (o + c).signed() as i32)))
@@ -7271,7 +7271,7 @@ fn sload8_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: 
     }
 }
 
-/// `uload16(iadd(p, C), O) => uload16(p, O + C)`
+/// Applies `uload16(iadd(p, C), O) => uload16(p, O + C)`.
 fn uload16_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
     if is_offset(o + c) && g.may_apply(Rule::Uload16Offset) {
         Some(Effect::Inst(load(request, Opcode::Uload16, ty, p, (o + c).signed() as i32)))
@@ -7280,7 +7280,7 @@ fn uload16_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c:
     }
 }
 
-/// `sload16(iadd(p, C), O) => sload16(p, O + C)`
+/// Applies `sload16(iadd(p, C), O) => sload16(p, O + C)`.
 fn sload16_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
     if is_offset(o + c) && g.may_apply(Rule::Sload16Offset) {
         Some(Effect::Inst(load(request, Opcode::Sload16, ty, p, (o + c).signed() as i32)))
@@ -7289,7 +7289,7 @@ fn sload16_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c:
     }
 }
 
-/// `uload32(iadd(p, C), O) => uload32(p, O + C)`
+/// Applies `uload32(iadd(p, C), O) => uload32(p, O + C)`.
 fn uload32_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
     if is_offset(o + c) && g.may_apply(Rule::Uload32Offset) {
         Some(Effect::Inst(load(request, Opcode::Uload32, ty, p, (o + c).signed() as i32)))
@@ -7298,7 +7298,7 @@ fn uload32_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c:
     }
 }
 
-/// `sload32(iadd(p, C), O) => sload32(p, O + C)`
+/// Applies `sload32(iadd(p, C), O) => sload32(p, O + C)`.
 fn sload32_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c: Bits, o: Bits) -> Option<Effect> {
     if is_offset(o + c) && g.may_apply(Rule::Sload32Offset) {
         Some(Effect::Inst(load(request, Opcode::Sload32, ty, p, (o + c).signed() as i32)))
@@ -7307,7 +7307,7 @@ fn sload32_offset(g: &mut impl Graph, request: &InstData, ty: Type, p: Value, c:
     }
 }
 
-/// `store(x, iadd(p, C), O) => store(x, p, O + C) at any`
+/// Applies `store(x, iadd(p, C), O) => store(x, p, O + C) at any`.
 fn store_offset(g: &mut impl Graph, request: &InstData, p: Value, x: Value, c: Bits, o: Bits) -> Option<Effect> {
     if is_offset(o + c) && g.may_apply(Rule::StoreOffset) {
         Some(Effect::Inst(store(request, Opcode::Store, x, p, (o + c).signed() as i32)))
@@ -7316,7 +7316,7 @@ fn store_offset(g: &mut impl Graph, request: &InstData, p: Value, x: Value, c: B
     }
 }
 
-/// `istore8(x, iadd(p, C), O) => istore8(x, p, O + C)`
+/// Applies `istore8(x, iadd(p, C), O) => istore8(x, p, O + C)`.
 fn store8_offset(g: &mut impl Graph, request: &InstData, p: Value, x: Value, c: Bits, o: Bits) -> Option<Effect> {
     if is_offset(o + c) && g.may_apply(Rule::Store8Offset) {
         Some(Effect::Inst(store(request, Opcode::Istore8, x, p, (o + c).signed() as i32)))
@@ -7325,7 +7325,7 @@ fn store8_offset(g: &mut impl Graph, request: &InstData, p: Value, x: Value, c: 
     }
 }
 
-/// `istore16(x, iadd(p, C), O) => istore16(x, p, O + C)`
+/// Applies `istore16(x, iadd(p, C), O) => istore16(x, p, O + C)`.
 fn store16_offset(g: &mut impl Graph, request: &InstData, p: Value, x: Value, c: Bits, o: Bits) -> Option<Effect> {
     if is_offset(o + c) && g.may_apply(Rule::Store16Offset) {
         Some(Effect::Inst(store(request, Opcode::Istore16, x, p, (o + c).signed() as i32)))
@@ -7334,7 +7334,7 @@ fn store16_offset(g: &mut impl Graph, request: &InstData, p: Value, x: Value, c:
     }
 }
 
-/// `istore32(x, iadd(p, C), O) => istore32(x, p, O + C)`
+/// Applies `istore32(x, iadd(p, C), O) => istore32(x, p, O + C)`.
 fn store32_offset(g: &mut impl Graph, request: &InstData, p: Value, x: Value, c: Bits, o: Bits) -> Option<Effect> {
     if is_offset(o + c) && g.may_apply(Rule::Store32Offset) {
         Some(Effect::Inst(store(request, Opcode::Istore32, x, p, (o + c).signed() as i32)))

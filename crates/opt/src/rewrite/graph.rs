@@ -5,7 +5,7 @@ use kingpost_ir::{InstData, Type, Value};
 
 /// The graph of pure instructions, as rules see it.
 pub trait Graph {
-    /// Returns the pure instruction whose only result the value is, or a load.
+    /// Returns the pure instruction or load whose only result the value is.
     fn definition(&self, value: Value) -> Option<&InstData>;
 
     /// Returns the type of the value.
@@ -14,18 +14,19 @@ pub trait Graph {
     /// Returns the bits of an integer constant of at most 64 bits, zero-extended from its type.
     fn constant(&self, value: Value) -> Option<u64>;
 
-    /// Returns the value of a pure instruction with one result, simplified.
+    /// Returns the value of a pure instruction with one result, after simplification.
     fn make(&mut self, request: InstData) -> Value;
 
     /// Returns an integer constant of at most 64 bits; bits above the type are ignored.
     fn iconst(&mut self, ty: Type, bits: u64) -> Value;
 
-    /// Returns `true` if a value has at most one use, as far as is known; only what pays may depend on it.
+    /// Returns `true` if a value has at most one use, as far as is known. Only the profit of a rewrite may depend
+    /// on it.
     fn is_sole(&mut self, _value: Value) -> bool {
         true
     }
 
-    /// Returns `true` if short code is better than fast code if it cannot be both.
+    /// Returns `true` if short code is preferred to fast code.
     fn prefers_size(&self) -> bool {
         false
     }
@@ -35,7 +36,7 @@ pub trait Graph {
         false
     }
 
-    /// Returns `true` if a rule that matches is to be applied; asked once for each application.
+    /// Returns `true` if a rule that matches may be applied. Called once for each application.
     fn may_apply(&mut self, _rule: Rule) -> bool {
         true
     }
@@ -44,11 +45,12 @@ pub trait Graph {
 /// Replacement of an instruction that is executed for its effect: an access to memory, a trap, a branch.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Effect {
-    /// Nothing.
+    /// Removal of the instruction.
     Nothing,
     /// Another access, or another trap.
     Inst(InstData),
-    /// A branch on this value to two of the edges of the old one, by their numbers: if it is not zero, and if it is.
+    /// A branch on this value to two edges of the old branch, given by number: first the edge taken if the value is
+    /// not zero.
     Branch(Value, [usize; 2]),
     /// A jump along one of the edges.
     Jump(usize),

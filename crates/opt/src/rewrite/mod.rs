@@ -1,19 +1,20 @@
 //! Rewriting: the rules of one root opcode, tried on an instruction that is about to be made.
 //!
-//! A *request* is an instruction that does not exist yet: an [`InstData`] with finished operands. Every request goes
-//! through [`Graph::make`], the one constructor: constants are folded, operands put in order, the rules of the root are
-//! tried, equal instructions looked up, and only then a new one is made. The right-hand side of a rule is again a
-//! request. What is executed for its effect stays where it is: a rule on it puts an [`Effect`] in its place.
+//! A *request* is an instruction that does not exist yet: an [`InstData`] with finished operands. Every request
+//! passes through [`Graph::make`], the only constructor. It folds constants, orders operands, tries the rules of
+//! the root, looks up equal instructions, and only then makes a new instruction. The right-hand side of a rule is
+//! again a request. An instruction that is executed for its effect stays in its place; a rule replaces it by an
+//! [`Effect`].
 //!
-//! Constants stand on the right of commutative opcodes and of comparisons; the rules rely on that.
+//! Constants are the right operands of commutative opcodes and of comparisons; the rules rely on that.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `generated.rs` | the matcher of the proved rules, written by `kingpost rules generate` |
-//! | `support.rs` | what it calls |
-//! | `applications.rs` | which rules may be applied, and how often each was |
+//! | `support.rs` | functions that the matcher calls |
+//! | `applications.rs` | counts and limits of the applications of rules |
 //! | `graph.rs` | the interface to the graph of instructions |
-//! | `sources.rs` | which operands the rules of a root look for |
+//! | `sources.rs` | operands that the rules of a root look for |
 //! | `bits.rs` | constants of rules |
 //! | `divide.rs` | divisions by constants |
 
@@ -40,8 +41,9 @@ impl Rule {
     }
 }
 
-/// Whether a rule may match the request, or constants may be folded in it, given the instructions of which values are
-/// the first results, and types: of most requests there is nothing to be made, which their operands show at once.
+/// Returns `true` if a rule may match the request, or constants may be folded in it. `definition` returns the
+/// instruction whose first result a value is, and `ty` its type. The operands show quickly that most requests
+/// cannot be simplified.
 #[inline(always)]
 pub fn may_match<'g>(
     request: &InstData,
@@ -69,8 +71,8 @@ pub fn may_match<'g>(
         }
 }
 
-/// Returns the value that the first matching rule makes of the request, or a product of a division; `None` if there is
-/// neither.
+/// Returns the value that the first matching rule makes of the request, or else the product that replaces a
+/// division. `None` if there is neither.
 pub fn rewrite(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
     generated::match_request(graph, request).or_else(|| expand_division(graph, request))
 }
@@ -80,7 +82,8 @@ pub fn replace_effect(graph: &mut impl Graph, request: &InstData) -> Option<Effe
     generated::match_effect(graph, request)
 }
 
-/// Returns the value that replaces a division by a constant, if no rule has it: faster, and longer.
+/// Returns the product that replaces a division by a constant: faster, but longer. `None` if short code is
+/// preferred.
 pub fn expand_division(graph: &mut impl Graph, request: &InstData) -> Option<Value> {
     let is_division = matches!(request.opcode(), Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem);
     if is_division && !graph.prefers_size() { divide::expand(graph, request) } else { None }

@@ -1,9 +1,9 @@
-//! Which operands the rules of a root look for, so that a request with none of them is not tried on any. A request
-//! whose first operand is a constant is always tried, as it may be folded, or its operands exchanged.
+//! Operands that the rules of a root look for. No rule is tried on a request without any of them. A request whose
+//! first operand is a constant is always tried, because it may be folded, or its operands exchanged.
 
 use kingpost_ir::Opcode;
 
-/// Opcodes that the sources of a root's rules look for among its operands, equal operands aside.
+/// Opcodes that the sources of a root's rules look for among its operands. Equal operands are tested separately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sources {
     /// Opcodes that make the first and the second operand.
@@ -11,12 +11,12 @@ pub(crate) struct Sources {
     second: Opcodes,
     /// Opcodes that make the first operand if the second one is a constant.
     beside_constants: Opcodes,
-    /// The constants as second operand that they look for, whatever the first one is.
+    /// Constants that they look for as second operand, whatever the first operand is.
     constants: Constants,
     look_at_any: bool,
 }
 
-/// A bit for each opcode.
+/// A set of opcodes, one bit each.
 #[derive(Clone, Copy, Debug)]
 struct Opcodes([u64; 4]);
 
@@ -45,34 +45,34 @@ impl Opcodes {
 }
 
 impl Sources {
-    /// Of a root without rules.
+    /// Sources of a root without rules.
     pub(super) const NONE: Sources = Sources::of(&[], &[]);
-    /// Of a root one of whose rules matches any operands.
+    /// Sources of a root with a rule that matches any operands.
     pub(super) const ANY: Sources = Sources { look_at_any: true, ..Sources::NONE };
 
-    /// Of a root with at most two operands, each of whose rules has in its source one of these opcodes as first or one
-    /// of these as second operand, or equal operands.
+    /// Returns the sources of a root with at most two operands. The source of each of its rules has one of these
+    /// opcodes as first or as second operand, or equal operands.
     pub(super) const fn of(first: &[Opcode], second: &[Opcode]) -> Sources {
         let (first, second, beside_constants) = (Opcodes::of(first), Opcodes::of(second), Opcodes::of(&[]));
         Sources { first, second, beside_constants, constants: Constants::None, look_at_any: false }
     }
 
-    /// Rules may also have a constant as second operand, and one of these opcodes as first one.
+    /// Adds rules that have a constant as second operand and one of these opcodes as first operand.
     pub(super) const fn or_beside_constants(self, opcodes: &[Opcode]) -> Sources {
         Sources { beside_constants: Opcodes::of(opcodes), ..self }
     }
 
-    /// Rules may also have zero as second operand, and nothing else.
+    /// Adds rules that have zero as second operand, and any first operand.
     pub(super) const fn or_zero(self) -> Sources {
         Sources { constants: Constants::Zero, ..self }
     }
 
-    /// Rules may also have a constant as second operand, and nothing else.
+    /// Adds rules that have a constant as second operand, and any first operand.
     pub(super) const fn or_constants(self) -> Sources {
         Sources { constants: Constants::All, ..self }
     }
 
-    /// Returns `true` if there is something to be made of any operands.
+    /// Returns `true` if rules are tried on any operands.
     #[inline]
     pub(crate) fn look_at_any(&self) -> bool {
         self.look_at_any

@@ -1,4 +1,4 @@
-//! What the generated matcher calls.
+//! Functions that the generated matcher calls.
 
 use super::bits::Bits;
 use super::graph::Graph;
@@ -6,13 +6,13 @@ use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::{I64, I128, INVALID};
 use kingpost_ir::{InstData, Opcode, TrapCode, Type, Value};
 
-/// Returns the pure instruction that defines a value; `nop` if there is none.
+/// Returns the pure instruction or load that defines a value; `nop` if there is none.
 #[inline]
 pub(super) fn definition(g: &impl Graph, value: Value) -> InstData {
     g.definition(value).copied().unwrap_or_else(|| InstData::nullary(Opcode::Nop, INVALID))
 }
 
-/// Returns the constant that a value is; of a vector the constant of all lanes.
+/// Returns the constant that a value is; for a vector, the constant of all its lanes.
 #[inline]
 pub(super) fn constant(g: &impl Graph, value: Value) -> Option<Bits> {
     match g.constant(value) {
@@ -43,7 +43,7 @@ fn made_constant(g: &impl Graph, value: Value) -> Option<Bits> {
     }
 }
 
-/// Returns a constant; of a vector with this constant in all lanes.
+/// Makes a constant; for a vector, with this constant in all lanes.
 pub(super) fn make_constant(g: &mut impl Graph, ty: Type, bits: Bits) -> Value {
     if ty.is_vector() {
         let lane = g.iconst(ty.lane_type(), bits.unsigned() as u64);
@@ -67,28 +67,28 @@ pub(super) fn offset(g: &impl Graph, request: &InstData) -> Bits {
     Bits::new(width, request.offset().into())
 }
 
-/// Returns `true` if an instruction can have this offset.
+/// Returns `true` if the offset fits an instruction.
 #[inline]
 pub(super) fn is_offset(offset: Bits) -> bool {
     i32::try_from(offset.signed()).is_ok()
 }
 
-/// Returns a load with the flags of another one.
+/// Returns a load with the flags of `request`.
 pub(super) fn load(request: &InstData, opcode: Opcode, ty: Type, address: Value, offset: i32) -> InstData {
     InstData::load(opcode, ty, request.memflags().unwrap_or_default(), address, offset)
 }
 
-/// Returns a store with the flags of another one.
+/// Returns a store with the flags of `request`.
 pub(super) fn store(request: &InstData, opcode: Opcode, value: Value, address: Value, offset: i32) -> InstData {
     InstData::store(opcode, request.memflags().unwrap_or_default(), value, address, offset)
 }
 
-/// Returns a trap on a condition with the code of another one.
+/// Returns a conditional trap with the trap code of `request`.
 pub(super) fn cond_trap(g: &impl Graph, request: &InstData, opcode: Opcode, condition: Value) -> InstData {
     InstData::cond_trap(opcode, g.ty(condition), condition, code(request))
 }
 
-/// Returns a trap with the code of one on a condition.
+/// Returns an unconditional trap with the trap code of `request`.
 pub(super) fn trap(request: &InstData) -> InstData {
     InstData::trap(code(request))
 }
@@ -115,8 +115,9 @@ pub(super) fn is_int_or_lanes(ty: Type) -> bool {
     ty.is_int() || ty.lane_type().is_int() && ty.is_vector() && ty.bits() == 128
 }
 
-/// Returns `true` if a file is the one that the matcher was made of, by Fowler, Noll and Vo's hash. `make rules` builds
-/// a stale matcher once more, to make the next one.
+/// Returns `true` if a file has the hash of the file from which the matcher was generated (FNV-1a, of Fowler, Noll
+/// and Vo). Always `true` if `KINGPOST_STALE_RULES` is set, so that `make rules` can build a stale matcher once
+/// more to generate the next one.
 pub(super) const fn fits(bytes: &[u8], hash: u64) -> bool {
     let (mut state, mut index) = (0xcbf2_9ce4_8422_2325_u64, 0);
     while index < bytes.len() {

@@ -1,4 +1,4 @@
-//! Divisions by constants, whatever they become, have the value of the division.
+//! Checks that replacements of divisions by constants have the value of the division.
 
 use crate::graph::{Matcher, Step, TestGraph};
 use crate::meaning;

@@ -1,4 +1,4 @@
-//! A graph of pure instructions, hash-consed, with nothing but rules to simplify them.
+//! Hash-consed graph of pure instructions, simplified by rules only.
 
 use crate::table::Table;
 use cranelift_entity::EntityRef;
@@ -8,14 +8,14 @@ use kingpost_opt::rewrite::{self, Effect, Graph, Rule};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// What applies the rules.
+/// Implementation that applies the rules.
 #[derive(Clone)]
 pub(crate) enum Matcher {
     Generated,
     Table(Arc<Table>),
 }
 
-/// What is done to a graph.
+/// Step that extends or simplifies a graph.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// An operand of a type.
@@ -24,13 +24,13 @@ pub(crate) enum Step {
     Keep(InstData),
     /// An instruction that rules may simplify.
     Make(InstData),
-    /// A value of which only matters whether it is zero.
+    /// A value that matters only as zero or nonzero.
     Condition(Value),
     /// An instruction that is executed for its effect, and whether its edges lead to one destination.
     Effect(InstData, bool),
 }
 
-/// A rule that was applied, to a request or to a value as a condition, and what it made.
+/// Applied rule, the request or condition that it was applied to, and the value that it made.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Application {
     pub(crate) rule: Rule,
@@ -47,9 +47,9 @@ pub(crate) struct TestGraph {
     pub(crate) applied: Vec<Application>,
     subjects: Vec<(Option<InstData>, Option<Value>)>,
     has_one_destination: bool,
-    /// What rules made of the last such instruction.
+    /// The effect that rules made of the last such instruction.
     pub(crate) effect: Option<Effect>,
-    /// The applications that are not checked yet.
+    /// Index of the first application that is not checked yet.
     pub(crate) unchecked: usize,
 }
 
@@ -137,7 +137,7 @@ impl TestGraph {
         value
     }
 
-    /// The rule that was tried last has made this.
+    /// Records the value that the last tried rule has made.
     fn finish(&mut self, made: Option<Value>) {
         let subject = self.subjects.pop();
         let open = self.applied.iter_mut().rev().find(|application| application.made.is_none());

@@ -1,7 +1,7 @@
-//! The generated matcher: it is the one that the rules make, it does what a plain interpreter of the rules does, and
-//! what it makes has the value of what it is made of.
+//! Tests of the generated matcher: it is up to date with the rules, it agrees with an interpreter of the rules, and
+//! its replacements have the values of the replaced instructions.
 //!
-//! `KINGPOST_GRAPHS` says how many graphs are made of each rule.
+//! `KINGPOST_GRAPHS` is the number of graphs for each rule.
 
 mod division;
 mod graph;
@@ -44,8 +44,8 @@ fn the_matcher_is_the_one_of_the_rules() {
     assert!(found == expected, "the matcher is stale: make rules");
 }
 
-/// Compares both matchers on graphs with the source of a rule, and all that they make with its meaning. Returns the
-/// rules that were applied.
+/// Compares both matchers on graphs with the source of a rule, and checks their replacements by the meanings of
+/// opcodes. Returns the rules that were applied.
 fn try_graphs(table: &Arc<Table>, rule: usize, graphs: u32) -> BTreeSet<Rule> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(2 * rule as u64 + 1));
     let mut applied = BTreeSet::new();

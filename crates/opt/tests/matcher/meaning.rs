@@ -1,4 +1,4 @@
-//! What a rule made has the value of what it was applied to, by the meanings of opcodes.
+//! Checks that replacements by rules have the value of the replaced instruction, by the meanings of opcodes.
 
 use crate::graph::{Application, Step, TestGraph};
 use crate::random::Random;
@@ -8,7 +8,7 @@ use kingpost_opt::rewrite::{Effect, Graph};
 use kingpost_semantics::{Immediate, Operand, Operation, outcome, stored};
 use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
 
-/// Operands that are tried for each application.
+/// Number of operands that are tried for each application.
 const TRIES: usize = 6;
 
 /// Checks the applications of the last step.
@@ -23,7 +23,7 @@ pub(crate) fn check(random: &mut Random, graph: &TestGraph, step: &Step) {
     }
 }
 
-/// Checks that a value is what a request comes to, where that does not trap.
+/// Checks that a value equals the value of a request, unless the request traps.
 pub(crate) fn check_request(random: &mut Random, graph: &TestGraph, request: &InstData, made: IrValue) {
     let mut terms = Terms::raw();
     let mut meanings = Meanings::new(graph, &mut terms);
@@ -34,8 +34,8 @@ pub(crate) fn check_request(random: &mut Random, graph: &TestGraph, request: &In
     });
 }
 
-/// Checks that an effect comes to what the instruction comes to: the same trap, the same edge, or the same bits at the
-/// same address.
+/// Checks that an effect equals the effect of the instruction: an equal trap, an equal edge, or equal bits at an
+/// equal address.
 fn check_effect(random: &mut Random, graph: &TestGraph, before: &InstData, has_one_destination: bool, effect: Effect) {
     let mut terms = Terms::raw();
     let mut meanings = Meanings::new(graph, &mut terms);
@@ -76,7 +76,7 @@ fn check_one(random: &mut Random, graph: &TestGraph, application: &Application) 
     });
 }
 
-/// Evaluates two terms on random operands, where there is no trap.
+/// Evaluates two terms on random operands, and judges the results unless there is a trap.
 fn compare(
     random: &mut Random,
     terms: &Terms,
@@ -115,7 +115,7 @@ impl<'a> Meanings<'a> {
         Meanings { graph, terms, values: vec![None; graph.values.len()] }
     }
 
-    /// None if there is something in it that has no meaning: floats of 128 bits or in lanes.
+    /// Returns the term of a value. `None` if a part of it has no meaning: floats of 128 bits or in lanes.
     fn value(&mut self, value: IrValue) -> Option<Term> {
         if let Some(term) = self.values[value.index()] {
             return Some(term);
@@ -148,7 +148,7 @@ impl<'a> Meanings<'a> {
         Some((outcome.results[0], outcome.trap))
     }
 
-    /// Returns the edge that a branch on a value takes: the first if it is not zero.
+    /// Returns the edge that a branch on a value takes: the first if the value is not zero.
     fn edge(&mut self, condition: IrValue, [then, otherwise]: [u128; 2]) -> Option<Term> {
         let condition = self.value(condition)?;
         let zero = self.terms.number(self.terms.width(condition), 0);
@@ -157,7 +157,7 @@ impl<'a> Meanings<'a> {
         Some(self.terms.ite(is_zero, otherwise, then))
     }
 
-    /// Whether a trap occurs.
+    /// Returns a term that is one if the trap occurs, and zero otherwise.
     fn trap(&mut self, inst: &InstData) -> Option<Term> {
         match (inst.opcode(), inst.args()) {
             (Opcode::Trapz, &[x]) => self.edge(x, [0, 1]),
@@ -166,7 +166,8 @@ impl<'a> Meanings<'a> {
         }
     }
 
-    /// Returns the address of an access, mixed with what a store leaves there or with how a load extends what it finds.
+    /// Returns the address of an access, combined with the bytes that a store leaves there, or with how a load
+    /// extends them.
     fn access(&mut self, inst: &InstData) -> Option<Term> {
         let &address = inst.args().last()?;
         let base = self.value(address)?;

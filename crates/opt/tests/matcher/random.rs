@@ -1,4 +1,4 @@
-//! Graphs that contain sources of rules, whole or nearly.
+//! Random graphs that contain sources of rules, complete or changed in some parts.
 
 use crate::graph::{Step, result_type};
 use crate::table::Table;
@@ -28,7 +28,7 @@ impl Random {
         self.below(count) == 0
     }
 
-    /// Small numbers, powers of two, masks, near the width, or any.
+    /// Returns a small number, a power of two, a mask, a number near the width, or any number.
     pub(crate) fn constant(&mut self, width: u32) -> i128 {
         let any = (u128::from(self.next()) << 64 | u128::from(self.next())) as i128;
         let bits = i128::from(width);
@@ -55,7 +55,7 @@ struct Builder<'a> {
     conditions: HashMap<&'a str, Condition>,
 }
 
-/// Returns a graph with the source of a rule, of which one thing in three is changed.
+/// Returns a graph with the source of a rule, in which some parts are changed at random.
 pub(crate) fn steps(random: &mut Random, table: &Table, index: usize) -> Vec<Step> {
     let rule = &table.rules[index];
     let typings = &table.typings[index];
@@ -63,7 +63,7 @@ pub(crate) fn steps(random: &mut Random, table: &Table, index: usize) -> Vec<Ste
     let (values, constants, conditions) = Default::default();
     let mut builder =
         Builder { random, rule, typing, steps: Vec::new(), types: Vec::new(), values, constants, conditions };
-    // Constants that a condition relates are mostly found by chance, so some are related on purpose.
+    // Random constants seldom satisfy a condition that relates them, so half of the graphs relate them on purpose.
     if builder.random.one_in(2) {
         let width = i128::from(typing.of(&rule.source).lane_bits());
         let first = builder.random.constant(width as u32);
@@ -93,7 +93,8 @@ impl<'a> Builder<'a> {
         Value::new(self.types.len() - 1)
     }
 
-    /// Equal instructions are one value, as in the graph.
+    /// Returns the value of an instruction, adding the instruction if it is new. Equal instructions are one value,
+    /// as in the graph.
     fn keep(&mut self, inst: InstData) -> Value {
         let mut values = 0;
         for step in &self.steps {
@@ -135,7 +136,7 @@ impl<'a> Builder<'a> {
                         let bits = self.random.constant(ty.lane_bits());
                         self.constant(ty, bits)
                     }
-                    // Something of which bits are known.
+                    // A value with some known bits.
                     1 if ty.is_int() && self.random.one_in(2) => {
                         let bits = self.random.constant(ty.bits());
                         let (mask, any) = (self.constant(ty, bits), self.push(Step::Param(ty), ty));

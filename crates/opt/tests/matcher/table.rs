@@ -1,4 +1,4 @@
-//! Rules, interpreted: a second implementation of the matcher, which looks at nothing but their trees and typings.
+//! Interpreter of rules: a second implementation of the matcher, which uses only their trees and typings.
 
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Format, InstData, MemFlags, Opcode, Type, Value};
@@ -13,7 +13,7 @@ pub(crate) struct Table {
     pub(crate) typings: Vec<Vec<ClifTyping>>,
 }
 
-/// What stands for the names and nodes of a source.
+/// Bindings of the names and nodes of a source.
 #[derive(Clone, Default)]
 struct Bound<'r> {
     values: HashMap<&'r str, Value>,
@@ -38,7 +38,7 @@ impl Table {
     }
 
     pub(crate) fn replace_effect(&self, g: &mut impl Graph, request: &InstData) -> Option<Effect> {
-        // What has no result counts as this type in a typing.
+        // An instruction without a result has this type in a typing.
         let has_result = !request.opcode().info().results.is_empty();
         let ty = if has_result { crate::graph::result_type(request) } else { I64 };
         self.first(
@@ -97,13 +97,14 @@ fn match_value<'r>(rule: &'r ClifRule, g: &impl Graph, value: Value) -> Vec<Boun
     found
 }
 
-/// Types that the source leaves open, as those of amounts of shifts, are that of the result.
+/// Returns the number of target nodes that have the type of the result. A typing that has more of them is
+/// preferred, because the source may leave types open, such as the type of a shift amount.
 fn alike(rule: &ClifRule, typing: &ClifTyping) -> usize {
     let ty = typing.of(&rule.source);
     rule.target.post_order().iter().filter(|node| typing.of(node) == ty).count()
 }
 
-/// All ways to match a node against a value, in the order in which they are tried.
+/// Finds all ways to match a node against a value, in the order in which they are tried.
 fn node<'r>(
     rule: &'r ClifRule,
     g: &impl Graph,
@@ -182,7 +183,7 @@ fn inst<'r>(
     }
 }
 
-/// Destinations of one name are one, and an offset is that of the access.
+/// Returns `true` if all edges of one name have one destination. Binds the offset of an access.
 fn fits_effect<'r>(g: &impl Graph, operands: &'r [Node], data: &InstData, bound: &mut Bound<'r>) -> bool {
     let mut edges: Vec<&str> = Vec::new();
     for operand in operands {
@@ -217,7 +218,7 @@ fn is_condition<'r>(
     }
 }
 
-/// The constant of a value, or of all its lanes.
+/// Returns the constant of a value, or of all its lanes.
 fn constant(g: &impl Graph, value: Value) -> Option<u128> {
     let inst = g.definition(value)?;
     let part = |index: usize| g.constant(inst.args()[index]).map(u128::from);
@@ -236,7 +237,7 @@ fn sign_extended(bits: u128, width: u32) -> u128 {
     ((bits << (128 - width)) as i128 >> (128 - width)) as u128
 }
 
-/// Makes a target in the order in which the matcher does, so that both number their values alike.
+/// Makes a target in the order in which the generated matcher does, so that both number their values alike.
 fn build(g: &mut impl Graph, target: &Node, bound: &Bound<'_>, typing: &ClifTyping) -> Value {
     let mut made = HashMap::new();
     for node in target.post_order() {
@@ -392,7 +393,7 @@ impl<G: Graph> Numbers<'_, G> {
         bits & u128::MAX >> (128 - width)
     }
 
-    /// The offset of an access, if it can have that.
+    /// Returns the offset of an access, if an access can have it.
     fn offset(&self, expr: &Expr) -> Option<i32> {
         i32::try_from(sign_extended(self.value(expr), self.width(expr)) as i128).ok()
     }

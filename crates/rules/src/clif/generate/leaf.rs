@@ -67,7 +67,7 @@ impl<'r> Leaf<'r> {
         tests.push(format!("g.may_apply(Rule::{})", camel_case(&rule.name)));
         let params: Vec<Param> = leaf.used.iter().cloned().collect();
         let declared: Vec<String> = params.iter().map(|param| leaf.declaration(param)).collect();
-        let mut text = format!("/// `{doc}`\n");
+        let mut text = format!("/// Applies `{doc}`.\n");
         let made = if rule.effect().is_some() { "Effect" } else { "Value" };
         let head = format!("fn {}(g: &mut impl Graph, {}) -> Option<{made}> {{\n", rule.name, declared.join(", "));
         text.push_str(&head.replace(", )", ")"));

@@ -96,11 +96,11 @@ pub fn generate(entries: &[Entry<'_>], files: &[Dependency]) -> Result<String, G
     }
     let mut text = String::new();
     sources(&mut text, &rules);
-    let _ = writeln!(text, "/// The value that the first matching rule makes of the request.");
+    let _ = writeln!(text, "/// Returns the value that the first matching rule makes of the request.");
     dispatch(&mut text, "match_request", "Value", &roots);
     let _ = writeln!(
         text,
-        "/// What the first matching rule puts in the place of an instruction that is executed for its effect."
+        "/// Returns the effect that the first matching rule makes of an instruction executed for its effect."
     );
     dispatch(&mut text, "match_effect", "Effect", &effects);
     for (made, roots) in [("Value", &roots), ("Effect", &effects)] {
@@ -108,7 +108,7 @@ pub fn generate(entries: &[Entry<'_>], files: &[Dependency]) -> Result<String, G
             match_root(&mut text, opcode, made, candidates);
         }
     }
-    let _ = writeln!(text, "/// The value that the first matching rule on `cond(value)` makes.");
+    let _ = writeln!(text, "/// Returns the value that the first matching rule on `cond(value)` makes.");
     let _ = writeln!(text, "pub(super) fn match_condition(g: &mut impl Graph, value: Value) -> Option<Value> {{");
     let _ = writeln!(text, "{}    None\n}}\n", print(&tree(&conditions, &[]), 1));
     let leaves: Vec<&str> = leaves.iter().map(|leaf| leaf.text.as_str()).collect();
@@ -168,14 +168,14 @@ fn head(rules: &[&ClifRule], files: &[Dependency], body: &str) -> String {
     }
     let _ = writeln!(
         text,
-        "}}\n\nimpl Rule {{\n    /// All, in the order in which they are tried.\n    pub const ALL: &[Rule] = &["
+        "}}\n\nimpl Rule {{\n    /// All rules, in the order in which they are tried.\n    pub const ALL: &[Rule] = &["
     );
     for rule in rules {
         let _ = writeln!(text, "        Rule::{},", camel_case(&rule.name));
     }
     let _ = writeln!(
         text,
-        "    ];\n\n    /// The name in the text.\n    pub fn name(self) -> &'static str {{\n        match self {{"
+        "    ];\n\n    /// Returns the name of the rule.\n    pub fn name(self) -> &'static str {{\n        match self {{"
     );
     for rule in rules {
         let _ = writeln!(text, "            Rule::{} => \"{}\",", camel_case(&rule.name), rule.name);
@@ -260,7 +260,7 @@ fn sources(text: &mut String, rules: &[&ClifRule]) {
             }
         }
     }
-    let _ = writeln!(text, "/// What the sources of a root look for.\n#[inline]");
+    let _ = writeln!(text, "/// Returns the operands that the sources of a root look for.\n#[inline]");
     let _ = writeln!(text, "pub(crate) fn sources(root: Opcode) -> &'static Sources {{");
     let _ = writeln!(text, "    static SOURCES: [Sources; Opcode::ALL.len()] = {{");
     let _ = writeln!(text, "        let mut all = [Sources::NONE; Opcode::ALL.len()];");
