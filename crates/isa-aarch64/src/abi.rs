@@ -3,10 +3,10 @@
 //! | convention | |
 //! |---|---|
 //! | `system_v`, `fast` | Procedure Call Standard for the Arm 64-bit Architecture (AAPCS64), section 6.8 |
-//! | `tail` | the same, but x0 and x1 are left alone; callees pop their stack arguments |
-//! | `apple_aarch64` | Apple's "Writing ARM64 code for Apple platforms": stack arguments take their own size, an i128 any two registers, and small integers in registers are extended |
-//! | `winch` | AAPCS64, but only x28 is relied on, only the last result is in a register, and the address for the others is an ordinary first argument |
-//! | `preserve_all` | AAPCS64 without results; everything is preserved |
+//! | `tail` | AAPCS64 without x0 and x1 as argument registers; callees pop their stack arguments |
+//! | `apple_aarch64` | Apple's "Writing ARM64 code for Apple platforms": stack arguments take their own size, an i128 takes any two registers, and small integers in registers are extended |
+//! | `winch` | AAPCS64, except that callers rely on x28 only, only the last result is in a register, and the address of further results is an ordinary first argument |
+//! | `preserve_all` | AAPCS64 without results; all registers are preserved |
 //!
 //! Results have as many registers as arguments.
 

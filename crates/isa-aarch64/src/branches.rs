@@ -2,8 +2,8 @@
 //!
 //! | instruction | reach | beyond |
 //! |---|---|---|
-//! | `tbz`, `tbnz` | 32 KiB | the opposite around a `b` |
-//! | `b.cond`, `cbz`, `cbnz` | 1 MiB | the opposite around a `b` |
+//! | `tbz`, `tbnz` | 32 KiB | the opposite branch around a `b` |
+//! | `b.cond`, `cbz`, `cbnz` | 1 MiB | the opposite branch around a `b` |
 //! | `b` | 128 MiB | address in x16, `br x16` |
 //! | `adr` | 1 MiB | distance in x16, added to an `adr` |
 //!

@@ -1,4 +1,4 @@
-//! The instruction set as the rest of the compiler sees it.
+//! The interface of the instruction set to the compiler.
 
 use crate::a64::{A64, STACK_ALIGN};
 use crate::branches::A64Branches;

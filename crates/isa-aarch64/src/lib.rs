@@ -2,25 +2,25 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `regs.rs` | registers and condition codes: numbers, names, what is allocated |
+//! | `regs.rs` | registers and condition codes: numbers, names, allocated registers |
 //! | `rows/` | the instruction table, one line per form |
-//! | `encoding.rs` | what a line can say about its encoding |
-//! | `immediates.rs` | which constants fit into which fields |
-//! | `encode.rs` | the words of one instruction, from the two |
-//! | `address.rs` | addresses that an instruction cannot say |
-//! | `asm.rs` | text of one instruction, likewise |
-//! | `emit.rs` | what also depends on blocks or the frame, and edits |
+//! | `encoding.rs` | encoding of a line, as data |
+//! | `immediates.rs` | constants that fit into fields of instructions |
+//! | `encode.rs` | words of one instruction, from row and encoding |
+//! | `address.rs` | addresses that an instruction cannot encode |
+//! | `asm.rs` | text of one instruction, from row and encoding |
+//! | `emit.rs` | instructions that depend on blocks or the frame, and edits |
 //! | `pairs.rs` | neighboring loads or stores become one |
 //! | `branches.rs` | branches to labels, and other references with a limited reach |
 //! | `atomic_loop.rs`, `atomic_pair_loop.rs` | loops of exclusive loads and stores |
 //! | `frame.rs` | prologue and epilogue |
-//! | `stack_switch.rs` | going on with another stack |
+//! | `stack_switch.rs` | the switch to another stack |
 //! | `tls.rs` | the address of a thread-local symbol |
-//! | `stack_check.rs` | the check that a frame stays above the stack's limit |
+//! | `stack_check.rs` | the check that a frame stays above the stack limit |
 //! | `lower/` | instruction selection, one line per opcode |
 //! | `abi.rs` | places of arguments and results |
 //! | `flags.rs` | CPU flags |
-//! | `isa.rs` | the instruction set as the rest of the compiler sees it |
+//! | `isa.rs` | the interface of the instruction set to the compiler |
 //!
 //! ```
 //! use kingpost_isa_aarch64::encode::encode;

@@ -3,12 +3,12 @@
 //! | convention | |
 //! |---|---|
 //! | `system_v` | System V ABI, AMD64 supplement, section 3.2 |
-//! | `fast` | as `system_v`, but the halves of an i128 are placed independently |
-//! | `tail` | as `fast`, with more result registers; callees pop their stack arguments |
-//! | `windows_fastcall` | Microsoft's "x64 calling convention": places go by position, callers leave 32 bytes for the first four, what has more than 8 bytes goes by address; results of type i128 were made vectors before |
-//! | `winch` | as `system_v`, but nothing is preserved, and only the last result is in a register |
-//! | `preserve_all` | as `system_v` without results; everything is preserved |
-//! | `probestack` | the routine that touches the pages of a frame: the bytes in rax; all but rax and r11 is preserved |
+//! | `fast` | `system_v`, except that the halves of an i128 are placed independently |
+//! | `tail` | `fast` with more result registers; callees pop their stack arguments |
+//! | `windows_fastcall` | Microsoft's "x64 calling convention": an argument takes the register of its position, callers reserve 32 bytes for the first four, arguments of more than 8 bytes are passed by address; results of type i128 have been changed to vectors |
+//! | `winch` | `system_v`, except that no register is preserved, and only the last result is in a register |
+//! | `preserve_all` | `system_v` without results; all registers are preserved |
+//! | `probestack` | the routine that touches the pages of a frame: the number of bytes is in rax; all registers except rax and r11 are preserved |
 
 use crate::regs::{
     ALL_BUT_FRAME, R8, R9, R10, R11, RAX, RCX, RDI, RDX, RSI, SYSV_CALLEE_SAVED, SYSV_CLOBBERS, WINDOWS_CALLEE_SAVED,
@@ -32,7 +32,7 @@ const FLOATS: [PReg; 8] = [xmm(0), xmm(1), xmm(2), xmm(3), xmm(4), xmm(5), xmm(6
 const SYSV_RESULT_INTS: [PReg; 2] = [RAX, RDX];
 const LLVM_RESULT_INTS: [PReg; 3] = [RAX, RDX, RCX];
 const TAIL_RESULT_INTS: [PReg; 8] = [RAX, RCX, RDX, RSI, RDI, R8, R9, R10];
-/// Bytes in which a callee may store the arguments that came in registers.
+/// Size in bytes of the area in which a callee may store the arguments that it received in registers.
 const SHADOW_BYTES: u64 = 32;
 
 fn unsupported(what: &'static str) -> LowerError {
@@ -56,7 +56,7 @@ struct Convention {
     arg_floats: &'static [PReg],
     result_ints: &'static [PReg],
     result_floats: &'static [PReg],
-    /// Whether an argument uses up a register of each class.
+    /// Whether an argument takes one register of each class.
     by_position: bool,
     wide: Wide,
     /// Whether i128 and, by position, f16 and f128 need LLVM's extensions.
@@ -171,7 +171,7 @@ pub(crate) fn assign(signature: &Signature, settings: &Settings) -> Result<AbiSi
     Ok(abi)
 }
 
-/// Places of the results, and bytes of those in memory.
+/// Returns the places of the results, and the number of bytes of the results in memory.
 fn results(signature: &Signature, convention: &Convention) -> Result<(Vec<AbiArg>, u64), LowerError> {
     if signature.call_conv == CallConv::Winch {
         signature.returns.iter().try_for_each(|result| check(result.value_type, convention))?;
@@ -186,12 +186,12 @@ fn results(signature: &Signature, convention: &Convention) -> Result<(Vec<AbiArg
     Ok((results, places.bytes))
 }
 
-/// Registers and memory not handed out yet.
+/// Registers and memory that no argument has been assigned yet.
 struct Places<'a> {
     ints: &'static [PReg],
     floats: &'static [PReg],
     by_position: bool,
-    /// Bytes of memory handed out.
+    /// Bytes of memory that arguments have been assigned.
     bytes: u64,
     convention: &'a Convention,
 }
@@ -219,7 +219,7 @@ impl Places<'_> {
         if ty == I128 {
             let extension = ArgumentExtension::None;
             if self.convention.wide == Wide::Whole && self.ints.len() < 2 {
-                // A register left over remains for later arguments: "the assignments get reverted" (section 3.2.3).
+                // A register that remains is for later arguments: "the assignments get reverted" (section 3.2.3).
                 let low = self.memory(16, 16);
                 let half = |offset| AbiPart { place: AbiPlace::Stack(offset), ty: I64, extension };
                 return Ok(smallvec![half(low), half(low + 8)]);
@@ -248,11 +248,11 @@ impl Places<'_> {
         self.bytes = self.bytes.next_multiple_of(u64::from(align));
         let offset = self.bytes;
         self.bytes += u64::from(size).next_multiple_of(8);
-        // More than fits is refused as a whole once everything is placed.
+        // Signatures with too many bytes are rejected once everything is placed.
         offset as u32
     }
 
-    /// Places what goes by address, behind all arguments.
+    /// Places the copies of arguments that are passed by address, after all arguments.
     fn place_copies(&mut self, args: &mut [AbiArg]) {
         for arg in args {
             let AbiArg::Indirect { parts, .. } = arg else { continue };
@@ -264,7 +264,7 @@ impl Places<'_> {
     }
 }
 
-/// Refuses types that the convention does not pass.
+/// Rejects types that the convention does not pass.
 fn check(ty: Type, convention: &Convention) -> Result<(), LowerError> {
     match ty {
         I128 if convention.guards => Err(unsupported("i128 in a signature without `enable_llvm_abi_extensions`")),
@@ -278,7 +278,7 @@ fn check(ty: Type, convention: &Convention) -> Result<(), LowerError> {
     }
 }
 
-/// Returns the parts of a value in memory, not placed yet.
+/// Returns the parts of a value in memory, without their offsets.
 fn parts(ty: Type) -> SmallVec<[AbiPart; 2]> {
     let part = |ty| AbiPart { place: AbiPlace::Stack(0), ty, extension: ArgumentExtension::None };
     if ty == I128 { smallvec![part(I64), part(I64)] } else { smallvec![part(ty)] }
@@ -363,7 +363,7 @@ mod tests {
             check(WindowsFastcall, &[I8, F64, I64, F64, F64, I32], &[I64, F64], &[]).unwrap(),
             "rcx xmm1 r8 xmm3 +32 +40 (48) -> rax xmm0 (0)"
         );
-        // Callers leave room for the first four in any case.
+        // Callers reserve memory for the first four in any case.
         assert_eq!(check(WindowsFastcall, &[], &[], &[]).unwrap(), " (32) ->  (0)");
         let llvm = ["enable_llvm_abi_extensions"];
         let wide = [I64, I8X16, I64, I128, F128];
@@ -387,7 +387,7 @@ mod tests {
         use CallConv::Winch;
         let area = ["enable_multi_ret_implicit_sret"];
         assert_eq!(check(Winch, &[I64], &[F64], &[]).unwrap(), "rdi (0) -> xmm0 (0)");
-        // The first is the highest, and each takes its own size.
+        // The first result has the highest address, and each takes its own size.
         assert_eq!(check(Winch, &[I64], &[I64, I32, I8, I64], &area).unwrap(), "[rdi] rsi (0) -> +5 +1 +0 rax (16)");
         let mut signature = Signature::new(Winch);
         let extended = AbiParam::new(I8).with_extension(ArgumentExtension::Uext);

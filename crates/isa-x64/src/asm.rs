@@ -10,7 +10,7 @@ pub fn text(row: RowId, args: &Args<'_>) -> String {
     fill_template(ROWS[usize::from(row.0)].asm, |field, out| fill(field, row, args, out))
 }
 
-/// Appends what stands for the template's `{field}`.
+/// Appends the text of the template's `{field}`.
 fn fill(field: &str, row: RowId, args: &Args<'_>, out: &mut String) {
     let encoding = &ENCODINGS[usize::from(row.0)];
     match (field, args.mem) {

@@ -7,8 +7,8 @@
 //!     lock cmpxchg [m], tmp
 //!     jne      1b
 //! ```
-//! In big-endian byte order `tmp` is reversed, changed, and reversed again. It is one row because nothing may be
-//! spilled or filled between its load and its store.
+//! In big-endian byte order `tmp` is reversed, changed, and reversed again. The loop is one row because nothing may
+//! be spilled or filled between its load and its store.
 
 use crate::branches::jump_if;
 use crate::encode::encode;
@@ -30,12 +30,12 @@ struct Rows {
     add: RowId,
     cmp: RowId,
     select: RowId,
-    /// Reverses the bytes; the immediate is what a rotation of 16 bits needs.
+    /// Reversal of the bytes. The immediate is for the rotation that reverses 16 bits.
     reverse: RowId,
     exchange: RowId,
 }
 
-/// Registers hold at least 32 bits, so narrow operations only load, compare and exchange narrowly.
+/// Rows of 32 bits. Registers hold at least 32 bits, so only loads, compares and exchanges have narrower rows.
 const NARROW: Rows = Rows {
     load: MOV_RM.of(32),
     copy: MOV_RR.of(32),
@@ -50,7 +50,7 @@ const NARROW: Rows = Rows {
     exchange: LOCK_CMPXCHG_MR.of(32),
 };
 
-/// By binary logarithm of the width.
+/// Rows by the binary logarithm of the width.
 const WIDTHS: [Rows; 4] = [
     Rows { load: MOVZX32_RM.of(8), cmp: CMP_RR.of(8), exchange: LOCK_CMPXCHG_MR.of(8), ..NARROW },
     Rows {

@@ -21,8 +21,8 @@ use kingpost_mach::lower::invert;
 use kingpost_mach::{Args, Buffer, Mem, RowId};
 use kingpost_regalloc::PReg;
 
-/// Emits the loop on the 16 bytes at `args.mem`. Registers: old value, new value, and the operand if it is not the new
-/// value.
+/// Emits the loop on the 16 bytes at `args.mem`. Registers: old value, new value, and the operand if it is not the
+/// new value.
 pub(crate) fn emit(operation: PairOp, is_big: bool, args: &Args<'_>, buffer: &mut Buffer) {
     let mem = args.mem.expect("the rows have a memory operand");
     encode(MOV_RM.of(64), &Args { regs: &[RAX], ..*args }, buffer);
@@ -47,8 +47,8 @@ fn put(row: RowId, regs: &[PReg], buffer: &mut Buffer) {
     encode(row, &Args::regs(regs), buffer);
 }
 
-/// Copies halves of the old value in the byte order of the machine, where these are as they are in little-endian byte
-/// order. Keeps the flags.
+/// Copies halves of the old value in the byte order of the machine. `halves` names them as in little-endian byte order.
+/// Keeps the flags.
 fn copy(is_big: bool, halves: &[(PReg, PReg)], buffer: &mut Buffer) {
     for &(to, from) in halves {
         if is_big {

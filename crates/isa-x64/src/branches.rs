@@ -1,12 +1,13 @@
-//! Branches to labels: a signed byte or four of distance from the instruction's end. Addresses of labels: four bytes.
+//! Branches to labels: a signed distance of one or four bytes from the end of the instruction. Addresses of labels:
+//! four bytes.
 
 use crate::regs::{self, CC_NAMES};
 use kingpost_mach::{BranchForms, Buffer, Label, Reach};
 use kingpost_regalloc::PReg;
 
-/// The form of an unconditional jump; smaller forms are condition codes.
+/// Form of an unconditional jump; smaller forms are condition codes.
 const JUMP: u32 = 16;
-/// The form of the address of a label in register 0; those of the others follow.
+/// Form of the address of a label in register 0; the forms for further registers follow.
 const ADDRESS: u32 = 32;
 
 /// Returns the form of a label's address in a register.
@@ -24,17 +25,17 @@ pub(crate) fn jump_if(condition: i32, label: Label, buffer: &mut Buffer) {
     buffer.branch(label, form(condition), &X64Branches);
 }
 
-/// The encodings of references. The form is the condition code, 16 for an unconditional jump, or that of an address.
+/// Encodings of references. The form is the condition code, 16 for an unconditional jump, or the form of an address.
 #[derive(Clone, Copy, Debug)]
 pub struct X64Branches;
 
-/// A signed byte of distance from the instruction's end.
+/// Reach of a signed distance of one byte from the end of the instruction.
 const SHORT: Reach = Reach { bytes: 2, low: -128 + 2, high: 127 + 2 };
 const JUMP_REACH: [Reach; 2] = [SHORT, Reach { bytes: 5, low: i64::MIN, high: i64::MAX }];
 const ADDRESS_REACH: [Reach; 1] = [Reach { bytes: 7, low: i64::MIN, high: i64::MAX }];
 const CONDITIONAL_REACH: [Reach; 2] = [SHORT, Reach { bytes: 6, low: i64::MIN, high: i64::MAX }];
 
-/// The recommended sequences (SDM volume 2, `NOP`, table 4-12), by length.
+/// Recommended sequences (SDM volume 2, `NOP`, table 4-12), by length.
 const NOPS: [&[u8]; 10] = [
     &[],
     &[0x90],

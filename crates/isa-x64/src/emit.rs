@@ -14,7 +14,8 @@ use kingpost_mach::{
 };
 use kingpost_regalloc::{PReg, RegClass};
 
-/// Emits a single instruction that refers to no symbol, or one without bytes. False if it is neither, or a listing is made.
+/// Emits a single instruction that refers to no symbol, or one without bytes. Returns `false` for any other
+/// instruction, and if a listing is made.
 #[inline(always)]
 pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool {
     let recipe = &RECIPES[usize::from(inst.row.0)];
@@ -95,7 +96,7 @@ pub(crate) fn emit(inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     }
 }
 
-/// Emits `ud2` with its site.
+/// Emits `ud2` and records its trap site.
 pub(crate) fn emit_trap(code: TrapCode, buffer: &mut Buffer) {
     buffer.trap(code);
     encode(rows::UD2, &Args::default(), buffer);
@@ -112,12 +113,12 @@ fn branching<'a>(cx: &EmitContext<'_>, buffer: &'a mut Buffer) -> Branching<'a, 
     Branching::new(&X64Branches, cx.next, buffer)
 }
 
-/// The branches of the two conditions in an instruction's immediate.
+/// Returns the branch forms of the two conditions in an instruction's immediate.
 fn forms(inst: &MInst) -> [u32; 2] {
     [form(inst.imm & 0xffff), form(inst.imm >> 16)]
 }
 
-/// Compares the register with one number after the other.
+/// Emits the jump of a row with [`Special::JumpChain`]: compares the register with one number after another.
 fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buffer) {
     let start = inst.imm as usize;
     let (targets, default) = (&cx.targets[start..start + count], cx.targets[start + count]);
@@ -134,7 +135,8 @@ fn select(inst: &MInst, regs: &[PReg], buffer: &mut Buffer) {
     buffer.bind(skip);
 }
 
-/// Emits one edit. None of these instructions touches the flags. Inlined, as a caller that knows what it copies needs little of it.
+/// Emits one edit. None of these instructions changes the flags. Inlined because little remains of it in a caller
+/// that knows the kind of the edit.
 #[inline(always)]
 pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
     let (row, regs, mem) = match *edit {
@@ -163,7 +165,8 @@ const MOVE: u16 = rows::MOV_RR.of(64).0;
 const FILL: u16 = rows::MOV_RM.of(64).0;
 const SPILL: u16 = rows::MOV_MR.of(64).0;
 
-/// Most edits are of few rows: what is the same in all of a row's encodings is found out when the compiler is built.
+/// Emits an edit of one of the few rows that most edits have. The constant parts of a row's encodings are computed
+/// when the compiler is built.
 #[inline(never)]
 fn usual_edit<const ROW: u16>(regs: Regs, place: Place, buffer: &mut Buffer) {
     assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, regs, place, 0, buffer);
@@ -177,7 +180,7 @@ fn move_row(reg: PReg, width: u8) -> RowId {
     }
 }
 
-/// The row that stores `width` bytes of a register.
+/// Returns the row that stores `width` bytes of a register.
 pub(crate) fn spill_row(class: RegClass, width: u8) -> RowId {
     match (class, width) {
         (RegClass::Int, ..=1) => rows::MOV_MR.of(8),
@@ -190,7 +193,7 @@ pub(crate) fn spill_row(class: RegClass, width: u8) -> RowId {
     }
 }
 
-/// The row that loads `width` bytes into a register, with zeros above.
+/// Returns the row that loads `width` bytes into a register and clears the bytes above.
 pub(crate) fn fill_row(class: RegClass, width: u8) -> RowId {
     match (class, width) {
         (RegClass::Int, ..=1) => rows::MOVZX32_RM.of(8),
@@ -216,7 +219,7 @@ mod tests {
         Label::new(block as usize)
     }
 
-    /// Bytes of what `fill` emits into a buffer with three labels: 0 at the start, 1 and 2 at the end.
+    /// Returns the bytes that `fill` emits into a buffer with three labels: 0 at the start, 1 and 2 at the end.
     fn code(fill: impl FnOnce(&mut Buffer)) -> (String, ModuleBuffer) {
         let mut buffer = Buffer::default();
         buffer.start(3);
@@ -237,7 +240,7 @@ mod tests {
         code(|buffer| emit(inst, &EmitContext { regs, mem, frame: &frame, symbols: &[], targets: &[], next }, buffer)).0
     }
 
-    /// A branch to block 0, else to block 1.
+    /// Returns the bytes of a branch to block 0, or else to block 1.
     fn to_0_else_1(row: RowId, imm: i32, next: Option<u32>) -> String {
         let mut branch = MInst::new(row);
         (branch.imm, branch.aux, branch.extra) = (imm, 0, 1);
@@ -271,7 +274,7 @@ mod tests {
         assert_eq!(to_0_else_1(rows::JCC_AND, both, Some(1)), "75027bfc");
         // jne 1; jp 1
         assert_eq!(to_0_else_1(rows::JCC_AND, both, Some(0)), "75027a00");
-        // jne 1; jnp 0; jmp 1: block 0 is behind, as in a loop
+        // jne 1; jnp 0; jmp 1: block 0 precedes the branch, as in a loop
         assert_eq!(to_0_else_1(rows::JCC_AND, both, None), "75047bfceb00");
     }
 
@@ -285,7 +288,7 @@ mod tests {
         };
         // cmp edi, 1; jb 0; je 1; jmp 2
         assert_eq!(chain(rows::JCHAIN2_R, &[0, 1, 2], None), "83ff0172fb7402eb00");
-        // cmp edi, 1; jb 0; je 1; cmp edi, 2; je 0; and on to 1
+        // cmp edi, 1; jb 0; je 1; cmp edi, 2; je 0; fall through to 1
         assert_eq!(chain(rows::JCHAIN3_R, &[0, 1, 0, 1], Some(1)), "83ff0172fb740583ff0274f4");
         // cmp edi, 1; jbe 0; cmp edi, 2; je 1; jmp 0
         assert_eq!(chain(rows::JCHAIN3_R, &[0, 0, 1, 0], None), "83ff0176fb83ff027402ebf4");

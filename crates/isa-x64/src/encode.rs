@@ -1,8 +1,8 @@
 //! Bytes of one instruction, from its row's recipe, its registers, memory operand and immediate.
 //!
-//! Takes neither code nor allocation problem, so any emitter can use it. Layout of an instruction (SDM volume 2, 2.1):
-//! prefixes, REX or VEX, opcode, ModRM, SIB, displacement, immediate. Of equal forms the one GNU `as` chooses is
-//! chosen. All of it but a reference to a symbol is joined in registers and stored at once.
+//! Takes neither code nor allocation problem, so any emitter can use it. Layout of an instruction (SDM volume 2,
+//! 2.1): prefixes, REX or VEX, opcode, ModRM, SIB, displacement, immediate. Among equal forms it chooses the one that
+//! GNU `as` chooses. All bytes except for a reference to a symbol are joined in registers and stored at once.
 
 use crate::asm;
 use crate::encoding::OpcodeMap;
@@ -27,16 +27,16 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     }
 }
 
-/// Appends an instruction of registers alone. What is the same in all encodings of its row is found out when the
-/// compiler is built.
+/// Appends an instruction whose operands are all registers. The constant parts of its row's encodings are computed
+/// when the compiler is built.
 #[inline]
 pub(crate) fn encode_row<const ROW: u16>(regs: &[PReg], buffer: &mut Buffer) {
     buffer.list(|| asm::text(RowId(ROW), &Args::regs(regs)));
     assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, Regs::of(regs), Place::default(), 0, buffer);
 }
 
-/// Appends an instruction that refers to nothing. `place` is its memory operand, if it has one. Registers beyond those
-/// that the row encodes may follow.
+/// Appends an instruction that refers to no symbol or label. `place` is its memory operand, if it has one. Registers
+/// beyond those that the row encodes may follow.
 #[inline(always)]
 pub(crate) fn assemble(row: RowId, recipe: &Recipe, regs: Regs, place: Place, imm: i64, buffer: &mut Buffer) {
     let form = Form::choose(row, recipe, regs, place, imm);
@@ -45,8 +45,8 @@ pub(crate) fn assemble(row: RowId, recipe: &Recipe, regs: Regs, place: Place, im
     buffer.put_up_to_16(bytes, form.head.len + form.place.disp_bytes as u8 + form.imm_bytes);
 }
 
-/// Appends an instruction of which the displacement, if `is_relative`, or else the immediate refers to a symbol or a
-/// jump table. The displacement counts from the instruction's end.
+/// Appends an instruction that refers to a symbol or a jump table. The reference is the displacement if
+/// `is_relative`, or else the immediate. The displacement counts from the end of the instruction.
 #[inline(never)]
 fn refer(row: RowId, is_relative: bool, args: &Args<'_>, buffer: &mut Buffer) {
     let recipe = &RECIPES[usize::from(row.0)];
@@ -70,7 +70,7 @@ fn refer(row: RowId, is_relative: bool, args: &Args<'_>, buffer: &mut Buffer) {
     buffer.put_low(if is_relative { args.imm as u64 } else { 0 }, form.imm_bytes.into());
 }
 
-/// Up to eight bytes, the first one lowest.
+/// Sequence of up to eight bytes, the first one lowest.
 #[derive(Default)]
 struct Bytes {
     bytes: u64,
@@ -78,14 +78,14 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Appends the low `len` bytes of `bytes`; those above are zero.
+    /// Appends the low `len` bytes of `bytes`; the bytes above must be zero.
     #[inline(always)]
     fn put(&mut self, bytes: u64, len: u8) {
         self.bytes |= bytes << (8 * self.len);
         self.len += len;
     }
 
-    /// Appends VEX, the short form if that says it all. Bits for registers are stored inverted (SDM volume 2, 2.3.5).
+    /// Appends VEX, in its short form if that suffices. Bits for registers are stored inverted (SDM volume 2, 2.3.5).
     fn vex(&mut self, map: OpcodeMap, rex: u8, extensions: u8, tail: u8) {
         let (w, inverted) = ((rex & 8) << 4, u64::from(!extensions & 7) << 5);
         if map == OpcodeMap::M0f && w == 0 && extensions & 3 == 0 {
@@ -104,22 +104,22 @@ pub(crate) struct Place {
     /// ModRM without the register, and SIB.
     bytes: u16,
     len: u8,
-    /// Wide, as a shift reads more than a byte of it.
+    /// Bytes of the displacement. Wide, because a shift reads more than a byte of it.
     disp_bytes: u32,
     disp: u32,
 }
 
 impl Place {
-    /// Relative to the instruction, without the displacement.
+    /// Memory relative to the instruction, without the displacement.
     const RELATIVE: Place = Place { extension: 0, bytes: 5, len: 1, disp_bytes: 0, disp: 0 };
 
-    /// Returns a register, by its number.
+    /// Returns a register operand, by the register's number.
     #[inline(always)]
     fn register(number: u8) -> Place {
         Place { extension: number >> 3, bytes: 0xc0 | u16::from(number & 7), len: 1, disp_bytes: 0, disp: 0 }
     }
 
-    /// Returns the place: memory. None if the address is relative to the instruction.
+    /// Returns a memory operand, or `None` if the address is relative to the instruction.
     fn of(mem: &Mem) -> Option<Place> {
         debug_assert!(i32::try_from(mem.disp).is_ok(), "frames and lowering keep displacements within 32 bits");
         let (base, disp) = (base_number(mem.base)?, mem.disp as i32);
@@ -129,12 +129,12 @@ impl Place {
         })
     }
 
-    /// Returns the place: memory in the frame.
+    /// Returns a memory operand in the frame.
     pub(crate) fn in_frame(mem: Mem) -> Place {
         Place::of(&mem).expect("frames are addressed by registers")
     }
 
-    /// Returns the place: memory at the register `base` plus `disp`.
+    /// Returns a memory operand at the register `base` plus `disp`.
     #[inline(always)]
     pub(crate) fn base(base: u8, disp: i32) -> Place {
         let needs_sib = base & 7 == SIB;
@@ -149,7 +149,7 @@ impl Place {
         }
     }
 
-    /// Returns the place: memory at the register `base` plus the register `index` shifted left, plus `disp`.
+    /// Returns a memory operand at the register `base` plus the register `index` shifted left, plus `disp`.
     #[inline(always)]
     pub(crate) fn index(base: u8, index: u8, shift: u8, disp: i32) -> Place {
         debug_assert!(index != RSP.enc() && shift < 4);
@@ -161,7 +161,8 @@ impl Place {
     /// Returns the mode of ModRM, and the displacement.
     #[inline(always)]
     fn displaced(base: u8, disp: i32) -> Place {
-        // A missing base takes this bit pattern: such bases take the longer way (SDM volume 2, table 2-5).
+        // A missing base has this bit pattern, so the registers with these low bits always take a displacement (SDM
+        // volume 2, table 2-5).
         const NO_BASE: u8 = 5;
         let (mode, disp_bytes, disp) = if disp == 0 && base & 7 != NO_BASE {
             (0, 0, 0)
@@ -174,10 +175,10 @@ impl Place {
     }
 }
 
-/// ModRM.rm where a SIB byte follows (SDM volume 2, table 2-2).
+/// ModRM.rm if a SIB byte follows (SDM volume 2, table 2-2).
 const SIB: u8 = 4;
 
-/// Returns the number of the base register; none if the address is relative to the instruction.
+/// Returns the number of the base register, or `None` if the address is relative to the instruction.
 fn base_number(base: MemBase) -> Option<u8> {
     match base {
         MemBase::Reg(reg) => Some(reg.enc()),
@@ -187,7 +188,7 @@ fn base_number(base: MemBase) -> Option<u8> {
     }
 }
 
-/// An encoding with the choices made: all but displacement and immediate.
+/// Bytes of an instruction up to the displacement and the immediate.
 struct Form {
     head: Bytes,
     place: Place,
@@ -195,7 +196,7 @@ struct Form {
 }
 
 impl Form {
-    /// `place` is the memory operand, if the row has one.
+    /// Returns the form of an instruction. `place` is the memory operand, if the row has one.
     #[inline(always)]
     fn choose(row: RowId, recipe: &Recipe, regs: Regs, place: Place, imm: i64) -> Form {
         let mut fields = Fields {
@@ -231,13 +232,13 @@ impl Form {
             }
         }
         head.put(fields.op.into(), recipe.op_len);
-        // Without ModRM there is no register for it, so that nothing is added to what follows.
+        // A row without ModRM has no register here, so that nothing is added to the bytes after it.
         head.put(u64::from(place.bytes) | u64::from(fields.reg & 7) << 3, place.len);
         Form { head, place, imm_bytes: fields.imm_bytes }
     }
 }
 
-/// Contents of the fields of an instruction, before their places are known.
+/// Contents of the fields of an instruction, before their positions are known.
 struct Fields {
     op: u32,
     reg: u8,
@@ -247,7 +248,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Takes a shorter form if the row has one that fits.
+    /// Changes to a shorter form if the row has one that fits.
     #[inline]
     fn shorten(&mut self, row: RowId, recipe: &Recipe, imm: i64) {
         let e = &ENCODINGS[usize::from(row.0)];
@@ -266,14 +267,15 @@ impl Fields {
                     *self = Fields { op: opcode(e.acc), reg: 0, rm: 0, rm_is: Rm::Opcode, ..*self };
                 }
             } else if (self.rm == accumulator) != (self.reg == accumulator) {
-                // Exchange with the accumulator. With itself it would be `nop` and not clear the upper half.
+                // Exchange with the accumulator. An exchange of the accumulator with itself would be `nop` and not
+                // clear the upper half.
                 *self = Fields { op: opcode(e.acc), reg: 0, rm: self.rm | self.reg, rm_is: Rm::Opcode, ..*self };
             }
         }
     }
 }
 
-/// Returns the low `bytes` bytes of `value` as a signed number; all of it if there are none.
+/// Returns the low `bytes` bytes of `value` as a signed number, or all of `value` if `bytes` is 0.
 #[inline]
 fn sign_extend(value: i64, bytes: u8) -> i64 {
     let above = (64 - 8 * u32::from(bytes)) % 64;

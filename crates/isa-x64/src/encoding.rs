@@ -1,4 +1,4 @@
-//! How an instruction form is encoded, as pure data.
+//! Encodings of instruction forms, as pure data.
 //!
 //! The builders read like the manual's notation: `op(0x81).digit(0).rm(0).id()` is `81 /0 id` with operand 0 in
 //! ModRM.rm. Source: Intel SDM volume 2, chapters 2 (instruction format) and 3–6 (each instruction's encoding table).
@@ -6,7 +6,7 @@
 use kingpost_mach::RelocKind;
 use kingpost_regalloc::PReg;
 
-/// Opcode table of the opcode byte. The value is VEX.mmmmm. The value is VEX.mmmmm.
+/// Opcode table of the opcode byte. The discriminant is VEX.mmmmm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OpcodeMap {
     /// One-byte opcodes.
@@ -22,11 +22,11 @@ pub enum OpcodeMap {
 /// Content of the ModRM.reg field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RegField {
-    /// Nothing that matters.
+    /// An unused field.
     None,
     /// The operand with this index.
     Operand(u8),
-    /// A part of the opcode, or the number of the one register it can be.
+    /// A part of the opcode, or the number of the only possible register.
     Digit(u8),
 }
 
@@ -43,7 +43,7 @@ pub enum RmField {
     Opcode(u8),
     /// The register with this number.
     Register(u8),
-    /// This is the whole ModRM byte.
+    /// The whole ModRM byte, which is constant.
     Byte(u8),
 }
 
@@ -59,37 +59,37 @@ pub enum Scheme {
 /// Rows whose emission depends on where blocks lie, or is more than one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Special {
-    /// Encoded as the other fields say.
+    /// A single instruction, encoded according to the other fields.
     No,
     /// Unconditional jump to a block.
     Jump,
     /// Jump to one of two blocks on a condition.
     JumpIf,
-    /// Jump to the first of two blocks if any of two conditions holds.
+    /// Jump to the first of two blocks if at least one of two conditions holds, else to the second.
     JumpIfOr,
-    /// Jump to the first of two blocks if both of two conditions hold.
+    /// Jump to the first of two blocks if both of two conditions hold, else to the second.
     JumpIfAnd,
-    /// Jump to one of so many targets by the number in a register, or to one more if it is larger.
+    /// Jump to one of this many targets by the number in a register, or to the default target if it is larger.
     JumpChain(usize),
-    /// The address of the target at the immediate.
+    /// The address of the block whose index is the immediate.
     BlockAddress,
     /// Trap on a condition.
     TrapIf,
-    /// Trap if any of two conditions holds.
+    /// Trap if at least one of two conditions holds.
     TrapIfOr,
     /// Trap if both of two conditions hold.
     TrapIfAnd,
-    /// Trap if the stack pointer is below the operand, unless nothing is on the stack.
+    /// Trap if the stack pointer is below the operand. No bytes if the function leaves the stack unused.
     StackCheck,
     /// No bytes at all.
     Nothing,
     /// The address of a thread-local symbol.
     TlsAddress,
-    /// Goes on with another stack.
+    /// A switch to another stack.
     StackSwitch,
     /// Move to a float register unless a condition fails.
     Select,
-    /// Tear the frame down, then the instruction the other fields describe.
+    /// The epilogue, then the instruction that the other fields describe.
     Leave,
     /// A compare-exchange loop around the operation.
     AtomicLoop(LoopOp),
@@ -112,7 +112,8 @@ pub enum PairOp {
     Xor,
     /// Complement of bitwise and.
     Nand,
-    /// Minimum or maximum: the condition under which the old value stays, of flags that only tell less from not less.
+    /// Minimum or maximum. The condition under which the old value stays; the flags only distinguish less from not
+    /// less.
     Keep(i32),
 }
 
@@ -131,7 +132,7 @@ pub enum LoopOp {
     Keep(i32),
     /// Addition in big-endian byte order.
     AddBig,
-    /// As `Keep`, in big-endian byte order.
+    /// Minimum or maximum in big-endian byte order: the condition under which the old value stays.
     KeepBig(i32),
 }
 
@@ -146,7 +147,7 @@ pub struct Encoding {
     pub map: OpcodeMap,
     /// The opcode.
     pub opcode: u8,
-    /// REX.W or VEX.W.
+    /// Whether REX.W or VEX.W is set.
     pub w: bool,
     /// REX or VEX.
     pub scheme: Scheme,
@@ -154,7 +155,7 @@ pub struct Encoding {
     pub reg: RegField,
     /// ModRM.rm.
     pub rm: RmField,
-    /// Bytes the memory operand stands for.
+    /// Number of bytes that the memory operand has.
     pub mem: u8,
     /// Bytes of the immediate.
     pub imm: u8,
@@ -168,7 +169,7 @@ pub struct Encoding {
     pub one: u8,
     /// Relocation of a symbol: of the immediate if there is no ModRM byte, else of the displacement.
     pub reloc: RelocKind,
-    /// Anything that is not a single instruction.
+    /// Kind of the row if it is not a single instruction.
     pub special: Special,
 }
 
@@ -193,17 +194,17 @@ const fn with(map: OpcodeMap, opcode: u8) -> Encoding {
     }
 }
 
-/// Returns a one-byte opcode.
+/// Returns the encoding of a one-byte opcode.
 pub(crate) const fn op(opcode: u8) -> Encoding {
     with(OpcodeMap::One, opcode)
 }
 
-/// Returns a one-byte opcode with the operand-size prefix.
+/// Returns the encoding of a one-byte opcode with the operand-size prefix.
 pub(crate) const fn op16(opcode: u8) -> Encoding {
     op(opcode).prefix(0x66)
 }
 
-/// Returns a one-byte opcode with REX.W.
+/// Returns the encoding of a one-byte opcode with REX.W.
 pub(crate) const fn op64(opcode: u8) -> Encoding {
     op(opcode).w()
 }
@@ -243,38 +244,38 @@ pub(crate) const fn of3866(opcode: u8) -> Encoding {
     with(OpcodeMap::M0f38, opcode).prefix(0x66)
 }
 
-/// VEX with an opcode of map `0F`.
+/// Returns the encoding VEX with an opcode of map `0F`.
 pub(crate) const fn vex0f(opcode: u8) -> Encoding {
     let mut e = of(opcode);
     e.scheme = Scheme::Vex(None, false);
     e
 }
 
-/// VEX with an opcode of map `0F 38` and a mandatory prefix (0 for none).
+/// Returns the encoding VEX with an opcode of map `0F 38` and a mandatory prefix (0 for none).
 pub(crate) const fn vex38(prefix: u8, opcode: u8) -> Encoding {
     let mut e = with(OpcodeMap::M0f38, opcode).prefix(prefix);
     e.scheme = Scheme::Vex(None, false);
     e
 }
 
-/// VEX with an opcode of map `0F 3A` and a mandatory prefix (0 for none).
+/// Returns the encoding VEX with an opcode of map `0F 3A` and a mandatory prefix (0 for none).
 pub(crate) const fn vex3a(prefix: u8, opcode: u8) -> Encoding {
     let mut e = with(OpcodeMap::M0f3a, opcode).prefix(prefix);
     e.scheme = Scheme::Vex(None, false);
     e
 }
 
-/// Returns a loop of `lock cmpxchg` on `bytes` bytes of memory.
+/// Returns the encoding of a loop of `lock cmpxchg` on `bytes` bytes of memory.
 pub(crate) const fn atomic(operation: LoopOp, bytes: u8) -> Encoding {
     special(Special::AtomicLoop(operation)).mem(bytes)
 }
 
-/// Returns a compare-exchange loop on 16 bytes of memory.
+/// Returns the encoding of a compare-exchange loop on 16 bytes of memory.
 pub(crate) const fn atomic_pair(operation: PairOp, is_big: bool) -> Encoding {
     special(Special::AtomicPairLoop(operation, is_big)).mem(16)
 }
 
-/// Returns something that is not a single instruction.
+/// Returns the encoding of a row that is not a single instruction.
 pub(crate) const fn special(special: Special) -> Encoding {
     let mut e = op(0);
     e.special = special;
@@ -287,7 +288,7 @@ impl Encoding {
         self
     }
 
-    /// Returns the same instruction in the encoding of AVX.
+    /// Returns the AVX encoding of the instruction.
     pub(crate) const fn vex(mut self) -> Encoding {
         self.scheme = Scheme::Vex(None, false);
         self
@@ -309,7 +310,7 @@ impl Encoding {
         self
     }
 
-    /// Returns the encoding `/digit`.
+    /// Places the constant `/digit` in ModRM.reg.
     pub(crate) const fn digit(mut self, digit: u8) -> Encoding {
         self.reg = RegField::Digit(digit);
         self
@@ -328,7 +329,7 @@ impl Encoding {
         self
     }
 
-    /// Returns an address in ModRM.rm whose memory is not accessed.
+    /// Places an address in ModRM.rm that is computed and not accessed.
     pub(crate) const fn addr(self) -> Encoding {
         self.mem(0)
     }
@@ -350,7 +351,7 @@ impl Encoding {
         self
     }
 
-    /// Returns the whole ModRM byte.
+    /// Sets the whole ModRM byte.
     pub(crate) const fn bare(mut self, modrm: u8) -> Encoding {
         self.rm = RmField::Byte(modrm);
         self
@@ -362,44 +363,44 @@ impl Encoding {
         self
     }
 
-    /// Returns one byte of immediate.
+    /// Adds an immediate of one byte.
     pub(crate) const fn ib(mut self) -> Encoding {
         self.imm = 1;
         self
     }
 
-    /// Returns two bytes of immediate.
+    /// Adds an immediate of two bytes.
     pub(crate) const fn iw(mut self) -> Encoding {
         self.imm = 2;
         self
     }
 
-    /// Four bytes of immediate.
+    /// Adds an immediate of four bytes.
     pub(crate) const fn id(mut self) -> Encoding {
         self.imm = 4;
         self
     }
 
-    /// Eight bytes of immediate.
+    /// Adds an immediate of eight bytes.
     pub(crate) const fn io(mut self) -> Encoding {
         self.imm = 8;
         self
     }
 
-    /// The condition is added to the opcode.
+    /// Adds the condition in the immediate to the opcode.
     pub(crate) const fn cc(mut self) -> Encoding {
         self.condition = true;
         self
     }
 
-    /// Returns two bytes of immediate if operands have `bytes` = 2, one if they have 1, else four.
+    /// Adds an immediate for operands of `bytes` bytes: of one or two bytes if operands have as many, else of four.
     pub(crate) const fn iz(mut self, bytes: u8) -> Encoding {
         self.imm = if bytes < 4 { bytes } else { 4 };
         self
     }
 
-    /// Returns the form for operands of `bytes` bytes, said last: that for bytes has the opcode below and no short
-    /// immediate, the others differ by the operand-size prefix and REX.W or VEX.W.
+    /// Returns the form for operands of `bytes` bytes. Called last: the form for single bytes has the preceding
+    /// opcode and no short immediate. The forms for more bytes differ in the operand-size prefix and REX.W or VEX.W.
     pub(crate) const fn size(mut self, bytes: u8) -> Encoding {
         match bytes {
             1 => {
@@ -415,12 +416,12 @@ impl Encoding {
         self
     }
 
-    /// Returns the mandatory prefix of scalar floats of `bytes` bytes.
+    /// Sets the mandatory prefix of scalar floats of `bytes` bytes.
     pub(crate) const fn scalar(self, bytes: u8) -> Encoding {
         self.prefix(if bytes == 8 { 0xf2 } else { 0xf3 })
     }
 
-    /// Returns the mandatory prefix of packed floats of `bytes` bytes.
+    /// Sets the mandatory prefix of packed floats of `bytes` bytes.
     pub(crate) const fn packed(self, bytes: u8) -> Encoding {
         self.prefix(if bytes == 8 { 0x66 } else { 0 })
     }

@@ -1,6 +1,6 @@
-//! CPU flags: one line per flag and per preset, from which setting, listing and host detection follow.
+//! CPU flags, one line per flag and per preset. Setting, listing and host detection are derived from it.
 
-/// Whether the CPU of this machine has the feature of this name.
+/// Expands to whether this machine's CPU has the feature of the given name.
 #[cfg(target_arch = "x86_64")]
 macro_rules! detect {
     ($feature:tt) => {
@@ -15,9 +15,9 @@ macro_rules! detect {
 }
 
 kingpost_mach::cpu_flags! {
-    /// What the CPU can do beyond SSE2, which every one can. No flag implies another. Rows ask for SSE3 to SSE4.2, AVX,
-    /// AVX2, FMA3, `popcnt`, `lzcnt`, BMI1, BMI2 and `cmpxchg16b`. The others select nothing yet: target lines and
-    /// hosts name them.
+    /// CPU features beyond SSE2, which every CPU has. No flag implies another. Rows require SSE3 to SSE4.2, AVX,
+    /// AVX2, FMA3, `popcnt`, `lzcnt`, BMI1, BMI2 and `cmpxchg16b`. Further flags do not change code yet: they are
+    /// there because target lines and hosts name them.
     X64Flags of "x86_64", presets PRESETS;
     has_sse3: "SSE3.", detect!("sse3");
     has_ssse3: "SSSE3.", detect!("ssse3");
@@ -40,8 +40,8 @@ kingpost_mach::cpu_flags! {
     has_lzcnt: "`lzcnt`.", detect!("lzcnt");
 }
 
-/// Presets: names that set the same flags, and those flags, as what a preset in an earlier row sets and more. The names
-/// are levels of SSE, levels of the System V ABI, and processors as compilers call them.
+/// Presets: names that set the same flags, and these flags, given as a preset of an earlier row and further flags.
+/// The names are levels of SSE, levels of the System V ABI, and processors as compilers call them.
 #[rustfmt::skip]
 const PRESETS: &[(&[&str], &[&str])] = &[
     (&["athlon-fx", "athlon64", "baseline", "k8", "opteron", "x86-64"], &[]),
@@ -89,7 +89,7 @@ mod tests {
         }
     }
 
-    /// The system's own list of what the processor has.
+    /// Compares the detected features with the system's own list.
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     #[test]
     fn the_host_has_what_the_system_says() {

@@ -10,7 +10,8 @@
 //! leave                     or pop rbp without slots
 //! ret
 //! ```
-//! Where stack arguments of calls are at the bottom, or the stack is probed, which writes registers, these are saved first:
+//! Registers are saved first if the stack arguments of calls are at the bottom of the frame, or if the stack is
+//! probed, because probing writes registers:
 //!
 //! ```text
 //! push rbx                  callee-saved registers lie below the frame pointer
@@ -21,14 +22,15 @@
 //! pop ...
 //! pop rbp
 //! ```
-//! A function that needs no frame has none of this. Where a tail call passes more stack arguments than were received, the
-//! return address moves down before all this; where one passes fewer than that room, it moves up after it:
+//! A function that needs no frame has no prologue. If a tail call passes more stack arguments than were received, the
+//! return address moves down first. If one passes fewer arguments than that, the return address moves up after the
+//! epilogue:
 //!
 //! ```text
 //! sub rsp, n - 8               pop  [rsp + n - 8]
 //! push [rsp + n - 8]           add  rsp, n - 8
 //! ```
-//! Where float registers are saved, all are by moves.
+//! If float registers are saved, all registers are saved by moves.
 
 use crate::branches::jump_if;
 use crate::emit::emit_edit;
@@ -41,26 +43,26 @@ use kingpost_mach::{
 };
 use kingpost_regalloc::{PReg, PRegSet, RegClass};
 
-/// Bytes of the return address.
+/// Size of the return address in bytes.
 const RETURN_BYTES: u32 = 8;
-/// Bytes of the return address and the caller's frame pointer.
+/// Size of the return address and the caller's frame pointer in bytes.
 const LINK_BYTES: u32 = 16;
-/// Frames are this much smaller than displacements reach, so that arguments are within reach as well.
+/// Limit of the frame's size. Displacements reach further, so that arguments are within reach as well.
 const MAX_FRAME: u64 = (1 << 31) - (1 << 20);
-/// Probes up to this many are written out one after the other; more become a loop.
+/// Largest number of probes that are unrolled; more become a loop.
 const MAX_UNROLLED: u64 = 4;
-/// No page is smaller, so neither is what guards the stack.
+/// Least size of a guard page in bytes: no page is smaller.
 const LEAST_GUARD: u64 = 4096;
-/// What `ret imm16` pops at most, stack alignment considered.
+/// Largest number of bytes that `ret imm16` pops, a multiple of the stack alignment.
 const MAX_POPPED: u64 = 0xfff0;
 
 /// Upper bound of the bytes of pushed registers and gaps.
 const MAX_SAVED: u64 = 16 * 8 + 16;
 
-/// Makes of an empty layout that of the frame for `needs`. Frames larger than `guard` are probed.
+/// Lays out the frame for `needs` in an empty layout. Frames larger than `guard` are probed.
 ///
 /// # Errors
-/// If displacements do not reach all of it, or more bytes are to be popped than a return can pop.
+/// If the frame is too large for displacements, or more bytes are to be popped than a return can pop.
 pub(crate) fn lay_out(
     needs: &FrameNeeds,
     stack_align: u32,
@@ -80,10 +82,11 @@ pub(crate) fn lay_out(
     Ok(())
 }
 
-/// Registers that probing the stack may write: those of the loop, and of the routine whose argument is in `eax`.
+/// Registers that probing the stack may write: the register of the loop, and the register with the argument of the
+/// routine, `eax`.
 pub(crate) const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY.with(RAX).with(R11);
 
-/// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page on its way down.
+/// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page.
 pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buffer) {
     let bytes = frame.size + frame.growth();
     match frame.checked_limit() {
@@ -137,7 +140,7 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
 /// Makes room for slots, and pushes the saved registers below it.
 fn push_at_bottom(frame: &FrameLayout, buffer: &mut Buffer) {
     match slots_bytes(frame) {
-        // Any register will do: nothing reads the word.
+        // The pushed register does not matter, because the word is not read.
         8 => encode_row::<{ rows::PUSH_R.0 }>(&[RAX], buffer),
         bytes => move_down(bytes, buffer),
     }
@@ -152,7 +155,7 @@ fn slots_bytes(frame: &FrameLayout) -> u64 {
     frame.size - 8 * frame.saves.len() as u64
 }
 
-/// Saves the frame pointer below the return address, and lets it point there.
+/// Saves the frame pointer below the return address, and sets the frame pointer to that address.
 fn make_link(buffer: &mut Buffer) {
     encode_row::<{ rows::PUSH_R.0 }>(&[RBP], buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(LINK_BYTES));
@@ -161,7 +164,7 @@ fn make_link(buffer: &mut Buffer) {
     buffer.unwind(UnwindOp::CfaFramePointer(LINK_BYTES));
 }
 
-/// Bytes of the saved registers, if all can be pushed.
+/// Returns the bytes of the saved registers, or `None` if some cannot be pushed.
 #[inline]
 fn pushed_bytes(frame: &FrameLayout) -> Option<u64> {
     let is_pushed = |&(reg, _): &(PReg, u32)| reg.class() == RegClass::Int;
@@ -174,7 +177,7 @@ fn move_return_down(bytes: u64, guard: Option<u64>, buffer: &mut Buffer) {
     for page in 1..=bytes / guard {
         touch(-((page * guard) as i64), buffer);
     }
-    // The push has its operand's address from before it.
+    // The push computes the address of its operand before it moves the stack pointer.
     move_down(bytes - u64::from(RETURN_BYTES), buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(bytes as u32));
     encode(rows::PUSH_M, &Args::mem(&[], Mem::base(MemBase::StackPointer, bytes as i64 - 8)), buffer);
@@ -183,15 +186,15 @@ fn move_return_down(bytes: u64, guard: Option<u64>, buffer: &mut Buffer) {
 
 /// Moves the return address up by `bytes`, a multiple of 16.
 fn move_return_up(bytes: u64, buffer: &mut Buffer) {
-    // The pop has its operand's address from behind it.
+    // The pop computes the address of its operand after it moves the stack pointer.
     encode(rows::POP_M, &Args::mem(&[], Mem::base(MemBase::StackPointer, bytes as i64 - 8)), buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(bytes as u32));
     encode(rows::ADDRSP_I, &Args::imm(&[], bytes as i64 - 8), buffer);
     buffer.unwind(UnwindOp::CfaStackPointer(RETURN_BYTES));
 }
 
-/// Has `routine` touch the next `bytes` bytes, then moves the stack pointer down. The routine gets their number in `eax`
-/// and preserves all registers but [`PROBE_CLOBBERS`].
+/// Calls `routine` to touch the next `bytes` bytes, then moves the stack pointer down. The routine receives the
+/// number of bytes in `eax` and preserves all registers except [`PROBE_CLOBBERS`].
 fn call_probestack(bytes: u64, routine: SymbolRef, buffer: &mut Buffer) {
     encode(rows::MOV32_RI, &Args::imm(&[RAX], bytes as i64), buffer);
     let row = if routine.colocated { rows::CALL_SYM } else { rows::CALL_PLT };
@@ -226,20 +229,20 @@ fn probe(bytes: u64, guard: u64, buffer: &mut Buffer) {
     move_down(bytes % guard, buffer);
 }
 
-/// One step down, and a touch. A fault there means that the stack is exhausted.
+/// Moves the stack pointer down by `guard` and touches the memory there. A fault means that the stack is exhausted.
 fn step(guard: u64, buffer: &mut Buffer) {
     move_down(guard, buffer);
     touch(0, buffer);
 }
 
-/// Writes where the stack pointer will be or is.
+/// Writes to the memory at `offset` from the stack pointer. A fault means that the stack is exhausted.
 fn touch(offset: i64, buffer: &mut Buffer) {
     buffer.trap(TrapCode::STACK_OVERFLOW);
     let args = Args { mem: Some(Mem::base(MemBase::StackPointer, offset)), ..Args::default() };
     encode(rows::MOV_MI.of(32), &args, buffer);
 }
 
-/// Emits the epilogue, then `exit`, which leaves the function. The return address moves up by `rise` bytes.
+/// Emits the epilogue, then `exit`, which leaves the function. Moves the return address up by `rise` bytes.
 pub(crate) fn epilogue(frame: &FrameLayout, rise: u64, buffer: &mut Buffer, exit: impl FnOnce(&mut Buffer)) {
     if !frame.has_frame && rise == 0 {
         exit(buffer);
@@ -258,7 +261,8 @@ pub(crate) fn epilogue(frame: &FrameLayout, rise: u64, buffer: &mut Buffer, exit
 
 fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
     let restored = |reg, buffer: &mut Buffer| buffer.unwind(UnwindOp::Restored(reg));
-    // Below the frame pointer, pops need the stack pointer where the registers are, and so pay only for several.
+    // With slots below the saved registers, pops need an instruction that moves the stack pointer there. They are
+    // shorter only for several registers.
     let pushed = pushed_bytes(frame).filter(|_| frame.saves_at_bottom || frame.saves.len() >= 3);
     if let Some(bytes) = pushed {
         if !frame.saves_at_bottom {
@@ -283,7 +287,7 @@ fn take_down(frame: &FrameLayout, buffer: &mut Buffer) {
     restored(RBP, buffer);
 }
 
-/// Emits the return itself.
+/// Emits the return instruction.
 pub(crate) fn ret(frame: &FrameLayout, buffer: &mut Buffer) {
     match frame.popped_bytes {
         0 => encode_row::<{ rows::RET_BARE.0 }>(&[], buffer),
@@ -291,7 +295,7 @@ pub(crate) fn ret(frame: &FrameLayout, buffer: &mut Buffer) {
     }
 }
 
-/// Bytes of a register.
+/// Returns the number of bytes of a register.
 fn width(reg: PReg) -> u8 {
     if reg.class() == RegClass::Int { 8 } else { 16 }
 }
@@ -345,7 +349,7 @@ mod tests {
         // ...; push r13; sub rsp, 24; nop; lea rsp, [rbp - 24]; pop r13; pop r12; pop rbx; pop rbp
         let calls = FrameNeeds { outgoing_bytes: 16, ..needs(&[RBX, R12, R13], 0) };
         assert_eq!(code(&calls), "554889e553415441554883ec1890488d65e8415d415c5b5dc3");
-        // Nothing else is in the frame: push rbx; push r12; nop and the reverse
+        // The frame has only saved registers: push rbx; push r12; nop and the reverse
         assert_eq!(code(&needs(&[RBX, R12], 0)), "554889e553415490415c5b5dc3");
         // push rax, which makes room for 8 bytes; push rbx; push r12; push r13; nop; pop r13; pop r12; pop rbx; leave
         let many = needs(&[RBX, R12, R13], 8);
@@ -368,7 +372,7 @@ mod tests {
         // sub rsp, 24; push [rsp + 24]; nop; pop [rsp + 8]; add rsp, 8; ret 48
         let grows = FrameNeeds { incoming_bytes: 16, popped_bytes: 48, ..needs(&[], 0) };
         assert_eq!(text(&grows, 16), "4883ec18ff742418908f4424084883c408c23000");
-        // The same around push rbp; mov rbp, rsp; and pop rbp
+        // The above code around push rbp; mov rbp, rsp; and pop rbp
         let framed = FrameNeeds { keep_frame_pointer: true, ..grows };
         assert_eq!(text(&framed, 16), "4883ec18ff742418554889e5905d8f4424084883c408c23000");
         // mov dword [rsp - 4096], 0; sub rsp, 8184; push [rsp + 8184]; nop; ret 8192
@@ -403,7 +407,7 @@ mod tests {
         assert_eq!(hex(&frame, 8208), "554889e5534881ec08200000");
     }
 
-    /// Bytes of the prologue.
+    /// Returns the bytes of the prologue in hexadecimal.
     fn hex(frame: &FrameLayout, guard: u64) -> String {
         let mut buffer = Buffer::default();
         buffer.start(0);

@@ -1,4 +1,4 @@
-//! The instruction set as the rest of the compiler sees it.
+//! The interface of the instruction set to the compiler.
 
 use crate::branches::X64Branches;
 use crate::lower::{Cx, table, tiles};

@@ -2,23 +2,23 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `regs.rs` | registers and condition codes: numbers, names, what is allocated |
+//! | `regs.rs` | registers and condition codes: numbers, names, allocated registers |
 //! | `rows/` | the instruction table, one line per form |
-//! | `encoding.rs` | what a line can say about its encoding |
-//! | `recipe.rs` | what follows from the two for all instructions of a row |
+//! | `encoding.rs` | encoding of a line, as data |
+//! | `recipe.rs` | constant parts of the encodings of a row, from row and encoding |
 //! | `encode.rs` | bytes of one instruction |
-//! | `asm.rs` | text of one instruction, likewise |
-//! | `emit.rs` | what also depends on blocks or the frame, and edits |
+//! | `asm.rs` | text of one instruction, from row and encoding |
+//! | `emit.rs` | instructions that depend on blocks or the frame, and edits |
 //! | `branches.rs` | branches to labels |
 //! | `atomic_loop.rs`, `atomic_pair_loop.rs` | loops around `lock cmpxchg` and `lock cmpxchg16b` |
 //! | `frame.rs` | prologue and epilogue |
-//! | `stack_switch.rs` | going on with another stack |
+//! | `stack_switch.rs` | the switch to another stack |
 //! | `tls.rs` | the address of a thread-local symbol |
-//! | `stack_check.rs` | the check of the stack's limit in the prologue |
+//! | `stack_check.rs` | the check of the stack limit in the prologue |
 //! | `lower/` | instruction selection, one line per opcode |
 //! | `abi.rs` | places of arguments and results |
 //! | `flags.rs` | CPU flags and presets |
-//! | `isa.rs` | the instruction set as the rest of the compiler sees it |
+//! | `isa.rs` | the interface of the instruction set to the compiler |
 //!
 //! ```
 //! use kingpost_isa_x64::encode::encode;

@@ -1,18 +1,18 @@
-//! What of an encoding is the same for all instructions of its row, in the pieces that the encoder joins.
+//! Constant parts of the encodings of a row, in the pieces that the encoder joins.
 //!
-//! Derived from the table when the compiler is built: `F3 0F 10` is a prefix byte, one byte of escape and the opcode,
-//! with REX in between. So the encoder neither goes through maps and prefixes nor looks at the descriptions of
-//! operands, and half a cache line is all that it reads of a row.
+//! Recipes are derived from the table when the compiler is built: `F3 0F 10` is a prefix byte, one byte of escape and
+//! the opcode, with REX in between. So the encoder does not examine maps, prefixes or descriptions of operands, and
+//! reads only half a cache line per row.
 
 use crate::encoding::{Encoding, OpcodeMap, RegField, RmField, Scheme, Special};
 use crate::rows::{ENCODINGS, ROWS};
 use kingpost_mach::{MInst, OperandSpec, Regs, RelocKind};
 use kingpost_regalloc::RegClass;
 
-/// The number of a register: that of an operand, or always the same one.
+/// Number of a register: the register of an operand, or a fixed one.
 #[derive(Clone, Copy)]
 pub(crate) struct Field {
-    /// Place of the operand in [`Regs::word`], in bits.
+    /// Position of the operand in [`Regs::word`], in bits.
     shift: u8,
     fixed: u8,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Field {
 impl Field {
     const ZERO: Field = Field::fixed(0);
 
-    /// The upper half of the last byte is zero.
+    /// Returns a field with a fixed number. The upper half of the last byte of the word is zero.
     const fn fixed(number: u8) -> Field {
         Field { shift: 60, fixed: number }
     }
@@ -38,7 +38,7 @@ impl Field {
 /// Reference of ModRM.rm.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rm {
-    /// There is no ModRM byte, or it is part of the opcode: [`Recipe::rm`] is added to that.
+    /// No ModRM byte, or one that is part of the opcode: [`Recipe::rm`] is added to it.
     Opcode,
     /// The register [`Recipe::rm`].
     Reg,
@@ -46,37 +46,37 @@ pub(crate) enum Rm {
     Mem,
 }
 
-/// The prefix that holds the upper bits of register numbers.
+/// Prefix that holds the upper bits of register numbers.
 #[derive(Clone, Copy)]
 pub(crate) enum Prefix {
-    /// REX, if it says anything.
+    /// REX, if any of its bits is set.
     Rex,
     /// VEX: the map of the opcode, the register in `vvvv`, and the bits `L` and `pp`.
     Vex(OpcodeMap, Field, u8),
 }
 
-/// The pieces of one row's encoding. Bytes are little-endian: the first one is the lowest.
+/// Pieces of one row's encoding. Bytes are little-endian: the first one is the lowest.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 pub(crate) struct Recipe {
     /// Bytes after REX or VEX: escape, opcode, and ModRM if it is constant.
     pub(crate) op: u32,
     pub(crate) op_len: u8,
-    /// Place of the opcode in these bytes, in bits.
+    /// Position of the opcode in these bytes, in bits.
     pub(crate) opcode_at: u8,
-    /// Prefixes in front of REX.
+    /// Prefixes before REX.
     pub(crate) prefixes: u16,
     pub(crate) prefix_len: u8,
-    /// REX without bits for registers, or VEX.W where that has W.
+    /// REX without bits for registers, or VEX.W if the row has VEX.
     pub(crate) rex: u8,
     pub(crate) prefix: Prefix,
     pub(crate) reg: Field,
     pub(crate) rm: Field,
     pub(crate) rm_is: Rm,
-    /// 4 where the register in ModRM.reg is one of a byte, else 0: registers with that bit in their number need REX
+    /// 4 if the register in ModRM.reg is a byte register, else 0. Registers with that bit in their number need REX
     /// then.
     pub(crate) byte_reg: u8,
-    /// Whether ModRM.rm is a byte register.
+    /// 4 if ModRM.rm is a byte register, else 0.
     pub(crate) byte_rm: u8,
     /// Bits of the immediate that are added to the opcode.
     pub(crate) condition: u8,
@@ -84,7 +84,7 @@ pub(crate) struct Recipe {
     pub(crate) imm: u8,
     /// Whether there is a shorter form for some operands.
     pub(crate) shortens: bool,
-    /// Whether it is one instruction that depends on nothing but its operands, and they leave room for the operands of
+    /// Whether the row is one instruction that depends only on its operands, and they leave room for the operands of
     /// an address and [`Field::fixed`].
     pub(crate) is_single: bool,
     pub(crate) reloc: RelocKind,
@@ -178,7 +178,7 @@ const fn prefix(e: &Encoding) -> Prefix {
     Prefix::Vex(e.map, second, (long as u8) << 2 | pp)
 }
 
-/// The recipes, indexed as the rows.
+/// Recipes, indexed as the rows.
 pub(crate) static RECIPES: [Recipe; ROWS.len()] = {
     let mut recipes = [Recipe::of(&ENCODINGS[0], ROWS[0].operands); ROWS.len()];
     let mut row = 0;

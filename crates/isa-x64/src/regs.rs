@@ -36,7 +36,7 @@ pub const R14: PReg = PReg::int(14);
 /// Callee-saved, or the pinned register.
 pub const R15: PReg = PReg::int(15);
 
-/// `xmm` register `n`.
+/// Returns `xmm` register `n`.
 pub const fn xmm(n: u8) -> PReg {
     PReg::float(n)
 }
@@ -81,13 +81,13 @@ pub const CC_NAMES: [&str; 16] =
 /// Registers a System V function preserves: rbx, rbp, r12 to r15. The stack pointer is not counted.
 pub const SYSV_CALLEE_SAVED: PRegSet = PRegSet::from_mask(RegClass::Int, 0xf028);
 
-/// General-purpose registers a System V call destroys: the others.
+/// General-purpose registers that a System V call does not preserve.
 pub const SYSV_CLOBBERED_INTS: PRegSet = PRegSet::from_mask(RegClass::Int, 0x0fc7);
 
-/// Registers a System V call destroys: these and all of `xmm`.
+/// Registers that a System V call does not preserve: these and all of `xmm`.
 pub const SYSV_CLOBBERS: PRegSet = SYSV_CLOBBERED_INTS.union(PRegSet::from_mask(RegClass::Float, 0xffff));
 
-/// All registers that calls may destroy: those values live in, and the pinned one.
+/// All registers that calls may destroy: the registers that can hold values, and the pinned one.
 pub const ALL_BUT_FRAME: PRegSet = SYSV_CLOBBERS.union(PRegSet::from_mask(RegClass::Int, 0xf008));
 
 /// Registers a function preserves under Microsoft's convention: rbx, rbp, rsi, rdi, r12 to r15 and xmm6 to xmm15,
@@ -116,12 +116,12 @@ pub(crate) fn name(reg: PReg, width: u8) -> String {
     }
 }
 
-/// The registers that instructions and calling conventions name as places of values: rax, rcx, rdx, rbx, rsi, rdi, r8
-/// to r10 and xmm0 to xmm7.
+/// Registers that instructions and calling conventions require for values: rax, rcx, rdx, rbx, rsi, rdi, r8 to r10
+/// and xmm0 to xmm7.
 const NAMED: PRegSet = PRegSet::from_mask(RegClass::Int, 0x07cf).union(PRegSet::from_mask(RegClass::Float, 0xff));
 
 /// Returns the registers to allocate: caller-saved ones first, and among equals those with the shorter encodings. The
-/// stack and frame pointers are never among them, nor is `r15` if it is the pinned register.
+/// stack and frame pointers are excluded, and `r15` if it is the pinned register.
 pub(crate) fn env(pinned: bool, allocated: AllocatedRegisters) -> MachineEnv {
     let few = allocated == AllocatedRegisters::Few;
     let is_allocated = |&r: &PReg| !(pinned && r == R15) && (!few || NAMED.contains(r));

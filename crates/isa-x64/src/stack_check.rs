@@ -1,4 +1,4 @@
-//! The check at a function's start that its frame stays above the stack's limit.
+//! The check at the start of a function that its frame stays above the stack limit.
 //!
 //! ```text
 //! push rbp                       where there is a frame: walks along frame pointers find the caller from the trap
@@ -8,7 +8,7 @@
 //! cmp  r11, [r10 + 16]
 //! jb   trap                      after all blocks: a branch that is never taken
 //! ```
-//! No register is saved yet, and every convention that checks like this leaves `r10` and `r11` free.
+//! No register is saved yet, and every convention that has this check leaves `r10` and `r11` free.
 
 use crate::branches::jump_if;
 use crate::encode::encode;
@@ -18,17 +18,17 @@ use kingpost_ir::TrapCode;
 use kingpost_mach::{Args, Buffer, LimitStep, Mem, MemBase, StackLimit};
 use kingpost_regalloc::PReg;
 
-/// The stack is never so near to address zero that this much less is below it.
+/// Number of bytes that always remain between address zero and the stack.
 const SMALL: u64 = 1 << 15;
 
-/// The limit, as the last instruction takes it.
+/// The limit, as the operand of the comparison.
 #[derive(Clone, Copy)]
 enum Limit {
     Reg(PReg),
     Mem(Mem, Option<TrapCode>),
 }
 
-/// Emits the check that the stack pointer may go down by `bytes`.
+/// Emits the check that the stack pointer may move down by `bytes`.
 pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
     let limit = compute(limit, buffer);
     let trap = buffer.defer_prologue_trap(TrapCode::STACK_OVERFLOW);
@@ -43,7 +43,7 @@ pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
             }
         }
     } else {
-        // How much there is, so that nothing wraps.
+        // Compute the free space, so that nothing wraps around.
         encode(rows::MOV64_FROM_RSP, &Args::regs(&[R11]), buffer);
         match limit {
             Limit::Reg(reg) => encode(rows::SUB_RR.of(64), &Args::regs(&[R11, R11, reg]), buffer),
@@ -58,7 +58,7 @@ pub(crate) fn emit(limit: &StackLimit, bytes: u64, buffer: &mut Buffer) {
     jump_if(CC_B, trap, buffer);
 }
 
-/// Computes the limit in `r10`, all but a last load.
+/// Computes the limit in `r10`, except for a last load, which the comparison does.
 fn compute(limit: &StackLimit, buffer: &mut Buffer) -> Limit {
     let mut at = Limit::Reg(limit.base);
     for &step in &limit.steps {

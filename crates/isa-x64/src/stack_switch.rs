@@ -1,4 +1,4 @@
-//! Going on with another stack.
+//! The switch to another stack.
 //!
 //! ```text
 //! mov rdx, [rcx]        the other stack's pointer
@@ -12,7 +12,8 @@
 //! mov [rax + 16], r8
 //! jmp rdx
 //! ```
-//! Behind the jump it goes on here. Each word is loaded before it is stored, so that both contexts may be the same.
+//! After the jump back, execution continues at the end of the sequence. Each word is loaded before it is stored, so
+//! that both contexts may be at one address.
 
 use crate::asm;
 use kingpost_mach::{Args, Buffer, RowId};

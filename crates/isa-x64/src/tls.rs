@@ -5,14 +5,13 @@
 //! data16                  lea  rdi, [rip + symbol@tlsgd]
 //! data16 data16 rex.w     call __tls_get_addr@PLT
 //! ```
-//! The prefixes do nothing: they make room for what a linker puts in place of all 16 bytes if the symbol turns out to
-//! be in the program (`mov rax, fs:0; lea rax, [rax + symbol@tpoff]`) or in a library loaded with it.
+//! The prefixes have no effect. They make room for the sequence by which a linker replaces all 16 bytes if the symbol
+//! turns out to be in the program (`mov rax, fs:0; lea rax, [rax + symbol@tpoff]`) or in a library loaded with it.
 
 use crate::asm;
 use kingpost_mach::{Args, Buffer, Mem, MemBase, RelocKind, RowId};
 
-/// Emits the sequence `row` for the symbol that is the memory operand. The immediate is the number of the routine's
-/// name.
+/// Emits the sequence `row` for the symbol in the memory operand. The immediate is the number of the routine's name.
 pub fn address(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     let Some(Mem { base: MemBase::Symbol(index), .. }) = args.mem else { unreachable!("the row names a symbol") };
     buffer.list(|| asm::text(row, args));

@@ -24,7 +24,7 @@ impl X64 {
     /// Returns the instruction set under `settings` on a CPU with `flags`.
     ///
     /// # Errors
-    /// The first setting that is not supported here.
+    /// The first setting that is not supported by this target.
     pub fn new(settings: Settings, flags: X64Flags) -> Result<X64, SettingError> {
         settings.check()?;
         settings.require_libcalls(&[CallConv::SystemV, CallConv::Fast])?;
@@ -38,7 +38,7 @@ impl X64 {
         &self.flags
     }
 
-    /// Returns the bytes of the guard pages that prologues touch, if they do.
+    /// Returns the size in bytes of the guard pages that prologues touch, or `None` if prologues do not touch them.
     pub(crate) fn guard(&self) -> Option<u64> {
         self.settings.enable_probestack.then(|| 1u64 << self.settings.probestack_size_log2)
     }

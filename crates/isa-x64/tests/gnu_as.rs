@@ -1,7 +1,7 @@
 //! Every instruction row agrees with GNU `as`, byte for byte, and relocation for relocation.
 //!
-//! Text and bytes of each row come from the same table line, over all registers in each operand's place, edge
-//! immediates and address forms. Each text is padded to 16 bytes.
+//! Text and bytes of each row come from one table line, over all registers in each operand's place, edge immediates
+//! and address forms. Each text is padded to 16 bytes.
 
 #[path = "../../mach/tests/support/gnu_as.rs"]
 mod gnu_as;
@@ -19,7 +19,7 @@ use kingpost_mach::{
 };
 use kingpost_regalloc::{PReg, RegClass};
 
-/// Longer than any instruction (15 bytes), and as long as the longest sequence.
+/// Bytes per text: longer than any instruction (15 bytes), and as long as the longest sequence.
 const STRIDE: usize = 16;
 const FILLER: u8 = 0xcc;
 
@@ -54,7 +54,7 @@ fn all_regs(class: RegClass) -> impl Iterator<Item = PReg> {
     (0..16).map(move |n| PReg::new(class, n))
 }
 
-/// Register choices for `row`: all pairs if it has two free operands, else each register in each place.
+/// Returns register choices for `row`: all pairs if it has two free operands, else each register in each place.
 fn choices(row: &Row) -> Vec<Vec<PReg>> {
     let free = free_operands(row);
     match free[..] {
@@ -91,7 +91,7 @@ fn indexes() -> impl Iterator<Item = (PReg, u8, IndexExtend)> {
     regs.flat_map(|r| (0..4).map(move |shift| (r, shift, IndexExtend::None)))
 }
 
-/// Every base with every index, scale and displacement.
+/// Returns addresses with every base and every index, scale and displacement.
 fn all_addresses() -> Vec<Mem> {
     let mut out = some_addresses();
     for base in all_regs(RegClass::Int).map(MemBase::Reg) {
@@ -102,7 +102,7 @@ fn all_addresses() -> Vec<Mem> {
     out
 }
 
-/// Every base, every index and every displacement.
+/// Returns addresses in which either base, index or displacement takes all its values.
 fn some_addresses() -> Vec<Mem> {
     let rcx = MemBase::Reg(PReg::int(1));
     let mut out: Vec<Mem> = (0..3).map(symbol).collect();
@@ -114,7 +114,7 @@ fn some_addresses() -> Vec<Mem> {
     out
 }
 
-/// A few that differ in REX bits and length.
+/// Returns addresses that differ in REX bits and length.
 fn few_addresses() -> Vec<Mem> {
     let reg = |n| MemBase::Reg(PReg::int(n));
     let index = Some((PReg::int(9), 3, IndexExtend::None));
@@ -166,7 +166,7 @@ fn add_row(row_id: RowId, cases: &mut Cases) {
             continue;
         }
         if relocated {
-            // A call of a symbol plus something is not a call to the assembler.
+            // The assembler does not take a call of a symbol plus an offset as a call.
             let symbols = if encoding.reloc == RelocKind::Abs8 { 0..3 } else { 0..1 };
             symbols.for_each(|s| add(cases, row_id, &regs, Some(symbol(s)), 0));
             continue;
@@ -203,7 +203,7 @@ fn add_nops(cases: &mut Cases) {
     }
 }
 
-/// ELF relocation types, with what the linker may do equally well made equal (System V ABI, AMD64, table 4.9).
+/// Returns one number for ELF relocation types that a linker may exchange (System V ABI, AMD64, table 4.9).
 fn same_type(elf: u32) -> u32 {
     const GOTPCREL: u32 = 9;
     match elf {
@@ -216,7 +216,7 @@ fn our_type(kind: RelocKind) -> u32 {
     match kind {
         RelocKind::Abs8 => 1,
         RelocKind::X86PcRel4 => 2,
-        // The assembler says so for any call to a symbol: whether there is a PLT is the linker's affair.
+        // The assembler emits this type for any call to a symbol, because the linker decides whether there is a PLT.
         RelocKind::X86CallPcRel4 | RelocKind::X86CallPltRel4 => 4,
         RelocKind::X86GotPcRel4 => 9,
         RelocKind::X86TlsGd => 19,

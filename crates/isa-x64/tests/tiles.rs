@@ -4,7 +4,7 @@ use kingpost_ir::analyses::Analyses;
 use kingpost_isa_x64::{X64, X64Flags};
 use kingpost_mach::{Code, Isa, Lowering, Settings};
 
-/// Tile, and a function on which it and no other fires.
+/// Tile, and a function on which this tile alone fires.
 const CASES: &[(&str, &str)] = &[
     (
         "zero_extend",

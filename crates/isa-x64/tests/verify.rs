@@ -1,4 +1,4 @@
-//! What the verifier of machine code finds in code that lowering did not make.
+//! Findings of the verifier of machine code in code that lowering did not make.
 
 use kingpost_ir::analyses::Analyses;
 use kingpost_isa_x64::{X64, X64Flags};
@@ -26,7 +26,7 @@ fn a_promise_of_zeros_that_the_row_does_not_keep_is_found() {
     };
     assert_eq!(verify(&code, isa.rows(), isa.features()), []);
     assert!(code.zero_extended.contains(&defined_by(&code, "lea32_rm")));
-    // `setcc` writes a byte and keeps the others.
+    // `setcc` writes a byte and keeps the upper bytes.
     let boolean = defined_by(&code, "setcc_r");
     code.zero_extended.push(boolean);
     let errors = verify(&code, isa.rows(), isa.features());

@@ -2,10 +2,10 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `table.rs` | **the table**: which function lowers an opcode at a shape of type |
+//! | `table.rs` | **the table**: the function that lowers each opcode, by shape of type |
 //! | `tiles.rs` | the list of local patterns |
-//! | `machine.rs` | what `kingpost_mach::lower`, the library for all machines, needs of this one |
-//! | `cx.rs` | what lowering functions work on, and how rows are found by width |
+//! | `machine.rs` | the interface to `kingpost_mach::lower`, the library for all targets |
+//! | `cx.rs` | context of lowering functions, and rows by width |
 //! | `address.rs` | memory operands from address computations |
 //! | `operand.rs` | second operands: immediates, shifted and extended registers |
 //! | `condition.rs` | comparisons into the flags, for their readers |
@@ -13,7 +13,7 @@
 //! | `chain.rs` | several comparisons, each made only if it still matters |
 //! | `wide.rs` | integers of 128 bits |
 //! | `vector/` | vectors |
-//! | the others | words and floats, by family |
+//! | all further files | words and floats, by family |
 //!
 //! Integers narrower than 32 bits are computed in 32-bit registers whose upper bits are undefined; they are extended
 //! only where an operation depends on these bits. The walk runs backwards (see `kingpost_mach::lower`), so a use is

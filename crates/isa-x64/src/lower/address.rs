@@ -3,9 +3,9 @@
 //! Before: `v3 = iconst.i64 2; v4 = ishl v1, v3; v5 = iadd v0, v4; v6 = load.i32 v5+8`. After: `mov32_rm v6, [v0 + v1*4
 //! + 8]`.
 //!
-//! Everything an address takes in stays 64-bit arithmetic modulo 2^64, so folding it never changes the address. A sum
-//! that already has a register is used from there. The walk is bounded, so that long chains of sums cost
-//! each user a constant.
+//! All terms of an address are 64-bit arithmetic modulo 2^64, so folding them never changes the address. A sum that
+//! already has a register is used from there. The walk is bounded, so that long chains of sums cost each user a
+//! constant amount of time.
 
 use super::cx::Cx;
 use super::tiles;
@@ -15,7 +15,7 @@ use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::lower::{near_symbol, slot_place};
 use kingpost_mach::{Address, IndexExtend, LowerError, Machine};
 
-/// Number of definitions that an address looks through.
+/// Largest number of definitions that an address looks through.
 const MAX_STEPS: usize = 8;
 /// Largest shift of an index.
 pub(super) const MAX_SHIFT: u64 = 3;
@@ -44,7 +44,7 @@ impl Cx<'_, '_> {
         Ok(self.register_address(&terms))
     }
 
-    /// Splits a sum into terms. Constants are taken out of both sides.
+    /// Splits a sum into terms. Removes constants from both sides.
     pub(super) fn address_expr(&self, addr: Value, offset: i64) -> AddressExpr {
         let mut terms = AddressExpr { base: addr, index: None, disp: offset };
         for _ in 0..MAX_STEPS {

@@ -1,4 +1,4 @@
-//! Atomic accesses. Ordinary loads are sequentially consistent here; stores are exchanges.
+//! Atomic accesses. Ordinary loads are sequentially consistent on x86-64; stores are exchanges.
 //!
 //! Before: `v2 = atomic_rmw.i32 add v0, v1`. After: `lock xadd [v0], v2`.
 
@@ -37,8 +37,8 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand, and the old
-/// value is reversed afterwards.
+/// Lowers `atomic_rmw`. In big-endian byte order, bitwise operations take the reversed operand, and the old value is
+/// reversed afterwards.
 pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -75,7 +75,7 @@ pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Returns the operand of an operation as it is done: differences are sums with the negated one.
+/// Returns the operand, negated for a difference, which is a sum with the negated operand.
 fn addend(cx: &mut Cx<'_, '_>, op: AtomicRmwOp, operand: VReg, bits: u32) -> VReg {
     if op != AtomicRmwOp::Sub {
         return operand;
@@ -85,7 +85,7 @@ fn addend(cx: &mut Cx<'_, '_>, op: AtomicRmwOp, operand: VReg, bits: u32) -> VRe
     negated
 }
 
-/// Returns the operation whose old value has no use.
+/// Returns the row of the operation if its old value has no use.
 fn without_result(op: AtomicRmwOp) -> Option<Family> {
     match op {
         AtomicRmwOp::Add => Some(rows::LOCK_ADD_MR),
@@ -112,7 +112,7 @@ enum Rmw {
 
 fn with_result(op: AtomicRmwOp) -> Rmw {
     match op {
-        // Differences are sums with the negated operand.
+        // A difference is a sum with the negated operand.
         AtomicRmwOp::Add | AtomicRmwOp::Sub => Rmw::Single(rows::LOCK_XADD_MR),
         AtomicRmwOp::Xchg => Rmw::Single(rows::XCHG_MR),
         AtomicRmwOp::And => Rmw::Loop(rows::ATOMIC_AND_MR),

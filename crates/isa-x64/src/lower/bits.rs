@@ -2,7 +2,7 @@
 //!
 //! Before: `v1 = ctz v0`. After: `mov t, 32; bsf u, v0; cmove u, t`, or `tzcnt v1, v0`.
 //!
-//! Narrow integers are counted in 32 bits, extended so that the bits above them do not count.
+//! Narrow integers are counted in 32 bits, with their upper bits set so that they do not change the count.
 
 use super::Lowered;
 use super::cx::Cx;
@@ -20,7 +20,8 @@ pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Sets `def` to `source` in reverse: neighboring bits, pairs and nibbles exchanged, then the order of bytes.
+/// Sets `def` to the bits of `source` in reverse: exchanges neighboring bits, pairs and nibbles, then reverses the
+/// bytes.
 pub(super) fn reverse_bits(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32) {
     let mut at = source;
     for (distance, mask) in [(1, 0x5555_5555_5555_5555), (2, 0x3333_3333_3333_3333), (4, 0x0f0f_0f0f_0f0f_0f0f)] {
@@ -29,7 +30,7 @@ pub(super) fn reverse_bits(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u
     cx.swap_bytes(def, at, bits);
 }
 
-/// `((x >> distance) & mask) | ((x & mask) << distance)`.
+/// Returns `((x >> distance) & mask) | ((x & mask) << distance)` in a new register.
 fn exchange(cx: &mut Cx<'_, '_>, x: VReg, bits: u32, distance: i32, mask: u64) -> VReg {
     let [right, left, def] = std::array::from_fn(|_| cx.int_temp(bits));
     cx.emit_imm(rows::SHR_RI.of(bits), &[right, x], distance);
@@ -39,7 +40,7 @@ fn exchange(cx: &mut Cx<'_, '_>, x: VReg, bits: u32, distance: i32, mask: u64) -
     def
 }
 
-/// Returns each of `values` and `mask`, which is an immediate if it has 32 bits.
+/// Returns the conjunction of each of `values` with `mask`, which is an immediate in 32 bits.
 fn masked<const N: usize>(cx: &mut Cx<'_, '_>, values: [VReg; N], mask: u64, bits: u32) -> [VReg; N] {
     if bits == 32 {
         return values.map(|value| cx.masked(value, mask as u32 as i32));
@@ -62,7 +63,7 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Sets `def` to the number of leading zeros of `source`, minus those that a value of `value_bits` bits does not have.
+/// Sets `def` to the number of leading zeros of `source`, minus the number of bits above a value of `value_bits` bits.
 pub(super) fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: u32, value_bits: i32) {
     if cx.isa.flags.has_lzcnt {
         let row = rows::LZCNT_RR.of(bits);
@@ -76,7 +77,7 @@ pub(super) fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: 
         }
         return;
     }
-    // The highest bit's number, or -1 if there is none.
+    // The number of the highest bit, or -1 if no bit is set.
     let none = cx.constant_temp(u64::MAX, bits);
     let [found, highest] = std::array::from_fn(|_| cx.int_temp(bits));
     let top = cx.constant_temp(value_bits as u64 - 1, bits);
@@ -85,7 +86,7 @@ pub(super) fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: 
     cx.emit(rows::SUB_RR.of(bits), &[def, top, highest]);
 }
 
-/// Lowers `cls`: leading zeros once the sign is taken out, but for the sign itself.
+/// Lowers `cls`: the leading zeros of the operand xor its sign, less one.
 pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -100,7 +101,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `ctz`. A bit set above a narrow value ends the search there.
+/// Lowers `ctz`. A bit that is set just above a narrow value ends the count.
 pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -137,7 +138,8 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Sets `def` to the number of one bits of `x`: counted in pairs, in nibbles, in bytes, and added up by a product.
+/// Sets `def` to the number of one bits of `x`: counted in pairs, in nibbles, in bytes, and added up by a
+/// multiplication.
 pub(super) fn count_bits(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) {
     if cx.isa.flags.has_popcnt {
         cx.emit(rows::POPCNT_RR.of(bits), &[def, x]);
@@ -160,7 +162,7 @@ pub(super) fn count_bits(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) {
     cx.emit_imm(rows.shr, &[def, total], bits as i32 - 8);
 }
 
-/// The rows of one width that counting needs.
+/// Rows of one width that counting bits needs.
 struct Rows {
     bits: u32,
     shr: RowId,

@@ -20,13 +20,13 @@ pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Goes to `then` if `index` is below `limit`, else to `other`.
+/// Branches to `then` if `index` is below `limit`, else to `other`.
 pub(super) fn branch_if_below(cx: &mut Cx<'_, '_>, index: VReg, limit: u32, then: Block, other: Block) {
     cx.emit_imm(rows::CMP_RI.of(32), &[index], limit as i32);
     branch_on(cx, Cond::One(CC_B), then, other);
 }
 
-/// Jumps by the table: the index is limited to one past its end, where the default stands.
+/// Jumps by a table. The index is limited to the entry after the last one, which is the default.
 pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u32) {
     let end = cx.constant_temp(u64::from(len), 32);
     let [limited, start, distance, target] = std::array::from_fn(|_| cx.int_temp(64));

@@ -16,7 +16,7 @@ use kingpost_regalloc::VReg;
 /// Lowers `icmp`.
 pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let InstView::IntCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
-    // The comparison itself is the user of its operands: nothing else lowers it.
+    // The comparison itself is the only user of its operands, because no other instruction lowers it.
     let cond = cx.compare(cond, args, Some(inst))?;
     set_result(cx, inst, cond);
     Ok(())
@@ -37,7 +37,7 @@ fn set_result(cx: &mut Cx<'_, '_>, inst: Inst, cond: Cond) {
     set(cx, def, cond);
 }
 
-/// Sets `def` to 1 if the flags say so, else 0, in its low 8 bits.
+/// Sets the low 8 bits of `def` to 1 if the condition holds, else to 0.
 pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
     let (a, b, row) = match cond {
         Cond::One(cc) => {
@@ -59,7 +59,7 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     select_regs(cx, inst, rows::CMOV_RR.of(working_bits(ty).min(64)))
 }
 
-/// As [`select`], of floats and vectors of up to 128 bits.
+/// Lowers `select` of floats and vectors of up to 128 bits.
 pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     select_regs(cx, inst, rows::SELECT_F)
 }
@@ -80,7 +80,7 @@ pub(super) fn select_by_mask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// As [`select`] by `row`, in all registers of the value.
+/// Lowers a selection by `row`, which selects each register of the value.
 pub(super) fn select_regs(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -101,7 +101,8 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     Ok(())
 }
 
-/// Lowers `bmask`: negating sets the carry unless the operand is zero; subtracting the carry from zero leaves the mask.
+/// Lowers `bmask`: the negation sets the carry unless the operand is zero; subtracting the carry from zero gives the
+/// mask.
 pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -116,7 +117,7 @@ pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The carry says whether `x` is not zero.
+/// Sets the carry if `x` is not zero, and clears it otherwise.
 fn negate_for_carry(cx: &mut Cx<'_, '_>, x: Value) {
     let bits = cx.ty(x).bits();
     let parts = cx.use_regs(x);

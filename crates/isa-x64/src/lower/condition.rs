@@ -2,8 +2,8 @@
 //!
 //! Before: `v2 = icmp slt v0, v1; v3 = uextend.i32 v2; brif v3, block1, block2`. After: `cmp v0, v1; jl block1`.
 //!
-//! A reader of the flags calls [`Cx::condition`] and is emitted right behind: nothing stands in between.
-//! Comparisons are repeated for each reader, which is cheaper than keeping the boolean in a register.
+//! A reader of the flags calls [`Cx::condition`] and is emitted immediately after it. Comparisons are repeated for
+//! each reader, which is cheaper than keeping the boolean in a register.
 
 use super::condition_codes::int_code;
 use super::cx::Cx;
@@ -17,7 +17,7 @@ use kingpost_mach::LowerError;
 use kingpost_mach::lower::{Cond, TruthTest, is_float_reg};
 
 impl Cx<'_, '_> {
-    /// Emits the flags for "`value` is not zero", on behalf of `user`. Their reader must follow at once.
+    /// Emits the flags for "`value` is not zero", on behalf of `user`. Their reader must be the next instruction.
     pub(super) fn condition(&mut self, value: Value, user: Inst) -> Result<Cond, LowerError> {
         let test = self.truth_test(value, |value| self.is_comparison(value));
         let cond = self.is_nonzero(&test, user)?;
@@ -66,7 +66,7 @@ impl Cx<'_, '_> {
         Ok(Cond::One(CC_NE))
     }
 
-    /// Emits the flags of an integer comparison. `sole` is the reader, if nothing else uses the comparison.
+    /// Emits the flags of an integer comparison. `sole` is the reader, if it is the only user of the comparison.
     pub(super) fn compare(&mut self, cond: IntCC, [x, y]: [Value; 2], sole: Option<Inst>) -> Result<Cond, LowerError> {
         let (cond, x, y) = if self.constant(x).is_some() { (cond.swap_args(), y, x) } else { (cond, x, y) };
         let bits = self.ty(x).bits();
@@ -104,7 +104,7 @@ impl Cx<'_, '_> {
         Ok(cc)
     }
 
-    /// Emits the flags of `value` compared with zero; of a bitwise and, without computing that.
+    /// Emits the flags of `value` compared with zero. A bitwise and is part of the test and is not computed.
     fn test(&mut self, value: Value, sole: Option<Inst>) -> Result<(), LowerError> {
         let bits = self.ty(value).bits();
         let and = self.def_as(value, Opcode::Band).filter(|_| sole.is_some() && self.uses(value) <= 1);

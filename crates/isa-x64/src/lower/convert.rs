@@ -1,4 +1,4 @@
-//! Sign extensions, of loads by the load itself; two integers joined to one of twice the width.
+//! Sign extensions, which loads do themselves, and concatenation of two integers.
 //!
 //! Before: `v1 = load.i8 v0; v2 = sextend.i64 v1`. After: `movsx v2, byte [v0]`.
 

@@ -1,4 +1,4 @@
-//! What lowering functions work on, and how rows are found by operand width.
+//! Context of lowering functions, and rows by operand width.
 
 use super::tiles;
 use crate::rows;
@@ -30,7 +30,7 @@ impl<'f> DerefMut for Cx<'_, 'f> {
     }
 }
 
-/// A load that its user does itself.
+/// A load that its user performs as a memory operand.
 #[derive(Clone, Copy)]
 pub(super) struct Folded {
     pub(super) address: Address,
@@ -44,16 +44,15 @@ impl Cx<'_, '_> {
         i32::try_from(self.constant_signed(value)?).ok()
     }
 
-    /// Returns `true` if an instruction may have memory of `bits` bits as an operand. Only with AVX may 16 bytes be
-    /// anywhere.
+    /// Returns `true` if an instruction may have memory of `bits` bits as an operand. 16 bytes must be aligned unless
+    /// the CPU has AVX.
     pub(super) fn is_operand(&self, flags: MemFlags, bits: u32) -> bool {
         bits < 128 || flags.aligned() || self.isa.flags.has_avx
     }
 
-    /// Returns `true` if `user` does the load of `bits` bits that defines `value`, if there is one. Then this is its
-    /// memory.
+    /// Returns the memory operand of the load of `bits` bits that defines `value`, if `user` may perform it.
     ///
-    /// `user` is the only user of the value, or lowers the only one along with itself.
+    /// `user` must be the only user of the value, or must lower the only user together with itself.
     #[inline(always)]
     pub(super) fn fold_load(&mut self, value: Value, bits: u32, user: Inst) -> Result<Option<Folded>, LowerError> {
         match self.sinkable_load(value, user) {
@@ -82,7 +81,7 @@ impl Cx<'_, '_> {
         inst
     }
 
-    /// `value` masked by `mask`, in 32 bits.
+    /// Returns `value` masked by `mask`, in 32 bits.
     pub(super) fn masked(&mut self, value: VReg, mask: i32) -> VReg {
         let masked = self.int_temp(I32.bits());
         self.emit_imm(rows::AND_RI.of(32), &[masked, value], mask);

@@ -2,9 +2,9 @@
 //!
 //! Before: `v1 = fcvt_from_sint.f64 v0`. After: `cvtsi2sd v1, v0`.
 //!
-//! The CPU converts signed integers of 32 and 64 bits, truncating; what does not fit becomes the smallest integer. All
-//! else is made from that: unsigned and narrow types, traps, saturation. All bounds compared with are exact in the
-//! float's type.
+//! The CPU converts signed integers of 32 and 64 bits, truncating; a number that does not fit becomes the smallest
+//! integer. All further conversions are made from these: unsigned and narrow types, traps, saturation. All bounds of
+//! comparisons are exact in the float's type.
 
 use super::Lowered;
 use super::cx::Cx;
@@ -17,13 +17,13 @@ use kingpost_mach::lower::{Cond, float_bits, precision, trap_on};
 use kingpost_mach::{Machine, RowId};
 use kingpost_regalloc::VReg;
 
-/// Returns the truncation of a float to a signed integer of 32 and of 64 bits.
+/// Returns the row that truncates a float to a signed integer of 32 or 64 bits.
 fn truncate_row(from: Type, bits: u32) -> RowId {
     let family = if from == F64 { rows::CVTTSD2SI_RR } else { rows::CVTTSS2SI_RR };
     family.of(bits)
 }
 
-/// Returns the conversion of a signed integer of 32 and of 64 bits to a float.
+/// Returns the row that converts a signed integer of 32 or 64 bits to a float.
 fn convert_row(to: Type, bits: u32) -> RowId {
     let family = if to == F64 { rows::CVTSI2SD_RR } else { rows::CVTSI2SS_RR };
     family.of(bits)
@@ -76,8 +76,8 @@ fn zero(cx: &mut Cx<'_, '_>, ty: Type) -> VReg {
     zero
 }
 
-/// Sets `def` of type `to` to the signed integer `source` of `bits` bits. The bits above it become those of a
-/// zero: the instruction keeps some, and must not wait for what was there.
+/// Sets `def` of type `to` to the signed integer `source` of `bits` bits. The instruction keeps some upper bits of
+/// its first operand. These are zeros, so that it does not wait for an old value of the register.
 pub(super) fn convert(cx: &mut Cx<'_, '_>, def: VReg, to: Type, source: VReg, bits: u32) {
     let zero = zero(cx, to);
     cx.emit(convert_row(to, bits), &[def, zero, source]);
@@ -115,8 +115,9 @@ pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// What has its top bit set is halved first and doubled afterwards, by adding 1 to the exponent. The bit that is
-/// shifted out is put back at the bottom, where it matters for rounding only.
+/// Sets `def` to the unsigned integer `x` of 64 bits. A number whose top bit is set is halved first and doubled
+/// afterwards, by adding 1 to the exponent. The bit that is shifted out is or-ed to the lowest bit, where it matters
+/// for rounding only.
 pub(super) fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: VReg) {
     let [half, lost, halved, chosen] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit_imm(rows::SHR_RI.of(64), &[half, x], 1);
@@ -136,12 +137,12 @@ pub(super) fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: VReg) {
     cx.emit(if wide { rows::MOV_FR.of(64) } else { rows::MOV_FR.of(32) }, &[def, doubled]);
 }
 
-/// Lowers `fcvt_to_sint`: `-2^(n-1) - 1 < x < 2^(n-1)`.
+/// Lowers `fcvt_to_sint`, which traps unless `-2^(n-1) - 1 < x < 2^(n-1)`.
 pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);
     let bound = (1u64 << (bits - 1)) as f64;
-    // Where the number below the minimum is not exact in the float's type, the minimum itself is the next one.
+    // Where the number below the minimum is not exact in the float's type, the bound is the minimum itself.
     let (low, fails) = if bits <= precision(from) { (-bound - 1.0, CC_BE) } else { (-bound, CC_B) };
     check_range(cx, source, from, power(from, bits - 1), float_bits(from, low), fails);
     let value = cx.first_result(inst);
@@ -150,7 +151,7 @@ pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `fcvt_to_uint`: `-1 < x < 2^n`.
+/// Lowers `fcvt_to_uint`, which traps unless `-1 < x < 2^n`.
 pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);
@@ -171,14 +172,15 @@ fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: u64, low: u64, fails
     trap_on(cx, Cond::One(fails), TrapCode::INTEGER_OVERFLOW);
 }
 
-/// Sets `def` to `x`, which lies between -1 and `2^bits`; the result of larger ones is undefined.
+/// Sets `def` to `x`, which must be between -1 and `2^bits`. The result for larger numbers is undefined.
 fn truncate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, from: Type, bits: u32) {
     if bits < 64 {
-        // One size up there is room for the top bit.
+        // The next larger width has room for the top bit.
         cx.emit(truncate_row(from, bits * 2), &[def, x]);
         return;
     }
-    // From 2^63 on the first result is the smallest integer, which supplies the top bit; the second one supplies the others.
+    // From 2^63 on the first result is the smallest integer, which supplies the top bit; the second result supplies
+    // the lower bits.
     let below = cx.float_like(from);
     let [low, high, large, rest] = std::array::from_fn(|_| cx.int_temp(64));
     cx.emit_float_constant(rows::SUBS_RR.of(from.bits()), &[below, x], power(from, 63), from);
@@ -189,7 +191,7 @@ fn truncate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, from: Type, bits: 
     cx.emit(rows::OR_RR.of(64), &[def, low, rest]);
 }
 
-/// `def = x`, or the constant `other` if the flags say `condition`.
+/// Emits `def = x`, or the constant `other` if the condition holds.
 fn replace_if(cx: &mut Cx<'_, '_>, condition: i32, def: VReg, x: VReg, other: VReg, bits: u32) {
     cx.emit_imm(rows::CMOV_RR.of(bits), &[def, x, other], condition);
 }
@@ -203,8 +205,8 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Sets `def` to `source` clamped to `bits` bits with a sign. What is too small becomes the smallest integer by itself;
-/// the rest is put right afterwards.
+/// Sets `def` to `source` clamped to `bits` bits, signed. Numbers that are too small become the smallest integer by
+/// the conversion itself. Too large numbers and NaN are corrected afterwards.
 pub(super) fn saturate_signed(cx: &mut Cx<'_, '_>, def: VReg, mut source: VReg, from: Type, bits: u32) {
     let nan = source;
     let bound = (1u64 << (bits - 1)) as f64;
@@ -232,8 +234,8 @@ pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Sets `def` to `source` clamped to `bits` bits without a sign. The maximum with 0 takes negative numbers and NaN to
-/// 0: its result is the second operand for NaN.
+/// Sets `def` to `source` clamped to `bits` bits, unsigned. The maximum with 0 takes negative numbers and NaN to 0,
+/// because its result is the second operand for NaN.
 pub(super) fn saturate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, from: Type, bits: u32) {
     let zero = zero(cx, from);
     let positive = cx.float_like(from);
@@ -245,7 +247,7 @@ pub(super) fn saturate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, fr
     replace_if(cx, CC_AE, def, truncated, largest, bits);
 }
 
-/// Lowers `x86_cvtt2dq` of a scalar: what the CPU does.
+/// Lowers `x86_cvtt2dq` of a scalar, which is one instruction.
 pub(super) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     debug_assert_eq!(cx.func.dfg.opcode(inst), Opcode::X86Cvtt2dq);
     let (x, from, bits) = cx.float_to_int(inst)?;

@@ -2,8 +2,8 @@
 //!
 //! Before: `v1 = load.f64 v0; v3 = fadd v2, v1`. After: `addsd v3, [v0]`.
 //!
-//! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` what
-//! arithmetic yields passes through [`arithmetic`], which replaces any NaN by the canonical one.
+//! Signs are changed as bits, so that every bit of a NaN stays. With the setting `enable_nan_canonicalization` the
+//! results of arithmetic pass through [`arithmetic`], which replaces any NaN by the canonical one.
 
 use super::cx::Cx;
 use super::int::select_bits;
@@ -16,10 +16,10 @@ use kingpost_mach::{Address, Family, LowerError, MInst, RowId};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
-/// Predicate of `cmpss` and `cmpsd`: some operand is NaN.
+/// Predicate of `cmpss` and `cmpsd`: at least one operand is NaN.
 const UNORDERED: i32 = 3;
 
-/// The rows of an operation: on scalars and on vectors.
+/// Rows of an operation on scalars and on vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct FloatRows(Family, Family);
 
@@ -44,12 +44,13 @@ impl FloatRows {
 }
 
 impl Cx<'_, '_> {
-    /// Refuses `inst` unless `ty` has floats with arithmetic of their own, one or several.
+    /// Returns an error for `inst` unless `ty` consists of floats with arithmetic of their own.
     pub(super) fn require_floats(&self, inst: Inst, ty: Type) -> Lowered {
         if is_float(ty.lane_type()) && is_float_reg(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
     }
 
-    /// Emits `row`, whose last operand is `last`, in memory if it can be: a load or constant without another use.
+    /// Emits `row`, whose last operand is `last`. The operand is in memory if it is a load or constant without
+    /// another use.
     pub(super) fn emit_float(
         &mut self,
         row: RowId,
@@ -101,8 +102,8 @@ impl Cx<'_, '_> {
         self.uses(value) == 1 && self.def(value).is_some_and(may_fold)
     }
 
-    /// Returns the operands of a row, exchanged if that is allowed and better: the second one may be in memory, the
-    /// first one leaves its register to the result.
+    /// Returns the operands of a row, exchanged if that is allowed and better. The second operand may be in memory,
+    /// and the first one shares its register with the result.
     pub(super) fn memory_last(&self, row: RowId, result: Value, [x, y]: [Value; 2]) -> [Value; 2] {
         let commutes = rows::ROWS[usize::from(row.0)].commutes;
         let swap =
@@ -116,18 +117,18 @@ impl Cx<'_, '_> {
         self.emit_mem(in_memory(row), vregs, literal)
     }
 
-    /// Emits a bitwise row with a constant in memory, the same in all lanes of those of type `ty`, as its last operand.
+    /// Emits a bitwise row whose last operand is a constant in memory, repeated in all lanes of `ty`.
     fn emit_mask(&mut self, row: RowId, vregs: &[VReg], bits: u64, ty: Type) {
         self.emit_with(row, vregs, repeated(bits, ty.lane_bits()));
     }
 
-    /// Returns a register for a float of type `ty`.
+    /// Returns a new register for a float of type `ty`.
     pub(super) fn float_like(&mut self, ty: Type) -> VReg {
         self.float_temp(ty.bits())
     }
 }
 
-/// Lets `compute` define the result of `inst`, then makes NaNs canonical under that setting.
+/// Emits the result of `inst` by `compute`, then makes NaNs canonical if the setting requires it.
 pub(super) fn arithmetic(
     cx: &mut Cx<'_, '_>,
     inst: Inst,
@@ -141,7 +142,7 @@ pub(super) fn arithmetic(
     }
     let raw = cx.float_like(ty);
     compute(cx, raw)?;
-    // The operand where it is a number, the canonical NaN elsewhere.
+    // Take the operand where it is a number, and the canonical NaN elsewhere.
     let [nan, number, canonical] = std::array::from_fn(|_| cx.float_like(ty));
     cx.emit_imm(FloatRows::CMP.of(ty), &[nan, raw, raw], UNORDERED);
     cx.emit(rows::ANDNPS, &[number, nan, raw]);
@@ -192,7 +193,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Returns the sign bit of a lane, of 64 bits at most: wider floats are expanded.
+/// Returns the sign bit of a lane, which has 64 bits at most because wider floats are expanded.
 fn sign(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Result<u64, LowerError> {
     if is_float_reg(ty) && ty.lane_bits() <= 64 { Ok(1 << (ty.lane_bits() - 1)) } else { Err(cx.unsupported(inst)) }
 }
@@ -227,8 +228,9 @@ pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `fmin`: both orders of `minss`, whose result is the second operand for two zeros or a NaN. Either-or keeps
-/// the sign of a negative zero and every bit that makes a NaN, which becomes a quiet one when all bits are set.
+/// Lowers `fmin` by both orders of `minss`, whose result is the second operand for two zeros or a NaN. The
+/// disjunction of both keeps the sign of a negative zero and every bit of a NaN, which becomes quiet when all bits
+/// are set.
 pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     min_max(cx, inst, FloatRows::MIN, |cx, ty, [first, second]| {
         let [both, nan, quiet] = std::array::from_fn(|_| cx.float_like(ty));
@@ -239,9 +241,9 @@ pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// Lowers `fmax`: as `fmin`, but for two zeros of different sign the sign goes: the difference of either-or and the
-/// bits in which the two orders differ is 0.0 for them, the operand where they agree, and a quiet NaN for a NaN, which
-/// either-or is already.
+/// Lowers `fmax` by both orders of `maxss`. For two zeros of different sign the sign must be clear. The disjunction
+/// minus the bits in which the two orders differ is 0.0 for them, the operand where the orders agree, and a quiet NaN
+/// for a NaN.
 pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     min_max(cx, inst, FloatRows::MAX, |cx, ty, [first, second]| {
         let [different, either, both, nan] = std::array::from_fn(|_| cx.float_like(ty));
@@ -253,7 +255,7 @@ pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// Lowers `join` makes of both orders the result, with any quiet NaN, and a mask of where that is.
+/// Lowers a minimum or maximum. `join` makes from both orders the result, with any quiet NaN, and a mask of the NaNs.
 fn min_max(
     cx: &mut Cx<'_, '_>,
     inst: Inst,
@@ -270,7 +272,7 @@ fn min_max(
         cx.emit(row, &[first, x, y]);
         cx.emit(row, &[second, y, x]);
         let [result, nan] = join(cx, ty, [first, second]);
-        // A NaN made of two operands is cut down to the bits of the canonical one, whose significand has one bit set.
+        // A NaN made of two operands is reduced to the bits of the canonical one, whose significand has one bit set.
         let bits = ty.lane_bits();
         let significand = if bits == 64 { 52 } else { 23 };
         cx.emit_imm(rows::PSRL_RI.of(bits), &[payload, nan], bits as i32 - (significand - 1));

@@ -1,5 +1,5 @@
-//! Rounding to integral values, and multiplication and addition with one rounding: instructions of newer CPUs, and
-//! library routines on the others.
+//! Rounding to integral values, and multiplication and addition with one rounding: by instructions of newer CPUs, or
+//! else by library routines.
 //!
 //! Before: `v3 = fneg v2; v4 = fma v0, v1, v3`. After: `vfmsub213sd v4, v1, v2`.
 
@@ -15,7 +15,7 @@ use kingpost_mach::lower::libcall;
 use kingpost_regalloc::{Operand, PRegSet, VReg};
 use smallvec::SmallVec;
 
-/// In the immediate of `roundss`: do not report that the operand was not integral.
+/// Bit of the immediate of `roundss` that suppresses the report of an inexact operand.
 const QUIET: i32 = 8;
 
 const ROUND: FloatRows = FloatRows::new(rows::ROUNDS_RRI, rows::ROUNDP);
@@ -42,7 +42,7 @@ pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// The rows of `a * b + c` with the signs of product and addend: `[negate product][negate addend]`.
+/// Rows of `a * b + c` with the signs of product and addend: `[negate product][negate addend]`.
 const FUSED: [[FloatRows; 2]; 2] = [
     [
         FloatRows::new(rows::VFMADD213S_RRR, rows::VFMADD213P_RRR),
@@ -76,7 +76,7 @@ pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// Calls a routine with float arguments and one float result, of type `ty`: for vectors, on each lane.
+/// Calls a routine with float arguments and one float result of type `ty`, for vectors on each lane.
 fn call_routine(cx: &mut Cx<'_, '_>, routine: LibCall, def: VReg, args: &[VReg], ty: Type) {
     if ty.is_scalar() {
         return call_on_scalars(cx, routine, def, args);

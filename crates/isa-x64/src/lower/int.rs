@@ -27,7 +27,7 @@ pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     two_operands(cx, inst, Alu::ADD)
 }
 
-/// Returns the terms of `x + y` if `lea` saves something: it takes in another sum or shift, or keeps both operands
+/// Returns the terms of `x + y` if `lea` saves an instruction: it folds another sum or shift, or keeps both operands
 /// intact.
 fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<AddressExpr> {
     let (x, y) = if cx.constant(x).is_some() { (y, x) } else { (x, y) };
@@ -55,7 +55,7 @@ pub(super) fn band(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     }
 }
 
-/// `band` with a constant that keeps the low 8, 16 or 32 bits, or whose upper half is zero.
+/// Returns the tile of a `band` with a constant that keeps the low 8, 16 or 32 bits, or whose upper half is zero.
 fn mask(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     let [x, y] = cx.constant_last(inst);
     let bits = cx.ty(x).bits();
@@ -71,7 +71,7 @@ fn mask(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     Some(Tile::new(tiles::ZERO_EXTEND, row, [x]))
 }
 
-/// `band` with a complement, where the CPU has an instruction for it.
+/// Returns the tile of a `band` with a complement, if the CPU has an instruction for it.
 fn and_not(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     if !cx.isa.flags.has_bmi1 {
         return None;
@@ -85,7 +85,7 @@ fn and_not(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
     Some(Tile::new(tiles::AND_NOT, rows::ANDN_RR.of(working_bits(cx.ty(x))), [source, plain]))
 }
 
-/// Lowers `isub`, `bor`, `bxor`, and the other two-operand operations where nothing better is found.
+/// Lowers `isub`, `bor`, `bxor`, and further two-operand operations where no tile matches.
 pub(super) fn two_operands(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
     let value = cx.first_result(inst);
     let (ty, def) = (cx.ty(value), cx.result(value));
@@ -119,7 +119,7 @@ pub(super) fn operate(
         cx.emit_folded(alu.rm.of(bits), &[def, source], load);
         return Ok(());
     }
-    // The result takes the place of the first operand.
+    // The result shares the register of the first operand.
     let is_swapped = commutes(alu) && cx.is_better_second(cx.first_result(inst), [x, y]);
     let [x, y] = if is_swapped { [y, x] } else { [x, y] };
     let operands = [def, cx.use_reg(x), cx.use_reg(y)];
@@ -127,7 +127,7 @@ pub(super) fn operate(
     Ok(())
 }
 
-/// Returns `true` if the operands of `alu` may change places.
+/// Returns `true` if the operands of `alu` may be exchanged.
 fn commutes(alu: Alu) -> bool {
     rows::ROWS[usize::from(alu.rr.of(64).0)].commutes
 }
@@ -144,7 +144,7 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let negated = cx.int_temp(bits);
     let [def, source] = cx.registers(inst);
     cx.emit(rows::NEG_R.of(ty.bits()), &[negated, source]);
-    // If the negation is not negative it is the result.
+    // The result is the negation unless that is negative.
     cx.emit_imm(rows::CMOV_RR.of(bits), &[def, source, negated], CC_NS);
     Ok(())
 }
@@ -158,7 +158,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// `def = ((x ^ y) & c) ^ y` by the rows of exclusive or and and.
+/// Emits `def = ((x ^ y) & c) ^ y` by the rows of exclusive or and of and.
 pub(super) fn select_bits(
     cx: &mut Cx<'_, '_>,
     [xor, and]: [RowId; 2],

@@ -1,4 +1,4 @@
-//! What the walks that all machines share need of this one: names of rows, loads and stores, constants, widths.
+//! Interface to the lowering code that all targets share: names of rows, loads and stores, constants, widths.
 
 use super::branch;
 use super::convert::sign_extend_rows;
@@ -222,7 +222,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
     }
 
     fn load_pair(&mut self, defs: [VReg; 2], address: Address) -> &mut MInst {
-        // Zero is exchanged for zero.
+        // Compare-and-exchange of zero with zero reads the value.
         let [a, b, c, d] = [(); 4].map(|()| self.constant_temp(0, 64));
         self.compare_exchange_pair(defs, [a, b], [c, d], address)
     }

@@ -2,8 +2,8 @@
 //!
 //! Before: `v2 = udiv v0, v1`. After: `mov edx, 0; div v1`, with v0 and v2 in eax.
 //!
-//! Division traps as the CPU does: it faults on division by zero, and on signed overflow. Which of the two a signed
-//! division meant is determined by testing the divisor first, where it is not a constant.
+//! The CPU faults on division by zero and on signed overflow, and the fault is the trap. To distinguish the two, a
+//! signed division tests the divisor first, unless it is a constant.
 
 use super::cx::Cx;
 use super::{Lowered, tiles};
@@ -110,7 +110,7 @@ pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
     Ok(())
 }
 
-/// An unsigned division by 2^n is a shift, its remainder a mask.
+/// Emits an unsigned division by 2^n as a shift, or its remainder as a mask.
 fn by_power_of_two(cx: &mut Cx<'_, '_>, inst: Inst, part: Part, divisor: u64) -> Lowered {
     let [x, _] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -170,7 +170,7 @@ fn divide(
     cx.emit(row, &[quotient, remainder, low, high, divisor]).set_trap(trap);
 }
 
-/// The dividend's sign in all bits of `rdx`, and the division.
+/// Emits a signed division, with the sign of the dividend in all bits of `rdx`.
 fn divide_signed(cx: &mut Cx<'_, '_>, x: Value, def: VReg, divisor: VReg, part: Part, trap: Option<TrapCode>) {
     let bits = cx.ty(x).bits();
     let low = cx.use_reg(x);
@@ -211,7 +211,7 @@ fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
     Ok(divisor)
 }
 
-/// Lowers `srem`. Dividing by 1 instead of -1 has the same remainder and cannot overflow.
+/// Lowers `srem`. Dividing by 1 instead of -1 gives an equal remainder and cannot overflow.
 pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);

@@ -1,4 +1,4 @@
-//! Arithmetic that says whether it overflowed: the flags of an operation in exactly the value's width.
+//! Arithmetic that reports overflow, by the flags of an operation in exactly the width of the value.
 //!
 //! Before: `v2, v3 = uadd_overflow v0, v1`. After: `add v2, v1; setb v3`.
 
@@ -13,12 +13,12 @@ use kingpost_mach::lower::{Cond, trap_on};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
-/// The condition for unsigned overflow.
+/// Condition for unsigned overflow.
 pub(super) const UNSIGNED: i32 = CC_B;
-/// The condition for signed overflow.
+/// Condition for signed overflow.
 pub(super) const SIGNED: i32 = CC_O;
 
-/// The second result, if the condition holds.
+/// Sets the second result to whether the condition holds, if it has a use.
 pub(super) fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
     let overflow = cx.func.dfg.inst_results(inst)[1];
     if cx.has_reg(overflow) {
@@ -38,7 +38,7 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32)
 }
 
 /// Lowers `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a
-/// second step whose overflow counts as well; of unsigned integers only one of the steps can overflow, so one
+/// second step whose overflow counts as well. Of unsigned integers only one of the steps can overflow, so one
 /// instruction does both.
 pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Lowered {
     let [x, y, carry] = cx.args(inst);
@@ -73,7 +73,7 @@ pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition
     Ok(())
 }
 
-/// Lowers `umul_overflow`: the carry says whether the upper half of the product is not zero.
+/// Lowers `umul_overflow`: the carry is set if the upper half of the product is not zero.
 pub(super) fn umul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let (bits, value) = (cx.ty(x).bits(), cx.first_result(inst));

@@ -1,4 +1,4 @@
-//! Shifts and rotations. Amounts count modulo the width; they may have any integer type.
+//! Shifts and rotations. Amounts are taken modulo the width; they may have any integer type.
 //!
 //! Before: `v2 = band v1, 31; v3 = ishl.i32 v0, v2`. After: `shl v3, cl`, with v1 in rcx.
 
@@ -13,7 +13,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
-    // Bits above the value must not come in from the left; to the left they may leave it.
+    // A right shift must not move in bits from above the value. A left shift may move bits out of it.
     let bits = if op == Shift::SHL { ty.bits().max(32) } else { ty.bits() };
     let modulus = ty.bits() as i32 - 1;
     if let Some(constant) = cx.constant(amount) {
@@ -32,7 +32,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     Ok(())
 }
 
-/// BMI2's shifts.
+/// Returns the row of BMI2 for a shift.
 fn three_operands(op: Shift, bits: u32) -> kingpost_mach::RowId {
     match op {
         Shift::SHL => rows::SHLX_RR.of(bits),
@@ -41,7 +41,8 @@ fn three_operands(op: Shift, bits: u32) -> kingpost_mach::RowId {
     }
 }
 
-/// Returns the register of an amount, of which the bits of `modulus` count: the instruction masks by itself.
+/// Returns the register of an amount. A mask that keeps the bits of `modulus` is left out, because the instruction
+/// masks the amount itself.
 pub(super) fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: i32) -> VReg {
     let amount = cx.without_mask(amount, modulus as u32);
     cx.use_reg(amount)
@@ -64,7 +65,7 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
         }
         return Ok(());
     }
-    // Rotating 8 or 16 bits by up to 31 is the same as by the amount modulo the width.
+    // Rotating 8 or 16 bits by up to 31 is equal to rotating by the amount modulo the width.
     let amount = count(cx, amount, modulus);
     let operands = [cx.result(value), cx.use_reg(x), amount];
     cx.emit(op.rc.of(bits), &operands);

@@ -1,13 +1,14 @@
 //! The lowering table: the function that lowers each opcode, by the shape of its controlling type. `shared` is
-//! `kingpost_mach::lower`, the library of what all machines do alike; the table's form is in `table.rs` there.
+//! `kingpost_mach::lower`, the library of lowering code for all targets; the table's form is documented in `table.rs`
+//! there.
 //!
 //! ```text
 //! Opcode [32] => word, wide, float, vector;      or one column for all
 //! ```
 //!
-//! Behind the opcode stands from which width on the register of its first result, an integer of up to 32 bits, has
-//! zeros above the value: `[8]` at any width, `[32]` in i32 only. Users leave out extensions there; the verifier of
-//! machine code checks it.
+//! `[n]` after an opcode means: the register of the first result, an integer of up to 32 bits, has zeros above the
+//! value if the value has `n` bits or more. `[8]` means any width, `[32]` i32 only. Users omit extensions of such
+//! values; the verifier of machine code checks the claim.
 
 use super::cx::{Alu, Cx, Shift};
 use super::float::FloatRows;

@@ -1,5 +1,5 @@
-//! The tiles of x86-64: local patterns that are listed and counted. Immediates are not among them: they
-//! are ways to take one operand.
+//! The tiles of x86-64: local patterns that are listed and counted. Immediates are not tiles, because they are forms
+//! of one operand.
 
 kingpost_mach::tiles! {
     ZERO_EXTEND = "zero_extend" "band x, 0xff | 0xffff | 0xffff_ffff" => "movzx d, x";

@@ -30,7 +30,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `imul`: the low product in full, plus both mixed products in its upper half.
+/// Lowers `imul`: the full product of the low halves, with both mixed products added to its upper half.
 pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -44,7 +44,7 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The registers of an i128 shift: operand halves, and the amount in one register.
+/// Registers of an i128 shift: the halves of the operand, and the amount in one register.
 struct ShiftRegs {
     low: VReg,
     high: VReg,
@@ -59,13 +59,14 @@ impl ShiftRegs {
     }
 }
 
-/// Lowers `ishl`, `ushr`, `sshr`: both halves as if the amount were below 64, then exchanged if it is not.
+/// Lowers `ishl`, `ushr`, `sshr`: shifts both halves by the amount modulo 64, then exchanges them if the amount is 64
+/// or more.
 pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     let wide = ShiftRegs::new(cx, x, amount);
-    // `far` is the half that bits come from, `near` the one they leave into.
+    // Bits move from `far` into `near`.
     let (near, far, double) = match op {
         Shift::SHL => (wide.high, wide.low, rows::SHLD_RRC.of(64)),
         _ => (wide.low, wide.high, rows::SHRD_RRC.of(64)),
@@ -85,7 +86,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     Ok(())
 }
 
-/// Lowers `rotl`, `rotr`: the halves are exchanged if the amount is 64 or more, then shifted into each other.
+/// Lowers `rotl`, `rotr`: exchanges the halves if the amount is 64 or more, then shifts each into the other.
 pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -101,7 +102,7 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
     Ok(())
 }
 
-/// Lowers `bitrev`: the halves change places.
+/// Lowers `bitrev`: reverses and exchanges the halves.
 pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -111,7 +112,7 @@ pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Defines a count by those of its halves: of `first`, or 64 more than of `second` if `first` is all zero.
+/// Sets `defs` to a count over both halves: the count of `first`, or 64 plus the count of `second` if `first` is zero.
 fn count_of(
     cx: &mut Cx<'_, '_>,
     defs: &[VReg],
@@ -145,7 +146,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `cls`: leading zeros once the sign is taken out, but for the sign itself.
+/// Lowers `cls`: the leading zeros of the operand xor its sign, less one.
 pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -184,7 +185,7 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
     Ok(())
 }
 
-/// Emits the flags of a comparison: equality by exclusive or, order by a subtraction of which only the flags matter.
+/// Emits the flags of a comparison. Equality is tested by exclusive or. Order subtracts and uses only the flags.
 pub(super) fn compare(cx: &mut Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> Cond {
     let (cond, x, y) = if is_greater(cond) { (cond.swap_args(), y, x) } else { (cond, x, y) };
     let (x, y) = (cx.use_regs(x), cx.use_regs(y));

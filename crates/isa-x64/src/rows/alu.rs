@@ -4,7 +4,7 @@ use crate::encoding::op;
 use kingpost_mach::Family;
 use kingpost_mach::rows;
 
-/// The rows of an operation on two integers, by where its operands are.
+/// Rows of an operation on two integers, by the places of its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Alu {
     /// Two registers.
@@ -19,7 +19,7 @@ pub struct Alu {
     pub mi: Family,
 }
 
-/// Operations by their number `n`: their opcodes are `8 * n` and the five behind it, and `/n` with an immediate.
+/// Operations by their number `n`: their opcodes are `8 * n` and the five after it, and `/n` with an immediate.
 macro_rules! alu {
     ({ $($op:ident = $flags:ident $asm:literal /$n:literal $rr:ident $rm:ident $mr:ident $ri:ident $mi:ident $(, .$more:ident())?;)* } $($rest:tt)*) => {
         impl Alu {$(
@@ -54,7 +54,7 @@ alu! {
         XOR = Def "xor" /6 XOR_RR XOR_RM XOR_MR XOR_RI XOR_MI, .commutes();
     }
 
-    // Compare and test: as the others, without a result.
+    // Compare and test: operations without a result.
     CMP_RR[8 16 32 64] = Def "cmp {0}, {1}" [U, M] op(0x39).reg(1).rm(0).size(W), .twin(1, CMP_RM);
     CMP_RM[8 16 32 64] = Def "cmp {0}, {m}" [U] op(0x3b).reg(0).mem(W).size(W);
     CMP_MR[8 16 32 64] = Def "cmp {m}, {0}" [U] op(0x39).reg(0).mem(W).size(W);

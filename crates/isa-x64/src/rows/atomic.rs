@@ -31,13 +31,14 @@ rows! {
     ATOMIC_UMAX_MR[8 16 32 64] = Clobber "atomic_umax {0}, {m}, {2}" [D.fixed(RAX).early(), D.early(), U] atomic(LoopOp::Keep(CC_AE), W), .updates();
     ATOMIC_SMIN_MR[8 16 32 64] = Clobber "atomic_smin {0}, {m}, {2}" [D.fixed(RAX).early(), D.early(), U] atomic(LoopOp::Keep(CC_LE), W), .updates();
     ATOMIC_SMAX_MR[8 16 32 64] = Clobber "atomic_smax {0}, {m}, {2}" [D.fixed(RAX).early(), D.early(), U] atomic(LoopOp::Keep(CC_GE), W), .updates();
-    // The same on integers in big-endian byte order: old value and temporary are in memory's order, the operand is not.
+    // Loops on integers in big-endian byte order: old value and temporary are in the order of memory, the operand is
+    // not.
     ATOMIC_ADD_BIG_MR[16 32 64] = Clobber "atomic_add_big {0}, {m}, {2}" [D.fixed(RAX).early(), D.early(), U] atomic(LoopOp::AddBig, W), .updates();
     ATOMIC_UMIN_BIG_MR[16 32 64] = Clobber "atomic_umin_big {0}, {m}, {2}" [D.fixed(RAX).early(), D.early(), U] atomic(LoopOp::KeepBig(CC_BE), W), .updates();
     ATOMIC_UMAX_BIG_MR[16 32 64] = Clobber "atomic_umax_big {0}, {m}, {2}" [D.fixed(RAX).early(), D.early(), U] atomic(LoopOp::KeepBig(CC_AE), W), .updates();
     ATOMIC_SMIN_BIG_MR[16 32 64] = Clobber "atomic_smin_big {0}, {m}, {2}" [D.fixed(RAX).early(), D.early(), U] atomic(LoopOp::KeepBig(CC_LE), W), .updates();
     ATOMIC_SMAX_BIG_MR[16 32 64] = Clobber "atomic_smax_big {0}, {m}, {2}" [D.fixed(RAX).early(), D.early(), U] atomic(LoopOp::KeepBig(CC_GE), W), .updates();
-    // The same on 16 bytes: the old value in rax and rdx, the new one in rbx and rcx, the operand, all low half first.
+    // Loops on 16 bytes: the old value in rax and rdx, the new one in rbx and rcx, then the operand; low halves first.
     ATOMIC16_SWAP_M = Clobber "atomic_swap16 {m}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), U8.fixed(RBX), U8.fixed(RCX)] atomic_pair(PairOp::Swap, false), .updates(), .needs(CMPXCHG16B);
     ATOMIC16_AND_M = Clobber "atomic_and16 {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::And, false), .updates(), .needs(CMPXCHG16B);
     ATOMIC16_OR_M = Clobber "atomic_or16 {m}, {4}, {5}" [D8.fixed(RAX).early(), D8.fixed(RDX).early(), D8.fixed(RBX).early(), D8.fixed(RCX).early(), U8, U8] atomic_pair(PairOp::Or, false), .updates(), .needs(CMPXCHG16B);

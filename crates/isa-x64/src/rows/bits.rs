@@ -1,4 +1,4 @@
-//! Counting and searching bits, byte order, and what reads the flags: `setcc`, `cmovcc`.
+//! Counting and searching bits, byte order, and the readers of the flags: `setcc`, `cmovcc`.
 
 use super::line::{BMI1, LZCNT, POPCNT};
 use crate::encoding::{of, off3, op, vex38};
@@ -10,7 +10,7 @@ rows! {
 
     // Byte order.
     BSWAP_R[32 64] = None "bswap {0}" [T, U] of(0xc8).plus(0).size(W);
-    // `bsf` and `bsr` leave their register as it was if the source is 0.
+    // `bsf` and `bsr` leave their register unchanged if the source is 0.
     BSF_RR[32 64] = Def "bsf {0}, {1}" [D, M] of(0xbc).reg(0).rm(1).size(W), .twin(1, BSF_RM), .keeps_upper();
     BSF_RM[32 64] = Def "bsf {0}, {m}" [D] of(0xbc).reg(0).mem(W).size(W), .keeps_upper();
     BSR_RR[32 64] = Def "bsr {0}, {1}" [D, M] of(0xbd).reg(0).rm(1).size(W), .twin(1, BSR_RM), .keeps_upper();
@@ -22,7 +22,7 @@ rows! {
     LZCNT_RM[32 64] = Def "lzcnt {0}, {m}" [D] off3(0xbd).reg(0).mem(W).size(W), .needs(LZCNT);
     TZCNT_RR[32 64] = Def "tzcnt {0}, {1}" [D, M] off3(0xbc).reg(0).rm(1).size(W), .twin(1, TZCNT_RM), .needs(BMI1);
     TZCNT_RM[32 64] = Def "tzcnt {0}, {m}" [D] off3(0xbc).reg(0).mem(W).size(W), .needs(BMI1);
-    // One bit into the carry flag.
+    // Copy of one bit into the carry flag.
     BT_RR[32 64] = Def "bt {0}, {1}" [U, U] of(0xa3).reg(1).rm(0).size(W);
     BT_RI[32 64] = Def "bt {0}, {i}" [M] of(0xba).digit(4).rm(0).ib().size(W), .twin(0, BT_MI);
     BT_MI[32 64] = Def "bt {m}, {i}" [] of(0xba).digit(4).mem(W).ib().size(W);
@@ -40,7 +40,7 @@ rows! {
     SETCC_M = Use "set{c} {m}" [] of(0x90).mem(1).cc(), .stores();
     CMOV_RR[32 64] = Use "cmov{c} {0}, {2}" [T, U, M] of(0x40).reg(0).rm(2).cc().size(W), .twin(2, CMOV_RM);
     CMOV_RM[32 64] = Use "cmov{c} {0}, {m}" [T, U] of(0x40).reg(0).mem(W).cc().size(W);
-    // The flags themselves.
+    // Changes of single flags.
     STC = Def "stc" [] op(0xf9);
     CLC = Def "clc" [] op(0xf8);
 }

@@ -1,8 +1,8 @@
 //! Jumps, calls, returns, traps, and the instructions of prologue and epilogue.
 //!
-//! Jumps: `aux` is the block taken, `extra` the other one, `imm` the condition and, in its upper half, a second one.
-//! Tail calls: `imm` is how many bytes of stack arguments the callee pops. Calls with handlers: `imm` is the number of
-//! their exits. Calls to symbols have an address of kind `Symbol`.
+//! Jumps: `aux` is the block taken, `extra` the other block. `imm` is the condition, with a second condition in its
+//! upper half. Tail calls: `imm` is the number of bytes of stack arguments that the callee pops. Calls with handlers:
+//! `imm` is the number of their exits. Calls to symbols have an address of kind `Symbol`.
 
 use crate::encoding::{Special, of, op, op64, special};
 use crate::regs::{R15, RAX, RBP, RCX, RDI, RSP, SYSV_CLOBBERED_INTS};
@@ -10,7 +10,7 @@ use kingpost_mach::operands::{D8, FT16, FU16, M8, U4, U8};
 use kingpost_mach::rows;
 use kingpost_mach::{ListIndex, OperandSpec, RelocKind, RowConstraint, RowKind};
 
-/// The address of a tail call's callee: the epilogue restores all other registers before the jump.
+/// Operand with the address of a tail call's callee: the epilogue restores all other registers before the jump.
 const LASTING: OperandSpec = U8.at(RowConstraint::Within(SYSV_CLOBBERED_INTS));
 
 rows! {
@@ -21,7 +21,8 @@ rows! {
     JCC = Use "j{c} {t}" [] special(Special::JumpIf), .kind(RowKind::Branch);
     JCC_OR = Use "j{c} {t}; or" [] special(Special::JumpIfOr), .kind(RowKind::Branch);
     JCC_AND = Use "j{c} {t}; and" [] special(Special::JumpIfAnd), .kind(RowKind::Branch);
-    // To one of the first two or three targets, which begin at the immediate, by number, else to the next.
+    // Jumps to one of the first two or three targets by number, else to the next one. The targets begin at the
+    // immediate.
     JCHAIN2_R = Clobber "jchain2 {0}" [U4] special(Special::JumpChain(2)), .kind(RowKind::Branch), .index(ListIndex::Targets(3));
     JCHAIN3_R = Clobber "jchain3 {0}" [U4] special(Special::JumpChain(3)), .kind(RowKind::Branch), .index(ListIndex::Targets(4));
     JMP_R = None "jmp {0}" [U8] op(0xff).digit(4).rm(0), .kind(RowKind::Branch);
@@ -35,13 +36,13 @@ rows! {
     TRY_SYM = Clobber "call {t}" [] op(0xe8).id().reloc(RelocKind::X86CallPcRel4), .kind(RowKind::TryCall);
     TRY_PLT = Clobber "call {t}@PLT" [] op(0xe8).id().reloc(RelocKind::X86CallPltRel4), .kind(RowKind::TryCall);
     TRY_R = Clobber "call {0}" [U8] op(0xff).digit(2).rm(0), .kind(RowKind::TryCall);
-    // The address of one of the blocks that are targets: the one at the immediate.
+    // The address of a block that is a target: the one at the immediate.
     LEA64_BLOCK = None "lea {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat), .index(ListIndex::Targets(1));
-    // The address of a thread-local symbol, general dynamic model: linkers know these 16 bytes.
+    // The address of a thread-local symbol, general dynamic model. Linkers recognize these 16 bytes.
     TLS_ADDRESS = Clobber "data16 lea rdi, {t}@tlsgd[rip]; .value 0x6666; rex64 call symbol{i}@PLT" [D8.fixed(RAX)] special(Special::TlsAddress).reloc(RelocKind::X86TlsGd), .index(ListIndex::Name);
-    // Goes on with another stack. Nothing but the frame is kept, so that registers are free.
+    // Switches to another stack. Only the frame is preserved, so that registers are free.
     STACK_SWITCH = Clobber "mov rdx, [rcx]; mov [rax], rsp; mov rsp, rdx; mov rdx, [rcx + 8]; mov [rax + 8], rbp; mov rbp, rdx; mov rdx, [rcx + 16]; lea r8, [rip + 6]; mov [rax + 16], r8; jmp rdx" [D8.fixed(RDI), U8.fixed(RAX), U8.fixed(RCX), U8.fixed(RDI)] special(Special::StackSwitch);
-    // Out of the function: the frame is taken down first.
+    // Exits of the function, with the epilogue first.
     RET = None "ret" [] op(0xc3).leave(), .kind(RowKind::Exit);
     TAIL_SYM = None "jmp {t}" [] op(0xe9).id().reloc(RelocKind::X86CallPcRel4).leave(), .kind(RowKind::Exit);
     TAIL_PLT = None "jmp {t}@PLT" [] op(0xe9).id().reloc(RelocKind::X86CallPltRel4).leave(), .kind(RowKind::Exit);
@@ -52,15 +53,16 @@ rows! {
     TRAP_IF = Use "trap{c}" [] special(Special::TrapIf), .traps();
     TRAP_IF_OR = Use "trap{c}; or" [] special(Special::TrapIfOr), .traps();
     TRAP_IF_AND = Use "trap{c}; and" [] special(Special::TrapIfAnd), .traps();
-    // Nothing in a leaf without a frame.
+    // No bytes in a leaf function without a frame.
     STACK_CHECK_R = Clobber "cmp rsp, {0}; trapb" [U8] special(Special::StackCheck), .traps();
-    // A place that debug information records: no bytes.
+    // A location that debug information records: no bytes.
     SEQUENCE_POINT = None "" [] special(Special::Nothing), .kind(RowKind::SequencePoint);
-    // Where parameters are: defs only, no bytes.
+    // Places of parameters: defs only, no bytes.
     ENTRY = None "" [] special(Special::Nothing);
     // Operand 2 if the condition holds, else operand 1.
     SELECT_F = Use "select{c} {0}, {2}" [FT16, FU16, FU16] special(Special::Select);
-    // Frames: emitted by prologue and epilogue. `SUBRSP_I` also takes back what a callee popped.
+    // Frames: emitted by prologue and epilogue. `SUBRSP_I` also restores the stack pointer after a callee popped
+    // arguments.
     PUSH_R = None "push {0}" [U8] op(0x50).plus(0);
     POP_R = None "pop {0}" [D8] op(0x58).plus(0);
     PUSH_M = None "push {m}" [] op(0xff).digit(6).mem(8);
@@ -77,6 +79,6 @@ rows! {
     MOV64_FROM_R15 = None "mov {0}, r15" [D8] op64(0x89).reg_is(R15).rm(0);
     MOV64_TO_R15 = None "mov r15, {0}" [M8] op64(0x89).reg(0).rm_is(R15), .twin(0, MOV64_TO_R15_M);
     MOV64_TO_R15_M = None "mov r15, {m}" [] op64(0x8b).reg_is(R15).mem(8);
-    // Nothing.
+    // No-op.
     NOP = None "nop" [] op(0x90);
 }

@@ -7,7 +7,8 @@ use kingpost_mach::rows;
 rows! {
     crate::rows::control::END;
 
-    // Integer to float: operand 1 has the untouched upper bits; pass zeros so that nothing waits for an old value.
+    // Integer to float. Operand 1 supplies the upper bits, which do not change; it should be zero so that the
+    // instruction does not wait for an old value.
     CVTSI2SS_RR[32 64] = None "cvtsi2ss {0}, {2}" [FT4, FU4, M] off3(0x2a).reg(0).rm(2).size(W), .twin(2, CVTSI2SS_RM);
     CVTSI2SS_RM[32 64] = None "cvtsi2ss {0}, {m}" [FT4, FU4] off3(0x2a).reg(0).mem(W).size(W);
     CVTSI2SD_RR[32 64] = None "cvtsi2sd {0}, {2}" [FT8, FU8, M] off2(0x2a).reg(0).rm(2).size(W), .twin(2, CVTSI2SD_RM);

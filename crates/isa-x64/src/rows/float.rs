@@ -7,7 +7,7 @@ use kingpost_mach::operands::FD16;
 use kingpost_mach::rows;
 
 /// Operations on two scalars with their opcode. Each has a form of SSE and SSE2, which changes its first source, and
-/// one of AVX, with a result of its own.
+/// a form of AVX, with a result of its own.
 macro_rules! with_avx {
     (
         { $($asm:literal $opcode:literal $rr:ident $rm:ident $vrr:ident $vrm:ident $(, .$more:ident())?;)* }

@@ -1,4 +1,5 @@
-//! Lanes of vector registers: shifts by an immediate, single lanes, signs, tests, and what only AVX and FMA have.
+//! Lanes of vector registers: shifts by an immediate, single lanes, signs, tests, and operations that only AVX and
+//! FMA have.
 
 use super::line::{AVX, AVX2, FMA, SSE41};
 use crate::encoding::{of, of3a66, of66, of3866, off2, off3, vex38};
@@ -19,7 +20,8 @@ rows! {
     VPSRA_RRI[w d] = None "vpsra* {0}, {1}, {i}" [FD16, FU16] of66(0x70 + LOG).vex().digit(4).v(0).rm(1).ib(), .needs(AVX);
     VPSLLDQ_RRI = None "vpslldq {0}, {1}, {i}" [FD16, FU16] of66(0x73).vex().digit(7).v(0).rm(1).ib(), .needs(AVX);
     VPSRLDQ_RRI = None "vpsrldq {0}, {1}, {i}" [FD16, FU16] of66(0x73).vex().digit(3).v(0).rm(1).ib(), .needs(AVX);
-    // Operand 1 with the lowest lane of operand 2; with the low half of 2 as its high half; the high half of 2 and then of 1.
+    // Operand 1 with the lowest lane of operand 2; operand 1 with the low half of operand 2 as its high half; the
+    // high halves of operand 2 and operand 1.
     MOVSS_RR = None "movss {0}, {2}" [FT16, FU16, FU4] off3(0x10).reg(0).rm(2);
     MOVSD_RR = None "movsd {0}, {2}" [FT16, FU16, FU8] off2(0x10).reg(0).rm(2);
     MOVLHPS_RR = None "movlhps {0}, {2}" [FT16, FU16, FU8] of(0x16).reg(0).rm(2), .upgrade(VMOVLHPS_RRR);
@@ -28,7 +30,7 @@ rows! {
     VMOVHLPS_RRR = None "vmovhlps {0}, {1}, {2}" [FD16, FU16, FU16] of(0x12).vex().reg(0).v(1).rm(2), .needs(AVX);
     // The low half alone, zeros above it.
     MOVQ_RR = None "movq {0}, {1}" [FD16, FU8] off3(0x7e).reg(0).rm(1);
-    // One lane from an integer, by number; from memory.
+    // Insertion of one lane from an integer, by number; from memory.
     PINSRB_RRI = None "pinsrb {0}, {2}, {i}" [FT16, FU16, U4] of3a66(0x20).reg(0).rm(2).ib(), .needs(SSE41), .upgrade(VPINSRB_RRI);
     PINSRW_RRI = None "pinsrw {0}, {2}, {i}" [FT16, FU16, U4] of66(0xc4).reg(0).rm(2).ib(), .upgrade(VPINSRW_RRI);
     PINSRD_RRI = None "pinsrd {0}, {2}, {i}" [FT16, FU16, M4] of3a66(0x22).reg(0).rm(2).ib(), .twin(2, PINSRD_RMI), .needs(SSE41), .upgrade(VPINSRD_RRI);
@@ -45,7 +47,7 @@ rows! {
     VPINSRW_RMI = None "vpinsrw {0}, {1}, {m}, {i}" [FD16, FU16] of66(0xc4).vex().reg(0).v(1).mem(2).ib(), .needs(AVX);
     VPINSRD_RMI = None "vpinsrd {0}, {1}, {m}, {i}" [FD16, FU16] of3a66(0x22).vex().reg(0).v(1).mem(4).ib(), .needs(AVX);
     VPINSRQ_RMI = None "vpinsrq {0}, {1}, {m}, {i}" [FD16, FU16] of3a66(0x22).w().vex().reg(0).v(1).mem(8).ib(), .needs(AVX);
-    // One lane from the lowest one of operand 2: the immediate is 16 times its number.
+    // Insertion of one lane from the lowest lane of operand 2: the immediate is 16 times its number.
     INSERTPS_RRI = None "insertps {0}, {2}, {i}" [FT16, FU16, FU16] of3a66(0x21).reg(0).rm(2).ib(), .needs(SSE41), .upgrade(VINSERTPS_RRI);
     INSERTPS_RMI = None "insertps {0}, {m}, {i}" [FT16, FU16] of3a66(0x21).reg(0).mem(4).ib(), .needs(SSE41), .upgrade(VINSERTPS_RMI);
     VINSERTPS_RRI = None "vinsertps {0}, {1}, {2}, {i}" [FD16, FU16, FU16] of3a66(0x21).vex().reg(0).v(1).rm(2).ib(), .needs(AVX);
@@ -63,7 +65,7 @@ rows! {
     // The top bits of all lanes.
     PMOVMSKB_RR = None "pmovmskb {0}, {1}" [D4, FU16] of66(0xd7).reg(0).rm(1);
     MOVMSKP_RR[ss sd] = None "movmskp* {0}, {1}" [D4, FU16] of(0x50).reg(0).rm(1).packed(W);
-    // Zero is set if the operands have no one bit in common.
+    // The zero flag is set if no bit is set in both operands.
     PTEST_RR = Def "ptest {0}, {1}" [FU16, FM16] of3866(0x17).reg(0).rm(1), .twin(1, PTEST_RM), .needs(SSE41), .upgrade(VPTEST_RR);
     PTEST_RM = Def "ptest {0}, {m}" [FU16] of3866(0x17).reg(0).mem(16), .needs(SSE41), .upgrade(VPTEST_RM);
     VPTEST_RR = Def "vptest {0}, {1}" [FU16, FM16] of3866(0x17).vex().reg(0).rm(1), .twin(1, VPTEST_RM), .needs(AVX);

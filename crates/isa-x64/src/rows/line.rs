@@ -13,7 +13,7 @@ pub(super) const CMPXCHG16B: CpuFeatures = X64Flags::feature("has_cmpxchg16b");
 pub(super) const FMA: CpuFeatures = X64Flags::feature("has_fma");
 pub(super) const LZCNT: CpuFeatures = X64Flags::feature("has_lzcnt");
 pub(super) const POPCNT: CpuFeatures = X64Flags::feature("has_popcnt");
-/// Features of every CPU.
+/// Features that every CPU has.
 pub(super) const SSE2: CpuFeatures = CpuFeatures::NONE;
 pub(super) const SSE3: CpuFeatures = X64Flags::feature("has_sse3");
 pub(super) const SSE41: CpuFeatures = X64Flags::feature("has_sse41");
@@ -34,9 +34,9 @@ pub(super) const fn line(
     Line::new(name, asm, flags, operands, encoding.mem, encoding).zero_extends(zero_extends(operands))
 }
 
-/// Returns `true` if an instruction with these operands clears the rest of each register that it writes. Writing 32
-/// bits of a general-purpose register clears the upper half; narrower writes and writes of float registers keep the
-/// rest.
+/// Returns `true` if an instruction with these operands clears the upper bits of each register that it writes.
+/// Writing 32 bits of a general-purpose register clears the upper half; narrower writes and writes of float registers
+/// keep the upper bits.
 const fn zero_extends(operands: &[OperandSpec]) -> bool {
     let mut i = 0;
     while i < operands.len() {

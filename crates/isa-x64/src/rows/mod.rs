@@ -1,15 +1,15 @@
 //! The instruction table: one line per instruction form.
 //!
-//! A line is `NAME = flags "text" [operands] encoding, .more();`. It makes the constant `NAME`, the row `name` and its
-//! encoding. `NAME[8 16 32 64] = …` makes a row for each width, and `NAME.of(32)` is one of them: see
-//! [`rows!`](kingpost_mach::rows). Two-address instructions define operand 0 in the place of operand 1; the text names
+//! A line is `NAME = flags "text" [operands] encoding, .more();`. It makes the constant `NAME`, the row `name` and
+//! its encoding. `NAME[8 16 32 64] = …` makes a row for each width, and `NAME.of(32)` is one of them: see
+//! [`rows!`](kingpost_mach::rows). Two-address instructions define operand 0 in place of operand 1; the text names
 //! operand 0 for both.
 //!
-//! Names: mnemonic, then where operands are: `R` register, `M` memory, `I` immediate, `C` the count in `cl`,
-//! destination first. `ADD_RM` adds memory to a register, `ADD_MR` a register to memory. Rows have the operand width in
-//! bits in between: `add32_rm`. In moves and conversions the destination's width comes first: `MOVSX64_8_RM`. Where a
-//! line has a twin, the named operand may be in a spill slot; the twin is then emitted. Where it has an upgrade, that
-//! is emitted on CPUs which have what it needs.
+//! Names: the mnemonic, then the places of operands, destination first: `R` register, `M` memory, `I` immediate, `C`
+//! the count in `cl`. `ADD_RM` adds memory to a register, `ADD_MR` a register to memory. Names of rows have the
+//! operand width in bits in between: `add32_rm`. In moves and conversions the destination's width comes first:
+//! `MOVSX64_8_RM`. If a line has a twin, the named operand may be in a spill slot; the twin is then emitted. If it
+//! has an upgrade, that is emitted on CPUs that have the features of the upgrade.
 
 mod alu;
 mod atomic;
@@ -43,7 +43,7 @@ use line::{Line, line};
 
 const COUNT: usize = lanes::END as usize;
 
-/// All files' lines in the order of their numbers.
+/// The lines of all files in the order of their numbers.
 const FILES: [&[&[Line]]; 11] = [
     &alu::LINES,
     &atomic::LINES,
@@ -58,10 +58,10 @@ const FILES: [&[&[Line]]; 11] = [
     &lanes::LINES,
 ];
 
-/// The rows, indexed by [`RowId`](kingpost_mach::RowId).
+/// Instruction rows, indexed by [`RowId`](kingpost_mach::RowId).
 pub static ROWS: [Row; COUNT] = row_table::rows(&FILES);
 
-/// Their encodings.
+/// Encodings of the rows.
 pub static ENCODINGS: [Encoding; COUNT] = row_table::encodings(&FILES);
 
 #[cfg(test)]

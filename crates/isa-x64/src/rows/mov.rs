@@ -9,7 +9,7 @@ use kingpost_mach::{RelocKind, RowKind};
 rows! {
     crate::rows::float::END;
 
-    // Copies. Exchanges change both registers, which operands cannot say: they are for edits only.
+    // Copies. Exchanges are for edits only: they change both registers, which operands cannot describe.
     MOV_RR[32 64] = None "mov {0}, {1}" [D, U] op(0x89).reg(1).rm(0).size(W), .kind(RowKind::Move);
     MOVAPS_RR = None "movaps {0}, {1}" [FD16, FU16] of(0x28).reg(0).rm(1), .kind(RowKind::Move);
     XCHG_RR[32 64] = None "xchg {0}, {1}" [T, U] op(0x87).reg(1).rm(0).acc(0x90).size(W);

@@ -14,7 +14,7 @@ rows! {
     IMUL_RM[16 32 64] = Def "imul {0}, {m}" [T, U] of(0xaf).reg(0).mem(W).size(W);
     IMUL_RRI[16 32 64] = Def "imul {0}, {1}, {i}" [D, M] op(0x69).reg(0).rm(1).iz(W).short(0x6b).size(W), .twin(1, IMUL_RMI);
     IMUL_RMI[16 32 64] = Def "imul {0}, {m}, {i}" [D] op(0x69).reg(0).mem(W).iz(W).short(0x6b).size(W);
-    // Both halves: low in rax, high in rdx; 8 bits: all in ax.
+    // Both halves: low in rax, high in rdx; for 8 bits all in ax.
     MULWIDE8_R = Def "mul {2}" [D2.fixed(RAX), U1.fixed(RAX), M1] op(0xf6).digit(4).rm(2), .twin(2, MULWIDE8_M);
     MULWIDE8_M = Def "mul {m}" [D2.fixed(RAX), U1.fixed(RAX)] op(0xf6).digit(4).mem(1);
     MULWIDE_R[16 32 64] = Def "mul {3}" [D.fixed(RAX), D.fixed(RDX), U.fixed(RAX), M] op(0xf7).digit(4).rm(3).size(W), .twin(3, MULWIDE_M);
@@ -26,7 +26,7 @@ rows! {
     // BMI2: high half, low half; no flags.
     MULX_RR[32 64] = None "mulx {0}, {1}, {3}" [D, D, U.fixed(RDX), M] vex38(0xf2, 0xf6).reg(0).v(1).rm(3).size(W), .twin(3, MULX_RM), .needs(BMI2);
     MULX_RM[32 64] = None "mulx {0}, {1}, {m}" [D, D, U.fixed(RDX)] vex38(0xf2, 0xf6).reg(0).v(1).mem(W).size(W), .needs(BMI2);
-    // Quotient in rax, remainder in rdx, dividend in rdx:rax; 8 bits: al, ah, ax.
+    // Quotient in rax, remainder in rdx, dividend in rdx:rax; for 8 bits al, ah, ax.
     DIV8_R = Clobber "div {2}" [D2.fixed(RAX), U2.fixed(RAX), M1] op(0xf6).digit(6).rm(2), .twin(2, DIV8_M), .traps();
     DIV8_M = Clobber "div {m}" [D2.fixed(RAX), U2.fixed(RAX)] op(0xf6).digit(6).mem(1), .traps();
     DIV_R[16 32 64] = Clobber "div {4}" [D.fixed(RAX), D.fixed(RDX), U.fixed(RAX), U.fixed(RDX), M] op(0xf7).digit(6).rm(4).size(W), .twin(4, DIV_M), .traps();

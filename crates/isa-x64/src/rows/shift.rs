@@ -1,4 +1,4 @@
-//! Shifts and rotations. A count in `cl` may be 0, which leaves the flags as they were, so they count as destroyed.
+//! Shifts and rotations. A count of 0 in `cl` leaves the flags unchanged, so the flags count as clobbered.
 
 use super::line::BMI2;
 use crate::encoding::{of, op, vex3a, vex38};
@@ -7,7 +7,7 @@ use kingpost_mach::Family;
 use kingpost_mach::operands::U1;
 use kingpost_mach::rows;
 
-/// The rows of a shift or rotation, by where the count is.
+/// Rows of a shift or rotation, by the place of the count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shift {
     /// In `cl`.
@@ -48,7 +48,7 @@ shifts! {
         SAR = Def "sar" /7 SAR_RC SAR_MC SAR_RI SAR_MI;
     }
 
-    // Double-width shifts: operand 2 supplies the bits that come in.
+    // Double-width shifts: operand 2 supplies the bits that are shifted in.
     SHLD_RRI[32 64] = Def "shld {0}, {2}, {i}" [T, U, U] of(0xa4).reg(2).rm(0).ib().size(W);
     SHLD_RRC[32 64] = Clobber "shld {0}, {2}, cl" [T, U, U, U1.fixed(RCX)] of(0xa5).reg(2).rm(0).size(W);
     SHRD_RRI[32 64] = Def "shrd {0}, {2}, {i}" [T, U, U] of(0xac).reg(2).rm(0).ib().size(W);

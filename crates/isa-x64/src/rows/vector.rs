@@ -1,9 +1,9 @@
 //! Operations on whole vector registers, and on all their lanes.
 //!
 //! A line is four rows, or four for each width of lane: `paddb_rr` and `paddb_rm`, which change operand 1, and
-//! `vpaddb_rr` and `vpaddb_rm` of AVX, which do not. In parentheses is what a CPU needs for the first two. Memory has
-//! 16 bytes, and must be aligned in the first two: slots and literals are. The constant is the first row, or the family
-//! of those.
+//! `vpaddb_rr` and `vpaddb_rm` of AVX, which do not. The parentheses hold the CPU features that the first two need.
+//! Memory has 16 bytes, and must be aligned in the first two: slots and literals are. The constant is the first row,
+//! or the family of the first rows.
 
 use super::line::{AVX, Line, SSE2, SSE3, SSE41, SSE42, SSSE3};
 use crate::encoding::{of, of3a66, of66, of3866, off2, off3};
@@ -49,14 +49,14 @@ macro_rules! vector_rows {
 
         $( row_const! { $name $asm start(Index::$name); $($($width)+)? } )*
 
-        /// The first row number behind this file's.
+        /// Number of the first row after the rows of this file.
         pub(super) const END: u16 = start(Index::COUNT);
 
         const BY_LINE: [[&[Line]; FORMS as usize]; Index::COUNT as usize] = [$(
             forms!($form [$($($width)+)?] $name ($needs) $asm ($encoding) ($(.$more())?))
         ),*];
 
-        /// The rows of each form of this file's lines.
+        /// Rows of each form of this file's lines.
         pub(super) const LINES: &[&[Line]] = BY_LINE.as_flattened();
     };
 }
@@ -69,7 +69,7 @@ vector_rows! {
     ANDNPS = two(SSE2) "andnps" of(0x55);
     ORPS = two(SSE2) "orps" of(0x56), .commutes();
     XORPS = two(SSE2) "xorps" of(0x57), .commutes();
-    // Sums and differences: wrapped, of signed and of unsigned lanes clamped. Means, rounded up.
+    // Sums and differences: wrapping, clamped signed, clamped unsigned. Means, rounded up.
     PADD[b w d q] = two(SSE2) "padd*" of66([0xfc, 0xfd, 0xfe, 0xd4][LANE]), .commutes();
     PSUB[b w d q] = two(SSE2) "psub*" of66([0xf8, 0xf9, 0xfa, 0xfb][LANE]);
     PADDS[b w] = two(SSE2) "padds*" of66(0xec + LOG), .commutes();
@@ -83,8 +83,8 @@ vector_rows! {
     PMAXS[b w d] = two([SSE41, SSE2, SSE41][LANE]) "pmaxs*" [of3866(0x3c), of66(0xee), of3866(0x3d)][LANE], .commutes();
     PMINU[b w d] = two([SSE2, SSE41, SSE41][LANE]) "pminu*" [of66(0xda), of3866(0x3a), of3866(0x3b)][LANE], .commutes();
     PMAXU[b w d] = two([SSE2, SSE41, SSE41][LANE]) "pmaxu*" [of66(0xde), of3866(0x3e), of3866(0x3f)][LANE], .commutes();
-    // Products: low halves, high halves, whole ones of the even lanes, sums of two, the latter of unsigned with signed bytes, high
-    // halves of doubled ones rounded. Sums of eight differences of bytes.
+    // Products: low halves; high halves; full products of the even lanes; sums of two products, also of unsigned with
+    // signed bytes; high halves of doubled products, rounded. Sums of eight differences of bytes.
     PMULL[w d] = two([SSE2, SSE41][LANE - 1]) "pmull*" [of66(0xd5), of3866(0x40)][LANE - 1], .commutes();
     PMULHW = two(SSE2) "pmulhw" of66(0xe5), .commutes();
     PMULHUW = two(SSE2) "pmulhuw" of66(0xe4), .commutes();
@@ -94,14 +94,14 @@ vector_rows! {
     PMADDUBSW = two(SSSE3) "pmaddubsw" of3866(0x04);
     PMULHRSW = two(SSSE3) "pmulhrsw" of3866(0x0b), .commutes();
     PSADBW = two(SSE2) "psadbw" of66(0xf6), .commutes();
-    // Comparisons, with all ones for yes.
+    // Comparisons, whose result is all ones where they hold.
     PCMPEQ[b w d q] = two([SSE2, SSE2, SSE2, SSE41][LANE]) "pcmpeq*" [of66(0x74), of66(0x75), of66(0x76), of3866(0x29)][LANE], .commutes();
     PCMPGT[b w d q] = two([SSE2, SSE2, SSE2, SSE42][LANE]) "pcmpgt*" [of66(0x64), of66(0x65), of66(0x66), of3866(0x37)][LANE];
     // Shifts of all lanes by the low 64 bits of operand 2.
     PSLL[w d q] = two(SSE2) "psll*" of66(0xf0 + LOG);
     PSRL[w d q] = two(SSE2) "psrl*" of66(0xd0 + LOG);
     PSRA[w d] = two(SSE2) "psra*" of66(0xe0 + LOG);
-    // Lanes of two registers in turn, of the low halves and of the high halves; of one and of the other.
+    // Interleaved lanes of two registers: of their low halves, of their high halves; lanes chosen from each.
     PUNPCKL[bw wd dq qdq] = two(SSE2) "punpckl*" of66([0x60, 0x61, 0x62, 0x6c][LANE]);
     PUNPCKH[bw wd dq qdq] = two(SSE2) "punpckh*" of66([0x68, 0x69, 0x6a, 0x6d][LANE]);
     SHUFPS = two_imm(SSE2) "shufps" of(0xc6);
@@ -112,10 +112,11 @@ vector_rows! {
     PSHUFHW = one_imm(SSE2) "pshufhw" off3(0x70);
     PSHUFB = two(SSSE3) "pshufb" of3866(0x00);
     MOVDDUP = half(SSE3) "movddup" off2(0x12);
-    // 16 bytes from anywhere in operand 1 behind operand 2; some lanes of one and the others of the other.
+    // 16 consecutive bytes of operand 2 followed by operand 1; some lanes of one operand and the remaining lanes of
+    // the other.
     PALIGNR = two_imm(SSSE3) "palignr" of3a66(0x0f);
     PBLENDW = two_imm(SSE41) "pblendw" of3a66(0x0e);
-    // Half the width with clamping, and double the width.
+    // Narrowing to half the width with clamping, and widening to double the width.
     PACKSSWB = two(SSE2) "packsswb" of66(0x63);
     PACKSSDW = two(SSE2) "packssdw" of66(0x6b);
     PACKUSWB = two(SSE2) "packuswb" of66(0x67);

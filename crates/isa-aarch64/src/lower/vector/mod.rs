@@ -7,7 +7,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `mod.rs` | rows by type, and opcodes that are one |
+//! | `mod.rs` | rows by type, and opcodes that are one row |
 //! | `constant.rs` | constants |
 //! | `arith.rs` | sums, differences, floats |
 //! | `multiply.rs` | products, and sums of them |
@@ -19,7 +19,7 @@
 //! | `shuffle.rs` | permutations of bytes |
 //! | `narrow.rs` | lanes of half and twice the width |
 //! | `pairwise.rs` | sums of neighboring lanes |
-//! | `reduce.rs` | scalars that all lanes make |
+//! | `reduce.rs` | scalars computed from all lanes |
 
 mod arith;
 mod compare;

@@ -1,6 +1,7 @@
-//! Sums and what is like them, on each lane.
+//! Sums and similar operations on each lane.
 //!
-//! Before: `v2 = sadd_sat.i32x4 v0, v1`. After: `paddd`, and where both signs differ from that of the sum, the bound.
+//! Before: `v2 = sadd_sat.i32x4 v0, v1`. After: `paddd`, and the bound where both signs differ from the sign of the
+//! sum.
 
 use super::compare::{greater, select_by_mask, sign_mask};
 use super::{Lowered, by_row, lanes, repeated, signs};
@@ -22,8 +23,8 @@ pub(in crate::lower) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `iabs`. Without an instruction for it, the larger of a number and its opposite; of bytes, the smaller one
-/// without sign.
+/// Lowers `iabs`. Without an instruction for it, takes the larger of a number and its negation; for bytes the smaller
+/// one as unsigned numbers.
 pub(in crate::lower) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x] = cx.registers(inst);
     let bits = cx.result_ty(inst).lane_bits();
@@ -44,8 +45,8 @@ pub(in crate::lower) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `smin` and the like, by `family` or with `cond` between the first operand and the second where the first is
-/// taken.
+/// Lowers `smin`, `smax`, `umin`, `umax` by `family`, or by a comparison with `cond`, which holds where the first
+/// operand is taken.
 pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Family, cond: IntCC) -> Lowered {
     let bits = cx.result_ty(inst).lane_bits();
     if let Some(row) = cx.lane_row(family, bits) {
@@ -56,10 +57,10 @@ pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Family,
     Ok(())
 }
 
-/// Sets `def`, in each lane, to `x` where `cond` holds between `x` and `y`, else `y`; for lanes that no row serves.
+/// Sets each lane of `def` to `x` where `cond` holds between `x` and `y`, else to `y`, for lanes that no row covers.
 fn extreme(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, cond: IntCC, [x, y]: [VReg; 2]) {
     if bits == 16 {
-        // What the one has more than the other, or nothing.
+        // The saturating difference: the excess of one operand over the other, or zero.
         let row = rows::PSUBUS.of(16);
         if cond == IntCC::UnsignedLessThan {
             let more = cx.make(row, &[x, y]);
@@ -78,7 +79,7 @@ fn extreme(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, cond: IntCC, [x, y]: [VReg
     select_by_mask(cx, def, mask, [x, y]);
 }
 
-/// Returns the smaller of `x` and a constant, both without sign, in lanes of 16 to 64 bits.
+/// Returns the unsigned minimum of `x` and a constant in lanes of 16 to 64 bits.
 pub(super) fn limited(cx: &mut Cx<'_, '_>, bits: u32, x: VReg, limit: u64) -> VReg {
     let limit = repeated(limit, bits);
     if let Some(row) = cx.lane_row(rows::PMINU, bits) {
@@ -89,7 +90,7 @@ pub(super) fn limited(cx: &mut Cx<'_, '_>, bits: u32, x: VReg, limit: u64) -> VR
     def
 }
 
-/// Lowers `uadd_sat`: the sum, with all ones where it is less than an operand.
+/// Lowers `uadd_sat`: the sum, or all ones where the sum is less than an operand.
 pub(in crate::lower) fn uadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     clamped(cx, inst, rows::PADDUS, |cx, bits, def, [x, y]| {
         let sum = cx.make(rows::PADD.of(bits), &[x, y]);
@@ -100,7 +101,7 @@ pub(in crate::lower) fn uadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// Lowers `usub_sat`: the difference, where the first operand is greater.
+/// Lowers `usub_sat`: the difference where the first operand is greater, else zero.
 pub(in crate::lower) fn usub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     clamped(cx, inst, rows::PSUBUS, |cx, bits, def, [x, y]| {
         let difference = cx.make(rows::PSUB.of(bits), &[x, y]);
@@ -111,7 +112,7 @@ pub(in crate::lower) fn usub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// Lowers `sadd_sat`: it overflows where both operands have the sign that the sum has not.
+/// Lowers `sadd_sat`: the sum overflows where both operands have one sign and the sum has the other.
 pub(in crate::lower) fn sadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     clamped(cx, inst, rows::PADDS, |cx, bits, def, [x, y]| {
         let sum = cx.make(rows::PADD.of(bits), &[x, y]);
@@ -121,8 +122,8 @@ pub(in crate::lower) fn sadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// Lowers `ssub_sat`: it overflows where the operands have different signs and the difference has not that of the first
-/// one.
+/// Lowers `ssub_sat`: the difference overflows where the operands have different signs and the sign of the difference
+/// is not the sign of the first operand.
 pub(in crate::lower) fn ssub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     clamped(cx, inst, rows::PSUBS, |cx, bits, def, [x, y]| {
         let difference = cx.make(rows::PSUB.of(bits), &[x, y]);
@@ -155,7 +156,7 @@ fn clamped(
     Ok(())
 }
 
-/// Lowers `avg_round`: either-or less half of what differs.
+/// Lowers `avg_round`: the disjunction less half of the exclusive or.
 pub(in crate::lower) fn avg_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     clamped(cx, inst, rows::PAVG, |cx, bits, def, [x, y]| {
         let [either, differs] = [rows::ORPS, rows::XORPS].map(|row| cx.make(row, &[x, y]));
@@ -164,7 +165,7 @@ pub(in crate::lower) fn avg_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// Lowers `popcnt`: of nibbles by a table or of bits in pairs; sums of the bytes of a lane.
+/// Lowers `popcnt`: counts the bits of nibbles by a table, or else in pairs, then adds up the bytes of a lane.
 pub(in crate::lower) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, x] = cx.registers(inst);
     let bits = cx.result_ty(inst).lane_bits();
@@ -218,7 +219,7 @@ fn count_bytes(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
     cx.emit_with(rows::ANDPS, &[def, sums], low_nibbles);
 }
 
-/// Lowers `blendv`: by the top bit of each lane of the first operand.
+/// Lowers `blendv`: selects by the top bit of each lane of the first operand.
 pub(in crate::lower) fn blendv(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [def, c, x, y] = cx.registers(inst);
     let mask = sign_mask(cx, cx.result_ty(inst).lane_bits(), c);
@@ -226,7 +227,8 @@ pub(in crate::lower) fn blendv(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// The row of a choice between the two operands of a comparison, by which is less: the second one if that is not known.
+/// Returns the row that selects one operand of a comparison by which is less, and its operands in order. The result
+/// is the second operand if they are unordered.
 fn extreme_of_floats(cx: &Cx<'_, '_>, inst: Inst) -> Option<(RowId, [Value; 2])> {
     let [mut c, x, y] = cx.args(inst);
     if let Some(cast) = cx.def_as(c, Opcode::Bitcast).filter(|_| cx.is_single_use(c)) {

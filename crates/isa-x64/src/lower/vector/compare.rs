@@ -1,4 +1,4 @@
-//! Comparisons of all lanes, with all ones for yes, and choices by such masks.
+//! Comparisons of all lanes, whose result is a mask of ones where they hold, and selections by such masks.
 //!
 //! Before: `v2 = icmp ugt v0, v1` of i32x4. After: `pxor` of both with the sign bits, `pcmpgtd`.
 
@@ -16,19 +16,19 @@ pub(super) fn equal(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, [x, y]: [VReg; 2]
         cx.emit(row, &[def, x, y]);
         return;
     }
-    // Both halves of 64 bits.
+    // Both halves of 64 bits must be equal.
     let halves = cx.make(rows::PCMPEQ.of(32), &[x, y]);
     let others = cx.make_imm(rows::PSHUFD, &[halves], 0xb1);
     cx.emit(rows::ANDPS, &[def, halves, others]);
 }
 
-/// Sets `def` to all ones where lanes of `x` are greater than those of `y`, both with a sign.
+/// Sets `def` to all ones where lanes of `x` are greater than lanes of `y`, as signed numbers.
 pub(super) fn greater(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, [x, y]: [VReg; 2]) {
     if let Some(row) = cx.lane_row(rows::PCMPGT, bits) {
         cx.emit(row, &[def, x, y]);
         return;
     }
-    // Of 64 bits: the upper halves, or where these are equal whether the difference borrows from them.
+    // For 64 bits: compare the upper halves, or test for a borrow of the difference where these are equal.
     let difference = cx.make(rows::PSUB.of(64), &[y, x]);
     let same = cx.make(rows::PCMPEQ.of(32), &[x, y]);
     let borrows = cx.make(rows::ANDPS, &[difference, same]);
@@ -44,7 +44,7 @@ pub(super) fn not(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
     cx.emit(rows::XORPS, &[def, x, ones]);
 }
 
-/// Sets `def` to the bits of `x` where `mask` has ones, those of `y` where it has zeros.
+/// Sets `def` to the bits of `x` where `mask` has ones, and to the bits of `y` where it has zeros.
 pub(in crate::lower) fn select_by_mask(cx: &mut Cx<'_, '_>, def: VReg, mask: VReg, [x, y]: [VReg; 2]) {
     let taken = cx.make(rows::ANDPS, &[x, mask]);
     let rest = cx.make(rows::ANDNPS, &[mask, y]);
@@ -62,7 +62,7 @@ pub(in crate::lower) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     }
     let (def, [x, y]) = cx.binary(inst);
     let [x, y] = match cond {
-        // Only one order of each.
+        // Only one operand order of each comparison exists.
         IntCC::SignedLessThan | IntCC::SignedLessThanOrEqual => [y, x],
         IntCC::UnsignedLessThan | IntCC::UnsignedLessThanOrEqual => [y, x],
         _ => [x, y],
@@ -89,7 +89,7 @@ pub(in crate::lower) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Sets `def` to all ones where `x` is at least `y`: where it is the greater of the two, or `y` is not greater than it.
+/// Sets `def` to all ones where `x` is at least `y`: where it is the greater of the two, or where `y` is not greater.
 fn at_least(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, greatest: Family, [x, y]: [VReg; 2], is_unsigned: bool) {
     if let Some(row) = cx.lane_row(greatest, bits) {
         let greatest = cx.make(row, &[y, x]);
@@ -158,7 +158,7 @@ pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Returns all ones in lanes with the top bit set, zeros in the others.
+/// Returns a mask with all ones in lanes whose top bit is set, and zeros in all further lanes.
 pub(super) fn sign_mask(cx: &mut Cx<'_, '_>, bits: u32, x: VReg) -> VReg {
     match bits {
         8 => {

@@ -1,9 +1,9 @@
-//! Between integers and floats, and between precisions.
+//! Conversions between integers and floats, and between precisions.
 //!
 //! Before: `v1 = fcvt_from_sint.f64x2 (swiden_low v0)` of i32x4. After: `cvtdq2pd v1, v0`.
 //!
-//! The CPU converts signed integers of 32 bits. Integers of 64 bits become floats of 64 bits in two exact parts, whose
-//! sum is rounded once; the other way they go through integer registers.
+//! The CPU converts signed integers of 32 bits. Integers of 64 bits become floats of 64 bits in two exact parts,
+//! whose sum is rounded once. Floats become integers of 64 bits by way of integer registers.
 
 use super::narrow::{unsigned_halves, without_negatives};
 use super::widen::{Half, widen_half};
@@ -21,7 +21,7 @@ use kingpost_regalloc::VReg;
 /// Predicates of `cmpps`.
 const LESS_OR_EQUAL: i32 = 2;
 const EQUAL: i32 = 0;
-/// In the immediate of `roundpd`: towards zero, without a report.
+/// Immediate of `roundpd`: towards zero, without a report of inexact results.
 const TRUNCATE: i32 = 8 | 3;
 
 /// Returns a constant of type `lane` in all lanes.
@@ -39,7 +39,7 @@ pub(in crate::lower) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     })
 }
 
-/// Lane types of the operand and the result of a conversion.
+/// Returns the operand of a conversion, and the lane types of operand and result.
 fn lane_types(cx: &Cx<'_, '_>, inst: Inst) -> Result<(Value, Type, Type), kingpost_mach::LowerError> {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
@@ -47,7 +47,7 @@ fn lane_types(cx: &Cx<'_, '_>, inst: Inst) -> Result<(Value, Type, Type), kingpo
     if supported { Ok((x, from.lane_type(), to.lane_type())) } else { Err(cx.unsupported(inst)) }
 }
 
-/// `x`, in lanes of type `from`, with lanes of at least 32 bits.
+/// Returns `x`, whose lanes have type `from`, with lanes of at least 32 bits, and their type.
 fn widened(cx: &mut Cx<'_, '_>, mut x: VReg, mut from: Type, signed: bool) -> (VReg, Type) {
     while let (8 | 16, Some(wide)) = (from.bits(), from.double_width()) {
         let widened = cx.vector_temp();
@@ -57,7 +57,7 @@ fn widened(cx: &mut Cx<'_, '_>, mut x: VReg, mut from: Type, signed: bool) -> (V
     (x, from)
 }
 
-/// Returns the operand of a widening of the low lanes, which has no other use.
+/// Returns the operand of a widening of the low lanes that has no other use.
 fn low_lanes(cx: &Cx<'_, '_>, x: Value, opcode: Opcode) -> Option<Value> {
     let widening = cx.def_as(x, opcode).filter(|_| cx.is_single_use(x))?;
     let [source] = cx.args(widening);
@@ -119,7 +119,8 @@ pub(in crate::lower) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Integers of 32 bits to floats of 32: each half of 16 bits below an exponent that makes it exact, and one sum.
+/// Converts unsigned integers of 32 bits to floats of 32. Each half of 16 bits is put below an exponent that makes it
+/// exact, and one sum is rounded.
 fn from_halves(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
     let low = cx.make_with(rows::ANDPS, x, repeated(0xffff, 32));
     let low = cx.make_with(rows::ORPS, low, all_lanes(F32, 2f64.powi(23)));
@@ -129,14 +130,15 @@ fn from_halves(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
     cx.emit(rows::ADDP.of(32), &[def, high, low]);
 }
 
-/// The two low integers of 32 bits to floats of 64, by the exponent of 2^52.
+/// Converts the two low unsigned integers of 32 bits to floats of 64, by the exponent of 2^52.
 fn from_words(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
     let exponent = cx.vector(repeated(float_bits(F64, 2f64.powi(52)) >> 32, 32));
     let joined = cx.make(rows::PUNPCKL.of(32), &[x, exponent]);
     cx.emit_with(rows::SUBP.of(64), &[def, joined], all_lanes(F64, 2f64.powi(52)));
 }
 
-/// Integers of 64 bits, less `bias`, to floats of 64: both halves below an exponent that makes them exact, and one sum.
+/// Converts integers of 64 bits, less `bias`, to floats of 64. Both halves are put below an exponent that makes them
+/// exact, and one sum is rounded.
 fn from_quads(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bias: f64) {
     let low = cx.make_with(rows::ANDPS, x, repeated(0xffff_ffff, 64));
     let low = cx.make_with(rows::ORPS, low, all_lanes(F64, 2f64.powi(52)));
@@ -146,8 +148,8 @@ fn from_quads(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bias: f64) {
     cx.emit(rows::ADDP.of(64), &[def, high, low]);
 }
 
-/// Two integers of 64 bits to floats of 32, each made by `convert` from an integer register, so that it is rounded
-/// once.
+/// Converts two integers of 64 bits to floats of 32. `convert` converts each from an integer register, so that it is
+/// rounded once.
 fn to_singles(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, convert: impl Fn(&mut Cx<'_, '_>, VReg, VReg)) {
     let high = cx.make_imm(rows::PSHUFD, &[x], 0xee);
     let [low, high] = [x, high].map(|half| {
@@ -184,14 +186,14 @@ pub(in crate::lower) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered 
     Ok(())
 }
 
-/// Lowers `fcvt_to_uint_sat`. What has 16 bits at most is clamped from signed integers of 32.
+/// Lowers `fcvt_to_uint_sat`. Results of 16 bits at most are clamped from signed integers of 32.
 pub(in crate::lower) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
     let (def, source) = (cx.result(value), cx.use_reg(x));
     match (from, to) {
         (F32, I32) => {
-            // Up to 2^31 the number itself, above that the minimum plus what is above; both parts are clamped.
+            // The result is the number up to 2^31, and above it the minimum plus the excess; both parts are clamped.
             let zero = cx.vector(0);
             let positive = cx.make(rows::MAXP.of(32), &[source, zero]);
             let low = cx.make(rows::CVTTPS2DQ, &[positive]);
@@ -226,8 +228,8 @@ pub(in crate::lower) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered 
     Ok(())
 }
 
-/// Floats of 32 bits to signed integers of 32. What is too large comes out as the minimum, whose complement is the
-/// maximum; NaN becomes zero before.
+/// Converts floats of 32 bits to signed integers of 32. Numbers that are too large become the minimum, whose
+/// complement is the maximum. NaN is replaced by zero first.
 fn words(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
     let number = cx.make_imm(rows::CMPP.of(32), &[source, source], EQUAL);
     let source = cx.make(rows::ANDPS, &[source, number]);
@@ -237,8 +239,8 @@ fn words(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
     cx.emit(rows::XORPS, &[def, truncated, large]);
 }
 
-/// Two floats of 64 bits to signed integers of 32, with zeros behind them. The lesser of the number and the bound is
-/// the second operand for NaN, and that is zero then.
+/// Converts two floats of 64 bits to signed integers of 32 in the low half, with zeros in the high half. The minimum
+/// of a NaN and the bound is the bound, which is zero for a NaN.
 fn low_words(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
     let number = cx.make_imm(rows::CMPP.of(64), &[source, source], EQUAL);
     let bound = cx.make_with(rows::ANDPS, number, all_lanes(F64, f64::from(i32::MAX)));
@@ -246,7 +248,7 @@ fn low_words(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
     cx.emit(rows::CVTTPD2DQ, &[def, limited]);
 }
 
-/// Floats of either precision to signed integers of 32 bits.
+/// Converts floats of either precision to signed integers of 32 bits and returns them.
 fn any_words(cx: &mut Cx<'_, '_>, source: VReg, from: Type) -> VReg {
     let def = cx.vector_temp();
     if from == F32 {
@@ -257,13 +259,13 @@ fn any_words(cx: &mut Cx<'_, '_>, source: VReg, from: Type) -> VReg {
     def
 }
 
-/// Returns the two low floats in double precision, which all are exact in.
+/// Returns the two low floats in double precision, which represents them exactly.
 fn doubles(cx: &mut Cx<'_, '_>, source: VReg, from: Type) -> VReg {
     if from == F64 { source } else { cx.make(rows::CVTPS2PD, &[source]) }
 }
 
-/// A narrowing of what `conversion` makes of two floats of 64 bits, and of zeros: integers of 32 bits at once. False if
-/// `inst` is no such thing, or the CPU not able to do it.
+/// Emits a narrowing of the result of `conversion` on two floats of 64 bits, and of zeros, as a conversion to
+/// integers of 32 bits. Returns `false` if `inst` has another form or the CPU has no such instruction.
 pub(super) fn to_low_half(cx: &mut Cx<'_, '_>, inst: Inst, conversion: Opcode) -> bool {
     let [x, zeros] = cx.args(inst);
     let Some(converted) = cx.def_as(x, conversion).filter(|_| cx.is_single_use(x)) else { return false };
@@ -280,7 +282,7 @@ pub(super) fn to_low_half(cx: &mut Cx<'_, '_>, inst: Inst, conversion: Opcode) -
         low_words(cx, def, source);
         return true;
     }
-    // The lowest 32 bits of a float between 2^52 and 2^53 are those of the integer.
+    // The lowest 32 bits of a float between 2^52 and 2^53 are the lowest 32 bits of the integer.
     let zero = cx.vector(0);
     let positive = cx.make(rows::MAXP.of(64), &[source, zero]);
     let limited = cx.make_with(rows::MINP.of(64), positive, all_lanes(F64, f64::from(u32::MAX)));
@@ -313,7 +315,7 @@ pub(in crate::lower) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> L
     Ok(())
 }
 
-/// Two lanes of 64 bits, each made by `convert` in an integer register.
+/// Sets `def` to two lanes of 64 bits that `convert` makes in integer registers.
 fn by_lanes(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, convert: impl Fn(&mut Cx<'_, '_>, VReg, VReg)) {
     let high = cx.make_imm(rows::PSHUFD, &[x], 0xee);
     let halves = [x, high].map(|lane| {

@@ -46,7 +46,7 @@ pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Returns the vector of which `value` is a lane, and its number, if nothing else uses it.
+/// Returns the vector and number of the lane that `value` is, if it has no other use.
 fn lane_of(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u8)> {
     let inst = cx.def_as(value, Opcode::Extractlane).filter(|_| cx.is_single_use(value))?;
     let InstView::BinaryImm8 { arg, imm } = cx.func.dfg.view(inst) else { return None };
@@ -73,7 +73,7 @@ fn broadcast_from_memory(cx: &Cx<'_, '_>, bits: u32) -> Option<RowId> {
     cx.can(row).then_some(row)
 }
 
-/// Returns a scalar in the low bits of a float register; what is above it is not defined.
+/// Returns a scalar in the low bits of a float register; the bits above it are undefined.
 fn in_float_register(cx: &mut Cx<'_, '_>, x: Value) -> VReg {
     let (source, ty) = (cx.use_reg(x), cx.ty(x));
     if !ty.is_int() {
@@ -84,7 +84,7 @@ fn in_float_register(cx: &mut Cx<'_, '_>, x: Value) -> VReg {
     moved
 }
 
-/// The lowest `bits` bits of `source` in all lanes.
+/// Sets all lanes of `def` to the lowest `bits` bits of `source`.
 fn broadcast(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, source: VReg) {
     match bits {
         8 if cx.can(rows::VPBROADCASTB_RR) => {
@@ -114,7 +114,7 @@ fn broadcast(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, source: VReg) {
     }
 }
 
-/// Lowers `scalar_to_vector`: zeros above.
+/// Lowers `scalar_to_vector`. The upper bits are zero.
 pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -184,7 +184,7 @@ pub(in crate::lower) fn insertlane(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lanes of 8 and 16 bits, by the instruction for 16.
+/// Inserts a lane of 8 or 16 bits, by the instruction for 16.
 fn insert_narrow(cx: &mut Cx<'_, '_>, def: VReg, vector: VReg, scalar: VReg, ty: Type, lane: i32) {
     if ty == F16 {
         let image = cx.int_temp(32);
@@ -195,7 +195,7 @@ fn insert_narrow(cx: &mut Cx<'_, '_>, def: VReg, vector: VReg, scalar: VReg, ty:
     } else if cx.can(rows::PINSRB_RRI) {
         cx.emit_imm(rows::PINSRB_RRI, &[def, vector, scalar], lane);
     } else {
-        // With its neighbor.
+        // Insert the byte together with its neighbor.
         let [pair, other, byte, joined] = std::array::from_fn(|_| cx.int_temp(32));
         cx.emit_imm(rows::PEXTRW_RRI, &[pair, vector], lane / 2);
         cx.zero_extend(byte, scalar, 8);
@@ -212,7 +212,8 @@ fn insert_narrow(cx: &mut Cx<'_, '_>, def: VReg, vector: VReg, scalar: VReg, ty:
     }
 }
 
-/// Lanes of 32 bits: the lowest one has an instruction, floats have one on newer CPUs, the others go in two halves.
+/// Inserts a lane of 32 bits. The lowest one has an instruction, and floats have one on newer CPUs. Further lanes are
+/// inserted in two halves.
 fn insert_32(cx: &mut Cx<'_, '_>, def: VReg, vector: VReg, scalar: VReg, ty: Type, lane: i32) {
     if !ty.is_int() && (lane == 0 || cx.can(rows::INSERTPS_RRI)) {
         if lane == 0 {
@@ -286,13 +287,12 @@ impl Cx<'_, '_> {
     }
 }
 
-/// Returns the immediate of `pshufd` for that.
+/// Returns the immediate of `pshufd` that moves lane `lane` to the lowest one.
 fn lane_at_front(bits: u32, lane: i32) -> i32 {
     if bits == 32 { lane } else { 0xee }
 }
 
-/// `store` of a lane that nothing else uses, by the instruction that takes it out: its row and immediate, and the
-/// vector.
+/// Returns the instruction that stores a lane without another use: its row and immediate, and the vector.
 pub(in crate::lower) fn stored_lane(cx: &Cx<'_, '_>, value: Value) -> Option<(RowId, i32, Value)> {
     let (arg, imm) = lane_of(cx, value)?;
     let (ty, lane) = (cx.ty(value), i32::from(imm));

@@ -55,7 +55,7 @@ pub(super) fn reverse(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) -> Low
     let [up, down] = [rows::PSLL_RI, rows::PSRL_RI].map(|family| cx.make_imm(family.of(16), &[x], 8));
     cx.emit(rows::ORPS, &[swapped, up, down]);
     if bits > 16 {
-        // Halves of 16 bits in reverse, in each lane.
+        // Reverse the halves of 16 bits in each lane.
         let order = if bits == 32 { 0b10_11_00_01 } else { 0b00_01_10_11 };
         let low = cx.make_imm(rows::PSHUFLW, &[swapped], order);
         cx.emit_imm(rows::PSHUFHW, &[def, low], order);

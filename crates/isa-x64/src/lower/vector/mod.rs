@@ -17,10 +17,10 @@
 //! | `pairwise.rs` | sums of neighboring lanes |
 //! | `reduce.rs` | tests of all lanes |
 //!
-//! SSE2 is enough for everything; what newer CPUs have is asked for by row, with [`Cx::can`] and [`Cx::lane_row`]. Rows are
-//! named by their first form: emission takes that of AVX where there is AVX. Vectors of fewer than 128 bits are in the low
-//! part of a register and nothing is known of the rest: lane by lane that does no harm, and where lanes depend on others
-//! the functions say what they do about it.
+//! SSE2 is enough for every operation; [`Cx::can`] and [`Cx::lane_row`] tell whether the CPU has a row of a later
+//! extension. Rows are named by their first form; emission takes the AVX form on CPUs with AVX. A vector of fewer
+//! than 128 bits is in the low part of a register, and the bits above are undefined. They do not matter to operations
+//! on single lanes; functions whose lanes depend on each other document their treatment.
 
 use super::Lowered;
 use super::cx::Cx;
@@ -42,51 +42,51 @@ pub(super) mod shift;
 pub(super) mod shuffle;
 pub(super) mod widen;
 
-/// `lane`, of which the low `bits` bits count, in all lanes of 128 bits.
+/// Returns the low `bits` bits of `lane` in all lanes of 128 bits.
 pub(super) fn repeated(lane: u64, bits: u32) -> u128 {
     let lane = u128::from(lane & (u64::MAX >> (64 - bits)));
     (0..128 / bits).fold(0, |all, k| all | lane << (k * bits))
 }
 
-/// The sign bit of each lane.
+/// Returns the sign bit of each lane.
 fn signs(bits: u32) -> u128 {
     repeated(1 << (bits - 1), bits)
 }
 
-/// The form of `row` that takes its last operand from memory.
+/// Returns the form of `row` that takes its last operand from memory.
 pub(super) fn in_memory(row: RowId) -> RowId {
     rows::ROWS[usize::from(row.0)].twin.map_or(row, |twin| twin.row)
 }
 
 impl Cx<'_, '_> {
-    /// Is the CPU able to do `row`, or the form that it is upgraded to?
+    /// Returns `true` if the CPU has `row`, or the form that it is upgraded to.
     pub(super) fn can(&self, row: RowId) -> bool {
         let is_able = |row: &Row| self.isa.features().contains(row.needs);
         let row = &rows::ROWS[usize::from(row.0)];
         is_able(row) || row.upgrade.is_some_and(|upgrade| is_able(&rows::ROWS[usize::from(upgrade.0)]))
     }
 
-    /// The row of `family` for lanes of `bits` bits, if the CPU is able to do it.
+    /// Returns the row of `family` for lanes of `bits` bits, if the CPU has it.
     pub(super) fn lane_row(&self, family: Family, bits: u32) -> Option<RowId> {
         family.get(bits).filter(|&row| self.can(row))
     }
 
-    /// Bits of the lanes of a value.
+    /// Returns the number of bits of the lanes of a value.
     pub(super) fn lane_bits(&self, value: Value) -> u32 {
         self.ty(value).lane_bits()
     }
 
-    /// A register for a vector.
+    /// Returns a new register for a vector.
     pub(super) fn vector_temp(&mut self) -> VReg {
         self.float_temp(128)
     }
 
-    /// What `row` makes of `uses`, in a new register.
+    /// Returns the result of `row` on `uses` in a new register.
     pub(super) fn make(&mut self, row: RowId, uses: &[VReg]) -> VReg {
         self.make_imm(row, uses, 0)
     }
 
-    /// What `row` makes of `uses` and an immediate, in a new register.
+    /// Returns the result of `row` on `uses` and an immediate in a new register.
     pub(super) fn make_imm(&mut self, row: RowId, uses: &[VReg], imm: i32) -> VReg {
         let made = self.vector_temp();
         self.emit_into(row, made, uses).imm = imm;
@@ -108,14 +108,15 @@ impl Cx<'_, '_> {
         self.emit_mem(in_memory(row), vregs, literal)
     }
 
-    /// What `row` makes of `x` and a constant in memory, in a new register.
+    /// Returns the result of `row` on `x` and a constant in memory, in a new register.
     pub(super) fn make_with(&mut self, row: RowId, x: VReg, constant: u128) -> VReg {
         let made = self.vector_temp();
         self.emit_with(row, &[made, x], constant);
         made
     }
 
-    /// Returns the value whose bits `value` has as another type. Ends, because definitions dominate uses in all blocks that are lowered.
+    /// Returns the value that `value` is a bitcast of, through any number of casts. The loop ends because definitions
+    /// dominate uses in all blocks that are lowered.
     fn without_casts(&self, mut value: Value) -> Value {
         while let Some(cast) = self.def_as(value, Opcode::Bitcast) {
             [value] = self.args(cast);
@@ -123,7 +124,7 @@ impl Cx<'_, '_> {
         value
     }
 
-    /// The bytes of a vector constant or of one in all lanes, through casts.
+    /// Returns the bytes of a vector constant or of a constant in all lanes, looking through casts.
     fn vector_constant(&self, value: Value) -> Option<u128> {
         let inst = self.def(self.without_casts(value))?;
         match self.func.dfg.view(inst) {
@@ -138,21 +139,21 @@ impl Cx<'_, '_> {
         }
     }
 
-    /// A constant in a new register.
+    /// Returns a constant in a new register.
     pub(super) fn vector(&mut self, constant: u128) -> VReg {
         let made = self.vector_temp();
         self.load_vector(made, constant);
         made
     }
 
-    /// The two operands of a binary opcode and its result.
+    /// Returns the result and the two operands of a binary opcode.
     fn binary(&mut self, inst: Inst) -> (VReg, [VReg; 2]) {
         let [def, x, y] = self.registers(inst);
         (def, [x, y])
     }
 }
 
-/// An opcode of two operands that is one row for each width of lane.
+/// Lowers an opcode of two operands that is one row for each width of lane.
 pub(super) fn lanes(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
     let bits = cx.lane_bits(cx.first_result(inst));
     match cx.lane_row(family, bits) {
@@ -161,7 +162,7 @@ pub(super) fn lanes(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered 
     }
 }
 
-/// An opcode of two operands that is `row`.
+/// Lowers an opcode of two operands by `row`.
 pub(super) fn by_row(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
     let value = cx.first_result(inst);
     let operands = cx.args(inst);

@@ -12,10 +12,10 @@ use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_regalloc::VReg;
 
-/// The immediate of `pshufd` that moves odd lanes to even places. Unlike a shift it takes no copy of the operand.
+/// Immediate of `pshufd` that moves odd lanes to even places. Unlike a shift it needs no copy of the operand.
 const ODD_LANES: i32 = 0xf5;
 
-/// Returns the operand of a widening that has 128 bits, which half of it, and whether it has a sign.
+/// Returns the operand of a widening from 128 bits, its half, and whether the widening is signed.
 pub(super) fn widened(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, Half, bool)> {
     let inst = cx.def(value)?;
     let (half, signed) = match cx.func.dfg.opcode(inst) {
@@ -29,14 +29,14 @@ pub(super) fn widened(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, Half, boo
     (cx.ty(x).bits() == 128).then_some((x, half, signed))
 }
 
-/// The operands of a product of equally widened lanes.
+/// Returns the operands of a product whose factors are widened alike.
 pub(super) fn widened_both(cx: &Cx<'_, '_>, inst: Inst) -> Option<([Value; 2], Half, bool)> {
     let [x, y] = cx.args(inst);
     let ((x, half, signed), (y, other_half, other_signed)) = (widened(cx, x)?, widened(cx, y)?);
     (half == other_half && signed == other_signed).then_some(([x, y], half, signed))
 }
 
-/// A product of widened lanes, at once. False if it is none, or none that is better so.
+/// Emits a product of widened lanes. Returns `false` if `inst` has another form, or another sequence is better.
 fn long_product(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     let Some((operands, half, signed)) = widened_both(cx, inst) else { return false };
     let value = cx.first_result(inst);
@@ -87,7 +87,7 @@ pub(in crate::lower) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Odd bytes are multiplied in the upper halves of 16 bits, even ones in the lower halves.
+/// Multiplies bytes: odd ones in the upper halves of 16 bits, even ones in the lower halves.
 fn bytes(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     let product = cx.make(rows::PMULL.of(16), &[x, y]);
     let even = cx.make_with(rows::ANDPS, product, repeated(0xff, 16));
@@ -97,12 +97,13 @@ fn bytes(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     cx.emit(rows::ORPS, &[def, even, odd]);
 }
 
-/// Returns the products of 64 bits of even and of odd lanes of 32 bits, without sign.
+/// Returns the unsigned products of 64 bits of even and of odd lanes of 32 bits.
 fn whole(cx: &mut Cx<'_, '_>, operands: [VReg; 2]) -> [VReg; 2] {
     whole_or_equal(cx, operands, [true; 2])
 }
 
-/// Returns the same. Odd lanes of an operand may differ from its even ones only if `differ` says so.
+/// Returns the unsigned products of 64 bits of even and of odd lanes of 32 bits. Odd lanes of an operand may differ
+/// from its even ones only if `differ` is set for it.
 fn whole_or_equal(cx: &mut Cx<'_, '_>, operands: [VReg; 2], differ: [bool; 2]) -> [VReg; 2] {
     let mut odd = operands;
     for (odd, _) in odd.iter_mut().zip(differ).filter(|&(_, differs)| differs) {
@@ -111,8 +112,8 @@ fn whole_or_equal(cx: &mut Cx<'_, '_>, operands: [VReg; 2], differ: [bool; 2]) -
     [operands, odd].map(|operands| cx.make(rows::PMULUDQ, &operands))
 }
 
-/// Returns the same with sign: without `pmuldq`, each operand is taken from the upper half where the other one is
-/// negative.
+/// Returns the signed products of 64 bits of even and of odd lanes of 32 bits. Without `pmuldq`, each operand is
+/// subtracted from the upper half where the other one is negative.
 fn whole_signed(cx: &mut Cx<'_, '_>, operands: [VReg; 2]) -> [VReg; 2] {
     if cx.can(rows::PMULDQ) {
         let even = cx.make(rows::PMULDQ, &operands);
@@ -131,7 +132,7 @@ fn whole_signed(cx: &mut Cx<'_, '_>, operands: [VReg; 2]) -> [VReg; 2] {
     [cx.make(rows::PSUB.of(64), &[products[0], even]), cx.make(rows::PSUB.of(64), &[products[1], odd])]
 }
 
-/// The product of the low halves, plus the two mixed products further up.
+/// Multiplies lanes of 64 bits: the product of the low halves, plus the two mixed products shifted up.
 fn quads(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     let [x_high, y_high] = [x, y].map(|v| cx.make_imm(rows::PSHUFD, &[v], ODD_LANES));
     let mixed = [[x_high, y], [y_high, x]].map(|operands| cx.make(rows::PMULUDQ, &operands));
@@ -151,7 +152,8 @@ pub(in crate::lower) fn high(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> L
     match bits {
         8 => {
             let halves = [rows::PUNPCKL, rows::PUNPCKH].map(|half| {
-                // Bytes in the upper halves of 16 bits, where the high half of a product is theirs.
+                // Bytes are in the upper halves of 16 bits, so that the upper byte of the high half of a product is
+                // their high half.
                 let [x, y] = [x, y].map(|v| {
                     let zero = cx.vector(0);
                     cx.make(half.of(8), &[zero, v])
@@ -177,14 +179,14 @@ pub(in crate::lower) fn high(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> L
     Ok(())
 }
 
-/// High halves of products without sign, of 32 bits.
+/// Computes the high halves of unsigned products of 32 bits.
 fn high_of_words(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
     let [even, odd] = whole(cx, operands);
     let [even, odd] = [even, odd].map(|v| cx.make_imm(rows::PSHUFD, &[v], 0x0d));
     cx.emit(rows::PUNPCKL.of(32), &[def, even, odd]);
 }
 
-/// High halves of products without sign, of 64 bits: four products of halves, with their carries.
+/// Computes the high halves of unsigned products of 64 bits: four products of halves, with their carries.
 fn high_of_quads(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     let add = rows::PADD.of(64);
     let upper = |cx: &mut Cx<'_, '_>, v| cx.make_imm(rows::PSRL_RI.of(64), &[v], 32);
@@ -200,7 +202,8 @@ fn high_of_quads(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     cx.emit(add, &[def, high, second]);
 }
 
-/// Takes from the high half of a product each operand where the other one is negative.
+/// Sets `def` to the high halves of signed products: subtracts each operand from the unsigned high half where the
+/// other one is negative.
 fn without_signs(cx: &mut Cx<'_, '_>, def: VReg, plain: VReg, [x, y]: [VReg; 2], bits: u32) {
     let [first, second] = [[x, y], [y, x]].map(|[v, other]| {
         let negative = sign_mask(cx, bits, v);
@@ -210,7 +213,8 @@ fn without_signs(cx: &mut Cx<'_, '_>, def: VReg, plain: VReg, [x, y]: [VReg; 2],
     cx.emit(rows::PSUB.of(bits), &[def, less, second]);
 }
 
-/// Products of 16-bit lanes, doubled and rounded, in lanes of 32 bits: of the low lanes and of the high ones.
+/// Returns products of 16-bit lanes, doubled and rounded, in lanes of 32 bits: for the low lanes and for the high
+/// ones.
 fn rounded(cx: &mut Cx<'_, '_>, [x, y]: [VReg; 2]) -> [VReg; 2] {
     let [low, high] = [rows::PMULL.of(16), rows::PMULHW].map(|row| cx.make(row, &[x, y]));
     [rows::PUNPCKL, rows::PUNPCKH].map(|half| {
@@ -220,7 +224,7 @@ fn rounded(cx: &mut Cx<'_, '_>, [x, y]: [VReg; 2]) -> [VReg; 2] {
     })
 }
 
-/// Products of 32-bit lanes, doubled and rounded: bits 31 to 62 of each.
+/// Sets `def` to products of 32-bit lanes, doubled and rounded: bits 31 to 62 of each.
 fn rounded_words(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
     let [even, odd] = whole_signed(cx, operands).map(|v| cx.make_with(rows::PADD.of(64), v, repeated(1 << 30, 64)));
     let even = cx.make_imm(rows::PSRL_RI.of(64), &[even], 31);
@@ -230,7 +234,7 @@ fn rounded_words(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
     cx.emit(rows::ORPS, &[def, even, odd]);
 }
 
-/// Lowers `sqmul_round_sat`: `pmulhrsw` but for the product of two minimums, which is clamped.
+/// Lowers `sqmul_round_sat`: `pmulhrsw`, except that the product of two minimums is clamped.
 pub(in crate::lower) fn sqmul_round_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, operands) = cx.binary(inst);
     match cx.result_ty(inst).lane_bits() {
@@ -272,7 +276,7 @@ pub(in crate::lower) fn pmulhrsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `x86_pmaddubsw`: signed bytes, unsigned bytes, which the instruction takes the other way round.
+/// Lowers `x86_pmaddubsw`. The opcode takes signed bytes first, and the instruction takes unsigned bytes first.
 pub(in crate::lower) fn pmaddubsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, [x, y]) = cx.binary(inst);
     if cx.can(rows::PMADDUBSW) {

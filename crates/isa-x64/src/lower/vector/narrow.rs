@@ -10,7 +10,8 @@ use crate::rows;
 use kingpost_ir::{Inst, Opcode};
 use kingpost_regalloc::VReg;
 
-/// The operands of a narrowing, one behind the other where each has half a register or less.
+/// Returns the result, the lane width and the operands of a narrowing. Operands of half a register or less are joined
+/// in one register.
 fn operands(cx: &mut Cx<'_, '_>, inst: Inst) -> (VReg, u32, [VReg; 2]) {
     let ty = cx.ty(cx.args::<2>(inst)[0]);
     let (def, [x, y]) = cx.binary(inst);
@@ -43,7 +44,7 @@ pub(in crate::lower) fn snarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lanes of 64 bits between two bounds, the greater one first.
+/// Returns lanes of 64 bits clamped to two bounds, the greater one first.
 fn clamped(cx: &mut Cx<'_, '_>, x: VReg, [most, least]: [VReg; 2]) -> VReg {
     let [above, capped, below, within] = std::array::from_fn(|_| cx.vector_temp());
     greater(cx, above, 64, [x, most]);
@@ -53,7 +54,7 @@ fn clamped(cx: &mut Cx<'_, '_>, x: VReg, [most, least]: [VReg; 2]) -> VReg {
     within
 }
 
-/// Lowers `unarrow`: from signed lanes.
+/// Lowers `unarrow`, whose operands are signed lanes.
 pub(in crate::lower) fn unarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, bits, [x, y]) = operands(cx, inst);
     match bits {
@@ -72,7 +73,7 @@ pub(in crate::lower) fn unarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lanes of 32 bits clamped to 16 bits without sign.
+/// Narrows lanes of 32 bits with saturation to unsigned lanes of 16 bits.
 pub(super) fn unsigned_halves(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
     if cx.can(rows::PACKUSDW) {
         cx.emit(rows::PACKUSDW, &[def, operands[0], operands[1]]);
@@ -82,7 +83,7 @@ pub(super) fn unsigned_halves(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2
     pack_words(cx, def, positive);
 }
 
-/// Lowers `uunarrow`: from unsigned lanes.
+/// Lowers `uunarrow`, whose operands are unsigned lanes.
 pub(in crate::lower) fn uunarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if convert::to_low_half(cx, inst, Opcode::FcvtToUintSat) {
         return Ok(());
@@ -102,25 +103,26 @@ pub(in crate::lower) fn uunarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Zero for lanes with the top bit set.
+/// Returns `x` with zeros in lanes whose top bit is set.
 pub(super) fn without_negatives(cx: &mut Cx<'_, '_>, bits: u32, x: VReg) -> VReg {
     let negative = sign_mask(cx, bits, x);
     cx.make(rows::ANDNPS, &[negative, x])
 }
 
-/// Lanes of 32 bits that are not negative, clamped to 16 bits without sign: as signed ones around zero.
+/// Narrows lanes of 32 bits that are not negative, with saturation to unsigned lanes of 16 bits. The instruction is a
+/// signed narrowing around zero.
 fn pack_words(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
     let [x, y] = operands.map(|v| cx.make_with(rows::PSUB.of(32), v, repeated(0x8000, 32)));
     let packed = cx.make(rows::PACKSSDW, &[x, y]);
     cx.emit_with(rows::XORPS, &[def, packed], repeated(0x8000, 16));
 }
 
-/// The low halves of lanes of 64 bits.
+/// Sets `def` to the low halves of lanes of 64 bits.
 fn low_halves(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
     cx.emit_imm(rows::SHUFPS, &[def, x, y], 0x88);
 }
 
-/// `y` behind `x`, which have `bits` bits each, 64 at most. What is above them is not defined.
+/// Returns `x` followed by `y`, which have `bits` bits each, 64 at most. The bits above them are undefined.
 pub(super) fn joined(cx: &mut Cx<'_, '_>, bits: u32, [x, y]: [VReg; 2]) -> VReg {
     if bits >= 32 {
         return cx.make(rows::PUNPCKL.of(bits), &[x, y]);
@@ -128,7 +130,7 @@ pub(super) fn joined(cx: &mut Cx<'_, '_>, bits: u32, [x, y]: [VReg; 2]) -> VReg 
     cx.make(rows::PUNPCKL.of(16), &[x, y])
 }
 
-/// The low halves of the lanes of `x` and then of `y`, which become lanes of `bits` bits, 8 or 16.
+/// Sets `def` to the low halves of the lanes of `x` and then of `y`, which become lanes of `bits` bits, 8 or 16.
 pub(super) fn cut_down(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, operands: [VReg; 2]) {
     if bits == 8 {
         let [x, y] = operands.map(|v| cx.make_with(rows::ANDPS, v, repeated(0xff, 16)));

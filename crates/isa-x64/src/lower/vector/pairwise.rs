@@ -21,7 +21,7 @@ pub(in crate::lower) fn iadd_pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowere
     let (def, [x, y]) = cx.binary(inst);
     let ty = cx.result_ty(inst);
     let bits = ty.lane_bits();
-    // Shorter vectors are joined first; their sums come twice.
+    // Shorter vectors are joined first; their sums occur twice.
     let [x, y] = match ty.bits() {
         128 => [x, y],
         _ => {
@@ -36,7 +36,7 @@ pub(in crate::lower) fn iadd_pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowere
         cx.emit(rows::PADD.of(bits), &[def, even, odd]);
         return Ok(());
     }
-    // Sums of pairs in lanes of twice the width, cut down again.
+    // Sums of pairs are computed in lanes of twice the width and narrowed again.
     let [x, y] = [x, y].map(|v| {
         let odd = cx.make_imm(rows::PSRL_RI.of(2 * bits), &[v], bits as i32);
         cx.make(rows::PADD.of(bits), &[v, odd])
@@ -45,7 +45,8 @@ pub(in crate::lower) fn iadd_pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowere
     Ok(())
 }
 
-/// Sums of neighbors among products of widened lanes, or among widened lanes, at once. False if there is no such row.
+/// Emits sums of neighbors among products of widened lanes, or among widened lanes. Returns `false` if there is no
+/// row for them.
 pub(super) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     let [low, high] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -76,8 +77,8 @@ pub(super) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
     }
 }
 
-/// Returns `true` if the top bit of each lane of 16 bits, taken as unsigned, is zero. Sums of two bytes and shifted
-/// lanes have none.
+/// Returns `true` if the top bit of each lane of 16 bits, taken as unsigned, is zero, as in sums of two bytes and in
+/// shifted lanes.
 fn is_below_top_bit(cx: &Cx<'_, '_>, value: Value) -> bool {
     let is_byte = |value| widened(cx, value).is_some_and(|(x, _, signed)| !signed && cx.lane_bits(x) == 8);
     let Some(inst) = cx.def(value) else { return false };
@@ -88,14 +89,14 @@ fn is_below_top_bit(cx: &Cx<'_, '_>, value: Value) -> bool {
     }
 }
 
-/// Sets `def` to the sums of neighbors of `x` in lanes of `bits` bits. `is_positive` says that lanes of 16 bits without
-/// sign are the same with sign.
+/// Sets `def` to the sums of neighbors of `x` in lanes of `bits` bits. `is_positive` means that unsigned lanes of 16
+/// bits have equal values as signed ones.
 fn sums_of_neighbours(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, signed: bool, is_positive: bool) {
     let half = bits / 2;
     if bits == 32 && is_positive {
         cx.emit_with(rows::PMADDWD, &[def, x], repeated(1, 16));
     } else if bits == 16 && cx.can(rows::PMADDUBSW) {
-        // The first operand is the one without sign.
+        // The first operand is the unsigned one.
         if signed {
             let ones = cx.vector(repeated(1, 8));
             cx.emit(rows::PMADDUBSW, &[def, ones, x]);

@@ -73,7 +73,7 @@ impl Cx<'_, '_> {
         Cond::One(CC_E)
     }
 
-    /// Returns the bits of a vector of fewer than 128 bits as an integer, and how many.
+    /// Returns the number of bits of a vector of fewer than 128 bits, and the bits as an integer.
     fn low_bits(&mut self, x: VReg, ty: Type) -> (u32, VReg) {
         let bits = ty.bits();
         let image = self.int_temp(bits);
@@ -93,7 +93,7 @@ pub(in crate::lower) fn vhigh_bits(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     }
     let (def, mut source) = (cx.result(value), cx.use_reg(x));
     if ty.bits() < 128 {
-        // No signs above the vector.
+        // Clear the signs above the vector.
         source = cx.make_with(rows::ANDPS, source, (1 << ty.bits()) - 1);
     }
     let row = match ty.lane_bits() {

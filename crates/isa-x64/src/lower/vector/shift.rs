@@ -1,5 +1,5 @@
 //! Shifts and rotations of all lanes by one amount, modulo the width of a lane. The CPU does not take amounts modulo
-//! anything, and has neither shifts of bytes nor of 64 bits with a sign.
+//! the width, and has neither shifts of bytes nor signed right shifts of 64 bits.
 //!
 //! Before: `v2 = sshr.i64x2 v0, v1`. After: `psrlq` of the value and of its sign bit, `pxor`, `psubq`.
 
@@ -10,7 +10,7 @@ use kingpost_ir::{Inst, Value};
 use kingpost_mach::{Family, Machine};
 use kingpost_regalloc::VReg;
 
-/// Direction.
+/// Direction of a shift or rotation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::lower) enum Way {
     Left,
@@ -18,7 +18,7 @@ pub(in crate::lower) enum Way {
 }
 
 impl Way {
-    /// Returns rows with an amount in a register, and with an immediate.
+    /// Returns the rows with an amount in a register, and with an immediate.
     fn rows(self) -> (Family, Family) {
         match self {
             Way::Left => (rows::PSLL, rows::PSLL_RI),
@@ -43,7 +43,7 @@ enum Amount {
 }
 
 impl Amount {
-    /// Returns the operand of a shift of lanes of `bits` bits.
+    /// Returns the amount `value` of a shift of lanes of `bits` bits.
     fn of(cx: &mut Cx<'_, '_>, value: Value, bits: u32) -> Amount {
         match cx.constant(value) {
             Some(constant) => Amount::Constant((constant & u64::from(bits - 1)) as i32),
@@ -92,12 +92,13 @@ pub(in crate::lower) fn logical(cx: &mut Cx<'_, '_>, inst: Inst, way: Way) -> Lo
     Ok(())
 }
 
-/// Sets `def` to `x` shifted by `amount`, zeros coming in.
+/// Sets `def` to `x` shifted by `amount`, with zeros shifted in.
 fn shift(cx: &mut Cx<'_, '_>, way: Way, def: VReg, bits: u32, x: VReg, amount: Amount) {
     if bits > 8 {
         return shift_by(cx, way.rows(), def, bits, x, amount);
     }
-    // Bytes are shifted in pairs: what comes from the neighbor is cleared, to the left before that, to the right afterwards.
+    // Bytes are shifted in pairs. The bits that cross from the neighbor are cleared, before a left shift and after a
+    // right shift.
     if let Amount::Constant(n) = amount {
         let shifted = cx.vector_temp();
         shift_by(cx, way.rows(), shifted, 16, x, amount);
@@ -116,7 +117,7 @@ fn shift(cx: &mut Cx<'_, '_>, way: Way, def: VReg, bits: u32, x: VReg, amount: A
     }
 }
 
-/// Returns the bytes of ones shifted to the right by `amount`.
+/// Returns bytes of ones shifted to the right by `amount`.
 fn low_bits_kept(cx: &mut Cx<'_, '_>, amount: Amount) -> VReg {
     let (ones, shifted) = (cx.vector(u128::MAX), cx.vector_temp());
     shift_by(cx, Way::Right.rows(), shifted, 16, ones, amount);
@@ -132,7 +133,7 @@ pub(in crate::lower) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     let (def, source) = (cx.result(value), cx.use_reg(x));
     match (bits, cx.constant(amount)) {
         (8, None) => {
-            // Bytes in the upper halves of 16 bits, shifted by 8 more, and packed again.
+            // Bytes are put into the upper halves of 16 bits, shifted by 8 more, and packed again.
             let amount = Amount::masked(cx, amount, bits);
             let more = cx.int_temp(32);
             cx.emit_imm(rows::ADD_RI.of(32), &[more, amount], 8);
@@ -153,7 +154,7 @@ pub(in crate::lower) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
             cx.emit_imm(rows::PSHUFD, &[def, signs], 0xf5);
         }
         _ => {
-            // The sign bit where it has come to: flipping and subtracting it extends it.
+            // Flipping and subtracting the sign bit at its shifted position extends it.
             let amount = Amount::of(cx, amount, bits);
             let shifted = cx.vector_temp();
             shift(cx, Way::Right, shifted, bits, source, amount);
@@ -172,7 +173,7 @@ pub(in crate::lower) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `rotl`, `rotr`: a shift one way and, by what is left of the width, one the other way.
+/// Lowers `rotl`, `rotr`: a shift in one direction, and one in the other direction by the width less the amount.
 pub(in crate::lower) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, way: Way) -> Lowered {
     let [x, amount] = cx.args(inst);
     let bits = cx.lane_bits(x);

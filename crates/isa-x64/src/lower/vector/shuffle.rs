@@ -1,9 +1,10 @@
-//! Bytes in another order.
+//! Permutations of bytes.
 //!
 //! Before: `v2 = shuffle v0, v1, [0 1 2 3 16 17 18 19 4 5 6 7 20 21 22 23]`. After: `punpckldq v2, v1`.
 //!
-//! What one instruction does is a table of [`Pattern`]s: rows with their immediates, and what they do to bytes, which a
-//! test compares with the CPU's definition of each. Other orders are two `pshufb` and an `or`, or go through memory.
+//! A table of [`Pattern`]s describes the orders of single instructions: rows with their immediates, and their effect
+//! on bytes, which a test compares with the CPU's definition of each. Further orders are two `pshufb` and an `or`, or
+//! are made in memory.
 
 use super::{Lowered, repeated};
 use crate::lower::cx::Cx;
@@ -15,7 +16,7 @@ use kingpost_regalloc::VReg;
 /// Source of each byte of a result: 0 to 15 of the first operand, 16 to 31 of the second one.
 pub(super) type Order = [u8; 16];
 
-/// One instruction that puts bytes into this order.
+/// One instruction that puts bytes into an order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Pattern {
     row: RowId,
@@ -24,7 +25,7 @@ struct Pattern {
     operands: (u8, u8),
 }
 
-/// Returns the order of whole lanes of `16 / N` bytes, if it is one.
+/// Returns the order as numbers of lanes of `16 / N` bytes, if it keeps such lanes whole.
 fn lanes_of<const N: usize>(order: &Order) -> Option<[u8; N]> {
     let bytes = 16 / N;
     let mut lanes = [0; N];
@@ -39,7 +40,7 @@ fn lanes_of<const N: usize>(order: &Order) -> Option<[u8; N]> {
     Some(lanes)
 }
 
-/// Returns two bits for each of four lanes, the first one lowest.
+/// Returns the immediate with two bits for each of four lanes, the first one lowest.
 fn pairs_of_bits(lanes: [u8; 4]) -> i32 {
     lanes.iter().rev().fold(0, |imm, &lane| imm << 2 | i32::from(lane & 3))
 }
@@ -73,7 +74,7 @@ fn interleaved(bytes: u8, high: bool, (first, second): (u8, u8)) -> Order {
     })
 }
 
-/// The instruction for an order of two operands' bytes. `can` says what the CPU is able to do.
+/// Returns the instruction for an order of two operands' bytes. `can` tells whether the CPU has a row.
 fn of_two(order: &Order, can: impl Fn(RowId) -> bool) -> Option<Pattern> {
     for operands in [(0, 1), (1, 0), (0, 0), (1, 1)] {
         let pattern = |row, imm| Some(Pattern { row, imm, operands });
@@ -84,7 +85,7 @@ fn of_two(order: &Order, can: impl Fn(RowId) -> bool) -> Option<Pattern> {
                 }
             }
         }
-        // The second operand counts as behind the first one.
+        // The second operand counts as following the first one.
         let (first, second) = operands;
         let from = |byte: u8, operand: u8| byte / 16 == operand;
         if let Some(lanes) = lanes_of::<4>(order)
@@ -101,7 +102,7 @@ fn of_two(order: &Order, can: impl Fn(RowId) -> bool) -> Option<Pattern> {
             let taken = |k: usize| i32::from(from(2 * lanes[k], second)) << k;
             return pattern(rows::PBLENDW, (0..8).map(taken).sum());
         }
-        // Bytes from somewhere in the second operand on, then those of the first one.
+        // Consecutive bytes of the second operand, then bytes of the first one.
         let start = order[0] % 16;
         let joined = |k: u8| if k < 16 { 16 * second + k } else { 16 * first + k - 16 };
         if can(rows::PALIGNR) && (0..16u8).all(|k| order[usize::from(k)] == joined(start + k)) {
@@ -111,8 +112,8 @@ fn of_two(order: &Order, can: impl Fn(RowId) -> bool) -> Option<Pattern> {
     None
 }
 
-/// Returns the shift of a whole register that puts the bytes of operand `number` into this order, with zeros from the
-/// other one.
+/// Returns the shift of a whole register that puts the bytes of operand `number` into this order, with zeros in place
+/// of the bytes of the other one.
 fn byte_shift(order: &Order, number: u8) -> Option<(RowId, i32)> {
     let from = order.map(|byte| (byte / 16 == number).then_some(byte % 16));
     let is = |expected: &dyn Fn(u8) -> Option<u8>| (0..16).all(|k| from[usize::from(k)] == expected(k));
@@ -196,12 +197,12 @@ pub(super) fn permute(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, order: Order) -> 
     Ok(())
 }
 
-/// Returns a place for `count` vectors that nothing needs longer than this instruction.
+/// Returns a stack slot for `count` vectors, which is free after this instruction.
 fn place(cx: &mut Cx<'_, '_>, count: u32) -> Result<u32, LowerError> {
     cx.call_area(16 * count)
 }
 
-/// Byte by byte, from the operands in memory to the result in memory.
+/// Permutes byte by byte, from the operands in memory to the result in memory.
 fn through_memory(cx: &mut Cx<'_, '_>, def: VReg, operands: &[VReg], order: Order) -> Lowered {
     let start = place(cx, operands.len() as u32 + 1)?;
     for (k, &operand) in (1..).zip(operands) {
@@ -242,7 +243,7 @@ pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Returns `true` if all bytes of the value are below 16, since it was made of nibbles of bytes.
+/// Returns `true` if all bytes of the value are known to be below 16, because it was made of nibbles of bytes.
 fn are_nibbles(cx: &Cx<'_, '_>, value: Value) -> bool {
     let value = cx.without_casts(value);
     let Some(inst) = cx.def(value) else { return false };
@@ -268,7 +269,7 @@ pub(in crate::lower) fn pshufb(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Returns the bytes of `x` at `indexes`, which are below 16, through memory.
+/// Returns the bytes of `x` at `indexes`, which are below 16, by way of memory.
 fn by_index(cx: &mut Cx<'_, '_>, x: VReg, indexes: VReg) -> Result<VReg, LowerError> {
     let start = place(cx, 2)?;
     let (base, picked) = (cx.int_temp(64), cx.vector_temp());
@@ -290,7 +291,7 @@ fn by_index(cx: &mut Cx<'_, '_>, x: VReg, indexes: VReg) -> Result<VReg, LowerEr
 mod tests {
     use super::*;
 
-    /// Returns the order of bytes that a row makes of two operands, from the definitions in SDM volume 2.
+    /// Returns the order of bytes that a row makes from two operands, from the definitions in SDM volume 2.
     fn run(Pattern { row, imm, operands: (p, q) }: Pattern) -> Order {
         let first: Order = std::array::from_fn(|k| 16 * p + k as u8);
         let second: Order = std::array::from_fn(|k| 16 * q + k as u8);
@@ -331,7 +332,8 @@ mod tests {
         }
     }
 
-    /// Every order that some row makes with some immediate is found, and what is found makes that order.
+    /// Checks that every order that a row makes with an immediate is found, and that the instruction found makes this
+    /// order.
     #[test]
     fn patterns_do_what_they_are_found_for() {
         let mut all = Vec::new();
@@ -354,7 +356,7 @@ mod tests {
             let is_other = order.iter().all(|&byte| byte >= 16);
             let found = match (one, is_other) {
                 (true, _) => of_one(&order).or_else(|| of_two(&order, |_| true)),
-                // Orders of the second operand alone are looked for as if it were the first.
+                // Orders of the second operand alone are searched as orders of the first.
                 (_, true) => continue,
                 _ => of_two(&order, |_| true),
             };

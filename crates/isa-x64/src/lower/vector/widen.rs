@@ -12,14 +12,14 @@ use kingpost_mach::lower::is_little;
 use kingpost_mach::{Family, Machine};
 use kingpost_regalloc::VReg;
 
-/// Half of the lanes.
+/// Half of the lanes of a vector.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::lower) enum Half {
     Low,
     High,
 }
 
-/// Lowers `swiden_low` and the like.
+/// Lowers `swiden_low` and similar opcodes.
 pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, half: Half, signed: bool) -> Lowered {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
@@ -36,7 +36,7 @@ pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, half: Half, signe
     Ok(())
 }
 
-/// One of two lanes of `bits` bits as an integer of twice the width.
+/// Sets `def` to one of two lanes of `bits` bits as an integer of twice the width.
 fn widen_to_scalar(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, half: Half, signed: bool) -> Lowered {
     let image = cx.int_temp(2 * bits);
     let width = (2 * bits).max(32);
@@ -71,7 +71,7 @@ pub(super) fn widen_half(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, hal
     cx.emit_imm(rows::PSRA_RI.of(2 * bits), &[def, twice], bits as i32);
 }
 
-/// Lowers `uload8x8` and the like, from lanes of `bits` bits.
+/// Lowers `uload8x8` and similar opcodes, from lanes of `bits` bits.
 pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, bits: u32, signed: bool) -> Lowered {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let value = cx.first_result(inst);
