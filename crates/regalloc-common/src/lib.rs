@@ -1,12 +1,12 @@
 //! Building blocks shared by the register allocators: data structures, data-flow analysis, assignment of one
 //! instruction. The contract with lowering is `kingpost-regalloc`. Each allocator uses a part of this crate.
 //!
-//!  file | contents |
+//! | file | contents |
 //! |---|---|
 //! | `affinity.rs` | pairs of values by frequency |
-//!  `answer.rs` | the last steps on an allocation |
+//! | `answer.rs` | the last steps on an allocation |
 //! | `congruence.rs` | classes of values that are never live at one point |
-//!  `edge_sites.rs` | the place of an edge's edits; a majority vote for join points |
+//! | `edge_sites.rs` | the place of an edge's edits; a majority vote for join points |
 //! | `label_places.rs` | places of labeled values, read from an allocation |
 //! | `live_blocks.rs` | live ranges of values that cross blocks |
 //! | `matching.rs` | registers for the operands of one instruction |

@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `reg.rs` | register classes, physical registers and sets of them |
 //! | `operand.rs` | one operand of one instruction, in 64 bits |
-//!  `problem.rs` | the problem: blocks, edges, instructions, operands |
-//!  `env.rs` | the machine: registers and the cost of each edit |
+//! | `problem.rs` | the problem: blocks, edges, instructions, operands |
+//! | `env.rs` | the machine: registers and the cost of each edit |
 //! | `allocation.rs` | the answer: a location per operand, edits, slots, stack maps |
 //! | `allocator.rs` | the trait, its errors and the observer |
 //! | `verify/` | the numbered rules a problem keeps |
