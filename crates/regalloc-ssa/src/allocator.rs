@@ -15,7 +15,7 @@ use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineE
 use kingpost_regalloc_common::MAX_KEPT;
 use kingpost_regalloc_common::order::LinearOrder;
 
-/// More values than this have no slot numbers; more operands no indices.
+/// Bound on values and operands: more values have no slot numbers, and more operands no indices.
 const MAX_VALUES: u64 = (1 << 31) - 4;
 
 /// The decoupled allocator on SSA form. See the [crate documentation](crate).
@@ -87,7 +87,7 @@ impl Allocator for SsaAllocator {
         d.end("register_hints", || Ok(()), |text| hints.dump(text))?;
         hints.release();
 
-        // What is written from here on was no use before.
+        // Memory written from here on was not in use before.
         out.reset(problem);
         d.begin("coloring");
         let input = &ColorInput { problem, env, order, constraints, live, classes, spills, plan, hints };
@@ -101,7 +101,7 @@ impl Allocator for SsaAllocator {
         hints.close();
         constraints.close();
         if !constraints.has_refs {
-            // Stack maps alone are still to read what is live where.
+            // From here on only stack maps read liveness.
             live.close();
         }
         let spills = &spilling.plan;

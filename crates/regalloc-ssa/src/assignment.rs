@@ -1,12 +1,12 @@
-//! What coloring decides: the registers of values at the ends of blocks, and the edits in between. The registers of
-//! operands are in the allocation under construction.
+//! The result of coloring: the registers of values at the ends of blocks, and the edits inside blocks. The
+//! registers of operands are in the allocation under construction.
 //!
 //! ```text
 //! b1: v0=r0 v3=r2 -> v0=r0 v5=r2      its entry, as it is joined, and its exit
 //! ```
 //!
-//! 1. At the ends of blocks the values in registers are those of the spill plan, each in a register of its own and of
-//!    its class.
+//! 1. At the ends of blocks the values in registers are the values of the spill plan, each in a register of its own
+//!    and of its class.
 //! 2. An operand is in a register that its constraint allows, or in memory if it may be there.
 
 use crate::spill_input::SpillInput;
@@ -22,7 +22,7 @@ use std::fmt::{self, Write};
 pub(crate) struct Assignment {
     /// Edits inside blocks, block by block in the order of the walk.
     pub(crate) edits: Vec<Edit>,
-    /// Per block in order, its edits.
+    /// Per block in order, the span of its edits.
     pub(crate) edit_spans: Vec<Span>,
     /// Values in registers at the ends of blocks, sorted by register at each.
     pub(crate) pool: Vec<(VReg, PReg)>,
@@ -32,11 +32,11 @@ pub(crate) struct Assignment {
     pub(crate) exits: Vec<Span>,
     /// The registers of the parameters of blocks, block by block.
     pub(crate) param_regs: Vec<Option<PReg>>,
-    /// Per block in order, the first of those of its parameters.
+    /// Per block in order, the index in `param_regs` of its first parameter.
     pub(crate) param_starts: Vec<u32>,
-    /// Operands in memory, as indices.
+    /// Indices of operands in memory.
     pub(crate) in_memory: Vec<u32>,
-    /// Registers that anything was ever put into.
+    /// All registers in use.
     pub(crate) used: PRegSet,
 }
 
@@ -83,6 +83,8 @@ impl Assignment {
         Ok(())
     }
 
+    /// Checks the invariants of the assignment.
+    ///
     /// # Errors
     /// The first violation of an invariant, with its number.
     pub(crate) fn verify(&self, input: &SpillInput, spills: &SpillPlan, out: &Allocation) -> Result<(), String> {

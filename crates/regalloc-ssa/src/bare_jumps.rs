@@ -1,6 +1,6 @@
-//! Bare jumps: blocks that split critical edges and pass arguments, four of ten. Liveness goes over them as over edges.
-//! Spilling and coloring take the values in registers at the end of one to be those at the end of its predecessor, dead
-//! ones too, as nothing can happen in between.
+//! Bare jumps: blocks that split critical edges and pass arguments, four blocks of ten. Liveness treats them as
+//! edges. Spilling and coloring reuse the values in registers at the end of the predecessor, including dead ones,
+//! for the end of the bare jump, because no value changes in between.
 //!
 //! ```text
 //! b1: ..; branch -> b2, b3
@@ -13,16 +13,17 @@ use kingpost_regalloc::{Edge, Problem, Shape};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::ProgPoint;
 
-/// What an edge to a block that runs much less often adds: uses behind a loop come after those on its next turn, but
-/// for such that are far away there. How much less a load behind it costs is known besides.
+/// Distance added on an edge to a block that runs less than a third as often. Uses after a loop then come after the
+/// uses in its next iteration, unless these are even farther away. The lower frequency of the edge is counted
+/// separately.
 const AWAY: u32 = 1 << 4;
 
 /// The distance from the head of a block over one of its edges.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EdgeDistance {
-    /// Instructions of the block, and how much farther away than that what is used behind the edge is.
+    /// Instructions of the block, plus the extra distance of uses after the edge.
     pub(crate) distance: u32,
-    /// Frequency.
+    /// Frequency of the edge.
     pub(crate) freq: u32,
 }
 
@@ -34,13 +35,13 @@ impl EdgeDistance {
         EdgeDistance { distance, freq: scaled(data.freq) }
     }
 
-    /// Returns the distance from the head of the block before over both edges.
+    /// Returns the distance over the edge `before` and then this one.
     fn after(self, before: EdgeDistance) -> EdgeDistance {
         EdgeDistance { distance: self.distance + before.distance, freq: self.freq.min(before.freq) }
     }
 }
 
-/// Source of an edge, seen over a bare jump.
+/// Source of an edge. If the source is a bare jump, its predecessor takes its place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source {
     pub(crate) from: BlockIndex,
@@ -50,9 +51,9 @@ pub(crate) struct Source {
 /// The bare jumps of a problem.
 #[derive(Default)]
 pub(crate) struct BareJumps {
-    /// Per block in order: whether it is one.
+    /// Per block in order: whether it is a bare jump.
     pub(crate) are: Vec<bool>,
-    /// Per block in order, the first point after it and the bare jumps that follow it.
+    /// Per block in order, the first point after it and after the bare jumps that follow it.
     pub(crate) stops: Vec<ProgPoint>,
 }
 
@@ -67,7 +68,7 @@ impl BareJumps {
         }
     }
 
-    /// Returns the block that a bare jump goes on from, if this is one.
+    /// Returns the predecessor of a bare jump, or `None` for other blocks.
     pub(crate) fn source_of(&self, order: &LinearOrder, index: BlockIndex) -> Option<BlockIndex> {
         if self.are[index.index()] { order.block(index).inherits().map(|(_, from)| from) } else { None }
     }
@@ -85,8 +86,8 @@ impl BareJumps {
     }
 }
 
-/// Returns `true` if the block is nothing but a jump to a block with several edges in, and it continues where its only
-/// predecessor ended.
+/// Returns `true` if the block consists of a jump to a block with several incoming edges, and continues from the
+/// end of its only predecessor.
 fn is_bare_jump(problem: &Problem, order: &LinearOrder, index: BlockIndex) -> bool {
     let block = order.block(index);
     let (1, Some((before, _))) = (block.num_insts(), block.inherits()) else { return false };

@@ -1,8 +1,8 @@
 //! The registers of values at the head of a block.
 //!
-//! At a join point each value that the plan has in a register is given the one in which most edges bring it, by
-//! frequency, so that few edges have to move it. Back edges, whose sources are not known yet, bring it in the hint of
-//! its class.
+//! At a join point each value that the plan has in a register is assigned the register in which most edges, by
+//! frequency, hold it, so that few edges have to move it. The sources of back edges are not known yet; they vote
+//! for the hint of the value's class.
 //!
 //! Cost: linear in the values in registers at the ends of predecessors, and arguments times registers.
 
@@ -14,15 +14,15 @@ use kingpost_regalloc::{Allocation, Edge, PReg, PRegSet, VReg};
 use kingpost_regalloc_common::edge_sites::Majority;
 use kingpost_regalloc_common::order::BlockIndex;
 
-/// An edge whose source is a bare jump counts so many times: the jump, which costs two moves, goes if nothing moves
-/// there.
+/// Weight of an edge whose source is a bare jump. The jump itself costs two moves, and vanishes if the edge has no
+/// moves.
 const JUMP_WEIGHT: u64 = 3;
-/// The class hint counts as much as one of so many edges: there the value is met again.
+/// Divisor of the frequency with which an edge from a known source votes for the class hint.
 const HINT_SHARE: u64 = 4;
 
 impl Coloring {
-    /// Passes over a bare jump: the values in registers at its end are those where its predecessor ended. Returns
-    /// whether it is one. The register map is left as it was.
+    /// Skips a bare jump: the values in registers at its end are the values at the end of its predecessor. Returns
+    /// `false` if the block is no bare jump. The register map is unchanged.
     pub(crate) fn pass_bare_jump(&mut self, input: &ColorInput, index: BlockIndex) -> bool {
         let from = input.live.jumps.source_of(input.order, index);
         let Some(from) = from.filter(|&from| input.spills.is_passed_over(index, from)) else { return false };
@@ -59,7 +59,8 @@ impl Coloring {
         }
     }
 
-    /// From the only predecessor, at whose end the map at hand may be: all that is live stays where it was.
+    /// Initializes the register map from the only predecessor, whose state the map may still hold. Live values keep
+    /// their registers.
     fn inherit(
         &mut self,
         input: &ColorInput,
@@ -95,7 +96,7 @@ impl Coloring {
         }
     }
 
-    /// Stores a value that begins here if the plan stores it at its definition.
+    /// Stores a value that begins at the block head if the plan stores it at its definition.
     fn store_at_head(&mut self, input: &ColorInput, vreg: VReg, reg: PReg, out: &mut Allocation) {
         if input.plan.placements[vreg.index()] == Placement::AtDefinition {
             let head = input.problem.first_inst(input.order.block(self.index).block);
@@ -120,7 +121,7 @@ impl Coloring {
         self.assignment.entries[index.index()] = self.save_map();
     }
 
-    /// Values whose candidate is taken get the hint of their class, or else any register.
+    /// Assigns values whose candidate is taken to the hint of their class, or otherwise to any register.
     fn join_rest(&mut self, input: &ColorInput, index: BlockIndex) {
         for &vreg in input.spills.entry(index) {
             if self.map.at(vreg).is_none() {
@@ -136,7 +137,7 @@ impl Coloring {
         }
     }
 
-    /// Puts a value into a register if that is free. Returns whether it is there now.
+    /// Puts a value into a register if it is free. Returns `true` if the value is in that register now.
     fn put_if_free(&mut self, vreg: VReg, reg: Option<PReg>) -> bool {
         let Some(reg) = reg.filter(|&reg| !self.map.occupied.contains(reg)) else { return false };
         self.put(vreg, reg);
@@ -160,7 +161,7 @@ impl Coloring {
             self.map.values[vreg.index()].number = number;
             let mut majority = Majority::default();
             if let Some(hint) = input.hints.get(vreg) {
-                // In a register that calls keep, the value need not move before the next one.
+                // In a register that calls preserve, the value need not move before the next call.
                 let is_kept = input.constraints.callee_saved.contains(hint);
                 let calls = if is_kept { input.hints.call_after(vreg, head).min(all_votes) } else { 0 };
                 majority.vote(hint, hint_votes + calls);

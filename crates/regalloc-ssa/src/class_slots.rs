@@ -1,4 +1,4 @@
-//! The spill slot of each class of values, made when it is first needed.
+//! The spill slot of each class of values, created on first use.
 
 use crate::coalescing::Coalescing;
 use crate::tables::reset;
@@ -12,7 +12,7 @@ pub(crate) struct ClassSlots {
     slots: Vec<PackedOption<Slot>>,
     /// Per value: whether an edit, an operand or a stack map names its slot.
     is_placed: Vec<bool>,
-    /// Per slot, the class it belongs to.
+    /// Per slot, the class that owns it.
     pub(crate) owners: Vec<PackedOption<VReg>>,
 }
 
@@ -34,7 +34,7 @@ impl ClassSlots {
         self.slots[classes.class(vreg).index()].expand()
     }
 
-    /// Returns the slot of a value, which is made if need be.
+    /// Returns the slot of a value, and creates it if necessary.
     pub(crate) fn place(&mut self, problem: &Problem, classes: &Coalescing, vreg: VReg, out: &mut Allocation) -> Slot {
         self.is_placed[vreg.index()] = true;
         let class = classes.class(vreg);

@@ -1,17 +1,20 @@
-//! Congruence classes of values that share one slot and one register hint: parameters and the arguments passed to them.
+//! Congruence classes of values that share one slot and one register hint: parameters and the arguments passed to
+//! them.
 //!
 //! ```text
 //! b1(v2): .. v3 = add v2, 1; branch -> b1(v3)      {v2, v3}: v2 is dead where v3 begins
 //! ```
 //!
-//! No two members are live at one point, so that a slot may belong to the class as a whole. Each pair that a block
-//! parameter, or a move, brings together is tried, the most frequent first. Two classes become one unless a member of
-//! one interferes with a member of the other: most have two or three, and two values interfere if the one that is
-//! defined first is live where the other is defined (Budimlić et al., *Fast copy coalescing and live-range
-//! identification*, 2002).
+//! No two members are live at one point, so that a slot can belong to the whole class. Each pair that a block
+//! parameter or a move connects is tried, in descending order of frequency. Two classes merge unless a member of
+//! one interferes with a member of the other. Most classes have two or three members. Two values interfere if the
+//! one that is defined first is live where the other is defined (Budimlić et al., *Fast copy coalescing and
+//! live-range identification*, 2002).
 //!
 //! 1. No two members of a class are live at one point.
-//! 2. All members of a class are of one register class, and references or not; far values are alone.
+//! 2. All members of a class are of one register class, and all or none are references. A far value is the only
+//! member
+//!    of its class.
 //!
 //! Cost: linear in the pairs that are tried; a budget bounds tests of large classes.
 
@@ -27,17 +30,17 @@ use kingpost_regalloc_common::point::PointRange;
 use kingpost_regalloc_common::release;
 use std::fmt::{self, Write};
 
-/// Tests of interference, per pair that is tried.
+/// Budget of interference tests, per pair that is tried.
 const TESTS_PER_PAIR: u64 = 32;
 
-/// The classes, and what their search needs.
+/// The classes, and the memory of their construction.
 #[derive(Default)]
 pub(crate) struct Coalescing {
-    /// Per value, the one that stands for its class: the least of it.
+    /// Per value, the representative of its class: the member with the least number.
     classes: Vec<VReg>,
-    /// Per value, the next one of its class: the last is followed by the first.
+    /// Per value, the next member of its class; the first follows the last.
     next: Vec<VReg>,
-    /// Values that do not stand for their class, some of them twice.
+    /// Values that do not represent their class, some of them twice.
     pub(crate) merged: Vec<VReg>,
     /// Values that should be in one class, so that no move is needed.
     pairs: Affinities,
@@ -75,8 +78,8 @@ impl Coalescing {
         self.pairs = pairs;
     }
 
-    /// Returns `true` if a member of one class interferes with a member of the other, as far as is known within the
-    /// budget.
+    /// Returns `true` if a member of one class interferes with a member of the other, or if the budget is
+    /// exhausted.
     fn interfere(&mut self, live: &Liveness, x: VReg, y: VReg, budget: u64) -> bool {
         let (mut a, mut b) = (x, y);
         loop {
@@ -94,7 +97,7 @@ impl Coalescing {
         }
     }
 
-    /// Merges the members of one class into the class of a lesser value.
+    /// Merges the members of one class into the class of a value with a lesser number.
     fn merge(&mut self, to: VReg, from: VReg) {
         let mut member = from;
         loop {
@@ -108,12 +111,12 @@ impl Coalescing {
         self.next.swap(to.index(), from.index());
     }
 
-    /// Frees memory that only a large problem needs, and later phases do not.
+    /// Frees memory of a large problem that later phases do not need.
     pub(crate) fn release(&mut self) {
         release(&mut self.next);
     }
 
-    /// Returns the value that stands for the class.
+    /// Returns the representative of the value's class.
     pub(crate) fn class(&self, vreg: VReg) -> VReg {
         self.classes[vreg.index()]
     }
@@ -128,7 +131,7 @@ impl Coalescing {
             let data = problem.edge(edge);
             let to = order.index(data.to);
             for (&param, &arg) in problem.params(data.to).iter().zip(args) {
-                // An argument that is live-in as well is live together with the parameter.
+                // An argument that is also live-in is live together with the parameter.
                 if !live.is_live_in(to, arg) || live.is_defined_at_head(arg, to) {
                     self.pairs.add(u64::from(scaled(data.freq)), param, arg);
                 }
@@ -142,14 +145,16 @@ impl Coalescing {
         self.pairs.sort();
     }
 
-    /// Plants a fault: two values are in one class.
+    /// Plants a fault: puts two values into one class.
     #[cfg(test)]
     pub(crate) fn unite(&mut self, a: VReg, b: VReg) {
         self.classes[b.index()] = self.classes[a.index()];
     }
 
+    /// Checks the invariants of the classes.
+    ///
     /// # Errors
-    /// Two members of one class that are live at one point, or not of one kind.
+    /// Two members of one class that are live at one point, or of different kinds.
     pub(crate) fn verify(&self, problem: &Problem, order: &LinearOrder, live: &Liveness) -> Result<(), String> {
         let mut ranges: Vec<(VReg, PointRange, VReg)> = Vec::new();
         for vreg in problem.vregs.keys().filter(|&vreg| live.is_defined(vreg)) {
@@ -168,7 +173,7 @@ impl Coalescing {
         Ok(())
     }
 
-    /// Writes one line per class of several values.
+    /// Writes one line per class with several values.
     pub(crate) fn dump(&self, problem: &Problem, out: &mut String) -> fmt::Result {
         for root in problem.vregs.keys() {
             let members: Vec<_> =

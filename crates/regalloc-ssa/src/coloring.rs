@@ -1,12 +1,12 @@
 //! Coloring: blocks in dominance order, with a map from registers to values that may change at any point.
 //!
-//! A block with one predecessor goes on with the registers as that left them. At a join point values are in the
-//! registers in which most edges bring them, and every other edge moves them there (Colombet, Boissinot, Brisk, Hack
-//! and Rastello, *Graph-coloring and treescan register allocation using repairing*, 2011). In between each definition
-//! takes a register that is free: spilling has seen to it that there is one. Stores and reloads are those of the reload
-//! plan and no others.
+//! A block with one predecessor continues from the predecessor's registers. At a join point values are in the
+//! registers in which most edges hold them, and the other edges move them there (Colombet, Boissinot, Brisk, Hack
+//! and Rastello, *Graph-coloring and treescan register allocation using repairing*, 2011). Inside a block each
+//! definition takes a free register, which exists because spilling has bounded the pressure. Stores and reloads are
+//! exactly the transfers of the reload plan.
 //!
-//! 1. Between instructions the values in registers are those of the spill plan.
+//! 1. Between instructions the values in registers are the values of the spill plan.
 //!
 //! Cost: linear in operands, entries, and registers per block.
 
@@ -38,25 +38,27 @@ pub(crate) struct Coloring {
     pub(crate) moves: ParallelMoves,
     pub(crate) sequence: Vec<EditKind>,
     scratch: Scratch,
-    /// The values in registers at the join point at hand, by [`Value::number`], and the register in which most edges
-    /// bring each.
+    /// The values in registers at the current join point, by [`Value::number`], each with the register in which
+    /// most edges hold it.
     ///
     /// [`Value::number`]: crate::register_map::Value::number
     pub(crate) majorities: Vec<(VReg, Majority<PReg>)>,
-    /// Per value, where a branch left it.
+    /// Per value defined by a branch, its location after the branch.
     pub(crate) branch_defs: Vec<Loc>,
     pub(crate) bare_jump: BareJumpEntries,
-    /// The block at hand.
+    /// The current block.
     pub(crate) index: BlockIndex,
-    /// Index of the next transfer of the plan, and its instruction.
+    /// Index of the next transfer of the plan.
     transfer: usize,
     transfer_at: Option<Inst>,
     pub(crate) steps: u64,
 }
 
 impl Coloring {
+    /// Assigns registers in all blocks.
+    ///
     /// # Errors
-    /// An instruction needs more registers than there are.
+    /// If an instruction needs more registers than there are.
     pub(crate) fn run(&mut self, input: &ColorInput, out: &mut Allocation) -> Result<(), AllocError> {
         self.begin(input);
         let mut scratch = std::mem::take(&mut self.scratch);
@@ -92,7 +94,7 @@ impl Coloring {
         self.steps = 0;
     }
 
-    /// Serves an instruction.
+    /// Assigns locations to the operands of an instruction.
     #[inline]
     fn instruction(
         &mut self,
@@ -111,7 +113,8 @@ impl Coloring {
         Ok(())
     }
 
-    /// Serves an instruction with constraints or transfers, or which can run anywhere.
+    /// Assigns locations to the operands of an instruction that has constraints or transfers, or that is
+    /// rematerializable.
     #[inline(never)]
     fn unusual_instruction(
         &mut self,
@@ -154,7 +157,7 @@ impl Coloring {
         }
     }
 
-    /// Returns `true` if the next transfer of the plan is one of this instruction.
+    /// Returns `true` if the next transfer of the plan belongs to this instruction.
     #[inline]
     pub(crate) fn has_transfer(&self, inst: Inst) -> bool {
         self.transfer_at == Some(inst)
@@ -164,8 +167,8 @@ impl Coloring {
         self.transfer_at = input.plan.transfers.get(self.transfer).map(|transfer| transfer.0);
     }
 
-    /// Carries out the transfers of an instruction. A constrained one reloads its values itself, together with all
-    /// moves.
+    /// Performs the transfers of an instruction, except for the reloads of a constrained instruction, which are
+    /// part of its parallel move.
     fn transfer(
         &mut self,
         input: &ColorInput,
@@ -194,7 +197,7 @@ impl Coloring {
         self.resolve_moves(input, inst, self.map.occupied, out)
     }
 
-    /// Adds the edits of the parallel move under construction. Registers not in `taken` are free.
+    /// Appends the edits of the current parallel move. Registers not in `taken` are free.
     pub(crate) fn resolve_moves(
         &mut self,
         input: &ColorInput,
@@ -211,7 +214,7 @@ impl Coloring {
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
     }
 
-    /// Brings a value into a free register.
+    /// Reloads a value into a free register.
     fn reload(&mut self, input: &ColorInput, vreg: VReg, inst: Inst, out: &mut Allocation) {
         let free = input.constraints.allocatable.difference(self.map.occupied);
         let Some(to) = self.pick(input, vreg, self.known_end(vreg), free) else {
@@ -226,7 +229,7 @@ impl Coloring {
         self.put(vreg, to);
     }
 
-    /// Puts a value into a register that is free.
+    /// Puts a value into a free register.
     #[inline]
     pub(crate) fn put(&mut self, vreg: VReg, reg: PReg) {
         self.map.put(vreg, reg);
@@ -243,7 +246,7 @@ impl Coloring {
         self.assignment.edits.push(Edit { at, kind: EditKind::Spill { from, to, width: input.problem.width(vreg) } });
     }
 
-    /// Notes the place of a definition after the instruction is known, and stores it if the plan stores it there.
+    /// Records the location of a definition after its instruction, and stores it if the plan stores it there.
     #[inline]
     pub(crate) fn finish_def(&mut self, input: &ColorInput, inst: Inst, vreg: VReg, loc: Loc, out: &mut Allocation) {
         let is_dead = self.map.values[vreg.index()].is_dead();
@@ -267,7 +270,7 @@ impl Coloring {
         );
     }
 
-    /// Notes the values in registers, for other blocks to read them there.
+    /// Appends the values in registers to the pool, for other blocks.
     pub(crate) fn save_map(&mut self) -> Span {
         let start = self.assignment.pool.len() as u32;
         self.map.add_residents(&mut self.assignment.pool);

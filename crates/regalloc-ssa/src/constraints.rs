@@ -1,5 +1,5 @@
-//! Facts about the problem, computed once: rematerializable values, clobber points, allocatable registers, hints from
-//! fixed operands. Filled by the walk over operands that liveness makes (`next_use.rs`).
+//! Facts about the problem, computed once: rematerializable values, clobber points, allocatable registers, hints
+//! from fixed operands. They are collected during liveness's walk over operands (`next_use.rs`).
 
 use crate::tables::reset;
 use cranelift_entity::{EntityRef, EntitySet};
@@ -13,20 +13,20 @@ use kingpost_regalloc_common::release;
 
 const NONE: u32 = u32::MAX;
 
-/// An instruction that takes registers: by fixed operands, by clobbers.
+/// An instruction that takes registers, by fixed operands or clobbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClobberPoint {
     pub(crate) position: Position,
-    /// The index of what it takes.
+    /// Index of the registers that it takes.
     taken: u32,
 }
 
 /// The registers that an instruction takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TakenRegs {
-    /// Registers in which a value that is read by the instruction may not be, but by its own fixed operands.
+    /// Registers that a value may occupy before the instruction only if its own fixed operands read it there.
     pub(crate) early: PRegSet,
-    /// Registers in which no value lives through it.
+    /// Registers in which no value lives through the instruction.
     pub(crate) late: PRegSet,
 }
 
@@ -36,7 +36,7 @@ impl TakenRegs {
     }
 }
 
-/// Constraints of one problem after another.
+/// The constraints of one problem.
 #[derive(Default)]
 pub(crate) struct Constraints {
     pub(crate) allocatable: PRegSet,
@@ -46,30 +46,30 @@ pub(crate) struct Constraints {
     pub(crate) has_refs: bool,
     /// Callee-saved registers of both classes.
     pub(crate) callee_saved: PRegSet,
-    /// Per block and class, the number in the block of the first instruction through which no register keeps its value,
-    /// or [`NONE`].
+    /// Per block and class, the number in the block of the first instruction that destroys all registers, or
+    /// [`NONE`].
     wipes: Vec<[u32; 2]>,
-    /// In the order of the walk.
+    /// Clobber points in the order of the walk.
     pub(crate) clobber_points: Vec<ClobberPoint>,
     /// Registers that they take; equal neighbors share one entry.
     taken: Vec<TakenRegs>,
     /// Instructions that copy, in the order of the walk, and their blocks.
     pub(crate) moves: Vec<(BlockIndex, Inst)>,
-    /// Per value, the instruction that computes it anywhere, or [`NONE`].
+    /// Per value, the rematerializable instruction that computes it, or [`NONE`].
     remat: Vec<u32>,
-    /// Values that have one.
+    /// Values with such an instruction.
     pub(crate) computed: Vec<VReg>,
-    /// Per value: whether something reads it in memory for sure.
+    /// Per value: whether an operand reads it in memory in any case.
     pub(crate) read_in_memory: Vec<bool>,
-    /// Results of branches that begin in memory: those whose operand may be there.
+    /// Results of branches whose operand may be in memory, so that they begin there.
     pub(crate) begin_in_memory: EntitySet<VReg>,
     /// Per value, the parameter, result or copy it flows into, or [`NONE`].
     flows: Vec<u32>,
-    /// Per value: whether another value flows into it where it dies.
+    /// Per value: whether another value flows into it and dies there.
     is_fed: Vec<bool>,
-    /// Per value, the register it is bound to next, as an index, or [`NO_HINT`].
+    /// Per value, the index of the register of its next fixed use, or [`NO_HINT`].
     fixed_hints: Vec<u8>,
-    /// .. and where the instruction is that binds it.
+    /// Per value with a hint, the position of that use.
     fixed_at: Vec<Position>,
 }
 
@@ -96,16 +96,17 @@ impl Constraints {
         self.begin_in_memory.clear();
         reset(&mut self.flows, values, NONE);
         reset(&mut self.fixed_hints, values, NO_HINT);
-        // Read only where there is a hint.
+        // An entry is read only if there is a hint.
         self.fixed_at.resize(values.max(self.fixed_at.len()), Position::END);
     }
 
-    /// All instructions and edges were seen, backwards, so that hints travel from fixed operands to definitions.
+    /// Finishes after all instructions and edges were visited backwards, the order in which hints travel from fixed
+    /// operands to definitions.
     pub(crate) fn end(&mut self) {
         self.clobber_points.reverse();
         self.moves.reverse();
         release(&mut self.is_fed);
-        // A value that an operand reads in memory needs a slot, so that computing it again saves nothing.
+        // A value that an operand reads in memory needs a slot, so that rematerialization saves nothing.
         let Constraints { computed, remat, read_in_memory, .. } = self;
         computed.retain(|vreg| {
             let is_read = read_in_memory[vreg.index()];
@@ -114,7 +115,7 @@ impl Constraints {
         });
     }
 
-    /// Frees memory that only a large problem needs, and the answer does not.
+    /// Frees memory of a large problem that the answer does not need.
     pub(crate) fn close(&mut self) {
         release(&mut self.clobber_points);
         release(&mut self.taken);
@@ -130,21 +131,21 @@ impl Constraints {
         &self.taken[point.taken as usize]
     }
 
-    /// Returns the registers in which a value that is live at these points cannot be because of an instruction.
+    /// Returns the registers that are unavailable, because of an instruction, to a value live at these points.
     pub(crate) fn taken_from(&self, point: &ClobberPoint, points: PointRange) -> PRegSet {
         let at = |point: ProgPoint, regs: PRegSet| if points.contains(point) { regs } else { PRegSet::EMPTY };
         let TakenRegs { early, late } = *self.taken(point);
         at(ProgPoint::early(point.position), early).union(at(ProgPoint::late(point.position), late))
     }
 
-    /// Returns the instruction that computes the value anywhere.
+    /// Returns the instruction that rematerializes the value.
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
         let inst = self.remat[vreg.index()];
         (inst != NONE).then(|| Inst::from_u32(inst))
     }
 
-    /// Per class, the number in the block of the first instruction through which no register keeps its value: none
-    /// further away than that does it any good.
+    /// Returns per class the number in the block of the first instruction that destroys all registers. A use after
+    /// it gains nothing from a register at the head of the block.
     pub(crate) fn wipes(&self, block: BlockIndex) -> [u32; 2] {
         self.wipes[block.index()]
     }
@@ -155,7 +156,8 @@ impl Constraints {
         (to != NONE).then(|| VReg::from_u32(to))
     }
 
-    /// The register the value is bound to next, if nothing takes it before, and where.
+    /// Returns the register of the value's next fixed use and its position, if no instruction takes the register
+    /// before.
     pub(crate) fn fixed_hint(&self, vreg: VReg) -> Option<(PReg, Position)> {
         let reg = self.fixed_hints[vreg.index()];
         (reg != NO_HINT).then(|| (PReg::from_index(usize::from(reg)), self.fixed_at[vreg.index()]))
@@ -166,7 +168,7 @@ impl Constraints {
         self.fixed_at[vreg.index()] = at;
     }
 
-    /// An argument is passed.
+    /// Records that `from` is passed or copied to `to`, and gives `from` the hint of `to`.
     pub(crate) fn flow(&mut self, from: VReg, to: VReg) {
         self.flows[from.index()] = to.as_u32();
         let hint = self.fixed_hints[to.index()];
@@ -175,7 +177,7 @@ impl Constraints {
         }
     }
 
-    /// An instruction that overwrites an input, or may read in memory, and no more than that.
+    /// Records the operands of an instruction whose only special operands reuse an input or may be in memory.
     #[inline]
     pub(crate) fn tied(&mut self, operands: &[Operand]) {
         for &operand in operands.iter().filter(|operand| !operand.is_reg()) {
@@ -187,7 +189,7 @@ impl Constraints {
         }
     }
 
-    /// A result overwrites an input.
+    /// Records that a result overwrites an input.
     #[inline]
     fn tie(&mut self, operands: &[Operand], k: u8, result: Operand) {
         if let Some(input) = operands.get(usize::from(k)) {
@@ -195,7 +197,7 @@ impl Constraints {
         }
     }
 
-    /// An instruction that is more than plain or tied operands, with so many before it in its block.
+    /// Records an instruction with other operands. `distance` instructions precede it in its block.
     pub(crate) fn instruction(
         &mut self,
         problem: &Problem,
@@ -238,7 +240,7 @@ impl Constraints {
         }
     }
 
-    /// Notes the registers that an instruction takes.
+    /// Records the registers that an instruction takes.
     fn clobber_point(&mut self, problem: &Problem, step: &Step, block: BlockIndex, position: Position, distance: u32) {
         let mut taken = TakenRegs { early: PRegSet::EMPTY, late: PRegSet::EMPTY };
         if step.clobbers != ClobberId::NONE {
@@ -268,13 +270,13 @@ impl Constraints {
         self.clobber_points.push(ClobberPoint { position, taken: self.taken.len() as u32 - 1 });
     }
 
-    /// A result takes the register of an input that dies, so that a chain is in one register. This one does, in the
-    /// block that defines it.
+    /// Records that a result may take the register of a dying input that is defined in the same block, so that a
+    /// chain of results stays in one register.
     pub(crate) fn flow_from_dying(&mut self, from: VReg, to: VReg) {
         if self.flows[from.index()] == NONE && !std::mem::replace(&mut self.is_fed[to.index()], true) {
             let (hint, at) = (self.fixed_hints[from.index()], self.fixed_at[from.index()]);
             self.flow(from, to);
-            // A use of its own in a fixed register comes before that.
+            // The value's own fixed use comes earlier.
             if hint != NO_HINT {
                 self.fix(from, hint, at);
             }
@@ -282,7 +284,7 @@ impl Constraints {
     }
 }
 
-/// Returns `true` if a use that is not in a register must be brought into one.
+/// Returns `true` if a use of a value in memory requires a reload.
 pub(crate) fn needs_register(constraints: &Constraints, operands: &[Operand], i: usize) -> bool {
     match operands[i].constraint() {
         Constraint::Stack | Constraint::Any => false,

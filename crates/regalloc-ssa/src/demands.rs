@@ -1,7 +1,7 @@
-//! The registers that one instruction needs: of its operands, and of the values that live through it.
+//! The registers that one instruction needs, for its operands and for the values that live through it.
 //!
-//! Spilling tests whether there are enough of them, and evicts values until there are. Coloring looks for the best
-//! ones, value by value; where that ends in a dead end it solves the same problem as spilling, which found a solution.
+//! Spilling tests whether there are enough registers, and evicts values until there are. Coloring chooses the best
+//! ones, value by value. If it reaches a dead end, it solves the problem that spilling has solved before.
 
 use crate::constraints::Constraints;
 use crate::liveness::Liveness;
@@ -13,14 +13,14 @@ use kingpost_regalloc::{
 use kingpost_regalloc_common::matching::{self, Points};
 use kingpost_regalloc_common::order::LinearOrder;
 
-/// The registers that suit a value, found out once for all registers.
+/// The registers that suit a value, computed once for all registers.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Hints {
-    /// That of its class.
+    /// Hint of its class.
     pub(crate) class: Option<PReg>,
-    /// The next fixed operand.
+    /// Register of its next fixed operand.
     pub(crate) fixed: Option<PReg>,
-    /// That of what it flows into.
+    /// Hint of the class of the value it flows into.
     pub(crate) flow: Option<PReg>,
     /// Registers that are taken from the value while it is in this block.
     pub(crate) bad: PRegSet,
@@ -34,18 +34,18 @@ pub(crate) type Request = matching::Request<Hints>;
 pub(crate) enum Site {
     Memory,
     Register,
-    /// In the place of the operand it overwrites.
+    /// The location of the operand that it overwrites.
     SameAs(u8),
 }
 
-/// An instruction and what it takes.
+/// The demands of an instruction.
 #[derive(Clone, Copy)]
 pub(crate) struct Demands<'a> {
     pub(crate) problem: &'a Problem,
     order: &'a LinearOrder,
     live: &'a Liveness,
     allocatable: PRegSet,
-    /// Registers that do not keep the widest value of the problem.
+    /// Registers that do not preserve the widest value of the problem.
     lost: PRegSet,
     pub(crate) inst: Inst,
     pub(crate) operands: &'a [Operand],
@@ -54,11 +54,11 @@ pub(crate) struct Demands<'a> {
     is_branch: bool,
 }
 
-/// The values around the instruction.
+/// Predicates on the values around the instruction.
 pub(crate) struct Around<'a> {
     /// Whether the value is in a register when the instruction reads it.
     pub(crate) is_read_in_register: &'a dyn Fn(VReg) -> bool,
-    /// Whether operands that may be in memory read the value there, whatever the other operands do.
+    /// Whether operands that may be in memory read the value there, independently of its other operands.
     pub(crate) is_read_in_memory: &'a dyn Fn(VReg) -> bool,
     /// Whether the value is in a register after the instruction.
     pub(crate) lives_on: &'a dyn Fn(VReg) -> bool,
@@ -88,7 +88,7 @@ impl<'a> Demands<'a> {
         }
     }
 
-    /// Returns the registers that keep no value of this width.
+    /// Returns the registers that do not preserve the value.
     pub(crate) fn killed(&self, vreg: VReg) -> PRegSet {
         self.clobbers.killed(self.problem.width(vreg))
     }
@@ -128,11 +128,11 @@ impl<'a> Demands<'a> {
         }
     }
 
-    /// Returns the request of an operand in a register. A value that is live after and may be anywhere is in one
-    /// register throughout.
+    /// Returns the request of an operand in a register. If the value lives on and its operand is unconstrained, it
+    /// keeps this register after the instruction.
     ///
     /// # Errors
-    /// No register will do.
+    /// If no register satisfies the constraint.
     pub(crate) fn request(&self, i: usize, lives_on: bool) -> Result<Request, AllocError> {
         let operand = self.operands[i];
         let reuser = self.reuser(i);
@@ -148,7 +148,7 @@ impl<'a> Demands<'a> {
         Ok(request)
     }
 
-    /// Returns the request of a value that lives through.
+    /// Returns the request of a value that lives through the instruction.
     fn request_through(&self, vreg: VReg) -> Request {
         Request {
             vreg,
@@ -163,20 +163,20 @@ impl<'a> Demands<'a> {
         }
     }
 
-    /// Returns the edge on which a result of the branch exists: no other leads to the block at whose head the result
-    /// begins.
+    /// Returns the edge on which a result of the branch exists. It is the only edge into the block at whose head
+    /// the result begins.
     fn edge_of(&self, vreg: VReg) -> Option<Edge> {
         let begins = self.live.defs[vreg.index()].point.is_before();
         let target = self.order.block(self.live.defs[vreg.index()].block).block;
         self.problem.preds(target).first().copied().filter(|_| begins)
     }
 
-    /// Requests registers for all operands and for the values in `through`, which are sorted and live through in
-    /// registers. What is found for them depends on nothing else. `sites` become the places of the operands and the
-    /// numbers of their requests.
+    /// Requests registers for all operands, and for the values in `through`, which are sorted and live through the
+    /// instruction in registers. The requests depend on no other state. `sites` receives the places of the operands
+    /// and the numbers of their requests.
     ///
     /// # Errors
-    /// No register will do for one of them.
+    /// If no register satisfies one of them.
     pub(crate) fn request_all(
         &self,
         matching: &mut Matching,
@@ -190,7 +190,7 @@ impl<'a> Demands<'a> {
         for (i, (_, number)) in sites.iter_mut().enumerate().filter(|(_, site)| site.0 == Site::Register) {
             let mut request = self.request(i, (around.lives_on)(self.operands[i].vreg()))?;
             if self.keeps(i, around) {
-                // A fixed register that is not lost carries its value on.
+                // A fixed register that is not lost keeps its value.
                 request.points = Points::BOTH;
             }
             *number = matching.add(self.inst, request)?;
@@ -203,15 +203,15 @@ impl<'a> Demands<'a> {
         Ok(())
     }
 
-    /// Finds registers for all that is requested.
+    /// Finds registers for all requests.
     ///
     /// # Errors
-    /// There are none, or the search for them is too long.
+    /// If there are none, or the search for them is too long.
     pub(crate) fn solve(&self, matching: &mut Matching, env: &MachineEnv) -> Result<(), AllocError> {
         matching.solve(env, self.inst, |_, _| 0)
     }
 
-    /// Returns `true` if a fixed use leaves its value, which is live after, in its register.
+    /// Returns `true` if a fixed use leaves its value, which lives on, in its register.
     fn keeps(&self, i: usize, around: &Around) -> bool {
         let operand = self.operands[i];
         let Some(reg) = operand.fixed_reg().filter(|_| operand.is_use() && self.reuser(i).is_none()) else {
@@ -226,8 +226,7 @@ impl<'a> Demands<'a> {
             && !self.operands.iter().any(is_result)
     }
 
-    /// Returns `true` if it is plain by numbers alone that there are enough registers. `open` are the registers that
-    /// may be used,
+    /// Returns `true` if the counts alone show that there are enough registers. `open` are the usable registers,
     /// `through` the number of values per class that live through.
     pub(crate) fn fits_by_count(&self, open: PRegSet, around: &Around, through: [usize; 2]) -> bool {
         let lost = self.lost;

@@ -1,8 +1,8 @@
 //! The values in registers at the head of a block (`W_entry` of Braun and Hack).
 //!
 //! At a join point a value is in a register if loading it on the edges that lack it costs no more than loading it
-//! later; of more values than registers those with the greatest benefit per instruction until their next use. A back
-//! edge is taken to have every value until its source has been visited.
+//! later. If these values exceed the registers, the ones with the greatest benefit per instruction until their next
+//! use are chosen. A back edge is assumed to have every value until its source has been visited.
 
 use crate::liveness::{BareJumpEntries, Entry};
 use crate::register_set::{NOT_COUNTED, Value};
@@ -16,36 +16,36 @@ use kingpost_regalloc::{Block, Edge, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::release;
 
-/// Memory for one head after another.
+/// Memory of the computation, reused for each head.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// Per value.
+    /// Candidates per value.
     candidates: Vec<EntryCandidate>,
-    /// Heads so far, of earlier problems too, so that candidates need not be cleared.
+    /// Number of heads so far, including earlier problems, so that candidates need not be cleared.
     heads: u32,
-    /// Frequency with which the current head is reached from blocks visited already.
+    /// Frequency with which the current head is reached from visited blocks.
     known: u64,
-    /// Edges so far.
+    /// Number of edges so far.
     edges: u32,
     chosen: Vec<(f32, VReg)>,
     bare_jump: BareJumpEntries,
-    /// Per member of the pool of entry sets: whether memory has it as well.
+    /// Per member of the pool of entry sets: whether memory also has it.
     pub(crate) pool_clean: Vec<bool>,
 }
 
-/// How a value arrives at a head, if it is a parameter or was ever without a register while it is live: any other
-/// arrives in one, and never in memory too. There is one for each value, hence no gap.
+/// Facts on the arrival of a value at a head, for parameters and spilled values. Any other value arrives in a
+/// register, and never in memory. There is one entry per value, hence the packed layout.
 #[derive(Clone, Copy, Default)]
 #[repr(C, packed(4))]
 struct EntryCandidate {
     /// Frequency with which it arrives in a register at the head `head`.
     in_register: u64,
-    /// If it is a parameter, the cost that edges save if it is in a register.
+    /// For a parameter, the cost that edges save if it is in a register.
     edge_benefit: i64,
     head: u32,
     /// The last head at which it arrived in a register, but not in memory.
     dirty: u32,
-    /// The last edge on which it was met.
+    /// The last edge that was found to hold it in a register.
     edge: u32,
 }
 
@@ -56,20 +56,20 @@ impl EntryCandidate {
     }
 }
 
-/// Frequency with which a head is reached: at all, and from blocks not visited yet.
+/// Frequency with which a head is reached: in total, and from unvisited blocks.
 #[derive(Clone, Copy)]
 struct Arrivals {
     total: u64,
     unknown: u64,
 }
 
-/// The head at hand.
+/// The current head.
 struct Head {
     index: BlockIndex,
     arrivals: Arrivals,
-    /// Whether values begin there.
+    /// Whether values begin at the head.
     receives: bool,
-    /// Per class, the distance from which on no register keeps its value until it is used.
+    /// Per class, the distance of the first instruction that destroys all registers.
     wipes: [u32; 2],
 }
 
@@ -79,7 +79,7 @@ impl Head {
         self.receives && input.live.is_defined_at_head(vreg, self.index)
     }
 
-    /// Returns `true` if no register keeps the value until it is used.
+    /// Returns `true` if an instruction before the next use destroys all registers.
     #[inline]
     fn wipes(&self, value: &Value) -> bool {
         self.wipes[usize::from(value.class & 1)] < value.next.distance
@@ -116,9 +116,9 @@ impl Scratch {
 }
 
 impl Spilling {
-    /// Passes over a bare jump: the values in registers at its end are those where its predecessor ended, unless
-    /// registers may be too few for them, as they may where some have been closed since. Returns them. The values at
-    /// hand are left as they were.
+    /// Returns the span of the values in registers at the end of a bare jump, which are the values at the end of
+    /// its predecessor. Returns `None` for other blocks, and if the values may exceed the registers, because some
+    /// registers may have been closed since. The current set is unchanged.
     pub(crate) fn pass_bare_jump(&mut self, input: &SpillInput, index: BlockIndex) -> Option<Span> {
         let from = input.live.jumps.source_of(input.order, index)?;
         let exit = self.plan.exits[from.index()]?;
@@ -145,7 +145,7 @@ impl Spilling {
         self.inherit(input, index, edge, (from, last == Some(from)));
     }
 
-    /// Inherits the set from the only predecessor: all values that are live stay where they were.
+    /// Initializes the set from the only predecessor. Live values keep their registers.
     fn inherit(&mut self, input: &SpillInput, index: BlockIndex, edge: Edge, (from, is_at_hand): (BlockIndex, bool)) {
         if is_at_hand {
             self.set.retain(|value| {
@@ -166,8 +166,7 @@ impl Spilling {
         }
     }
 
-    /// Adds results of the branch before, which begin where it leaves them, and are spilled at the head if they are too
-    /// many.
+    /// Adds the results of the preceding branch. If there are too many, some are spilled at the head.
     #[cold]
     fn add_edge_defs(&mut self, input: &SpillInput, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
@@ -196,8 +195,9 @@ impl Spilling {
         self.entry.heads += 1;
         let arrivals = self.visit_predecessors(input, block.block);
         let head = Head { index, arrivals, receives: block.receives, wipes: input.constraints.wipes(index) };
-        // Once a value is stored it is for good: edges back into a loop have it stored if those into it have. That is so if
-        // they are entered at their headers only; else edges back are not known, or only from the first walk of a region.
+        // Once a value is stored it stays stored: edges back into a loop have it stored if the edges into the loop
+        // have. This holds if loops are entered at their headers only. Otherwise back edges are unknown, or known
+        // only from the region's first walk.
         let may_be_clean = self.is_reducible || !input.order.is_header(index);
         let costs_nothing = input.env.costs.fill.min(input.env.costs.remat) == 0;
         let entries = input.live.entries(index);
@@ -225,7 +225,7 @@ impl Spilling {
                 continue;
             }
             self.set.add(vreg, is_clean);
-            // A parameter need not arrive in one, though no value was spilled so far.
+            // A parameter may arrive in memory, although no value was spilled so far.
             if !is_spilled && found + arrivals.unknown < arrivals.total {
                 self.set.values[vreg.index()].is_spilled = true;
             }
@@ -245,7 +245,7 @@ impl Spilling {
         self.steps += u64::from(end - start);
     }
 
-    /// Leaves as many values of a class as there are registers.
+    /// Reduces the values of a class to the number of registers.
     #[inline(never)]
     fn drop_worst(&mut self, input: &SpillInput, class: RegClass, head: &Head) {
         let mut chosen = std::mem::take(&mut self.entry.chosen);
@@ -267,7 +267,7 @@ impl Spilling {
         self.entry.chosen = chosen;
     }
 
-    /// Sums up, per value, how often it arrives in a register.
+    /// Computes, per value, the frequency with which it arrives in a register.
     fn visit_predecessors(&mut self, input: &SpillInput, block: Block) -> Arrivals {
         let problem = input.problem;
         let mut arrivals = Arrivals { total: 0, unknown: 0 };
@@ -309,7 +309,7 @@ impl Spilling {
         arrivals
     }
 
-    /// Records the values that an edge brings in registers.
+    /// Records the values that an edge holds in registers.
     fn note_arrivals(&mut self, exit: Span, freq: u64) {
         let head = self.entry.heads;
         let values = &self.set.values[..];
@@ -322,7 +322,8 @@ impl Spilling {
         }
     }
 
-    /// Returns the benefit of having the value in a register at the head, where it arrives in one so often.
+    /// Returns the benefit of having the value in a register at the head, given the frequency `found` with which it
+    /// arrives in one.
     #[inline]
     fn benefit(&self, input: &SpillInput, vreg: VReg, head: &Head, found: u64) -> i64 {
         let value = &self.set.values[vreg.index()];
@@ -330,7 +331,8 @@ impl Spilling {
         let Arrivals { total, unknown } = head.arrivals;
         let edge_benefit = || self.entry.candidates[vreg.index()].edge_benefit;
         if head.wipes(value) {
-            // It is stored before it is read. A tie goes to the register: one store behind the head serves all edges.
+            // It is stored before it is read. A tie favors the register, because one store after the head serves
+            // all edges.
             let stores = i64::from(costs.spill) * total as i64;
             return match head.defines(input, vreg) {
                 true => edge_benefit() - stores + 1,
@@ -356,8 +358,8 @@ impl Spilling {
         self.benefit(input, vreg, head, found) as f32 / value.next.distance.max(1) as f32
     }
 
-    /// Returns `true` if the entry set of the target, visited before, contains a value that this edge leaves in memory,
-    /// or if an argument is worth less than assumed.
+    /// Returns `true` if the entry set of the target, visited before, contains a value that this edge leaves in
+    /// memory, or if an argument is worth less than assumed.
     pub(crate) fn lacks(&mut self, input: &SpillInput, edge: Edge, from: BlockIndex, to: BlockIndex) -> bool {
         let problem = input.problem;
         self.entry.edges += 1;

@@ -1,4 +1,4 @@
-//! The decisions of an allocation as events, read off the results of its phases.
+//! The decisions of an allocation as events, derived from the results of its phases.
 
 use crate::assignment::Assignment;
 use crate::coalescing::Coalescing;
@@ -67,14 +67,14 @@ fn values_at_head<'a>(
     }
 }
 
-/// The value in each register, and since when.
+/// The value in each register, and the instruction from which it is there.
 struct RegisterTrace<'a> {
     observer: &'a mut dyn Observer,
     intervals: BTreeMap<PReg, (VReg, Inst)>,
 }
 
 impl RegisterTrace<'_> {
-    /// Opens the next stay in the register: it holds another value, or none, from `at` on.
+    /// Ends the current value's stay in the register; from `at` on it holds another value, or none.
     fn open(&mut self, reg: PReg, vreg: Option<VReg>, at: Inst) {
         let before = match vreg {
             Some(vreg) if self.intervals.get(&reg).is_some_and(|interval| interval.0 == vreg) => return,
@@ -99,7 +99,7 @@ impl RegisterTrace<'_> {
                 self.open(a, in_b, at);
                 self.open(b, in_a, at);
             }
-            // Which value comes is known where it is read.
+            // The value is known at its first read.
             EditKind::Fill { to, .. } | EditKind::Remat { to, .. } => self.open(to, None, at),
             EditKind::Spill { .. } | EditKind::SlotMove { .. } => {}
         }

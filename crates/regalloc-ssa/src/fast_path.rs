@@ -1,10 +1,10 @@
 //! Unconstrained instructions: operands in any register, or in memory if their value is there.
 //!
-//! All values that need registers are in registers. An input that is live after and is overwritten is copied, and
-//! results take free registers or those of inputs that die: spilling has counted them.
+//! All values that need registers are in registers. An input that lives on and is overwritten is copied. Results
+//! take free registers or the registers of dying inputs, which exist because spilling has counted them.
 //!
-//! `instruction.rs` could serve these too. But it retires 6,000 instructions for one, this path 400 (one module for
-//! x86-64, where 97 of 100 instructions come here): without it allocation would take more than twice as long.
+//! `instruction.rs` could handle these too, but it retires 6,000 instructions for one, this path 400 (one module
+//! for x86-64, where 97 of 100 instructions come here). Without it allocation would take more than twice as long.
 
 use crate::color_input::ColorInput;
 use crate::coloring::Coloring;
@@ -13,13 +13,13 @@ use kingpost_regalloc::{
     Allocation, Edit, EditKind, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Problem, Step, VReg,
 };
 
-/// The instruction at hand. Functions that few instructions are passed to make one of their own, so that this one needs
-/// no memory.
+/// The current instruction. Functions that are called for few instructions build their own copy, so that the one of
+/// the common path stays in registers.
 struct At<'a> {
     input: &'a ColorInput<'a>,
     inst: Inst,
     operands: &'a [Operand],
-    /// Index of the first operand.
+    /// Index of its first operand.
     base: usize,
 }
 
@@ -30,20 +30,20 @@ impl<'a> At<'a> {
     }
 }
 
-/// Operands of an instruction.
+/// Summary of the operands of an instruction.
 #[derive(Default)]
 struct Operands {
-    /// Registers of values that end here.
+    /// Registers of values that end at the instruction.
     dying: PRegSet,
-    /// Number of results, and the last of them.
+    /// Number of results, and the index of the last one.
     defs: u32,
     def: usize,
-    /// Whether a value is read that is in no register.
+    /// Whether an operand reads a value that is in no register.
     reads_memory: bool,
 }
 
 impl Coloring {
-    /// Serves such an instruction.
+    /// Assigns locations to the operands of an unconstrained instruction.
     #[inline(always)]
     pub(crate) fn unconstrained(&mut self, input: &ColorInput, step: &Step, out: &mut Allocation) {
         let &Step { inst, flags, ref operands, .. } = step;
@@ -67,7 +67,7 @@ impl Coloring {
         }
     }
 
-    /// Notes the next use after each operand and the registers in which values are read.
+    /// Records the next use after each operand and the registers in which values are read.
     #[inline(always)]
     fn read_uses(&mut self, at: &At, out: &mut Allocation) -> Operands {
         let mut found = Operands::default();
@@ -107,7 +107,7 @@ impl Coloring {
         }
     }
 
-    /// Several results.
+    /// Assigns locations to several results.
     #[cold]
     fn place_all(&mut self, input: &ColorInput, inst: Inst, dying: PRegSet, out: &mut Allocation) {
         let at = &At::new(input, inst);
@@ -117,8 +117,8 @@ impl Coloring {
         all.fold(tied, |placed, i| self.place_def(at, i, placed, out));
     }
 
-    /// Places a result that overwrites an input in the register of that, or of a copy. Returns the registers of all
-    /// such results.
+    /// Places a result that overwrites an input in the input's register, or in the register of a copy. Returns the
+    /// registers of all such results.
     #[inline(always)]
     fn tie(&mut self, at: &At, i: usize, dying: PRegSet, tied: PRegSet, out: &mut Allocation) -> PRegSet {
         let def = at.operands[i];
@@ -134,8 +134,8 @@ impl Coloring {
         tied.with(reg)
     }
 
-    /// Copies an input that is live after, or moves it, if its register suits the result better. Returns the register
-    /// to be overwritten.
+    /// Copies an input that lives on. If the input's register suits the result better, the input moves instead.
+    /// Returns the register to be overwritten.
     #[inline(never)]
     fn copy_tied(&mut self, input: &ColorInput, inst: Inst, [vreg, def]: [VReg; 2], from: PReg, tied: PRegSet) -> PReg {
         let free = input.constraints.allocatable.difference(self.map.occupied).difference(tied);
@@ -155,7 +155,7 @@ impl Coloring {
         from
     }
 
-    /// Finds a register for a result that has none, unlike those in `placed`. Returns all of them.
+    /// Finds a register for a result that has none yet. Returns `placed` with that register.
     #[inline(always)]
     fn place_def(&mut self, at: &At, i: usize, placed: PRegSet, out: &mut Allocation) -> PRegSet {
         let (input, operand) = (at.input, at.operands[i]);
@@ -176,7 +176,7 @@ impl Coloring {
     }
 }
 
-/// A copy from a register to itself is dropped.
+/// Drops a copy from a register to itself.
 #[inline]
 pub(crate) fn drop_void_move(problem: &Problem, inst: Inst, out: &mut Allocation) {
     if problem.flags(inst).has(InstFlags::MOVE)

@@ -1,9 +1,9 @@
-//! Constrained instructions: registers for their operands, moving only what is in the way.
+//! Constrained instructions: registers for their operands, with as few moves as possible.
 //!
-//! Operands that need registers are matched with registers first, then values that live through remain where
-//! they are if they can, or move to a free register (`live_through.rs`). Where that ends in a dead end, registers for
-//! all are found at once; spilling has seen to it that there are enough. All moves and reloads together are one
-//! parallel move before the instruction.
+//! Operands that need registers are matched with registers first. Then values that live through stay where they are
+//! if possible, or move to a free register (`live_through.rs`). If that reaches a dead end, registers for all are
+//! found at once; spilling guarantees that there are enough. All moves and reloads together are one parallel move
+//! before the instruction.
 
 use crate::color_input::ColorInput;
 use crate::coloring::Coloring;
@@ -17,26 +17,26 @@ use kingpost_regalloc::{
 };
 use kingpost_regalloc_common::matching::Points;
 
-/// Memory for one instruction after another.
+/// Memory reused for each instruction.
 #[derive(Default)]
 pub(crate) struct Scratch {
     pub(crate) matching: Matching,
-    /// Values that come from memory.
+    /// Values that are reloaded from memory.
     pub(crate) reloads: Vec<VReg>,
-    /// Values that operands find in memory if they may, although others find them in registers.
+    /// Values that memory also has, so that operands that may be in memory read them there.
     copied: Vec<VReg>,
     /// Results that begin in memory.
     begins: Vec<VReg>,
-    /// Per operand, where it is, and the number of its request if it needs a register.
+    /// Per operand, its place, and the number of its request if it needs a register.
     sites: Vec<(Site, u32)>,
-    /// The registers in which operands read values, each once.
+    /// The registers in which operands read values, without duplicates.
     pub(crate) reads: Vec<Read>,
     pub(crate) taken: Taken,
-    /// Values that live through elsewhere than they were before.
+    /// Values that live through, with the registers to which they move.
     pub(crate) moved: Vec<(VReg, PReg)>,
     /// Registers of values with their last use in the instruction.
     pub(crate) ending: PRegSet,
-    /// Those, and registers of values that move before it.
+    /// The registers in `ending`, and the registers that moved values leave.
     freed: PRegSet,
     /// Values that must leave their registers, with the distances of their next uses.
     pub(crate) displaced: Vec<(u32, VReg)>,
@@ -52,7 +52,7 @@ impl Scratch {
         self.begins.clear();
     }
 
-    /// Notes the registers that were found for operands.
+    /// Records the registers that were found for operands.
     fn note_requests(&mut self) {
         let Scratch { matching, reads, taken, .. } = self;
         let uses = matching.requests().iter().filter(|request| request.is_use);
@@ -67,7 +67,7 @@ impl Scratch {
         };
     }
 
-    /// Notes the transfers that the instruction at hand carries out itself.
+    /// Records the transfers that the current instruction performs itself.
     pub(crate) fn note_transfers(&mut self, transfers: &[(Inst, VReg, Transfer)]) {
         let of =
             |kind: Transfer| transfers.iter().filter(move |transfer| transfer.2 == kind).map(|transfer| transfer.1);
@@ -77,12 +77,12 @@ impl Scratch {
     }
 }
 
-/// An operand reads a value in a register.
+/// A read of a value in a register by an operand.
 #[derive(Clone, Copy)]
 pub(crate) struct Read {
     pub(crate) vreg: VReg,
     pub(crate) reg: PReg,
-    /// Whether the register is taken at the late point, too.
+    /// Whether the register is also taken at the late point.
     pub(crate) is_late: bool,
     /// Whether the instruction writes it.
     pub(crate) is_written: bool,
@@ -92,23 +92,23 @@ pub(crate) struct Read {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Taken {
     pub(crate) early: PRegSet,
-    /// On any edge.
+    /// Registers taken at the late point, on any edge.
     pub(crate) late: PRegSet,
 }
 
-/// The instruction at hand.
+/// The current instruction.
 #[derive(Clone, Copy)]
 pub(crate) struct At<'a> {
     pub(crate) input: &'a ColorInput<'a>,
     pub(crate) inst: Inst,
     pub(crate) demands: Demands<'a>,
-    /// Index of the first operand.
+    /// Index of its first operand.
     pub(crate) base: usize,
     is_branch: bool,
 }
 
 impl Coloring {
-    /// Serves such an instruction.
+    /// Assigns locations to the operands of a constrained instruction.
     #[inline(never)]
     pub(crate) fn constrained(
         &mut self,
@@ -144,7 +144,7 @@ impl Coloring {
         Ok(())
     }
 
-    /// What is after the branch for its results is what the target of their edge has at its head.
+    /// Prepares the results of a branch: their next uses are those at the head of the target of their edge.
     fn note_branch_defs(&mut self, at: &At, scratch: &mut Scratch) {
         let problem = at.input.problem;
         let mut defs = at.demands.operands.iter().filter(|operand| operand.is_def()).peekable();
@@ -167,7 +167,7 @@ impl Coloring {
         }
     }
 
-    /// Calls `f` with what is known about the values around the instruction.
+    /// Calls `f` with the predicates on the values around the instruction.
     fn with_around<T>(&self, at: &At, [reloads, copied, begins]: [&[VReg]; 3], f: impl FnOnce(&Around) -> T) -> T {
         let is_read = |vreg: VReg| self.map.at(vreg).is_some() || reloads.contains(&vreg);
         f(&Around {
@@ -212,7 +212,8 @@ impl Coloring {
         let mut score = self.penalty(at.input, &request.hint, reg);
         let vreg = request.vreg;
         if request.is_use && self.map.at(vreg) == Some(reg) {
-            // A copy is overwritten rather than the value itself, which may well be where others look for it.
+            // A copy is overwritten instead of the value itself, because later instructions may expect the value in
+            // its register.
             score += if request.is_written && self.map.lives_on(vreg, at.inst) { 5 } else { -20 };
         }
         if self.map.occupied.contains(reg) {
@@ -227,8 +228,8 @@ impl Coloring {
         score
     }
 
-    /// Finds registers for all operands and all values that live through, as spilling did, but those where the values
-    /// are if that will do.
+    /// Finds registers for all operands and all values that live through, with the method of spilling. The current
+    /// registers of the values are preferred.
     #[cold]
     fn solve(&self, at: &At, scratch: &mut Scratch) -> Result<(), AllocError> {
         let Scratch { matching, sites, moved, through, reloads, copied, begins, .. } = scratch;
@@ -261,7 +262,7 @@ impl Coloring {
         }
     }
 
-    /// Adds up the one parallel move before the instruction.
+    /// Collects the parallel move before the instruction.
     fn move_values(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) -> Result<(), AllocError> {
         let mut brought = PRegSet::EMPTY;
         let reads = scratch.reads.iter().map(|read| (read.vreg, read.reg));
@@ -283,13 +284,13 @@ impl Coloring {
         self.resolve_moves(at.input, at.inst, taken, out)
     }
 
-    /// Returns registers of values with their last use in the instruction.
+    /// Returns the registers of values with their last use in the instruction.
     fn ending(&self, at: &At) -> PRegSet {
         let uses = at.demands.operands.iter().filter(|operand| operand.is_use()).map(|operand| operand.vreg());
         uses.filter(|&vreg| !self.map.lives_on(vreg, at.inst)).filter_map(|vreg| self.map.at(vreg)).collect()
     }
 
-    /// Returns registers of values with their last use in the instruction, `ending`, or that move before it.
+    /// Returns the registers in `ending`, and the registers that `moved` values leave.
     pub(crate) fn freed(&self, ending: PRegSet, moved: &[(VReg, PReg)]) -> PRegSet {
         moved.iter().fold(ending, |freed, &(vreg, to)| match self.map.at(vreg) {
             Some(from) if from != to => freed.with(from),
@@ -297,13 +298,13 @@ impl Coloring {
         })
     }
 
-    /// Adds the move of a value from where it is.
+    /// Adds the move of a value from its current register or from memory.
     fn bring(&mut self, at: &At, vreg: VReg, to: Loc, out: &mut Allocation) {
         let from = self.map.at(vreg);
         self.add_move(at.input, vreg, from, to, out);
     }
 
-    /// Adds the move of a value from its register, or from where it is if that is none.
+    /// Adds the move of a value from its register `from`, or from memory if that is `None`.
     #[inline]
     pub(crate) fn add_move(
         &mut self,
@@ -331,7 +332,7 @@ impl Coloring {
         }
     }
 
-    /// Writes the locations of operands that are matched.
+    /// Writes the locations of all operands.
     fn write_locs(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) {
         for i in 0..at.demands.operands.len() {
             let loc = self.loc_of(at, scratch, i, out);
@@ -342,7 +343,7 @@ impl Coloring {
         }
     }
 
-    /// Makes the map what it is after the instruction.
+    /// Updates the map to the state after the instruction.
     fn finish(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) {
         drop_void_move(at.input.problem, at.inst, out);
         self.map.remove(scratch.freed);
@@ -374,8 +375,8 @@ impl Coloring {
         }
     }
 
-    /// Fast path: places of the operands of an instruction that binds all that it reads and defines to registers, as
-    /// most calls and returns do. What a branch defines is on its edges. Returns whether this is one.
+    /// Sets the locations of an instruction that reads and defines fixed registers only, as most calls and returns
+    /// do. This is a fast path. Results of a branch are on its edges. Returns `false` for any other instruction.
     fn read_bound(&self, at: &At, scratch: &mut Scratch, out: &mut Allocation) -> bool {
         let Scratch { reads, sites, taken, ending, matching, .. } = scratch;
         let operands = at.demands.operands;

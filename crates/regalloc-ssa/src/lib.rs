@@ -1,19 +1,19 @@
-//! Decoupled register allocation on SSA form: memory is decided by distances to next uses, registers by coloring along
-//! the dominator tree. A value's register may change at any point; its slot never does.
+//! Decoupled register allocation on SSA form: spilling decides by distances to next uses, coloring assigns
+//! registers along the dominator tree. A value's register may change at any point; its slot never does.
 //!
-//! Each phase is a function of the results above it. Its result is a struct with a text form (`dump`) and a verifier; a
-//! problem and the text of one phase are a test in `tests/phases`.
+//! Each phase is a function of the results of earlier phases. Its result is a struct with a text form (`dump`) and
+//! a verifier. A problem and the text of one phase form a test in `tests/phases`.
 //!
-//! | phase | file | does |
+//! | phase | file | purpose |
 //! |---|---|---|
 //! | liveness | `liveness.rs` | **result**: live values at block heads, distances to next uses |
-//! | | `next_use.rs`, `constraints.rs` | .. one walk over all operands, what it finds out besides |
+//! | | `next_use.rs`, `constraints.rs` | .. one walk over all operands, and other facts that it collects |
 //! | | `bare_jumps.rs` | .. blocks that are passed over as edges |
 //! | coalescing | `coalescing.rs` | **result**: classes of values that share a slot and a register hint |
 //! | spilling | `spill_plan.rs` | **result**: the values in registers at block ends, and the transfers in between |
 //! | | `spilling.rs`, `register_set.rs` | .. the walk over blocks with the set of values in registers |
 //! | | `entry_set.rs`, `spill_instruction.rs`, `spill_bound.rs`, `spill_fit.rs` | .. the set at a block's head, and at an instruction |
-//! | | `repeat.rs` | .. a region once more |
+//! | | `repeat.rs` | .. the second walk over a region |
 //! | | `saved_registers.rs` | .. the callee-saved registers that pay |
 //! | reload | `reload.rs` | **result**: all traffic between registers and memory, on edges too |
 //! | register_hints | `register_hints.rs` | **result**: one register per class |
@@ -29,7 +29,7 @@
 //! `spill_input.rs` and `color_input.rs` have the results that later phases read, `tables.rs` the helpers that all
 //! phases share.
 //!
-//! The observer receives what `events.rs` reads off these results.
+//! The observer receives events that `events.rs` derives from these results.
 //!
 //! ```
 //! use kingpost_regalloc::text::parse;

@@ -7,8 +7,8 @@ use kingpost_regalloc::PRegSet;
 use kingpost_regalloc::sort::sort;
 
 impl Coloring {
-    /// Keeps values where they are if no operand and no clobber is in the way, and finds free registers for the others.
-    /// Returns whether there are enough.
+    /// Keeps values in their registers if no operand or clobber takes these, and finds free registers for the other
+    /// values. Returns `true` if there are enough.
     pub(crate) fn keep_live_through(&self, at: &At, scratch: &mut Scratch) -> bool {
         let Taken { early, late } = scratch.taken;
         let lost = at.demands.clobbers.lost.union(at.demands.clobbers.partial);
@@ -36,8 +36,8 @@ impl Coloring {
         self.place_displaced(at, early.union(late), scratch)
     }
 
-    /// A value goes on in the register in which an operand reads it, if it can stay there: the next one may well expect
-    /// it there, too. Returns the registers taken at the late point.
+    /// Keeps a value in the register in which an operand reads it, if possible, because the next instruction may
+    /// expect it there too. Returns the registers taken at the late point.
     fn keep_in_operands(&self, at: &At, scratch: &mut Scratch, in_way: PRegSet, mut late: PRegSet) -> PRegSet {
         for &Read { vreg, reg, is_late, .. } in scratch.reads.iter().filter(|read| !read.is_written) {
             let is_kept = scratch.moved.iter().any(|moved| moved.0 == vreg);
@@ -54,7 +54,7 @@ impl Coloring {
         late
     }
 
-    /// Moves values to free registers, those that are used next first.
+    /// Moves values to free registers, in the order of their next uses. Returns `false` if there are too few.
     fn place_displaced(&self, at: &At, taken: PRegSet, scratch: &mut Scratch) -> bool {
         if scratch.displaced.is_empty() {
             return true;

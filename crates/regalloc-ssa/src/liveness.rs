@@ -1,4 +1,5 @@
-//! Where values are live, how far away their next use is, and how often they would have to be loaded for it.
+//! Liveness: the blocks in which values are live, the distance to their next use, and the frequency of a reload for
+//! it.
 //!
 //! ```text
 //! b1 freq 10: ..            v0 is live at the head of b1; its next use is 3 instructions away on the way
@@ -7,23 +8,23 @@
 //! b2 freq 1:  use v0
 //! ```
 //!
-//! From each use backwards to its def, block by block (Brandner, Boissinot, Darte, de Dinechin and Rastello, *Computing
-//! liveness sets for SSA-form programs*, 2011), then distances to next uses through the blocks (Braun and Hack,
-//! *Register spilling and live-range splitting for SSA-form programs*, 2009). There is one entry per block and value
-//! live at its head, and one answer per operand: what comes after it. A value is live after an operand unless that is
-//! [`DEAD`].
+//! The analysis walks from each use backwards to its def, block by block (Brandner, Boissinot, Darte, de Dinechin
+//! and Rastello, *Computing liveness sets for SSA-form programs*, 2011), and propagates distances to next uses
+//! through the blocks (Braun and Hack, *Register spilling and live-range splitting for SSA-form programs*, 2009).
+//! There is one entry per block and value live at its head, and one answer per operand: the next use after it, or
+//! [`DEAD`] if the value is not live after it.
 //!
-//! Four of ten blocks are bare jumps, which split critical edges and pass arguments. The walk goes over such a block as
-//! over an edge, and it has no entries: what is live at its head can be read off its only successor.
+//! Four of ten blocks are bare jumps, which split critical edges and pass arguments. The walk treats such a block
+//! as an edge, and it has no entries: the values live at its head follow from its only successor.
 //!
-//! As there may be as many entries as blocks times values, the walks share a budget. Values met after it is used up are
-//! *far*: between blocks they are in memory, and have no entries but at their own definition.
+//! There may be as many entries as blocks times values, so the walks share a budget. Values reached after the
+//! budget is exhausted are *far*: between blocks they are in memory, and their only entries are at their own
+//! definition.
 //!
-//! 1. Each block but bare jumps has an entry for each value live at its head that is not far, and no other but for
-//!    those defined there.
+//! 1. Each block except bare jumps has an entry for each value live at its head that is not far. All other entries
+//!    are of values defined at the head.
 //!
-//! Cost: linear in operands and entries; of the entries there are at most [`ENTRIES_PER_ITEM`] per instruction and
-//! block.
+//! Cost: linear in operands and entries. There are at most [`ENTRIES_PER_ITEM`] entries per instruction and block.
 
 use crate::bare_jumps::{BareJumps, EdgeDistance, Source};
 use crate::constraints::Constraints;
@@ -37,19 +38,19 @@ use kingpost_regalloc_common::release;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-/// There is no next use.
+/// Distance of a value without a next use.
 pub(crate) const DEAD: u32 = u32::MAX;
-/// No distance that means something is larger.
+/// Bound on all meaningful distances.
 pub(crate) const FAR: u32 = 1 << 30;
-/// The end of the live range in a block of a value that is live-out.
+/// End of the live range in a block for a value that is live-out.
 pub(crate) const LIVE_OUT: ProgPoint = ProgPoint::OPEN;
 
-/// Number of improvements of distances, per value and block where it is live. They need not be exact.
+/// Number of improvements of distances, per value and block in which it is live. Distances need not be exact.
 const PATIENCE: usize = 8;
-/// So many ranges of a value are looked through faster than the entries of a block are searched.
+/// Number of ranges of a value up to which a scan of them is faster than a search in the entries of a block.
 const FEW: usize = 4;
 const ENTRIES_PER_ITEM: usize = 24;
-/// By how much references may exceed the budget: their liveness at safepoints must be exact.
+/// Factor by which references may exceed the budget, because their liveness at safepoints must be exact.
 const LAST_RESORT: usize = 64;
 
 /// The next use of a value.
@@ -57,33 +58,35 @@ const LAST_RESORT: usize = 64;
 pub(crate) struct Next {
     /// Instructions between the head of the block and the use, or [`DEAD`].
     pub(crate) distance: u32,
-    /// Frequency with which the value would be loaded for it, were it in memory here: the least frequent place on the
-    /// edge.
+    /// Frequency with which the value would be loaded for the use if it were in memory here: the least frequency on
+    /// the path.
     pub(crate) freq: u32,
 }
 
 impl Next {
     pub(crate) const DEAD: Next = Next { distance: DEAD, freq: 0 };
-    /// Unknown, but there may be one.
+    /// A possible use at an unknown distance.
     const FAR: Next = Next { distance: FAR, freq: 1 };
 
     pub(crate) fn is_dead(self) -> bool {
         self.distance == DEAD
     }
 
-    /// Returns the use as seen from the head of the block before.
+    /// Returns the use as seen from the head of the predecessor.
     fn behind(self, edge: EdgeDistance) -> Next {
         let distance = self.distance.saturating_add(edge.distance).min(FAR);
         Next { distance, freq: self.freq.min(edge.freq) }
     }
 
-    /// Returns the use as [`Next::behind`] does, for a parameter: it is passed even if it has no use.
+    /// Returns the use of a parameter as seen from the head of the predecessor. The argument is passed even if the
+    /// parameter has no use.
     fn passed(self, edge: EdgeDistance) -> Next {
         Next { freq: self.freq.clamp(1, edge.freq), ..self.behind(edge) }
     }
 
-    /// The nearest of two, as often as either. Returns whether it is less than half as far away as before, or more than
-    /// twice as often: less changes few decisions, and to pass it on takes time.
+    /// Sets the distance to the nearer of both uses and the frequency to the greater of both. Returns `true` if the
+    /// distance fell below half of the previous one or the frequency rose above twice the previous one. Smaller
+    /// changes affect few decisions, and propagating them takes time.
     #[inline]
     fn improve(&mut self, other: Next) -> bool {
         let before = *self;
@@ -92,7 +95,7 @@ impl Next {
     }
 }
 
-/// A value at the head of a block: live there, or defined there.
+/// A value at the head of a block, where it is live or defined.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub(crate) vreg: VReg,
@@ -104,9 +107,9 @@ pub(crate) struct Entry {
 /// Definition of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Def {
-    /// The block that defines it, if one does.
+    /// The block that defines it, if there is one.
     pub(crate) block: BlockIndex,
-    /// Open if it is defined in no block of the order.
+    /// Point of the definition; [`ProgPoint::OPEN`] if the order has no block that defines it.
     pub(crate) point: ProgPoint,
     /// The end of the live range in the block that defines it, or [`LIVE_OUT`].
     pub(crate) end: ProgPoint,
@@ -115,40 +118,40 @@ pub(crate) struct Def {
 }
 
 impl Def {
-    /// In no block of the order.
+    /// A value without a definition in the order.
     pub(crate) const NONE: Def =
         Def { block: BlockIndex::FIRST, point: ProgPoint::OPEN, end: ProgPoint::FIRST, freq: 0 };
 }
 
-/// Liveness of one problem after another.
+/// Liveness of one problem.
 #[derive(Default)]
 pub(crate) struct Liveness {
-    /// Per operand, what comes after it. Distances count from the head of the operand's block.
+    /// Per operand, the next use after it. Distances count from the head of the operand's block.
     pub(crate) after: Vec<Next>,
-    /// Per value.
+    /// Definitions per value.
     pub(crate) defs: Vec<Def>,
-    /// Per value: whether it is live in blocks where it has no entry.
+    /// Per value: whether it is live in blocks in which it has no entry.
     pub(crate) far: Vec<bool>,
-    /// Those that are.
+    /// The values that are far.
     pub(crate) far_values: Vec<VReg>,
     pub(crate) steps: u64,
     pub(crate) uses: Uses,
     pub(crate) jumps: BareJumps,
-    /// Block by block, and by value in each. What follows is of an earlier problem.
+    /// Entries by block, and by value in each. Entries after the last span are of an earlier problem.
     entries: Vec<Entry>,
-    /// Per block in order, its entries.
+    /// Per block in order, the span of its entries.
     spans: Vec<Span>,
     /// Entries by value: the blocks at whose heads the value has an entry.
     live_in: Vec<LiveIn>,
-    /// Per value, the first of those; one more at the end.
+    /// Per value, the index of its first entry in `live_in`. One more index ends the list.
     live_in_starts: Vec<u32>,
-    /// The edges into blocks, seen over bare jumps.
+    /// The edges into blocks, with bare jumps replaced by their predecessors.
     preds: Vec<Source>,
-    /// Per block in order, its edges in; none of a bare jump.
+    /// Per block in order, its incoming edges; empty for a bare jump.
     pred_spans: Vec<Span>,
-    // What the walk from uses to defs needs.
+    // State of the walk from uses to defs.
     walk: Walk,
-    /// Per value, its entries among the ranges of the walk; first of them comes one of no value.
+    /// Per value, its entries among the ranges of the walk. The first range belongs to no value.
     ranges_of: Vec<Span>,
     /// Per parameter or result of a branch, its next use.
     heads: Vec<Next>,
@@ -156,7 +159,7 @@ pub(crate) struct Liveness {
     back: Vec<VReg>,
 }
 
-/// A block at whose head a value is live, or begins.
+/// A block at whose head a value is live or defined.
 #[derive(Clone, Copy, Debug)]
 struct LiveIn {
     block: BlockIndex,
@@ -164,23 +167,23 @@ struct LiveIn {
     end: ProgPoint,
 }
 
-/// A value in a block where it is defined, or live at the head.
+/// A value in a block in which it is defined or live at the head.
 #[derive(Clone, Copy, Debug)]
 struct BlockRange {
     block: BlockIndex,
-    /// The last operand with the value, or [`NONE`].
+    /// Index of the last operand with the value, or [`NONE`].
     open: u32,
-    /// At the head.
+    /// Next use at the head of the block.
     next: Next,
     /// The end of the live range in the block, or [`LIVE_OUT`].
     end: ProgPoint,
 }
 
-/// The entries of one bare jump after another.
+/// The entries of a bare jump, recomputed for each one.
 #[derive(Default)]
 pub(crate) struct BareJumpEntries {
     entries: Vec<Entry>,
-    /// Per value, its entry at the bare jump at hand, or one of another value.
+    /// Per value, the index of its entry at the current bare jump, or an index of another value's entry.
     found: Vec<u32>,
 }
 
@@ -194,25 +197,25 @@ impl BareJumpEntries {
 /// Facts of a block during the walk.
 #[derive(Clone, Copy, Default)]
 struct Mark {
-    /// The range of the value at hand, or one of a value before it.
+    /// The range of the current value, or a range of an earlier value.
     range: u32,
-    /// The number of its entries so far.
+    /// The number of entries of the block so far.
     entries: u32,
 }
 
-/// The walk from the uses of one value up to its def, and the ranges found for those before it.
+/// The walk from the uses of a value up to its def, and the ranges of all earlier values.
 #[derive(Default)]
 struct Walk {
-    /// The ranges of a value are in the order in which its blocks are found, that with the def first. The very first
-    /// one is of no value.
+    /// The ranges of a value are in the order in which its blocks are found, beginning with the block of the def.
+    /// The very first range belongs to no value.
     ranges: Vec<BlockRange>,
-    /// Per block in order.
+    /// Marks per block in order.
     marks: Vec<Mark>,
-    /// Ranges before this one have been passed on to the blocks before theirs.
+    /// Ranges before this index have been propagated to the predecessors of their blocks.
     passed: usize,
-    /// Those of them that came closer to a use since.
+    /// Propagated ranges whose distance has decreased since.
     closer: Vec<u32>,
-    /// So many more may come closer.
+    /// Number of ranges that may still be added to `closer`.
     patience: usize,
 }
 
@@ -225,7 +228,7 @@ impl Walk {
         self.patience = 0;
     }
 
-    /// Adds a block of the value at hand.
+    /// Adds a block of the current value.
     #[inline]
     fn push(&mut self, range: BlockRange) {
         let mark = &mut self.marks[range.block.index()];
@@ -233,7 +236,7 @@ impl Walk {
         self.ranges.push(range);
     }
 
-    /// Reverses the blocks from a range on.
+    /// Reverses the ranges from index `from` on.
     fn reverse(&mut self, from: usize) {
         self.ranges[from..].reverse();
         for (i, range) in (from..).zip(&self.ranges[from..]) {
@@ -241,8 +244,8 @@ impl Walk {
         }
     }
 
-    /// Records that the value is live at the end of the block `from`, and its next use is `ahead`. Its ranges begin
-    /// with `first`.
+    /// Records that the value is live at the end of the block `from`, with the next use `ahead`. Its ranges begin
+    /// at index `first`.
     #[inline(always)]
     fn approach(&mut self, after: &mut [Next], first: usize, from: BlockIndex, ahead: Next) {
         let mark = &mut self.marks[from.index()];
@@ -263,7 +266,7 @@ impl Walk {
         }
     }
 
-    /// Passes next uses on to predecessors until all blocks of the value know them.
+    /// Propagates next uses to predecessors until all blocks of the value have theirs.
     fn leave_all(&mut self, (preds, pred_spans): (&[Source], &[Span]), after: &mut [Next], first: usize) {
         loop {
             let i = if self.passed < self.ranges.len() {
@@ -299,7 +302,7 @@ impl Liveness {
         Ok(())
     }
 
-    /// Frees memory that only a large problem needs, and later phases do not.
+    /// Frees memory of a large problem that later phases do not need.
     pub(crate) fn release(&mut self) {
         release(&mut self.walk.ranges);
         release(&mut self.walk.marks);
@@ -309,21 +312,21 @@ impl Liveness {
         release(&mut self.pred_spans);
     }
 
-    /// Frees memory that only a large problem needs, and the answer does not.
+    /// Frees memory of a large problem that the answer does not need.
     pub(crate) fn close(&mut self) {
         release(&mut self.after);
         release(&mut self.entries);
         release(&mut self.spans);
     }
 
-    /// What is live at the head of a block that is no bare jump, by value; parameters and results of the branch before
-    /// it as well, even those that are dead.
+    /// Returns the values live at the head of a block other than a bare jump, by value. Parameters and results of
+    /// the preceding branch are included even if they are dead.
     pub(crate) fn entries(&self, block: BlockIndex) -> &[Entry] {
         &self.entries[self.spans[block.index()].range()]
     }
 
-    /// As [`Liveness::entries`], of a bare jump as well: what is live at its head is what is at that of its successor,
-    /// and what it passes.
+    /// Returns the entries of any block. The values live at the head of a bare jump are the values live at the head
+    /// of its successor, and the arguments that it passes.
     #[inline]
     pub(crate) fn all_entries<'a>(
         &'a self,
@@ -362,7 +365,7 @@ impl Liveness {
         }
     }
 
-    /// Returns the entry of one value at a block that is no bare jump.
+    /// Returns the entry of a value at a block other than a bare jump.
     pub(crate) fn entry(&self, block: BlockIndex, vreg: VReg) -> Option<&Entry> {
         let entries = self.entries(block);
         entries.binary_search_by_key(&vreg, |entry| entry.vreg).ok().map(|i| &entries[i])
@@ -373,7 +376,7 @@ impl Liveness {
         &self.live_in[starts[0] as usize..starts[1] as usize]
     }
 
-    /// Returns the end of the live range of a value in a block that is no bare jump, if it has an entry there.
+    /// Returns the end of the live range of a value in a block other than a bare jump, if it has an entry there.
     pub(crate) fn end_in(&self, block: BlockIndex, vreg: VReg) -> Option<ProgPoint> {
         let ranges = self.live_in(vreg);
         if ranges.len() <= FEW {
@@ -382,7 +385,7 @@ impl Liveness {
         self.entry(block, vreg).map(|entry| entry.end)
     }
 
-    /// Returns `true` if the value is live at the head of a block that is no bare jump.
+    /// Returns `true` if the value is live at the head of a block other than a bare jump.
     pub(crate) fn is_live_in(&self, block: BlockIndex, vreg: VReg) -> bool {
         let ranges = self.live_in(vreg);
         if ranges.len() <= FEW && !self.is_defined_at_head(vreg, block) {
@@ -391,7 +394,7 @@ impl Liveness {
         self.entry(block, vreg).is_some_and(|entry| !entry.next.is_dead())
     }
 
-    /// Returns `true` if the value is live at the head of any block.
+    /// Returns `true` if the value is live at the head of the block, which may be a bare jump.
     pub(crate) fn is_live_at(&self, problem: &Problem, order: &LinearOrder, index: BlockIndex, vreg: VReg) -> bool {
         if !self.jumps.are[index.index()] {
             return self.is_live_in(index, vreg);
@@ -402,9 +405,8 @@ impl Liveness {
         is_passed || self.is_live_in(to, vreg) && !self.is_defined_at_head(vreg, to)
     }
 
-    /// Returns `true` if two values that are not far are live at one point. Then one of them is live where the other is
-    /// defined, which is
-    /// later in the order.
+    /// Returns `true` if two values that are not far are live at one point. Then one of them is live at the
+    /// definition of the other, which is later in the order.
     #[inline]
     pub(crate) fn interfere(&self, a: VReg, b: VReg) -> bool {
         let [x, y] = [a, b].map(|vreg| &self.defs[vreg.index()]);
@@ -415,14 +417,14 @@ impl Liveness {
         }
     }
 
-    /// Returns `true` if the value is defined in the order.
+    /// Returns `true` if a block of the order defines the value.
     pub(crate) fn is_defined(&self, vreg: VReg) -> bool {
         self.defs[vreg.index()].point != ProgPoint::OPEN
     }
 
-    /// Returns the live ranges of a value that is not far, in no order: one per block, with that. What is live where a
-    /// block ends is so in the bare jumps that follow it in the order, in which no value is defined: values that are
-    /// both live in one of those are so where its predecessor ends.
+    /// Returns the live ranges of a value that is not far, unsorted, one per block. A range that reaches the end of
+    /// a block includes the bare jumps that follow the block in the order. No value is defined in these, so that
+    /// two values that are both live in one of them are also live at the end of its predecessor.
     pub(crate) fn ranges(&self, order: &LinearOrder, vreg: VReg) -> impl Iterator<Item = (BlockIndex, PointRange)> {
         let Def { block, point, end, .. } = self.defs[vreg.index()];
         let stop = |block: BlockIndex| self.jumps.stops[block.index()];
@@ -436,8 +438,8 @@ impl Liveness {
         own.filter(|_| !point.is_before()).into_iter().chain(ranges)
     }
 
-    /// Returns the hull of the live ranges of a value that is not far. It begins with the definition, which comes
-    /// before all uses.
+    /// Returns the hull of the live ranges of a value that is not far. It begins with the definition, which
+    /// precedes all uses.
     pub(crate) fn hull(&self, vreg: VReg) -> PointRange {
         let Def { block, point, end, .. } = self.defs[vreg.index()];
         let ranges = self.live_in(vreg).iter();
@@ -445,14 +447,15 @@ impl Liveness {
         PointRange::new(point, end.min(self.jumps.stops[block.index()]).max(point))
     }
 
-    /// Returns `true` if the value, which has an entry at the block, is a parameter or a result of the branch before.
+    /// Returns `true` if the value, which has an entry at the block, is a parameter or a result of the preceding
+    /// branch.
     pub(crate) fn is_defined_at_head(&self, vreg: VReg, block: BlockIndex) -> bool {
         let def = &self.defs[vreg.index()];
         def.block == block && def.point.is_before()
     }
 
-    /// Walks from uses up to defs, for one value after another: parameters come before what is passed to them, but for
-    /// what is passed back to the head of a loop, which is not known to be used soon until all have been visited.
+    /// Walks from uses up to defs, value by value. Parameters come before their arguments, except for arguments
+    /// passed back to the head of a loop: their next use is assumed to be far until all values have been visited.
     fn walk_up(&mut self, problem: &Problem, order: &LinearOrder) -> Result<(), AllocError> {
         let values = problem.vregs.len();
         self.walk.begin(order.num_blocks());
@@ -460,7 +463,7 @@ impl Liveness {
         reset(&mut self.far, values, false);
         self.far_values.clear();
         reset(&mut self.ranges_of, values, Span::default());
-        // Nothing begins at the head of a single block.
+        // No value begins at the head of a single block.
         reset(&mut self.heads, if order.num_blocks() > 1 { values } else { 0 }, Next::DEAD);
         self.back.clear();
         let budget = 4096 + ENTRIES_PER_ITEM * (problem.num_insts() + order.num_blocks());
@@ -496,7 +499,7 @@ impl Liveness {
         }
     }
 
-    /// Records the range where the value is defined. Returns its first use in another block.
+    /// Records the range in which the value is defined. Returns its first use in another block.
     fn begin_value(&mut self, vreg: VReg) -> u32 {
         let v = vreg.index();
         let Def { block, point, end, .. } = self.defs[v];
@@ -515,7 +518,7 @@ impl Liveness {
         later
     }
 
-    /// Records that the value may be used anywhere after the blocks that use it.
+    /// Records that the value may be used at an unknown distance after each block that uses it.
     fn leave_open(&mut self, vreg: VReg, later: u32) {
         self.far[vreg.index()] = true;
         self.far_values.push(vreg);
@@ -535,7 +538,7 @@ impl Liveness {
         }
     }
 
-    /// Spreads the value to the heads of blocks that use it, unless it is defined there, and of all in between.
+    /// Propagates the value to the heads of all blocks between its definition and the blocks that use it.
     fn spread(&mut self, vreg: VReg, first: usize, later: u32) {
         let mut next = later;
         while let Some(&Use { block, end, next: distance, open, later }) = self.uses.all.get(next as usize) {
@@ -564,7 +567,7 @@ impl Liveness {
         self.ranges_of[v] = Span { start, end: self.walk.ranges.len() as u32 };
     }
 
-    /// What an argument that is passed back finds at the head of the loop is known now.
+    /// Propagates the next use of an argument that is passed back, after the head of the loop was visited.
     fn pass_back(&mut self, vreg: VReg) {
         let v = vreg.index();
         let Span { start, end } = self.ranges_of[v];
@@ -581,7 +584,7 @@ impl Liveness {
         }
     }
 
-    /// Edges read the value. Does one of them lead back?
+    /// Propagates the uses of the value by edges. Returns `true` if one of them leads back.
     fn pass(&mut self, vreg: VReg, first: usize) -> bool {
         let mut leads_back = false;
         let mut next = self.uses.chains[vreg.index()].pass;
@@ -595,7 +598,7 @@ impl Liveness {
         leads_back
     }
 
-    /// Sorts entries by block and, within one, by value; and by value.
+    /// Sorts entries by block and within one by value, and builds the lists by value.
     fn sort_entries(&mut self, problem: &Problem) {
         let ranges = &self.walk.ranges[..];
         self.spans.clear();
@@ -628,14 +631,14 @@ impl Liveness {
         self.live_in_starts.push(start);
     }
 
-    /// Plants a fault: the value is not live at the head of a block.
+    /// Plants a fault: marks the value as dead at the head of a block.
     #[cfg(test)]
     pub(crate) fn forget(&mut self, block: BlockIndex, vreg: VReg) {
         let entry = self.entries[self.spans[block.index()].range()].iter_mut().find(|entry| entry.vreg == vreg);
         entry.expect("a live value").next = Next::DEAD;
     }
 
-    /// Compares the values live at the heads of blocks with those of a data-flow analysis on sets.
+    /// Compares the values live at the heads of blocks with the result of a data-flow analysis on sets.
     ///
     /// # Errors
     /// The first block that differs.
@@ -664,7 +667,7 @@ impl Liveness {
         Ok(())
     }
 
-    /// Writes one line per block: what is live at its head and how far away it is used.
+    /// Writes one line per block: the values live at its head and the distances to their next uses.
     pub(crate) fn dump(&self, problem: &Problem, order: &LinearOrder, out: &mut String) -> fmt::Result {
         let mut found = BareJumpEntries::default();
         for (index, block) in order.blocks() {
@@ -686,7 +689,7 @@ impl Liveness {
     }
 }
 
-/// Returns the values live at the head of a block, but for those defined there.
+/// Returns the values live at the head of a block, except values defined there.
 fn live_at_head(problem: &Problem, block: Block, live: &[BTreeSet<VReg>]) -> BTreeSet<VReg> {
     let mut here = BTreeSet::new();
     for &edge in problem.succs(block) {

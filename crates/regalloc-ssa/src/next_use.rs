@@ -1,4 +1,5 @@
-//! One walk over all operands, backwards: what follows each in its own block, and what blocks read from outside.
+//! One walk over all operands, backwards. It finds the next use after each operand in its block, and the values
+//! from other blocks that each block reads.
 //!
 //! ```text
 //! b1: v1 = add v0      read from outside: v0, first by the add. What follows v0 here is the load;
@@ -18,21 +19,21 @@ use kingpost_regalloc_common::release;
 
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Use by a block of a value from outside, or of one of its parameters.
+/// Use by a block of a value from another block, or of one of its parameters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     pub(crate) block: BlockIndex,
     /// End of the live range if the value is not live-out.
     pub(crate) end: ProgPoint,
-    /// The first use.
+    /// The first use in the block.
     pub(crate) next: Next,
-    /// Index of the operand that uses it last.
+    /// Index of the last operand that uses it.
     pub(crate) open: u32,
     /// Index of the value's use in a later block, or [`NONE`].
     pub(crate) later: u32,
 }
 
-/// An edge reads a value.
+/// A read of a value by an edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pass {
     pub(crate) param: VReg,
@@ -45,9 +46,9 @@ pub(crate) struct Pass {
 /// Facts of a value in the current block.
 #[derive(Clone, Copy)]
 struct Seen {
-    /// The block for which it holds.
+    /// The block for which the facts hold.
     block: PackedOption<BlockIndex>,
-    /// End of the live range, the last use, and the value that its instruction defines, or [`NONE`].
+    /// End of the live range, index of the last use, and the result of its instruction, or [`NONE`].
     end: ProgPoint,
     open: u32,
     result: u32,
@@ -60,30 +61,30 @@ impl Seen {
     }
 }
 
-/// Uses of a value.
+/// Uses of a value by other blocks and by edges.
 #[derive(Clone, Copy)]
 pub(crate) struct Chain {
-    /// The first block that uses it, or [`NONE`].
+    /// Index of the first block's use, or [`NONE`].
     pub(crate) first: u32,
-    /// Some edge that does, or [`NONE`].
+    /// Index of one edge that uses it, or [`NONE`].
     pub(crate) pass: u32,
-    /// If an operand defines it, the one that uses it last in its own block, or that one.
+    /// For a value defined by an operand, the index of its last use in the defining block, or of the definition.
     pub(crate) open: u32,
 }
 
 impl Chain {
-    /// Returns `true` if no other block uses the value, and no edge.
+    /// Returns `true` if neither another block nor an edge uses the value.
     #[inline]
     fn is_empty(&self) -> bool {
         self.first == NONE && self.pass == NONE
     }
 }
 
-/// The instruction at hand.
+/// The current instruction.
 #[derive(Clone, Copy)]
 struct At {
     position: Position,
-    /// Instructions before it in its block.
+    /// Number of instructions before it in its block.
     distance: u32,
     block: BlockIndex,
     /// Frequency of the block.
@@ -95,14 +96,14 @@ struct At {
 /// Uses of values by blocks.
 #[derive(Default)]
 pub(crate) struct Uses {
-    /// Per value.
+    /// Uses per value.
     pub(crate) chains: Vec<Chain>,
     pub(crate) all: Vec<Use>,
     pub(crate) passes: Vec<Pass>,
-    /// Values that other blocks see, in the order in which they end before others begin.
+    /// Values that other blocks or edges use, in reverse order of their definitions' blocks.
     pub(crate) defs: Vec<VReg>,
     seen: Vec<Seen>,
-    /// Values that the block at hand reads.
+    /// Values that the current block reads.
     read: Vec<VReg>,
 }
 
@@ -124,7 +125,7 @@ impl Uses {
         release(&mut self.read);
     }
 
-    /// Returns the value as far as the block has been read.
+    /// Returns the facts of the value in the part of the block that has been visited.
     #[inline]
     fn seen(&mut self, vreg: VReg, block: BlockIndex) -> &mut Seen {
         let seen = &mut self.seen[vreg.index()];
@@ -134,14 +135,14 @@ impl Uses {
         seen
     }
 
-    /// Records that an edge out of the block reads the value, and has it live there.
+    /// Records that an edge out of the block reads the value.
     fn pass(&mut self, vreg: VReg, param: VReg, from: BlockIndex, source: Source) {
         let pass = &mut self.chains[vreg.index()].pass;
         self.passes.push(Pass { param, from, source, other: *pass });
         *pass = self.passes.len() as u32 - 1;
     }
 
-    /// Closes the block at its head: values that it reads and has not defined come from outside.
+    /// Closes the block at its head: values that it reads and does not define come from other blocks.
     fn close(&mut self, block: BlockIndex) {
         for vreg in self.read.drain(..) {
             let seen = &mut self.seen[vreg.index()];
@@ -156,11 +157,11 @@ impl Uses {
 }
 
 impl Liveness {
-    /// Walks over all operands, and shows constraints what has any.
+    /// Walks over all operands, and passes instructions with constraints to `constraints`.
     pub(crate) fn find_uses(&mut self, problem: &Problem, order: &LinearOrder, constraints: &mut Constraints) {
         let values = problem.vregs.len();
         reset(&mut self.defs, values, Def::NONE);
-        // Those of the order are all written.
+        // The entries of all operands in the order are written.
         self.after.resize(problem.num_operands().max(self.after.len()), Next::DEAD);
         self.uses.begin(values);
         for (index, block) in order.blocks().iter().rev() {
@@ -261,7 +262,8 @@ impl Liveness {
     }
 }
 
-/// Links a value that its own block alone uses with the definition of its last user, in which it may go on.
+/// Connects a value that only its own block uses with the result of its last user, which may continue in its
+/// register.
 #[inline]
 fn link(problem: &Problem, vreg: VReg, result: u32, constraints: &mut Constraints) {
     if result != NONE {
@@ -279,7 +281,7 @@ fn result(operands: &[Operand]) -> u32 {
     operands.iter().rfind(is_result).map_or(NONE, |result| result.vreg().as_u32())
 }
 
-/// Returns an operand that may be in memory spares half of the load.
+/// Returns the frequency that a use counts with: an operand that may be in memory saves half of the load.
 fn use_freq(operand: Operand, here: u32) -> u32 {
     match operand.constraint() {
         Constraint::MemOk => (here / 2).max(1),

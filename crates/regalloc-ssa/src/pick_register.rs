@@ -1,4 +1,4 @@
-//! Which free register a value takes.
+//! The choice of a free register for a value.
 
 use crate::color_input::ColorInput;
 use crate::coloring::Coloring;
@@ -10,12 +10,12 @@ use kingpost_regalloc::{PReg, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 
-/// Clobber points ahead that are looked at.
+/// Number of clobber points ahead that are examined.
 const LOOKAHEAD: usize = 8;
-/// Steps from a value to what it flows into.
+/// Number of steps along the values that a value flows into.
 const FLOW_STEPS: usize = 10;
 
-// Penalties and bonuses of a register for a value: the least sum is best.
+// Penalties and bonuses of a register for a value: the lowest sum is best.
 const TAKEN_LATER: i32 = 8;
 const RESERVED: i32 = 3;
 const FRESH_SAVED: i32 = 5;
@@ -24,10 +24,11 @@ const CLASS_HINT: i32 = -12;
 const FLOW_HINT: i32 = -8;
 const FIXED_HINT: i32 = -10;
 
-/// The registers of a class, best first: runs of ascending numbers, so that the best of some is their least in a run.
+/// The registers of a class in order of preference: runs of ascending numbers, so that the best register of a set
+/// is the lowest one in the first run that has any.
 #[derive(Default)]
 pub(crate) struct Preference {
-    /// Order from which the runs were made: seldom another one than for the function before.
+    /// Order from which the runs were made. It is rarely different from the last function's order.
     order: Vec<PReg>,
     runs: Vec<u64>,
 }
@@ -61,14 +62,14 @@ impl Preference {
 /// State of the current block on which a choice depends.
 #[derive(Default)]
 pub(crate) struct Picker {
-    /// The head of the block, and the position after it.
+    /// The head of the block, and the position after the block.
     head: Position,
     end: Position,
-    /// The instruction at hand, or the head.
+    /// The current instruction, or the head.
     at: Position,
-    /// Hints of values that will be in registers at its end.
+    /// Hints of values that are in registers at the end of the block.
     reserved: PRegSet,
-    /// Index of the first clobber point that is not behind that, and where it is.
+    /// Index of the first clobber point that is not before `at`, and its position.
     point: usize,
     point_at: Position,
 }
@@ -81,7 +82,7 @@ impl Picker {
 
     pub(crate) fn enter(&mut self, input: &ColorInput, index: BlockIndex) {
         let block = input.order.block(index);
-        // They are better left to those values.
+        // These registers are better left to those values.
         self.reserved = if block.num_insts() > 1 { input.hints.at_end(index) } else { PRegSet::EMPTY };
         self.end = block.end;
         self.head = block.head;
@@ -104,15 +105,16 @@ impl Picker {
 }
 
 impl Coloring {
-    /// Returns the best register in `free` for a value that is live up to `end` in this block, from the instruction at
-    /// hand on.
+    /// Returns the best register in `free` for a value that is live up to `end` in this block, from the current
+    /// instruction on.
     #[inline(always)]
     pub(crate) fn pick(&self, input: &ColorInput, vreg: VReg, end: ProgPoint, free: PRegSet) -> Option<PReg> {
         let hints = self.hints(input, vreg, end);
         self.choose_open(input, input.problem.class(vreg), &hints, free)
     }
 
-    /// Returns the best open register of a class among those in `free`, or else any of them.
+    /// Returns the best open register of a class among the registers in `free`, or the best closed one if none is
+    /// open.
     #[inline(always)]
     pub(crate) fn choose_open(
         &self,
@@ -126,7 +128,7 @@ impl Coloring {
         self.choose(input, class, hints, if open != 0 { open } else { free })
     }
 
-    /// Returns the hints of a value that is live up to `end` in this block, from the instruction at hand on.
+    /// Returns the hints of a value that is live up to `end` in this block, from the current instruction on.
     #[inline(always)]
     pub(crate) fn hints(&self, input: &ColorInput, vreg: VReg, end: ProgPoint) -> Hints {
         let class = input.hints.get(vreg);
@@ -138,7 +140,7 @@ impl Coloring {
         hints
     }
 
-    /// Adds what clobber points in the rest of the block mean for the value.
+    /// Adds the effects of clobber points in the remaining block on the value.
     #[inline(never)]
     fn look_ahead(&self, input: &ColorInput, vreg: VReg, end: ProgPoint, hints: &mut Hints) {
         let Picker { at, end: block_end, point, .. } = self.picker;
@@ -162,13 +164,13 @@ impl Coloring {
         (hints.fixed, hints.bad) = (fixed, bad);
     }
 
-    /// Returns the best register of a class among those in `free`.
+    /// Returns the best register of a class among the registers in `free`.
     #[inline(always)]
     fn choose(&self, input: &ColorInput, class: RegClass, hints: &Hints, free: u64) -> Option<PReg> {
         let good = free & !hints.bad.mask(class);
         let is_good = |reg: &PReg| reg.class() == class && good >> reg.enc() & 1 != 0;
         let Hints { class: of_class, fixed, flow, .. } = *hints;
-        // What flows somewhere should be there, but for values that live on elsewhere.
+        // A value that flows into another one should be in its register, except if it lives on elsewhere.
         let hinted = of_class.filter(is_good).or_else(|| fixed.filter(is_good)).or_else(|| flow.filter(is_good));
         if hinted.is_some() {
             return hinted;
@@ -197,7 +199,7 @@ impl Coloring {
         penalty + if input.spills.open.contains(reg) { 0 } else { CLOSED }
     }
 
-    /// Returns the point up to which a value that is live at the current instruction is live in this block.
+    /// Returns an estimate of the end of the live range in this block: the next use of a value that is live here.
     pub(crate) fn known_end(&self, vreg: VReg) -> ProgPoint {
         let first = self.picker.head.as_u32() + 1;
         let use_at = first.saturating_add(self.map.values[vreg.index()].distance);
@@ -205,7 +207,7 @@ impl Coloring {
     }
 }
 
-/// Returns the hint of the class that the value flows into.
+/// Returns the hint of the nearest class with a hint that the value flows into.
 #[inline]
 fn flow_hint(input: &ColorInput, vreg: VReg) -> Option<PReg> {
     let mut vreg = vreg;

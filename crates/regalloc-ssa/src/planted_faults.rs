@@ -1,4 +1,4 @@
-//! Each verifier must notice a fault in the result that it judges.
+//! Each verifier must detect a fault in the result that it checks.
 
 use crate::allocator::SsaAllocator;
 use crate::coalescing::Coalescing;
@@ -41,7 +41,7 @@ impl Solved {
         let (mut allocator, mut answer) = (SsaAllocator::default(), Allocation::default());
         let mut diagnostics = Diagnostics { verifies: true, ..Diagnostics::default() };
         allocator.allocate_with(&problem, &env, &mut answer, &mut diagnostics).unwrap();
-        // The reload plan has taken over what spilling decided.
+        // The reload plan has taken the result of spilling.
         let SsaAllocator { order, live, constraints, classes, spilling, .. } = &mut allocator;
         spilling.run(&SpillInput { problem: &problem, env: &env, order, constraints, live, classes }).unwrap();
         Solved { problem, env, allocator, answer }

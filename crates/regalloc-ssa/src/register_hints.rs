@@ -1,13 +1,14 @@
 //! The register hint of each class of values: the most frequent class chooses first.
 //!
-//! Values that are in registers at the same block boundary need different ones. A block boundary has no more members
-//! than there are registers, so that nearly every class finds a register that is free at all its boundaries, and is
-//! found there by every edge: no moves. A class without one takes the register that is free where it is most frequent.
-//! Fixed operands attract, instructions that take registers from values that live through them repel.
+//! Values that are in registers at the same block boundary need different ones. A block boundary has no more
+//! members than there are registers, so that nearly every class finds a register that is free at all its
+//! boundaries. Edges between these boundaries need no moves. A class without such a register takes the one that is
+//! free at its most frequent boundaries. Fixed operands attract their values. Instructions repel values that live
+//! through them from the registers that they take.
 //!
-//! It is a hint and nothing else: coloring may put a value elsewhere at any point.
+//! The result is only a hint: coloring may put a value elsewhere at any point.
 //!
-//! Cost: linear in the members of boundaries, but for sorting classes.
+//! Cost: linear in the members of boundaries, except for sorting classes.
 
 use crate::constraints::ClobberPoint;
 use crate::liveness::LIVE_OUT;
@@ -23,14 +24,14 @@ use kingpost_regalloc_common::release;
 use std::fmt::{self, Write};
 
 const NONE: u8 = u8::MAX;
-/// There is no other.
+/// End of a list.
 const END: u32 = u32::MAX;
-/// What takes more registers from the values that live through it is a call.
+/// An instruction that takes more registers than this from values that live through it is treated as a call.
 const FEW: u32 = 4;
-/// Instructions of one block that are looked at for the registers they take from a value defined in it.
+/// Limit on the clobber points examined per member.
 const MAX_POINTS: usize = 16;
 
-/// The class of a value lives through no call.
+/// Entry of a class that lives through no call.
 const NO_CALL: (Position, u32) = (Position::new(0), 0);
 
 /// The head or the end of a block.
@@ -59,38 +60,38 @@ impl Boundary {
     }
 }
 
-/// A class of values that has boundaries.
+/// A class of values with boundaries.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     class: VReg,
-    /// Frequency of its boundaries.
+    /// Sum of the frequencies of its boundaries.
     freq: u64,
-    /// The last of its members.
+    /// Index of its last member.
     member: u32,
-    /// The last of its fixed.
+    /// Index of its last fixed operand.
     fixed: u32,
 }
 
-/// A class of values has a member in a register at a boundary.
+/// A member of a class that is in a register at a boundary.
 #[derive(Clone, Copy, Debug)]
 struct Member {
     boundary: Boundary,
     vreg: VReg,
-    /// The one before of this class.
+    /// Index of the previous member of this class.
     other: u32,
 }
 
-/// A fixed operand: the register, how often it is read there.
+/// A fixed operand: its register and frequency.
 #[derive(Clone, Copy, Debug)]
 struct FixedHint {
     reg: PReg,
     freq: u32,
-    /// The one before of this class.
+    /// Index of the previous fixed operand of this class.
     other: u32,
 }
 
-/// A group by how often its boundaries are passed, most often first, then by its class: one number, which is compared
-/// without a branch.
+/// A group by the frequency of its boundaries, in descending order, then by its class, in one number that is
+/// compared without a branch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rank(u128);
 
@@ -104,7 +105,7 @@ impl Rank {
     }
 }
 
-/// Registers that are taken from members of the group at hand, and how often.
+/// Registers that are taken from members of the current group, and the frequency.
 #[derive(Clone, Copy)]
 struct Repelled {
     regs: u64,
@@ -115,27 +116,28 @@ struct Repelled {
 pub(crate) struct RegisterHints {
     /// Per value, the index of its register, or [`NONE`].
     hints: Vec<u8>,
-    /// Per value, the last call that its class lives through, and how often that runs. Empty if nothing takes
-    /// registers.
+    /// Per value, the last call that its class lives through, and the frequency of the call. Empty if no
+    /// instruction takes registers.
     last_calls: Vec<(Position, u32)>,
-    /// Per value that stands for its class, or is met at a boundary, the index of the group of its class, or [`END`].
+    /// Per representative of a class, and per value met at a boundary, the index of the class's group, or [`END`].
     numbers: Vec<u32>,
     groups: Vec<Group>,
     members: Vec<Member>,
     fixed: Vec<FixedHint>,
-    /// Per boundary, how often it is passed.
+    /// Frequencies per boundary.
     freqs: Vec<u32>,
-    /// Per class of registers and boundary, the registers given away. Empty if no value of the class is at a boundary.
+    /// Per class of registers and boundary, the assigned registers. Empty if no value of the class is at a
+    /// boundary.
     taken: [Vec<u64>; 2],
-    /// Per block, its first clobber point; one more at the end.
+    /// Per block, the index of its first clobber point. One more index ends the list.
     points: Vec<u32>,
     /// The groups in the order in which they choose.
     order: Vec<Rank>,
-    /// Registers of each class, best first.
+    /// Registers of each class in order of preference.
     pub(crate) preferences: [Preference; 2],
-    /// Per register of the class at hand, how much it suits.
+    /// Per register of the current class, its suitability.
     suits: Vec<i64>,
-    /// Whether some suit more than others.
+    /// Whether the entries of `suits` differ.
     differ: bool,
     pub(crate) steps: u64,
 }
@@ -172,7 +174,7 @@ impl RegisterHints {
         }
     }
 
-    /// Frees memory that only a large problem needs, and later phases do not.
+    /// Frees memory of a large problem that later phases do not need.
     pub(crate) fn release(&mut self) {
         release(&mut self.numbers);
         release(&mut self.groups);
@@ -183,7 +185,7 @@ impl RegisterHints {
         release(&mut self.points);
     }
 
-    /// Frees memory that only a large problem needs, and the answer does not.
+    /// Frees memory of a large problem that the answer does not need.
     pub(crate) fn close(&mut self) {
         release(&mut self.hints);
         release(&mut self.last_calls);
@@ -197,8 +199,8 @@ impl RegisterHints {
         (hint != NONE).then(|| PReg::from_index(usize::from(hint)))
     }
 
-    /// Returns the frequency of the last call that the class of the value lives through, in units of [`Freq`]; 0 if it
-    /// comes before.
+    /// Returns the frequency of the last call that the class of the value lives through, in units of [`Freq`]; 0 if
+    /// that call is before `at`.
     ///
     /// [`Freq`]: kingpost_regalloc::Freq
     pub(crate) fn call_after(&self, vreg: VReg, at: Position) -> u64 {
@@ -213,8 +215,9 @@ impl RegisterHints {
         int.union(float)
     }
 
-    /// A bare jump has no boundaries of its own: what is in registers at its end is so where its predecessor ends, and
-    /// most of it at the head of its successor.
+    /// Computes the frequencies of boundaries. A bare jump has no boundaries of its own: the values at its end are
+    /// the values at the end of its predecessor, and most of them are at the head of its successor, which gets its
+    /// frequency.
     fn find_freqs(&mut self, input: &SpillInput) {
         let (problem, order) = (input.problem, input.order);
         self.freqs.clear();
@@ -276,7 +279,7 @@ impl RegisterHints {
         let range = problem.operand_range(inst);
         let late = input.constraints.taken(point).late;
         for (operand, after) in problem.operands(inst).iter().zip(&input.live.after[range]) {
-            // A value that is live through while the register is lost needs a copy anyway.
+            // A value that lives on needs a copy anyway if the instruction destroys the register.
             let is_lost = |reg| operand.is_use() && !after.is_dead() && late.contains(reg);
             let Some(reg) = operand.fixed_reg().filter(|&reg| !is_lost(reg)) else { continue };
             let number = self.numbers[input.classes.class(operand.vreg()).index()];
@@ -324,7 +327,7 @@ impl RegisterHints {
         }
     }
 
-    /// Attracts members to the registers of their fixed operands.
+    /// Raises the suitability of the registers of the members' fixed operands.
     fn attract(&mut self, group: Group) {
         if std::mem::take(&mut self.differ) {
             self.suits.fill(0);
@@ -337,7 +340,8 @@ impl RegisterHints {
         }
     }
 
-    /// No register is free at all boundaries: those where it is not count.
+    /// Lowers the suitability of registers at the boundaries where they are taken, if no register is free at all
+    /// boundaries.
     #[cold]
     fn weigh_taken(&mut self, group: Group, class: RegClass, open: u64) {
         self.differ = true;
@@ -348,14 +352,15 @@ impl RegisterHints {
         }
     }
 
-    /// Returns the first of those that suit most.
+    /// Returns the first of the most suitable registers.
     fn best_suited(&self, order: &[PReg], candidates: u64) -> Option<PReg> {
         let suits = |reg: &PReg| self.suits[usize::from(reg.enc())];
         order.iter().copied().filter(|reg| candidates >> reg.enc() & 1 != 0).rev().max_by_key(suits)
     }
 
-    /// Returns registers given away at boundaries of members, and those that are taken from members where they live.
-    /// Mostly calls take them, so that they are the same everywhere; what is not returned of these has been noted.
+    /// Returns the registers taken at boundaries of members, and the last set of registers that instructions take
+    /// from members. Most of these instructions are calls with equal sets, which are summed; a set that differs
+    /// from the previous one first adds the previous one to `suits`.
     fn repel(&mut self, input: &SpillInput, group: Group, class: RegClass) -> (u64, Repelled) {
         let (mut taken, mut last) = (0, Repelled { regs: 0, often: 0 });
         for &Member { boundary, vreg, .. } in chain(&self.members, group) {
@@ -365,7 +370,7 @@ impl RegisterHints {
             if points.is_empty() {
                 continue;
             }
-            // A value that is live after counts at the end.
+            // A value that lives on is counted at its end boundary.
             let until = match boundary.is_head() {
                 true => input.live.end_in(index, vreg).filter(|&end| end != LIVE_OUT),
                 false => Some(LIVE_OUT),
@@ -406,7 +411,7 @@ impl RegisterHints {
     }
 }
 
-/// Returns the group of the class of a value that had none so far.
+/// Returns the group of the class of a value, and creates it if necessary. The value had no group before.
 #[inline(never)]
 fn number_of(input: &SpillInput, vreg: VReg, numbers: &mut [u32], groups: &mut Vec<Group>) -> u32 {
     let class = input.classes.class(vreg);
@@ -420,7 +425,7 @@ fn number_of(input: &SpillInput, vreg: VReg, numbers: &mut [u32], groups: &mut V
     number
 }
 
-/// Registers suit less than they did.
+/// Lowers the suitability of repelled registers.
 fn lower(suits: &mut [i64], repelled: Repelled) {
     let mut left = repelled.regs;
     while left != 0 {
@@ -429,7 +434,7 @@ fn lower(suits: &mut [i64], repelled: Repelled) {
     }
 }
 
-/// Returns the members of a group, the last first.
+/// Returns the members of a group, beginning with the last.
 fn chain(members: &[Member], group: Group) -> impl Iterator<Item = &Member> {
     let mut next = group.member;
     std::iter::from_fn(move || {

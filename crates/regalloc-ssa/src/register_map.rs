@@ -1,4 +1,4 @@
-//! Which value is in which register, while coloring walks over a block.
+//! The map from registers to values during coloring's walk over a block.
 //!
 //! 1. No two values are in one register, and no value is in two, between instructions.
 
@@ -12,13 +12,13 @@ use kingpost_regalloc_common::order::BlockIndex;
 /// Facts of a value.
 #[derive(Clone, Copy)]
 pub(crate) struct Value {
-    /// While it is live, how far its next use is from the head of the block at hand, or [`DEAD`].
+    /// For a live value, the distance of its next use from the head of the current block, or [`DEAD`].
     pub(crate) distance: u32,
-    /// The last block at whose head it was found live, or begins.
+    /// The last block at whose head it was live or defined.
     pub(crate) live_at: PackedOption<BlockIndex>,
     /// One plus the number of the instruction that evicts it after reading it.
     pub(crate) evicted_after: u32,
-    /// Its number among the values in registers at the join point at hand, if it is one of those.
+    /// Its number among the values in registers at the current join point, if it is one of them.
     pub(crate) number: u16,
     /// Its register.
     pub(crate) at: Option<PReg>,
@@ -33,7 +33,7 @@ impl Value {
 
 pub(crate) struct RegisterMap {
     pub(crate) values: Vec<Value>,
-    /// By register, the value in it, if it is occupied.
+    /// By register, the value in it if the register is occupied.
     residents: [VReg; PReg::COUNT],
     pub(crate) occupied: PRegSet,
 }
@@ -57,13 +57,13 @@ impl RegisterMap {
         self.values[vreg.index()].at
     }
 
-    /// Returns the value in a register that is occupied.
+    /// Returns the value in an occupied register.
     #[inline]
     pub(crate) fn resident(&self, reg: PReg) -> VReg {
         self.residents[reg.index()]
     }
 
-    /// Puts a value into a register that is free.
+    /// Puts a value into a free register.
     #[inline]
     pub(crate) fn put(&mut self, vreg: VReg, reg: PReg) {
         debug_assert!(!self.occupied.contains(reg), "{reg} is occupied when {vreg} comes");
@@ -72,7 +72,7 @@ impl RegisterMap {
         self.occupied.insert(reg);
     }
 
-    /// Frees registers, all of which are occupied.
+    /// Frees registers. All of them must be occupied.
     #[inline]
     pub(crate) fn remove(&mut self, regs: PRegSet) {
         for class in RegClass::ALL {
@@ -93,7 +93,7 @@ impl RegisterMap {
         !value.is_dead() && value.evicted_after != inst.as_u32() + 1
     }
 
-    /// Adds all values in registers, by register.
+    /// Appends all values in registers, by register.
     #[inline]
     pub(crate) fn add_residents(&self, to: &mut Vec<(VReg, PReg)>) {
         for class in RegClass::ALL {

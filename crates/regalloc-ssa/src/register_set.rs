@@ -1,4 +1,4 @@
-//! The values in registers while spilling walks over a block, per class.
+//! The values in registers during spilling's walk over a block, per class.
 
 use crate::liveness::Next;
 use crate::spill_input::SpillInput;
@@ -13,36 +13,36 @@ pub(crate) type Counts = [usize; 2];
 /// Facts of a value.
 #[derive(Clone, Copy)]
 pub(crate) struct Value {
-    /// While it is live, its next use, counted from the head of the block at hand.
+    /// For a live value, its next use, counted from the head of the current block.
     pub(crate) next: Next,
-    /// Number of times that it may still leave registers while memory does not have it, before one store at its
-    /// definition costs no more than those.
+    /// Frequency up to which evictions may still store the value before one store at its definition costs no more.
     pub(crate) stores_left: u32,
-    /// The last block at whose head it was found live, or begins.
+    /// The last block at whose head it was live or defined.
     pub(crate) live_at: PackedOption<BlockIndex>,
     /// Number of the last instruction under high pressure that reads it.
     pub(crate) read_by: u32,
-    /// One plus its index among the values in registers, or 0. Registers are far fewer.
+    /// One plus its index among the values in registers, or 0. Sixteen bits suffice for registers.
     index: u16,
     /// Index of its class, 0 or 1.
     pub(crate) class: u8,
-    /// The callee-saved register that its interval in registers is counted for, or [`NOT_COUNTED`].
+    /// Index of the callee-saved register for which its current interval is counted, or [`NOT_COUNTED`].
     pub(crate) saved_index: u8,
-    /// Whether it can be computed anywhere.
+    /// Whether it is rematerializable.
     pub(crate) is_remat: bool,
-    /// Whether it is computed where it is used, and not where it is defined.
+    /// Whether it is rematerialized at its uses instead of being computed at its definition.
     pub(crate) is_deferred: bool,
-    /// Whether it is in memory, or rematerialized, anywhere. If not, it is in a register wherever it is live.
+    /// Whether it is in memory, or rematerialized, at some point. Otherwise it is in a register throughout its live
+    /// range.
     pub(crate) is_spilled: bool,
-    /// Whether memory has it, on all paths to here.
+    /// Whether memory holds it on all paths to this point.
     pub(crate) is_clean: bool,
 }
 
-/// The interval at hand has not been counted.
+/// The current interval has not been counted.
 pub(crate) const NOT_COUNTED: u8 = u8::MAX;
 
 impl Value {
-    /// Of a value that is defined so often.
+    /// Returns the facts of a value that is defined with frequency `freq`.
     #[inline]
     fn new(class: RegClass, freq: u32) -> Value {
         Value {
@@ -61,7 +61,7 @@ impl Value {
     }
 }
 
-/// Values in registers.
+/// The values in registers.
 #[derive(Default)]
 pub(crate) struct RegisterSet {
     pub(crate) values: Vec<Value>,
@@ -98,13 +98,13 @@ impl RegisterSet {
         self.values[vreg.index()].is_member()
     }
 
-    /// Returns `true` if there is room for so many more values of any class.
+    /// Returns `true` if there is room for `more` further values of any class.
     #[inline]
     pub(crate) fn has_room(&self, more: usize, limits: Counts) -> bool {
         self.members[0].len() + more <= limits[0] && self.members[1].len() + more <= limits[1]
     }
 
-    /// The value comes into a register.
+    /// Adds a value.
     #[inline]
     pub(crate) fn add(&mut self, vreg: VReg, is_clean: bool) {
         let value = &mut self.values[vreg.index()];
@@ -126,7 +126,7 @@ impl RegisterSet {
         }
     }
 
-    /// Returns `true` if these values are in registers, and no others, and memory has the clean ones.
+    /// Returns `true` if exactly these values are in registers, and memory holds exactly the clean ones.
     pub(crate) fn has_only(&self, members: &[VReg], clean: &[bool]) -> bool {
         let is_so = |(vreg, &is_clean): (&VReg, &bool)| {
             let value = &self.values[vreg.index()];
@@ -141,7 +141,7 @@ impl RegisterSet {
         }
     }
 
-    /// Keeps the members for which `keep` is true.
+    /// Keeps the members for which `keep` returns `true`.
     pub(crate) fn retain(&mut self, keep: impl Fn(&mut Value) -> bool) {
         for members in &mut self.members {
             let mut kept = 0;
@@ -166,7 +166,7 @@ impl Value {
         self.index != 0
     }
 
-    /// The value is stored so often. Returns by how much less it may be from now on.
+    /// Subtracts a store of frequency `freq` from the value's remaining stores. Returns the amount subtracted.
     #[inline]
     pub(crate) fn take_store(&mut self, freq: u64) -> u32 {
         let stores = u64::from(self.stores_left).min(freq) as u32;
@@ -174,7 +174,8 @@ impl Value {
         stores
     }
 
-    /// Returns the frequency of stores of the value if it leaves registers `here` times: once at its definition, or at
+    /// Returns the frequency of stores of the value if it leaves registers `here` times: one at its definition, or
+    /// one at each eviction.
     /// each eviction.
     #[inline]
     pub(crate) fn store_freq(&self, here: u64) -> u64 {

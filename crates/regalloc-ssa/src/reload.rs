@@ -1,4 +1,5 @@
-//! The plan of all traffic between registers and memory: where values are stored, evicted, reloaded and rematerialized.
+//! The plan of all transfers between registers and memory: stores, evictions, reloads and rematerialization of
+//! values.
 //!
 //! ```text
 //! after i3: store v1              v1 is evicted more often than it is defined: one store at its definition
@@ -9,12 +10,12 @@
 //! b1 -> b3: store v4 as v5        .. and its parameter v5, which gets v4
 //! ```
 //!
-//! The code stays SSA: a value has one slot for all of its life, which it shares with its class, so that an argument in
-//! memory is where its parameter is looked for. Coloring carries this plan out and adds no line to it.
+//! The code stays SSA: a value has one slot for its whole life, which it shares with its class, so that an argument
+//! in memory is already in its parameter's slot. Coloring performs exactly this plan.
 //!
 //! 1. On every path from its definition to a reload, a value that cannot be rematerialized is stored.
 //!
-//! Cost: linear in transfers, in values, and in those at the ends of blocks.
+//! Cost: linear in transfers, in values, and in values at the ends of blocks.
 
 use crate::spill_input::SpillInput;
 use crate::spill_plan::{Placement, SpillPlan, Transfer};
@@ -30,29 +31,29 @@ use std::fmt::{self, Write};
 /// Transfer of a value on an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EdgeTransfer {
-    /// Its slot gets it from its register.
+    /// Stores the value from its register to its slot.
     Store,
-    /// The register in which the target expects it gets it.
+    /// Loads the value into the register in which the target expects it.
     Reload,
-    /// The slot of a parameter gets the argument with this index.
+    /// Stores the argument with this index into the slot of the parameter.
     Pass(u32),
 }
 
 #[derive(Default)]
 pub(crate) struct ReloadPlan {
-    /// In the order of instructions.
+    /// Transfers in the order of instructions.
     pub(crate) transfers: Vec<(Inst, VReg, Transfer)>,
-    /// Per value.
+    /// Placements per value.
     pub(crate) placements: Vec<Placement>,
-    /// Per edge into a joined block.
+    /// Per edge into a joined block, the span of its transfers.
     edge_spans: Vec<Span>,
     edge_pool: Vec<(VReg, EdgeTransfer)>,
-    /// Per value, the last block that expects it in memory, and the last edge that brings it in a register.
+    /// Per value, the last block that expects it in memory, and the last edge that holds it in a register.
     met: Vec<(PackedOption<BlockIndex>, PackedOption<Edge>)>,
 }
 
 impl ReloadPlan {
-    /// Takes the transfers and placements of spilling over.
+    /// Takes over the transfers and placements of spilling.
     pub(crate) fn run(&mut self, input: &SpillInput, plan: &mut SpillPlan) {
         self.exchange(plan);
         let plan = &*plan;
@@ -60,7 +61,7 @@ impl ReloadPlan {
         let placements = &self.placements;
         self.transfers.retain(|(inst, vreg, transfer)| match placements[vreg.index()] {
             Placement::AtDefinition => *transfer != Transfer::Store,
-            // Of a value that is deferred after all the first transfer is the eviction of its definition.
+            // The first transfer of a value that became deferred is the eviction of its definition.
             Placement::Deferred => *transfer != Transfer::Store && !is_unread(input, *vreg, *inst, *transfer),
             _ => *transfer != Transfer::Store || input.constraints.remat(*vreg).is_none(),
         });
@@ -82,16 +83,14 @@ impl ReloadPlan {
         }
     }
 
-    /// Exchanges the lists that are taken over: before a problem, so that spilling fills those it filled for the one
-    /// before.
+    /// Exchanges the lists with spilling. Before a problem this returns them, so that spilling reuses their memory.
     pub(crate) fn exchange(&mut self, plan: &mut SpillPlan) {
         std::mem::swap(&mut self.placements, &mut plan.placements);
         std::mem::swap(&mut self.transfers, &mut plan.transfers);
     }
 
-    /// Returns `true` if any value is at the head of a joined block without a register anywhere. Most joins meet none,
-    /// so that no edge
-    /// has anything to do.
+    /// Returns `true` if a value at the head of a joined block is ever stored. Most joins have no such value, so
+    /// that their edges need no transfers.
     fn meets_memory(&self, input: &SpillInput, plan: &SpillPlan, index: BlockIndex) -> bool {
         let is_stored =
             |vreg: VReg| matches!(self.placements[vreg.index()], Placement::AtDefinition | Placement::AtEvictions);
@@ -99,12 +98,12 @@ impl ReloadPlan {
             || plan.entry(index).iter().any(|&vreg| input.constraints.remat(vreg).is_some())
     }
 
-    /// Frees memory that only a large problem needs, and later phases do not.
+    /// Frees memory of a large problem that later phases do not need.
     pub(crate) fn release(&mut self) {
         release(&mut self.met);
     }
 
-    /// Frees memory that only a large problem needs, and the answer does not.
+    /// Frees memory of a large problem that the answer does not need.
     pub(crate) fn close(&mut self) {
         release(&mut self.transfers);
     }
@@ -114,7 +113,7 @@ impl ReloadPlan {
         &self.edge_pool[self.edge_spans[edge.index()].range()]
     }
 
-    /// A definition that can be computed anywhere need not be computed where it stands if it is evicted unread.
+    /// Marks rematerializable definitions that are evicted before they are read as deferred.
     fn drop_unread_definitions(&mut self, input: &SpillInput) {
         for &(inst, vreg, transfer) in &self.transfers {
             if is_unread(input, vreg, inst, transfer) {
@@ -144,7 +143,8 @@ impl ReloadPlan {
         self.plan_arguments(input, plan, edge, to);
     }
 
-    /// Parameters in memory. The slot of one has its argument already if that is in memory and of the same class.
+    /// Schedules the stores of arguments to parameters in memory. No store is needed if the argument is in memory
+    /// and of the parameter's class, because both share a slot.
     fn plan_arguments(&mut self, input: &SpillInput, plan: &SpillPlan, edge: Edge, to: BlockIndex) {
         let problem = input.problem;
         let pairs = problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge));
@@ -159,7 +159,7 @@ impl ReloadPlan {
         }
     }
 
-    /// Returns `true` if the slot of the value has it at the end of the edge's source.
+    /// Returns `true` if the slot of the value holds it at the end of the edge's source.
     fn is_in_memory(&self, input: &SpillInput, plan: &SpillPlan, edge: Edge, vreg: VReg) -> bool {
         if input.constraints.remat(vreg).is_some() {
             return false;
@@ -170,7 +170,7 @@ impl ReloadPlan {
             || plan.exit_with_memory(from).any(|(other, is_clean)| other == vreg && is_clean)
     }
 
-    /// One line per transfer.
+    /// Writes one line per transfer.
     pub(crate) fn dump(&self, input: &SpillInput, out: &mut String) -> fmt::Result {
         let problem = input.problem;
         let mut transfers = self.transfers.iter().peekable();
@@ -213,7 +213,7 @@ impl ReloadPlan {
         }
     }
 
-    /// Checks the values that each block's end has in memory on all paths, then each read of memory.
+    /// Computes the values that memory holds at each block's end on all paths, then checks each read of memory.
     ///
     /// # Errors
     /// The first violation of an invariant, with its number.
@@ -232,7 +232,7 @@ impl ReloadPlan {
         problem.blocks().try_for_each(|block| self.verify_block(input, block, &ends, true).map(drop))
     }
 
-    /// Returns the values that memory has at the end of a block.
+    /// Returns the values that memory holds at the end of a block.
     fn verify_block(
         &self,
         input: &SpillInput,
@@ -263,7 +263,7 @@ impl ReloadPlan {
         Ok(stored)
     }
 
-    /// Returns the values that memory has at the head of a block, on all edges whose sources are known.
+    /// Returns the values that memory holds at the head of a block, on all edges with known sources.
     fn stored_at_head(
         &self,
         input: &SpillInput,
@@ -298,7 +298,7 @@ impl ReloadPlan {
     }
 }
 
-/// Returns `true` if this is the eviction of a definition that can be computed anywhere and has not been read.
+/// Returns `true` if this is the eviction of a rematerializable value that has not been read since its definition.
 fn is_unread(input: &SpillInput, vreg: VReg, inst: Inst, transfer: Transfer) -> bool {
     let Some(def) = input.constraints.remat(vreg).filter(|&def| transfer == Transfer::Evict && def < inst) else {
         return false;

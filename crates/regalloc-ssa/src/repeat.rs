@@ -1,8 +1,8 @@
-//! The second walk over a region, in which a loop lacked a value at its end: most often one value less is in registers
-//! at the header, and half of the blocks come out as they did.
+//! The second walk over a region in which a loop lacked a value at its end. Usually one value less is in registers
+//! at the header, and half of the blocks have the same result as in the first walk.
 //!
-//! A block at whose head the same values are in registers as in the first walk, and the same of them in memory as well,
-//! is not walked: its transfers are those of the first walk, and so are the values in registers at its end.
+//! The second walk skips a block if the values in registers at its head, and which of them memory also holds, are
+//! as in the first walk. The block keeps its transfers, and the values in registers at its end.
 //!
 //! Cost: linear in the values in registers at the ends of blocks, and in transfers.
 
@@ -19,15 +19,15 @@ use std::ops::Range;
 #[derive(Default)]
 pub(crate) struct FirstWalk {
     transfers: Vec<(Inst, VReg, Transfer)>,
-    /// Those of blocks that the second walk has come to are before this one.
+    /// Index of the first transfer of the blocks that the second walk has not reached.
     next: usize,
-    /// Start of the pool for values in registers at the ends of blocks from now on: entries before it are of the first
-    /// walk.
+    /// Length of the pool of values at the ends of blocks when the second walk began: entries before it are of the
+    /// first walk.
     pool_start: u32,
 }
 
 impl FirstWalk {
-    /// Returns the transfers in the next block, whose instructions these are.
+    /// Returns the transfers of the next block, whose instructions are `insts`.
     fn next_block(&mut self, insts: Range<Inst>) -> Range<usize> {
         let start = self.next;
         let rest = self.transfers[start..].iter();
@@ -37,7 +37,7 @@ impl FirstWalk {
 }
 
 impl Spilling {
-    /// Begins to walk once more the region that has been walked from `first` on.
+    /// Begins the second walk over the region with first block `first`.
     pub(crate) fn begin_repeat(&mut self, first: BlockIndex) {
         let Some(mark) = self.marks.last().filter(|mark| mark.region == first) else { return };
         self.first_walk.transfers.clear();
@@ -47,7 +47,7 @@ impl Spilling {
         self.take_back(first);
     }
 
-    /// Repeats a block in the second walk over a region.
+    /// Processes a block in the second walk over a region.
     pub(crate) fn repeat_block(&mut self, input: &SpillInput, index: BlockIndex) -> Result<(), AllocError> {
         let block = input.order.block(index);
         let transfers = self.first_walk.next_block(input.problem.first_inst(block.block)..block.inst(block.end));
@@ -67,7 +67,7 @@ impl Spilling {
         Ok(())
     }
 
-    /// Returns `true` if the block ends as it did in the first walk.
+    /// Returns `true` if the block has the exit set of the first walk.
     fn ends_as_before(&self, index: BlockIndex) -> bool {
         self.plan.exits[index.index()].is_some_and(|exit| exit.start < self.first_walk.pool_start)
     }
@@ -77,13 +77,13 @@ impl Spilling {
         false
     }
 
-    /// Starts a joined block. Returns whether it begins as it did in the first walk.
+    /// Starts a joined block. Returns `true` if its entry set is unchanged since the first walk.
     fn enter_joined(&mut self, input: &SpillInput, index: BlockIndex) -> bool {
         let entry = self.plan.entries[index.index()].range();
         self.enter(input, index);
         let is_unchanged = self.set.has_only(&self.plan.entry_pool[entry.clone()], &self.entry.pool_clean[entry]);
         if is_unchanged {
-            // The values at hand will not be those at its end.
+            // The current set will not be the set at its end.
             self.last = None;
         }
         is_unchanged

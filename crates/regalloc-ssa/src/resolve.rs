@@ -12,10 +12,10 @@ use kingpost_regalloc_common::label_places::place_labels;
 use kingpost_regalloc_common::order::BlockIndex;
 
 impl Coloring {
-    /// Puts everything together.
+    /// Completes the allocation from the results of all phases.
     ///
     /// # Errors
-    /// A class has no register at all through which a value could go from slot to slot.
+    /// If a value must move from slot to slot and its class has no register.
     pub(crate) fn resolve(
         &mut self,
         input: &ColorInput,
@@ -24,7 +24,7 @@ impl Coloring {
     ) -> Result<(), AllocError> {
         let problem = input.problem;
         if problem.num_blocks() == 1 {
-            // They are in order.
+            // The edits are in order.
             std::mem::swap(&mut out.edits, &mut self.assignment.edits);
         } else {
             self.collect_edits(input, out)?;
@@ -36,7 +36,7 @@ impl Coloring {
         Ok(())
     }
 
-    /// Edits of blocks and of the edges out of them, block by block.
+    /// Collects the edits of blocks and of the edges out of them, block by block.
     fn collect_edits(&mut self, input: &ColorInput, out: &mut Allocation) -> Result<(), AllocError> {
         let problem = input.problem;
         for block in problem.blocks() {
@@ -52,7 +52,7 @@ impl Coloring {
         Ok(())
     }
 
-    /// Adds the moves of the one edge out of a block, before its branch.
+    /// Adds the moves of a block's only outgoing edge, before its branch.
     #[inline(never)]
     fn resolve_edge(
         &mut self,
@@ -102,13 +102,13 @@ impl Coloring {
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
     }
 
-    /// Returns `true` if the source's exit equals the target's entry, but for values that end.
+    /// Returns `true` if the target's entry is contained in the source's exit, so that no value moves.
     fn is_still(&self, from: BlockIndex, to: BlockIndex) -> bool {
         let mut exit = self.assignment.exit(from).iter();
         self.assignment.entry(to).iter().all(|resident| exit.any(|other| other == resident))
     }
 
-    /// Sets, or clears, where a block leaves values.
+    /// Sets or clears the registers of values at the end of a block.
     fn set_exit(&mut self, from: BlockIndex, is_known: bool) {
         for &(vreg, reg) in &self.assignment.pool[self.assignment.exits[from.index()].range()] {
             self.map.values[vreg.index()].at = Some(reg).filter(|_| is_known);

@@ -1,12 +1,12 @@
-//! Which callee-saved registers pay for their save and restore.
+//! The choice of callee-saved registers that are worth their save and restore.
 //!
-//! For each k the first walk sums the spill cost that the k-th callee-saved register avoids: of the values beyond the
-//! caller-saved registers, and of those that live through a call. A register whose sum stays below the cost of saving
-//! it is closed, and a second walk begins at the region that used it first. Once more of them are in use than have
-//! paid, a second walk is to be expected, and the first one stops repeating loops.
+//! For each k the first walk sums the spill cost that the k-th callee-saved register avoids: the cost of values
+//! beyond the caller-saved registers, and of values that live through a call. A register whose sum is below the
+//! cost of saving it is closed, and a second walk begins at the region that used it first. Once more of them are in
+//! use than have paid, a second walk is likely, and the first one stops repeating loops.
 //!
-//! Where a save and restore are little beside the instructions that a call of the function executes, loops counted as
-//! often as they run, every register pays: that is no reason to walk twice.
+//! If saves and restores cost little compared with the instructions that one call of the function executes,
+//! counting iterations of loops, every register pays and no second walk is needed.
 
 use crate::register_set::{Counts, NOT_COUNTED};
 use crate::spill_input::SpillInput;
@@ -19,36 +19,36 @@ use kingpost_regalloc::{Freq, MachineEnv, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use std::cmp::Reverse;
 
-/// So many registers are used whatever it costs to save them, as instructions need some.
+/// Number of registers that are used regardless of the cost of saving them, because instructions need some.
 const FEWEST: usize = 5;
-/// Of each class.
+/// Largest number of registers per class.
 const MAX_REGISTERS: usize = 64;
-/// A cost is little beside so many times as many instructions.
+/// Factor by which the executed instructions must exceed a cost that is negligible.
 const NEGLIGIBLE: u64 = 64;
 
 /// Purpose of a walk over a region.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Pass {
-    /// It finds out what callee-saved registers are worth.
+    /// The first walk: it computes the benefits of callee-saved registers.
     #[default]
     Learn,
-    /// Once more, because a loop lacked a value at its end; what is in it has been counted.
+    /// A repeated walk, because a loop lacked a value at its end. Its benefits have been counted.
     Repeat,
-    /// It is known which registers are open.
+    /// The last walk: the open registers are known.
     Last,
 }
 
 #[derive(Default)]
 pub(crate) struct SavedRegisters {
-    /// All registers, but for callee-saved ones that do not pay.
+    /// All registers except callee-saved ones that do not pay.
     pub(crate) open: PRegSet,
     /// Per class, the number of open registers.
     pub(crate) limits: Counts,
-    /// While no more values than these are in registers none is evicted, and no callee-saved register is needed that
-    /// has not paid yet.
+    /// Per class, the number of values in registers up to which no value is evicted and no callee-saved register is
+    /// needed that has not paid yet.
     pub(crate) settled: Counts,
     pub(crate) pass: Pass,
-    /// The first block of the region at hand.
+    /// The first block of the current region.
     pub(crate) region: BlockIndex,
     /// The first region of the second walk.
     again: Option<BlockIndex>,
@@ -57,7 +57,8 @@ pub(crate) struct SavedRegisters {
     price: u64,
     /// Per class and callee-saved register, the spill cost that it avoids.
     benefits: [Vec<u64>; 2],
-    /// Per class and callee-saved register that a value was counted for, the distance of the value's next use then.
+    /// Per class and callee-saved register for which a value was counted, the distance of the value's next use at
+    /// that time.
     next_uses: [Vec<u32>; 2],
     /// Per class and callee-saved register in use, the region that used it first.
     first_regions: [Vec<BlockIndex>; 2],
@@ -91,7 +92,7 @@ impl SavedRegisters {
         self.again = Some(self.again.map_or(region, |again| again.min(region)));
     }
 
-    /// Returns `true` if each register in use has paid so far, so that no second walk is to be expected.
+    /// Returns `true` if each register in use has paid so far, so that no second walk is expected.
     pub(crate) fn may_be_last(&self, env: &MachineEnv) -> bool {
         self.again.is_none() && RegClass::ALL.into_iter().all(|class| self.first_unpaid(env, class).is_none())
     }
@@ -121,25 +122,25 @@ impl SavedRegisters {
         self.settled[c] = if self.pass == Pass::Last { self.limits[c] } else { paid.min(self.limits[c]) };
     }
 
-    /// Returns the number of callee-saved registers that pay, as far as is known.
+    /// Returns the number of callee-saved registers that have paid so far.
     fn paid(&self, env: &MachineEnv, class: RegClass) -> usize {
         let env = env.class(class);
         let paid = self.benefits[class.index()].iter().take_while(|&&benefit| benefit >= self.price).count();
         paid.max((FEWEST + env.callee_saved.len()).saturating_sub(env.order.len()))
     }
 
-    /// Returns the region that first used one more than those.
+    /// Returns the first region that used more registers than have paid.
     fn first_unpaid(&self, env: &MachineEnv, class: RegClass) -> Option<BlockIndex> {
         self.first_regions[class.index()].get(self.paid(env, class)).copied()
     }
 
-    /// Records that so many callee-saved registers are in use.
+    /// Records that `count` callee-saved registers are in use.
     fn note_in_use(&mut self, c: usize, count: usize) {
         let regions = &mut self.first_regions[c];
         regions.resize(count.max(regions.len()), self.region);
     }
 
-    /// Adds to what a callee-saved register avoids. False if there is no such register.
+    /// Adds to the cost that a callee-saved register avoids. Returns `false` if there is no such register.
     fn add_benefit(&mut self, c: usize, index: usize, benefit: u64) -> bool {
         let Some(sum) = self.benefits[c].get_mut(index) else { return false };
         *sum += benefit;
@@ -154,7 +155,7 @@ fn executed_insts(order: &LinearOrder) -> u64 {
 }
 
 impl Spilling {
-    /// Counts one more value in a register, which may take a callee-saved one.
+    /// Counts a further value in a register, which may take a callee-saved one.
     #[inline]
     pub(crate) fn count_saved(&mut self, input: &SpillInput, vreg: VReg, now: At) {
         let c = usize::from(self.set.values[vreg.index()].class);
@@ -177,8 +178,8 @@ impl Spilling {
         self.saved.settle(c);
     }
 
-    /// Values that live through a call, the most expensive to spill first, each pay for a callee-saved register of
-    /// their own as long as they are in registers.
+    /// Counts the values that live through a call. In descending order of spill cost, each of them pays for a
+    /// callee-saved register of its own as long as it is in a register.
     pub(crate) fn count_crossing(&mut self, input: &SpillInput, class: RegClass, gone: PRegSet, now: At) {
         let c = class.index();
         if self.saved.settled[c] == self.saved.limits[c] {
@@ -202,7 +203,7 @@ impl Spilling {
             let value = &self.set.values[vreg.index()];
             match value.saved_index {
                 NOT_COUNTED => sorted.push((self.spill_cost(input, vreg, now.here), vreg)),
-                // It has been used since: it would have been brought back, and is lost again.
+                // It has been used since: it would have been reloaded, and is lost again.
                 index if self.saved.next_uses[c][usize::from(index)] != value.next.distance => {
                     sorted.push((self.return_cost(input, vreg), vreg));
                 }

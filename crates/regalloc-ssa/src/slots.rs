@@ -1,9 +1,9 @@
-//! Slots for several classes, one after another: a linear scan over the lifetimes of classes.
+//! Slots shared by several classes: a linear scan over the lifetimes of classes.
 //!
-//! A class has one slot for all of its life. Its lifetime is the hull of the live ranges of all members that are ever
-//! in memory, and of the ends of the blocks that pass arguments to its parameters, as that is where they are stored.
-//! Two classes whose lifetimes are disjoint, and whose slots are of one size, share. Cost: n log n in slots, linear in
-//! live ranges.
+//! A class has one slot for its whole life. Its lifetime is the hull of the live ranges of all members that are
+//! ever in memory, and of the ends of the blocks that pass arguments to its parameters, because the arguments are
+//! stored there. Two classes share a slot if their lifetimes are disjoint and their slots have one size. Cost: n
+//! log n in slots, linear in live ranges.
 
 use crate::class_slots::ClassSlots;
 use crate::color_input::ColorInput;
@@ -19,18 +19,18 @@ use kingpost_regalloc_common::slot_packing::SlotPacking;
 pub(crate) struct Slots {
     /// Per slot, the hull of its lifetime.
     lifetimes: Vec<PointRange>,
-    /// The slots as they were.
+    /// The slots before sharing.
     old: PrimaryMap<Slot, SlotData>,
     packing: SlotPacking<ProgPoint>,
-    /// Per slot, the one that it becomes.
+    /// Per slot, the slot that replaces it.
     becomes: Vec<Slot>,
 }
 
 impl Slots {
-    /// Lets slots share. `operands` are those that are in slots.
+    /// Replaces slots by shared ones. `operands` are the indices of operands in slots.
     ///
     /// # Errors
-    /// There are more slots than can be numbered.
+    /// If there are more slots than can be numbered.
     pub(crate) fn share(
         &mut self,
         input: &ColorInput,
@@ -65,7 +65,7 @@ impl Slots {
         Ok(())
     }
 
-    /// Slots that belong to no class, those for emergencies, are in use everywhere.
+    /// Computes the lifetimes of slots. Emergency slots belong to no class and are in use everywhere.
     fn find_lifetimes(&mut self, input: &ColorInput, class_slots: &ClassSlots, slots: usize) {
         reset(&mut self.lifetimes, slots, NOWHERE);
         for (slot, lifetime) in self.lifetimes.iter_mut().enumerate() {
@@ -73,7 +73,7 @@ impl Slots {
                 *lifetime = EVERYWHERE;
             }
         }
-        // A value that is passed on in memory may be so without an edit or operand of its own.
+        // A value may be passed on in memory without an edit or operand of its own.
         let is_in_memory = |vreg: VReg| {
             let placement = input.plan.placements[vreg.index()];
             class_slots.is_placed(vreg) || matches!(placement, Placement::AtDefinition | Placement::AtEvictions)
@@ -84,7 +84,7 @@ impl Slots {
                 add_value(input, vreg, lifetime);
             }
         }
-        // An argument in memory is read where a bare jump ends, which is in no live range.
+        // An argument in memory is read at the end of a bare jump, which is in no live range.
         for index in input.order.indices().filter(|index| input.live.jumps.are[index.index()]) {
             let block = input.order.block(index);
             let args = input.problem.edge_args(input.problem.succs(block.block)[0]).iter();
@@ -116,7 +116,8 @@ fn widen(lifetime: &mut PointRange, points: PointRange) {
     *lifetime = PointRange::new(lifetime.from.min(points.from), lifetime.to.max(points.to));
 }
 
-/// The points at which a value is live; from before its def on, where the value it overwrites may be copied.
+/// Widens `lifetime` to the points at which a value is live, beginning before its def, where the value that it
+/// overwrites may be copied.
 fn add_value(input: &ColorInput, vreg: VReg, lifetime: &mut PointRange) {
     let live = input.live;
     if live.far[vreg.index()] {

@@ -1,5 +1,5 @@
-//! Fast path of spilling: instructions that bind all they read and define to registers, as most calls and returns do,
-//! where there is room for what they read.
+//! Fast path of spilling: instructions that read and define fixed registers only, as most calls and returns do, if
+//! there is room for the values that they read.
 
 use crate::liveness::Next;
 use crate::register_set::Counts;
@@ -9,27 +9,27 @@ use crate::spilling::Spilling;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, InstFlags, Operand, PRegSet, Pos, RegClass};
 
-/// Operands of a bound instruction.
+/// Operands of such an instruction.
 #[derive(Default)]
 struct Bound {
     reads: PRegSet,
     results: PRegSet,
-    /// Registers read, of values that are live after.
+    /// Fixed registers read that hold values which live on.
     kept: PRegSet,
-    /// Operands, by index: values in no register, last uses, results.
+    /// Operands, as a mask of indices: values in no register, last uses, results.
     missing: u64,
     ending: u64,
     defs: u64,
-    /// The number of the first of these, and of the last.
+    /// Number of the missing values, and of the results, per class.
     early: Counts,
     late: Counts,
 }
 
 impl Spilling {
-    /// Serves such an instruction. Returns whether this is one; nothing is decided yet if it is not.
+    /// Processes such an instruction. Returns `false` for other instructions, without having changed any decision.
     ///
     /// # Errors
-    /// The instruction needs more registers than there are.
+    /// If the instruction needs more registers than there are.
     pub(crate) fn serve_bound(
         &mut self,
         input: &SpillInput,
@@ -39,7 +39,7 @@ impl Spilling {
     ) -> Result<bool, AllocError> {
         let Some(bound) = self.read_bound(operands, after) else { return Ok(false) };
         let clobbers = input.problem.clobbers(now.inst);
-        // What lives on and would be overwritten needs a copy.
+        // A value that lives on and would be overwritten needs a copy.
         let copied = bound.kept.intersection(clobbers.lost.union(bound.results));
         let has_room = |class: RegClass| {
             let more = bound.early[class.index()] + copied.mask(class).count_ones() as usize;
@@ -69,7 +69,7 @@ impl Spilling {
         Ok(true)
     }
 
-    /// Records the next uses of operands, and what they are. None if it is no such instruction.
+    /// Records the next uses of operands, and summarizes them. Returns `None` for other instructions.
     fn read_bound(&mut self, operands: &[Operand], after: &[Next]) -> Option<Bound> {
         if operands.len() > u64::BITS as usize {
             return None;
@@ -107,7 +107,8 @@ impl Spilling {
         Some(bound)
     }
 
-    /// Brings values into registers, for this instruction only where it takes all registers in which it reads them.
+    /// Reloads values into registers. A value whose register the instruction destroys is reloaded for this
+    /// instruction only.
     fn reload_bound(&mut self, input: &SpillInput, operands: &[Operand], bound: &Bound, now: At) {
         for operand in members(operands, bound.missing) {
             let vreg = operand.vreg();
@@ -121,7 +122,7 @@ impl Spilling {
         self.drop_transient(operands, lost, now);
     }
 
-    /// Evicts what finds no register that the instruction leaves alone.
+    /// Evicts the values for which the instruction leaves no register.
     fn pass_bound(&mut self, input: &SpillInput, bound: &Bound, now: At) -> Result<(), AllocError> {
         let clobbers = input.problem.clobbers(now.inst);
         self.pass_clobbers(input, clobbers.killed(8).union(bound.results), now);

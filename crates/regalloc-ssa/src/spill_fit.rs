@@ -1,5 +1,5 @@
-//! The last resort of spilling at one instruction: evicting until registers for its operands and for what lives through
-//! it exist.
+//! The last resort of spilling at one instruction: eviction until registers exist for its operands and for the
+//! values that live through it.
 
 use crate::demands::{Around, Demands, Matching};
 use crate::spill_input::SpillInput;
@@ -11,9 +11,9 @@ use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{AllocError, Constraint, Operand, RegClass, VReg};
 
 impl Spilling {
-    /// Evicts values until there are registers for all operands and all values that live through: the numbers so far
-    /// take no account of which registers those may be in. Only what augmenting paths do not serve when there is
-    /// nothing left to evict is worth a search.
+    /// Evicts values until there are registers for all operands and all values that live through. The counts before
+    /// this do not consider which registers are allowed. The exhaustive search runs only if augmenting paths fail
+    /// and no value is left to evict.
     pub(crate) fn fit(&mut self, input: &SpillInput, now: At) -> Result<(), AllocError> {
         let demands = Demands::new(input.problem, (input.order, input.live), input.constraints, now.inst);
         if self.fits_by_count(&demands) {
@@ -27,7 +27,7 @@ impl Spilling {
                 AllocError::FixedConflict { reg, .. } => reg.class(),
                 _ => break Err(error),
             };
-            // One request of those that cannot be served is reported, which need not be of the class that is short.
+            // The error names one request that fails, which need not be of the class that is short of registers.
             let mut classes = [class].into_iter().chain(RegClass::ALL.into_iter().filter(|&other| other != class));
             if !classes.any(|class| self.evict_one_more(input, &demands, class, now)) {
                 break demands.solve(&mut matching, input.env);
@@ -41,7 +41,7 @@ impl Spilling {
         result
     }
 
-    /// Calls `f` with what is known about the values around the instruction.
+    /// Calls `f` with the predicates on the values around the instruction.
     fn with_around<T>(&self, f: impl FnOnce(&Around) -> T) -> T {
         let Scratch { read_in_register, read_in_memory, begins_in_memory, .. } = &self.scratch;
         f(&Around {
@@ -56,8 +56,10 @@ impl Spilling {
         self.with_around(|around| demands.fits_by_count(self.saved.open, around, self.set.counts()))
     }
 
+    /// Tries to assign registers to all requests by augmenting paths.
+    ///
     /// # Errors
-    /// There are too few registers, or augmenting paths do not suffice.
+    /// If there are too few registers, or augmenting paths do not suffice.
     fn try_to_fit(&mut self, input: &SpillInput, demands: &Demands, matching: &mut Matching) -> Result<(), AllocError> {
         let mut through = std::mem::take(&mut self.scratch.through);
         let mut sites = std::mem::take(&mut self.scratch.sites);
@@ -70,8 +72,8 @@ impl Spilling {
         matching.augment(input.env, demands.inst, |_, _| 0)
     }
 
-    /// Evicts a value that lives through, or lets an operand that may be in memory be there. Returns whether there is
-    /// any.
+    /// Evicts a value that lives through, or puts an operand into memory that may be there. Returns `false` if
+    /// there is neither.
     fn evict_one_more(&mut self, input: &SpillInput, demands: &Demands, class: RegClass, now: At) -> bool {
         if let Some(vreg) = self.cheapest(input, class.index(), None, now) {
             self.evict(vreg, now);
@@ -115,7 +117,7 @@ impl Spilling {
         false
     }
 
-    /// The instruction reads the value in memory, unless another operand reads it in a register.
+    /// Makes the instruction read the value in memory, unless another operand reads it in a register.
     fn read_in_memory(&mut self, operands: &[Operand], vreg: VReg, now: At) {
         let mut uses = operands.iter().filter(|other| other.is_use() && other.vreg() == vreg);
         if !uses.all(may_be_in_memory) {

@@ -1,5 +1,5 @@
-//! One instruction under spilling: the values it needs in registers, the registers it takes, and the values evicted for
-//! that.
+//! Spilling at one instruction: the values it needs in registers, the registers it takes, and the values evicted
+//! for them.
 
 use crate::constraints::{Constraints, needs_register};
 use crate::demands::{Matching, Site};
@@ -14,7 +14,7 @@ use kingpost_regalloc::{
     VReg,
 };
 
-/// The instruction at hand: its number, its position in the block, the frequency of the block.
+/// The current instruction: its number, its position in the block, the frequency of the block.
 #[derive(Clone, Copy)]
 pub(crate) struct At {
     pub(crate) inst: Inst,
@@ -22,15 +22,15 @@ pub(crate) struct At {
     pub(crate) here: u32,
 }
 
-/// Memory for one instruction after another.
+/// Memory reused for each instruction.
 #[derive(Default)]
 pub(crate) struct Scratch {
     pub(crate) matching: Matching,
-    /// Number of the instruction under high pressure at hand, for [`crate::register_set::Value::read_by`].
+    /// Number of the current instruction under high pressure, for [`crate::register_set::Value::read_by`].
     pub(crate) reads: u32,
-    /// Values that operands find in registers.
+    /// Values that operands read in registers.
     pub(crate) read_in_register: Vec<VReg>,
-    /// Values that operands find in memory if they may, although others find them in registers.
+    /// Values that memory also has, so that operands that may be in memory read them there.
     pub(crate) read_in_memory: Vec<VReg>,
     /// Results that begin in memory.
     pub(crate) begins_in_memory: Vec<VReg>,
@@ -40,8 +40,8 @@ pub(crate) struct Scratch {
 }
 
 impl Spilling {
-    /// Fast path: an unconstrained instruction where all values fit, and where there is nothing to learn. Returns
-    /// whether this is one.
+    /// Processes an unconstrained instruction if all values fit and no benefit must be counted. This is a fast
+    /// path. Returns `false` for other instructions.
     #[inline(always)]
     pub(crate) fn serve_settled(&mut self, input: &SpillInput, step: &Step, now: impl Fn() -> At) -> bool {
         if !self.set.has_room(step.operands.len(), self.saved.settled) {
@@ -71,7 +71,8 @@ impl Spilling {
         true
     }
 
-    /// As [`Spilling::serve_settled`] where values may not fit, so that they are counted first.
+    /// Processes an unconstrained instruction whose values may not fit, so that they are counted first; see
+    /// [`Spilling::serve_settled`]. Returns `false` if they do not fit.
     #[inline(never)]
     fn serve_counted(&mut self, input: &SpillInput, step: &Step, now: At) -> bool {
         let operands = &input.problem.all_operands()[step.operands.clone()];
@@ -112,8 +113,8 @@ impl Spilling {
         true
     }
 
-    /// Brings values into registers that an unconstrained instruction reads there, with so many values in registers at
-    /// once. Returns whether there is room for all.
+    /// Reloads the values that an unconstrained instruction reads in registers, where `needed` values are in
+    /// registers at once. Returns `false` if there is no room for all.
     #[inline(never)]
     fn reload_settled(&mut self, input: &SpillInput, step: &Step, mut needed: Counts, now: At) -> bool {
         let operands = &input.problem.all_operands()[step.operands.clone()];
@@ -135,15 +136,17 @@ impl Spilling {
         true
     }
 
-    /// The values that the instruction at hand reads are live before it.
+    /// Resets the next uses of the values that the current instruction reads: they are live before it.
     fn take_back_next_uses(&mut self, operands: &[Operand]) {
         for operand in operands.iter().filter(|operand| operand.is_use()) {
             self.set.values[operand.vreg().index()].next = Next { distance: 0, freq: 1 };
         }
     }
 
+    /// Processes an instruction.
+    ///
     /// # Errors
-    /// The instruction needs more registers than there are.
+    /// If the instruction needs more registers than there are.
     #[inline(never)]
     pub(crate) fn instruction(&mut self, input: &SpillInput, step: &Step, now: At) -> Result<(), AllocError> {
         let operands = &input.problem.all_operands()[step.operands.clone()];
@@ -161,7 +164,7 @@ impl Spilling {
         self.serve_over_pressure(input, operands, after, now)
     }
 
-    /// An unconstrained instruction where all values fit.
+    /// Processes an unconstrained instruction if all values fit.
     fn serve_with_room(&mut self, input: &SpillInput, operands: &[Operand], after: &[Next], now: At) {
         for (operand, &next) in operands.iter().zip(after) {
             self.set.values[operand.vreg().index()].next = next;
@@ -176,7 +179,7 @@ impl Spilling {
         }
     }
 
-    /// Removes the values that end here.
+    /// Removes the values that end at the instruction.
     fn end_uses(&mut self, operands: &[Operand]) {
         for operand in operands {
             let value = &self.set.values[operand.vreg().index()];
@@ -186,7 +189,7 @@ impl Spilling {
         }
     }
 
-    /// An instruction for which values may have to be evicted.
+    /// Processes an instruction for which values may have to be evicted.
     fn serve_over_pressure(
         &mut self,
         input: &SpillInput,
@@ -243,7 +246,7 @@ impl Spilling {
         Ok(())
     }
 
-    /// Counts the registers that the instruction needs in addition to those of values already in registers.
+    /// Counts the registers that the instruction needs in addition to the registers of current members.
     fn count_operands(&mut self, input: &SpillInput, operands: &[Operand], after: &[Next], now: At) -> Pressure {
         self.scratch.reads += 1;
         let mut pressure = Pressure { is_bound: true, ..Pressure::default() };
@@ -275,8 +278,8 @@ impl Spilling {
         pressure
     }
 
-    /// Returns `true` if it is plain that there are enough registers, for an instruction that reads and defines values
-    /// in these registers only.
+    /// Returns `true` if the counts alone show that there are enough registers for an instruction whose operands
+    /// are in these registers only.
     pub(crate) fn fits_bound(&self, input: &SpillInput, reads: PRegSet, results: PRegSet, lost: PRegSet) -> bool {
         let bound = reads.union(results);
         let left = self.saved.open.difference(lost).difference(bound);
@@ -286,7 +289,7 @@ impl Spilling {
             && RegClass::ALL.into_iter().all(has_room)
     }
 
-    /// Evicts values until so many more of each class have room. Returns whether they have.
+    /// Evicts values until `more` values of each class have room. Returns `true` if they have.
     pub(crate) fn make_room(&mut self, input: &SpillInput, more: Counts, reads: Option<u32>, now: At) -> bool {
         let mut has_room = true;
         for (c, more) in more.into_iter().enumerate() {
@@ -298,7 +301,8 @@ impl Spilling {
         has_room
     }
 
-    /// A value that can be computed anywhere is computed where it is used, unless that is a more frequent place.
+    /// Moves a rematerializable value to its uses, unless these are more frequent. Returns `true` if it is
+    /// deferred.
     fn defer(&mut self, input: &SpillInput, vreg: VReg, next: Next, here: u32) -> bool {
         let constraints = input.constraints;
         let v = vreg.index();
@@ -310,7 +314,7 @@ impl Spilling {
         is_deferred
     }
 
-    /// Fixed uses in a register that their value cannot keep need a copy.
+    /// Counts the copies needed by fixed uses in a register that their value cannot keep.
     fn count_copies(&self, operands: &[Operand], after: &[Next], lost: PRegSet, early: &mut Counts) {
         for (operand, next) in operands.iter().zip(after) {
             let Some(reg) = operand.fixed_reg().filter(|_| operand.is_use()) else { continue };
@@ -327,7 +331,7 @@ impl Spilling {
         self.set.add(vreg, true);
     }
 
-    /// Brings values into registers that are read there.
+    /// Reloads the values that must be read in registers.
     fn reload_missing(&mut self, input: &SpillInput, operands: &[Operand], now: At) {
         for (i, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             let vreg = operand.vreg();
@@ -341,7 +345,7 @@ impl Spilling {
         }
     }
 
-    /// An operand in memory finds its value there, even if that is in a register as well.
+    /// Stores values that operands read in their slots, even if a register holds them as well.
     fn store_for_stack_uses(&mut self, operands: &[Operand], now: At) {
         for operand in operands.iter().filter(|o| o.is_use() && o.constraint() == Constraint::Stack) {
             if self.set.contains(operand.vreg()) && self.note_in_memory(operand.vreg(), u64::from(now.here)) {
@@ -350,7 +354,8 @@ impl Spilling {
         }
     }
 
-    /// A value reloaded only into fixed registers that it cannot keep is not worth another register.
+    /// Evicts values that are reloaded only into fixed registers that they cannot keep, because no further register
+    /// pays.
     pub(crate) fn drop_transient(&mut self, operands: &[Operand], lost: PRegSet, now: At) {
         let is_lost = |operand: &Operand| operand.fixed_reg().is_some_and(|reg| lost.contains(reg));
         for i in (0..self.plan.transfers.len()).rev() {
@@ -365,7 +370,7 @@ impl Spilling {
         }
     }
 
-    /// Notes the values that operands find in registers, and the results that begin in memory.
+    /// Records the values that operands read in registers, and the results that begin in memory.
     pub(crate) fn note_operands(&mut self, operands: &[Operand], is_branch: bool) {
         let set = &self.set;
         let Scratch { read_in_register, read_in_memory, begins_in_memory, .. } = &mut self.scratch;
@@ -395,7 +400,7 @@ impl Spilling {
         }
     }
 
-    /// References are in memory at a safepoint, where the collector finds them.
+    /// Evicts all references at a safepoint, because the collector finds them only in memory.
     pub(crate) fn evict_refs(&mut self, problem: &Problem, now: At) {
         for class in RegClass::ALL {
             for i in (0..self.set.len(class)).rev() {
@@ -407,7 +412,8 @@ impl Spilling {
         }
     }
 
-    /// Evicts the values whose return costs least per instruction of absence, but for those the instruction `reads`.
+    /// Evicts the values whose return costs least per instruction of absence, except for values that the
+    /// instruction `reads`.
     fn shrink(&mut self, input: &SpillInput, c: usize, limit: usize, reads: Option<u32>, now: At) {
         while self.set.members[c].len() > limit {
             let Some(vreg) = self.cheapest(input, c, reads, now) else { break };
@@ -440,7 +446,7 @@ impl Spilling {
     }
 }
 
-/// The registers that an instruction needs in addition to those of the values already in registers.
+/// The registers that an instruction needs in addition to the registers of current members.
 #[derive(Default)]
 struct Pressure {
     early: Counts,
@@ -451,16 +457,16 @@ struct Pressure {
     results: PRegSet,
     /// Whether there are fixed operands.
     is_fixed: bool,
-    /// Whether all operands are fixed, early uses or late results, and no two of either in one register.
+    /// Whether all operands are fixed, early uses or late results, without two uses or two results in one register.
     is_bound: bool,
-    /// Whether a value is read that is in no register.
+    /// Whether an operand reads a value that is in no register.
     is_missing: bool,
     /// Whether operands may be in memory.
     has_choice: bool,
 }
 
 impl Pressure {
-    /// Adds what the operand is bound to.
+    /// Adds the constraint of an operand.
     #[inline(always)]
     fn bind(&mut self, operand: Operand, fixed: Option<PReg>) {
         let Some(reg) = fixed else {
@@ -478,18 +484,18 @@ impl Pressure {
     }
 }
 
-/// Returns `true` if the operand, before all others, needs its value in a register.
+/// Returns `true` if the operand is the first that needs its value in a register.
 fn is_first_read(constraints: &Constraints, operands: &[Operand], i: usize) -> bool {
     let same = |&k: &usize| operands[k].is_use() && operands[k].vreg() == operands[i].vreg();
     needs_register(constraints, operands, i) && !(0..i).filter(same).any(|k| needs_register(constraints, operands, k))
 }
 
-/// Returns `true` if the operand may be in memory, by itself.
+/// Returns `true` if the operand's own constraint allows memory.
 pub(crate) fn may_be_in_memory(operand: &Operand) -> bool {
     matches!(operand.constraint(), Constraint::MemOk | Constraint::Any | Constraint::Stack)
 }
 
-/// Returns `true` if the definition overwrites an input that is live after, so that it needs a copy of it.
+/// Returns `true` if the definition overwrites an input that lives on, so that it needs a copy of the input.
 fn overwrites_live_value(def: Operand, operands: &[Operand], after: &[Next]) -> bool {
     let Constraint::Reuse(k) = def.constraint() else { return false };
     let vreg = operands[usize::from(k)].vreg();

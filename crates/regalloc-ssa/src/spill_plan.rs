@@ -1,5 +1,5 @@
-//! What spilling decides: the values in registers at each block's ends, and the transfers between registers and memory
-//! in between.
+//! The result of spilling: the values in registers at each block's ends, and the transfers between registers and
+//! memory in between.
 //!
 //! ```text
 //! registers {r0, r1, r2}
@@ -9,9 +9,10 @@
 //! before i5: reload v0
 //! ```
 //!
-//! 1. Pressure fits: before and after each instruction no more values of a class are in registers than it has.
+//! 1. Pressure fits: before and after each instruction at most as many values of a class are in registers as it has
+//!    registers.
 //! 2. A use that needs a register finds its value in one.
-//! 3. A value that is evicted is in a register, one that is reloaded is not.
+//! 3. A value that is evicted is in a register; a value that is reloaded is not.
 //! 4. The values in registers at a block's end are its exit set.
 
 use crate::constraints::needs_register;
@@ -23,53 +24,53 @@ use kingpost_regalloc_common::order::BlockIndex;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
-/// Transfer of a value at an instruction. All but [`Transfer::EvictAfter`] and [`Transfer::Begin`] come before it.
+/// Transfer of a value at an instruction. All but [`Transfer::EvictAfter`] and [`Transfer::Begin`] precede it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Transfer {
-    /// Memory gets the value, which stays in its register.
+    /// Stores the value, which stays in its register.
     Store,
-    /// Memory gets the value, which is rematerialized for that.
+    /// Rematerializes the value and stores it.
     Compute,
-    /// The value loses its register.
+    /// Removes the value from its register.
     Evict,
-    /// The value comes into a register.
+    /// Loads or rematerializes the value into a register.
     Reload,
-    /// The instruction reads the value, which then loses its register.
+    /// Removes the value from its register after the instruction has read it.
     EvictAfter,
-    /// The definition is in memory from the start.
+    /// Defines the value in memory.
     Begin,
-    /// Memory has the value besides its register: operands that may be in memory read it there.
+    /// Marks the value as held by memory and a register: operands that may be in memory read it there.
     ReadInMemory,
 }
 
-/// Time at which the slot of a value is written.
+/// Points at which the slot of a value is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Placement {
-    /// Never: the value is in registers all its life, or is rematerialized.
+    /// Never: the value is in registers throughout its live range, or is rematerialized.
     Never,
-    /// Never: the value is computed where it is used, and only there.
+    /// Never: the value is computed at its uses only.
     Deferred,
     AtDefinition,
-    /// Wherever it leaves a register while memory does not have it.
+    /// At each point at which it leaves a register while memory does not hold it.
     AtEvictions,
 }
 
 #[derive(Default)]
 pub(crate) struct SpillPlan {
-    /// Registers that may be used: all, but for callee-saved ones that do not pay.
+    /// Usable registers: all except callee-saved ones that do not pay.
     pub(crate) open: PRegSet,
-    /// In the order of instructions. The reload plan takes them over, and the placements.
+    /// Transfers in the order of instructions. The reload plan takes over this list and the placements.
     pub(crate) transfers: Vec<(Inst, VReg, Transfer)>,
-    /// Per value.
+    /// Placements per value.
     pub(crate) placements: Vec<Placement>,
-    /// Per block in order, the values in registers at its head, where several edges or edges with arguments come in.
+    /// Per block in order, the values in registers at its head, if it is joined.
     pub(crate) entries: Vec<Span>,
     pub(crate) entry_pool: Vec<VReg>,
-    /// Per block in order, the values in registers at its end. A bare jump may have those of its predecessor, dead ones
-    /// too.
+    /// Per block in order, the values in registers at its end. A bare jump may have the values of its predecessor,
+    /// including dead ones.
     pub(crate) exits: Vec<Option<Span>>,
     pub(crate) pool: Vec<VReg>,
-    /// Per member of the pool: whether memory has it as well.
+    /// Per member of the pool: whether memory also holds it.
     pub(crate) pool_clean: Vec<bool>,
 }
 
@@ -84,18 +85,18 @@ impl SpillPlan {
         self.exits[index.index()].map_or(&[], |span| &self.pool[span.range()])
     }
 
-    /// Returns `true` if a bare jump has the values in registers of its predecessor `from`.
+    /// Returns `true` if a bare jump has the exit set of its predecessor `from`.
     pub(crate) fn is_passed_over(&self, index: BlockIndex, from: BlockIndex) -> bool {
         self.exits[index.index()] == self.exits[from.index()]
     }
 
-    /// Returns the values in registers at the end of a block, and whether memory has them as well.
+    /// Returns the values in registers at the end of a block, each with whether memory also holds it.
     pub(crate) fn exit_with_memory(&self, index: BlockIndex) -> impl Iterator<Item = (VReg, bool)> {
         let range = self.exits[index.index()].unwrap_or_default().range();
         self.pool[range.clone()].iter().copied().zip(self.pool_clean[range].iter().copied())
     }
 
-    /// The registers that may be used, then one line per entry set, and per transfer.
+    /// Writes the usable registers, then one line per entry set and per transfer.
     pub(crate) fn dump(&self, input: &SpillInput, out: &mut String) -> fmt::Result {
         writeln!(out, "registers {}", self.open)?;
         let mut transfers = self.transfers.iter().peekable();
@@ -116,7 +117,7 @@ impl SpillPlan {
         Ok(())
     }
 
-    /// Follows the set of values in registers through all blocks.
+    /// Checks the set of values in registers through all blocks.
     ///
     /// # Errors
     /// The first violation of an invariant, with its number.
@@ -220,9 +221,8 @@ impl Transfer {
     }
 }
 
-/// Returns `true` if edges into the block carry moves. Where there is only one edge into it and nothing is passed, the
-/// block goes on
-/// with the registers as they are.
+/// Returns `true` if edges into the block carry moves. A block with one incoming edge and no parameters continues
+/// with the registers unchanged.
 pub(crate) fn is_joined(problem: &Problem, block: Block) -> bool {
     problem.preds(block).len() != 1 || !problem.params(block).is_empty()
 }

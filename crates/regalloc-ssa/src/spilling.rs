@@ -1,5 +1,5 @@
-//! Which values are in registers where: next-use distances (Braun and Hack, *Register spilling and live-range splitting
-//! for SSA-form programs*, 2009), weighed by what it costs to bring a value back.
+//! Spilling: the choice of the values in registers by next-use distances (Braun and Hack, *Register spilling and
+//! live-range splitting for SSA-form programs*, 2009), weighted by the cost of reloads.
 //!
 //! ```text
 //! b0: def v0, v1, v2 ..       three values, two registers: where the third is defined one is evicted. The one whose
@@ -7,16 +7,17 @@
 //!     use v2; use v0          but v1 if v0 and v2 are used in a loop and v1 behind it
 //! ```
 //!
-//! Blocks are walked in order with the set of values in registers, per class. At a join point a value is in a register
-//! if loading it on the edges that lack it costs no more than loading it later (`entry_set.rs`). A back edge is taken
-//! to have every value until its source has been visited, and where that was wrong the loop is walked once more with
-//! what is known then (`repeat.rs`). The first walk also decides how many callee-saved registers pay for their save and
-//! restore (`saved_registers.rs`); if some in use do not, a second walk begins where they were first used.
+//! Blocks are walked in order with the set of values in registers, per class. At a join point a value is in a
+//! register if loading it on the edges that lack it costs no more than loading it later (`entry_set.rs`). A back
+//! edge is assumed to have every value until its source has been visited. If that was wrong, the loop is walked
+//! again with the values now known (`repeat.rs`). The first walk also decides how many callee-saved registers pay
+//! for their save and restore (`saved_registers.rs`). If some in use do not pay, a second walk begins at their
+//! first use.
 //!
-//! Nothing is assigned here. But before each constrained instruction spilling makes sure that registers for its
-//! operands and for the values that live through it exist (`demands.rs`), so that coloring cannot fail.
+//! Spilling assigns no registers. But before each constrained instruction it ensures that registers exist for the
+//! instruction's operands and for the values that live through it (`demands.rs`), so that coloring cannot fail.
 //!
-//! Cost: linear in operands and entries; an eviction looks at all registers of its class.
+//! Cost: linear in operands and entries; an eviction examines all registers of its class.
 
 use crate::register_set::RegisterSet;
 use crate::repeat::FirstWalk;
@@ -30,7 +31,7 @@ use kingpost_regalloc::{AllocError, Shape, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::release;
 
-/// Lengths of the lists when a region began, so that it can be walked once more.
+/// Lengths of the lists when a region began, so that it can be walked again.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark {
     pub(crate) region: BlockIndex,
@@ -50,21 +51,23 @@ pub(crate) struct Spilling {
     ///
     /// [`Value::stores_left`]: crate::register_set::Value::stores_left
     pub(crate) stores: Vec<(VReg, u32)>,
-    /// Per region, as long as it may be walked once more.
+    /// Marks per region, as long as it may be walked again.
     pub(crate) marks: Vec<Mark>,
     pub(crate) first_walk: FirstWalk,
     /// Whether every loop is entered at its header only.
     pub(crate) is_reducible: bool,
     /// The block at whose end the values in `set` are in registers.
     pub(crate) last: Option<BlockIndex>,
-    /// A back edge lacks a value that its target was assumed to find in a register.
+    /// Whether a back edge lacks a value that its target was assumed to find in a register.
     surprised: bool,
     pub(crate) steps: u64,
 }
 
 impl Spilling {
+    /// Decides the spills of all blocks.
+    ///
     /// # Errors
-    /// An instruction needs more registers than there are.
+    /// If an instruction needs more registers than there are.
     pub(crate) fn run(&mut self, input: &SpillInput) -> Result<(), AllocError> {
         self.begin(input);
         self.walk(input, BlockIndex::FIRST)?;
@@ -77,7 +80,7 @@ impl Spilling {
         Ok(())
     }
 
-    /// Frees memory that only a large problem needs, and later phases do not.
+    /// Frees memory of a large problem that later phases do not need.
     pub(crate) fn release(&mut self) {
         release(&mut self.set.values);
         release(&mut self.stores);
@@ -100,14 +103,14 @@ impl Spilling {
         self.stores.clear();
         self.is_reducible = input.order.is_reducible();
         self.set.begin(input);
-        // A single block begins with nothing that could be chosen.
+        // A single block has no entry set to choose.
         self.entry.begin(if blocks > 1 { input.problem.vregs.len() } else { 0 });
         self.saved.begin(input);
         self.scratch.matching.begin(input.problem);
         self.scratch.reads = 1;
     }
 
-    /// Walks over the regions from one on.
+    /// Walks over the regions from `from` on.
     fn walk(&mut self, input: &SpillInput, from: BlockIndex) -> Result<(), AllocError> {
         for (first, end) in input.order.outermost_ranges().skip_while(|region| region.0 < from) {
             self.saved.region = first;
@@ -137,7 +140,7 @@ impl Spilling {
         first.up_to(end).try_for_each(|index| self.block(input, index))
     }
 
-    /// Clears the transfers from a region on.
+    /// Removes the transfers from a region on.
     pub(crate) fn take_back(&mut self, region: BlockIndex) {
         let Ok(i) = self.marks.binary_search_by_key(&region, |mark| mark.region) else { return };
         let Mark { transfers, stores, .. } = self.marks[i];
@@ -147,14 +150,15 @@ impl Spilling {
         }
     }
 
-    /// Restores before a region.
+    /// Restores the state before a region.
     fn resume(&mut self, region: BlockIndex) {
         self.take_back(region);
         self.saved.begin_last();
         self.last = None;
     }
 
-    /// Each value is stored once, at its definition, if that is no more frequent than the stores at its evictions.
+    /// Places the stores of each value: one at its definition if that is no more frequent than the stores at its
+    /// evictions.
     fn place_stores(&mut self) {
         self.plan.open = self.saved.open;
         self.plan.placements.clear();
@@ -203,7 +207,7 @@ impl Spilling {
         Ok(())
     }
 
-    /// Records the values in registers.
+    /// Appends the values in registers to the pool.
     pub(crate) fn save_set(&mut self) -> Span {
         let start = self.plan.pool.len() as u32;
         let values = &self.set.values[..];
@@ -216,7 +220,7 @@ impl Spilling {
         Span { start, end }
     }
 
-    /// The value loses its register at an instruction.
+    /// Removes a value from its register at an instruction.
     pub(crate) fn evict(&mut self, vreg: VReg, now: At) {
         self.set.remove(vreg);
         let value = &self.set.values[vreg.index()];
@@ -230,7 +234,7 @@ impl Spilling {
         self.plan.transfers.push((now.inst, vreg, evict));
     }
 
-    /// From here on memory must hold a live value. Returns whether it did not so far.
+    /// Records that memory must hold a live value from here on. Returns `true` if it did not before.
     pub(crate) fn note_in_memory(&mut self, vreg: VReg, freq: u64) -> bool {
         let value = &mut self.set.values[vreg.index()];
         value.is_spilled = true;
@@ -242,7 +246,7 @@ impl Spilling {
         is_new
     }
 
-    /// Returns the cost if the value leaves its register here and comes back for its next use.
+    /// Returns the cost of evicting the value here and reloading it for its next use.
     #[inline]
     pub(crate) fn spill_cost(&self, input: &SpillInput, vreg: VReg, here: u32) -> u64 {
         let value = &self.set.values[vreg.index()];
@@ -250,7 +254,7 @@ impl Spilling {
         self.return_cost(input, vreg) + store * u64::from(input.env.costs.spill)
     }
 
-    /// Returns the cost of bringing a value that memory has back for its next use.
+    /// Returns the cost of reloading a value from memory for its next use.
     #[inline]
     pub(crate) fn return_cost(&self, input: &SpillInput, vreg: VReg) -> u64 {
         let (value, costs) = (&self.set.values[vreg.index()], &input.env.costs);

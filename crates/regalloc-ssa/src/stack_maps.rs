@@ -1,4 +1,4 @@
-//! Stack maps: at each safepoint the slots of the references that live over it. Spilling has evicted all of them.
+//! Stack maps: at each safepoint the slots of the references that live across it. Spilling has evicted all of them.
 
 use crate::class_slots::ClassSlots;
 use crate::color_input::ColorInput;

@@ -2,13 +2,13 @@
 
 use kingpost_regalloc::Freq;
 
-/// Empties a table and fills it anew.
+/// Clears a table and fills it with `len` copies of `value`.
 pub(crate) fn reset<T: Clone>(table: &mut Vec<T>, len: usize, value: T) {
     table.clear();
     table.resize(len, value);
 }
 
-/// Binary logarithm of what frequencies are divided by to become small numbers.
+/// Binary logarithm of the divisor that scales frequencies to small numbers.
 const SCALE: u32 = 8;
 
 /// Returns a frequency as a small number: 256 per entry of the function.
@@ -16,7 +16,7 @@ pub(crate) fn scaled(freq: Freq) -> u32 {
     (freq.0 >> SCALE).clamp(1, u64::from(u32::MAX)) as u32
 }
 
-/// Returns the frequency that such a number stands for.
+/// Returns the frequency that a scaled number represents.
 pub(crate) fn unscaled(freq: u32) -> u64 {
     u64::from(freq) << SCALE
 }

@@ -1,11 +1,11 @@
-//! What coalescing leaves, judged by a test of interference that shares nothing with it: members of one class never
-//! live at once, and are of one kind.
+//! The classes of coalescing, checked by an independent interference test: members of one class are never live at
+//! one point, and are of one kind.
 
 use kingpost_regalloc::{MachineEnv, Problem, VReg};
 use kingpost_regalloc_ssa::SsaAllocator;
 use kingpost_testgen::{conformance, interference, phases, problem, properties};
 
-/// Checks the classes of a problem; returns how many there are.
+/// Checks the classes of a problem. Returns their number.
 fn check(problem: &Problem, env: &MachineEnv) -> usize {
     let text = phases::result(&mut SsaAllocator::default(), problem, env, "coalescing");
     let classes: Vec<Vec<VReg>> = text.lines().map(|line| line.split(", ").map(value).collect()).collect();

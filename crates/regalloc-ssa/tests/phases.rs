@@ -1,4 +1,4 @@
-//! What each phase finds out, the events that an observer receives, and what that costs.
+//! The results of each phase, the events that an observer receives, and their cost.
 
 use kingpost_regalloc_ssa::SsaAllocator;
 use kingpost_testgen::conformance::solve_text;
@@ -7,7 +7,7 @@ kingpost_testgen::phases! {
     SsaAllocator::default(); liveness, coalescing, spilling, reload, register_hints, coloring, events
 }
 
-/// Of the values live through a loop the one that is used behind it goes to memory, not the one that is used in it.
+/// Checks that the spilled value of a loop is the one used after the loop, not the one used in it.
 #[test]
 fn uses_behind_a_loop_are_far_away() {
     let source = include_str!("phases/spilling/used_behind_a_loop.ra");
@@ -15,7 +15,7 @@ fn uses_behind_a_loop_are_far_away() {
     assert_eq!((cost.spills, cost.fills), (1, 1), "{cost}");
 }
 
-/// Values live one after another share a slot.
+/// Checks that values with disjoint lifetimes share a slot.
 #[test]
 fn slots_are_shared() {
     let mut source = String::from("env {\nint r0-r1\n}\nproblem %f {\nv0, v1, v2, v3, v4, v5: int 8\nb0:\n");
@@ -26,8 +26,8 @@ fn slots_are_shared() {
     assert_eq!((cost.spills, answer.slots.len()), (2, 1));
 }
 
-/// A value that a call reads in a register that it destroys comes there for the call only: no other leaves its register
-/// for that.
+/// Checks that a value that a call reads in a register which it destroys is loaded there for the call only, without
+/// displacing another value.
 #[test]
 fn what_a_call_reads_from_memory_takes_no_other_register() {
     let source = "env {\nint r0, r1, r2, r3 saved {r2, r3}\n}\nproblem %f {\nv0, v1, v2, v3, v4: int 8\nb0:\n\
