@@ -1,5 +1,5 @@
-//! Register allocation: an answer to the problem of the code, from an allocator or read from the steps that are emitted, and the
-//! checker's opinion of it.
+//! Register allocation: the stage that produces an allocation for the code, and the stage that checks it. The
+//! allocation comes from an allocator, or is read from the steps that are emitted.
 
 use crate::allocators::FUSED;
 use crate::compiler::{Compiler, StageMemory};
@@ -11,7 +11,7 @@ use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::text;
 use kingpost_regalloc::Diagnostics;
 
-/// Allocates registers for the code in `cx`, which is the function `name`.
+/// Allocates registers for the code in `cx`, which belongs to the function `name`.
 pub(crate) fn run(
     compiler: &Compiler,
     cx: &mut StageMemory,
@@ -45,7 +45,7 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Has the checker give a second opinion on the allocation, before a byte is emitted.
+/// Runs the checker on the allocation, before any byte is emitted.
 pub(crate) fn check(
     compiler: &Compiler,
     cx: &mut StageMemory,

@@ -8,12 +8,12 @@ pub type AllocatorFactory = Arc<dyn Fn() -> Box<dyn Allocator> + Send + Sync>;
 
 type Make = fn() -> Box<dyn Allocator>;
 
-/// The name under which registers are allocated while instructions are selected. Functions that this refuses, and code that is
-/// selected already, are left to `linear`.
+/// The name for allocation of registers during instruction selection. Functions that it refuses, and code that is
+/// already selected, are left to `linear`.
 pub(crate) const FUSED: &str = "fused";
 
-/// Allocators that compile code, the default first, under the names by which settings choose them; each is a feature of this
-/// crate. The last one, `spill_all`, is the baseline that tests compare the others with.
+/// Allocators that compile code, the default first, with their names in settings. Each is a feature of this crate.
+/// The last one, `spill_all`, is the baseline for tests of the other allocators.
 pub const ALLOCATORS: &[(&str, Make)] = &[
     #[cfg(feature = "ssa")]
     ("ssa", || Box::new(kingpost_regalloc_ssa::SsaAllocator::default())),
@@ -27,10 +27,10 @@ pub const ALLOCATORS: &[(&str, Make)] = &[
     ("spill_all", || Box::new(kingpost_regalloc_spill_all::SpillAll::default())),
 ];
 
-/// What the setting `regalloc_algorithm` calls the first one of [`ALLOCATORS`], whichever is built.
+/// Value of the setting `regalloc_algorithm` for the first allocator of [`ALLOCATORS`] that is built.
 pub(crate) const DEFAULT: &str = "default";
 
-/// The allocators of [`ALLOCATORS`] that users choose from, and what each is good at.
+/// The allocators of [`ALLOCATORS`] that users choose from, with their strengths.
 pub const CHOICES: &[(&str, &str)] = &[
     #[cfg(feature = "ssa")]
     ("ssa", "The default: spills first, then colors the dominator tree; code with few spills in moderate time."),
@@ -48,15 +48,16 @@ pub const CHOICES: &[(&str, &str)] = &[
     ),
 ];
 
-/// Names that stand for an allocator of [`ALLOCATORS`] by another name: Cranelift's fast allocator, and an earlier spelling.
+/// Alternative names of allocators of [`ALLOCATORS`]: the name of Cranelift's fast allocator, and an earlier
+/// spelling.
 const ALIASES: &[(&str, &str)] = &[("single_pass", FUSED), ("spill-all", "spill_all")];
 
-/// Returns the name in [`ALLOCATORS`] that `name` stands for; `name` itself unless it is an alias.
+/// Returns the name in [`ALLOCATORS`] for the alias `name`, or `name` itself if it is no alias.
 pub fn allocator_name(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |&(_, meant)| meant)
 }
 
-/// Returns the factory of the allocator that `name` stands for.
+/// Returns the factory of the allocator with this name or alias.
 pub fn allocator(name: &str) -> Option<AllocatorFactory> {
     let &(_, make) = ALLOCATORS.iter().find(|(known, _)| *known == allocator_name(name))?;
     Some(Arc::new(make))

@@ -1,4 +1,4 @@
-//! Many functions on many threads, with the bytes that one thread makes.
+//! Compilation of many functions on many threads, with the result of a single thread.
 
 use crate::compiler::Compiler;
 use crate::error::CompileError;
@@ -10,18 +10,18 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::Builder;
 
-/// What came of a batch.
+/// Result of a batch.
 #[derive(Debug, Default)]
 pub struct Batch {
-    /// The functions that were compiled, in the order in which they were given.
+    /// The functions that were compiled, in the order of the input.
     pub module: ModuleBuffer,
-    /// Those that were not, by index, in that order.
+    /// The functions that were not compiled, by index, in the order of the input.
     pub errors: Vec<(usize, CompileError)>,
-    /// Counters of all threads together.
+    /// Counters of all threads.
     pub stats: Stats,
 }
 
-/// What one thread made: its functions, and which given function each of them is.
+/// Results of one thread: its functions, and their indices in the input.
 #[derive(Default)]
 struct Share {
     module: ModuleBuffer,
@@ -31,20 +31,20 @@ struct Share {
 }
 
 impl Compiler {
-    /// Compiles all of `funcs` on up to `jobs` threads, on fewer if the system starts no more. The result does not depend on
-    /// their number.
+    /// Compiles all of `funcs` on up to `jobs` threads, or fewer if the system cannot start as many. The result does
+    /// not depend on the number of threads.
     pub fn compile_batch(&self, funcs: &mut [Function], jobs: usize) -> Batch {
         self.compile_all(&mut funcs.iter_mut().collect::<Vec<_>>(), jobs)
     }
 
-    /// The same for functions that do not lie side by side.
+    /// Compiles functions like [`Compiler::compile_batch`], from references that need not be adjacent in memory.
     pub(crate) fn compile_all(&self, funcs: &mut [&mut Function], jobs: usize) -> Batch {
         let count = funcs.len();
         let next = AtomicUsize::new(0);
         let slots: Vec<Mutex<&mut Function>> = funcs.iter_mut().map(|func| Mutex::new(&mut **func)).collect();
         let work = || self.compile_share(&slots, &next);
         let shares: Vec<Share> = std::thread::scope(|scope| {
-            // Where the system has no more threads, there are fewer.
+            // If the system cannot start another thread, the batch uses fewer.
             let start = |_| Builder::new().spawn_scoped(scope, work).ok();
             let helpers: Vec<_> = (1..jobs.min(count)).map_while(start).collect();
             let own = work();
@@ -54,7 +54,7 @@ impl Compiler {
         merge(count, shares)
     }
 
-    /// Takes one function after the other until none is left.
+    /// Compiles the next function of the input until none is left.
     fn compile_share(&self, slots: &[Mutex<&mut Function>], next: &AtomicUsize) -> Share {
         let mut share = Share::default();
         let mut cx = self.take_context();
@@ -72,7 +72,7 @@ impl Compiler {
     }
 }
 
-/// Puts the shares together in the order in which the functions were given.
+/// Merges the results of all threads in the order of the input.
 fn merge(count: usize, mut shares: Vec<Share>) -> Batch {
     let mut batch = Batch::default();
     for share in &mut shares {

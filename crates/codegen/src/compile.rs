@@ -1,4 +1,4 @@
-//! One function through the pipeline, and what becomes of the context if that fails.
+//! Compilation of one function through the pipeline, and recovery of the context after a failure.
 
 use crate::compiler::{Compiler, Context, StageMemory};
 use crate::error::CompileError;
@@ -13,26 +13,27 @@ use kingpost_mach::text::Parsed;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl Compiler {
-    /// Compiles `func` and adds it to `module`. The function is changed on the way (aliases, global values).
+    /// Compiles `func` and adds it to `module`. Changes the function on the way (aliases, global values).
     ///
     /// # Errors
-    /// [`CompileError`]; the module is as before, and the context may be used again.
+    /// [`CompileError`]. The module is unchanged then, and the context may be used again.
     pub fn compile(
         &self,
         cx: &mut Context,
         func: &mut Function,
         module: &mut ModuleBuffer,
     ) -> Result<(), CompileError> {
-        // Only dumps go by names.
+        // Only dumps use names.
         let name = self.options().dump.as_ref().map(|_| func.name.to_string()).unwrap_or_default();
         self.guarded(cx, &name, module, |cx, module, stages| pipeline::compile(self, cx, func, module, stages))
     }
 
-    /// Compiles machine code, as [`kingpost_mach::text`] reads it, and adds it to `module`: with the allocation of the
-    /// text, or else with one of the allocator's. With the setting `verify_each` it may break every rule.
+    /// Compiles machine code in the form that [`kingpost_mach::text`] reads, and adds it to `module`. Uses the
+    /// allocation of the text if it has one, otherwise an allocator. With the setting `verify_each`, the code may
+    /// break every rule.
     ///
     /// # Errors
-    /// As [`Compiler::compile`].
+    /// See [`Compiler::compile`].
     pub fn compile_code(&self, cx: &mut Context, text: Parsed, module: &mut ModuleBuffer) -> Result<(), CompileError> {
         let name = FuncName::Named(text.code.problem.name.clone());
         let memory = cx.stages.get_mut();
@@ -50,7 +51,8 @@ impl Compiler {
         })
     }
 
-    /// Runs stages on the function `name`. A panic is a bug of ours; it must not take the caller's other functions with it.
+    /// Runs stages on the function `name`. Catches panics, because a bug in the compiler must not lose the caller's
+    /// other functions.
     fn guarded(
         &self,
         cx: &mut Context,

@@ -1,4 +1,4 @@
-//! What callers use: a compiler for one target and its settings, and a context per thread.
+//! The interface for callers: a compiler for one target and its settings, and a context per thread.
 
 use crate::allocators::{ALLOCATORS, AllocatorFactory, DEFAULT, FUSED, allocator, allocator_name};
 use crate::options::Options;
@@ -18,7 +18,7 @@ use kingpost_regalloc_fused::Fused;
 use std::sync::{Mutex, PoisonError};
 use target_lexicon::{CallingConvention, Triple};
 
-/// A compiler for one target with its settings. Shared between threads; each uses a [`Context`] of its own.
+/// A compiler for one target and its settings. Threads share it; each thread has its own [`Context`].
 ///
 /// ```
 /// use kingpost_codegen::{Compiler, OptLevel, Settings};
@@ -37,22 +37,22 @@ pub struct Compiler {
     settings: Settings,
     triple: Triple,
     allocator: AllocatorFactory,
-    /// Are registers allocated while instructions are selected, where that is possible?
+    /// Whether registers are allocated during instruction selection where possible.
     is_fused: bool,
     options: Options,
-    /// Limits and cancellation, as the options say.
+    /// Limits and cancellation, from the options.
     guard: Guard,
-    /// Contexts of batches that are done, for the next.
+    /// Contexts of finished batches, for later batches.
     spare: Mutex<Vec<Context>>,
 }
 
-/// Memory of one compiling thread, used for function after function.
+/// Memory of one compiling thread. A context serves function after function.
 pub struct Context {
     pub(crate) stages: Box<dyn Memory>,
     pub(crate) stats: Stats,
 }
 
-/// [`StageMemory`] as a trait object: the code that frees it is compiled once, and not again in every crate that owns a
+/// [`StageMemory`] as a trait object. The code that frees it is compiled once, and not in every crate that owns a
 /// [`Compiler`] or a [`Context`].
 pub(crate) trait Memory: Send + Sync {
     fn get(&self) -> &StageMemory;
@@ -83,7 +83,8 @@ pub(crate) struct StageMemory {
     pub(crate) emitter: Emitter,
 }
 
-/// The allocator of one context. The mutex is never locked: it makes contexts [`Sync`], which allocators need not be.
+/// The allocator of one context. The mutex is never locked. It makes contexts [`Sync`], because allocators need not
+/// be.
 pub(crate) struct OwnAllocator(Mutex<Box<dyn Allocator>>);
 
 impl OwnAllocator {
@@ -92,11 +93,12 @@ impl OwnAllocator {
     }
 }
 
-/// Instructions of the largest function of which nothing is freed, whatever the options say.
+/// Functions with up to this many instructions keep their memory for reuse, whatever the options say.
 const MAX_KEPT: usize = 1 << 17;
 
 impl StageMemory {
-    /// Frees what only lowering reads of a large function: the analyses, and, if nothing reads it later either, the function.
+    /// Frees the memory of a large function that later stages do not read: the analyses, and the function itself if
+    /// [`Options::free_functions`] is set.
     pub(crate) fn release_input(&mut self, func: &mut Function, options: &Options) {
         if func.dfg.num_insts() <= MAX_KEPT {
             return;
@@ -110,10 +112,10 @@ impl StageMemory {
 }
 
 impl Compiler {
-    /// A compiler for `triple`. `flags` are flags and presets of its instruction set.
+    /// Returns a compiler for `triple`. `flags` are flags and presets of its instruction set.
     ///
     /// # Errors
-    /// A target, setting, flag or allocator that does not exist or is not supported.
+    /// If a target, setting, flag or allocator does not exist or is not supported.
     pub fn new(triple: &Triple, mut settings: Settings, flags: &[String]) -> Result<Compiler, TargetError> {
         settings.check()?;
         if settings.verify_each {
@@ -139,16 +141,16 @@ impl Compiler {
         })
     }
 
-    /// A compiler for this machine, with all that its processor can do.
+    /// Returns a compiler for this machine, with all features of its processor.
     ///
     /// # Errors
-    /// As [`Compiler::new`].
+    /// See [`Compiler::new`].
     pub fn host(settings: Settings) -> Result<Compiler, TargetError> {
         let flags = CpuFlags::host().map(|flags| flags.words()).unwrap_or_default();
         Compiler::new(&Triple::host(), settings, &flags)
     }
 
-    /// The same compiler with a register allocator of the caller's.
+    /// Returns the compiler with a register allocator of the caller.
     #[must_use]
     pub fn with_allocator(mut self, factory: AllocatorFactory) -> Compiler {
         self.allocator = factory;
@@ -157,7 +159,7 @@ impl Compiler {
         self
     }
 
-    /// The same compiler with other observation, limits or cancellation.
+    /// Returns the compiler with other options: observation, limits, cancellation.
     #[must_use]
     pub fn with_options(mut self, options: Options) -> Compiler {
         self.guard = options.guard();
@@ -166,22 +168,22 @@ impl Compiler {
         self
     }
 
-    /// The target's instruction set.
+    /// Returns the target's instruction set.
     pub fn isa(&self) -> &dyn Isa {
         &*self.isa
     }
 
-    /// The shared settings.
+    /// Returns the shared settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The target.
+    /// Returns the target triple.
     pub fn triple(&self) -> &Triple {
         &self.triple
     }
 
-    /// The calling convention of C on the target.
+    /// Returns the C calling convention of the target.
     pub fn call_conv(&self) -> CallConv {
         match self.triple.default_calling_convention() {
             Ok(CallingConvention::WindowsFastcall) => CallConv::WindowsFastcall,
@@ -190,7 +192,7 @@ impl Compiler {
         }
     }
 
-    /// What is observed, and the limits.
+    /// Returns the options: observation, limits, cancellation.
     pub fn options(&self) -> &Options {
         &self.options
     }
@@ -199,18 +201,19 @@ impl Compiler {
         (&self.options, &self.guard)
     }
 
-    /// A new allocator, as those of contexts are.
+    /// Returns a new allocator of the kind that contexts use.
     pub fn new_allocator(&self) -> Box<dyn Allocator> {
         (self.allocator)()
     }
 
-    /// Are registers allocated while instructions are selected, so that no allocator answers what can be served like that?
+    /// Returns `true` if registers are allocated during instruction selection where possible. An allocator runs only
+    /// for functions where it is not.
     pub fn is_fused(&self) -> bool {
         self.is_fused
     }
 
-    /// Returns `true` if anything but emission reads the machine code and the allocation, so that they must be there even where
-    /// emission needs neither. What is emitted does not depend on it.
+    /// Returns `true` if anything except emission reads the machine code and the allocation. They must exist then
+    /// even if emission does not need them. The emitted bytes do not depend on it.
     pub(crate) fn observes_code(&self) -> bool {
         let (settings, options) = (&self.settings, &self.options);
         settings.regalloc_checker
@@ -223,7 +226,7 @@ impl Compiler {
             || options.stop_after.is_some()
     }
 
-    /// What the verifier must know of the target.
+    /// Returns the facts about the target that the verifier needs.
     pub fn target_info(&self) -> TargetInfo {
         TargetInfo {
             pointer_type: Some(I64),
@@ -233,7 +236,7 @@ impl Compiler {
     }
 
     pub(crate) fn emit_options(&self) -> EmitOptions {
-        // Fetching starts at 16-byte boundaries; where only size or speed of compilation counts, nothing is padded.
+        // Processors fetch code in 16-byte units. Without optimization for speed, blocks are not padded.
         let fetch = if self.settings.opt_level == OptLevel::Speed { 16 } else { 1 };
         EmitOptions {
             block_padding: self.settings.block_padding(),
@@ -243,7 +246,7 @@ impl Compiler {
         }
     }
 
-    /// A context for one thread.
+    /// Returns a new context for one thread.
     pub fn context(&self) -> Context {
         Context { stages: self.stage_memory(), stats: Stats::default() }
     }
@@ -267,13 +270,13 @@ impl Compiler {
         })
     }
 
-    /// A context that another batch is done with, or a new one.
+    /// Returns a context of a finished batch, or a new one.
     pub(crate) fn take_context(&self) -> Context {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| self.context())
     }
 
-    /// Takes back a context, with its counters, for the next batch.
+    /// Takes back a context for later batches, and returns its counters.
     pub(crate) fn give_back(&self, mut cx: Context) -> Stats {
         let mut stats = std::mem::take(&mut cx.stats);
         stats.tiles = cx.stages.get_mut().lowering.take_tile_counts();
@@ -283,27 +286,28 @@ impl Compiler {
 }
 
 impl Context {
-    /// Counters of everything compiled in this context.
+    /// Returns the counters of everything compiled in this context.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// The machine code of the function compiled last, before allocation.
+    /// Returns the machine code of the last compiled function, before allocation.
     pub fn code(&self) -> &Code {
         &self.stages.get().code
     }
 
-    /// What lowering recorded of the function compiled last: the blocks and values that its machine code is about.
+    /// Returns the record of lowering for the last compiled function: the blocks and values that its machine code
+    /// refers to.
     pub fn lowering(&self) -> &Lowering {
         &self.stages.get().lowering
     }
 
-    /// The allocation of the function compiled last.
+    /// Returns the allocation of the last compiled function.
     pub fn allocation(&self) -> &Allocation {
         &self.stages.get().allocation
     }
 
-    /// The emitted instructions of the function compiled last, if [`Options::list`] is set.
+    /// Returns the emitted instructions of the last compiled function, if [`Options::list`] is set.
     pub fn listing(&self) -> &Listing {
         self.stages.get().emitter.listing()
     }

@@ -1,19 +1,19 @@
-//! What DWARF calls the registers of each architecture, for writers of unwind information.
+//! DWARF numbers of registers, for writers of unwind information.
 
 use kingpost_regalloc::{PReg, RegClass};
 
-/// DWARF's view of an architecture.
+/// Numbers and constants of an architecture in DWARF.
 #[derive(Clone, Copy, Debug)]
 pub struct DwarfRegisters {
-    /// The stack pointer's number.
+    /// The number of the stack pointer.
     pub stack_pointer: u8,
-    /// The frame pointer's number.
+    /// The number of the frame pointer.
     pub frame_pointer: u8,
-    /// Place of the return address: a register, or a column of its own.
+    /// The column of the return address: a register, or a separate column.
     pub return_address: u8,
-    /// Bytes by which code offsets are divided.
+    /// Factor of code offsets, in bytes.
     pub code_align: u8,
-    /// Bytes between the stack pointer and the CFA at a function's start: what the call has pushed.
+    /// Bytes between the stack pointer and the CFA at the start of a function, which the call has pushed.
     pub entry_bytes: u8,
     number: fn(PReg) -> u8,
 }
@@ -47,7 +47,7 @@ impl DwarfRegisters {
         },
     };
 
-    /// Returns the number of a register.
+    /// Returns the DWARF number of a register.
     pub fn number(&self, reg: PReg) -> u8 {
         (self.number)(reg)
     }

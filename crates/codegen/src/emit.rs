@@ -1,4 +1,4 @@
-//! Emission: machine code in registers becomes bytes of a module.
+//! Emission: allocated machine code becomes bytes of a module.
 
 use crate::compiler::{Compiler, StageMemory};
 use crate::error::CompileError;
@@ -9,7 +9,7 @@ use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::{Body, ModuleBuffer};
 use kingpost_regalloc::cost::Cost;
 
-/// Emits the code in `cx`, which is the function `name`, into `module`.
+/// Emits the code in `cx`, which belongs to the function `name`, into `module`.
 pub(crate) fn run(
     compiler: &Compiler,
     cx: &mut StageMemory,

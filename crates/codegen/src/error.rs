@@ -1,4 +1,4 @@
-//! Why a function was not compiled.
+//! Errors of the compilation of a function.
 
 use crate::stage::Stage;
 use kingpost_checker::CheckError;
@@ -8,15 +8,15 @@ use kingpost_mach::{LowerError, Refusal};
 use kingpost_regalloc::AllocError;
 use std::fmt;
 
-/// An error of one function. Whatever else is in the module stays usable.
+/// An error of one function. The module stays usable.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum CompileError {
     /// The function breaks rules of the intermediate representation.
     Invalid(VerifierErrors),
-    /// The target, or this compiler so far, has no code for it.
+    /// The function uses something that the target or this compiler does not support.
     Lower(Refusal),
-    /// The function needs more of something than its limit.
+    /// The function exceeds a limit.
     Limit {
         /// Quantity that exceeds its limit.
         what: &'static str,
@@ -25,8 +25,8 @@ pub enum CompileError {
     },
     /// [`Options::cancel`](crate::Options::cancel) was set.
     Cancelled,
-    /// Compilation ended after [`Options::stop_after`](crate::Options::stop_after), as asked: no code, and nothing
-    /// wrong.
+    /// Compilation ended after [`Options::stop_after`](crate::Options::stop_after), as requested. This is no fault,
+    /// but there is no code.
     Stopped,
     /// The register allocator gave up.
     Alloc(AllocError),
@@ -37,15 +37,15 @@ pub enum CompileError {
         /// Report of the checker.
         report: String,
     },
-    /// Output of a stage that breaks rules, so that the next stage could not rely on them: a bug of the compiler, found
-    /// by the setting `verify_each`.
+    /// A stage produced a result that breaks rules, so that the next stage cannot rely on it. This is a bug of the
+    /// compiler, found by the setting `verify_each`.
     Broken {
         /// The stage at fault.
         stage: Stage,
         /// Every broken rule, with the entity that breaks it.
         report: String,
     },
-    /// A bug of the compiler, caught.
+    /// A caught panic: a bug of the compiler.
     Bug {
         /// The stage that failed.
         stage: Stage,
@@ -55,8 +55,8 @@ pub enum CompileError {
 }
 
 impl CompileError {
-    /// Returns `true` if it is something that a later version or higher limits may support, rather than bad input or a
-    /// bug.
+    /// Returns `true` if a later version or higher limits may support the function. Returns `false` for invalid input
+    /// and bugs.
     pub fn is_unsupported(&self) -> bool {
         matches!(self, CompileError::Lower(_) | CompileError::Limit { .. })
     }
@@ -77,8 +77,8 @@ impl CompileError {
         }
     }
 
-    /// The error with the function, block and instruction it is about, a line for each finding. `func` is the function
-    /// as it is after the attempt.
+    /// Returns the error with function, block and instruction, one line for each finding. `func` is the function in
+    /// its state after the failed compilation.
     pub fn pretty<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
         let errors = VerifierErrors(self.findings());
         fmt::from_fn(move |f| write!(f, "{}", errors.pretty(func)))
@@ -137,7 +137,7 @@ impl From<AllocError> for CompileError {
     }
 }
 
-/// Returns the error for an allocation that the checker does not accept.
+/// Returns the error for an allocation that the checker rejects.
 pub(crate) fn rejected(allocator: &'static str, errors: &[CheckError]) -> CompileError {
     let lines: Vec<String> = errors.iter().map(ToString::to_string).collect();
     CompileError::Rejected { allocator, report: lines.join("\n") }

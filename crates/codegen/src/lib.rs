@@ -1,20 +1,21 @@
-//! The compiler: functions in, machine code out.
+//! The compiler driver: from functions to machine code.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `pipeline.rs` | the whole compiler on one screen |
-//! | `compiler.rs` | what callers use: [`Compiler`] and [`Context`] |
-//! | `options.rs` | what is observed, and the limits: [`Options`] |
+//! | `compiler.rs` | the interface for callers: [`Compiler`] and [`Context`] |
+//! | `options.rs` | observation and limits: [`Options`] |
 //! | `compile.rs` | one function through the pipeline, with panics caught |
-//! | `batch.rs` | many functions on many threads, with the bytes of one |
+//! | `batch.rs` | many functions on many threads, with the result of a single thread |
 //! | `stage.rs`, `stages.rs` | the list of stages; timing, counting and dumps |
 //! | `expand/` | the stage that replaces target-neutral operations by simpler ones |
-//! | `select.rs`, `allocate.rs`, `emit.rs` | the stages from a function to machine code, its registers and its bytes |
+//! | `select.rs`, `allocate.rs`, `emit.rs` | the stages from a function to machine code, its registers and its bytes
+//! |
 //! | `module/` | functions and data that are declared by name and refer to one another |
 //! | `allocators.rs` | the table of register allocators by name |
 //! | `targets.rs` | the table of instruction sets by architecture |
-//! | `dwarf.rs` | what DWARF calls their registers |
-//! | `error.rs` | why a function was not compiled |
+//! | `dwarf.rs` | DWARF numbers of registers |
+//! | `error.rs` | errors of the compilation of a function |
 //!
 //! ```
 //! use kingpost_codegen::{Compiler, Settings};

@@ -1,4 +1,4 @@
-//! What is observed while compiling, and when it is given up.
+//! Options of a compilation: observation, limits and cancellation.
 
 use crate::stage::Stage;
 use kingpost_mach::{Guard, Limits};
@@ -8,31 +8,32 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Options of a compilation: observers, parts to leave out, and cancellation.
+/// Options of a compilation: observers, disabled parts, limits and cancellation.
 #[derive(Clone, Default)]
 pub struct Options {
-    /// Keep CPU time per stage.
+    /// Whether to measure CPU time per stage.
     pub time: bool,
-    /// Count spills, fills, moves and their weighted cost.
+    /// Whether to count spills, fills, moves and their weighted cost.
     pub count: bool,
-    /// Keep the listing of each function, for [`Context::listing`](crate::Context::listing).
+    /// Whether to keep the listing of each function, for [`Context::listing`](crate::Context::listing).
     pub list: bool,
-    /// Takes the text of what stages make.
+    /// Receiver of the text of stages.
     pub dump: Option<Arc<dyn DumpSink>>,
-    /// Free a large function once it is lowered, and what lowering recorded of it, for allocation needs the memory
-    /// more: its name alone is left, and [`Context::lowering`](crate::Context::lowering) is empty.
+    /// Whether to free a large function, and the record of its lowering, once it is lowered. This leaves more memory
+    /// for allocation. Only the function's name remains, and [`Context::lowering`](crate::Context::lowering) is
+    /// empty.
     pub free_functions: bool,
-    /// The last stage that runs; [`CompileError::Stopped`](crate::CompileError::Stopped) is the result if others would
-    /// follow.
+    /// The last stage that runs. If other stages would follow, the result is
+    /// [`CompileError::Stopped`](crate::CompileError::Stopped).
     pub stop_after: Option<Stage>,
-    /// The optimizer's passes that run where the optimization level has any.
+    /// The optimizer's passes to run, if the optimization level runs any.
     pub passes: Passes,
     /// The rewrite rules that the optimizer applies.
     pub rules: RuleLimits,
-    /// The most that a function may use.
+    /// Limits of a function.
     pub limits: Limits,
-    /// Compilation stops with [`CompileError::Canceled`](crate::CompileError::Canceled) soon after this is set: before
-    /// the next stage or block.
+    /// Cancellation flag. Once it is set, compilation stops with
+    /// [`CompileError::Canceled`](crate::CompileError::Canceled) before the next stage or block.
     pub cancel: Option<Arc<AtomicBool>>,
 }
 
@@ -41,7 +42,7 @@ pub struct Options {
 pub struct Passes([bool; Pass::ALL.len()]);
 
 impl Passes {
-    /// Returns the set of some passes.
+    /// Returns the set of these passes.
     pub fn of(passes: impl IntoIterator<Item = Pass>) -> Passes {
         let mut set = [false; Pass::ALL.len()];
         passes.into_iter().for_each(|pass| set[pass as usize] = true);
@@ -73,11 +74,11 @@ impl fmt::Debug for Options {
     }
 }
 
-/// Takes dumps.
+/// A receiver of dumps.
 pub trait DumpSink: Send + Sync {
-    /// Returns `true` if the text of what `stage` makes of the function `name` is to be taken.
+    /// Returns `true` if the receiver takes the text of `stage` for the function `name`.
     fn takes(&self, stage: Stage, name: &str) -> bool;
 
-    /// Takes that text.
+    /// Receives the text of `stage` for the function `name`.
     fn take(&self, stage: Stage, name: &str, text: String);
 }

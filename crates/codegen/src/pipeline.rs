@@ -1,4 +1,4 @@
-//! The whole compiler. Each line is a stage; a stage has one file of its name in the crate that does it.
+//! The whole compiler. Each line is a stage; a stage is implemented in a file with its name.
 
 use crate::compiler::{Compiler, StageMemory};
 use crate::error::CompileError;
@@ -8,7 +8,7 @@ use kingpost_ir::{Function, extfunc::FuncName, verifier::verify_links};
 use kingpost_mach::{ModuleBuffer, check_limit, settings::OptLevel, text, verify};
 use kingpost_opt::Pass;
 
-/// Compiles `func` into `module`.
+/// Compiles `func` and adds the code to `module`.
 pub(crate) fn compile(
     compiler: &Compiler,
     cx: &mut StageMemory,
@@ -20,7 +20,7 @@ pub(crate) fn compile(
     check_limit("instructions", clif_insts, s.guard.limits.instructions)?;
     cx.analyses.invalidate();
 
-    // The input keeps the rules of the language; the stages below may panic if it does not, and must end in any case.
+    // Check the rules of the language. Later stages may panic on invalid input, but they must terminate in any case.
     if settings.enable_verifier {
         s.run(Stage::Verify, || cx.verifier.verify(func, Some(target)))?;
         s.dump(|| func.to_string());
@@ -28,11 +28,11 @@ pub(crate) fn compile(
         verify_links(func)?;
     }
 
-    // Global values, and arithmetic that no machine has, become plain instructions and calls.
+    // Replace global values, and arithmetic that no machine supports, by plain instructions and calls.
     s.run(Stage::Expand, || expand::run(func, compiler))?;
     s.made(func, &mut cx.verifier, target)?;
 
-    // The function computes the same with less work. Without an optimizer, what costs less to remove than to compile goes.
+    // Optimize. Without the optimizer, remove only code that costs less to remove than to compile.
     if settings.opt_level == OptLevel::None {
         s.change(Stage::Cleanup, || cx.optimizer.cleanup(func, &mut cx.analyses))?;
         s.made(func, &mut cx.verifier, target)?;
@@ -45,18 +45,18 @@ pub(crate) fn compile(
         cx.optimizer.finish(func);
     }
 
-    // Opcodes become machine instructions, SSA values become virtual registers or, with `fused`, registers.
+    // Select machine instructions over virtual registers or, with `fused`, over registers.
     let selected = select::run(compiler, cx, func, s)?;
     s.dump(|| text::display(&func.name, &cx.code, None, compiler.isa().rows()).to_string());
 
-    // Allocation takes more memory than all stages before it, of which it reads the code alone.
+    // Free the input, because allocation needs most memory and reads only the code.
     cx.release_input(func, s.options);
     compile_code(compiler, cx, &func.name, selected, module, s)?;
     s.stats.clif_insts += clif_insts;
     Ok(())
 }
 
-/// Compiles the machine code in `cx`, the function `name`, that selection left.
+/// Allocates and emits the selected machine code in `cx`, which belongs to the function `name`.
 pub(crate) fn compile_code(
     compiler: &Compiler,
     cx: &mut StageMemory,
@@ -68,12 +68,12 @@ pub(crate) fn compile_code(
     s.verify(|| verify::verify(&cx.code, compiler.isa().rows(), compiler.isa().features()))?;
     s.verify(|| cx.code.problem.verify_with(compiler.isa().env()).err().unwrap_or_default())?;
 
-    // Every operand gets a register or a slot. The checker is a second opinion, before a byte is emitted.
+    // Give every operand a register or a slot, and check the allocation before any byte is emitted.
     allocate::run(compiler, cx, name, selected, s)?;
     if compiler.settings().regalloc_checker {
         allocate::check(compiler, cx, name, selected, s)?;
     }
 
-    // The frame is laid out, and instructions become bytes.
+    // Lay out the frame and encode the instructions.
     emit::run(compiler, cx, name, selected, module, s)
 }

@@ -1,5 +1,6 @@
 //! Instruction selection: opcodes become machine instructions, SSA values become virtual registers. With
-//! `regalloc_algorithm=fused` registers are allocated in the same walk, unless the function has something that is beyond that.
+//! `regalloc_algorithm=fused`, registers are allocated in the same walk, unless the function uses a feature that
+//! `fused` does not support.
 
 use crate::compiler::{Compiler, StageMemory};
 use crate::error::CompileError;
@@ -10,11 +11,12 @@ use kingpost_ir::Function;
 /// The form of a function after selection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Selected {
-    /// Code over virtual registers, for an allocator to answer.
+    /// Code over virtual registers that needs an allocator.
     VirtualRegisters,
-    /// Code over virtual registers, and an allocation.
+    /// Code over virtual registers, with an allocation.
     Allocated,
-    /// Steps in registers. If [`Compiler::observes_code`], the code and the problem that the steps answer are there, too.
+    /// Steps in registers. If [`Compiler::observes_code`] is `true`, there is also the code and its allocation
+    /// problem, which the steps solve.
     Registers,
 }
 

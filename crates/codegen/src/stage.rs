@@ -5,25 +5,25 @@ use std::fmt;
 
 macro_rules! stages {
     ($($variant:ident $name:literal $extension:literal $doc:literal;)+) => {
-        /// A stage of the compiler. Its name is the one on the command line, in dumps and in timings.
+        /// A stage of the compiler. Its name is used on the command line, in dumps and in timings.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Stage { $(#[doc = $doc] $variant,)+ }
 
         impl Stage {
-            /// All stages in the order in which they run.
+            /// All stages in the order of execution.
             pub const ALL: &'static [Stage] = &[$(Stage::$variant),+];
 
-            /// The stage's name.
+            /// Returns the stage's name.
             pub fn name(self) -> &'static str {
                 match self { $(Stage::$variant => $name),+ }
             }
 
-            /// The extension of files with its text: what a tool that reads them expects.
+            /// Returns the file extension for the stage's text. Tools that read such files expect it.
             pub fn extension(self) -> &'static str {
                 match self { $(Stage::$variant => $extension),+ }
             }
 
-            /// What the stage does.
+            /// Returns a description of the stage.
             pub fn doc(self) -> &'static str {
                 match self { $(Stage::$variant => $doc),+ }
             }
@@ -46,7 +46,7 @@ stages! {
 }
 
 impl Stage {
-    /// The stage that a pass of the optimiser is.
+    /// Returns the stage of a pass of the optimizer.
     pub fn of_pass(pass: Pass) -> Stage {
         match pass {
             Pass::SimplifyCfg => Stage::SimplifyCfg,
@@ -68,7 +68,7 @@ impl Stage {
         }
     }
 
-    /// Returns the stage that is or was called `name`.
+    /// Returns the stage with this current or former name.
     pub fn named(name: &str) -> Option<Stage> {
         Stage::ALL.iter().copied().find(|stage| stage.name() == name || stage.former_name() == Some(name))
     }

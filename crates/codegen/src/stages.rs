@@ -1,4 +1,4 @@
-//! What each stage gets by being listed: a timing row, a verifier, a dump, and a name in messages.
+//! Services for every stage: a timing row, a verifier, a dump, and a name in messages.
 
 use crate::error::CompileError;
 use crate::options::Options;
@@ -21,21 +21,21 @@ pub struct Stats {
     pub functions: u64,
     /// Functions that `fused` left to `linear`.
     pub unfused: u64,
-    /// Their instructions before lowering.
+    /// Number of instructions of the functions before lowering.
     pub clif_insts: u64,
-    /// Bytes of code made.
+    /// Bytes of emitted code.
     pub code_bytes: u64,
-    /// Register to slot edits.
+    /// Number of register-to-slot edits.
     pub spills: u64,
-    /// Slot to register edits.
+    /// Number of slot-to-register edits.
     pub fills: u64,
-    /// Register to register edits, and moves of the program that stayed.
+    /// Number of register-to-register edits, and of moves of the program that were kept.
     pub moves: u64,
-    /// Price of all edits, weighted by frequency.
+    /// Cost of all edits, weighted by frequency.
     pub weighted_cost: f64,
-    /// How often each tile of the target fired, indexed as [`Isa::tiles`](kingpost_mach::Isa::tiles).
+    /// Number of uses of each tile of the target, indexed like [`Isa::tiles`](kingpost_mach::Isa::tiles).
     pub tiles: TileCounts,
-    /// CPU seconds per stage, indexed as [`Stage::ALL`].
+    /// CPU seconds per stage, indexed like [`Stage::ALL`].
     pub stage_seconds: [f64; Stage::ALL.len()],
 }
 
@@ -58,12 +58,12 @@ impl AddAssign<&Stats> for Stats {
     }
 }
 
-/// Runs the stages of one function: keeps time, records which stage is running, verifies and dumps what it made.
+/// Runs the stages of one function. Measures time, records the running stage, and verifies and dumps results.
 pub(crate) struct Stages<'a> {
     pub(crate) options: &'a Options,
     pub(crate) current: Stage,
     pub(crate) guard: &'a Guard,
-    /// The setting `verify_each`.
+    /// Whether the setting `verify_each` is on.
     verify_each: bool,
     name: &'a str,
     pub(crate) stats: &'a mut Stats,
@@ -79,7 +79,7 @@ impl<'a> Stages<'a> {
         Stages { options, current: Stage::ALL[0], guard, verify_each, name, stats }
     }
 
-    /// Runs one stage, unless it is cancelled or comes after the last stage that is to run.
+    /// Runs one stage. Fails instead if compilation is canceled, or if the stage is after the last one to run.
     #[inline]
     pub(crate) fn run<T, E: Into<CompileError>>(
         &mut self,
@@ -96,7 +96,7 @@ impl<'a> Stages<'a> {
         self.timed(stage, body).map_err(Into::into)
     }
 
-    /// Runs a stage that always succeeds, as [`Stages::run`] does.
+    /// Runs a stage that always succeeds, like [`Stages::run`].
     pub(crate) fn change(&mut self, stage: Stage, body: impl FnOnce()) -> Result<(), CompileError> {
         self.run(stage, || {
             body();
@@ -104,7 +104,7 @@ impl<'a> Stages<'a> {
         })
     }
 
-    /// Dumps and verifies the function that the current stage made.
+    /// Dumps and verifies the function after the current stage.
     pub(crate) fn made(
         &mut self,
         func: &Function,
@@ -115,7 +115,7 @@ impl<'a> Stages<'a> {
         self.verify(|| verifier.verify(func, Some(target)).err())
     }
 
-    /// Verifies what the current stage made, if every stage is to be verified. `errors` returns the broken rules.
+    /// Verifies the result of the current stage if `verify_each` is on. `errors` returns the broken rules.
     pub(crate) fn verify<E: IntoIterator<Item: fmt::Display>>(
         &mut self,
         errors: impl FnOnce() -> E,
@@ -142,13 +142,13 @@ impl<'a> Stages<'a> {
         result
     }
 
-    /// Whether the text of what `stage` makes is to be taken.
+    /// Returns `true` if the dump sink takes the text of `stage`.
     #[inline]
     pub(crate) fn takes(&self, stage: Stage) -> bool {
         self.options.dump.as_ref().is_some_and(|sink| sink.takes(stage, self.name))
     }
 
-    /// Hands the text of what the current stage made to the sink, if it takes it.
+    /// Sends the text of the current stage to the dump sink, if the sink takes it.
     #[inline]
     pub(crate) fn dump(&self, text: impl FnOnce() -> String) {
         if let Some(sink) = self.options.dump.as_ref().filter(|_| self.takes(self.current)) {
@@ -170,7 +170,7 @@ impl<'a> Stages<'a> {
     }
 }
 
-/// Logs what an allocator decides.
+/// Observer that logs the decisions of an allocator.
 pub(crate) struct Log;
 
 impl Observer for Log {
@@ -179,7 +179,7 @@ impl Observer for Log {
     }
 }
 
-/// What the phases of an allocator found out, as comments of a `.ra` file.
+/// Returns the findings of an allocator's phases, as comments of a `.ra` file.
 pub(crate) fn phases_text(phases: &[(&str, String)]) -> String {
     let mut out = String::new();
     for (phase, text) in phases {
@@ -189,7 +189,7 @@ pub(crate) fn phases_text(phases: &[(&str, String)]) -> String {
     out
 }
 
-/// The allocation problem of the function `name` and its solution, as they stand in a `.ra` file.
+/// Returns the allocation problem of the function `name` and its solution, in the form of a `.ra` file.
 pub fn solution_text(name: &FuncName, problem: &Problem, allocation: &Allocation) -> String {
     let mut problem = problem.clone();
     problem.name = problem_name(name);

@@ -1,4 +1,4 @@
-//! The table of instruction sets by architecture: the one place that names them. Each is a feature of this crate.
+//! The table of instruction sets by architecture. No other file names them. Each is a feature of this crate.
 #![cfg_attr(
     not(any(feature = "x64", feature = "aarch64")),
     allow(
@@ -19,23 +19,23 @@ use std::fmt;
 use target_lexicon::Aarch64Architecture;
 use target_lexicon::{Architecture, BinaryFormat, PointerWidth, Triple};
 
-/// Why there is no compiler for a target.
+/// Errors of the selection of a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum TargetError {
     /// No instruction set for the triple.
     Unavailable(Unavailable),
-    /// A setting or flag was not taken.
+    /// A setting or flag was refused.
     Setting(SettingError),
     /// No register allocator has this name.
     Allocator(String),
 }
 
-/// A triple without instruction set.
+/// A triple without an instruction set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unavailable(pub String);
 
-/// The targets by the architecture of their triples, and what is made for them.
+/// The targets by the architecture of their triples, with a description.
 pub const TARGETS: &[(&str, &str)] = &[
     #[cfg(feature = "x64")]
     ("x86_64", "x86-64 from SSE2 on; ELF, little-endian"),
@@ -61,7 +61,7 @@ impl fmt::Display for TargetError {
 
 impl std::error::Error for TargetError {}
 
-/// Says which names there are.
+/// Returns a list of the available names, for messages.
 fn built<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     if names.is_empty() { "none is built".into() } else { format!("there are {}", names.join(", ")) }
@@ -73,7 +73,7 @@ impl From<SettingError> for TargetError {
     }
 }
 
-/// The instruction set for `triple`. Words that are no shared settings are flags of the instruction set.
+/// Returns the instruction set for `triple`. Words that are not shared settings are flags of the instruction set.
 pub(crate) fn isa(triple: &Triple, settings: &Settings, words: &[String]) -> Result<Box<dyn Isa>, TargetError> {
     let unavailable = || TargetError::Unavailable(Unavailable(triple.to_string()));
     // The x32 and ILP32 environments have pointers of 32 bits on 64-bit processors.
@@ -93,7 +93,7 @@ pub(crate) fn isa(triple: &Triple, settings: &Settings, words: &[String]) -> Res
     })
 }
 
-/// What a processor can do beyond the base of its architecture. There is an instruction set for each kind.
+/// Features of a processor beyond the base of its architecture, by instruction set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CpuFlags {
     /// An x86-64 processor.
@@ -104,7 +104,7 @@ pub enum CpuFlags {
     Aarch64(A64Flags),
 }
 
-/// What is the same for every kind.
+/// Applies one expression to the flags of every kind.
 macro_rules! each {
     ($value:expr, $flags:ident => $body:expr) => {
         match $value {
@@ -119,7 +119,7 @@ macro_rules! each {
 }
 
 impl CpuFlags {
-    /// No flags, if there is an instruction set for the architecture.
+    /// Returns empty flags, if there is an instruction set for the architecture.
     fn base(architecture: Architecture) -> Option<CpuFlags> {
         match architecture {
             #[cfg(feature = "x64")]
@@ -130,20 +130,20 @@ impl CpuFlags {
         }
     }
 
-    /// Applies one word of a `target` line; returns it as an error if it is none.
+    /// Applies one word of a `target` line. Returns the word as an error if it is no flag.
     fn set(&mut self, word: &str) -> Result<(), String> {
         each!(self, flags => flags.set(word).map_err(|error| error.word))
     }
 
-    /// The flags that words of a `target` line set, if there is an instruction set for the architecture. Words that are
-    /// no flags are left out.
+    /// Returns the flags that the words of a `target` line set, if there is an instruction set for the architecture.
+    /// Ignores words that are no flags.
     pub fn of(architecture: Architecture, words: &[String]) -> Option<CpuFlags> {
         let mut flags = CpuFlags::base(architecture)?;
         words.iter().for_each(|word| drop(flags.set(word)));
         Some(flags)
     }
 
-    /// The flags of this machine's processor, if there is an instruction set for it.
+    /// Returns the flags of this machine's processor, if there is an instruction set for it.
     pub fn host() -> Option<CpuFlags> {
         Some(match CpuFlags::base(Triple::host().architecture)? {
             #[cfg(feature = "x64")]
@@ -153,20 +153,20 @@ impl CpuFlags {
         })
     }
 
-    /// The first flag set here that another processor of the same architecture lacks.
+    /// Returns the first flag set here that another processor of this architecture lacks.
     pub fn missing_from(&self, other: &CpuFlags) -> Option<&'static str> {
         match (self, other) {
             #[cfg(feature = "x64")]
             (CpuFlags::X64(flags), CpuFlags::X64(other)) => flags.missing_from(other),
             #[cfg(feature = "aarch64")]
             (CpuFlags::Aarch64(flags), CpuFlags::Aarch64(other)) => flags.missing_from(other),
-            // Either there are two kinds, or none.
+            // Either there are two kinds of flags, or none.
             #[cfg(any(all(feature = "x64", feature = "aarch64"), not(any(feature = "x64", feature = "aarch64"))))]
             _ => None,
         }
     }
 
-    /// Every flag of the architecture with its meaning.
+    /// Returns every flag of the architecture with its meaning.
     pub fn known(&self) -> &'static [(&'static str, &'static str)] {
         match self {
             #[cfg(feature = "x64")]
@@ -178,7 +178,7 @@ impl CpuFlags {
         }
     }
 
-    /// The words of a `target` line that set these flags.
+    /// Returns the words of a `target` line that set these flags.
     pub fn words(&self) -> Vec<String> {
         let is_set = |name: &str| each!(self, flags => flags.get(name) == Some(true));
         self.known().iter().map(|&(name, _)| name).filter(|name| is_set(name)).map(str::to_string).collect()

@@ -1,4 +1,4 @@
-//! However many threads compile, and whatever a context has compiled before, the module is the same.
+//! Checks that the compiled module does not depend on the number of threads or on functions compiled earlier.
 
 use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, Settings};
 use kingpost_ir::Function;
@@ -12,7 +12,8 @@ fn compiler(allocator: &str) -> Compiler {
     Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap()
 }
 
-/// Functions of different shapes: straight code with pressure, loops with calls, traps, constants, source locations.
+/// Returns functions of different shapes: straight code with pressure, loops with calls, traps, constants, source
+/// locations.
 fn functions(count: usize) -> Vec<Function> {
     let mut text = String::new();
     for n in 0..count {
@@ -53,7 +54,7 @@ fn functions(count: usize) -> Vec<Function> {
     kingpost_reader::parse_functions(&text).unwrap()
 }
 
-/// Everything a module holds, as text. Ranges of pools differ if something unseen lies between functions.
+/// Returns the whole contents of a module as text. Ranges of pools differ if there is unused data between functions.
 fn everything(module: &ModuleBuffer) -> String {
     format!("{module:?}")
 }

@@ -1,4 +1,4 @@
-//! The option `free_functions` changes no code, and leaves of a large function nothing but its name.
+//! Checks that the option `free_functions` changes no code, and that only the name of a large function remains.
 
 use kingpost_codegen::{Compiler, Options, Settings};
 use kingpost_ir::Function;
@@ -6,7 +6,7 @@ use kingpost_mach::ModuleBuffer;
 use std::fmt::Write;
 use target_lexicon::triple;
 
-/// So many instructions are more than any stage keeps the memory of.
+/// Number of instructions above which every stage frees its memory.
 const LARGE: usize = 1 << 18;
 
 fn chain(length: usize) -> Function {

@@ -1,4 +1,4 @@
-//! Registers allocated while instructions are selected: the checker judges the steps that are emitted.
+//! Checks registers that are allocated during instruction selection: the checker judges the emitted steps.
 
 use kingpost_checker::Checker;
 use kingpost_codegen::{Compiler, Options, Settings, Stats};
@@ -82,7 +82,7 @@ block4:
     return v3
 }";
 
-/// What is left to another allocator.
+/// A function that `fused` leaves to another allocator.
 const LEFT: &str = "
 function %catch(i64) -> i64 tail {
     sig0 = (i64) -> i64 tail
@@ -95,7 +95,7 @@ block2(v2: i64):
     return v2
 }";
 
-/// Returns the code of all functions, one behind the other, and what was counted.
+/// Returns the concatenated code of all functions, and the counters.
 fn compile(text: &str, target: &str, setting: Option<&str>, options: Options) -> (Vec<u8>, Stats) {
     let mut settings = Settings::default();
     settings.set("regalloc_algorithm", "fused").expect("a setting");
@@ -112,7 +112,7 @@ fn compile(text: &str, target: &str, setting: Option<&str>, options: Options) ->
     (code.collect(), *cx.stats())
 }
 
-/// Returns the first thing that is wrong with steps.
+/// Returns the first error in the steps.
 fn fault(code: &Code, steps: &Steps, isa: &dyn Isa) -> Option<String> {
     let mut answer = Allocation::default();
     if let Err(error) = steps.allocation(code, isa.rows(), isa.env(), &mut answer) {
@@ -129,7 +129,7 @@ fn other(reg: PReg, isa: &dyn Isa) -> PReg {
     all[next]
 }
 
-/// Returns steps that differ from one of these: another register, place, instruction or order.
+/// Returns modified copies of one of the steps: with another register, place, instruction or order.
 fn wrong(step: &Step, slots: u32, isa: &dyn Isa) -> Vec<Step> {
     let next = |slot: Slot| Slot::from_u32((slot.as_u32() + 1) % slots);
     let mut found = Vec::new();
@@ -170,7 +170,7 @@ fn wrong(step: &Step, slots: u32, isa: &dyn Isa) -> Vec<Step> {
     found
 }
 
-/// Returns `true` if a step changes anything that is read.
+/// Returns `true` if a step changes something that is read later.
 fn is_needed(code: &Code, steps: &Steps, index: usize, isa: &dyn Isa) -> bool {
     let mut steps = steps.clone();
     let Step::Edit(_) = steps.list[index] else { return true };

@@ -1,4 +1,4 @@
-//! Limits are errors with names, and cancellation is an error; the context and the module stay usable.
+//! Checks that limits and cancellation are errors with names, and that the context and the module stay usable.
 
 use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, DumpSink, Limits, OptLevel, Options, Settings, Stage};
 use kingpost_ir::Function;
@@ -20,7 +20,7 @@ fn parse(text: &str) -> Function {
     kingpost_reader::parse_functions(text).unwrap().remove(0)
 }
 
-/// A chain of `blocks` blocks, in each of which something is added and stored to a stack slot of `slot` bytes.
+/// Returns a chain of `blocks` blocks. Each adds a number and stores the sum to a stack slot of `slot` bytes.
 fn chain(blocks: usize, slot: u32) -> Function {
     let mut text = format!("function %chain(i64) system_v {{\nss0 = explicit_slot {slot}\nblock0(v0: i64):\n");
     for block in 1..=blocks {
@@ -34,7 +34,7 @@ fn chain(blocks: usize, slot: u32) -> Function {
     parse(&(text + "return\n}"))
 }
 
-/// Compiles within `limits`, and once more without, in the same module.
+/// Compiles within `limits`, and again without limits, in one module.
 fn check(limits: Limits, func: &Function, what: Option<&'static str>) {
     let limited = compiler(Options { limits, ..Options::default() });
     let mut module = ModuleBuffer::default();
@@ -67,7 +67,7 @@ fn each_limit_is_an_error_of_its_name() {
     check(small(|l| l.vregs = 50), &func, Some("virtual registers"));
     check(small(|l| l.code_bytes = 300), &func, Some("bytes of code"));
     check(small(|l| l.frame_bytes = 100), &chain(1, 101), Some("bytes of stack slots"));
-    // The slots fit, but not together with what the frame holds besides.
+    // Each slot fits, but not together with the other contents of the frame.
     check(small(|l| l.frame_bytes = 104), &chain(1, 104), Some("bytes of frame"));
     check(small(|l| l.frame_bytes = 200), &chain(1, 100), None);
 }
@@ -78,7 +78,7 @@ fn limits_cannot_be_raised() {
     check(limits, &chain(1, u32::MAX), Some("bytes of stack slots"));
 }
 
-/// Requests a stop when a stage is done.
+/// Requests cancellation after a stage.
 struct StopAfter(Stage, Arc<AtomicBool>);
 
 impl DumpSink for StopAfter {
@@ -130,7 +130,7 @@ fn emission_stops_when_asked() {
     assert_eq!(module.len(), 2);
 }
 
-/// What would make a walk endless is an error with the verifier off, too.
+/// Checks that input on which a walk would not terminate is an error, even if the verifier is off.
 #[test]
 fn walks_end_even_unverified() {
     let mut cycle = parse(

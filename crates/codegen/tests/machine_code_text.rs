@@ -1,5 +1,5 @@
-//! Machine code, before and after allocation, prints and parses again, and compilation goes on from the text: what is
-//! emitted from it is what was emitted.
+//! Checks that machine code before and after allocation prints and parses again, and that compilation continues from
+//! the text with the emitted bytes unchanged.
 
 use kingpost_codegen::{Compiler, DumpSink, Options, Settings, Stage, allocator};
 use kingpost_ir::extfunc::FuncName;
@@ -33,7 +33,8 @@ fn read(compiler: &Compiler, text: &str) -> Parsed {
     function
 }
 
-/// Compiles every function of `folder` that the target takes, once from its text. Returns how many there are.
+/// Compiles every function of `folder` that the target supports, once directly and once from its text. Returns the
+/// number of functions.
 fn compile_from_text(compiler: &Compiler, sink: &Sink, folder: &Path) -> usize {
     let entries =
         |folder: &Path| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();

@@ -1,7 +1,7 @@
-//! Nothing that only looks at a compilation changes a byte of it: listings, dumps, counters, the checker, debug information.
+//! Checks that observation changes no byte of the code: listings, dumps, counters, the checker, debug information.
 //!
-//! Compiles functions of all filetests for both machines with each allocator: one of [`SAMPLE`] functions, or of as many as
-//! `KINGPOST_EVERY` says.
+//! Compiles functions of all filetests for both machines with each allocator: one of [`SAMPLE`] functions, or one of
+//! `KINGPOST_EVERY`.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, DumpSink, OptLevel, Options, Settings, Stage};
 use kingpost_ir::Function;
@@ -10,7 +10,7 @@ use kingpost_mach::ModuleBuffer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// How many functions there are for each that is compiled.
+/// Number of functions for each one that is compiled.
 const SAMPLE: usize = 24;
 
 /// Takes the text of every stage.
@@ -24,13 +24,13 @@ impl DumpSink for All {
     fn take(&self, _: Stage, _: &str, _: String) {}
 }
 
-/// What is looked at.
+/// Kind of observation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Look {
     Nothing,
-    /// Listing, text of all stages, time, counters, and the second opinions on each stage.
+    /// Listing, text of all stages, time, counters, and all verifiers and checkers.
     Everything,
-    /// Lines and values for a debugger, which the checker judges.
+    /// Lines and values for a debugger, which the checker verifies.
     Debug,
 }
 
@@ -51,7 +51,7 @@ fn compiler(target: &str, allocator: &str, opt_level: OptLevel, look: Look) -> C
     Compiler::new(&triple, settings, &[]).expect("a target").with_options(options)
 }
 
-/// Returns the code of a function and its tables, but those that are asked for, as text.
+/// Returns the code of a function and its tables as text, without the tables that the observation requests.
 fn compile(compiler: &Compiler, func: &Function, look: Look) -> Option<String> {
     let (mut cx, mut module, mut func) = (compiler.context(), ModuleBuffer::default(), func.clone());
     if look == Look::Debug {
@@ -62,7 +62,7 @@ fn compile(compiler: &Compiler, func: &Function, look: Look) -> Option<String> {
     }
     match compiler.compile(&mut cx, &mut func, &mut module) {
         Ok(()) => {}
-        // A second opinion may not differ.
+        // A verifier or checker must not find an error.
         Err(error) => {
             assert!(look != Look::Everything || error.to_string().contains("supported"), "{error}\n{func}");
             return None;
@@ -74,7 +74,7 @@ fn compile(compiler: &Compiler, func: &Function, look: Look) -> Option<String> {
     Some(format!("{:02x?}\n{places:?}\n{tables:?}", f.code))
 }
 
-/// Returns the test files in a folder and those within it.
+/// Returns the test files in a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
@@ -104,10 +104,10 @@ fn what_is_made_is_what_is_made_unobserved() {
                 let make = |look| compiler(target, allocator, opt_level, look);
                 let plain = make(Look::Nothing);
                 let looks = [Look::Everything, Look::Debug].map(|look| (look, make(look)));
-                // Other functions for each of them.
+                // Each combination compiles other functions.
                 let first = (nth * 7 + opt_level as usize * 3) % step;
                 for func in funcs.iter().skip(first).step_by(step) {
-                    // What `fused` leaves to another allocator here keeps labeled values in slots.
+                    // Functions that `fused` leaves to another allocator keep labeled values in slots.
                     if allocator == "fused" && func.dfg.has_handler_contexts() {
                         continue;
                     }

@@ -1,17 +1,17 @@
-//! Every key that is accepted does what its row says: what is made differs with another value than the usual one, or the
-//! value is refused.
+//! Checks that every accepted setting has the effect that its row describes: the result differs from the default, or
+//! the value is refused.
 
 use kingpost_codegen::{Compiler, Options, Settings, Stage};
 use kingpost_mach::ModuleBuffer;
 use target_lexicon::triple;
 
-/// How a key shows.
+/// Visible effect of a setting.
 enum Shows {
-    /// In what is made of this function.
+    /// A difference in the result for this function.
     In(&'static str),
-    /// It is refused.
+    /// A refusal.
     Refused,
-    /// It does not concern the compiler: where it is read.
+    /// No effect on the compiler. The text names the reader of the setting.
     Elsewhere(&'static str),
 }
 use Shows::{Elsewhere, In, Refused};
@@ -24,9 +24,9 @@ const WIDE: &str = "block0(v0: i64, v1: i64): | v2 = iconcat v0, v1 | v3 = iconc
 const LOADS: &str = "block0(v0: i64, v1: i64): | v2 = load.i64 v0 | v3 = load.i64 v0 | v4 = iadd v2, v3 | return v4";
 const BRANCH: &str = "block0(v0: i64, v1: i64): | brif v0, block1, block2 | block1: | return v0 | block2: | return v1";
 
-// Lines are separated by `|`.
+// `|` separates lines.
 
-/// Each key, a value other than the usual one, settings under which it matters, and how it shows.
+/// Each setting, a value other than the default, the settings under which it matters, and its effect.
 const ROWS: &[(&str, &str, &str, Shows)] = &[
     (
         "opt_level",
@@ -87,7 +87,7 @@ const ROWS: &[(&str, &str, &str, Shows)] = &[
     ("enable_compact_unwind_abi", "true", "", Refused),
 ];
 
-/// Settings from words `key=value`.
+/// Returns settings from words of the form `key=value`.
 fn settings(words: &[&str]) -> Settings {
     let mut settings = Settings::default();
     for word in words.iter().flat_map(|words| words.split_whitespace()) {
@@ -97,7 +97,7 @@ fn settings(words: &[&str]) -> Settings {
     settings
 }
 
-/// Everything that is made of a function: its tables, or the error, and whether verifier and checker ran.
+/// Returns the result for a function: its tables or the error, and whether verifier and checker ran.
 fn made(source: &str, settings: Settings) -> String {
     let options = Options { time: true, ..Options::default() };
     let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap().with_options(options);

@@ -1,4 +1,4 @@
-//! What threads may share.
+//! Checks that the types that threads share are `Send` and `Sync`.
 
 use kingpost_codegen::{Batch, CompileError, Compiler, Context, Options, Settings, Stats};
 

@@ -1,4 +1,4 @@
-//! The setting `verify_each`, and where compilation ends if it is to end early.
+//! Checks the setting `verify_each`, and compilation that stops early.
 
 use kingpost_codegen::{CompileError, Compiler, Options, Settings, Stage, allocator};
 use kingpost_ir::Function;

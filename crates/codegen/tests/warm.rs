@@ -1,11 +1,11 @@
-//! A context that has compiled other functions compiles as a new one does: what it keeps is never seen in the code.
+//! Checks that a context that has compiled other functions compiles like a new one.
 
 use kingpost_codegen::{Compiler, Context, Settings};
 use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
 use target_lexicon::triple;
 
-/// Returns a function that returns the last of its parameters; each number has a signature of its own.
+/// Returns a function that returns the last of its parameters. Each number has a different signature.
 fn function(number: usize) -> Function {
     let types: Vec<&str> = (0..12).map(|bit| if number >> bit & 1 == 0 { "i32" } else { "f64" }).collect();
     let params: Vec<String> = types.iter().enumerate().map(|(k, ty)| format!("v{k}: {ty}")).collect();
@@ -23,7 +23,7 @@ fn code(compiler: &Compiler, cx: &mut Context, number: usize) -> Vec<u8> {
     module.function(0).code.to_vec()
 }
 
-/// More signatures than a context keeps, and then the first ones again.
+/// Checks that signatures are assigned correctly after more signatures than a context keeps.
 #[test]
 fn more_signatures_than_are_kept_are_assigned_as_by_a_new_context() {
     for triple in [triple!("x86_64-unknown-linux-gnu"), triple!("aarch64-unknown-linux-gnu")] {

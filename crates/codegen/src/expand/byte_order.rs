@@ -1,12 +1,13 @@
-//! `bitcast` in big-endian byte order: the value stands in memory in that order and is read as another type.
+//! Expansion of `bitcast` in big-endian byte order: the value is stored in memory in that order and read as another
+//! type.
 //!
 //! Before: `v1 = bitcast.i64x2 big v0`, with `v0` an i8x16.
 //! After: `v2 = bitcast.i128 v0`, `v3, v4 = isplit v2`, `v5 = bswap v3`, `v6 = bswap v4`, `v7 = iconcat v5, v6`,
 //! `v8 = bitcast.i64x2 v7`; `v1` is an alias of `v8`.
 //!
-//! In registers, byte *i* of lanes of *n* bytes each is byte *i* xor (*n* - 1) of such memory. So from lanes of *m*
-//! bytes to lanes of *n*, byte *i* becomes byte *i* xor (*m* - 1) xor (*n* - 1): each bit of that number swaps
-//! neighbors of its size.
+//! In registers, byte *i* of lanes of *n* bytes each is byte *i* xor (*n* - 1) of such memory. A cast from lanes of
+//! *m* bytes to lanes of *n* bytes therefore moves byte *i* to byte *i* xor (*m* - 1) xor (*n* - 1). Each set bit of
+//! that mask swaps neighbors of its size.
 
 use super::wide::Expander;
 use kingpost_ir::builder::InstBuilder;
@@ -15,7 +16,7 @@ use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{InstData, MemFlags, Opcode, Type, Value};
 
 impl Expander<'_> {
-    /// `x` as a value of type `to`, if there are integers of that size.
+    /// Returns `x` as a value of type `to`, if there are integers of that size.
     pub(super) fn bitcast_big(&mut self, x: Value, to: Type) -> Option<Value> {
         let from = self.ty(x);
         let int = Type::int(to.bits()).filter(|_| !from.is_dynamic_vector() && !to.is_dynamic_vector())?;
@@ -25,7 +26,7 @@ impl Expander<'_> {
         Some(self.reinterpreted(bits, to))
     }
 
-    /// Returns the same register as another type.
+    /// Returns the contents of the register as a value of another type.
     fn reinterpreted(&mut self, x: Value, to: Type) -> Value {
         if self.ty(x) == to {
             return x;
@@ -34,7 +35,7 @@ impl Expander<'_> {
         self.ins().insert_with_result(InstData::load_no_offset(Opcode::Bitcast, to, flags, x), to)
     }
 
-    /// Byte *i* of the integer `x` at byte *i* xor `mask`.
+    /// Returns the integer `x` with each byte *i* moved to byte *i* xor `mask`.
     fn swapped(&mut self, x: Value, mask: u32) -> Value {
         let ty = self.ty(x);
         if ty == I128 {
@@ -51,7 +52,7 @@ impl Expander<'_> {
         by_one(mask).fold(x, |x, size| self.neighbours_swapped(x, size))
     }
 
-    /// Returns the integer `x` with each two neighbors of `size` bytes swapped.
+    /// Returns the integer `x` with each two adjacent groups of `size` bytes swapped.
     fn neighbours_swapped(&mut self, x: Value, size: u32) -> Value {
         let (ty, bits) = (self.ty(x), 8 * size);
         let amount = self.int(I64, bits.into());

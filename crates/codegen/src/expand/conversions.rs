@@ -1,4 +1,4 @@
-//! Conversions from and to integers of 128 bits and floats of 16 and 128 bits.
+//! Expansion of conversions from and to integers of 128 bits and floats of 16 and 128 bits.
 
 use super::float_format::Format;
 use super::wide::Expander;
@@ -9,9 +9,9 @@ use kingpost_ir::types::{F16, F32, F64, F128, I64, I128};
 use kingpost_ir::{InstData, Opcode, TrapCode, Type, Value};
 use kingpost_mach::HalfPrecision;
 
-/// Between floats.
+/// Conversions between floats.
 impl Expander<'_> {
-    /// `fpromote`, `fdemote`: `x` in another precision.
+    /// Converts `x` to another float type (`fpromote`, `fdemote`).
     pub(super) fn resized(&mut self, x: Value, to: Type) -> Value {
         let from = self.ty(x);
         if let Some(value) = self.resize_by_routine(x, to) {
@@ -21,7 +21,8 @@ impl Expander<'_> {
         self.ins().insert_with_result(InstData::unary(opcode, to, x), to)
     }
 
-    /// The same, unless the machine has it. Narrowing is never done in two steps, which would round twice.
+    /// Converts `x` to another float type by a routine; `None` if the machine has an instruction. Never narrows in
+    /// two steps, because that would round twice.
     pub(super) fn resize_by_routine(&mut self, x: Value, to: Type) -> Option<Value> {
         let has_half = self.half != HalfPrecision::None;
         let routine = match (self.ty(x), to) {
@@ -45,15 +46,15 @@ impl Expander<'_> {
     }
 }
 
-/// Between floats and integers.
+/// Conversions between floats and integers.
 impl Expander<'_> {
-    /// `fcvt_from_uint`, `fcvt_from_sint`.
+    /// Converts an integer to a float (`fcvt_from_uint`, `fcvt_from_sint`), if the machine has no instruction for it.
     pub(super) fn int_to_float(&mut self, opcode: Opcode, x: Value, to: Type) -> Option<Value> {
         let is_signed = opcode == Opcode::FcvtFromSint;
         let pick = |signed: LibCall, unsigned| if is_signed { signed } else { unsigned };
         let routine = match (self.ty(x), to) {
             (from, F16) => {
-                // Whatever is not exact in single precision is infinite in half precision.
+                // A value that is not exact in single precision is infinite in half precision.
                 let single = match from {
                     I128 => self.int_to_float(opcode, x, F32)?,
                     _ => self.ins().insert_with_result(InstData::unary(opcode, F32, x), F32),
@@ -76,7 +77,7 @@ impl Expander<'_> {
         Some(self.call(routine, &[x], to))
     }
 
-    /// `fcvt_to_uint` and the others to an integer.
+    /// Converts a float to an integer (`fcvt_to_uint` and related opcodes), if the machine has no instruction for it.
     pub(super) fn float_to_int(&mut self, opcode: Opcode, x: Value, to: Type) -> Option<Value> {
         match self.ty(x) {
             F16 => {
@@ -92,7 +93,7 @@ impl Expander<'_> {
         }
     }
 
-    /// Returns a conversion by a routine, which has no bounds.
+    /// Converts a float to an integer by a routine, after or with checks of the range, because routines do not check.
     fn checked(&mut self, opcode: Opcode, x: Value, to: Type) -> Value {
         let is_signed = !matches!(opcode, Opcode::FcvtToUint | Opcode::FcvtToUintSat);
         let is_nan = self.compare(FloatCC::Unordered, [x, x]);
@@ -117,14 +118,16 @@ impl Expander<'_> {
             .fold(truncated, |value, (cond, bound)| self.ins().select(cond, bound, value))
     }
 
-    /// Whether `x`, truncated, is below and above the integers of `bits` bits.
+    /// Returns two flags: whether `x`, truncated, is less than all integers of `bits` bits, and whether it is greater
+    /// than all of them.
     fn beyond(&mut self, x: Value, bits: u32, is_signed: bool) -> [Value; 2] {
         let ty = self.ty(x);
         let format = Format::of(ty);
         let magnitude = bits - u32::from(is_signed);
         let (cond, low) = match is_signed {
             false => (FloatCC::LessThanOrEqual, format.power(0)),
-            // The number below the minimum, where the format has it; else the minimum is the next one.
+            // The largest float below the minimum, if the format can represent it. Otherwise the minimum is the next
+            // float.
             true if magnitude <= format.stored => {
                 (FloatCC::LessThanOrEqual, format.power(magnitude) | 1 << (format.stored - magnitude))
             }
@@ -135,7 +138,7 @@ impl Expander<'_> {
         [self.compare(cond, [x, low]), self.compare(FloatCC::GreaterThanOrEqual, [x, high])]
     }
 
-    /// `x` truncated, if it is in range, to i128, or from f128.
+    /// Converts `x`, truncated, to i128 or from f128 by a routine. `x` must be in range.
     fn truncated(&mut self, x: Value, to: Type, is_signed: bool) -> Value {
         let from = self.ty(x);
         let routine = match (from, is_signed) {

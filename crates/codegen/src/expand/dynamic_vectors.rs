@@ -1,4 +1,5 @@
-//! Vectors of dynamic types become fixed ones: vector registers have one size on every machine here, so the scale is 1.
+//! Vectors of dynamic types become vectors of fixed types. Vector registers have one size on every supported machine,
+//! so the scale is 1.
 //!
 //! Before: `gv0 = dyn_scale_target_const.i32x4`, `dt0 = i32x4*gv0`, `v1 = splat.dt0 v0`, `v2 = extract_vector v1, 0`.
 //! After: `v1 = splat.i32x4 v0`; `v2` is an alias of `v1`.
@@ -10,15 +11,15 @@ use kingpost_ir::preamble::StackSlotData;
 use kingpost_ir::{DynamicStackSlot, Function, Inst, InstData, InstView, Opcode, StackSlot, Type};
 use kingpost_mach::{LowerError, Refusal};
 
-/// Returns `true` if there is anything of a dynamic type.
+/// Returns `true` if the function has values or slots of dynamic types.
 pub(super) fn occurs(func: &Function) -> bool {
     func.dfg.has_dynamic_vectors() || !func.dynamic_stack_slots.is_empty()
 }
 
-/// Gives everything of a dynamic type the fixed one.
+/// Replaces dynamic types by fixed ones.
 ///
 /// # Errors
-/// Parts of a vector other than the first one, which it does not have.
+/// If the function accesses a part of a vector other than the first, because there is only one.
 pub(super) fn run(func: &mut Function) -> Result<(), Refusal> {
     let signatures = func.dfg.signatures.values_mut().chain([&mut func.signature]);
     for param in signatures.flat_map(|signature| signature.params.iter_mut().chain(&mut signature.returns)) {
@@ -45,7 +46,7 @@ fn fixed(ty: Type) -> Type {
     ty.dynamic_to_vector().unwrap_or(ty)
 }
 
-/// Returns a slot of fixed size for each dynamic one, aligned to its size.
+/// Returns a stack slot of fixed size for each dynamic one, aligned to its size.
 fn fixed_slots(func: &mut Function) -> SecondaryMap<DynamicStackSlot, StackSlot> {
     let mut slots = SecondaryMap::with_default(StackSlot::from_u32(0));
     for (slot, data) in func.dynamic_stack_slots.iter() {
@@ -56,7 +57,7 @@ fn fixed_slots(func: &mut Function) -> SecondaryMap<DynamicStackSlot, StackSlot>
     slots
 }
 
-/// Changes an instruction and its results.
+/// Replaces the dynamic types of an instruction and its results.
 fn change(
     func: &mut Function,
     inst: Inst,

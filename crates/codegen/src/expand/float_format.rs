@@ -26,7 +26,7 @@ impl Format {
         1 << (self.bits - 1)
     }
 
-    /// Returns the bits of `2^exponent`, or of infinity if that is just too large.
+    /// Returns the bits of `2^exponent`, or the bits of infinity if the exponent is one too large.
     pub(super) fn power(self, exponent: u32) -> u128 {
         let bias = (1 << (self.bits - self.stored - 2)) - 1;
         u128::from(bias + exponent) << self.stored

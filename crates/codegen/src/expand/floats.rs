@@ -1,8 +1,8 @@
-//! Arithmetic and comparison of floats of 16 and 128 bits.
+//! Expansion of arithmetic and comparisons of floats of 16 and 128 bits.
 //!
-//! Half precision is done in single precision and rounded: sums, products, quotients and roots of numbers of 11 bits
-//! are exact enough in 24, at least twice as many and two more, that rounding twice is rounding once (Figueroa, "When
-//! is double rounding innocuous?", 1995).
+//! Half precision is computed in single precision and rounded. Double rounding equals single rounding for sums,
+//! products, quotients and roots if the wider format has at least twice as many bits and two more: here 24 against 11
+//! (Figueroa, "When is double rounding innocuous?", 1995).
 
 use super::float_format::Format;
 use super::wide::Expander;
@@ -13,9 +13,9 @@ use kingpost_ir::libcall::LibCall;
 use kingpost_ir::types::{F16, F32, F64, F128, I32};
 use kingpost_ir::{InstData, Opcode, Type, Value};
 
-/// Signs of floats.
+/// Operations on signs.
 impl Expander<'_> {
-    /// Returns a float constant by its bits.
+    /// Returns a float constant with these bits.
     pub(super) fn float_bits(&mut self, ty: Type, bits: u128) -> Value {
         match ty {
             F16 => self.ins().f16const(Ieee16::from_bits(bits as u16)),
@@ -25,7 +25,7 @@ impl Expander<'_> {
         }
     }
 
-    /// `fneg`, `fabs`, `fcopysign`, as operations on bits.
+    /// Expands `fneg`, `fabs` and `fcopysign` into operations on bits.
     pub(super) fn sign(&mut self, opcode: Opcode, args: &[Value], ty: Type) -> Option<Value> {
         if !self.lacks(ty) {
             return None;
@@ -40,7 +40,7 @@ impl Expander<'_> {
         })
     }
 
-    /// Arithmetic.
+    /// Expands arithmetic that the machine lacks.
     pub(super) fn float(&mut self, opcode: Opcode, args: &[Value], ty: Type) -> Option<Value> {
         match (ty, opcode) {
             _ if !self.lacks(ty) => None,
@@ -55,7 +55,7 @@ impl Expander<'_> {
         }
     }
 
-    /// Returns an operation of half precision in single precision.
+    /// Computes an operation of half precision in single precision.
     fn in_single(&mut self, opcode: Opcode, args: &[Value]) -> Value {
         let data = match *args {
             [x] => InstData::unary(opcode, F32, self.resized(x, F32)),
@@ -66,9 +66,9 @@ impl Expander<'_> {
         self.resized(value, F16)
     }
 
-    /// `fma` of half precision. The product is exact in double precision. So is the sum, or one of its terms is so
-    /// small beside the other, less than 2^-10 of its last bit in half precision, that rounding the sum cannot make a
-    /// tie; or the result is infinite.
+    /// Computes an `fma` of half precision in double precision. The product is exact. Usually the sum is exact, too.
+    /// Otherwise one of its terms is less than 2^-10 of the last bit of the other term in half precision, so that
+    /// rounding the sum cannot produce a tie; or the result is infinite.
     fn fma_in_double(&mut self, args: &[Value]) -> Value {
         let [x, y, z] = [args[0], args[1], args[2]].map(|arg| self.resized(arg, F64));
         let product = self.ins().fmul(x, y);
@@ -76,7 +76,8 @@ impl Expander<'_> {
         self.resized(sum, F16)
     }
 
-    /// `fmin`, `fmax` of quadruple precision. Of equal numbers only zeros differ, in their signs.
+    /// Computes `fmin` or `fmax` of quadruple precision. Equal numbers can differ only if they are zeros of different
+    /// sign.
     fn min_max(&mut self, opcode: Opcode, [x, y]: [Value; 2]) -> Value {
         let is_less = self.compare(FloatCC::LessThan, [x, y]);
         let is_equal = self.compare(FloatCC::Equal, [x, y]);
@@ -92,8 +93,9 @@ impl Expander<'_> {
         self.settled(value)
     }
 
-    /// `fcmp`: 1 or 0. Routines compare numbers of quadruple precision; each answers NaN as if its relation did not
-    /// hold, so that the opposite of a relation holds of NaN.
+    /// Compares two floats (`fcmp`) and returns 1 or 0. Routines compare numbers of quadruple precision. For a NaN,
+    /// the result of each routine says that its relation does not hold. Unordered conditions are therefore tested as
+    /// the opposite of the inverse relation.
     pub(super) fn compare(&mut self, cond: FloatCC, [x, y]: [Value; 2]) -> Value {
         match self.ty(x) {
             F16 => {
@@ -124,14 +126,14 @@ impl Expander<'_> {
         self.ins().icmp(cond, order, zero)
     }
 
-    /// Returns `true` if one of two conditions holds.
+    /// Returns 1 if one of two conditions holds, otherwise 0.
     fn either(&mut self, conds: [FloatCC; 2], args: [Value; 2]) -> Value {
         let [x, y] = conds.map(|cond| self.compare(cond, args));
         self.ins().bor(x, y)
     }
 }
 
-/// Returns the routine that does an operation in quadruple precision.
+/// Returns the routine for an operation in quadruple precision.
 fn routine(opcode: Opcode) -> LibCall {
     match opcode {
         Opcode::Fadd => LibCall::AddF128,

@@ -3,8 +3,8 @@
 //! Before: `gv1 = load.i64 notrap aligned gv0+8`, `v1 = symbol_value.i64 gv1`.
 //! After: `v2 = load.i64 notrap aligned v0+8`, with `v0` the VM context parameter; `v1` is an alias of `v2`.
 //!
-//! Symbols stay `symbol_value`: how they are reached is the target's affair. Cost: linear in instructions, plus the
-//! length of the chain of each global value that is used.
+//! Symbols remain `symbol_value`, because the target decides how to address them. Cost: linear in instructions, plus
+//! the length of the chain of each used global value.
 
 use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::ArgumentPurpose;
@@ -14,7 +14,7 @@ use kingpost_mach::{LowerError, Refusal};
 /// Expands all global values of `func`.
 ///
 /// # Errors
-/// A global value that no target has.
+/// If a global value is of a kind that no target supports.
 pub(super) fn run(func: &mut Function) -> Result<(), Refusal> {
     let mut next_block = func.layout.entry_block();
     while let Some(block) = next_block {
@@ -32,9 +32,9 @@ pub(super) fn run(func: &mut Function) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Replaces one `symbol_value`, unless it is of a symbol.
+/// Replaces one `symbol_value`, unless it refers to a symbol.
 fn expand_one(func: &mut Function, inst: Inst, global: GlobalValue) -> Result<(), LowerError> {
-    // The chain from this global value to its root, which ends, as `verify_links` has made sure.
+    // The chain from this global value to its root. It ends, because `verify_links` has checked it.
     let mut chain = vec![global];
     while let GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } =
         func.global_values[chain[chain.len() - 1]]
@@ -51,7 +51,7 @@ fn expand_one(func: &mut Function, inst: Inst, global: GlobalValue) -> Result<()
             let pointer = ty;
             insert(func, inst, InstData::unary_global(Opcode::SymbolValue, pointer, root), pointer)
         }
-        // Of a dynamic vector, which has one part.
+        // The scale of a dynamic vector, which consists of one fixed vector.
         _ => insert(func, inst, InstData::iconst(ty, 1), ty),
     };
     for &global in chain.iter().rev().skip(1) {

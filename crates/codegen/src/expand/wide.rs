@@ -1,6 +1,6 @@
-//! Operations on integers of 128 bits and floats of 16 and 128 bits that no machine has an instruction or a short
-//! sequence for: routines of the compiler's library do them, or the machine in another precision. Whatever traps does
-//! so before a routine is called: routines do not.
+//! Expansion of operations on integers of 128 bits and floats of 16 and 128 bits for which no machine has an
+//! instruction or a short sequence. Routines of the compiler's library compute them, or the machine does in another
+//! precision. Routines do not trap, so traps are tested before the call.
 
 use super::windows_results;
 use cranelift_entity::EntitySet;
@@ -15,12 +15,12 @@ use kingpost_ir::types::{F16, F128, I64, I128};
 use kingpost_ir::{FuncRef, Function, Inst, InstView, Opcode, TrapCode, Type, Value, ValueDef};
 use kingpost_mach::{HalfPrecision, Settings};
 
-/// Returns `true` if there is anything that may have to be expanded.
+/// Returns `true` if the function has operations that may need expansion.
 pub(super) fn occurs(func: &Function) -> bool {
     [I128, F16, F128].into_iter().any(|ty| func.dfg.has_lanes_of(ty)) || func.dfg.has_big_bitcasts()
 }
 
-/// Expands all operations on such values that the machine does not have and that have a use.
+/// Expands all such operations that the machine does not support and whose results are used.
 pub(super) fn run(func: &mut Function, half: HalfPrecision, settings: &Settings) {
     if settings.enable_llvm_abi_extensions {
         windows_results::run(func);
@@ -38,7 +38,7 @@ pub(super) fn run(func: &mut Function, half: HalfPrecision, settings: &Settings)
     }
 }
 
-/// Returns the values that are used, directly or not, by what has an effect.
+/// Returns the values that instructions with side effects use, directly or indirectly.
 fn used_values(func: &Function) -> EntitySet<Value> {
     let mut used = EntitySet::with_capacity(func.dfg.num_values());
     let mut open: Vec<Inst> = Vec::new();
@@ -61,11 +61,10 @@ fn used_values(func: &Function) -> EntitySet<Value> {
 /// Expander of the operations of one function.
 pub(super) struct Expander<'f> {
     cursor: Cursor<'f>,
-    /// Support of the machine for floats of 16 bits.
+    /// The machine's support of floats of 16 bits.
     pub(super) half: HalfPrecision,
     pub(super) settings: &'f Settings,
-    /// Values with uses. Unused operations must not be expanded, because the call would not be removed. A call for
-    /// anything else would be made in vain, but made.
+    /// Values with uses. Unused operations must not be expanded, because the call would not be removed.
     used: EntitySet<Value>,
     /// The routines called so far.
     routines: Vec<(LibCall, FuncRef)>,
@@ -80,12 +79,12 @@ impl<'f> Expander<'f> {
         self.func().dfg.value_type(value)
     }
 
-    /// Returns `true` if this is a float that the machine has no arithmetic for.
+    /// Returns `true` if `ty` is a float type for which the machine has no arithmetic.
     pub(super) fn lacks(&self, ty: Type) -> bool {
         ty == F128 || ty == F16 && self.half < HalfPrecision::Arithmetic
     }
 
-    /// Inserts an instruction before the one that is expanded.
+    /// Returns a builder that inserts an instruction before the expanded one.
     pub(super) fn ins(&mut self) -> CursorInserter<'_, 'f> {
         self.cursor.ins()
     }
@@ -103,7 +102,7 @@ impl<'f> Expander<'f> {
         func.dfg.change_to_alias(result, value).expect("a new value cannot be an alias of the one it replaces");
     }
 
-    /// Returns the value of type `to` that takes the place of the instruction's result, unless the machine has the
+    /// Returns the value of type `to` that replaces the result of the instruction; `None` if the machine has the
     /// instruction.
     fn value_of(&mut self, inst: Inst, to: Type) -> Option<Value> {
         let view = self.func().dfg.view(inst);
@@ -150,7 +149,7 @@ impl<'f> Expander<'f> {
         }
     }
 
-    /// `udiv`, `sdiv`, `urem`, `srem` of i128.
+    /// Expands `udiv`, `sdiv`, `urem` or `srem` of i128.
     fn divide(&mut self, opcode: Opcode, [x, y]: [Value; 2]) -> Value {
         let routine = match opcode {
             Opcode::Udiv => LibCall::UdivI128,
@@ -160,7 +159,7 @@ impl<'f> Expander<'f> {
         };
         self.ins().trapz(y, TrapCode::INTEGER_DIVISION_BY_ZERO);
         if opcode == Opcode::Sdiv {
-            // Zero just if this is the minimum divided by -1.
+            // Zero exactly if this is the minimum divided by -1.
             let minimum = self.int(I128, 1 << 127);
             let (not_minimum, not_minus_one) = (self.ins().bxor(x, minimum), self.ins().bnot(y));
             let fits = self.ins().bor(not_minimum, not_minus_one);
@@ -178,8 +177,9 @@ impl<'f> Expander<'f> {
         self.ins().iconcat(low, high)
     }
 
-    /// Returns the result of a routine. Integers of 128 bits are passed and returned by halves: all conventions have
-    /// registers for those of a routine, and place halves like the whole.
+    /// Calls a routine and returns its result. Integers of 128 bits are passed and returned as halves. All
+    /// conventions have enough registers for the operands of a routine, and assign the registers of halves and of
+    /// whole integers alike.
     pub(super) fn call(&mut self, routine: LibCall, args: &[Value], to: Type) -> Value {
         let mut passed = Vec::with_capacity(4);
         for &arg in args {
@@ -198,7 +198,7 @@ impl<'f> Expander<'f> {
         }
     }
 
-    /// Returns the declaration of a routine.
+    /// Returns the declaration of a routine, and declares it on first use.
     fn routine(&mut self, routine: LibCall, args: &[Value], to: Type) -> FuncRef {
         if let Some(&(_, declared)) = self.routines.iter().find(|(known, _)| *known == routine) {
             return declared;
@@ -216,7 +216,8 @@ impl<'f> Expander<'f> {
         declared
     }
 
-    /// With `enable_nan_canonicalization` any NaN that a routine returns becomes the canonical one.
+    /// Replaces any NaN that a routine returned by the canonical one if `enable_nan_canonicalization` is set.
+    /// Otherwise returns `value`.
     pub(super) fn settled(&mut self, value: Value) -> Value {
         if !self.settings.enable_nan_canonicalization {
             return value;

@@ -1,10 +1,11 @@
-//! Results of type i128 in `windows_fastcall`, which come in a vector register, become vectors.
+//! Results of type i128 in `windows_fastcall` become vectors, because the convention returns them in a vector
+//! register.
 //!
 //! Before: `v1 = call fn0()`, with `fn0 = %f() -> i128 windows_fastcall`.
 //! After: `v2 = call fn0()`, `v3 = bitcast.i128 v2`, with `fn0 = %f() -> i8x16 windows_fastcall`; `v1` is an alias of
 //! `v3`.
 //!
-//! That is what C compilers make of the convention, and an extension of LLVM's.
+//! C compilers interpret the convention like this. It is an extension of LLVM.
 
 use kingpost_ir::builder::InstBuilder;
 use kingpost_ir::cursor::Cursor;
@@ -13,7 +14,7 @@ use kingpost_ir::signature::{CallConv, Signature};
 use kingpost_ir::types::{I8X16, I128};
 use kingpost_ir::{Function, Inst, InstData, MemFlags, Opcode, Type, Value};
 
-/// Changes the signatures, and the calls and returns that they are of.
+/// Changes the signatures, and the calls and returns that use them.
 pub(super) fn run(func: &mut Function) {
     let returns_vectors = change(&mut func.signature);
     let changed: Vec<bool> = func.dfg.signatures.values_mut().map(change).collect();
@@ -47,7 +48,7 @@ fn change(signature: &mut Signature) -> bool {
     any
 }
 
-/// Turns operands of a `return` into vectors.
+/// Converts operands of a `return` to vectors.
 fn pass_vectors(func: &mut Function, inst: Inst) {
     for index in 0..func.dfg.inst_args(inst).len() {
         let arg = func.dfg.inst_args(inst)[index];
@@ -58,7 +59,7 @@ fn pass_vectors(func: &mut Function, inst: Inst) {
     }
 }
 
-/// Turns results of a call into integers.
+/// Converts results of a call to integers.
 fn take_vectors(func: &mut Function, inst: Inst) {
     let results = func.dfg.inst_results(inst).to_vec();
     let types: Vec<Type> = results.iter().map(|&result| func.dfg.value_type(result)).collect();

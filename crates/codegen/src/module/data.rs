@@ -2,10 +2,10 @@
 
 use kingpost_mach::DataPointer;
 
-/// What the memory holds at first.
+/// Initial contents of memory.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DataContents {
-    /// So many bytes of zero.
+    /// This many bytes of zero.
     Zeros(u64),
     /// These bytes.
     Bytes(Vec<u8>),
@@ -23,27 +23,27 @@ pub enum DataContents {
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataDescription {
-    /// What it holds.
+    /// The contents.
     pub contents: DataContents,
     /// Alignment in bytes, a power of two.
     pub align: u64,
-    /// Pointers in it, in any order. They name things as the intermediate representation does: `u0:N` is a function of
-    /// the module, `u1:N` a data object. What stands at their place before does not matter.
+    /// Pointers in the object, in any order. They use the names of the intermediate representation: `u0:N` is a
+    /// function of the module, `u1:N` a data object. The bytes that they replace are ignored.
     pub pointers: Vec<DataPointer>,
 }
 
 impl DataDescription {
-    /// Zeros, 16-byte aligned.
+    /// Returns a description of `size` zero bytes, 16-byte aligned.
     pub fn zeros(size: u64) -> DataDescription {
         DataDescription { contents: DataContents::Zeros(size), align: 16, pointers: Vec::new() }
     }
 
-    /// Bytes, 16-byte aligned.
+    /// Returns a description of these bytes, 16-byte aligned.
     pub fn bytes(bytes: impl Into<Vec<u8>>) -> DataDescription {
         DataDescription { contents: DataContents::Bytes(bytes.into()), align: 16, pointers: Vec::new() }
     }
 
-    /// Its size in bytes.
+    /// Returns the size in bytes.
     pub fn size(&self) -> u64 {
         match &self.contents {
             DataContents::Zeros(size) => *size,

@@ -1,4 +1,4 @@
-//! Names, linkage and signatures, and how two declarations of one name merge.
+//! Declarations: names, linkage, signatures, and the merging of two declarations of one name.
 
 use super::error::ModuleError;
 use cranelift_entity::{PrimaryMap, entity_impl};
@@ -21,28 +21,29 @@ entity_impl!(FuncId, "func");
 pub struct DataId(u32);
 entity_impl!(DataId, "data");
 
-/// Place where a name is defined, and its visibility. Of two declarations of one name the later in this list holds.
+/// Place where a name is defined, and its visibility. If a name is declared twice, the linkage later in this list
+/// applies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Linkage {
     /// Defined elsewhere.
     Import,
-    /// Defined here, seen here only.
+    /// Defined here, visible only here.
     Local,
-    /// Defined here, seen by what is linked to it statically.
+    /// Defined here, visible in everything that is linked statically.
     Hidden,
-    /// Defined here, seen everywhere, and may be overridden when linked.
+    /// Defined here, visible everywhere, may be overridden when linked.
     Preemptible,
-    /// Defined here, seen everywhere.
+    /// Defined here, visible everywhere.
     Export,
 }
 
 impl Linkage {
-    /// Returns `true` if the module can define it.
+    /// Returns `true` if the module can define a name with this linkage.
     pub fn is_definable(self) -> bool {
         self != Linkage::Import
     }
 
-    /// Returns `true` if the module's definition, and no other, is the one that is used.
+    /// Returns `true` if the module's own definition is always used.
     pub fn is_final(self) -> bool {
         match self {
             Linkage::Import | Linkage::Preemptible => false,
@@ -54,24 +55,24 @@ impl Linkage {
 /// A declared function.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FunctionDeclaration {
-    /// Its symbol; anonymous ones have none.
+    /// The symbol; `None` if the function is anonymous.
     pub name: Option<Box<str>>,
-    /// Its linkage, that of all declarations together.
+    /// The merged linkage of all declarations.
     pub linkage: Linkage,
-    /// Its signature.
+    /// The signature.
     pub signature: Signature,
 }
 
 /// A declared data object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataDeclaration {
-    /// Its symbol; anonymous ones have none.
+    /// The symbol; `None` if the object is anonymous.
     pub name: Option<Box<str>>,
-    /// Its linkage, that of all declarations together.
+    /// The merged linkage of all declarations.
     pub linkage: Linkage,
     /// Whether the program may write to it.
     pub writable: bool,
-    /// Whether each thread has one of its own.
+    /// Whether each thread has its own copy.
     pub tls: bool,
 }
 
@@ -90,7 +91,7 @@ pub struct Declarations {
     names: HashMap<Box<str>, Declared>,
 }
 
-/// Looking up.
+/// Lookup.
 impl Declarations {
     /// Returns all functions in order of declaration.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = (FuncId, &FunctionDeclaration)> {
@@ -128,19 +129,19 @@ impl Declarations {
         }
     }
 
-    /// Returns the symbol of a function: `%name`, or for anonymous ones `u0:N`.
+    /// Returns the symbol of a function: `%name`, or `u0:N` if it is anonymous.
     pub fn function_symbol(&self, id: FuncId) -> Option<SymbolName> {
         let name = self.functions.get(id)?.name.as_deref();
         Some(name.map_or(SymbolName::User(FUNCTIONS, id.as_u32()), SymbolName::named))
     }
 
-    /// Returns the symbol of a data object: `%name`, or for anonymous ones `u1:N`.
+    /// Returns the symbol of a data object: `%name`, or `u1:N` if it is anonymous.
     pub fn data_symbol(&self, id: DataId) -> Option<SymbolName> {
         let name = self.data.get(id)?.name.as_deref();
         Some(name.map_or(SymbolName::User(DATA, id.as_u32()), SymbolName::named))
     }
 
-    /// Returns the linkage of a symbol. What is not declared is imported.
+    /// Returns the linkage of a symbol. A symbol without declaration is imported.
     pub fn linkage(&self, symbol: &SymbolName) -> Linkage {
         let declared = match symbol {
             SymbolName::Named(name) => self.names.get(&**name).copied(),
@@ -155,10 +156,10 @@ impl Declarations {
         linkage.unwrap_or(Linkage::Import)
     }
 
-    /// Returns the symbol for which a name in the intermediate representation stands.
+    /// Returns the symbol that a name in the intermediate representation refers to.
     ///
     /// # Errors
-    /// A `uN:M` that is not declared.
+    /// If a `uN:M` is not declared.
     pub(crate) fn resolve(&self, name: &SymbolName) -> Result<SymbolName, ModuleError> {
         let symbol = match *name {
             SymbolName::User(FUNCTIONS, index) => self.function_symbol(FuncId(index)),
@@ -172,7 +173,7 @@ impl Declarations {
     }
 }
 
-/// Declaring.
+/// Declaration.
 impl Declarations {
     pub(crate) fn declare_function(
         &mut self,

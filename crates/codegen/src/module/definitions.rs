@@ -1,4 +1,4 @@
-//! What a module has defined so far: the part that all kinds of modules share.
+//! Definitions of a module: the part that all kinds of modules share.
 
 use super::data::{DataContents, DataDescription};
 use super::declarations::{DATA, DataId, Declarations, FUNCTIONS, FuncId, Linkage};
@@ -16,27 +16,27 @@ use kingpost_regalloc::sort::sort_by_key;
 use std::fmt;
 use std::sync::Arc;
 
-/// The most bytes of one data object.
+/// Maximum size of a data object in bytes.
 const MAX_DATA_BYTES: u64 = 1 << 30;
-/// The largest alignment of a function or data object, bytes.
+/// Maximum alignment of a function or data object in bytes.
 const MAX_ALIGN: u64 = 1 << 16;
-/// Bytes of a pointer.
+/// Size of a pointer in bytes.
 const POINTER_BYTES: u64 = 8;
 
-/// A relocation in machine code that a client brings along.
+/// A relocation in machine code that a client supplies.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ModuleReloc {
-    /// Bytes from the start of the code.
+    /// Offset from the start of the code, in bytes.
     pub offset: u32,
-    /// What is written there.
+    /// Kind of the value that is written there.
     pub kind: RelocKind,
-    /// Whose address. `u0:N` is a function of the module, `u1:N` a data object.
+    /// The symbol that it refers to. `u0:N` is a function of the module, `u1:N` a data object.
     pub name: SymbolName,
-    /// Added to it, bytes.
+    /// Addend in bytes.
     pub addend: i64,
 }
 
-/// Declarations of a module, and its definitions in the order in which they came.
+/// Declarations of a module, and its definitions in the order in which they were added.
 pub struct Definitions {
     compiler: Compiler,
     context: Context,
@@ -46,7 +46,7 @@ pub struct Definitions {
     defined_data: EntitySet<DataId>,
     functions: ModuleBuffer,
     data: Vec<(DataId, DataObject)>,
-    /// The function just compiled, until its symbols are resolved.
+    /// The function compiled last, until its symbols are resolved.
     scratch: ModuleBuffer,
 }
 
@@ -57,9 +57,9 @@ impl fmt::Debug for Definitions {
     }
 }
 
-/// Reading.
+/// Queries.
 impl Definitions {
-    /// No definitions yet; functions will be compiled by `compiler`.
+    /// Returns definitions without entries. `compiler` will compile the functions.
     pub fn new(compiler: Compiler) -> Definitions {
         let triple = compiler.triple().clone();
         Definitions {
@@ -75,7 +75,7 @@ impl Definitions {
         }
     }
 
-    /// Has the symbols of library routines given by `names`, from the next definition on.
+    /// Sets the function that names library routines, for all later definitions.
     pub fn set_libcall_names(&mut self, names: LibCallNames) {
         self.libcall_names = names;
     }
@@ -85,32 +85,32 @@ impl Definitions {
         &self.compiler
     }
 
-    /// Returns the context in which functions are compiled one by one: its counters, and what it made last.
+    /// Returns the context that compiles single functions, with its counters and its last result.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// Everything declared so far.
+    /// Returns all declarations.
     pub fn declarations(&self) -> &Declarations {
         &self.declarations
     }
 
-    /// Everything declared so far, to add to.
+    /// Returns all declarations for additions.
     pub(crate) fn declarations_mut(&mut self) -> &mut Declarations {
         &mut self.declarations
     }
 
-    /// Is the function defined?
+    /// Returns `true` if the function is defined.
     pub fn is_function_defined(&self, id: FuncId) -> bool {
         self.defined_functions.contains(id)
     }
 
-    /// Is the data object defined?
+    /// Returns `true` if the data object is defined.
     pub fn is_data_defined(&self, id: DataId) -> bool {
         self.defined_data.contains(id)
     }
 
-    /// Takes everything that was defined since the last time. It stays defined.
+    /// Takes everything that was defined since the last call. The functions and objects remain defined.
     pub fn take(&mut self) -> (ModuleBuffer, Vec<DataObject>) {
         let data = std::mem::take(&mut self.data).into_iter().map(|(id, mut object)| {
             // A later declaration may have made it writable.
@@ -176,7 +176,7 @@ impl Definitions {
         errors
     }
 
-    /// May `func` be the definition of `id`? Returns its symbol.
+    /// Checks that `func` may be the definition of `id`. Returns the symbol.
     fn check_function(&self, id: FuncId, func: &Function) -> Result<SymbolName, ModuleError> {
         let symbol = self.check_function_id(id)?;
         let declared = &self.declarations.function(id).expect("checked to be declared").signature;
@@ -196,9 +196,9 @@ impl Definitions {
         check_definable(symbol, &self.declarations, self.is_function_defined(id))
     }
 
-    /// Adds a compiled function, with what it mentions resolved.
+    /// Adds a compiled function, with its symbols resolved.
     fn accept_function(&mut self, id: FuncId, view: &FunctionView<'_>) -> Result<(), ModuleError> {
-        // Asked again: the function may have come twice in one batch.
+        // Checked again, because a function may occur twice in one batch.
         self.check_function_id(id)?;
         let symbols = view.symbols.iter().map(|name| self.resolve(name)).collect::<Result<Vec<_>, _>>()?;
         self.functions.append_function(&FunctionView { symbols: &symbols, ..*view });
@@ -275,7 +275,7 @@ impl Definitions {
         Ok(())
     }
 
-    /// Returns the pointers of a data object, in order and with what they name resolved.
+    /// Returns the pointers of a data object, sorted and with their names resolved.
     fn check_pointers(&self, name: &SymbolName, data: &DataDescription) -> Result<Vec<DataPointer>, ModuleError> {
         let mut pointers = data.pointers.clone();
         sort_by_key(&mut pointers, |pointer| pointer.offset);
@@ -293,7 +293,7 @@ impl Definitions {
     }
 }
 
-/// May `symbol` be defined?
+/// Checks that `symbol` may be defined, and returns it.
 fn check_definable(symbol: SymbolName, declarations: &Declarations, defined: bool) -> Result<SymbolName, ModuleError> {
     if declarations.linkage(&symbol) == Linkage::Import {
         Err(ModuleError::InvalidImportDefinition(symbol))
@@ -316,7 +316,7 @@ fn not_compiled(name: SymbolName, error: CompileError) -> ModuleError {
     ModuleError::Compilation { name, error: Box::new(error) }
 }
 
-/// Returns the name under which a function is compiled: that of its symbol.
+/// Returns the name under which a function is compiled, from its symbol.
 fn func_name(symbol: &SymbolName) -> FuncName {
     match symbol {
         SymbolName::User(namespace, index) => FuncName::User(*namespace, *index),

@@ -1,11 +1,11 @@
-//! Why a declaration or definition was refused.
+//! Errors of declarations and definitions.
 
 use crate::error::CompileError;
 use kingpost_ir::signature::Signature;
 use kingpost_mach::SymbolName;
 use std::fmt;
 
-/// An error of a module. What was declared and defined before is untouched.
+/// An error of a module. Earlier declarations and definitions are unaffected.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ModuleError {
@@ -22,7 +22,7 @@ pub enum ModuleError {
     },
     /// A second definition of one name.
     DuplicateDefinition(SymbolName),
-    /// A definition of something that is declared to be defined elsewhere.
+    /// A definition of an imported name.
     InvalidImportDefinition(SymbolName),
     /// A definition mentions a `uN:M` that is not declared, or it defines one.
     Undeclared(SymbolName),
@@ -40,18 +40,18 @@ pub enum ModuleError {
         /// The alignment, bytes.
         align: u64,
     },
-    /// A relocation or pointer does not lie within what is defined, or two pointers overlap.
+    /// A relocation or pointer is not within the definition, or two pointers overlap.
     OutOfBounds {
         /// Symbol that is defined.
         name: SymbolName,
-        /// Place of the relocation, bytes from the start of the symbol.
+        /// Offset of the relocation from the start of the symbol, in bytes.
         offset: u64,
     },
-    /// The object is larger than this takes.
+    /// The object exceeds the maximum size.
     TooLarge {
         /// The object.
         name: SymbolName,
-        /// The most bytes it may have.
+        /// The maximum size in bytes.
         limit: u64,
     },
     /// Not supported.

@@ -4,11 +4,11 @@ use kingpost_ir::libcall::LibCall;
 use std::sync::Arc;
 use target_lexicon::{OperatingSystem, Triple};
 
-/// Returns the symbol by which a module calls a library routine.
+/// Function that returns the symbol of a library routine for a module.
 pub type LibCallNames = Arc<dyn Fn(LibCall) -> String + Send + Sync>;
 
-/// Returns the usual symbol of a library routine: that of the target's C library or of its compiler's
-/// library (libgcc and compiler-rt agree), or of ours where these have none.
+/// Returns the default symbol of a library routine. This is the name in the target's C library or compiler library
+/// (libgcc and compiler-rt agree). Routines without such a name have one with the prefix `__kingpost_`.
 pub fn default_libcall_name(libcall: LibCall, triple: &Triple) -> &'static str {
     match libcall {
         LibCall::Probestack if triple.operating_system == OperatingSystem::Windows => "__chkstk",

@@ -1,19 +1,20 @@
 //! Modules: functions and data that are declared by name, defined in any order, and refer to one another.
 //!
-//! A client written against [`Module`] does not know whether it makes an object file or code in memory. It declares
-//! everything (a name, a linkage, a signature), gets an id, and defines it at any time; what one definition
-//! mentions need not be defined yet. In the intermediate representation the name `u0:N` is function number `N` of the
-//! module and `u1:N` is data object number `N`; `%word` is the symbol `word`, declared or not.
+//! A client of [`Module`] is independent of the kind of module: an object file or code in memory. It declares a name,
+//! a linkage and a signature, gets an id, and defines it at any time. A definition may refer to declarations that are
+//! not defined yet. In the intermediate representation the name `u0:N` is function number `N` of the module and
+//! `u1:N` is data object number `N`; `%word` is the symbol `word`, declared or not.
 //!
-//! A definition that fails leaves everything as it was, so that the client may go on without it or define it again.
+//! A definition that fails leaves the module unchanged, so that the client may continue without it or define it
+//! again.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `declarations.rs` | names, linkage, signatures, and how two declarations of one name merge |
+//! | `declarations.rs` | names, linkage, signatures, and the merging of two declarations of one name |
 //! | `data.rs` | contents of a data object |
-//! | `definitions.rs` | what is defined so far: the part that all kinds of modules share |
+//! | `definitions.rs` | definitions: the part that all kinds of modules share |
 //! | `libcalls.rs` | symbols of library routines |
-//! | `error.rs` | why a declaration or definition was refused |
+//! | `error.rs` | errors of declarations and definitions |
 
 mod data;
 mod declarations;
@@ -33,10 +34,10 @@ use kingpost_ir::preamble::GlobalValueData;
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{FuncRef, Function, GlobalValue};
 
-/// Something that takes declarations and definitions of functions and data.
+/// A container for declarations and definitions of functions and data.
 ///
-/// A kind of module provides the first two methods and, as methods of its own, whatever turns the definitions into
-/// something: bytes of an object, or addresses.
+/// A kind of module implements the first two methods. Its own methods turn the definitions into the bytes of an
+/// object, or into addresses.
 ///
 /// ```
 /// use kingpost_codegen::module::{FuncId, Linkage, Module, ModuleError};
@@ -50,28 +51,28 @@ use kingpost_ir::{FuncRef, Function, GlobalValue};
 /// }
 /// ```
 pub trait Module {
-    /// What is declared and defined so far.
+    /// Returns the declarations and definitions.
     fn definitions(&self) -> &Definitions;
 
-    /// The same, to add to.
+    /// Returns the declarations and definitions for additions.
     fn definitions_mut(&mut self) -> &mut Definitions;
 
-    /// The compiler, with target and settings.
+    /// Returns the compiler, which has the target and the settings.
     fn compiler(&self) -> &Compiler {
         self.definitions().compiler()
     }
 
-    /// Everything declared so far.
+    /// Returns all declarations.
     fn declarations(&self) -> &Declarations {
         self.definitions().declarations()
     }
 
-    /// A signature without parameters and results, in the calling convention of C on the target.
+    /// Returns a signature without parameters and results, in the C calling convention of the target.
     fn signature(&self) -> Signature {
         Signature::new(self.compiler().call_conv())
     }
 
-    /// Declares a function. Declaring it again returns the same id and merges the linkage.
+    /// Declares a function. A second declaration returns the id of the first and merges the linkage.
     ///
     /// # Errors
     /// If the name is declared as data or with another signature.
@@ -79,45 +80,45 @@ pub trait Module {
         self.definitions_mut().declarations_mut().declare_function(name, linkage, signature)
     }
 
-    /// Declares a function that nothing outside the module can name.
+    /// Declares a function that has no name outside the module.
     fn declare_anonymous_function(&mut self, signature: &Signature) -> FuncId {
         self.definitions_mut().declarations_mut().declare_anonymous_function(signature)
     }
 
-    /// Declares a data object. Declaring it again returns the same id, merges the linkage, and makes it writable if either
-    /// declaration does.
+    /// Declares a data object. A second declaration returns the id of the first, merges the linkage, and makes the
+    /// object writable if either declaration does.
     ///
     /// # Errors
-    /// If the name is declared as a function, or differs in being thread-local.
+    /// If the name is declared as a function, or the declarations differ in `tls`.
     fn declare_data(&mut self, name: &str, linkage: Linkage, writable: bool, tls: bool) -> Result<DataId, ModuleError> {
         self.definitions_mut().declarations_mut().declare_data(name, linkage, writable, tls)
     }
 
-    /// Declares a data object that nothing outside the module can name.
+    /// Declares a data object that has no name outside the module.
     fn declare_anonymous_data(&mut self, writable: bool, tls: bool) -> DataId {
         self.definitions_mut().declarations_mut().declare_anonymous_data(writable, tls)
     }
 
-    /// Compiles `func` as the definition of `id`. Its own name does not matter and is left as it is.
+    /// Compiles `func` as the definition of `id`. The name of `func` is ignored and unchanged.
     ///
     /// # Errors
-    /// If `id` is imported, defined already or has another signature; if `func` mentions what is not declared; and
-    /// whatever compilation fails with. The module is then as before.
+    /// If `id` is imported, defined already or has another signature; if `func` refers to undeclared names; or if the
+    /// compilation fails. The module is unchanged then.
     fn define_function(&mut self, id: FuncId, func: &mut Function) -> Result<(), ModuleError> {
         self.definitions_mut().define_function(id, func)
     }
 
-    /// Compiles many functions on up to `jobs` threads. The result does not depend on their number: it is that of
-    /// defining one after the other. Returns the index of each definition that failed, and why.
+    /// Compiles many functions on up to `jobs` threads. The result equals the result of defining them one by one, for
+    /// any number of threads. Returns the index and the error of each definition that failed.
     fn define_functions(&mut self, funcs: &mut [(FuncId, Function)], jobs: usize) -> Vec<(usize, ModuleError)> {
         self.definitions_mut().define_functions(funcs, jobs)
     }
 
-    /// Takes machine code as the definition of `id`, to be placed at a multiple of `align` bytes.
+    /// Adds machine code as the definition of `id`, aligned to a multiple of `align` bytes.
     ///
     /// # Errors
-    /// If `id` is imported or defined already, `align` is no power of two that this takes, or a relocation lies beyond
-    /// the code or names what is not declared.
+    /// If `id` is imported or defined already, if `align` is no power of two or too large, or if a relocation is
+    /// beyond the code or refers to an undeclared name.
     fn define_function_bytes(
         &mut self,
         id: FuncId,
@@ -128,16 +129,16 @@ pub trait Module {
         self.definitions_mut().define_function_bytes(id, align, bytes, relocs)
     }
 
-    /// Takes the contents of a data object.
+    /// Adds the contents of a data object.
     ///
     /// # Errors
-    /// If `id` is imported, defined already or thread-local, the contents are too large, the alignment is none that
-    /// this takes, or a pointer lies beyond them or names what is not declared.
+    /// If `id` is imported, defined already or thread-local, if the contents are too large, if the alignment is no
+    /// power of two or too large, or if a pointer is beyond the contents or refers to an undeclared name.
     fn define_data(&mut self, id: DataId, data: &DataDescription) -> Result<(), ModuleError> {
         self.definitions_mut().define_data(id, data)
     }
 
-    /// Makes the function `id` callable from `func`.
+    /// Declares the function `id` in `func`, so that `func` can call it.
     ///
     /// # Panics
     /// If `id` is not of this module.
@@ -149,7 +150,7 @@ pub trait Module {
         func.dfg.ext_funcs.push(ExtFuncData { name, signature, colocated, patchable: false })
     }
 
-    /// Makes the address of the data object `id` available in `func`.
+    /// Declares the data object `id` in `func`, so that `func` can use its address.
     ///
     /// # Panics
     /// If `id` is not of this module.
