@@ -2,7 +2,7 @@
 
 use crate::vocabulary::{BinaryOp, ConvertOp, Function, InstOp, Predicate, Relation, UnaryOp};
 
-/// A place in a file; both count from 1, columns in characters.
+/// Position in a file. Lines and columns count from 1, columns in characters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Position {
     /// The line.
@@ -11,20 +11,20 @@ pub struct Position {
     pub column: u32,
 }
 
-/// A rewrite.
+/// A rewrite rule.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Rule {
     /// Text after `Name:`, if it has one.
     pub name: Option<String>,
-    /// Position of its start.
+    /// Position of the rule's start.
     pub at: Position,
-    /// The condition under which it may be applied.
+    /// Condition under which the rule may be applied.
     pub precondition: Precondition,
     /// Pattern that is matched.
     pub source: Template,
     /// Replacement.
     pub target: Template,
-    /// `shl nsw 1, width-1` does not overflow (the file's comment `TEST-ARGS: --new-sema`).
+    /// Whether `shl nsw 1, width-1` does not overflow (the file's comment `TEST-ARGS: --new-sema`).
     pub new_shl_semantics: bool,
     /// Number of [`ExprId`]s of the rule.
     pub exprs: u32,
@@ -60,22 +60,22 @@ pub struct Statement {
 /// `nsw`, `nuw` and `exact`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Flags {
-    /// No signed wrap.
+    /// Whether the result must not wrap as a signed number.
     pub nsw: bool,
-    /// No unsigned wrap.
+    /// Whether the result must not wrap as an unsigned number.
     pub nuw: bool,
-    /// Nothing is rounded off or shifted out.
+    /// Whether no bit may be rounded off or shifted out.
     pub exact: bool,
 }
 
 /// An instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Inst {
-    /// `add nsw i8 %x, C`: the type stands at the first operand.
+    /// `add nsw i8 %x, C`: the type is written before the first operand.
     Binary {
         /// Operation.
         op: InstOp,
-        /// Promises.
+        /// Flags.
         flags: Flags,
         /// Left operand.
         a: Operand,
@@ -93,11 +93,11 @@ pub enum Inst {
     },
     /// `select i1 %c, i8 %x, i8 %y`.
     Select {
-        /// One bit.
+        /// The condition, one bit.
         condition: Operand,
-        /// The value if it is set.
+        /// The value if the bit is set.
         a: Operand,
-        /// The value if it is clear.
+        /// The value if the bit is clear.
         b: Operand,
     },
     /// `zext i8 %x to i16`.
@@ -148,9 +148,9 @@ pub enum Inst {
     },
     /// `br i1 %c, label %then, label %else`.
     Branch {
-        /// One bit.
+        /// The condition, one bit.
         condition: Operand,
-        /// The labels: taken if the bit is set, and if it is clear.
+        /// The labels: the first is taken if the bit is set, the second if it is clear.
         labels: [String; 2],
     },
     /// `ret i8 %x`.
@@ -160,7 +160,7 @@ pub enum Inst {
     },
     /// Immediate undefined behavior.
     Unreachable,
-    /// Nothing.
+    /// No operation.
     Skip,
 }
 
@@ -180,7 +180,7 @@ impl Inst {
         }
     }
 
-    /// Returns `true` if it ends a block.
+    /// Returns `true` if the instruction ends a block.
     pub fn is_terminator(&self) -> bool {
         matches!(self, Inst::Branch { .. } | Inst::Return { .. })
     }
@@ -189,9 +189,9 @@ impl Inst {
 /// The condition of an `icmp`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Condition {
-    /// One of the ten.
+    /// One of the ten conditions.
     Known(Relation),
-    /// Any of the ten, the same for the same name; the register's name if it has none.
+    /// Any of the ten conditions. Equal names are equal conditions; without a name, the name is the register's.
     Abstract(Option<String>),
 }
 
@@ -209,7 +209,7 @@ pub struct Operand {
 pub enum TypeText {
     /// `i8`.
     Int(u32),
-    /// `Ty1`: the same type wherever the name stands.
+    /// `Ty1`: one type wherever the name occurs.
     Named(String),
     /// `[4 x i8]`.
     Array(u32, Box<TypeText>),
@@ -222,7 +222,7 @@ pub enum TypeText {
 pub struct ExprId(pub u32);
 
 impl ExprId {
-    /// Returns it as an index.
+    /// Returns the number as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -231,7 +231,7 @@ impl ExprId {
 /// A constant expression or an operand.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Expr {
-    /// Its number: every occurrence has its own.
+    /// Its number; every occurrence has its own.
     pub id: ExprId,
     /// Position of its start.
     pub at: Position,
@@ -275,7 +275,7 @@ impl Expr {
         }
     }
 
-    /// Returns `true` if it is an operator or a call.
+    /// Returns `true` if the expression is an operator or a call.
     pub fn is_compound(&self) -> bool {
         matches!(self.kind, ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Call(..))
     }
@@ -284,13 +284,13 @@ impl Expr {
 /// A condition on constants and values.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Precondition {
-    /// Always.
+    /// Always holds.
     True,
-    /// Not.
+    /// Negation.
     Not(Box<Precondition>),
-    /// All of them.
+    /// All of these conditions.
     All(Vec<Precondition>),
-    /// At least one of them.
+    /// At least one of these conditions.
     Any(Vec<Precondition>),
     /// `a < b u<= c`: neighbors are compared.
     Compare(Vec<Expr>, Vec<Relation>),

@@ -1,19 +1,20 @@
-//! What a rule says of types: classes of equal types by union-find, what is known of each class, and inequalities.
+//! Constraints on the types of a rule: classes of equal types by union-find, the known shape of each class, and
+//! inequalities.
 
 use crate::ast::{Expr, ExprId, ExprKind, Inst, Operand, Position, Precondition, Rule, Statement, TypeText};
 use crate::error::{ErrorKind, RuleError};
 use crate::vocabulary::{ConvertOp, Function, Predicate};
 use std::collections::HashMap;
 
-/// Types nested deeper than this are refused; it also finds types that contain themselves.
+/// Maximum nesting of types. The limit also detects types that contain themselves.
 const MAX_NESTING: u32 = 32;
 
-/// A type that is to be found; several may turn out to be one class.
+/// An unknown type. Several variables may turn out to be one class.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct TypeVar(u32);
 
 impl TypeVar {
-    /// The variable of this number.
+    /// Returns the variable of this number.
     pub(crate) fn of_index(index: usize) -> TypeVar {
         TypeVar(index as u32)
     }
@@ -23,7 +24,7 @@ impl TypeVar {
     }
 }
 
-/// What is known of a class.
+/// Known shape of a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
     /// An integer, a pointer or an array.
@@ -49,17 +50,17 @@ pub(crate) enum SizeRelation {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Class {
     pub(crate) shape: Shape,
-    /// The least width that its literals fit in.
+    /// Minimum width in which its literals fit.
     pub(crate) least: u32,
-    /// An instruction has an operand or a result of it.
+    /// Whether an instruction has an operand or a result of this class.
     pub(crate) in_template: bool,
-    /// More than literals are of it.
+    /// Whether anything other than a literal is of this class.
     pub(crate) matters: bool,
-    /// A pointer points to it.
+    /// Whether a pointer points to this class.
     pub(crate) is_pointee: bool,
 }
 
-/// All that a rule says of types.
+/// All constraints that a rule places on types.
 #[derive(Debug)]
 pub(crate) struct Constraints<'a> {
     parents: Vec<TypeVar>,
@@ -70,24 +71,24 @@ pub(crate) struct Constraints<'a> {
     in_template: bool,
 }
 
-/// What a name is a name of.
+/// Namespace of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Space {
     Register,
     Constant,
     Type,
-    /// The one type of all returned values.
+    /// The single type of all returned values.
     Return,
 }
 
-/// Why two types cannot be one.
+/// Error: two types cannot be one.
 struct Clash;
 
 impl<'a> Constraints<'a> {
-    /// Collects what a rule says.
+    /// Collects the constraints of a rule.
     ///
     /// # Errors
-    /// If it says that one type has two forms.
+    /// If one type would have two forms.
     pub(crate) fn collect(rule: &'a Rule) -> Result<Constraints<'a>, RuleError> {
         let mut all = Constraints {
             parents: Vec::new(),
@@ -110,7 +111,7 @@ impl<'a> Constraints<'a> {
         Ok(all)
     }
 
-    /// Expressions of these widths, by their numbers, and nothing else.
+    /// Returns constraints of expressions of these widths only, by their numbers.
     pub(crate) fn of_widths(widths: &[u32]) -> Constraints<'a> {
         let mut all = Constraints {
             parents: Vec::new(),
@@ -131,18 +132,18 @@ impl<'a> Constraints<'a> {
         var
     }
 
-    /// How many type variables there are.
+    /// Returns the number of type variables.
     pub(crate) fn len(&self) -> usize {
         self.parents.len()
     }
 
-    /// The variables that stand for classes.
+    /// Returns the variables that represent classes.
     pub(crate) fn roots(&self) -> impl Iterator<Item = TypeVar> {
         (0..self.parents.len() as u32).map(TypeVar).filter(|&var| self.parents[var.index()] == var)
     }
 
-    /// Returns the variable that stands for the class of another. Takes at most one step for each variable: a link leads from the
-    /// root of one class to the root of another one, which closes no ring.
+    /// Returns the variable that represents the class of `var`. Takes at most one step for each variable: a link
+    /// leads from the root of one class to the root of another one, which forms no cycle.
     pub(crate) fn root(&self, mut var: TypeVar) -> TypeVar {
         while let Some(&parent) = self.parents.get(var.index())
             && parent != var
@@ -152,22 +153,22 @@ impl<'a> Constraints<'a> {
         var
     }
 
-    /// The class of a variable.
+    /// Returns the class of a variable.
     pub(crate) fn class(&self, var: TypeVar) -> Class {
         self.classes[self.root(var).index()]
     }
 
-    /// The type of an expression.
+    /// Returns the type of an expression.
     pub(crate) fn of_expr(&self, id: ExprId) -> TypeVar {
         self.root(self.exprs[id.index()])
     }
 
-    /// The type of a register, if the rule has it.
+    /// Returns the type of a register, if the rule has it.
     pub(crate) fn of_register(&self, name: &str) -> Option<TypeVar> {
         self.names.get(&(Space::Register, name)).map(|&var| self.root(var))
     }
 
-    /// The type of a constant, if the rule has it.
+    /// Returns the type of a constant, if the rule has it.
     pub(crate) fn of_constant(&self, name: &str) -> Option<TypeVar> {
         self.names.get(&(Space::Constant, name)).map(|&var| self.root(var))
     }
@@ -230,7 +231,7 @@ impl<'a> Constraints<'a> {
         self.shaped(var, Shape::Int(Some(1)))
     }
 
-    /// What a pointer of this class points to.
+    /// Makes a class a pointer, and returns the class that it points to.
     fn pointee(&mut self, var: TypeVar) -> Result<TypeVar, Clash> {
         let pointee = self.fresh(Shape::Unknown);
         self.classes[pointee.index()].is_pointee = true;
@@ -268,7 +269,7 @@ impl<'a> Constraints<'a> {
         Ok(var)
     }
 
-    /// The register that an instruction defines, or a type that nothing has.
+    /// Returns the type of the register that an instruction defines, or a fresh type if it defines none.
     fn result(&mut self, statement: &'a Statement) -> TypeVar {
         let Some(name) = &statement.defines else { return self.fresh(Shape::Unknown) };
         let var = self.named(Space::Register, name);
@@ -380,7 +381,8 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// The first index moves by whole pointees; each further one goes into an array.
+    /// Adds the constraints of a `getelementptr`. The first index moves by whole pointees; each further index selects an element
+    /// of an array.
     fn element_pointer(&mut self, pointer: &'a Operand, indices: &'a [Operand], result: TypeVar) -> Result<(), Clash> {
         let pointer = self.operand(pointer)?;
         let mut element = self.pointee(pointer)?;
@@ -511,7 +513,8 @@ impl<'a> Constraints<'a> {
     }
 }
 
-/// The least width at which a literal is itself as a signed number; one bit less for a negative one, as Alive counts.
+/// Returns the minimum width in which a literal is a signed number. The sign bit of a negative literal does not count,
+/// as in Alive.
 fn least_width(value: i128) -> u32 {
     let bits = 128 - value.unsigned_abs().leading_zeros();
     if value > 0 { bits + 1 } else { bits.max(1) }

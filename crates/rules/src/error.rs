@@ -1,4 +1,4 @@
-//! What can be wrong with a rule before any proof.
+//! Errors in a rule that are found before any proof.
 
 use crate::ast::Position;
 use std::fmt;
@@ -10,7 +10,7 @@ pub enum ErrorKind {
     Syntax,
     /// A name is used where it is not defined, or defined twice.
     Scope,
-    /// A register serves nothing.
+    /// A register is not used.
     UnusedTemporary,
     /// A flag that the instruction does not have.
     Flag,
@@ -20,7 +20,7 @@ pub enum ErrorKind {
     Type,
     /// Rewriting by the rule need not end, or the rule is never applied.
     Order,
-    /// The language has it, this implementation does not.
+    /// The language has a feature that is not supported here.
     Unsupported,
 }
 
@@ -59,7 +59,7 @@ impl RuleError {
 }
 
 impl fmt::Display for RuleError {
-    /// `line:column: message`.
+    /// Writes `line:column: message`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.at.line, self.at.column, self.message)
     }

@@ -1,13 +1,14 @@
 //! Constant expressions, operands and types.
 //!
-//! Tightest first, all left associative: `~ -` · `* / % /u %u` · `+ -` · `<< >> u>>` · `&` · `^` · `|`.
+//! Operators by precedence, the tightest first, all left-associative: `~ -` · `* / % /u %u` · `+ -` · `<< >> u>>` ·
+//! `&` · `^` · `|`.
 
 use crate::ast::{Expr, ExprKind, Operand, Position, TypeText};
 use crate::error::{ErrorKind, RuleError};
 use crate::scanner::{MAX_DEPTH, Scanner, is_word};
 use crate::vocabulary::{BinaryOp, Function, UnaryOp};
 
-/// Operators by precedence, the loosest first. Longer ones before those that begin them.
+/// Operators by precedence, the loosest first. A longer operator comes before one that is its prefix.
 pub(crate) const LEVELS: [&[BinaryOp]; 6] = [
     &[BinaryOp::Or],
     &[BinaryOp::Xor],
@@ -24,7 +25,7 @@ impl Scanner<'_> {
         Ok(Operand { ty, value: self.expression()? })
     }
 
-    /// Returns a constant expression.
+    /// Parses a constant expression.
     pub(crate) fn expression(&mut self) -> Result<Expr, RuleError> {
         self.level(0)
     }
@@ -60,7 +61,7 @@ impl Scanner<'_> {
         Expr { id: self.next_expr(), at, depth, kind }
     }
 
-    /// Returns an expression above parts that are `depth` deep.
+    /// Returns an expression whose parts are `depth` deep.
     fn compound(&mut self, at: Position, depth: u32, kind: ExprKind) -> Result<Expr, RuleError> {
         if depth >= MAX_DEPTH {
             return Err(self.error(format!("an expression deeper than {MAX_DEPTH} levels")));
@@ -154,7 +155,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Returns a type, if one is next.
+    /// Parses a type, if one is next.
     pub(crate) fn optional_type(&mut self) -> Result<Option<TypeText>, RuleError> {
         let word = self.peek_word();
         let base = if self.rest().starts_with('[') {
@@ -207,13 +208,13 @@ pub(crate) fn is_constant(word: &str) -> bool {
     word.strip_prefix('C').is_some_and(all_digits)
 }
 
-/// Returns a name without a percent sign: constants begin with a capital.
+/// Returns the expression for a name without a percent sign. Names of constants begin with a capital letter.
 fn free_name(word: &str) -> ExprKind {
     let name = word.to_string();
     if word.starts_with(|c: char| c.is_ascii_uppercase()) { ExprKind::Constant(name) } else { ExprKind::Register(name) }
 }
 
-/// Returns the `8` of `i8`.
+/// Returns the number in `i8`.
 fn int_width(word: &str) -> Option<u32> {
     word.strip_prefix('i').filter(|digits| !digits.is_empty() && all_digits(digits))?.parse().ok()
 }

@@ -1,11 +1,11 @@
-//! A file: rules one after the other. Each begins at the text `Name:`, wherever it stands, except the first, which may
-//! have no name; so an error in one does not hide the next.
+//! A file: a sequence of rules. Each rule begins at the text `Name:`, wherever it occurs; only the first may have
+//! no name. An error in one rule therefore does not hide the next.
 
 use crate::ast::{Block, Position, Precondition, Rule, Template};
 use crate::error::RuleError;
 use crate::scanner::Scanner;
 
-/// A rule of a file, or why it is none.
+/// A rule of a file, or an error.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParsedRule {
     /// Text after `Name:`, if it has one.
@@ -46,7 +46,7 @@ pub fn parse(text: &str) -> Vec<ParsedRule> {
     rules
 }
 
-/// `Name: the rest of the line`.
+/// Parses `Name: text`, up to the end of the line.
 fn name(scanner: &mut Scanner<'_>) -> Option<String> {
     if !scanner.symbol("Name:") {
         return None;
@@ -67,14 +67,14 @@ fn rule(scanner: &mut Scanner<'_>, name: Option<String>, new_shl_semantics: bool
     Ok(Rule { name, at, precondition, source, target, new_shl_semantics, exprs })
 }
 
-/// Returns blocks up to the arrow, or up to the end of the text.
+/// Parses blocks up to the arrow, or up to the end of the text.
 fn template(scanner: &mut Scanner<'_>, is_source: bool) -> Result<Template, RuleError> {
     let mut blocks = vec![Block::default()];
     loop {
         scanner.blank_lines();
         let rest = scanner.rest();
         if rest.is_empty() || (is_source && rest.starts_with("=>")) {
-            // Nothing before the first label is no block.
+            // Without instructions, the part before the first label is no block.
             if blocks.len() > 1 && blocks[0].statements.is_empty() {
                 blocks.remove(0);
             }

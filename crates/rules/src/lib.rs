@@ -8,10 +8,10 @@
 //! %r = shl %x, log2(C)          the target: replaces the source's registers of the same names
 //! ```
 //!
-//! [`parse`] reads a file; each [`Rule`] then goes through [`scope::check`], which resolves names, and
-//! [`types::Typings::infer`], which enumerates the types under which the rule makes sense. The language is that of
-//! Alive (Lopes, Menendez, Nagarakatte, Regehr: Provably Correct Peephole Optimizations with Alive, 2015) as its tool
-//! reads it; `docs/rules.md` describes it.
+//! [`parse`] reads a file. For each [`Rule`], [`scope::check`] resolves names, and [`types::Typings::infer`]
+//! enumerates the types at which the rule makes sense. The language is Alive's (Lopes, Menendez, Nagarakatte,
+//! Regehr: Provably Correct Peephole Optimizations with Alive, 2015), as the Alive tool reads it; `docs/rules.md`
+//! describes it.
 //!
 //! | file | holds |
 //! |---|---|
@@ -22,10 +22,10 @@
 //! | `vocabulary.rs` | opcodes, functions and predicates by name |
 //! | `print.rs` | expressions as text |
 //! | `scope.rs` | inputs, the blocks of both sides, unused registers |
-//! | `constraints.rs` | what the rule says of types |
+//! | `constraints.rs` | constraints of the rule on types |
 //! | `types.rs` | the assignments of types that satisfy it |
-//! | `clif/` | the dialect of CLIF: its tree, parser and types |
-//! | `error.rs` | what can be wrong |
+//! | `clif/` | the CLIF dialect: its tree, parser and types |
+//! | `error.rs` | errors in rules |
 //!
 //! ```
 //! let parsed = kingpost_rules::parse("Name: twice\n%r = add %x, %x\n  =>\n%r = shl %x, 1\n");

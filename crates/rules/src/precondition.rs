@@ -5,7 +5,7 @@ use crate::error::{ErrorKind, RuleError};
 use crate::scanner::Scanner;
 use crate::vocabulary::{Argument, Predicate, Relation};
 
-/// Longer symbols before those that begin them.
+/// A longer symbol comes before one that is its prefix.
 const RELATIONS: [Relation; 10] = [
     Relation::Eq,
     Relation::Ne,
@@ -27,7 +27,7 @@ impl Scanner<'_> {
         Ok(condition)
     }
 
-    /// Returns a condition.
+    /// Parses a condition.
     pub(crate) fn disjunction(&mut self) -> Result<Precondition, RuleError> {
         self.joined("||", Self::conjunction, Precondition::Any)
     }
@@ -62,7 +62,7 @@ impl Scanner<'_> {
         if let Some(predicate) = self.predicate()? {
             return Ok(predicate);
         }
-        // A bracket opens an expression or a condition; only what follows decides.
+        // A parenthesis may open an expression or a condition; the text after it decides.
         let comparison = self.attempt(Self::comparison);
         match comparison {
             Err(_) if self.rest().starts_with('(') => {
@@ -94,7 +94,7 @@ impl Scanner<'_> {
         RELATIONS.into_iter().find(|relation| self.symbol(relation.name()))
     }
 
-    /// Returns a call that stands alone: what follows would otherwise be a comparison.
+    /// Parses a call of a predicate, if one is next that is not part of a comparison.
     fn predicate(&mut self) -> Result<Option<Precondition>, RuleError> {
         let at = self.position();
         let name = self.peek_word();
@@ -117,7 +117,7 @@ impl Scanner<'_> {
         Ok(Some(Precondition::Predicate(at, predicate, args)))
     }
 
-    /// Returns `true` if the brackets after `name` are followed by what ends a clause.
+    /// Returns `true` if the text after the call of `name` ends a clause.
     pub(crate) fn call_stands_alone(&self, name: &str) -> bool {
         let rest = self.rest()[name.len()..].trim_start();
         let mut depth = 0;
@@ -146,7 +146,7 @@ fn check_arguments(at: Position, predicate: Predicate, args: &[Expr]) -> Result<
     }
     for (arg, kind) in args.iter().zip(kinds) {
         let is_register = matches!(arg.kind, ExprKind::Register(_));
-        // Whether a register is an input is known later, when names are resolved.
+        // It is not known here whether a register is an input, because names are resolved later.
         let allowed = match kind {
             Argument::Any | Argument::Input => true,
             Argument::Constant => !is_register,

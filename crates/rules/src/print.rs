@@ -1,11 +1,11 @@
-//! Expressions as text. What is printed reads as the same expression.
+//! Expressions as text. The printed text parses as an equal expression.
 
 use crate::ast::{Expr, ExprKind, TypeText};
 use crate::expression::LEVELS;
 use crate::vocabulary::BinaryOp;
 use std::fmt;
 
-/// Returns an expression as text, with no more brackets than it needs.
+/// Returns an expression as text, with no more parentheses than necessary.
 pub(crate) fn expression(expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::Register(name) => format!("%{name}"),
@@ -26,12 +26,12 @@ pub(crate) fn expression(expr: &Expr) -> String {
     }
 }
 
-/// Returns the level of an operator among `LEVELS`.
+/// Returns the precedence level of an operator: its index in `LEVELS`.
 fn level(op: BinaryOp) -> usize {
     LEVELS.iter().position(|operators| operators.contains(&op)).unwrap_or(LEVELS.len())
 }
 
-/// Returns an operand of an operator, in brackets if its own operator binds less than `wanted`.
+/// Returns an operand of an operator, in parentheses if its own operator has a level below `wanted`.
 fn operand(expr: &Expr, wanted: usize) -> String {
     let text = expression(expr);
     let brackets = match expr.kind {

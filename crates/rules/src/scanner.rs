@@ -1,30 +1,32 @@
-//! Characters to words. What a character means depends on where it stands (`%u` is an operator after an operand and a
-//! register before one), so the parser requests what it expects; there is no list of tokens.
+//! Scanner: splits characters into words. The meaning of a character depends on its place (`%u` is an operator
+//! after an operand and a register before one). The parser therefore requests what it expects, and there is no list
+//! of tokens.
 
 use crate::ast::{ExprId, Position};
 use crate::error::{ErrorKind, RuleError};
 
-/// Nesting deeper than this is an error.
+/// Maximum nesting depth.
 pub(crate) const MAX_DEPTH: u32 = 200;
 
-/// A place in a text.
+/// Position of a parser in a text.
 pub(crate) struct Scanner<'a> {
     text: &'a str,
     offset: usize,
     at: Position,
     exprs: u32,
     depth: u32,
-    /// Lines mean nothing, and values have no percent sign.
+    /// Whether line ends have no meaning, and values have no percent sign.
     is_free: bool,
 }
 
 impl<'a> Scanner<'a> {
-    /// Begins at the start of `text`, which stands at `at` in its file.
+    /// Returns a scanner at the start of `text`, whose position in its file is `at`.
     pub(crate) fn new(text: &'a str, at: Position) -> Scanner<'a> {
         Scanner { text, offset: 0, at, exprs: 0, depth: 0, is_free: false }
     }
 
-    /// Returns the same for text of the dialect of CLIF: lines mean nothing there, and values have no percent sign.
+    /// Returns a scanner for text of the CLIF dialect, in which line ends have no meaning and values have no
+    /// percent sign.
     pub(crate) fn free(text: &'a str, at: Position) -> Scanner<'a> {
         Scanner { is_free: true, ..Scanner::new(text, at) }
     }
@@ -55,12 +57,12 @@ impl<'a> Scanner<'a> {
         self.exprs
     }
 
-    /// Returns an error here.
+    /// Returns an error at the current position.
     pub(crate) fn error(&self, message: impl Into<String>) -> RuleError {
         RuleError::new(ErrorKind::Syntax, self.at, message)
     }
 
-    /// Returns an error here: something else was expected.
+    /// Returns an error at the current position: `what` was expected.
     pub(crate) fn expected(&self, what: &str) -> RuleError {
         let found = self.rest().lines().next().unwrap_or_default();
         let found: String = found.chars().take(20).collect();
@@ -68,7 +70,7 @@ impl<'a> Scanner<'a> {
         self.error(format!("expected {what}, found {found}"))
     }
 
-    /// Runs a parser one level deeper.
+    /// Runs a parser one nesting level deeper.
     pub(crate) fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, RuleError>) -> Result<T, RuleError> {
         if self.depth >= MAX_DEPTH {
             return Err(self.error(format!("nested deeper than {MAX_DEPTH} levels")));
@@ -79,7 +81,7 @@ impl<'a> Scanner<'a> {
         result
     }
 
-    /// A parser that leaves the place as it was if it fails.
+    /// Runs a parser, and restores the position if it fails.
     pub(crate) fn attempt<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, RuleError>) -> Result<T, RuleError> {
         let (offset, at) = (self.offset, self.at);
         let result = parse(self);
@@ -89,7 +91,7 @@ impl<'a> Scanner<'a> {
         result
     }
 
-    /// Goes on by so many bytes.
+    /// Advances by a number of bytes.
     pub(crate) fn advance(&mut self, bytes: usize) {
         for character in self.text[self.offset..self.offset + bytes].chars() {
             if character == '\n' {
@@ -101,7 +103,7 @@ impl<'a> Scanner<'a> {
         self.offset += bytes;
     }
 
-    /// Skips blanks; within the line, if lines mean something.
+    /// Skips blanks; line ends too, if they have no meaning.
     pub(crate) fn blanks(&mut self) {
         if self.is_free {
             return self.blank_lines();
@@ -122,18 +124,18 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Skips blanks, and whether the line or the text ends here, before a comment too.
+    /// Skips blanks, and returns `true` at the end of the line or text, or at a comment.
     pub(crate) fn at_line_end(&mut self) -> bool {
         self.blanks();
         self.rest().is_empty() || self.rest().starts_with(['\n', ';'])
     }
 
-    /// Nothing more may stand on the line.
+    /// Checks that the line ends here.
     pub(crate) fn line_end(&mut self) -> Result<(), RuleError> {
         if self.at_line_end() { Ok(()) } else { Err(self.expected("the end of the line")) }
     }
 
-    /// Takes a symbol if it is next.
+    /// Consumes a symbol if it is next, and returns `true` in that case.
     pub(crate) fn symbol(&mut self, symbol: &str) -> bool {
         self.blanks();
         let found = self.rest().starts_with(symbol);
@@ -143,7 +145,7 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// Takes a symbol.
+    /// Consumes a symbol.
     pub(crate) fn expect(&mut self, symbol: &str) -> Result<(), RuleError> {
         if self.symbol(symbol) { Ok(()) } else { Err(self.expected(&format!("'{symbol}'"))) }
     }
@@ -156,14 +158,14 @@ impl<'a> Scanner<'a> {
         &rest[..end]
     }
 
-    /// Takes the word that is next; it may be empty.
+    /// Consumes and returns the next word, which may be empty.
     pub(crate) fn word(&mut self) -> &'a str {
         let word = self.peek_word();
         self.advance(word.len());
         word
     }
 
-    /// Takes a word if it is next.
+    /// Consumes a word if it is next, and returns `true` in that case.
     pub(crate) fn keyword(&mut self, keyword: &str) -> bool {
         let found = self.peek_word() == keyword;
         if found {
@@ -172,7 +174,7 @@ impl<'a> Scanner<'a> {
         found
     }
 
-    /// Returns a name after a percent sign.
+    /// Parses a name after a percent sign.
     pub(crate) fn register(&mut self) -> Result<String, RuleError> {
         self.expect("%")?;
         let name = &self.rest()[..self.rest().find(|c: char| !is_word(c)).unwrap_or(self.rest().len())];
@@ -184,7 +186,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Returns `true` if a character may stand in a name.
+/// Returns `true` if a character may be part of a name.
 pub(crate) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '.'
 }

@@ -1,15 +1,15 @@
-//! Names: what is an input, what each side of a rule consists of, and registers that serve nothing.
+//! Names: the inputs of a rule, the instructions of each side, and unused registers.
 //!
-//! The target begins as a copy of the source without its stores and `unreachable`. A target instruction replaces the
-//! source's of the same name, or is new; what is not replaced is evaluated anew in the target, from replaced operands
-//! too.
+//! The target begins as a copy of the source without its stores and `unreachable`. A target instruction either
+//! replaces the source instruction of its name, or is new. Source instructions that are not replaced are evaluated
+//! again in the target, possibly from replaced operands.
 
 use crate::ast::{Block, Expr, ExprKind, Inst, Position, Precondition, Rule, Statement};
 use crate::error::{ErrorKind, RuleError};
 use crate::vocabulary::Argument;
 use std::collections::{HashMap, HashSet};
 
-/// More instructions than this on one side are not accepted.
+/// Maximum number of instructions on one side.
 const MAX_STATEMENTS: usize = 1000;
 
 /// A rule with its names resolved.
@@ -21,7 +21,7 @@ pub struct Scopes<'a> {
     pub constants: Vec<&'a str>,
     /// The source's blocks, the entry first.
     pub source: Vec<Side<'a>>,
-    /// The target's blocks, the entry first, with what they take over from the source.
+    /// The target's blocks, the entry first, including instructions inherited from the source.
     pub target: Vec<Side<'a>>,
     /// Number of times that each register is an operand in the source.
     pub uses: HashMap<&'a str, u32>,
@@ -30,7 +30,7 @@ pub struct Scopes<'a> {
 /// A block of one side.
 #[derive(Clone, Debug)]
 pub struct Side<'a> {
-    /// Its label; empty for an entry without one.
+    /// Its label; empty for an entry without a label.
     pub label: &'a str,
     /// Its instructions; every register is defined before it is used.
     pub statements: Vec<&'a Statement>,
@@ -39,7 +39,7 @@ pub struct Side<'a> {
 /// Resolves the names of a rule.
 ///
 /// # Errors
-/// If a name is used without or before its definition, defined twice, or a register is of no use.
+/// If a name is used without or before its definition, or defined twice, or if a register is unused.
 pub fn check(rule: &Rule) -> Result<Scopes<'_>, RuleError> {
     let mut resolver = Resolver::default();
     resolver.source(rule)?;
@@ -64,7 +64,7 @@ fn scope_error(at: Position, message: String) -> RuleError {
     RuleError::new(ErrorKind::Scope, at, message)
 }
 
-/// Returns the expressions in an expression, itself first.
+/// Returns all parts of an expression, first the expression itself.
 fn all_parts(root: &Expr) -> Vec<&Expr> {
     let mut found = vec![root];
     let mut next = 0;
@@ -136,7 +136,8 @@ impl<'a> Resolver<'a> {
         Ok(())
     }
 
-    /// Names that must be defined. A register as an operand of an operator is an error unless it is a call's argument.
+    /// Checks that all names in an expression are defined. A register is an error as an operand of an operator, but
+    /// not as an argument of a call.
     fn defined(&self, root: &'a Expr, mut register: impl FnMut(&str) -> bool) -> Result<(), RuleError> {
         for expr in all_parts(root) {
             match &expr.kind {
@@ -227,7 +228,8 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Operators take constants; registers are for calls and whole operands.
+/// Checks that the operands of an operator are constants. Registers are allowed in calls and as whole operands
+/// only.
 fn only_constants(expr: &Expr) -> Result<(), RuleError> {
     match expr.parts().into_iter().find(|part| matches!(part.kind, ExprKind::Register(_))) {
         Some(part) => Err(RuleError::new(ErrorKind::Syntax, part.at, "only constants are allowed in expressions")),
@@ -243,7 +245,7 @@ fn check_size(blocks: &[Block], at: Position) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// Labels are defined once, and branches go forward to them.
+/// Checks that labels are defined once, and that branches lead forward.
 fn check_labels(blocks: &[Block], at: Position) -> Result<(), RuleError> {
     let mut seen = HashSet::new();
     for block in blocks {
@@ -265,7 +267,7 @@ fn check_labels(blocks: &[Block], at: Position) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// Returns the target's blocks: the source's, with what the target says.
+/// Returns the target's blocks: the blocks of the source with the changes of the target.
 fn target_blocks(rule: &Rule) -> Result<Vec<Side<'_>>, RuleError> {
     let replaced: HashSet<&str> = statements(&rule.target.blocks).filter_map(|s| s.defines.as_deref()).collect();
     let mut written: Vec<(&str, &Block)> =
@@ -298,7 +300,8 @@ fn is_inherited(statement: &Statement, replaced: &HashSet<&str>) -> bool {
     !effect && statement.defines.as_deref().is_none_or(|name| !replaced.contains(name))
 }
 
-/// Brings definitions before uses within each block: what is taken over may use what is new.
+/// Orders the instructions of each block so that definitions precede uses, because an inherited instruction may use
+/// a new one.
 fn order(sides: Vec<Side<'_>>) -> Result<Vec<Side<'_>>, RuleError> {
     let mut done = HashSet::new();
     let mut ordered = Vec::new();

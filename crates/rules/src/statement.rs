@@ -7,7 +7,7 @@ use crate::scanner::Scanner;
 use crate::vocabulary::{ConvertOp, Function, InstOp, Relation};
 
 impl Scanner<'_> {
-    /// Returns an instruction up to the end of its line.
+    /// Parses an instruction, up to the end of its line.
     pub(crate) fn statement(&mut self) -> Result<Statement, RuleError> {
         let at = self.position();
         let (defines, inst) = if self.rest().starts_with('%') {
@@ -21,7 +21,7 @@ impl Scanner<'_> {
         Ok(Statement { at, defines, inst })
     }
 
-    /// Returns an instruction without a result.
+    /// Parses an instruction without a result.
     fn effect(&mut self) -> Result<Inst, RuleError> {
         let at = self.position();
         match self.word() {
@@ -34,7 +34,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Returns an instruction with a result.
+    /// Parses an instruction with a result.
     fn definition(&mut self) -> Result<Inst, RuleError> {
         let word = self.peek_word();
         let at = self.position();
@@ -69,7 +69,7 @@ impl Scanner<'_> {
         self.rest()[word.len()..].trim_start_matches([' ', '\t']).starts_with('(')
     }
 
-    /// Returns `true` if what follows an equals sign is a copied value.
+    /// Returns `true` if the text after an equals sign is a copied value.
     fn begins_value(&self, word: &str) -> bool {
         let is_type = word.strip_prefix('i').or(word.strip_prefix("Ty"));
         word.starts_with(|c: char| c.is_ascii_digit())
@@ -110,7 +110,7 @@ impl Scanner<'_> {
         Ok(Inst::Icmp { condition, a, b: self.operand()? })
     }
 
-    /// The word after `icmp` is its condition, unless it is the whole first operand.
+    /// Parses the condition of an `icmp`. The first word is the condition, unless it is the whole first operand.
     fn condition(&mut self) -> Condition {
         let word = self.peek_word();
         let after = self.rest()[word.len()..].trim_start_matches([' ', '\t']);
@@ -139,7 +139,7 @@ impl Scanner<'_> {
     fn alloca(&mut self) -> Result<Inst, RuleError> {
         let element = self.optional_type()?;
         let mut inst = (None, None);
-        // With a type the count follows a comma; without one it may stand alone.
+        // With a type, a comma precedes the count; without a type, it does not.
         let mut more = if element.is_some() { self.symbol(",") } else { !self.at_line_end() };
         while more {
             if self.peek_word() == "align" {
@@ -156,7 +156,7 @@ impl Scanner<'_> {
     }
 
     fn get_element_ptr(&mut self) -> Result<Inst, RuleError> {
-        // In bounds or not makes no difference to what is checked.
+        // The check does not depend on `inbounds`.
         let _ = self.keyword("inbounds");
         let pointer = self.operand()?;
         let mut indices: Vec<Operand> = Vec::new();
@@ -208,7 +208,7 @@ impl Scanner<'_> {
         Ok(Inst::Branch { condition, labels })
     }
 
-    /// Returns the label that a line opens a block with, if it does.
+    /// Parses the label at the start of a block, if the line has one.
     pub(crate) fn label(&mut self) -> Option<(Position, String)> {
         let at = self.position();
         let word = self.peek_word();

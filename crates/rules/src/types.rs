@@ -1,7 +1,7 @@
-//! The types under which a rule makes sense.
+//! The types at which a rule makes sense.
 //!
-//! An integer without a stated width has every width of a range; which combinations are tried is decided by how many
-//! such classes of integers there are:
+//! An integer without a stated width has every width of a range. The number of such classes of integers decides
+//! which combinations are tried:
 //!
 //! | classes | widths |
 //! |---|---|
@@ -9,32 +9,32 @@
 //! | 2 | 1 to 16, 32, 64, in all pairs |
 //! | 3 and more | fewer, so that there are at most some 600 combinations; 8 and 32 are always among them |
 //!
-//! A type of which nothing is known is an integer and a pointer in turn, pointers have 32 and 64 bits in turn. Types
-//! that only a precondition has get one width, 32 or more where that is possible. Combinations come in order of their
-//! largest width, so that the first counterexample is a small one.
+//! A class without a known shape is tried as an integer and as a pointer. Pointers are tried with 32 and with 64
+//! bits. A type that occurs only in a precondition gets one width, 32 bits or more if possible. Combinations are
+//! ordered by their largest width, so that the first counterexample is a small one.
 
 use crate::ast::{ExprId, Rule};
 use crate::constraints::{Constraints, Shape, SizeRelation, TypeVar};
 use crate::error::{ErrorKind, RuleError};
 use std::ops::RangeInclusive;
 
-/// Widths of integers that the text may state, in bits.
+/// Maximum width of integers that the text may state, in bits.
 pub const MAX_INT_WIDTH: u32 = 64;
-/// More combinations than this are not tried.
+/// Maximum number of combinations that are tried.
 const MAX_TYPINGS: usize = 5000;
-/// More classes of unknown form than this are integers only.
+/// Maximum number of classes of unknown shape that are tried as pointers, too.
 const MAX_UNKNOWN: usize = 4;
-/// Types nested deeper than this contain themselves.
+/// Nesting from which on a type contains itself.
 const MAX_NESTING: u32 = 32;
 
 /// A type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Type {
-    /// An integer of so many bits.
+    /// An integer of this many bits.
     Int(u32),
     /// A pointer.
     Pointer(Box<Type>),
-    /// So many elements.
+    /// An array of this many elements.
     Array(u32, Box<Type>),
 }
 
@@ -88,7 +88,7 @@ impl Typing<'_> {
 
     /// Returns the type of a register of the rule.
     pub fn of_register(&self, name: &str) -> Type {
-        // A register that nothing constrains is of any type.
+        // A register without constraints may have any type.
         self.constraints.of_register(name).map_or(Type::Int(1), |var| self.resolve(var))
     }
 
@@ -109,7 +109,7 @@ impl Typing<'_> {
 }
 
 impl<'a> Typings<'a> {
-    /// Finds the types of a rule; integers without a stated width have those of `widths`.
+    /// Finds the types of a rule. Integers without a stated width take the widths in `widths`.
     ///
     /// # Errors
     /// If there is no combination, or the rule needs types that are not supported.
@@ -130,7 +130,7 @@ impl<'a> Typings<'a> {
         Ok(Typings { constraints, assignments })
     }
 
-    /// Returns the one combination in which expressions have these widths, by their numbers.
+    /// Returns the only combination in which expressions have these widths, by their numbers.
     pub fn of_widths(widths: &[u32]) -> Typings<'a> {
         let constraints = Constraints::of_widths(widths);
         let shapes = constraints.roots().map(|root| constraints.class(root).shape).collect();
@@ -138,7 +138,7 @@ impl<'a> Typings<'a> {
         Typings { constraints, assignments }
     }
 
-    /// Returns all combinations, those of small widths first.
+    /// Returns all combinations, small widths first.
     pub fn iter(&self) -> impl Iterator<Item = Typing<'_>> {
         self.assignments.iter().map(|assignment| Typing { constraints: &self.constraints, assignment })
     }
@@ -166,7 +166,8 @@ fn ends(constraints: &Constraints<'_>, var: TypeVar, depth: u32) -> bool {
     }
 }
 
-/// Returns the shapes by class, with each unknown one an integer and, where nothing points to it, a pointer.
+/// Returns the possible shapes of all classes. Each unknown class is an integer and, if no pointer points to it,
+/// also a pointer.
 fn forms(constraints: &Constraints<'_>) -> Vec<Vec<Shape>> {
     let mut base: Vec<Shape> = vec![Shape::Unknown; constraints.len()];
     let mut unknown = Vec::new();
@@ -181,7 +182,7 @@ fn forms(constraints: &Constraints<'_>) -> Vec<Vec<Shape>> {
         }
     }
     unknown.truncate(MAX_UNKNOWN);
-    // What an unknown pointer points to does not matter: any integer does.
+    // The type that an unknown pointer points to does not matter, so it is an integer.
     let byte = TypeVar::of_index(base.len());
     base.push(Shape::Int(Some(8)));
     (0..1_u32 << unknown.len())
@@ -202,9 +203,9 @@ struct Search<'a> {
     constraints: &'a Constraints<'a>,
     shapes: Vec<Shape>,
     pointer_bits: u32,
-    /// The classes without a width, and the widths that each may have, in order of preference.
+    /// Classes without a width, and the widths that each may have, in order of preference.
     free: Vec<(TypeVar, Vec<u32>)>,
-    /// From this index on one width is enough.
+    /// Index in `free` from which on one width is enough.
     single_from: usize,
 }
 
@@ -229,7 +230,7 @@ impl<'a> Search<'a> {
                 (root, sample.iter().copied().filter(fits).collect())
             })
             .collect();
-        // Not all of these have to do with any value; 32 bits first.
+        // These classes do not depend on any value, so one width is enough; 32 bits come first.
         let preferred = (32..=MAX_INT_WIDTH).chain((1..32).rev());
         free.extend(
             single.iter().map(|&root| (root, preferred.clone().filter(|&width| width >= least(root)).collect())),
@@ -241,7 +242,7 @@ impl<'a> Search<'a> {
         self.choose(0, found);
     }
 
-    /// Chooses widths from class `index` on; true if that was possible.
+    /// Chooses widths from class `index` on. Returns `true` if a choice satisfies all relations.
     fn choose(&mut self, index: usize, found: &mut Vec<Assignment>) -> bool {
         if found.len() >= MAX_TYPINGS {
             return true;
@@ -267,7 +268,7 @@ impl<'a> Search<'a> {
         any
     }
 
-    /// Returns `true` if no relation between known sizes is broken.
+    /// Returns `true` if no relation between known sizes is violated.
     fn holds(&self) -> bool {
         self.constraints.relations.iter().all(|relation| match *relation {
             SizeRelation::Less(a, b) => self.compare(a, b, |a, b| a < b),
@@ -298,7 +299,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Returns the widths that each of so many classes has.
+/// Returns the widths that are tried for each of this many classes.
 fn sample(classes: usize) -> Vec<u32> {
     match classes {
         0 | 1 => (1..=MAX_INT_WIDTH).collect(),

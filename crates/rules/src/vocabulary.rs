@@ -1,6 +1,6 @@
-//! Opcodes, operators, functions and predicates, each with its name: one row each.
+//! Opcodes, operators, functions and predicates with their names, one row each.
 
-/// An enum whose variants have names in the text.
+/// Defines an enum whose variants have names in the text.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$row:meta])* $variant:ident $word:literal,)* }) => {
         $(#[$doc])*
@@ -10,7 +10,7 @@ macro_rules! words {
         }
 
         impl $name {
-            /// All, in the order of the table.
+            /// All variants, in the order of the table.
             pub const ALL: &[$name] = &[$($name::$variant,)*];
 
             /// Returns the name in the text.
@@ -20,7 +20,7 @@ macro_rules! words {
                 }
             }
 
-            /// Returns the one of this name.
+            /// Returns the variant of this name.
             pub fn named(name: &str) -> Option<$name> {
                 $name::ALL.iter().copied().find(|one| one.name() == name)
             }
@@ -135,7 +135,7 @@ words! {
 }
 
 words! {
-    /// A comparison: of a precondition, and of `icmp` in this order (with words of its own there).
+    /// A comparison in a precondition or in `icmp`, which has names of its own in the order of this table.
     Relation {
         /// Equal.
         Eq "==",
@@ -185,15 +185,15 @@ words! {
         Sext "sext",
         /// More bits, with zeros.
         Zext "zext",
-        /// The width of the argument's type.
+        /// Width of the argument's type.
         Width "width",
         /// Logarithm to base 2, rounded down; 0 for 0.
         Log2 "log2",
-        /// Leading zeros.
+        /// Number of leading zeros.
         CountLeadingZeros "countLeadingZeros",
-        /// Trailing zeros.
+        /// Number of trailing zeros.
         CountTrailingZeros "countTrailingZeros",
-        /// Analysis: at most so many leading bits as equal the sign.
+        /// Analysis: lower bound on the number of leading bits that equal the sign.
         ComputeNumSignBits "ComputeNumSignBits",
         /// Analysis: bits that are zero.
         ComputeKnownZeroBits "computeKnownZeroBits",
@@ -203,7 +203,7 @@ words! {
 }
 
 impl Function {
-    /// Returns the function of this name in rules on CLIF, where analyses have short names.
+    /// Returns the function of this name in rules on CLIF, in which some functions have short names.
     pub fn of_clif(name: &str) -> Option<Function> {
         match name {
             "zeros" => Some(Function::ComputeKnownZeroBits),
@@ -260,7 +260,7 @@ words! {
 pub enum Argument {
     /// Anything.
     Any,
-    /// An input, a constant or an expression: no register of the source.
+    /// An input, a constant or an expression, but no register of the source.
     Input,
     /// A constant or an expression.
     Constant,
@@ -269,7 +269,7 @@ pub enum Argument {
 }
 
 impl Predicate {
-    /// Returns the predicate of this name in rules on CLIF, where analyses have short names.
+    /// Returns the predicate of this name in rules on CLIF, in which some predicates have short names.
     pub fn of_clif(name: &str) -> Option<Predicate> {
         if name == "sole" { Some(Predicate::HasOneUse) } else { Predicate::named(name) }
     }

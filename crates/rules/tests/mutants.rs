@@ -1,4 +1,4 @@
-//! Damaged rules are errors with a place, never a panic, and none takes long.
+//! Checks that damaged rules are errors with a position, and that none causes a panic or takes long.
 
 use kingpost_rules::types::Typings;
 use kingpost_rules::{clif, parse, scope};
@@ -27,7 +27,7 @@ impl Random {
         (self.0 >> 11) as usize % limit.max(1)
     }
 
-    /// Returns a text with pieces cut out, doubled, moved or replaced.
+    /// Returns a text with parts removed, repeated, moved or replaced.
     fn mutant(&mut self, texts: &[&str]) -> String {
         let mut chars: Vec<char> = texts[self.below(texts.len())].chars().collect();
         for _ in 0..1 + self.below(4) {

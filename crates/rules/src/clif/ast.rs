@@ -11,13 +11,13 @@ pub struct ClifRule {
     pub name: String,
     /// Position of its start.
     pub at: Position,
-    /// Both sides are only asked whether they are zero: `cond(x) => cond(y)`.
+    /// Whether both sides matter only as zero or nonzero: `cond(x) => cond(y)`.
     pub is_condition: bool,
     /// Pattern that is matched; its root is an instruction, except under `cond`.
     pub source: Node,
     /// Replacement.
     pub target: Node,
-    /// Further condition.
+    /// Further condition on constants and values.
     pub precondition: Precondition,
     /// Further conditions on types.
     pub bounds: Vec<Bound>,
@@ -30,7 +30,7 @@ pub struct ClifRule {
 /// An item after `at`.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Bound {
-    /// `lanes`: vectors too.
+    /// `lanes`: also vectors.
     Lanes,
     /// `any`: all types of values.
     Any,
@@ -47,7 +47,7 @@ pub enum Bound {
 pub enum TypeName {
     /// `i32`.
     Fixed(Type),
-    /// `T`: one type wherever the name stands.
+    /// `T`: one type wherever the name occurs.
     Named(String),
 }
 
@@ -58,9 +58,9 @@ pub struct Node {
     pub id: u32,
     /// Position of its start.
     pub at: Position,
-    /// The name of an instruction, for conditions to ask about it: `d = iadd(x, y)`.
+    /// Name of an instruction, to which conditions refer: `d = iadd(x, y)`.
     pub name: Option<String>,
-    /// Its type if stated behind a colon; for an instruction the controlling type behind a point.
+    /// Its type if written after a colon; for an instruction, the controlling type written after a point.
     pub ty: Option<TypeName>,
     /// Kind.
     pub kind: NodeKind,
@@ -69,9 +69,9 @@ pub struct Node {
 /// Kind of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub enum NodeKind {
-    /// `x`: any value, the same wherever the name stands.
+    /// `x`: any value; one value wherever the name occurs.
     Value(String),
-    /// `C`, `8`, and in the target `C1 + C2`: an integer constant; of a vector the constant of every lane.
+    /// `C`, `8`, and in the target `C1 + C2`: an integer constant; for a vector, the constant of every lane.
     Constant(Expr),
     /// `iadd(x, y)`, `icmp cc (x, y)`, `fcmp cc (x, y)`.
     Inst {
@@ -79,13 +79,13 @@ pub enum NodeKind {
         opcode: Opcode,
         /// The condition of a comparison.
         condition: Option<ConditionName>,
-        /// The operands; those of a branch with its destinations, those of an access to memory with an offset if one is
-        /// written.
+        /// The operands. The operands of a branch include its destinations. The operands of an access to memory
+        /// include the offset, if it is written.
         operands: Vec<Node>,
     },
-    /// A destination of a branch with its arguments, the same wherever the name stands.
+    /// A destination of a branch with its arguments; one destination wherever the name occurs.
     Edge(String),
-    /// The offset of an access to memory, a constant as wide as the address, of which 32 bits tell all.
+    /// The offset of an access to memory: a constant as wide as the address that fits 32 bits as a signed number.
     Offset(Expr),
 }
 
@@ -104,11 +104,11 @@ pub enum ConditionName {
     Fixed(Condition),
     /// `cc`, `!cc`, `swap(cc)`.
     Named {
-        /// Any condition, the same wherever the name stands.
+        /// Name of any condition; one condition wherever the name occurs.
         name: String,
-        /// `!`: that which holds where the named one does not.
+        /// Whether `!` is written: the condition that holds exactly if the named one does not.
         inverse: bool,
-        /// `swap`: that which holds with exchanged operands.
+        /// Whether `swap` is written: the condition that holds with exchanged operands.
         swapped: bool,
     },
 }
@@ -138,7 +138,7 @@ impl Node {
         }
     }
 
-    /// Returns the node and all below it, operands first.
+    /// Returns the node and all nodes below it, operands first.
     pub fn post_order(&self) -> Vec<&Node> {
         let mut order = vec![self];
         let mut next = 0;
@@ -154,12 +154,12 @@ impl Node {
 }
 
 impl ClifRule {
-    /// Returns all nodes, those of the source first.
+    /// Returns all nodes, first the nodes of the source.
     pub fn all_nodes(&self) -> impl Iterator<Item = &Node> {
         self.source.post_order().into_iter().chain(self.target.post_order())
     }
 
-    /// Returns the opcode at the root of the source if it is executed for its effect: a load, a store, a trap, a
+    /// Returns the opcode at the root of the source if it is executed for its effect: a load, a store, a trap, or a
     /// branch.
     pub fn effect(&self) -> Option<Opcode> {
         match self.source.kind {
@@ -187,7 +187,7 @@ impl ClifRule {
 }
 
 impl ConditionName {
-    /// The condition, given what the names stand for.
+    /// Returns the condition, given the conditions of the names.
     pub fn resolve(&self, named: impl Fn(&str) -> Option<Condition>) -> Option<Condition> {
         match self {
             ConditionName::Fixed(condition) => Some(*condition),

@@ -14,7 +14,7 @@ pub enum Condition {
 }
 
 impl Condition {
-    /// Returns all conditions of a comparison; none of another opcode.
+    /// Returns all conditions of a comparison, or no conditions for another opcode.
     pub fn all_of(opcode: Opcode) -> Vec<Condition> {
         match opcode.format() {
             Format::IntCompare => IntCC::ALL.map(Condition::Int).to_vec(),
@@ -28,7 +28,7 @@ impl Condition {
         Condition::all_of(opcode).into_iter().find(|condition| condition.to_string() == name)
     }
 
-    /// Returns that which holds where this one does not.
+    /// Returns the condition that holds exactly if this one does not.
     #[must_use]
     pub fn inverse(self) -> Condition {
         match self {
@@ -37,7 +37,7 @@ impl Condition {
         }
     }
 
-    /// Returns that which holds with exchanged operands.
+    /// Returns the condition that holds with exchanged operands.
     #[must_use]
     pub fn swap_args(self) -> Condition {
         match self {

@@ -1,4 +1,4 @@
-//! Rules that another one leaves nothing to do.
+//! Detection of rules that are never applied because of other rules.
 
 use super::Condition;
 use super::ast::{ClifRule, ConditionName, Node, NodeKind};
@@ -21,11 +21,11 @@ impl<'r> Typed<'r> {
     }
 }
 
-/// Rejects a rule that cannot be applied: an earlier one matches whatever it matches, or some rule rewrites a part
-/// of its source before the whole is there.
+/// Rejects a rule that cannot be applied: an earlier rule matches whatever it matches, or some rule rewrites a part
+/// of its source before the whole source exists.
 ///
 /// # Errors
-/// The name of the first such rule, and what is wrong.
+/// The name of the first such rule, and the reason.
 pub(super) fn check(rules: &[Typed<'_>]) -> Result<(), (String, RuleError)> {
     let error = |rule: &ClifRule, message| Err((rule.name.clone(), RuleError::new(ErrorKind::Order, rule.at, message)));
     for (index, specific) in rules.iter().enumerate() {
@@ -50,7 +50,7 @@ pub(super) fn check(rules: &[Typed<'_>]) -> Result<(), (String, RuleError)> {
     Ok(())
 }
 
-/// Returns `true` if one rule matches at a node of another's source, whatever that stands for.
+/// Returns `true` if one rule matches at a node of another rule's source, for all values of its names.
 fn covers(general: &Typed<'_>, specific: &Typed<'_>, node: &Node) -> bool {
     if general.rule.precondition != Precondition::True || !matches!(node.kind, NodeKind::Inst { .. }) {
         return false;
@@ -113,7 +113,7 @@ impl<'n> Cover<'n> {
     }
 }
 
-/// Returns the conditions that a written one may be.
+/// Returns the conditions that a written condition may be.
 fn choices(rule: &ClifRule, condition: &ConditionName) -> Vec<Condition> {
     match condition {
         ConditionName::Fixed(condition) => vec![*condition],
@@ -125,7 +125,7 @@ fn choices(rule: &ClifRule, condition: &ConditionName) -> Vec<Condition> {
     }
 }
 
-/// Returns `true` if two nodes of one rule are the same value.
+/// Returns `true` if two nodes of one rule are always equal values.
 fn same_shape(a: &Node, b: &Node) -> bool {
     match (&a.kind, &b.kind) {
         (NodeKind::Value(a), NodeKind::Value(b)) | (NodeKind::Edge(a), NodeKind::Edge(b)) => a == b,

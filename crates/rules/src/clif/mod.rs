@@ -7,10 +7,10 @@
 //! rule not_cmp   : icmp eq (uextend(icmp cc (x, y)), 0) => icmp !cc (x, y)
 //! ```
 //!
-//! Names in small letters are values, a repeated one the same value; those in capitals are integer constants. A type
-//! may stand behind a point, the controlling one of an opcode, and behind a colon, that of a value. A rule holds at all
-//! types that the opcodes allow: scalar integers, with `at lanes` vectors of them too. Constant expressions and
-//! conditions are those of Alive's language, with names of values without the percent sign.
+//! Names in small letters are values; a repeated name is one value. Names in capitals are integer constants. The
+//! controlling type of an opcode may follow a point, and the type of a value may follow a colon. A rule holds at
+//! all types that the opcodes allow: scalar integers, and with `at lanes` vectors of integers, too. Constant
+//! expressions and conditions are in Alive's language, but with names of values without the percent sign.
 //!
 //! | file | holds |
 //! |---|---|

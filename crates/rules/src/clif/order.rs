@@ -1,14 +1,15 @@
 //! The order that every rule descends, so that rewriting ends.
 //!
-//! An application turns one request, an opcode with finished operands, into those of the right side.
+//! An application turns one request, an opcode with finished operands, into the requests of the right side.
 //!
-//! - *Ordinary rules*: the request's weight falls, or stays while the precedence of the root falls; no name stands more
-//!   often on the right; only a division becomes a division.
-//! - *Rules that expand* a division: nothing on the right is one; names may repeat. So there are at most as many
-//!   expansions as divisions.
+//! - *Ordinary rules*: the weight of the request decreases, or stays equal while the precedence of the root
+//!   decreases. No name occurs more often on the right. Only a division becomes a division.
+//! - *Rules that expand* a division: the right side contains no division; names may repeat. So there are at most as
+//!   many expansions as divisions.
 //!
-//! Weights sum over a tree, as in Knuth and Bendix's order (Simple Word Problems in Universal Algebras, 1970). It
-//! proves that rewriting ends, not that it ends soon: graphs share what trees repeat.
+//! The weight of a tree is a sum over its nodes, as in Knuth and Bendix's order (Simple Word Problems in Universal
+//! Algebras, 1970). The order proves that rewriting ends, but not that it ends soon: graphs share nodes that trees
+//! repeat.
 
 use super::Condition;
 use super::ast::{ClifRule, ConditionName, Node, NodeKind};
@@ -18,14 +19,14 @@ use kingpost_ir::Opcode;
 use kingpost_ir::condcodes::IntCC;
 use std::collections::HashMap;
 
-/// More instructions than this are not made by one application.
+/// Maximum number of instructions that one application makes.
 const MAX_MADE: usize = 4;
-/// Largest number of nodes of rules that expand.
+/// Maximum number of instructions that a rule that expands a division makes.
 const MAX_EXPANDED: usize = 8;
-/// Sources are no deeper than this.
+/// Maximum depth of a source.
 const MAX_DEPTH: usize = 5;
 
-/// Returns the weight of an opcode in a tree, besides its operands; a value or constant weighs 1.
+/// Returns the weight of an opcode in a tree, without its operands. A value or constant has weight 1.
 fn weight(opcode: Opcode) -> u32 {
     match opcode {
         Opcode::Uextend | Opcode::Sextend | Opcode::Ireduce | Opcode::Splat => 2,
@@ -43,7 +44,7 @@ fn is_division(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::Udiv | Opcode::Sdiv | Opcode::Urem | Opcode::Srem)
 }
 
-/// Of nodes of the same weight the canonical one has less.
+/// Returns the precedence of a node. Of nodes of one weight, the canonical node has the lowest precedence.
 fn precedence(node: &Node) -> u32 {
     let NodeKind::Inst { opcode, condition, .. } = &node.kind else { return 0 };
     match (opcode, condition) {
@@ -62,7 +63,7 @@ fn precedence(node: &Node) -> u32 {
 /// Rejects a rule that does not descend.
 ///
 /// # Errors
-/// Says what rises.
+/// The measure that does not decrease.
 pub(super) fn check(rule: &ClifRule) -> Result<(), RuleError> {
     let error = |message: String| Err(RuleError::new(ErrorKind::Order, rule.at, message));
     let (source, target) = (Measure::of(&rule.source), Measure::of(&rule.target));

@@ -1,5 +1,5 @@
-//! A file into rules. Each begins with the word `rule` at the start of a line, so that an error in one does not hide
-//! the next.
+//! Parser of a file of rules. Each rule begins with the word `rule` at the start of a line, so that an error in one
+//! rule does not hide the next.
 
 use super::Condition;
 use super::ast::{Bound, ClifRule, ConditionName, Node, NodeKind, TypeName, is_effect};
@@ -9,7 +9,7 @@ use crate::scanner::Scanner;
 use crate::vocabulary::Function;
 use kingpost_ir::{Format, Opcode, Type};
 
-/// A rule of a file, or why it is none.
+/// A rule of a file, or an error.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ParsedClifRule {
     /// Its name, if it could be read.
@@ -46,7 +46,7 @@ pub fn parse(text: &str) -> Vec<ParsedClifRule> {
     rules
 }
 
-/// State while one rule is read.
+/// State while one rule is parsed.
 struct Reader<'s, 'a> {
     scanner: &'s mut Scanner<'a>,
     nodes: u32,
@@ -123,7 +123,7 @@ impl Reader<'_, '_> {
         Ok(Node { id: self.nodes - 1, at, name, ty, kind })
     }
 
-    /// Parses `d =` in front of an instruction.
+    /// Parses `d =` before an instruction.
     fn name_of_inst(&mut self) -> Result<Option<String>, RuleError> {
         let word = self.scanner.peek_word();
         let after = self.scanner.rest()[word.len()..].trim_start();
@@ -202,7 +202,7 @@ impl Reader<'_, '_> {
         Node { id: self.nodes - 1, at, name: None, ty: None, kind }
     }
 
-    /// Parses a node one level deeper.
+    /// Parses a node one nesting level deeper.
     fn nested(&mut self) -> Result<Node, RuleError> {
         let nodes = &mut self.nodes;
         self.scanner.deeper(|scanner| {
@@ -289,7 +289,7 @@ fn bound(scanner: &mut Scanner<'_>, source: &Node, bounds: &mut Vec<Bound>) -> R
     }
 }
 
-/// Returns the opcode that a name is the condition of, `icmp` if there is none.
+/// Returns the opcode whose condition has this name; `icmp` if there is none.
 fn compared_by(source: &Node, name: &str) -> Opcode {
     let order = source.post_order();
     let mut opcodes = order.into_iter().filter_map(|node| match &node.kind {
@@ -325,7 +325,8 @@ fn alternatives<T>(
     }
 }
 
-/// The source declares what the target and the conditions use; in the source constants stand alone.
+/// Checks that the source declares all names of the target and the conditions. A constant of the source must be a
+/// name or a number, not an expression.
 fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
     let (mut values, mut constants, mut edges) = (Vec::new(), Vec::new(), Vec::new());
     let mut named = Vec::new();
@@ -402,8 +403,8 @@ fn check_names(rule: &ClifRule) -> Result<(), RuleError> {
     Ok(())
 }
 
-/// What is executed for its effect is the root, and becomes another such: an access to memory another one of its kind,
-/// with an offset on both sides or on none.
+/// Checks that an instruction that is executed for its effect is a root, and that its replacement is of an allowed
+/// kind. An access to memory must become an access of its kind, with an offset on both sides or on neither.
 fn check_effects(rule: &ClifRule) -> Result<(), RuleError> {
     let error = |node: &Node, message: &str| Err(RuleError::new(ErrorKind::Unsupported, node.at, message));
     let effect_of = |node: &Node| match node.kind {

@@ -1,4 +1,4 @@
-//! The types at which a rule holds: all that its opcodes allow.
+//! The types at which a rule holds: all types that its opcodes allow.
 
 use super::ast::{Bound, ClifRule, Node, NodeKind, TypeName};
 use crate::ast::{Expr, ExprId, ExprKind, Precondition};
@@ -15,13 +15,13 @@ const INTS: [Type; 5] = [I8, I16, I32, I64, I128];
 const VECTORS: [Type; 4] = [I8X16, I16X8, I32X4, I64X2];
 const FLOATS: [Type; 4] = [F16, F32, F64, F128];
 const FLOAT_VECTORS: [Type; 2] = [F32X4, F64X2];
-/// One type of every kind.
+/// One type of every supported kind.
 pub(super) const ALL: [Type; 18] =
     [I8, I16, I32, I64, I128, F16, F32, F64, F128, I8X16, I16X8, I32X4, I64X2, I8X8, I16X4, I32X2, F32X4, F64X2];
-/// More combinations than this are not accepted.
+/// Maximum number of combinations of types.
 const MAX_TYPINGS: usize = 2000;
 
-/// A type that is to be found.
+/// An unknown type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Var(usize);
 
@@ -34,32 +34,32 @@ pub struct ClifTyping {
 }
 
 impl ClifTyping {
-    /// The type of a node.
+    /// Returns the type of a node.
     pub fn of(&self, node: &Node) -> Type {
         self.nodes[node.id as usize]
     }
 
-    /// The controlling type of an instruction.
+    /// Returns the controlling type of an instruction.
     pub fn control(&self, node: &Node) -> Type {
         self.controls[node.id as usize]
     }
 
-    /// The bits of constant expressions, by their numbers: those of a lane.
+    /// Returns the widths of constant expressions in bits, by their numbers; for a vector, the width of a lane.
     pub fn expr_widths(&self) -> Vec<u32> {
         self.exprs.iter().map(|ty| ty.lane_bits()).collect()
     }
 
-    /// The same with each vector replaced by its lane.
+    /// Returns this assignment with each vector replaced by its lane.
     pub fn of_one_lane(&self) -> ClifTyping {
         let lanes = |types: &[Type]| types.iter().map(|ty| ty.lane_type()).collect();
         ClifTyping { nodes: lanes(&self.nodes), controls: lanes(&self.controls), exprs: lanes(&self.exprs) }
     }
 }
 
-/// All assignments of types that satisfy a rule, those of small types first.
+/// Returns all assignments of types that satisfy a rule, small types first.
 ///
 /// # Errors
-/// If there is none, or there are too many.
+/// If there is no assignment, or there are too many.
 pub fn typings(rule: &ClifRule) -> Result<Vec<ClifTyping>, RuleError> {
     let mut all = Constraints::default();
     all.nodes = (0..rule.nodes).map(|_| all.fresh()).collect();
@@ -104,7 +104,7 @@ struct Constraints {
     /// Operand and result of a cast.
     casts: Vec<(Var, Var)>,
     literals: Vec<(Var, i128)>,
-    /// What values, constants and instructions have: these take every type.
+    /// Variables of values, constants and instructions, which take every type.
     free: Vec<Var>,
 }
 
@@ -114,7 +114,8 @@ impl Constraints {
         Var(self.parents.len() - 1)
     }
 
-    /// Returns the least of the variables that are one with another. Ends, because links lead to lesser variables.
+    /// Returns the least of the variables that are equal to `var`. Terminates because links lead to lesser
+    /// variables.
     fn root(&self, mut var: Var) -> Var {
         while self.parents[var.0] != var.0 {
             var = Var(self.parents[var.0]);
@@ -180,7 +181,7 @@ impl Constraints {
                 let places = operands.iter().map(|operand| self.nodes[operand.id as usize]).zip(info.operands);
                 let places: Vec<(Var, &Constraint)> =
                     places.chain(info.results.first().map(|result| (var, result))).collect();
-                // An offset is as wide as the address, which is the last operand.
+                // An offset is as wide as the address, which is the last value operand.
                 if let Some(offset) = operands.iter().find(|operand| matches!(operand.kind, NodeKind::Offset(_)))
                     && let Some(&(address, _)) = places.get(info.operands.len() - 1)
                 {
@@ -280,7 +281,7 @@ impl Constraints {
                 (root, self.domain(root, lanes && is_free, any && is_free, is_free), is_free)
             })
             .collect();
-        // Those that take every type first, so that the others can be of any one that fits.
+        // Variables that take every type come first, so that each other variable needs only one type that fits.
         let (every, single): (Vec<_>, Vec<_>) = domains.into_iter().partition(|&(.., is_free)| is_free);
         let order: Vec<(Var, Vec<Type>, bool)> = every.into_iter().chain(single).collect();
         self.choose(&order, &mut types, &mut found);
@@ -293,7 +294,7 @@ impl Constraints {
         Ok(found)
     }
 
-    /// The types that a variable may have.
+    /// Returns the types that a variable may have.
     fn domain(&self, root: Var, lanes: bool, any: bool, is_free: bool) -> Vec<Type> {
         let allowed = |ty: &Type| {
             let sets = self.allowed.iter().filter(|(var, _)| self.root(*var) == root);
@@ -307,7 +308,7 @@ impl Constraints {
         }
         let mut domain: Vec<Type> = INTS.into_iter().filter(allowed).collect();
         if !is_free {
-            // One is enough, and one that holds every number that a rule writes.
+            // One type is enough, preferably one that holds every number that a rule writes.
             domain.sort_by_key(|&ty| ty != I64);
         }
         if lanes {
@@ -348,7 +349,7 @@ impl Constraints {
         any
     }
 
-    /// Whether no relation between known types is broken.
+    /// Returns `true` if no relation between known types is violated.
     fn holds(&self, types: &[Option<Type>]) -> bool {
         let of = |var: Var| types[self.root(var).0];
         self.relations.iter().all(|&(control, place, constraint)| match (of(control), of(place)) {

@@ -1,11 +1,11 @@
-//! The orders in which a source may stand in a graph: operands of commutative opcodes are exchanged, those of
-//! comparisons with the condition. Constants stand on the right already.
+//! The orders in which a source may occur in a graph. Operands of commutative opcodes are exchanged; operands of
+//! comparisons are exchanged together with the condition. Constants are on the right already.
 
 use super::ast::{ClifRule, ConditionName, Node, NodeKind};
 use crate::ast::{ExprKind, Precondition};
 use std::collections::HashMap;
 
-/// Returns the source of a rule in all orders, the written one first. Those that match nothing else are left out.
+/// Returns the source of a rule in all orders, the written one first. Orders that match nothing new are left out.
 pub(super) fn variants(rule: &ClifRule) -> Vec<Node> {
     let mut found: Vec<Node> = Vec::new();
     for order in orders(&rule.source) {
@@ -55,7 +55,7 @@ impl ConditionName {
     }
 }
 
-/// Whether one source is another with other names, so that it matches what the other matches.
+/// Renaming of one source to another. If there is one, the sources match equal graphs.
 struct Renaming<'r> {
     rule: &'r ClifRule,
     names: HashMap<&'r str, &'r str>,
@@ -66,7 +66,7 @@ impl<'r> Renaming<'r> {
         self.node(a, b)
     }
 
-    /// Two names that stand for each other, and for nothing else.
+    /// Maps name `a` to name `b`. Returns `true` if neither is mapped to or from another name.
     fn names(&mut self, a: &'r str, b: &'r str) -> bool {
         let known = *self.names.entry(a).or_insert(b) == b;
         known && self.names.iter().filter(|(_, other)| **other == b).count() == 1
@@ -95,7 +95,8 @@ impl<'r> Renaming<'r> {
         }
     }
 
-    /// A name for conditions of which each has its exchanged one among them stands for both.
+    /// Returns `true` if two conditions are equal. Conditions of one name may also differ by an exchange of
+    /// operands, if the name may be each exchanged condition, too.
     fn condition(&self, a: Option<&ConditionName>, b: Option<&ConditionName>) -> bool {
         match (a, b) {
             (

@@ -10,7 +10,7 @@ fn unsupported(expr: &Expr) -> RuleError {
 }
 
 impl Leaf<'_> {
-    /// Returns the value of an expression.
+    /// Returns the Rust expression for a constant expression.
     pub(super) fn expression(&mut self, expr: &Expr) -> Result<String, RuleError> {
         Ok(match &expr.kind {
             ExprKind::Constant(name) => self.constant_name(name),
@@ -57,13 +57,13 @@ impl Leaf<'_> {
         })
     }
 
-    /// Returns the value that is asked about.
+    /// Returns the name of the value to which a condition refers.
     fn value(&mut self, expr: &Expr) -> Result<String, RuleError> {
         let ExprKind::Register(name) = &expr.kind else { return Err(unsupported(expr)) };
         Ok(self.value_name(name))
     }
 
-    /// Returns an operand of an operator, in brackets if it has one itself.
+    /// Returns an operand of an operator, in parentheses if it has an operator itself.
     fn operand(&mut self, expr: &Expr) -> Result<String, RuleError> {
         let text = self.expression(expr)?;
         let brackets = matches!(expr.kind, ExprKind::Unary(..) | ExprKind::Binary(..));

@@ -1,4 +1,5 @@
-//! The function of one rule: it is called where the opcodes of the source stand, tests the rest and makes the target.
+//! The function of one rule. It is called after the opcodes of the source have matched, runs the remaining tests,
+//! and makes the target.
 
 use super::super::Condition;
 use super::super::ast::{ClifRule, ConditionName, Node, NodeKind, is_effect};
@@ -35,21 +36,21 @@ pub(super) struct Leaf<'r> {
     lines: String,
     /// Names of the instructions, constants and destinations of the target.
     made: HashMap<u32, String>,
-    /// Offsets of the target, which must be offsets.
+    /// Offsets of the target, which must fit an instruction.
     offsets: Vec<String>,
 }
 
-/// A leaf as Rust.
+/// A leaf as Rust source.
 pub(super) struct LeafText {
     pub(super) params: Vec<Param>,
     pub(super) text: String,
 }
 
 impl<'r> Leaf<'r> {
-    /// The function of a rule; `doc` is the rule's text.
+    /// Builds the function of a rule; `doc` is the rule's text.
     ///
     /// # Errors
-    /// If the rule says what the matcher cannot do.
+    /// If the rule requires something that the matcher cannot do.
     pub(super) fn build(rule: &'r ClifRule, types: Types, doc: &str) -> Result<LeafText, RuleError> {
         let mut leaf = Leaf {
             rule,
@@ -96,7 +97,7 @@ impl<'r> Leaf<'r> {
         }
     }
 
-    /// Returns the name of a constant, in small letters, apart from those of values.
+    /// Returns the parameter name of a constant: its name in small letters, distinct from the names of values.
     fn spelled(&self, name: &str) -> String {
         let small = name.to_lowercase();
         let is_value = |node: &Node| matches!(&node.kind, NodeKind::Value(name) if *name == small) || small == "g";
@@ -108,7 +109,7 @@ impl<'r> Leaf<'r> {
         self.spelled(name)
     }
 
-    /// Returns the variable of a value, or of an instruction with a name.
+    /// Returns the variable of a value or of a named instruction.
     pub(super) fn value_name(&mut self, name: &str) -> String {
         let order = self.rule.source.post_order();
         let inst = order.into_iter().find(|node| node.name.as_deref() == Some(name));
@@ -120,7 +121,7 @@ impl<'r> Leaf<'r> {
         text
     }
 
-    /// Returns the bits of a lane of an expression's type.
+    /// Returns the width of a lane of an expression's type, in bits.
     pub(super) fn width(&mut self, expr: &Expr) -> Result<String, RuleError> {
         let known = self.types.width(expr.id);
         let known =
@@ -169,7 +170,7 @@ impl<'r> Leaf<'r> {
         }
     }
 
-    /// Makes the target; what stands for it.
+    /// Generates the code that makes the target, and returns the expression for its value.
     fn target(&mut self) -> Result<String, RuleError> {
         for node in self.rule.target.post_order() {
             let text = match &node.kind {
@@ -222,7 +223,7 @@ impl<'r> Leaf<'r> {
         Ok(self.made[&self.rule.target.id].clone())
     }
 
-    /// Returns the number of a destination among those of the source.
+    /// Returns the index of a destination among the destinations of the source.
     fn edge(&self, name: &str) -> usize {
         let order = self.rule.source.operands().iter().filter_map(|operand| match &operand.kind {
             NodeKind::Edge(name) => Some(name),
@@ -231,7 +232,7 @@ impl<'r> Leaf<'r> {
         order.into_iter().position(|known| known == name).unwrap_or(0)
     }
 
-    /// Returns a root that is executed for its effect.
+    /// Returns the expression for a root that is executed for its effect.
     fn effect(&mut self, node: &Node, opcode: Opcode, operands: &[Node]) -> Result<String, RuleError> {
         let name = opcode_name(opcode);
         let mut made: Vec<String> = operands.iter().map(|operand| self.made[&operand.id].clone()).collect();
@@ -260,7 +261,7 @@ impl<'r> Leaf<'r> {
     }
 }
 
-/// Returns the instruction that is asked for.
+/// Returns the expression for a requested instruction.
 fn request(
     node: &Node,
     opcode: Opcode,

@@ -1,4 +1,4 @@
-//! Rust from rules: a function for each opcode that is the root of a source, and one for each rule.
+//! Rust from rules: one function for each opcode that is the root of a source, and one for each rule.
 //!
 //! ```text
 //! fn match_iadd(g: &mut impl Graph, request: &InstData) -> Option<Value> {      a decision tree over opcodes and constants
@@ -46,20 +46,20 @@ pub struct Entry<'r> {
 pub struct Dependency {
     /// The path, as `include_bytes!` takes it.
     pub path: String,
-    /// What is in it.
+    /// The contents.
     pub bytes: Vec<u8>,
 }
 
-/// Why a rule is not compiled.
+/// Error that prevents the compilation of a rule.
 #[derive(Debug)]
 pub struct GenerateError {
     /// The rule.
     pub rule: String,
-    /// What is wrong with it.
+    /// The error.
     pub error: RuleError,
 }
 
-/// Complains of a rule by which rewriting need not end, or that is never applied.
+/// Rejects a rule by which rewriting may not end, or that is never applied.
 fn check_order(rules: &[&ClifRule]) -> Result<(), GenerateError> {
     for rule in rules {
         order::check(rule).map_err(of(rule))?;
@@ -72,10 +72,11 @@ fn of(rule: &ClifRule) -> impl Fn(RuleError) -> GenerateError {
     |error| GenerateError { rule: rule.name.clone(), error }
 }
 
-/// The matcher of rules, which are tried in this order. It does not compile if one of the files is another than those given.
+/// Generates the matcher of rules, which are tried in this order. The matcher does not compile if one of the files
+/// has changed.
 ///
 /// # Errors
-/// The first rule that cannot be compiled, by which rewriting need not end, or that is never applied.
+/// The first rule that cannot be compiled, by which rewriting may not end, or that is never applied.
 pub fn generate(entries: &[Entry<'_>], files: &[Dependency]) -> Result<String, GenerateError> {
     let rules: Vec<&ClifRule> = entries.iter().map(|entry| entry.rule).collect();
     check_order(&rules)?;
@@ -124,7 +125,7 @@ fn leaf(entry: &Entry<'_>) -> Result<LeafText, RuleError> {
     Leaf::build(entry.rule, types, words.join(" ").trim_start_matches(": "))
 }
 
-/// What the code in `body` rests on, and the names of the rules.
+/// Returns the imports of the code in `body`, the checks of its dependencies, and the names of the rules.
 fn head(rules: &[&ClifRule], files: &[Dependency], body: &str) -> String {
     let named = |names: &[&str]| {
         let names: Vec<&str> = names.iter().copied().filter(|name| contains_word(body, name)).collect();
@@ -184,17 +185,17 @@ fn head(rules: &[&ClifRule], files: &[Dependency], body: &str) -> String {
     text
 }
 
-/// What the sources of a root's rules look for among its operands.
+/// Operands that the sources of a root's rules look for.
 #[derive(Default)]
 struct Sources {
-    /// By operand, if there are no more than two.
+    /// Opcodes by operand, if there are at most two operands.
     opcodes: [BTreeSet<Opcode>; 2],
-    /// As first operand, where the second one is a constant.
+    /// Opcodes of the first operand if the second one is a constant.
     beside_constants: BTreeSet<Opcode>,
-    /// Zero, or all constants, as second operand, beside anything.
+    /// Whether zero is looked for as second operand, with any first operand.
     zero: bool,
     constants: bool,
-    /// Nothing.
+    /// Whether any operands are looked for.
     any: bool,
 }
 
@@ -213,7 +214,7 @@ impl Sources {
         let names: Vec<&String> = operands.iter().filter_map(Node::value).collect();
         let has_equal = (1..names.len()).any(|index| names[..index].contains(&names[index]));
         if let Some(opcodes) = constant.and_then(|(index, _)| self.opcodes.get_mut(index)) {
-            // Constants that no `iconst` makes; extended ones are recognised by their type.
+            // Constants that no `iconst` makes. Extended ones are recognized by their type.
             opcodes.extend([Opcode::Splat, Opcode::Iconcat]);
         }
         match (constant, inner) {
@@ -229,7 +230,7 @@ impl Sources {
     }
 }
 
-/// The code that makes them.
+/// Writes the code that makes the sources.
 impl fmt::Display for Sources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |opcodes: &BTreeSet<Opcode>| opcodes.iter().copied().map(opcode_name).collect::<Vec<_>>().join(", ");
@@ -250,7 +251,7 @@ impl fmt::Display for Sources {
     }
 }
 
-/// By root, what the sources of rules look for.
+/// Generates the table of the operands that the sources of rules look for, by root.
 fn sources(text: &mut String, rules: &[&ClifRule]) {
     let mut roots: BTreeMap<Opcode, Sources> = BTreeMap::new();
     for rule in rules.iter().filter(|rule| !rule.is_condition) {
@@ -270,7 +271,7 @@ fn sources(text: &mut String, rules: &[&ClifRule]) {
     let _ = writeln!(text, "        all\n    }};\n    &SOURCES[root as usize]\n}}\n");
 }
 
-/// The sources by the opcodes of their roots.
+/// Candidates by the opcodes of their roots.
 type Roots<'r> = BTreeMap<Opcode, Vec<Candidate<'r>>>;
 
 fn dispatch(text: &mut String, name: &str, made: &str, roots: &Roots<'_>) {
@@ -296,13 +297,13 @@ fn match_root(text: &mut String, opcode: Opcode, made: &str, candidates: &[Candi
         lines.push(Statement::Line(format!("let ty = {ty};")));
     }
     lines.extend(with_operands("request", &Vec::new(), opcode, code));
-    // Inlined into the dispatch, the largest would make every request save all registers.
+    // If the largest functions were inlined into the dispatch, every request would save all registers.
     let _ = writeln!(text, "#[inline(never)]");
     let _ = writeln!(text, "fn match_{}(g: &mut impl Graph, request: &InstData) -> Option<{made}> {{", opcode.name());
     let _ = writeln!(text, "{}    None\n}}\n", print(&lines, 1));
 }
 
-/// Fowler, Noll and Vo's hash.
+/// Returns the FNV-1a hash, of Fowler, Noll and Vo.
 fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |state, &byte| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }

@@ -3,13 +3,13 @@
 use super::super::Condition;
 use kingpost_ir::{Opcode, Type};
 
-/// `a0_1`: the second operand of the first operand.
+/// Returns a variable for a path of operands: `a0_1` is the second operand of the first operand.
 pub(super) fn snake_path(letter: &str, path: &[usize]) -> String {
     let numbers: Vec<String> = path.iter().map(usize::to_string).collect();
     format!("{letter}{}", numbers.join("_"))
 }
 
-/// `add_zero` as `AddZero`.
+/// Returns a name in camel case: `add_zero` becomes `AddZero`.
 pub(super) fn camel_case(name: &str) -> String {
     let capital = |word: &str| {
         let mut chars = word.chars();

@@ -1,8 +1,8 @@
 //! The decision tree over the opcodes and constants of sources.
 //!
-//! Candidates that ask about the same place are one group, and each is in one group only, so the code is no longer than
-//! the rules. Rules keep their order where it matters: a candidate joins a group before others only if it matches
-//! nothing that they match.
+//! Candidates that test one place form a group, and each candidate is in one group only, so the code is no longer
+//! than the rules. Rules keep their order if it matters: a candidate joins a group before other candidates only if
+//! it matches nothing that they match.
 
 use super::super::Condition;
 use super::super::ast::{ClifRule, ConditionName, Node, NodeKind};
@@ -13,7 +13,7 @@ use kingpost_ir::Opcode;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// Numbers of operands, from the root.
+/// Indices of operands, from the root.
 type Path = Vec<usize>;
 
 /// Requirement at a path.
@@ -23,22 +23,22 @@ enum Need {
     Constant,
 }
 
-/// A source that may match.
+/// A source that may match the request.
 #[derive(Clone)]
 pub(super) struct Candidate<'r> {
     name: &'r str,
     needs: Vec<(Path, Need)>,
-    /// Tests once the opcodes are known.
+    /// Tests that are made once the opcodes are known.
     tests: Vec<String>,
     /// Expressions for the parameters of the leaf.
     bound: HashMap<Param, String>,
-    /// The destinations so far.
+    /// Destinations seen so far.
     edges: Vec<String>,
     params: &'r [Param],
 }
 
 impl<'r> Candidate<'r> {
-    /// Returns a source in one of its orders.
+    /// Returns the candidate for a source in one of its orders.
     pub(super) fn new(rule: &'r ClifRule, source: &Node, params: &'r [Param]) -> Candidate<'r> {
         let mut candidate = Candidate {
             name: &rule.name,
@@ -54,7 +54,7 @@ impl<'r> Candidate<'r> {
         candidate
     }
 
-    /// Returns the root's opcode, which is known where the tree begins.
+    /// Removes and returns the root's opcode, which is known at the start of the tree.
     pub(super) fn take_root(&mut self) -> Option<Opcode> {
         let at = self.needs.iter().position(|(path, _)| path.is_empty())?;
         match self.needs.remove(at).1 {
@@ -134,7 +134,7 @@ impl<'r> Candidate<'r> {
         }
     }
 
-    /// Returns a need that can be looked at: what is above it is known.
+    /// Returns the needs that can be tested: the opcodes above them are known.
     fn open(&self) -> impl DoubleEndedIterator<Item = &(Path, Need)> {
         let is_open =
             |path: &Path| self.needs.iter().all(|(other, _)| other.len() >= path.len() || !path.starts_with(other));
@@ -146,7 +146,7 @@ impl<'r> Candidate<'r> {
         self.needs.iter().find(|(other, need)| other == path && same(*need)).map(|(_, need)| *need)
     }
 
-    /// Returns `true` if no request matches both.
+    /// Returns `true` if no request matches both candidates.
     fn excludes(&self, other: &Candidate<'_>) -> bool {
         let differ = |path: &Path, need: Need| {
             let others = other.needs.iter().filter(|(at, _)| at == path).map(|(_, need)| *need);
@@ -176,28 +176,28 @@ impl<'r> Candidate<'r> {
     }
 }
 
-/// Returns the variable of the value at a path.
+/// Returns the variable for the value at a path.
 fn value_at(path: &Path) -> String {
     if path.is_empty() { "value".to_string() } else { snake_path("a", path) }
 }
 
-/// Code with its blocks.
+/// A statement of the generated code, with its blocks.
 #[derive(Clone)]
 pub(super) enum Statement {
     Line(String),
-    /// Joined by `and`; what to do then, and else.
+    /// Conditions joined by `&&`, the statements if all hold, and the statements otherwise.
     If(Vec<String>, Vec<Statement>, Vec<Statement>),
-    /// A variable, and what to do for its opcodes.
+    /// An expression, and the statements for each of its values.
     Match(String, Vec<(String, Vec<Statement>)>),
 }
 
-/// Tries candidates in their order. The variables in `defined` hold instructions already.
+/// Generates code that tries candidates in their order. The variables in `defined` already hold instructions.
 pub(super) fn tree(candidates: &[Candidate<'_>], defined: &[String]) -> Vec<Statement> {
     let mut code = Vec::new();
     let mut defined = defined.to_vec();
     let mut rest = candidates.to_vec();
     while let Some(first) = rest.first() {
-        // Constants before opcodes, then what most ask about.
+        // Constants are tested before opcodes, then the place that most candidates test.
         let size = |need: &&(Path, Need)| (need.1 == Need::Constant, group(&rest, &need.0, need.1).0.len());
         let open: Vec<(Path, Need)> = first.open().rev().max_by_key(size).into_iter().cloned().collect();
         let Some((path, need)) = open.first() else {
@@ -222,7 +222,7 @@ pub(super) fn tree(candidates: &[Candidate<'_>], defined: &[String]) -> Vec<Stat
     code
 }
 
-/// Returns those that need something of this kind at a path and can be tried first; and all others.
+/// Splits candidates into those with a need of this kind at a path that can be tried first, and all other ones.
 fn group<'r>(rest: &[Candidate<'r>], path: &Path, need: Need) -> (Vec<Candidate<'r>>, Vec<Candidate<'r>>) {
     let (mut members, mut others): (Vec<Candidate<'_>>, Vec<Candidate<'_>>) = Default::default();
     for candidate in rest {
@@ -237,7 +237,7 @@ fn group<'r>(rest: &[Candidate<'r>], path: &Path, need: Need) -> (Vec<Candidate<
     (members, others)
 }
 
-/// Constants that an opcode makes, besides `iconst`.
+/// Returns `true` if instructions of the opcode may be constants, besides `iconst`.
 fn may_be_constant(opcode: Opcode) -> bool {
     matches!(opcode, Opcode::Splat | Opcode::Uextend | Opcode::Sextend | Opcode::Iconcat)
 }
@@ -267,7 +267,7 @@ fn by_opcode(members: &[Candidate<'_>], path: &Path, defined: &[String]) -> Stat
     Statement::Match(format!("{inst}.opcode()"), arms)
 }
 
-/// Returns names the operands of an instruction that the code uses.
+/// Adds a line that names the operands of an instruction, if the code uses them.
 pub(super) fn with_operands(inst: &str, path: &Path, opcode: Opcode, code: Vec<Statement>) -> Vec<Statement> {
     let text = print(&code, 0);
     let names: Vec<String> = (0..opcode.info().operands.len())
@@ -289,7 +289,7 @@ pub(super) fn contains_word(text: &str, word: &str) -> bool {
         .any(|(at, _)| !text[..at].ends_with(is_word) && !text[at + word.len()..].starts_with(is_word))
 }
 
-/// Code as text, indented.
+/// Returns code as indented text.
 pub(super) fn print(code: &[Statement], depth: usize) -> String {
     let mut text = String::new();
     let indent = "    ".repeat(depth);

@@ -1,8 +1,8 @@
-//! The types of a source as the matcher sees them: which tests tell the proved ones from all others, and from where the
-//! types of the target come.
+//! The types of a source as the matcher sees them: tests that separate the proved types from all other ones, and
+//! sources for the types of the target.
 //!
-//! Neither is translated from the text of the rule. All types that the opcodes of a source let through are listed, and
-//! tests are picked until those that remain are the typings of the rule, no more and no less.
+//! Neither is translated from the text of the rule. All types that the opcodes of a source admit are enumerated,
+//! and tests are added until exactly the typings of the rule remain.
 
 use super::super::ast::{ClifRule, Node, NodeKind};
 use super::super::types::{ALL, ClifTyping};
@@ -14,7 +14,7 @@ use kingpost_ir::types::I64;
 use kingpost_ir::{Opcode, Type};
 use std::collections::HashMap;
 
-/// A type that the matcher has.
+/// A type that is known to the matcher.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Known {
     /// The controlling type of the request.
@@ -36,13 +36,13 @@ pub(super) enum Test {
     IntOrLanes(Known),
     /// A scalar float.
     Float(Known),
-    /// One of these.
+    /// One of these types.
     OneOf(Known, Vec<Type>),
-    /// Two that are equal.
+    /// Two equal types.
     Equal(Known, Known),
-    /// Two of as many lanes.
+    /// Two types with equally many lanes.
     SameLanes(Known, Known),
-    /// Two of which the first has narrower lanes.
+    /// Two types; the first has narrower lanes.
     Narrower(Known, Known),
 }
 
@@ -70,8 +70,10 @@ pub(super) struct Types {
 }
 
 impl Types {
+    /// Picks tests for the types of a rule.
+    ///
     /// # Errors
-    /// If no tests tell the proved types from others.
+    /// If no tests separate the proved types from other ones.
     pub(super) fn new(rule: &ClifRule, typings: Vec<ClifTyping>) -> Result<Types, RuleError> {
         let order = rule.source.post_order();
         let mut sources: Vec<Known> = if rule.is_condition { Vec::new() } else { vec![Known::Control] };
@@ -87,7 +89,7 @@ impl Types {
         Ok(types)
     }
 
-    /// Returns a type of an assignment.
+    /// Returns the type that an assignment gives to a known type.
     fn of(&self, typing: &Assignment, known: Known) -> Type {
         match known {
             Known::Control => typing.controls[&self.root],
@@ -110,7 +112,7 @@ impl Types {
         while !others.is_empty() {
             let excluded =
                 |test: &Test| others.iter().filter(|typing| !test.holds(|known| self.of(typing, known))).count();
-            // The first of those that exclude most.
+            // The first of the tests that exclude most.
             let best = candidates.iter().rev().max_by_key(|test| excluded(test)).filter(|test| excluded(test) > 0);
             let Some(best) = best.cloned() else {
                 let message = format!("no test distinguishes the types of {} from others", rule.name);
@@ -122,7 +124,7 @@ impl Types {
         Ok(())
     }
 
-    /// Tests, the cheap ones first.
+    /// Returns all possible tests, the cheap ones first.
     fn candidates(&self, proved: &[Assignment]) -> Vec<Test> {
         let mut all = Vec::new();
         for &a in &self.sources {
@@ -144,8 +146,8 @@ impl Types {
         all
     }
 
-    /// From where a type comes that the matcher needs, `of` a typing. Where the source leaves a choice, it is made
-    /// here.
+    /// Returns a known type that is `same` as the type that `of` returns, for every typing of the source. If the
+    /// source leaves a choice, the other choices are removed from the typings.
     fn find(&mut self, of: impl Fn(&ClifTyping) -> Type, same: impl Fn(Type, Type) -> bool) -> Option<Known> {
         let fixed = self.typings.iter().map(|typing| Known::Fixed(of(typing)));
         let nodes = self.sources.iter().copied();
@@ -219,7 +221,7 @@ impl Assignment {
     }
 }
 
-/// Returns all types that the opcodes of a source let through.
+/// Returns all types that the opcodes of a source admit.
 fn universe(rule: &ClifRule) -> Vec<Assignment> {
     let any = |ty: Type| !rule.is_condition || ty.is_int();
     let start = vec![(Assignment::default(), HashMap::new())];
@@ -259,7 +261,7 @@ fn assignments<'n>(node: &'n Node, allowed: &dyn Fn(Type) -> bool, partial: Vec<
                     _ => info.class.set().contains(ty),
                 });
                 for control in controls {
-                    // What has no result counts as this type in a typing.
+                    // An instruction without a result has this type in a typing.
                     let results = info.results.first().map_or(vec![I64], |result| {
                         let result = result.resolve(control);
                         ALL.into_iter().filter(|&ty| result.contains(ty) && allowed(ty)).collect()
