@@ -1,14 +1,15 @@
-//! Instructions that ask for more than any register: fixed ones, subsets, clobbers, late uses, temporaries.
+//! Instructions with constraints beyond any register: fixed registers, subsets, clobbers, late uses, temporaries.
 //!
 //! ```text
 //! call use v0 = r0, def v1 = r0, clobbers {r1}         v1 in r2 below, v2 in r1: behind the call move r2 <- r0,
 //!                                                      and r1 is filled from the slot of v2; before it v0 is in r0
 //! ```
 //!
-//! The operands choose registers one by one, those that values have below preferred; where one finds none left, all of them are
-//! matched. Then what is below is made true behind the instruction, by a parallel move: results go where they are expected, and
-//! values in registers that an operand occupies or the instruction clobbers come from another one, if one is free, or
-//! from their slot. Before it, operands get copies of values that keep other registers.
+//! The operands choose registers one by one, and prefer the registers that their values have below. If one finds no
+//! register, all operands are matched at once. Then a parallel move after the instruction establishes the state
+//! that the code below expects. It moves results to their registers. It refills values from another register, if
+//! one is free, or from their slots if an operand occupies their register or the instruction clobbers it. Before
+//! the instruction, operands get copies of values that stay in other registers.
 
 use crate::state::Value;
 use crate::walk::{Fused, Locs, Selected, masks};
@@ -20,7 +21,7 @@ use kingpost_regalloc_common::matching::{Points, Request, needs_register, tied_d
 use kingpost_regalloc_common::preference::{Clobbered, Masks, Reg, regs};
 use smallvec::SmallVec;
 
-/// What an instruction does to registers that values below may be in.
+/// Registers that an instruction touches, which values below may be in.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Touched {
     /// Registers of operands.
@@ -29,20 +30,21 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
-    /// The registers of a class in which a value of `width` bytes may be both behind the instruction and before it.
+    /// Returns the registers of a class in which a value of `width` bytes may be both before and after the
+    /// instruction.
     #[inline]
     pub(crate) fn spared(&self, class: usize, width: u8) -> u64 {
         !(self.clobbered.of(class, width) | self.taken[class])
     }
 
-    /// The registers of a class in which some values may not.
+    /// Returns the registers of a class that some value may not keep.
     #[inline]
     pub(crate) fn any(&self, class: usize) -> u64 {
         self.clobbered.any(class) | self.taken[class]
     }
 }
 
-/// The registers of an instruction's operands, of those that have one, and what it does to them.
+/// The registers of an instruction's operands, [`Reg::NONE`] for other operands, and the registers that it touches.
 #[derive(Default, Debug)]
 pub(crate) struct Placement {
     pub(crate) regs: SmallVec<[Reg; 16]>,
@@ -54,7 +56,7 @@ pub(crate) struct Placement {
 struct Taken([Masks; 2]);
 
 impl Taken {
-    /// Those left for a value of an operand that needs its register at these points, in the value's class.
+    /// Returns the registers left, in the value's class, for an operand that needs its register at these points.
     #[inline]
     fn left(&self, points: Points, value: &Value, clobbered: &Clobbered) -> u64 {
         let class = value.class();
@@ -63,7 +65,7 @@ impl Taken {
         !(early | late)
     }
 
-    /// Those taken at any point.
+    /// Returns the registers taken at either point.
     fn all(&self) -> Masks {
         [0, 1].map(|class| self.0[0][class] | self.0[1][class])
     }
@@ -76,14 +78,15 @@ impl Taken {
     }
 }
 
-/// Is the value of an operand needed in a register? One that may be in memory is left there.
+/// Returns `true` if the operand needs its value in a register. A value in memory stays there if the operand allows
+/// it.
 #[inline]
 fn is_in_register(operand: Operand, tied: Option<Operand>, is_in_memory: bool) -> bool {
     needs_register(operand, tied) || operand.constraint() == Constraint::MemOk && !is_in_memory
 }
 
 impl Fused {
-    /// Serves any instruction but a terminator with successors.
+    /// Allocates any instruction except a terminator with successors.
     #[inline(never)]
     pub(crate) fn constrained(&mut self, lower: &mut Lower<'_>, at: usize) {
         let record = &lower.piece()[at];
@@ -104,7 +107,8 @@ impl Fused {
         }
     }
 
-    /// Finds registers for all operands that need one. False if there are none. `placement` is empty, and filled where it is.
+    /// Finds registers for all operands that need one. Returns `false` if there are too few. Fills `placement`,
+    /// which must be empty, in place.
     pub(crate) fn find_registers(
         &mut self,
         lower: &mut Lower<'_>,
@@ -140,7 +144,7 @@ impl Fused {
         true
     }
 
-    /// Notes which registers an instruction writes.
+    /// Records the registers that an instruction writes.
     pub(crate) fn touch_all(&mut self, lower: &Lower<'_>, touched: &Touched, clobbers: ClobberId) {
         let Touched { taken, clobbered } = touched;
         for (class, &taken) in taken.iter().enumerate() {
@@ -148,14 +152,14 @@ impl Fused {
             self.state.recent[class] |= taken | clobbered.any(class);
         }
         if clobbers != ClobberId::NONE {
-            // Those that no value may be in are to be saved as well.
+            // Registers that no value may be in must be saved as well.
             let lost = lower.code.problem.all_clobbers()[clobbers].lost;
             self.steps.written = self.steps.written.union(lost);
         }
     }
 
-    /// Each operand takes the best register left, those without a choice first. Returns all of these; none if none is left for one
-    /// of them.
+    /// Assigns each operand the best register left, fixed operands first. Returns all of these, or `None` if none
+    /// is left for one operand.
     fn choose(&self, selected: &Selected, has_ties: bool, regs: &mut [Reg]) -> Option<Masks> {
         let operands = &selected.operands[..];
         let clobbered = self.registers.clobbered(selected.clobbers);
@@ -273,7 +277,7 @@ impl Fused {
         }
     }
 
-    /// Makes true behind the instruction what is expected below.
+    /// Adds the moves after the instruction that establish the state expected below.
     fn restore(&mut self, lower: &mut Lower<'_>, selected: &Selected, placement: &Placement) {
         let needed = self.state.occupied;
         for (k, operand) in selected.operands.iter().enumerate().filter(|(_, operand)| operand.is_def()) {
@@ -288,7 +292,7 @@ impl Fused {
         self.resolve(lower, &needed);
     }
 
-    /// Adds the moves of a value from the register in which it is defined to where it is expected.
+    /// Adds the moves of a value from the register in which it is defined to its locations below.
     pub(crate) fn define(&mut self, vreg: VReg, reg: Reg) {
         let from = self.loc(reg);
         let value = self.state.value(vreg);
@@ -303,7 +307,7 @@ impl Fused {
         }
     }
 
-    /// Registers of uses that no other operand has, with the value that is expected in them below.
+    /// Returns the registers of uses that no other operand has and that hold the value expected in them below.
     fn kept(&self, selected: &Selected, placement: &Placement) -> Masks {
         let (mut kept, mut others) = (Masks::default(), Masks::default());
         for (operand, &reg) in selected.operands.iter().zip(&placement.regs).filter(|(_, reg)| !reg.is_none()) {
@@ -314,7 +318,7 @@ impl Fused {
         [0, 1].map(|class| kept[class] & !others[class])
     }
 
-    /// Values in registers that an operand occupies or the instruction clobbers are elsewhere before it.
+    /// Adds the moves of values from before the instruction for registers that it occupies or clobbers.
     pub(crate) fn relocate_all(&mut self, lower: &mut Lower<'_>, touched: &Touched, kept: &Masks) {
         for class in 0..2 {
             for reg in regs(class, self.state.occupied[class] & touched.any(class)) {
@@ -323,7 +327,8 @@ impl Fused {
         }
     }
 
-    /// A value in a register that an operand occupies or the instruction clobbers is in another one before it, or in its slot.
+    /// Adds the move of a value whose register an operand occupies or the instruction clobbers. Before the
+    /// instruction the value is in another register or in its slot.
     fn relocate(&mut self, lower: &mut Lower<'_>, reg: Reg, touched: &Touched, kept: &Masks) {
         let Some(vreg) = self.state.owner(reg) else { return };
         let value = self.state.value(vreg);
@@ -349,7 +354,7 @@ impl Fused {
         self.add_move(lower, Reg::NONE, vreg, to);
     }
 
-    /// Adds the instruction with the locations of its operands, and brings uses where they are expected.
+    /// Adds the instruction with the locations of its operands, and before it the copies of uses.
     pub(crate) fn place(&mut self, selected: &Selected, placement: &Placement) {
         let (mut locs, mut copies) = (Locs::new(), SmallVec::<[(Reg, Reg, u8); 8]>::new());
         let encoded = selected.row.operands.len() + selected.inst.mode.regs();
@@ -371,8 +376,8 @@ impl Fused {
         }
     }
 
-    /// Has a value in a register before the instruction. Returns the register that it is to be copied from there, if it keeps one,
-    /// and its width.
+    /// Puts a value into a register before the instruction. If the value already has another register, returns that
+    /// register, to be copied from, and the width.
     #[inline]
     pub(crate) fn bring(&mut self, vreg: VReg, reg: Reg) -> Option<(Reg, u8)> {
         let value = self.state.value(vreg);
@@ -383,7 +388,7 @@ impl Fused {
         (value.reg != reg).then_some((value.reg, value.width))
     }
 
-    /// Where a use is that any location will do for.
+    /// Returns the location of a use that accepts any location.
     fn anywhere(&mut self, operand: Operand, touched: &Touched) -> Loc {
         let reg = self.state.value(operand.vreg()).reg;
         let is_kept = operand.pos() == Pos::Early || !reg.is_in(&touched.taken);

@@ -1,13 +1,14 @@
-//! Heads and ends of blocks: which registers they hand on, and the moves on edges.
+//! Heads and ends of blocks: the registers that they pass on, and the moves on edges.
 //!
 //! ```text
 //! b1: .. branch -> b2 (hot), b3      b2 has v0 in r0, b3 in r1: at the end of b1 v0 is in r0,
 //! b3: (move r1 <- r0) ..             and the head of b3 moves it
 //! ```
 //!
-//! A block's head is what its code expects in registers; parameters have registers or slots there. Residents of the loops around
-//! are at the head of every block of a loop, and at its end, whether its code has a use for them or not. At the header of a loop
-//! there are its parameters besides, and nothing else: what else its code expects is filled there.
+//! A block's head lists the registers that its code expects; parameters have registers or slots there. Residents of
+//! the surrounding loops are at the head and at the end of every block of a loop, whether its code uses them or
+//! not. The header of a loop has only residents and parameters in registers: other values that its code expects are
+//! filled there.
 
 use crate::constrained::{Placement, Touched};
 use crate::walk::{Fused, Selected, range};
@@ -19,43 +20,43 @@ use kingpost_regalloc::{Block, EditKind, Loc, RegClass, VReg};
 use kingpost_regalloc_common::preference::{self, Masks, Reg, regs};
 use std::ops::Range;
 
-/// A successor that runs so many times less often than the block gets fills rather than registers.
+/// Factor by which a successor runs less often than the block if it gets fills instead of registers.
 const RARE: u64 = 8;
 
-/// What blocks have in registers at their heads, parameters apart. Memory is used again.
+/// Registers at the heads of blocks, without parameters. Its memory is reused.
 #[derive(Default, Debug)]
 pub(crate) struct Heads {
     entries: Vec<(Reg, VReg)>,
-    /// By block.
+    /// Heads by block.
     of: Vec<Head>,
     params: Vec<VReg>,
-    /// What the branch at hand defines.
+    /// The values defined by the current branch.
     exits: Vec<VReg>,
-    /// The block whose head is what the registers hold, parameters apart, and the header of the loop around it.
+    /// The block whose head equals the current registers, without parameters, and the header of the loop around it.
     kept: PackedOption<Block>,
     kept_in: u32,
-    /// The successor of the block at hand whose head is what the registers hold, all of it.
+    /// The successor of the current block whose whole head equals the current registers.
     intact: PackedOption<Block>,
-    /// The destination of the edge whose block is at hand, if that block has a jump and nothing else.
+    /// The destination of the current block's edge, if the block consists of a jump.
     passed: PackedOption<Block>,
 }
 
 /// The head of one block.
 #[derive(Clone, Copy, Default, Debug)]
 struct Head {
-    /// Indices of its entries; none if the walk has not passed it.
+    /// Start of its entries; there are none if the walk has not passed it.
     start: u32,
     end: u32,
     /// Registers of the entries.
     regs: Masks,
-    /// Does an edge back fix where its parameters are?
+    /// Whether an edge back has fixed the registers of its parameters.
     is_fixed: bool,
-    /// May what the head moves there change the flags?
+    /// Whether moves at the head may change the flags.
     has_dead_flags: bool,
 }
 
 impl Head {
-    /// Indices of its entries.
+    /// Returns the indices of its entries.
     #[inline]
     fn range(&self) -> Range<usize> {
         self.start as usize..self.end as usize
@@ -78,9 +79,9 @@ impl Heads {
     }
 }
 
-/// Ends.
+/// Ends of blocks.
 impl Fused {
-    /// The walk has come to the end of a block.
+    /// Starts a block, whose end the walk has reached.
     pub(crate) fn end_block(&mut self, lower: &mut Lower<'_>) {
         let block = Block::from_u32(self.block);
         let begun = self.loops.enter(lower, block, &mut self.state.recent);
@@ -120,13 +121,13 @@ impl Fused {
         }
     }
 
-    /// Is the block at hand that of an edge which only leads on? Then it has at its head what its successor has there, and the
-    /// registers still hold what they did.
+    /// Returns `true` if the current block is an edge block that only jumps. Its head is then the head of its
+    /// successor, and the registers are unchanged.
     fn passes(&mut self, lower: &Lower<'_>) -> bool {
         let [to] = *self.edges.succs else { return false };
         let block = lower.order().blocks()[self.block as usize];
         let is_edge = matches!(block, MachineBlock::Edge { .. });
-        // What follows a call with handlers is in the block of its edge.
+        // The block of an edge may hold the code after a call with handlers.
         if !is_edge || to.as_u32() <= self.block || !self.edges.pairs.is_empty() || lower.is_call_edge(block) {
             return false;
         }
@@ -140,13 +141,13 @@ impl Fused {
         true
     }
 
-    /// The successor that runs most often, the first one of several.
+    /// Returns the successor with the highest frequency, the first of several.
     fn hottest(&self, lower: &Lower<'_>) -> Option<Block> {
         hottest_of(lower, &self.edges.succs)
     }
 
-    /// Leaves registers as they are at the head of the only successor, or the hottest one: but for values that the loop has in
-    /// memory, which it fills then. Returns whether there are none of these.
+    /// Keeps the registers of the head of the only successor, or of the hottest one. Values that the loop has in
+    /// memory are released, and the head of the successor fills them. Returns `true` if there are none of these.
     fn keep(&mut self) -> bool {
         let occupied = self.state.occupied;
         for (class, mask) in occupied.into_iter().enumerate() {
@@ -166,7 +167,7 @@ impl Fused {
         is_intact
     }
 
-    /// Serves the instruction that ends a block.
+    /// Allocates the instruction that ends a block.
     #[inline(never)]
     pub(crate) fn terminator(&mut self, lower: &mut Lower<'_>, at: usize, plain: Option<&PlainOperands>) {
         match (&*self.edges.succs, plain) {
@@ -185,7 +186,7 @@ impl Fused {
         }
     }
 
-    /// Chooses which parameters have registers at the header of a loop.
+    /// Chooses the parameters that have registers at the header of a loop.
     fn fix_head(&mut self, lower: &mut Lower<'_>, header: Block) {
         self.heads.of[header.index()].is_fixed = true;
         let mut params = std::mem::take(&mut self.heads.params);
@@ -221,7 +222,7 @@ impl Fused {
         self.heads.params = params;
     }
 
-    /// The only edge out of a block: its moves stand before the jump.
+    /// Adds the moves of the only edge out of a block, before the jump.
     fn pass(&mut self, lower: &mut Lower<'_>, to: Block) {
         if self.edges.pairs.is_empty() && self.heads.intact == Some(to).into() {
             return;
@@ -262,14 +263,15 @@ impl Fused {
         (self.edges.pairs, self.heads.entries) = (pairs, all);
     }
 
-    /// Registers at the head of a successor, and those of what has become resident since the walk passed that.
+    /// Returns the registers at the head of a successor, and the registers of values that became resident since the
+    /// walk passed it.
     fn with_residents(&self, regs: Masks) -> Masks {
         let mut all = regs;
         self.loops.residents().for_each(|(reg, _)| all[reg.class()] |= reg.bit());
         all
     }
 
-    /// Has the edge bring a value into a register.
+    /// Adds the move of a value into a register on the edge.
     fn carry(&mut self, lower: &mut Lower<'_>, vreg: VReg, to: Reg, needed: &Masks) {
         let from = self.source(lower, vreg, to, needed);
         if from != to {
@@ -278,7 +280,8 @@ impl Fused {
         }
     }
 
-    /// The register in which a value is at the end of the block: the one that it goes to, if nothing else is there.
+    /// Returns the register of a value at the end of the block. A value without one gets the register it moves to,
+    /// if that is free, or another free one.
     fn source(&mut self, lower: &mut Lower<'_>, vreg: VReg, to: Reg, needed: &Masks) -> Reg {
         let reg = self.state.value(vreg).reg;
         if !reg.is_none() || self.is_remat(lower, vreg) {
@@ -291,10 +294,11 @@ impl Fused {
         reg
     }
 
-    /// Several edges, whose moves stand at the heads of the successors, behind a branch of operands in any registers.
+    /// Allocates a branch with operands in any registers and several edges. The moves are at the heads of the
+    /// successors.
     fn fork(&mut self, lower: &mut Lower<'_>, at: usize, shape: &PlainOperands) {
         let operands = range(&lower.piece()[at]);
-        // Most branches read the flags alone.
+        // Most branches read only the flags.
         if operands.is_empty() {
             let (succs, entries) = self.take_heads();
             self.adopt_heads(lower, (&succs, &entries), &Touched::default(), [0; 2]);
@@ -314,7 +318,7 @@ impl Fused {
         self.plain_terminator(lower, at, shape);
     }
 
-    /// The same behind any other branch.
+    /// Allocates any other branch with several edges.
     fn fork_constrained(&mut self, lower: &mut Lower<'_>, at: usize) {
         let selected = Selected::new(lower, &lower.piece()[at]);
         let mut placement = Placement::default();
@@ -333,7 +337,7 @@ impl Fused {
         self.place(&selected, &placement);
     }
 
-    /// Takes out the successors of the block at hand, and what heads expect.
+    /// Takes out the successors of the current block, and the entries of heads.
     fn take_heads(&mut self) -> (Vec<Block>, Vec<(Reg, VReg)>) {
         (std::mem::take(&mut self.edges.succs), std::mem::take(&mut self.heads.entries))
     }
@@ -342,7 +346,7 @@ impl Fused {
         (self.edges.succs, self.heads.entries) = (succs, entries);
     }
 
-    /// Has in registers what the successors expect there, the hottest one first.
+    /// Puts the values that the successors expect into their registers, beginning with the hottest successor.
     fn adopt_heads(
         &mut self,
         lower: &mut Lower<'_>,
@@ -355,7 +359,8 @@ impl Fused {
         hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, entries, touched, room));
     }
 
-    /// What a call with handlers defines is in its register at the end of the block, and nowhere else.
+    /// Records the registers of the results of a call with handlers at the end of the block. They are in no other
+    /// place.
     fn begin_exits(&mut self, selected: &Selected, placement: &Placement) {
         let defined = selected.operands.iter().zip(&placement.regs).filter(|(operand, _)| operand.is_def());
         for (vreg, &reg) in defined.map(|(operand, reg)| (operand.vreg(), reg)) {
@@ -372,9 +377,10 @@ impl Fused {
         }
     }
 
-    /// Has at the end of the block in registers what a successor expects there, as far as registers are free. What is in memory
-    /// in the loop around the block is filled on colder paths, and behind the loop. What becomes resident leaves so many registers
-    /// of each class: it cannot give way to the branch, as blocks below in the loop do not bring it back.
+    /// Puts the values that a successor expects into its registers at the end of the block, if these are free.
+    /// Values that the surrounding loop has in memory are filled on colder paths and after the loop. A value may
+    /// become resident only if `room` registers of each class stay free: it cannot make room for the branch,
+    /// because blocks below it in the loop do not restore it.
     fn adopt(&mut self, lower: &mut Lower<'_>, to: Block, entries: &[(Reg, VReg)], touched: &Touched, room: [u32; 2]) {
         if self.heads.intact == Some(to).into() {
             return;
@@ -389,7 +395,7 @@ impl Fused {
             }
             let (class, width) = (value.class(), value.width);
             if self.loops.is_from_outside(value.block) {
-                // It may be there if that costs nothing in the loop.
+                // The value may be in the register if that costs nothing in the loop.
                 let is_untouched = self.loops.touched(&self.state.recent)[class] & reg.bit() == 0;
                 if !(is_untouched && self.state.is_free(reg) && self.free(class).count_ones() > room[class]) {
                     continue;
@@ -407,18 +413,19 @@ impl Fused {
         }
     }
 
-    /// Does a successor run far less often than the block?
+    /// Returns `true` if a successor runs far less often than the block.
     fn is_rare(&self, lower: &Lower<'_>, to: Block) -> bool {
         let freq = |block| lower.order().freq(block).0;
         freq(to).saturating_mul(RARE) < freq(Block::from_u32(self.block))
     }
 
-    /// Registers of a class that hold nothing.
+    /// Returns the free registers of a class.
     fn free(&self, class: usize) -> u64 {
         self.registers.allocatable[class] & !self.state.occupied[class]
     }
 
-    /// Registers that uses of a plain branch have, and how many of each class the others need.
+    /// Returns the registers of a plain branch's uses, and the number of registers of each class that its other
+    /// uses need.
     fn missing(&self, lower: &Lower<'_>, at: usize) -> (Masks, [u32; 2]) {
         let (mut busy, mut missing) = (Masks::default(), [0; 2]);
         for operand in &lower.operands()[range(&lower.piece()[at])] {
@@ -431,7 +438,7 @@ impl Fused {
         (busy, missing)
     }
 
-    /// Sees to it that the uses of a plain branch find registers: residents give way last.
+    /// Frees registers for the uses of a plain branch, registers of residents last.
     fn leave_room(&mut self, lower: &Lower<'_>, at: usize) {
         let (busy, missing) = self.missing(lower, at);
         if missing == [0; 2] {
@@ -450,7 +457,7 @@ impl Fused {
         }
     }
 
-    /// Takes values out of registers that operands of a branch occupy or it clobbers.
+    /// Removes values from registers that operands of a branch occupy or it clobbers.
     fn give_way(&mut self, touched: &Touched) {
         let occupied = self.state.occupied;
         for reg in (0..2).flat_map(|class| regs(class, occupied[class] & touched.any(class))) {
@@ -461,13 +468,14 @@ impl Fused {
         }
     }
 
-    /// Takes a value out of its register for the branch.
+    /// Removes a value from its register for the branch.
     fn take_out(&mut self, reg: Reg) {
         self.state.release(reg);
         self.heads.intact = None.into();
     }
 
-    /// Moves at the head of a successor, from what is in registers at the end of the block to what it expects.
+    /// Adds the moves at the head of a successor, from the registers at the end of the block to the ones it
+    /// expects.
     fn enter(&mut self, lower: &mut Lower<'_>, to: Block, entries: &[(Reg, VReg)]) {
         if self.heads.intact == Some(to).into() {
             return;
@@ -501,7 +509,7 @@ impl Fused {
     }
 }
 
-/// The block of these that runs most often, the first one of several.
+/// Returns the block with the highest frequency, the first of several.
 fn hottest_of(lower: &Lower<'_>, blocks: &[Block]) -> Option<Block> {
     let freq = |block| lower.order().freq(block);
     match *blocks {
@@ -511,9 +519,9 @@ fn hottest_of(lower: &Lower<'_>, blocks: &[Block]) -> Option<Block> {
     }
 }
 
-/// Heads.
+/// Heads of blocks.
 impl Fused {
-    /// The walk has come to the head of a block.
+    /// Finishes a block, whose head the walk has reached.
     pub(crate) fn head_block(&mut self, lower: &mut Lower<'_>, block: Block) {
         if let Some(to) = self.heads.passed.take() {
             self.heads.of[block.index()] = Head { has_dead_flags: true, is_fixed: false, ..self.heads.of[to.index()] };
@@ -542,13 +550,13 @@ impl Fused {
         self.loops.leave(block, &mut self.state);
     }
 
-    /// Is a resident in its register, or in none, and nothing else there?
+    /// Returns `true` if a resident is in its register, or if it has no register and its own is free.
     fn is_in_place(&self, reg: Reg, vreg: VReg) -> bool {
         let found = self.state.value(vreg).reg;
         found == reg || found.is_none() && self.state.is_free(reg)
     }
 
-    /// What is expected in registers now is the block's head. Returns these registers.
+    /// Records the current registers as the block's head, and returns them.
     fn note_head(&mut self, params: &[VReg]) -> Masks {
         let mut regs = Masks::default();
         for &param in params {
@@ -575,8 +583,8 @@ impl Fused {
         [0, 1].map(|class| regs[class] | self.state.occupied[class])
     }
 
-    /// Decides where everything is at the head, and moves it from there to where the block's code expects it. Returns the
-    /// registers of the head.
+    /// Chooses the locations of values at the head, and moves the values from there to the registers that the
+    /// block's code expects. Returns the registers of the head.
     fn reconcile(&mut self, lower: &mut Lower<'_>, params: &[VReg], is_fixed: bool) -> Masks {
         let mut of_head = Masks::default();
         let start = self.heads.entries.len();

@@ -1,12 +1,12 @@
-//! Instructions all of whose operands are in fixed registers: entries, returns, calls of known functions.
+//! Instructions whose operands are all in fixed registers: entries, returns, calls of known functions.
 //!
 //! ```text
 //! call use v0 = r0, def v1 = r0, clobbers {r1}         v1 in r2 below, v2 in r1: behind the call move r2 <- r0,
 //!                                                      and r1 is filled from the slot of v2; before it v0 is in r0
 //! ```
 //!
-//! Nothing has to be chosen, so that what [`constrained.rs`](super::constrained) does for any instruction is done here without a copy of the
-//! operands.
+//! There is no choice of registers, so that this path does the work of [`constrained.rs`](super::constrained)
+//! without a copy of the operands.
 
 use crate::constrained::Touched;
 use crate::walk::{Fused, MANY_REGISTERS, range};
@@ -15,7 +15,7 @@ use kingpost_regalloc::{Operand, Pos};
 use kingpost_regalloc_common::preference::{Masks, Reg};
 
 impl Fused {
-    /// Serves an instruction of this kind. False, and nothing has changed, if it is another.
+    /// Allocates an instruction of this kind. Returns `false`, without any change, for another instruction.
     pub(crate) fn fixed(&mut self, lower: &mut Lower<'_>, at: usize) -> bool {
         let record = &lower.piece()[at];
         let (clobbers, operands) = (record.clobbers, range(record));
@@ -56,8 +56,8 @@ impl Fused {
         true
     }
 
-    /// The registers that an instruction reads and those that it writes, none of them twice; nothing if it has an operand of
-    /// another kind.
+    /// Returns the registers that an instruction reads and the ones that it writes, without duplicates. Returns
+    /// `None` if it has an operand of another kind.
     fn fixed_registers(&self, operands: &[Operand]) -> Option<[Masks; 2]> {
         let mut masks = [Masks::default(); 2];
         for operand in operands {
@@ -71,13 +71,13 @@ impl Fused {
         Some(masks)
     }
 
-    /// The register of one of its operands.
+    /// Returns the register of one of its operands.
     #[inline]
     fn fixed_register(&self, operand: Operand) -> Reg {
         operand.fixed_reg().map_or(Reg::NONE, |preg| self.registers.reg(preg))
     }
 
-    /// Adds the instruction, before everything added so far.
+    /// Adds the instruction before all steps added so far.
     fn push_fixed(&mut self, lower: &Lower<'_>, at: usize) {
         let record = &lower.piece()[at];
         let operands = &lower.operands()[range(record)];

@@ -1,40 +1,43 @@
-//! The fastest way through the compiler: registers are allocated while instructions are selected, in one backward walk.
+//! The fastest allocator: registers are allocated during instruction selection, in one backward walk.
 //!
 //! ```text
 //! lowering:   v3 = iadd v1, v2         add64_rr v3, v1, v2        v3 in rax below: v1 is met first, in rax
 //! here:                                add rax, rcx
 //! ```
 //!
-//! [`Fused`] is a [`Sink`] of lowering: it takes instructions over as they are selected, last ones first, and makes
-//! [`Steps`] of them, which need only be encoded. Nothing is selected twice, and no problem is built for an allocator to read. Only
-//! if a judge needs it, the walk logs the problem besides, to which the steps are the answer ([`Steps::allocation`]).
+//! [`Fused`] is a [`Sink`] of lowering. It receives instructions as they are selected, the last one first, and
+//! turns them into [`Steps`], which are ready to be encoded. No instruction is selected twice, and no problem is
+//! built for an allocator. The walk logs the problem only if a checker needs it; the steps are its answer
+//! ([`Steps::allocation`]).
 //!
-//! A value takes a register at its last use, which the walk meets first, and keeps it up to its definition. Where another
-//! value needs the register, or a call destroys it, the value is filled from its slot behind that instruction; the definition
-//! then stores it, once. Blocks hand their registers on: a block's end takes over what its hottest successor has at its head, and
-//! moves make up the difference on the other edges.
+//! A value takes a register at its last use, which the walk meets first, and keeps it up to its definition. If
+//! another value needs the register, or a call destroys it, the value is filled from its slot after that
+//! instruction, and the definition stores it, once. Blocks pass on their registers: the end of a block takes over
+//! the head of its hottest successor, and moves on the other edges resolve the differences.
 //!
-//! Of a loop the walk meets the end first. What is in registers all around it is not chosen beforehand: a value from outside that
-//! takes a register which nothing in the loop has touched so far may as well have been there all along, in all blocks
-//! walked and all edges back. It is *resident* from then on: each block of the loop walked later has it there at both its
-//! ends. Other values from outside are in their slots around the loop; its parameters get registers when its last block is met.
+//! The walk meets the end of a loop first. The values in registers throughout a loop are not chosen beforehand. A
+//! value from outside that takes a register untouched so far in the loop could have been in it from the beginning,
+//! in all blocks walked and on all edges back. From then on it is *resident*: each block of the loop walked later
+//! has it in that register at both its ends. Other values from outside are in their slots around the loop. The
+//! loop's parameters get registers when its last block is met.
 //!
-//! What the registers hold at the head of a block is still there at the end of the block walked next if that mostly leads to it; an
-//! edge's block that has a jump and nothing else is passed with the registers of its successor.
+//! The registers at the head of a block remain in use at the end of the next block walked if that block mostly
+//! leads to it. An edge block that only jumps takes over the registers of its successor.
 //!
-//! After Kannan and Proebsting's *demand-driven* allocation; registers between blocks as in Traub, Holloway and Smith, *Quality
-//! and speed in linear-scan register allocation* (1998). Cost: linear in operands; registers where one is evicted or at the ends of blocks.
+//! The method follows Kannan and Proebsting's *demand-driven* allocation; registers between blocks are treated as
+//! in Traub, Holloway and Smith, *Quality and speed in linear-scan register allocation* (1998). Cost: linear in
+//! operands, and in registers at evictions and at the ends of blocks.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `walk.rs` | the walk: what lowering hands over, and where it goes |
-//! | `state.rs` | values, and which of them is in which register |
-//! | `plain.rs` | instructions that take any registers for their operands |
-//! | `fixed.rs` | instructions whose operands all are in fixed registers |
-//! | `constrained.rs` | all others |
+//! | `walk.rs` | the walk: instructions from lowering, and the steps added for them |
+//! | `state.rs` | values, and the registers that they are in |
+//! | `plain.rs` | instructions with operands in any registers |
+//! | `fixed.rs` | instructions with all operands in fixed registers |
+//! | `constrained.rs` | all other instructions |
 //! | `edges.rs` | heads and ends of blocks |
-//! | `loops.rs` | what is resident in loops |
-//! | `log.rs` | the problem, for judges |
+//! | `loops.rs` | residents of loops |
+//! | `log.rs` | the problem, for the checker |
 
 mod constrained;
 mod edges;

@@ -1,5 +1,5 @@
-//! The problem that the walk solved, for judges and debuggers: what lowering handed over, and which step became of it. The answer
-//! is in the steps alone ([`Steps::allocation`]).
+//! The problem that the walk solved, for the checker and debuggers: the instructions from lowering, and the step
+//! made of each. The answer is in the steps alone ([`Steps::allocation`]).
 
 use crate::walk::{Selected, WORD};
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -22,22 +22,22 @@ struct Logged {
 /// A block of the problem.
 #[derive(Clone, Default, Debug)]
 struct LoggedBlock {
-    /// Number of the first instruction logged of it, which is its last.
+    /// Number of its first logged instruction, which is the last one of the block.
     end: usize,
     params: Vec<VReg>,
     succs: Vec<Block>,
     args: Vec<VReg>,
 }
 
-/// Everything in the order of the walk.
+/// The log, in the order of the walk.
 #[derive(Default, Debug)]
 pub(crate) struct Log {
     insts: Vec<Logged>,
     operands: Vec<Operand>,
     blocks: SecondaryMap<Block, LoggedBlock>,
-    /// Indices of steps in the list that compute a value again, and the value.
+    /// Indices of rematerializing steps in the list, with their values.
     remats: Vec<(u32, VReg)>,
-    /// Indices of such steps among those at the heads of blocks.
+    /// Indices of rematerializing steps at the heads of blocks, with their values.
     head_remats: Vec<(u32, VReg)>,
 }
 
@@ -68,7 +68,7 @@ impl Log {
         self.head_remats.push((step as u32, vreg));
     }
 
-    /// Turns everything round into the problem of `code`, and notes in `origins` what became of it.
+    /// Reverses the log into the problem of `code`, and records in `origins` the outcome of each instruction.
     pub(crate) fn finish(self, code: &mut Code, order: &BlockOrder, origins: &mut Origins) {
         let blocks = (0..order.blocks().len()).map(Block::new);
         let has_srclocs = self.insts.iter().any(|logged| logged.srcloc != u32::MAX);

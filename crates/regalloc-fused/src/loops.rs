@@ -1,10 +1,10 @@
-//! Loops around the walk's point, and what is resident in them.
+//! Loops around the current point of the walk, and their residents.
 //!
-//! A register is untouched in a loop if nothing in its blocks walked so far, moves included, has written it or held a
-//! value in it. A value defined before the loop that takes such a register is there in all of these blocks without a
-//! change to them. So it is as if it had been in the register at the header, and at all edges back. That holds only if
-//! every edge into the header is an edge back or comes from above, where the walk has yet to come: nothing is resident
-//! in a loop that an edge from below enters, as it may in an irreducible cycle.
+//! A register is untouched in a loop if no instruction or move in the blocks walked so far has written it, and no
+//! value was in it. A value defined before the loop that takes such a register can be in it throughout these blocks
+//! without a change to them. It is treated as if it had been in the register at the header and on all edges back.
+//! This is correct only if every edge into the header is an edge back or comes from above, which the walk has not
+//! reached. A loop that an edge from below enters, as in an irreducible cycle, has no residents.
 
 use crate::state::State;
 use kingpost_mach::Lower;
@@ -20,24 +20,24 @@ struct Around {
     is_entered_below: bool,
     /// Number of residents when it began.
     residents: usize,
-    /// Registers that its blocks walked so far touch, but for those in inner loops whose header the walk has not
-    /// passed.
+    /// Registers touched by its blocks walked so far, except for inner loops whose headers the walk has not passed.
     touched: Masks,
 }
 
-/// The loops, outer ones first, and their residents. Memory is used again.
+/// The loops, outer ones first, and their residents. Its memory is reused.
 #[derive(Default, Debug)]
 pub(crate) struct Loops {
     around: Vec<Around>,
-    /// Number of them, the outer ones, that hold the block that the walk is in. The others are left by it.
+    /// Number of loops, counted from the outermost, that hold the current block. The walk has left the other ones
+    /// for now.
     depth: usize,
-    /// The number of the innermost of them, if the walk has not passed its header.
+    /// The number of the innermost loop around the current block, or `None` if the walk has passed its header.
     innermost: Option<u32>,
-    /// The number of the header of that; 0 if there is none.
+    /// The block number of that loop's header; 0 if there is none.
     header: u32,
-    /// Registers that it and the loops inside it, as far as the walk has not passed their headers, touch.
+    /// Registers touched by that loop and by the loops inside it whose headers the walk has not passed.
     touched: Masks,
-    /// By loop, then as they came.
+    /// Residents by loop, then in the order in which they were added.
     residents: Vec<(Reg, VReg)>,
 }
 
@@ -58,7 +58,7 @@ impl Loops {
         }
     }
 
-    /// The walk comes to the end of a block, with what the blocks before wrote. Returns how many loops begin.
+    /// Enters a block at its end, after recording the registers written since. Returns how many loops begin.
     pub(crate) fn enter(&mut self, lower: &Lower<'_>, block: Block, recent: &mut Masks) -> usize {
         self.note(recent);
         let loops = lower.loops();
@@ -81,12 +81,12 @@ impl Loops {
         begun
     }
 
-    /// Returns the header of the loop that began so many loops ago, the last one 1.
+    /// Returns the header of a loop that began at the current block; `ago` is 1 for the innermost of them.
     pub(crate) fn begun(&self, ago: usize) -> Block {
         Block::from_u32(self.around[self.around.len() - ago].header)
     }
 
-    /// Adds what was written to what the loop around the block touches.
+    /// Adds recently written registers to the registers touched by the loop around the block.
     fn note(&mut self, recent: &mut Masks) {
         if let Some(each) = self.around[..self.depth].last_mut() {
             touch(&mut each.touched, recent);
@@ -95,7 +95,7 @@ impl Loops {
         *recent = [0; 2];
     }
 
-    /// The walk has passed the head of a block; a loop with that header ends, and what was resident in it no longer is.
+    /// Leaves a block at its head. A loop with that header ends, and its residents are no longer resident.
     pub(crate) fn leave(&mut self, block: Block, state: &mut State) {
         if self.around.last().is_none_or(|last| last.header != block.as_u32()) {
             return;
@@ -122,21 +122,22 @@ impl Loops {
         self.header
     }
 
-    /// Returns `true` if a value that is defined in block number `block` comes from outside of the innermost loop.
+    /// Returns `true` if a value that is defined in block number `block` comes from outside the innermost loop.
     #[inline]
     pub(crate) fn is_from_outside(&self, block: u32) -> bool {
         block < self.header
     }
 
-    /// Returns registers that the innermost loop touches.
+    /// Returns the registers that the innermost loop touches.
     #[inline]
     pub(crate) fn touched(&self, recent: &Masks) -> Masks {
         [0, 1].map(|class| self.touched[class] | recent[class])
     }
 
-    /// Makes a value, defined in block number `block`, resident in as many loops as it can be. False if that is none.
+    /// Makes a value, defined in block number `block`, resident in as many loops as possible. Returns `false` if
+    /// there is no such loop.
     pub(crate) fn reside(&mut self, reg: Reg, vreg: VReg, block: u32, recent: &Masks) -> bool {
-        // The code of loops that the walk has left for a while is not known to spare it.
+        // The code of loops that the walk has left for now may not spare the register.
         if self.depth < self.around.len() || recent[reg.class()] & reg.bit() != 0 {
             return false;
         }
@@ -155,7 +156,7 @@ impl Loops {
         true
     }
 
-    /// Returns the residents of the loops around the block that the walk is in.
+    /// Returns the residents of the loops around the current block.
     pub(crate) fn residents(&self) -> impl Iterator<Item = (Reg, VReg)> {
         let end = self.around.get(self.depth).map_or(self.residents.len(), |left| left.residents);
         self.residents[..end].iter().copied()

@@ -1,12 +1,13 @@
-//! Plain instructions: a def, if there is one, then uses, all in any registers; one use may be in memory if its value is
-//! there. No clobbers.
+//! Plain instructions: an optional def, then uses, all in any registers; one use may be in memory if its value is
+//! there. They have no clobbers.
 //!
 //! ```text
 //! s = add v0, v1; s reuse 0; s in r2 below, v1 in r1 below      v0 is met first: r2, the register of s
 //! ```
 //!
-//! Uses keep the registers that they have below; the def leaves its own; then the uses met first take registers, that of the def
-//! among them. Where none is free a value from further up is filled behind the instruction.
+//! Uses keep their registers from below. The def frees its register. Then the remaining uses take registers, the
+//! def's register first. If none is free, another value gives up its register, and is filled again after the
+//! instruction.
 
 use crate::walk::{FewRegs, Fused, is_copy, range};
 use kingpost_mach::{Lower, PlainOperands};
@@ -16,16 +17,16 @@ use kingpost_regalloc_common::preference::{Masks, Reg};
 const TOO_MANY: &str = "an instruction that needs more registers than there are";
 
 impl Fused {
-    /// Serves a plain instruction that ends a block, and for which registers enough are free.
+    /// Allocates a plain instruction that ends a block and for which enough registers are free.
     #[inline(never)]
     pub(crate) fn plain_terminator(&mut self, lower: &mut Lower<'_>, at: usize, shape: &PlainOperands) {
         self.plain(lower, at, shape, false);
     }
 
-    /// Serves a plain instruction. Without `can_evict` there are registers enough.
+    /// Allocates a plain instruction. Without `can_evict` there must be enough registers.
     #[inline(always)]
     pub(crate) fn plain(&mut self, lower: &mut Lower<'_>, at: usize, shape: &PlainOperands, can_evict: bool) {
-        // The last one is that which the tied use is copied from.
+        // The last entry is the register that the tied use is copied from.
         let mut regs: FewRegs = [Reg::NONE; PlainOperands::MOST + 1];
         let mut vregs = [VReg::from_u32(0); PlainOperands::MOST];
         let (mut missing, mut new) = (0u32, 0u32);
@@ -41,12 +42,12 @@ impl Fused {
             missing |= u32::from(regs[k].is_none()) << k;
             new |= u32::from(std::mem::replace(&mut value.met_at, clock) == 0) << k;
         }
-        // Apart, so that the loop above calls nothing.
+        // A separate loop, so that the loop above calls no function.
         while new != 0 {
             self.meet_first(lower, vregs[new.trailing_zeros() as usize]);
             new &= new - 1;
         }
-        // Free, but of the tied use only.
+        // A free register that only the tied use may take.
         let mut copied_to = Masks::default();
         let mut copy = None;
         let mut prefer = Reg::NONE;
@@ -57,7 +58,7 @@ impl Fused {
                 None if flags.has(InstFlags::REMAT) && !self.state.value(vregs[0]).is_stored => {
                     return self.drop_inst(lower, at, Reg::NONE);
                 }
-                // Nothing below has it in a register: it takes one for the moment.
+                // No code below has it in a register: it takes one for this instruction.
                 None => {
                     let free = self.free_register(vregs[0], &[0; 2], Reg::NONE);
                     let found = free.or_else(|| self.evict(lower, vregs[0], &regs, can_evict));

@@ -1,50 +1,49 @@
-//! Values, and which of them is in which register at the point that the walk has come to.
+//! Values, and the registers that they are in at the current point of the walk.
 
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Slot, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 
-/// So many instructions longer a value stays in its register than one met at the same time: if its definition is in the
-/// block at hand, and if it is in its register all over a loop.
+/// Eviction bonus, in instructions, for a value defined in the current block, and for a value resident in a loop.
 const KEPT: u32 = 64;
 
-/// Way in which a value is computed again.
+/// Rematerialization of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Remat {
-    /// Nothing has asked yet.
+    /// Not determined yet.
     Unknown,
-    /// It is not.
+    /// The value is not rematerializable.
     No,
-    /// By the instruction of this number.
+    /// The value is rematerialized by the instruction with this number.
     By(u32),
 }
 
 /// Facts of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value {
-    /// Its register at the point that the walk has come to.
+    /// Its register at the current point of the walk.
     pub(crate) reg: Reg,
-    /// A register that it had best be in.
+    /// Its preferred register.
     pub(crate) hint: Reg,
-    /// Of a block parameter: its register at the head.
+    /// For a block parameter, its register at the head.
     pub(crate) head_reg: Reg,
-    /// The register in which it is all over a loop around the walk's point.
+    /// The register in which it is resident in a loop around the current point.
     pub(crate) resident: Reg,
-    /// While the head of a block is reconciled: where it comes from. Of what a branch defines, while its edges are: its
-    /// register.
+    /// Its source while the head of a block is reconciled. For a result of a branch, its register while the edges
+    /// of the branch are processed.
     pub(crate) entry_reg: Reg,
     /// Index of its class.
     pub(crate) class: u8,
-    /// Bytes that moves and slots keep.
+    /// Number of bytes that moves and slots keep.
     pub(crate) width: u8,
-    /// Whether it is read from its slot somewhere below, so that the definition must store it.
+    /// Whether code below reads it from its slot, so that the definition must store it.
     pub(crate) is_stored: bool,
-    /// Whether a call lies between its definition and its last use.
+    /// Whether a call is between its definition and its last use.
     pub(crate) lives_over_call: bool,
     pub(crate) slot: PackedOption<Slot>,
     pub(crate) remat: Remat,
-    /// Time at which the walk met it last, in instructions; 0 if it has not.
+    /// Time of the walk's last meeting with it, in instructions; 0 if there was none.
     pub(crate) met_at: u32,
     /// The block that defines it.
     pub(crate) block: u32,
@@ -78,23 +77,23 @@ impl Value {
     }
 }
 
-/// All values, and the registers.
+/// All values and the registers.
 #[derive(Debug)]
 pub(crate) struct State {
-    /// By register of lowering; some room is ahead.
+    /// Values by register of lowering, with room for further ones.
     values: Vec<Value>,
     owners: [PackedOption<VReg>; Reg::TABLE],
     /// Registers that hold a value.
     pub(crate) occupied: Masks,
-    /// Registers that anything was put into so far.
+    /// All registers in use so far.
     pub(crate) used: Masks,
-    /// Those of them that loops do not know of yet.
+    /// Registers in use that `Loops` has not recorded yet.
     pub(crate) recent: Masks,
-    /// One more than the instructions that the walk has met.
+    /// Number of instructions that the walk has met, plus one.
     pub(crate) clock: u32,
 }
 
-/// Values are added so many at once, at least.
+/// Least number of values that are added at once.
 const ROOM: usize = 4;
 
 impl Default for State {
@@ -111,14 +110,14 @@ impl Default for State {
 }
 
 impl State {
-    /// Begins with a function.
+    /// Prepares for a function.
     pub(crate) fn begin(&mut self) {
         self.clear_registers();
         self.values.clear();
         (self.used, self.recent, self.clock) = ([0; 2], [0; 2], 1);
     }
 
-    /// Makes room for so many values.
+    /// Makes room for `len` values.
     #[inline]
     pub(crate) fn grow(&mut self, len: usize) {
         if self.values.len() < len {
@@ -152,14 +151,14 @@ impl State {
         self.touch(reg);
     }
 
-    /// Records that something is written to the register.
+    /// Records a write to the register.
     #[inline]
     pub(crate) fn touch(&mut self, reg: Reg) {
         self.used[reg.class()] |= reg.bit();
         self.recent[reg.class()] |= reg.bit();
     }
 
-    /// Takes the value out of a register.
+    /// Removes the value from a register and returns it.
     #[inline]
     pub(crate) fn release(&mut self, reg: Reg) -> Option<VReg> {
         let vreg = std::mem::take(&mut self.owners[reg.index()]).expand()?;
@@ -180,7 +179,7 @@ impl State {
         self.owners[reg.index()] == vreg.into()
     }
 
-    /// Returns `true` if nothing is in the register.
+    /// Returns `true` if the register holds no value.
     #[inline]
     pub(crate) fn is_free(&self, reg: Reg) -> bool {
         self.occupied[reg.class()] & reg.bit() == 0
@@ -191,7 +190,7 @@ impl State {
         (0..2).flat_map(|class| regs(class, self.occupied[class])).filter_map(|reg| Some((reg, self.owner(reg)?)))
     }
 
-    /// Takes all values out of all registers.
+    /// Removes all values from all registers.
     pub(crate) fn clear_registers(&mut self) {
         for class in 0..2 {
             for reg in regs(class, std::mem::take(&mut self.occupied[class])) {
@@ -202,14 +201,14 @@ impl State {
         }
     }
 
-    /// Of the given registers the one whose value the walk met the longest time ago, as it may not be met soon again:
-    /// but for those that would have to be filled more than once.
+    /// Returns the candidate register whose value was met the longest time ago, because the walk may not meet it
+    /// again soon. Values that would have to be filled more than once get a bonus.
     pub(crate) fn oldest(&self, class: usize, candidates: u64, block: u32) -> Option<Reg> {
         let mut least = u64::MAX;
         for reg in regs(class, candidates) {
             let Some(vreg) = self.owner(reg) else { continue };
             let value = self.value(vreg);
-            // A sum without branches: what these conditions are is hard to predict.
+            // A sum without branches, because these conditions are hard to predict.
             let kept = u32::from(value.block == block) + u32::from(!value.resident.is_none());
             least = least.min(u64::from(value.met_at + KEPT * kept) << 8 | reg.number() as u64);
         }

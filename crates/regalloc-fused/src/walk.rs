@@ -1,4 +1,4 @@
-//! The walk: what lowering hands over, and where it goes.
+//! The walk: it receives instructions from lowering and adds steps.
 
 use crate::edges::Heads;
 use crate::log::Log;
@@ -21,7 +21,8 @@ use smallvec::SmallVec;
 
 pub(crate) const MANY_REGISTERS: &str = "an instruction of many registers";
 
-/// Bytes of a general-purpose register. What lowering knows of widths grows as the walk goes on, so all of it is kept.
+/// Bytes of a general-purpose register. All of them are kept, because lowering may widen a value during the walk.
+/// on.
 pub(crate) const WORD: u8 = 8;
 
 /// Registers of the operands of a plain instruction, and one more.
@@ -30,33 +31,33 @@ pub(crate) type FewRegs = [Reg; PlainOperands::MOST + 1];
 /// Locations of an instruction's operands.
 pub(crate) type Locs = SmallVec<[Loc; 16]>;
 
-/// The allocator in the walk of lowering. See the [crate documentation](crate). Memory is kept from one function to the next, which
-/// are of one machine.
+/// The allocator in the walk of lowering. See the [crate documentation](crate). Memory is kept for the next
+/// function, which must be of the same machine.
 #[derive(Default)]
 pub struct Fused {
     pub(crate) registers: Registers,
-    /// Are `registers` those of the machine?
+    /// Whether `registers` has been built for the machine.
     has_registers: bool,
-    /// Kinds of clobbers and register subsets that `registers` knows.
+    /// Numbers of clobbers and register subsets in `registers`.
     known: (usize, usize),
     pub(crate) state: State,
     pub(crate) loops: Loops,
     pub(crate) heads: Heads,
     pub(crate) steps: Steps,
-    /// Slots, those of parallel moves among them.
+    /// Slots of values and of parallel moves.
     pub(crate) slots: Allocation,
     pub(crate) moves: ParallelMoves,
     pub(crate) sequence: Vec<EditKind>,
     pub(crate) matching: Matching<Option<PReg>>,
-    /// Has `matching` begun with the function?
+    /// Whether `matching` has begun the function.
     pub(crate) has_matched: bool,
-    /// Instructions that compute values again.
+    /// Instructions that rematerialize values.
     remats: Vec<MInst>,
-    /// Nothing but the widths of registers, for parallel moves.
+    /// A problem with the widths of registers alone, for parallel moves.
     pub(crate) widths: Problem,
     pub(crate) log: Option<Log>,
     pub(crate) refusal: Option<&'static str>,
-    /// Number of the block that the walk is in, and where edges from its end go, until its terminator has been served.
+    /// Number of the current block; `edges` has the edges from its end until its terminator has been allocated.
     pub(crate) block: u32,
     pub(crate) edges: Box<Edges>,
     is_at_end: bool,
@@ -66,7 +67,7 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// Prepares for a function, with a log of its problem if one is wanted.
+    /// Prepares for a function. With `is_logged` its problem is logged.
     pub fn begin(&mut self, is_logged: bool) {
         if self.widths.vregs.is_empty() {
             self.widths.add_vreg(RegClass::Int, WORD, false);
@@ -90,15 +91,16 @@ impl Fused {
     /// Returns the steps of the function lowered last.
     ///
     /// # Errors
-    /// The part of the function that is beyond this walk: another allocator has to serve it.
+    /// The reason if the function needs another allocator.
     pub fn steps(&self) -> Result<&Steps, &'static str> {
         self.refusal.map_or(Ok(&self.steps), Err)
     }
 
-    /// Reads the allocation that the steps are, with the places of labeled values, into `out`. There must have been a log.
+    /// Writes the allocation that the steps represent, with the places of labeled values, to `out`. The problem
+    /// must have been logged.
     ///
     /// # Errors
-    /// A step that is not what lowering selected.
+    /// If a step differs from the selected instruction.
     pub fn allocation(
         &self,
         code: &Code,
@@ -184,34 +186,34 @@ impl Sink for Fused {
     }
 }
 
-/// What becomes of the flags from the walk's point on, as far as emission of allocated code finds out, too: how many more
-/// instructions may come before, for them to be known as dead.
+/// The next access to the flags from the current point on, as far as emission of allocated code can see: 0 if they
+/// may be read, otherwise the number of further instructions before which they are known to be dead.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Flags(u8);
 
 impl Flags {
-    /// Nothing below reads or writes them.
+    /// No code below reads or writes them.
     const END: Flags = Flags(MAX_FLAG_ROWS as u8 + 1);
-    /// They are read next.
+    /// The next access reads them.
     const READ: Flags = Flags(0);
-    /// They are written next.
+    /// The next access writes them.
     const WRITTEN: Flags = Flags(MAX_FLAG_ROWS as u8);
 
-    /// Before an instruction of that effect.
+    /// Returns the state before an instruction with that effect.
     #[inline]
     fn before(self, effect: FlagsEffect) -> Flags {
-        // No branches: what comes next is hard to predict.
+        // No branches, because the next effect is hard to predict.
         let (kept, set) = BEFORE[effect as usize];
         Flags(self.0.saturating_sub(1) & kept | set)
     }
 
-    /// Does nothing read them, and is that seen within as many instructions as are looked at?
+    /// Returns `true` if the flags are known to be dead.
     pub(crate) fn are_dead(self) -> bool {
         self.0 != 0
     }
 }
 
-/// By effect: which bits stay of one instruction more, and which are set.
+/// By effect: the bits to keep after counting one instruction, and the bits to set.
 const BEFORE: [(u8, u8); 5] = {
     let mut before = [(0, Flags::READ.0); 5];
     before[FlagsEffect::None as usize] = (u8::MAX, 0);
@@ -230,10 +232,10 @@ pub(crate) struct Selected {
 }
 
 impl Selected {
-    /// No operand is read, modified and written in memory.
+    /// Copies an instruction and its operands, which are not read-modify-write operands.
     pub(crate) fn new(lower: &Lower<'_>, record: &Record) -> Selected {
         let Record { inst, row, flags, clobbers, .. } = *record;
-        // Filled where it is: it is large.
+        // Filled in place, because it is large.
         let mut selected = Selected { inst, row, flags, clobbers, operands: SmallVec::new() };
         selected.operands.extend_from_slice(&lower.operands()[range(record)]);
         let operands = &mut selected.operands[..];
@@ -253,26 +255,26 @@ impl Selected {
     }
 }
 
-/// Where the operands of an instruction are.
+/// Returns the range of an instruction's operands.
 #[inline]
 pub(crate) fn range(record: &Record) -> std::ops::Range<usize> {
     record.operands.0 as usize..record.operands.1 as usize
 }
 
-/// May a move with these operands be left out? Not if its result is used as something wider.
+/// Returns `true` if a move with these operands may be omitted, because its result is not used as a wider value.
 pub(crate) fn is_copy(lower: &Lower<'_>, operands: &[Operand]) -> bool {
     let width = |k: usize| lower.code.problem.width(operands[k].vreg());
     width(0) <= width(1)
 }
 
-/// What is known of an instruction whose operands may be in any registers: no clobbers, none beyond its row's and its address's.
+/// Returns the shape of an instruction with operands in any registers, without clobbers or additional operands.
 #[inline]
 fn plain_operands(record: &Record) -> Option<&'static PlainOperands> {
     record.row.plain.as_ref().filter(|_| !record.has_more)
 }
 
 impl Fused {
-    /// Catches up with what lowering has made.
+    /// Updates the state to the values, clobbers and register subsets that lowering has created.
     #[inline]
     pub(crate) fn sync(&mut self, lower: &Lower<'_>) {
         self.state.grow(lower.code.problem.vregs.len());
@@ -293,12 +295,12 @@ impl Fused {
         }
     }
 
-    /// Says that the function has something that is beyond this walk.
+    /// Rejects the function, for the given reason.
     pub(crate) fn refuse(&mut self, what: &'static str) {
         self.refusal = Some(what);
     }
 
-    /// What comes next is of another source location.
+    /// Begins the steps of another source location.
     fn begin_srcloc(&mut self, srcloc: u32) {
         self.srcloc = srcloc;
         if !self.has_srclocs {
@@ -307,7 +309,7 @@ impl Fused {
         }
     }
 
-    /// Leaves an instruction out whose operands are all in `reg`.
+    /// Drops an instruction whose operands are all in `reg`.
     #[inline(never)]
     pub(crate) fn drop_inst(&mut self, lower: &Lower<'_>, at: usize, reg: Reg) {
         self.flags = self.flags.before(FlagsEffect::None);
@@ -318,7 +320,8 @@ impl Fused {
         }
     }
 
-    /// Adds an instruction whose operands are in the first of these registers, but for one in memory, before everything added so far.
+    /// Adds an instruction with its operands in the first `count` registers, except for one in `slot`, before all
+    /// steps added so far.
     #[inline(always)]
     pub(crate) fn push_plain(
         &mut self,
@@ -362,7 +365,7 @@ impl Fused {
         self.push(Step::Inst(placed));
     }
 
-    /// Logs an instruction of which the next step is made.
+    /// Records in the log that the next step is made of an instruction.
     #[cold]
     pub(crate) fn log_step(&mut self, lower: &Lower<'_>, at: usize) {
         let step = self.steps.list.len() as u32;
@@ -375,7 +378,7 @@ impl Fused {
         }
     }
 
-    /// Adds an instruction with the locations of its operands, before everything added so far.
+    /// Adds an instruction with the locations of its operands, before all steps added so far.
     pub(crate) fn push_selected(&mut self, selected: &Selected, locs: &[Loc]) {
         self.log_inst(selected, Outcome::Step(self.steps.list.len() as u32));
         let row = selected.row;
@@ -391,7 +394,7 @@ impl Fused {
         self.push_placed(placed, row);
     }
 
-    /// Adds an instruction that may be a call, before everything added so far.
+    /// Adds an instruction that may be a call, before all steps added so far.
     pub(crate) fn push_placed(&mut self, placed: PlacedInst, row: &Row) {
         let is_call = matches!(row.kind, RowKind::Call | RowKind::TryCall);
         self.flags = if is_call { Flags::WRITTEN } else { self.flags.before(row.flags) };
@@ -406,9 +409,10 @@ impl Fused {
         self.steps.list.push(step);
     }
 
-    /// Adds an edit, before everything added so far. The instruction of a rematerialised value has the number of the value.
+    /// Adds an edit before all steps added so far. The instruction number of a rematerialization is the number of
+    /// its value.
     ///
-    /// It is made where it stands in the list: parts of it written elsewhere would have to be complete before it could be copied.
+    /// The step is built in place in the list: otherwise it would have to be complete before it could be copied.
     #[inline(always)]
     pub(crate) fn push_edit(&mut self, kind: EditKind) {
         if let (Some(log), EditKind::Remat { inst, .. }) = (&mut self.log, kind) {
@@ -418,7 +422,7 @@ impl Fused {
         self.push(step);
     }
 
-    /// Adds a copy of a register into another one, before everything added so far.
+    /// Adds a copy of a register into another one, before all steps added so far.
     #[inline(always)]
     pub(crate) fn push_copy(&mut self, from: Reg, to: Reg, width: u8) {
         self.state.touch(to);
@@ -426,7 +430,7 @@ impl Fused {
         self.push(Step::Edit(EditKind::Move { from, to, width }));
     }
 
-    /// What an edit is to be encoded as.
+    /// Returns the step that an edit is encoded as.
     #[inline(always)]
     pub(crate) fn step(&mut self, kind: EditKind, flags_are_dead: bool) -> Step {
         let mut touch = |preg| {
@@ -454,7 +458,7 @@ impl Fused {
         Step::Edit(kind)
     }
 
-    /// Adds what the moves gathered so far come to. Only the `needed` registers mean anything behind them.
+    /// Emits the resolved parallel move. Registers outside `needed` are dead after it.
     #[inline]
     pub(crate) fn resolve(&mut self, lower: &Lower<'_>, needed: &Masks) {
         if !self.moves.is_empty() {
@@ -470,7 +474,7 @@ impl Fused {
         }
     }
 
-    /// Puts the moves gathered so far in order.
+    /// Orders the moves of the current parallel move.
     pub(crate) fn sequence_moves(&mut self, lower: &Lower<'_>, needed: &Masks) {
         if !self.moves.resolve_in_order(&mut self.sequence) {
             let free = (0..2).flat_map(|class| regs(class, self.registers.allocatable[class] & !needed[class]));
@@ -485,7 +489,7 @@ impl Fused {
 
 /// Values and registers.
 impl Fused {
-    /// Notes that the walk meets a value, and finds out about it the first time. Returns its register.
+    /// Records that the walk meets a value, and initializes the value the first time. Returns its register.
     #[inline]
     pub(crate) fn meet(&mut self, lower: &Lower<'_>, vreg: VReg) -> Reg {
         let clock = self.state.clock;
@@ -497,7 +501,7 @@ impl Fused {
         value.reg
     }
 
-    /// Finds out about a value that the walk has not met before.
+    /// Initializes a value that the walk has not met before.
     #[inline(never)]
     pub(crate) fn meet_first(&mut self, lower: &Lower<'_>, vreg: VReg) {
         let data = lower.code.problem.vregs[vreg];
@@ -523,7 +527,7 @@ impl Fused {
         Loc::reg(self.registers.preg(reg))
     }
 
-    /// The slot of a value, which its definition stores.
+    /// Returns the slot of a value, which its definition then stores.
     pub(crate) fn slot(&mut self, vreg: VReg) -> Slot {
         let value = self.state.value_mut(vreg);
         value.is_stored = true;
@@ -535,7 +539,7 @@ impl Fused {
         slot
     }
 
-    /// Can a value be computed again?
+    /// Returns `true` if a value is rematerializable.
     pub(crate) fn is_remat(&mut self, lower: &mut Lower<'_>, vreg: VReg) -> bool {
         if self.state.value(vreg).remat == Remat::Unknown {
             let inst = match lower.origin(vreg) {
@@ -553,7 +557,7 @@ impl Fused {
         self.state.value(vreg).remat != Remat::No
     }
 
-    /// Brings a value into a register, before everything added so far: from its slot, or by computing it again.
+    /// Loads a value into a register, before all steps added so far: from its slot or by rematerialization.
     pub(crate) fn reload(&mut self, lower: &mut Lower<'_>, vreg: VReg, reg: Reg) {
         let to = self.registers.preg(reg);
         let kind = match self.is_remat(lower, vreg) {
@@ -563,7 +567,7 @@ impl Fused {
         self.push_edit(kind);
     }
 
-    /// Stores a value that the instruction to be added next defines in a register, if anything reads its slot.
+    /// Stores a value that the next added instruction defines in a register, if any code reads its slot.
     #[inline(always)]
     pub(crate) fn store(&mut self, vreg: VReg, reg: Reg) {
         if self.state.value(vreg).is_stored {
@@ -577,7 +581,7 @@ impl Fused {
         self.push_edit(EditKind::Spill { from: self.registers.preg(reg), to, width });
     }
 
-    /// Puts a value that was in none into a free register. It may be there all over the loops around from now on.
+    /// Puts a value without a register into a free one. It may become resident in the surrounding loops.
     #[inline(always)]
     pub(crate) fn put(&mut self, reg: Reg, vreg: VReg) {
         let value = self.state.value(vreg);
@@ -594,7 +598,7 @@ impl Fused {
         }
     }
 
-    /// Adds a move of a value from the register where it is, or from its slot or its computation.
+    /// Adds a move of a value from its register `from`, or from its slot or rematerialization if that is none.
     pub(crate) fn add_move(&mut self, lower: &mut Lower<'_>, from: Reg, vreg: VReg, to: Loc) {
         let value = self.state.value(vreg);
         let (class, width) = (RegClass::ALL[value.class()], value.width);
@@ -608,7 +612,8 @@ impl Fused {
         }
     }
 
-    /// A register for a value, outside of `busy`: its hint, `prefer`, or the first free one of the better kind.
+    /// Returns a register for a value, outside `busy`: its hint, `prefer`, or the first free one of the better
+    /// kind.
     pub(crate) fn free_register(&self, vreg: VReg, busy: &Masks, prefer: Reg) -> Option<Reg> {
         let value = self.state.value(vreg);
         let class = value.class();
@@ -623,7 +628,7 @@ impl Fused {
             if value.resident.is_in(&[free; 2]) && value.resident.class() == class {
                 return Some(value.resident);
             }
-            // Values of the loop and those from outside keep out of each other's way.
+            // Values of the loop and values from outside use separate registers.
             let touched = self.loops.touched(&self.state.recent)[class];
             let apart = if self.loops.is_from_outside(value.block) { free & !touched } else { choice & touched };
             choice = [apart & choice, apart, choice].into_iter().find(|&set| set != 0).unwrap_or(choice);
@@ -635,8 +640,8 @@ impl Fused {
         Some(if is_choice(prefer) { prefer } else { Reg::new(class, choice.trailing_zeros()) })
     }
 
-    /// Takes another value out of a register for this one, if one is left beside `busy`. It is filled again behind the next
-    /// instruction, if it `can_evict`.
+    /// Removes another value from a register, outside `busy`, for this value. With `can_evict` the other value is
+    /// filled again after the instruction. Returns `None` if there is no register.
     #[inline(never)]
     pub(crate) fn evict(&mut self, lower: &mut Lower<'_>, vreg: VReg, busy: &[Reg], can_evict: bool) -> Option<Reg> {
         let class = self.state.value(vreg).class();
@@ -649,7 +654,7 @@ impl Fused {
     }
 }
 
-/// The registers as sets.
+/// Returns the registers as sets.
 #[inline]
 pub(crate) fn masks(regs: &[Reg]) -> Masks {
     let mut masks = [0; 2];
