@@ -97,7 +97,7 @@ impl OwnAllocator {
 const MAX_KEPT: usize = 1 << 17;
 
 impl StageMemory {
-    /// Frees the memory of a large function that later stages do not read: the analyses, and the function itself if
+    /// Frees the memory of a large function that later stages do not read: its `Analyses`, and the function itself if
     /// [`Options::free_functions`] is set.
     pub(crate) fn release_input(&mut self, func: &mut Function, options: &Options) {
         if func.dfg.num_insts() <= MAX_KEPT {

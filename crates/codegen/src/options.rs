@@ -32,8 +32,8 @@ pub struct Options {
     pub rules: RuleLimits,
     /// Limits of a function.
     pub limits: Limits,
-    /// Cancellation flag. Once it is set, compilation stops with
-    /// [`CompileError::Canceled`](crate::CompileError::Canceled) before the next stage or block.
+    /// Cancellation flag. Once it is set, compilation stops with the error `CompileError::Cancelled` before the next
+    /// stage or block.
     pub cancel: Option<Arc<AtomicBool>>,
 }
 
