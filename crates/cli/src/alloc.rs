@@ -1,5 +1,5 @@
-//! `alloc`: what allocators make of functions, in columns; allocation problems and their solutions, as text that reads
-//! again.
+//! `alloc`: allocations of functions side by side, by several allocators. Also prints allocation problems and their
+//! solutions, as text that can be parsed again.
 
 use crate::args::AllocArgs;
 use crate::diagnostics::Diagnostic;
@@ -21,7 +21,7 @@ pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
     let input = input::read(&args.file)?;
     let is_ra = match args.file.extension() {
         Some(extension) => extension == "ra" || extension == "mach",
-        // Standard input has no name; functions begin with a word that problems do not have.
+        // Standard input has no name. Functions begin with a word that does not occur in problems.
         None => !input.text().split(|&byte| byte == b'\n').any(|line| line.starts_with(b"function ")),
     };
     match &names[..] {
@@ -34,7 +34,7 @@ pub(crate) fn alloc(args: &AllocArgs) -> Outcome {
     }
 }
 
-/// Returns the answers of allocators for the functions of a file, beside their lines.
+/// Prints the allocations of the functions of a file, one column per allocator, next to the lines of the functions.
 fn columns(args: &AllocArgs, names: &[String], input: &Input) -> Outcome {
     let mut out = output::stdout();
     let mut separator = "";
@@ -49,7 +49,8 @@ fn columns(args: &AllocArgs, names: &[String], input: &Input) -> Outcome {
     Ok(verdict)
 }
 
-/// Returns the problems of a `.ra` file, for its machine or the target's.
+/// Solves the problems of a `.ra` file, for the machine of the file or of the target, and prints them with their
+/// solutions.
 fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     let source = String::from_utf8_lossy(input.text());
     let file = text::parse(&source).map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
@@ -93,7 +94,7 @@ fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     Ok(verdict)
 }
 
-/// Returns the problems that lowering makes of functions.
+/// Lowers functions and prints their allocation problems and solutions.
 fn functions(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     let prepare = |header: &Header| {
         let defaults = Settings { verify_each: true, ..target::defaults() };

@@ -1,4 +1,4 @@
-//! The interface: scripts depend on it.
+//! The command line interface. Scripts depend on it.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Parser, Debug)]
 #[command(name = "kingpost", version)]
 pub(crate) struct Args {
-    /// How errors are written to standard error.
+    /// Format of errors on standard error.
     #[arg(long, global = true, value_enum, value_name = "FORMAT", default_value = "human")]
     pub(crate) message_format: MessageFormat,
     #[command(subcommand)]
@@ -20,21 +20,21 @@ pub(crate) struct Args {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum MessageFormat {
-    /// With the line of the text and a mark below it; colors on a terminal, unless `NO_COLOR` is set.
+    /// With the line of the text and a mark below it. Colored on a terminal, unless `NO_COLOR` is set.
     Human,
-    /// One line each: `file:line:column: message`.
+    /// One line per error: `file:line:column: message`.
     Short,
-    /// One object of JSON a line.
+    /// One JSON object per line.
     Json,
 }
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Run test files, and all in folders; report per failure the command that repeats it.
+    /// Run test files, and all test files in folders. For each failure, print the command that repeats it.
     Test(TestArgs),
-    /// Compile for this machine and check the run directives, whatever the file's `test` lines say.
+    /// Compile for this machine and check the run directives, regardless of the file's `test` lines.
     Run(RunArgs),
-    /// Interpret the run directives, whatever the file's `test` lines say.
+    /// Interpret the run directives, regardless of the file's `test` lines.
     Interpret(RunArgs),
     /// Read functions and print them.
     Cat(FilesArgs),
@@ -42,7 +42,7 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Print control-flow graphs in the language of Graphviz, with instructions, frequencies and loops.
     PrintCfg(FilesArgs),
-    /// Write a page that shows what becomes of functions: graph, machine code, live ranges, the allocator's decisions.
+    /// Write a page about the compilation of functions: graph, machine code, live ranges, the allocator's decisions.
     Explain(ExplainArgs),
     /// Optimize functions and print them.
     Opt(OptArgs),
@@ -52,16 +52,16 @@ pub(crate) enum Command {
     Opcodes(OpcodesArgs),
     /// List the local patterns that lowering looks for on a target; `compile --stats` counts them.
     Tiles(TargetArgs),
-    /// Print what a register allocator makes of each function, line by line; several allocators side by side.
+    /// Print the allocation of each function, line by line, for several allocators side by side.
     Alloc(AllocArgs),
-    /// Judge register allocations given as `.ra` text, as `alloc` prints it: 0 if all are accepted, 1 if one is
-    /// rejected, 2 if there is something that cannot be read.
+    /// Check register allocations given as `.ra` text, as `alloc` prints it. The exit code is 0 if all are accepted,
+    /// 1 if one is rejected, and 2 if the input cannot be read.
     Check(CheckArgs),
-    /// Make a file on which a command fails small, as long as the command fails in the same way.
+    /// Reduce a file on which a command fails, as long as the command fails in the same way.
     Reduce(ReduceArgs),
-    /// Judge rewrite rules.
+    /// Prove, list and generate rewrite rules.
     Rules(crate::rules::RulesArgs),
-    /// Print what a shell needs to complete commands and options: `source <(kingpost completions bash)`.
+    /// Print completions of commands and options for a shell: `source <(kingpost completions bash)`.
     Completions(CompletionsArgs),
     /// Write manual pages, one for each command: `man -l man1/kingpost-compile.1`.
     Man(ManArgs),
@@ -75,23 +75,23 @@ pub(crate) struct TestArgs {
     /// Register allocator, or `all`; `help` lists them.
     #[arg(long, value_name = "A", default_value = "all", value_parser = AllocatorParser)]
     pub(crate) regalloc: String,
-    /// The optimization level of run tests, or `all`; by default what each file says.
+    /// Optimization level of run tests, or `all`; by default the level of each file.
     #[arg(long, value_name = "LEVEL", value_parser = ["none", "speed", "speed_and_size", "all"])]
     pub(crate) opt: Option<String>,
-    /// A shared setting of run tests, after those of each file; may be repeated.
+    /// A shared setting of run tests, applied after the settings of each file; may be repeated.
     #[arg(long, value_name = "KEY[=VALUE]", value_parser = crate::target::shared_setting)]
     pub(crate) set: Vec<(String, String)>,
-    /// An allocator outside: a command that reads an allocation problem as `.ra` text on standard input and writes an
-    /// allocation to standard output, which the checker judges.
+    /// External allocator: a command that reads an allocation problem as `.ra` text on standard input and writes an
+    /// allocation to standard output, which the checker verifies.
     #[arg(long, value_name = "COMMAND", conflicts_with = "regalloc")]
     pub(crate) regalloc_command: Option<String>,
-    /// How compiled code is run.
+    /// Method of running compiled code.
     #[arg(long, value_enum, default_value = "jit")]
     pub(crate) via: Via,
-    /// A list of directives that must not hold: lines `FILE:LINE REASON`.
+    /// List of directives that must not hold: lines `FILE:LINE REASON`.
     #[arg(long, value_name = "FILE")]
     pub(crate) known_wrong: Option<PathBuf>,
-    /// Threads; by default as many as there are processors.
+    /// Number of threads; by default the number of processors.
     #[arg(short, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) jobs: usize,
     /// Files and folders; `-` is standard input.
@@ -103,7 +103,7 @@ pub(crate) struct TestArgs {
 pub(crate) enum Via {
     /// In executable memory, in a copy of this process.
     Jit,
-    /// As an object, linked by the system linker, in a process of its own.
+    /// As an object, linked by the system linker, in a separate process.
     Object,
 }
 
@@ -116,15 +116,15 @@ pub(crate) struct FilesArgs {
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct RunArgs {
-    /// Files, and calls as `%fib(50)` to run and print in place of the files' directives; `-` is standard input.
+    /// Files, and calls such as `%fib(50)` to run and print instead of the files' directives; `-` is standard input.
     #[arg(required = true, value_name = "FILE|CALL")]
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// What to compile for.
+/// The target of a compilation, and its settings.
 #[derive(clap::Args, Default, Debug)]
 pub(crate) struct TargetArgs {
-    /// A triple, or an architecture alone for Linux; by default this machine; `help` lists them.
+    /// A triple, or an architecture for Linux; by default this machine; `help` lists them.
     #[arg(long, value_name = "TRIPLE")]
     pub(crate) target: Option<String>,
     /// A shared setting, or a flag of the target's instruction set; may be repeated; `help` lists them.
@@ -134,7 +134,7 @@ pub(crate) struct TargetArgs {
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct OpcodesArgs {
-    /// Opcodes; all in a line each if there is none.
+    /// Opcodes; if omitted, list all, one per line.
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
 }
@@ -152,13 +152,13 @@ pub(crate) struct VerifyArgs {
 pub(crate) struct OptArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Run this pass only; may be repeated.
+    /// Run only this pass; may be repeated.
     #[arg(long, value_name = "PASS", value_parser = named(Pass::ALL.map(Stage::of_pass), &[]))]
     pub(crate) only: Vec<String>,
-    /// Apply this rewrite rule only.
+    /// Apply only this rewrite rule.
     #[arg(long, value_name = "NAME", value_parser = rule)]
     pub(crate) only_rule: Option<Rule>,
-    /// Apply so many rules, in all functions together.
+    /// Maximum number of rules to apply, in all functions together.
     #[arg(long, value_name = "N")]
     pub(crate) rule_limit: Option<u64>,
     /// Files; `-` is standard input.
@@ -166,7 +166,7 @@ pub(crate) struct OptArgs {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// Parser of allocator names; `help` ends the command with their list.
+/// Parser of allocator names. The word `help` prints their list and exits.
 #[derive(Clone)]
 struct AllocatorParser;
 
@@ -176,7 +176,7 @@ impl TypedValueParser for AllocatorParser {
     fn parse_ref(&self, _: &clap::Command, _: Option<&clap::Arg>, word: &OsStr) -> Result<String, clap::Error> {
         match word.to_string_lossy() {
             word if word == "help" => {
-                // A reader that is gone needs no list.
+                // An error is ignored, because it means that the reader has closed the pipe.
                 let _ = std::io::Write::write_all(&mut std::io::stdout(), crate::lists::allocators().as_bytes());
                 std::process::exit(0)
             }
@@ -185,7 +185,7 @@ impl TypedValueParser for AllocatorParser {
     }
 }
 
-/// Returns a rule of the optimizer.
+/// Returns the rule of the optimizer with this name.
 fn rule(name: &str) -> Result<Rule, String> {
     Rule::named(name).ok_or_else(|| format!("no rule '{name}': `kingpost rules list rules/*.rules` lists them"))
 }
@@ -198,38 +198,38 @@ pub(crate) struct CompileArgs {
     /// Register allocator; `help` lists them.
     #[arg(long, value_name = "A", value_parser = AllocatorParser)]
     pub(crate) regalloc: Option<String>,
-    /// Verify what every stage made before the next one reads it; the same as `--set verify_each`.
+    /// Verify the result of every stage before the next stage reads it; short for `--set verify_each`.
     #[arg(long)]
     pub(crate) verify_each: bool,
     /// Output file; `-` for stdout. If omitted, compile without writing an object.
     #[arg(short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
-    /// Add the section `kingpost_traps`: where functions are, and which of their instructions trap, and why.
+    /// Add the section `kingpost_traps`, a table of functions, of their instructions that trap, and of the reasons.
     #[arg(long, requires = "written")]
     pub(crate) trap_table: bool,
-    /// Write the object as text for the system's assembler: to the file of `-o`, or to standard output.
+    /// Write the object as text for the system's assembler, to the file of `-o` or to standard output.
     #[arg(short = 'S', conflicts_with = "stop_after")]
     pub(crate) assembly: bool,
-    /// For debuggers: every instruction is its own line of the file, and values are variables.
+    /// Add debug information: every instruction has its own line of the file, and values are variables.
     #[arg(short = 'g')]
     pub(crate) debug: bool,
-    /// Replace the beginning of a path that `-g` writes, so that objects do not depend on the folder; may be repeated,
-    /// and the last that fits counts.
+    /// Replace the beginning of a path that `-g` writes, so that objects do not depend on the folder; may be
+    /// repeated, and the last match applies.
     #[arg(long, value_name = "FROM=TO")]
     pub(crate) remap_path_prefix: Vec<PathRemap>,
-    /// Print what a stage makes of each function; may be repeated.
+    /// Print the result of a stage for each function; may be repeated.
     #[arg(long, value_name = "STAGE", value_parser = named(Stage::ALL.to_vec(), &["all"]))]
     pub(crate) dump: Vec<String>,
-    /// Write dumps to numbered files of this folder, one for each stage.
+    /// Write dumps to numbered files in this folder, one for each stage.
     #[arg(long, value_name = "FOLDER", requires = "dump")]
     pub(crate) dump_dir: Option<PathBuf>,
-    /// Print the machine code of each function: offsets, bytes, text, relocations and traps; the same as `--dump emit`.
+    /// Print the machine code of each function: offsets, bytes, text, relocations and traps; short for `--dump emit`.
     #[arg(long)]
     pub(crate) disasm: bool,
-    /// The last stage that runs; there is no object then.
+    /// Stop after this stage and write no object.
     #[arg(long, value_name = "STAGE", value_parser = named(Stage::ALL.to_vec(), &[]), conflicts_with = "output")]
     pub(crate) stop_after: Option<String>,
-    /// Compile the function of this name only, as `%f` or `u0:1`; may be repeated.
+    /// Compile only the function with this name, such as `%f` or `u0:1`; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
     /// Print the CPU time of each stage to standard error.
@@ -238,10 +238,10 @@ pub(crate) struct CompileArgs {
     /// Print counters and times.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "text")]
     pub(crate) stats: Option<StatsFormat>,
-    /// Leave out what cannot be compiled, name it by reason, and still write the object.
+    /// Skip functions that cannot be compiled, report the reasons, and still write the object.
     #[arg(long)]
     pub(crate) keep_going: bool,
-    /// Threads; by default as many as there are processors.
+    /// Number of threads; by default the number of processors.
     #[arg(short, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub(crate) jobs: usize,
     /// Files: functions, or machine code (`.mach`) as `--dump` writes it; `-` is standard input.
@@ -249,10 +249,10 @@ pub(crate) struct CompileArgs {
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// A replacement of the beginning of paths.
+/// A replacement for the beginning of paths.
 #[derive(Clone, Debug)]
 pub(crate) struct PathRemap {
-    /// Whole components of a path.
+    /// Beginning of a path, in whole components.
     pub(crate) from: PathBuf,
     pub(crate) to: PathBuf,
 }
@@ -267,7 +267,7 @@ impl FromStr for PathRemap {
 }
 
 impl CompileArgs {
-    /// With the setting that `-g` stands for.
+    /// Returns the arguments with the setting `debug_values` added if `-g` is given.
     pub(crate) fn with_debug_values(mut self) -> CompileArgs {
         if self.debug {
             self.target.set.push("debug_values".into());
@@ -276,7 +276,7 @@ impl CompileArgs {
     }
 }
 
-/// Parses names of `stages`, present or former, and other words.
+/// Returns a parser for the current and former names of `stages`, and for other words.
 fn named(stages: impl IntoIterator<Item = Stage>, others: &[&'static str]) -> PossibleValuesParser {
     let value = |stage: Stage| PossibleValue::new(stage.name()).help(stage.doc()).aliases(stage.former_name());
     stages.into_iter().map(value).chain(others.iter().map(|&name| PossibleValue::new(name))).collect::<Vec<_>>().into()
@@ -284,9 +284,9 @@ fn named(stages: impl IntoIterator<Item = Stage>, others: &[&'static str]) -> Po
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum StatsFormat {
-    /// One line for each.
+    /// One line per counter.
     Text,
-    /// One object.
+    /// One JSON object.
     Json,
 }
 
@@ -297,7 +297,8 @@ pub(crate) struct AllocArgs {
     /// Register allocator, or `all`; `help` lists them.
     #[arg(long, value_name = "A", value_parser = AllocatorParser)]
     pub(crate) regalloc: Option<String>,
-    /// Print problems and solutions in the text form that programs read, as is done for problems and machine code.
+    /// Print problems and solutions as `.ra` text, which programs can read; the default for problems and machine
+    /// code.
     #[arg(long)]
     pub(crate) ra: bool,
     /// Functions (`.clif`), problems (`.ra`) or machine code (`.mach`); `-` is standard input.
@@ -312,10 +313,10 @@ pub(crate) struct ExplainArgs {
     /// Register allocator, or `all`; `help` lists them.
     #[arg(long, value_name = "A", value_parser = AllocatorParser)]
     pub(crate) regalloc: Option<String>,
-    /// Explain the function of this name only, as `%f` or `u0:1`; may be repeated.
+    /// Explain only the function with this name, such as `%f` or `u0:1`; may be repeated.
     #[arg(long, value_name = "NAME")]
     pub(crate) function: Vec<String>,
-    /// The page; `-` is standard output.
+    /// Output file; `-` for stdout.
     #[arg(short, value_name = "PAGE.html", required = true)]
     pub(crate) output: PathBuf,
     /// Functions; `-` is standard input.
@@ -327,25 +328,24 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) target: TargetArgs,
-    /// Files with problems and their allocations; `-` is standard input. The target is the machine of those that
-    /// describe none.
+    /// Files with problems and their allocations; `-` is standard input. Problems without a machine use the target.
     #[arg(required = true, value_name = "FILE.ra")]
     pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct ReduceArgs {
-    /// What the output of the failing command must contain, so that it does not begin to fail for another reason; by
-    /// default the first message with a place, `file:line:column: message`, if there is one.
+    /// Text that the output of the failing command must contain, so that the command does not start to fail for
+    /// another reason; by default the first message of the form `file:line:column: message`, if there is one.
     #[arg(long, value_name = "TEXT")]
     pub(crate) message: Option<String>,
-    /// The small file; `-` is standard output.
+    /// Output file; `-` for stdout.
     #[arg(short, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
     /// Functions (`.clif`) or allocation problems (`.ra`).
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// The command and its words; `{}` stands for a candidate, which otherwise comes last.
+    /// The command and its arguments; `{}` is replaced by the candidate, which otherwise comes last.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(crate) command: Vec<std::ffi::OsString>,
 }
@@ -358,7 +358,7 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct ManArgs {
-    /// Where the pages go; made if there is none.
+    /// Folder for the pages; created if it does not exist.
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
 }

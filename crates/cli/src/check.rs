@@ -1,4 +1,4 @@
-//! `check`: judges allocations that are given as text.
+//! `check`: verifies allocations given as text.
 
 use crate::args::CheckArgs;
 use crate::outcome::{Outcome, Stop, Verdict};
@@ -6,7 +6,7 @@ use crate::{diagnostics, input, output, target};
 use kingpost_checker::text::check_text;
 use std::io::Write;
 
-/// Prints for each problem of each file whether its allocation is accepted, and says why not.
+/// Prints for each problem of each file whether its allocation is accepted, with the reasons of a rejection.
 pub(crate) fn check(args: &CheckArgs) -> Outcome {
     let compiler = target::compiler(&args.target, None, true)?;
     let mut out = output::stdout();
@@ -29,7 +29,7 @@ pub(crate) fn check(args: &CheckArgs) -> Outcome {
     Ok(outcome)
 }
 
-/// Returns no verdict: a file that cannot be read is not a rejected one.
+/// Converts a failure to [`Stop::Malformed`], because a file that cannot be read has no verdict.
 fn malformed(stop: Stop) -> Stop {
     match stop {
         Stop::Failure(text) => Stop::Malformed(text),

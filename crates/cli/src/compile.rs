@@ -1,7 +1,7 @@
 //! `compile`: functions and data of files into one object.
 //!
-//! Functions are read in portions, and each portion is compiled before the next is read, so that a large file is never
-//! in memory as a whole in the intermediate representation.
+//! Functions are read in portions. Each portion is compiled before the next one is read, so that the intermediate
+//! representation of a large file is never in memory as a whole.
 
 use crate::args::{CompileArgs, PathRemap};
 use crate::diagnostics::{Diagnostic, complain};
@@ -26,11 +26,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::Instant;
 
-/// Most errors that are written, unless everything is to be compiled that can be. After the last of them, the command
-/// stops.
+/// Maximum number of errors before the command stops, unless `--keep-going` is given.
 const MAX_ERRORS: usize = 20;
 
-/// Bytes of text that are read before they are compiled: few enough that the functions are still in the cache then.
+/// Bytes of text that are read before they are compiled. The number is small enough that the functions are still in
+/// the cache then.
 const PORTION: usize = 1 << 18;
 
 pub(crate) fn compile(args: &CompileArgs) -> Outcome {
@@ -84,7 +84,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
     session.finish()
 }
 
-/// Gives instructions without a location the line on which they stand.
+/// Sets the source location of instructions without one to their line in the text.
 fn number_lines(input: &Input, start: usize, func: &mut Function) {
     for (entity, range) in SourceMap::read(input.text(), start).iter() {
         if let AnyEntity::Inst(inst) = entity
@@ -99,48 +99,48 @@ fn failed(error: ObjectError) -> Stop {
     Stop::Failure(error.to_string())
 }
 
-/// Returns `true` if two paths lead to one file.
+/// Returns `true` if two paths refer to one regular file.
 fn is_same(a: &Path, b: &Path) -> bool {
     let identity = |path: &Path| std::fs::metadata(path).ok().map(|file| (file.is_file(), file.dev(), file.ino()));
     !is_stream(a) && !is_stream(b) && identity(a) == identity(b) && identity(a).is_some_and(|(is_file, ..)| is_file)
 }
 
-/// Everything compiled so far.
+/// State of a run of the command.
 struct Session<'a> {
     args: &'a CompileArgs,
-    /// For files without settings of their own.
+    /// Compiler for files without their own settings.
     compiler: Compiler,
     observe: Options,
     jobs: usize,
     dumps: Dumps,
-    /// A portion; the memory of its functions is used again.
+    /// Functions of a portion. Their memory is reused for the next one.
     functions: Vec<Function>,
-    /// The first byte of each function of the portion.
+    /// Offset of each function of the portion in the text.
     starts: Vec<usize>,
     module: ModuleBuffer,
-    /// The same as text, if it is asked for.
+    /// The module as text for an assembler, if `-S` is given.
     assembly: Option<Assembly>,
     data: Vec<DataObject>,
-    /// Read so far.
+    /// Files read so far.
     inputs: Vec<Rc<Input>>,
-    /// Functions and data objects, by name: number of the input, and first byte of the definition.
+    /// Functions and data objects by name: index of the input, and offset of the definition.
     defined: HashMap<FuncName, (usize, usize)>,
     /// Names of functions.
     names: Vec<String>,
-    /// Errors that were written.
+    /// Number of errors written.
     written: usize,
-    /// How many functions were left out, by reason.
+    /// Number of skipped functions by reason.
     reasons: BTreeMap<String, usize>,
     summary: Summary,
 }
 
 impl Session<'_> {
-    /// Returns `true` if so much is wrong that the command stops.
+    /// Returns `true` if there are so many errors that the command stops.
     fn stopped(&self) -> bool {
         !self.args.keep_going && self.written >= MAX_ERRORS
     }
 
-    /// Leaves something out that has no place in a text.
+    /// Skips a function and reports a reason without a position in a text.
     fn leave_out(&mut self, place: &str, reason: String) {
         if !self.stopped() {
             complain(&format!("{place}: {reason}"));
@@ -149,13 +149,13 @@ impl Session<'_> {
         *self.reasons.entry(reason).or_default() += 1;
     }
 
-    /// Leaves something out for the reason that the diagnostic gives.
+    /// Skips a function and reports the diagnostic as the reason.
     fn report(&mut self, diagnostic: Diagnostic) {
         let reason = diagnostic.message.clone();
         self.report_all([diagnostic], reason);
     }
 
-    /// Leaves something out, and writes as many of the diagnostics as the limit allows.
+    /// Skips a function, and writes as many of the diagnostics as the limit allows.
     fn report_all<'a>(&mut self, diagnostics: impl IntoIterator<Item = Diagnostic<'a>>, reason: String) {
         for diagnostic in diagnostics {
             if self.stopped() {
@@ -167,7 +167,8 @@ impl Session<'_> {
         *self.reasons.entry(reason).or_default() += 1;
     }
 
-    /// Returns `true` if nothing of this name was defined before byte `start` of the last input. Else it is left out.
+    /// Returns `true` if `name` was not defined before offset `start` of the last input. Otherwise reports the second
+    /// definition.
     fn define(&mut self, name: &FuncName, start: usize) -> bool {
         let here = (self.inputs.len() - 1, start);
         if *name == FuncName::Named(String::new()) && (self.args.output.is_some() || self.args.assembly) {
@@ -189,8 +190,8 @@ impl Session<'_> {
         self.report(Diagnostic::of_text(input, error));
     }
 
-    /// Goes on from machine code as `--dump lower` or `--dump check` writes it. What a person may have changed is
-    /// verified.
+    /// Compiles machine code in the form that `--dump lower` or `--dump check` writes. Verifies it, because a user
+    /// may have changed it.
     fn machine_code(&mut self, input: &Input) -> Result<(), Stop> {
         let compiler = target::compiler(&self.args.target, self.args.regalloc.as_deref(), true)?;
         let compiler = compiler.with_options(self.observe.clone());
@@ -264,7 +265,7 @@ impl Session<'_> {
         };
         let data = parser.data();
         drop(parser);
-        // All is read. Errors in what is still to be compiled can read a large text again, which would else take memory until then.
+        // All text has been read. It is freed here, because errors in the last functions can read it again.
         if input.is_large_file() {
             input = Rc::new(input.unread());
             self.inputs.pop();
@@ -284,8 +285,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Returns the compiler of a file with `set` or `target` lines. All files go into one object, so its architecture
-    /// must be the object's.
+    /// Returns the compiler of a file with `set` or `target` lines. Its architecture must be the architecture of the
+    /// object, because all files become one object.
     fn compiler_of(&self, header: &Header) -> Result<Option<Compiler>, Refused> {
         if header.settings.is_empty() && header.targets.is_empty() {
             return Ok(None);
@@ -299,7 +300,7 @@ impl Session<'_> {
         Ok(Some(compiler.with_options(self.observe.clone())))
     }
 
-    /// Reads functions into the front of the list. Returns their number and whether there are more.
+    /// Reads functions into the first entries of the list. Returns their number and whether there are more.
     fn read_portion(&mut self, input: &Input, parser: &mut Parser) -> (usize, bool) {
         let start = parser.position();
         let mut count = 0;
@@ -333,7 +334,7 @@ impl Session<'_> {
         (count, !parser.is_at_end())
     }
 
-    /// Returns `true` if a function is to be compiled: one of those that `--only` names, if it names any.
+    /// Returns `true` if a function is to be compiled: `--only` names it, or is not given.
     fn is_wanted(&mut self, name: &FuncName) -> bool {
         if self.args.only.is_empty() {
             return true;
@@ -365,7 +366,7 @@ impl Session<'_> {
             }
             None => {
                 let batch = compiler.compile_batch(&mut self.functions[..count], self.jobs);
-                // A copy of the first portion would be in memory beside it.
+                // Appending the first portion would need memory for a copy.
                 match self.module.is_empty() {
                     true => self.module = batch.module,
                     false => self.module.append(&batch.module),
@@ -388,29 +389,28 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Fails if `--only` names a function that there is not.
+    /// Fails if `--only` names a function that does not exist.
     fn check_only(&self) -> Result<(), Stop> {
         let Some(missing) = self.args.only.iter().find(|name| !self.names.contains(name)) else { return Ok(()) };
         let hint = near_suffix(missing, self.names.iter().map(String::as_str));
         Err(Stop::Usage(format!("--only {missing}: there is no such function{hint}")))
     }
 
-    /// Returns a path as debuggers see it: the last `--remap-path-prefix` that is for one of its beginnings has
-    /// replaced it.
+    /// Returns a path for debuggers, with its beginning replaced by the last matching `--remap-path-prefix`.
     fn remapped(&self, path: &Path) -> String {
         let replaced = |remap: &PathRemap| Some(remap.to.join(path.strip_prefix(&remap.from).ok()?));
         let remapped = self.args.remap_path_prefix.iter().rev().find_map(replaced);
-        // By components, because joining an empty rest leaves a `/`.
+        // By components, because joining an empty remainder leaves a `/`.
         let path: PathBuf = remapped.as_deref().unwrap_or(path).components().collect();
         if path.as_os_str().is_empty() { ".".into() } else { path.display().to_string() }
     }
 
-    /// Returns the object of everything that was compiled.
+    /// Returns the object with everything that was compiled.
     fn object(&self) -> Result<Vec<u8>, Stop> {
         let (args, unwind_info) = (self.args, self.compiler.settings().unwind_info);
         let (trap_table, debug_lines) = (args.trap_table, args.debug);
         let mut options = ObjectOptions { unwind_info, trap_table, debug_lines, ..ObjectOptions::default() };
-        // Source locations are lines of one file; they do not say of which, if there are several.
+        // Source locations are lines of a single file, because they do not name the file.
         if let [file] = &args.files[..]
             && debug_lines
         {
@@ -420,7 +420,7 @@ impl Session<'_> {
         kingpost_emit_object::write(self.compiler.triple(), &self.module, &self.data, options).map_err(failed)
     }
 
-    /// Writes the object and what was asked for besides.
+    /// Writes the object and all other requested outputs.
     fn finish(mut self) -> Outcome {
         let (args, start) = (self.args, Instant::now());
         if self.stopped() {

@@ -1,4 +1,4 @@
-//! What is wrong with a text, shown in its place.
+//! Diagnostics: errors in a text, shown at their positions.
 //!
 //! ```text
 //! sum.clif:3:19: arg 1 (v0) has type i32, expected i64
@@ -21,10 +21,10 @@ use std::io::Write;
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// How everything that is wrong is written to standard error.
+/// The format of diagnostics on standard error.
 static FORMAT: OnceLock<MessageFormat> = OnceLock::new();
 
-/// Lines beyond this many bytes are not shown.
+/// Maximum length of a line that is shown, in bytes.
 const LONGEST_LINE: usize = 400;
 
 /// Sets the format, once.
@@ -36,7 +36,7 @@ fn format() -> MessageFormat {
     FORMAT.get().copied().unwrap_or(MessageFormat::Human)
 }
 
-/// Something that has no place in a text, on standard error; lost if that is closed.
+/// Writes a message without a position to standard error. The message is lost if standard error is closed.
 pub(crate) fn complain(text: &str) {
     let text = text.trim_end();
     match format() {
@@ -45,7 +45,8 @@ pub(crate) fn complain(text: &str) {
     }
 }
 
-/// Notes on standard error, once for each, that `old` is called `new` now. Equal names are not noted.
+/// Writes a note to standard error that `old` is now called `new`. Each note is written once. Equal names are
+/// ignored.
 pub(crate) fn note_renamed(kind: &str, old: &str, new: &str) {
     static NOTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if old != new && NOTED.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{kind} {old}")) {
@@ -57,35 +58,37 @@ fn print(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
 }
 
-/// Something wrong in a text.
+/// An error in a text.
 pub(crate) struct Diagnostic<'a> {
     pub(crate) input: &'a Input,
-    /// The bytes at fault.
+    /// The bytes of the error.
     pub(crate) range: Range<usize>,
-    /// The function around them.
+    /// The function that contains them.
     pub(crate) function: Option<String>,
     pub(crate) message: String,
-    /// What to do about it.
+    /// A suggestion to fix the error.
     pub(crate) help: Option<String>,
 }
 
 impl<'a> Diagnostic<'a> {
-    /// Something wrong with the word at a byte.
+    /// Returns a diagnostic for the word at an offset.
     pub(crate) fn at(input: &'a Input, start: usize, message: String) -> Diagnostic<'a> {
         Diagnostic { input, range: start..end_of_word(input.text(), start), function: None, message, help: None }
     }
 
-    /// What the reader says of a text.
+    /// Returns the diagnostic for an error of the reader.
     pub(crate) fn of_text(input: &'a Input, error: &Error) -> Diagnostic<'a> {
         Diagnostic { help: error.kind.hint(), ..Diagnostic::at(input, error.offset, error.kind.to_string()) }
     }
 
-    /// What the lines in front of a file's functions request and there is not.
+    /// Returns the diagnostic for a setting, flag or target that the lines before a file's functions request and that
+    /// does not exist.
     pub(crate) fn of_header(input: &'a Input, header: &Header, refused: Refused) -> Diagnostic<'a> {
         Diagnostic::at(input, header.start_of(&refused.key), refused.text)
     }
 
-    /// What is wrong with a function that begins at a byte of the text, in the order in which it was found.
+    /// Returns the diagnostics for the findings in a function that begins at an offset of the text, in the order of
+    /// the findings.
     pub(crate) fn of_function(
         input: &'a Input,
         start: usize,
@@ -103,7 +106,7 @@ impl<'a> Diagnostic<'a> {
         diagnostics.collect()
     }
 
-    /// Writes it to standard error.
+    /// Writes the diagnostic to standard error.
     pub(crate) fn complain(&self) {
         let position = self.input.position(self.range.start);
         match format() {
@@ -133,7 +136,7 @@ impl<'a> Diagnostic<'a> {
         object.to_string()
     }
 
-    /// As above, with colors for a terminal.
+    /// Returns the diagnostic with the line of the text, with colors for a terminal.
     fn human(&self, position: Position) -> String {
         let (line, marked) = self.first_line();
         if line.len() > LONGEST_LINE {
@@ -151,7 +154,7 @@ impl<'a> Diagnostic<'a> {
         Renderer::styled().render(&[group])
     }
 
-    /// Returns the line in which the fault begins, and which of its bytes are at fault.
+    /// Returns the line in which the error begins, and the range of the error in that line.
     fn first_line(&self) -> (String, Range<usize>) {
         let text = self.input.text();
         let is_end = |byte: &u8| *byte == b'\n';

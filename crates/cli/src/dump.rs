@@ -1,4 +1,4 @@
-//! `--dump` and `--disasm`: texts of stages, on standard output or in numbered files of a folder.
+//! `--dump` and `--disasm`: texts of stages, written to standard output or to numbered files of a folder.
 
 use crate::diagnostics::note_renamed;
 use crate::outcome::Stop;
@@ -11,17 +11,17 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Returns the stage that `name` is of; a former name is noted.
+/// Returns the stage with this current or former name. Writes a note if the name is a former one.
 pub(crate) fn stage(name: &str) -> Option<Stage> {
     Stage::named(name).inspect(|stage| note_renamed("stage", name, stage.name()))
 }
 
-/// Collects texts from all threads; they are written in the order of the functions.
+/// Collects texts from all threads. They are written later, in the order of the functions.
 #[derive(Default)]
 struct Sink {
-    /// Indexed as [`Stage::ALL`].
+    /// The stages to dump, indexed like [`Stage::ALL`].
     wanted: [bool; Stage::ALL.len()],
-    /// By name of the function.
+    /// Texts by name of the function.
     texts: Mutex<HashMap<String, Vec<(Stage, String)>>>,
 }
 
@@ -36,10 +36,10 @@ impl DumpSink for Sink {
     }
 }
 
-/// The texts of some stages, and where they go.
+/// The texts of some stages, and their destination.
 pub(crate) struct Dumps {
     sink: Arc<Sink>,
-    /// A folder, or standard output.
+    /// The destination folder; standard output if `None`.
     folder: Option<PathBuf>,
     files: BTreeMap<&'static str, BufWriter<File>>,
     /// The machine of the allocation problems written so far.
@@ -47,7 +47,7 @@ pub(crate) struct Dumps {
 }
 
 impl Dumps {
-    /// For stages by their names, or `all`, and for a folder, which is made if there is none.
+    /// Creates dumps of the stages with these names, or of `all`. Creates the folder if it does not exist.
     pub(crate) fn new(names: &[String], folder: Option<&Path>) -> Result<Dumps, Stop> {
         let named: Vec<Stage> = names.iter().filter_map(|name| stage(name)).collect();
         let is_named = |stage: &Stage| names.iter().any(|name| name == "all") || named.contains(stage);
@@ -61,18 +61,18 @@ impl Dumps {
         Ok(Dumps { sink, folder: folder.map(Path::to_path_buf), files: BTreeMap::new(), env: None })
     }
 
-    /// What collects the texts, if there is a stage to dump.
+    /// Returns the sink that collects the texts, if there is a stage to dump.
     pub(crate) fn sink(&self) -> Option<Arc<dyn DumpSink>> {
         self.sink.wanted.contains(&true).then(|| Arc::clone(&self.sink) as Arc<dyn DumpSink>)
     }
 
-    /// Writes what was collected of the functions `names`, which were compiled for the machine `env`.
+    /// Writes the collected texts of the functions `names`, which were compiled for the machine `env`.
     pub(crate) fn write(&mut self, names: impl Iterator<Item = String>, env: &MachineEnv) -> Result<(), Stop> {
         let mut texts = std::mem::take(&mut *self.sink.texts.lock().unwrap_or_else(PoisonError::into_inner));
         let mut out = output::stdout();
         for name in names {
             for (stage, text) in texts.remove(&name).unwrap_or_default() {
-                // A text of problems names their machine once.
+                // A text of allocation problems describes their machine once.
                 let is_new_env = stage == Stage::Regalloc && self.env.as_ref() != Some(env);
                 if is_new_env {
                     self.env = Some(env.clone());
@@ -87,7 +87,7 @@ impl Dumps {
         Ok(out.flush()?)
     }
 
-    /// Returns the file of a stage, made for its first text, if texts go to a folder.
+    /// Returns the file of a stage, if texts are written to a folder. Creates the file on first use.
     fn file(&mut self, stage: Stage) -> Result<Option<&mut BufWriter<File>>, Stop> {
         let Some(folder) = &self.folder else { return Ok(None) };
         if !self.files.contains_key(stage.name()) {
@@ -98,7 +98,7 @@ impl Dumps {
         Ok(self.files.get_mut(stage.name()))
     }
 
-    /// Ends the files.
+    /// Flushes the files.
     pub(crate) fn finish(&mut self) -> Result<(), Stop> {
         let folder = self.folder.as_deref().unwrap_or(Path::new("-"));
         let failed = |error| Stop::Failure(format!("{}: {error}", folder.display()));
@@ -106,7 +106,7 @@ impl Dumps {
     }
 }
 
-/// Returns the stage's name behind its place in the pipeline.
+/// Returns the stage's name with its position in the pipeline as a prefix.
 fn numbered(stage: Stage) -> String {
     format!("{:02}-{stage}", stage as usize)
 }

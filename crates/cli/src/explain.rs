@@ -1,4 +1,4 @@
-//! `explain`: a page about what becomes of functions; `print-cfg`: their graphs.
+//! `explain`: a page about the compilation of functions. `print-cfg`: their graphs.
 
 use crate::args::{ExplainArgs, FilesArgs, TargetArgs};
 use crate::diagnostics::Diagnostic;
@@ -13,7 +13,7 @@ use kingpost_ir::near::near_suffix;
 use kingpost_reader::Header;
 use std::io::Write;
 
-/// Returns the names of allocators that an option stands for: one, `all`, or the default.
+/// Returns the names of the allocators that an option selects: one, `all`, or the default.
 pub(crate) fn allocators(option: Option<&str>) -> Result<Vec<String>, Stop> {
     match option {
         None => Ok(vec![ALLOCATORS[0].0.to_string()]),
@@ -22,7 +22,7 @@ pub(crate) fn allocators(option: Option<&str>) -> Result<Vec<String>, Stop> {
     }
 }
 
-/// Compilers that explain what they do, one for each allocator.
+/// Returns one compiler for each allocator, which records listings.
 pub(crate) fn compilers(args: &TargetArgs, allocators: &[String], header: &Header) -> Result<Vec<Compiler>, Refused> {
     let defaults = || Settings { verify_each: true, ..target::defaults() };
     let options = Options { list: true, ..Options::default() };
@@ -30,7 +30,7 @@ pub(crate) fn compilers(args: &TargetArgs, allocators: &[String], header: &Heade
     allocators.iter().map(|name| Ok(compiler(name)?.with_options(options.clone()))).collect()
 }
 
-/// Explains what compilers make of a function. What is wrong with it is said.
+/// Compiles a function with each compiler and explains the results. Reports errors in the function.
 pub(crate) fn explanation(place: &Place, compilers: &[Compiler], func: &Function) -> Option<Explanation> {
     kingpost_explain::explain(func, compilers).inspect_err(|error| place.complain(func, error.findings())).ok()
 }

@@ -6,44 +6,44 @@ use std::cell::{OnceCell, RefCell};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Bytes of the largest text that stays in memory while what was read from it is compiled.
+/// Maximum size in bytes of a text that stays in memory while functions from it are compiled.
 const MAX_KEPT: usize = 1 << 22;
 
-/// A text and the name by which errors call it.
+/// A text and its name in messages.
 #[derive(Default)]
 pub(crate) struct Input {
     pub(crate) name: String,
     path: PathBuf,
-    /// Empty until it is read again, if it was read and freed.
+    /// The text. Empty until it is read again, if it was freed.
     text: OnceCell<Vec<u8>>,
-    /// Place of the last error, so that many errors cost no more than the text.
+    /// Position of the last error, so that the lines of the text are counted only once for all errors.
     lines: RefCell<Lines>,
 }
 
 impl Input {
-    /// Returns the text. It is empty if it must be read again and that fails.
+    /// Returns the text, or an empty text if it must be read again and that fails.
     pub(crate) fn text(&self) -> &[u8] {
         let is_text = |text: &Vec<u8>| std::str::from_utf8(text).is_ok();
         self.text.get_or_init(|| std::fs::read(&self.path).ok().filter(is_text).unwrap_or_default())
     }
 
-    /// Returns `true` if it is a file that can be read again, and larger than most.
+    /// Returns `true` if the input is a large file that can be read again.
     pub(crate) fn is_large_file(&self) -> bool {
         self.text().len() > MAX_KEPT && std::fs::metadata(&self.path).is_ok_and(|file| file.is_file())
     }
 
-    /// Returns the same input with its text still to be read.
+    /// Returns a copy of the input without its text.
     pub(crate) fn unread(&self) -> Input {
         Input { name: self.name.clone(), path: self.path.clone(), ..Input::default() }
     }
 
-    /// Line and column of a byte.
+    /// Returns the line and the column of an offset.
     pub(crate) fn position(&self, offset: usize) -> Position {
         self.lines.borrow_mut().position(self.text(), offset)
     }
 }
 
-/// Returns `true` if a path stands for a standard stream.
+/// Returns `true` if a path names a standard stream.
 pub(crate) fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
@@ -58,7 +58,7 @@ pub(crate) fn read(path: &Path) -> Result<Input, Stop> {
 
 fn read_stdin() -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    // One byte more than can be read shows that there is too much.
+    // Reading one byte more than the limit detects input that is too large.
     let limit = kingpost_reader::MAX_TEXT_BYTES as u64 + 1;
     std::io::stdin().lock().take(limit).read_to_end(&mut text)?;
     Ok(text)

@@ -1,10 +1,10 @@
-//! `rules prove`, `list`, `explain` and `generate`: rules on CLIF, the ledger of their proofs, and the matcher made of
-//! them.
+//! `rules prove`, `list`, `explain` and `generate`: rules on CLIF, the ledger of their proofs, and the matcher
+//! generated from them.
 //!
-//! The ledger has a line for each rule: its name, a hash of what had to be shown, the number of cases; of the formulas,
-//! two for a case, how many z3 and how many cvc5 refuted; the others simplification decided, or the other solver. The
-//! hash covers the rule and the meanings of its opcodes, so a line counts only as long as nothing has changed. It is a
-//! cache: `prove --all` proves everything again.
+//! The ledger has one line per rule: its name, a hash of its proof obligations, the number of cases, and the number
+//! of formulas that z3 and cvc5 refuted. A case has two formulas. Simplification or the other solver decided the
+//! other formulas. The hash covers the rule and the meanings of its opcodes, so a line is valid only until one of
+//! them changes. The ledger is a cache: `prove --all` proves everything again.
 
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::rules::{in_order, seconds, threads, utf8};
@@ -22,20 +22,20 @@ use std::time::Duration;
 pub(crate) struct ProveArgs {
     #[command(flatten)]
     rules: ListArgs,
-    /// Prove again what the ledger has.
+    /// Prove again the rules that are in the ledger.
     #[arg(long)]
     all: bool,
-    /// Seconds that a rule may take.
+    /// Time limit per rule in seconds.
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
     timeout: f64,
-    /// Threads; by default as many as there are processors.
+    /// Number of threads; by default the number of processors.
     #[arg(short, value_name = "N", default_value_t = 0)]
     jobs: usize,
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct ListArgs {
-    /// The ledger; by default `ledger.tsv` beside the first file.
+    /// The ledger; by default `ledger.tsv` in the folder of the first file.
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Files of rules.
@@ -55,7 +55,7 @@ pub(crate) struct ExplainArgs {
 pub(crate) struct GenerateArgs {
     #[command(flatten)]
     rules: ListArgs,
-    /// The file that is written.
+    /// The output file.
     #[arg(short, value_name = "OUT")]
     output: PathBuf,
 }
@@ -66,7 +66,7 @@ impl ListArgs {
     }
 }
 
-/// A rule, its text and where it stands.
+/// A rule, its text and its position.
 struct Entry {
     rule: ClifRule,
     text: String,
@@ -74,13 +74,13 @@ struct Entry {
     obligations: Obligations,
 }
 
-/// Lines by the names of the rules.
+/// Lines of the ledger by rule name.
 type Ledger = BTreeMap<String, String>;
 
 const HEAD: &str = "rule\tobligations\tcases\tz3\tcvc5\n";
 
 impl Entry {
-    /// Returns the line of the ledger, up to the opinions.
+    /// Returns the line of the ledger without the numbers of the solvers.
     fn line(&self) -> String {
         format!("{}\t{:016x}\t{}\t", self.rule.name, self.obligations.hash, self.obligations.cases)
     }
@@ -109,7 +109,7 @@ fn read(args: &ListArgs) -> Result<(Vec<Entry>, Ledger), Stop> {
     Ok((entries, read_ledger(&args.ledger())))
 }
 
-/// Returns a ledger that is not there is empty.
+/// Reads a ledger. A missing file is an empty ledger.
 fn read_ledger(path: &Path) -> Ledger {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let name = |line: &str| line.split('\t').next().unwrap_or_default().to_string();
@@ -140,7 +140,7 @@ pub(crate) fn prove(args: &ProveArgs) -> Outcome {
     let provers = || backends.map(Prover::alone);
     in_order(&open, provers, threads(args.jobs), judge, |entry, [(first, by_first), (second, by_second)]| {
         let name = &entry.rule.name;
-        // What one solver cannot decide the other may prove; neither may refute it.
+        // One solver may prove a rule that the other cannot decide, but neither may refute it.
         let verdict = worse(first, second);
         let verdict = match verdict {
             RuleVerdict::Correct => {
@@ -162,7 +162,8 @@ pub(crate) fn prove(args: &ProveArgs) -> Outcome {
     Ok(if failed == 0 { Verdict::Good } else { Verdict::Bad })
 }
 
-/// Returns the worse of two verdicts: one solver may prove what the other cannot decide, but neither may refute it.
+/// Returns the combined verdict of two solvers: one may prove a rule that the other cannot decide, but neither may
+/// refute it.
 fn worse(first: RuleVerdict, second: RuleVerdict) -> RuleVerdict {
     match (first, second) {
         (RuleVerdict::Correct, RuleVerdict::Unknown(_)) => RuleVerdict::Correct,
@@ -229,7 +230,7 @@ pub(crate) fn generate(args: &GenerateArgs) -> Outcome {
     Ok(Verdict::Good)
 }
 
-/// Returns the path of a file as the one that is written names it.
+/// Returns the path of `file` relative to the written file.
 fn path_from(output: &Path, file: &Path) -> Result<String, Stop> {
     let folder = std::path::absolute(output)?;
     let (folder, file) = (folder.parent().unwrap_or(&folder), std::path::absolute(file)?);

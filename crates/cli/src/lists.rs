@@ -1,4 +1,4 @@
-//! What there is: settings, targets, opcodes.
+//! Lists of settings, targets, allocators and opcodes.
 
 use crate::args::OpcodesArgs;
 use crate::diagnostics::complain;
@@ -12,8 +12,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 use target_lexicon::Triple;
 
-/// Returns all settings, and the flags of the target's instruction set, with their meanings and their values by
-/// default.
+/// Returns all settings and the flags of the target's instruction set, with their meanings and default values.
 pub(crate) fn settings(triple: &Triple) -> String {
     let mut text = "Settings, with their values unless set:\n".to_string();
     for ((key, doc), value) in Settings::KEYS.iter().zip(target::defaults().values()) {
@@ -35,13 +34,13 @@ pub(crate) fn settings(triple: &Triple) -> String {
     text + "\nNames of processors and levels, as `haswell` or `x86-64-v3`, set several flags.\n"
 }
 
-/// Returns `true` if the compiler for a target does not support a value among the settings, or a flag.
+/// Returns `true` if the compiler for a target does not support one of the settings or flags.
 fn is_unsupported(triple: &Triple, settings: Settings, flags: &[String]) -> bool {
     let compiler = Compiler::new(triple, settings, flags);
     matches!(compiler, Err(TargetError::Setting(SettingError::Unsupported { .. })))
 }
 
-/// Returns all targets.
+/// Returns the list of all targets.
 pub(crate) fn targets() -> String {
     let mut text = "Architectures; alone each stands for Linux, as in `--target aarch64`:\n".to_string();
     for (name, doc) in TARGETS {
@@ -50,12 +49,12 @@ pub(crate) fn targets() -> String {
     text
 }
 
-/// Returns the register allocators to choose from, one on each line: the name, and what it is good at.
+/// Returns the register allocators for users, one per line: the name and its strength.
 pub(crate) fn allocators() -> String {
     CHOICES.iter().map(|(name, doc)| format!("{name:<13} {doc}\n")).collect()
 }
 
-/// Explains opcodes, or lists them.
+/// Describes opcodes, or lists all.
 pub(crate) fn opcodes(args: &OpcodesArgs) -> Outcome {
     let mut out = output::stdout();
     let mut verdict = Verdict::Good;

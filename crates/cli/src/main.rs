@@ -4,23 +4,23 @@
 //! |---|---|
 //! | `args.rs` | the interface: commands and their options |
 //! | `compile.rs` | `compile`: functions to an object |
-//! | `diagnostics.rs` | what is wrong with a text, shown in its place |
-//! | `opt.rs` | `opt`: functions behind the optimizer, as text |
-//! | `dump.rs` | what stages make, as text |
+//! | `diagnostics.rs` | errors in a text, shown at their positions |
+//! | `opt.rs` | `opt`: functions after the optimizer, as text |
+//! | `dump.rs` | results of stages, as text |
 //! | `test.rs` | `test`, `run`, `interpret`: filetests and run directives |
 //! | `show.rs` | `cat`, `verify` |
 //! | `explain.rs` | `explain`, `print-cfg` |
 //! | `tiles.rs` | `tiles`: the local patterns of a target |
 //! | `alloc.rs` | `alloc`: an allocation problem and its solution |
-//! | `check.rs` | `check`: judges allocations given as text |
+//! | `check.rs` | `check`: verifies allocations given as text |
 //! | `reduce.rs` | `reduce`: small files on which a command fails |
 //! | `rules.rs` | `rules check`: proofs of rewrite rules |
-//! | `lists.rs` | what there is: settings, targets, opcodes |
-//! | `manual.rs` | `completions`, `man`: what shells and `man` need |
-//! | `target.rs` | the compiler that options ask for |
+//! | `lists.rs` | lists of settings, targets and opcodes |
+//! | `manual.rs` | `completions`, `man`: files for shells and `man` |
+//! | `target.rs` | the compiler that options describe |
 //! | `stats.rs` | counters and times as text or JSON |
 //! | `input.rs`, `output.rs` | files and standard streams |
-//! | `outcome.rs` | how a command ends |
+//! | `outcome.rs` | results of a command, and exit codes |
 
 mod alloc;
 mod args;
@@ -53,7 +53,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     env_logger::init();
-    // Wrong options end here, with code 2.
+    // Invalid options exit here with code 2.
     let args = Args::parse();
     diagnostics::set_format(args.message_format);
     let outcome = match args.command {
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
         Ok(Verdict::Good) | Err(Stop::BrokenPipe) => ExitCode::SUCCESS,
         Ok(Verdict::Bad) => ExitCode::FAILURE,
         Err(Stop::Help(text)) => {
-            // Lost if nothing reads it.
+            // An error is ignored, because it means that the reader has closed the pipe.
             let _ = std::io::stdout().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }

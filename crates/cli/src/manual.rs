@@ -1,4 +1,4 @@
-//! `completions`, `man`: what shells and `man` need to know of the interface.
+//! `completions`, `man`: files about the interface for shells and `man`.
 
 use crate::args::{Args, CompletionsArgs, ManArgs};
 use crate::outcome::{Outcome, Stop, Verdict};

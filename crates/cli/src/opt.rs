@@ -1,4 +1,4 @@
-//! `opt`: functions behind the optimizer, as text.
+//! `opt`: functions after the optimizer, as text.
 
 use crate::args::OptArgs;
 use crate::dump::stage;
@@ -11,7 +11,7 @@ use kingpost_reader::Header;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Keeps the text that the last pass makes.
+/// Keeps the text of the last pass.
 #[derive(Default)]
 struct Optimized(Mutex<String>);
 

@@ -1,17 +1,17 @@
-//! How a command ends.
+//! Results of a command, and its exit code.
 
 use std::io;
 
-/// Whether everything was good, if nothing stopped the command.
+/// Verdict of a command that was not stopped.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Good,
-    /// Something was wrong and has been said.
+    /// An error was found and has been reported.
     Bad,
 }
 
 impl Verdict {
-    /// Whether both are good.
+    /// Returns `Good` if both verdicts are good.
     pub(crate) fn and(self, other: Verdict) -> Verdict {
         if self == Verdict::Good { other } else { Verdict::Bad }
     }
@@ -19,11 +19,11 @@ impl Verdict {
 
 /// Reason for which a command stopped.
 pub(crate) enum Stop {
-    /// An option asked what there is, in place of anything else.
+    /// An option requested a list instead of the command.
     Help(String),
     /// The command line names something that does not exist.
     Usage(String),
-    /// The input cannot be judged, where that differs from being judged wrong.
+    /// The input cannot be judged, which is different from a bad verdict.
     Malformed(String),
     /// A failure in the input or the system.
     Failure(String),

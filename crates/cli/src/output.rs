@@ -8,13 +8,13 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Standard output, with a buffer. To be flushed at the end.
+/// Returns buffered standard output. The caller must flush it.
 pub(crate) fn stdout() -> BufWriter<StdoutLock<'static>> {
     BufWriter::new(std::io::stdout().lock())
 }
 
-/// Writes a file whole or not at all, in the folder where symbolic links lead. Standard output for `-`; what is no
-/// regular file, as `/dev/null`, is written to directly.
+/// Writes a file whole or not at all, and follows symbolic links. `-` is standard output. A path that is no regular
+/// file, such as `/dev/null`, is written to directly.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
     if is_stream(path) {
         let mut out = std::io::stdout().lock();
@@ -27,14 +27,14 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
         return std::fs::write(target, bytes).map_err(failed);
     }
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Not every file system has files without names.
+    // Some file systems do not support unnamed files.
     write_unnamed(folder, target, bytes).or_else(|_| write_temporary(folder, target, bytes)).map_err(failed)
 }
 
-/// Returns the path behind the symbolic links that its last name stands for; there need be no file.
+/// Returns the path at the end of the symbolic links that `path` refers to. The file need not exist.
 fn behind_links(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
-    // Linux follows as many (path_resolution(7)).
+    // The limit of Linux (path_resolution(7)).
     for _ in 0..40 {
         let Ok(target) = std::fs::read_link(&path) else { break };
         path = path.parent().unwrap_or(Path::new("")).join(target);
@@ -42,8 +42,8 @@ fn behind_links(path: &Path) -> PathBuf {
     path
 }
 
-/// Writes a file that has no name until it is whole: nothing is left of it if the process ends before. Only where the
-/// file replaces another has it another name for the moment between two system calls.
+/// Writes a file that has no name until it is complete, so that no part of it remains if the process ends early. If
+/// the file replaces another one, it has a temporary name between two system calls.
 #[cfg(target_os = "linux")]
 fn write_unnamed(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
@@ -66,7 +66,7 @@ fn write_unnamed(_: &Path, _: &Path, _: &[u8]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Writes a file under another name in the same folder first.
+/// Writes a file with a temporary name in the folder of `path` first.
 fn write_temporary(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     let permissions = Permissions::from_mode(ORDINARY);
     let mut file = tempfile::Builder::new().prefix(".kingpost-").permissions(permissions).tempfile_in(folder)?;
@@ -75,7 +75,7 @@ fn write_temporary(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Permissions of an ordinary new file; the process's mask is taken from them.
+/// Permissions of an ordinary new file. The process's mask is removed from them.
 const ORDINARY: u32 = 0o666;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! `reduce`: makes a file on which a command fails small, as long as the command fails in the same way.
+//! `reduce`: reduces a file on which a command fails, as long as the command fails in the same way.
 //!
-//! Functions are cut and simplified as they are in generated programs (`kingpost_testgen::ir::shrink`), allocation
-//! problems as `kingpost_testgen::shrink` does; every candidate is valid. What stands in front of the functions stays,
-//! and so do the comments behind each of them.
+//! Functions are cut and simplified like generated programs (`kingpost_testgen::ir::shrink`), and allocation problems
+//! like generated problems (`kingpost_testgen::shrink`). Every candidate is valid. The lines before the functions and
+//! the comments after each function are kept.
 
 use crate::args::ReduceArgs;
 use crate::input::{self, Input};
@@ -50,7 +50,7 @@ impl<'a> Trial<'a> {
         Ok(Trial { args, candidate, folder, first: None, progress: ProgressBar::new_spinner() })
     }
 
-    /// Returns `true` if the command fails on a text, in the way in which it failed first.
+    /// Returns `true` if the command fails on a text in the way in which it failed first.
     fn fails(&mut self, text: &str) -> bool {
         self.progress.inc(1);
         self.progress.set_message(format!("{} trials, {} lines", self.progress.position(), text.lines().count()));
@@ -72,7 +72,7 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Returns the message of a line after `file:line:column: `.
+/// Returns the message after `file:line:column: ` in a line.
 fn placed_message(line: &str) -> Option<&str> {
     let (place, message) = line.split_once(": ")?;
     let mut numbers = place.rsplitn(3, ':');
@@ -80,10 +80,10 @@ fn placed_message(line: &str) -> Option<&str> {
     (is_number() && is_number()).then_some(message)
 }
 
-/// Reduces the first problem on which alone the command fails.
+/// Reduces the first problem on which the command fails without the other problems.
 fn problem(input: &Input, source: &str, trial: &mut Trial) -> Result<String, Stop> {
     let file = text::parse(source).map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
-    // The first line may say what is expected.
+    // The first line may contain the expectation of a test.
     let expected: String =
         source.lines().take_while(|line| line.starts_with(';')).map(|line| format!("{line}\n")).collect();
     let env = file.env.map(|env| format!("{env}\n")).unwrap_or_default();
@@ -96,7 +96,7 @@ fn problem(input: &Input, source: &str, trial: &mut Trial) -> Result<String, Sto
     Ok(whole(&kingpost_testgen::shrink::shrink(&case.problem, |problem| trial.fails(&whole(problem)))))
 }
 
-/// Reduces the functions: to one, if the command fails on it alone.
+/// Reduces the functions. Keeps only one if the command fails on it without the others.
 fn functions(input: &Input, source: &str, trial: &mut Trial) -> Result<String, Stop> {
     let functions = kingpost_reader::parse_functions(input.text())
         .map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
@@ -118,7 +118,7 @@ fn functions(input: &Input, source: &str, trial: &mut Trial) -> Result<String, S
 /// Text around the functions of a file.
 struct Around {
     header: String,
-    /// The comments behind each function, by its name.
+    /// The comments after each function, by its name.
     behind: HashMap<String, String>,
 }
 

@@ -1,4 +1,4 @@
-//! `rules check`: rewrite rules, each proved or refuted. The other verbs on rules are in `ledger.rs`.
+//! `rules check`: proofs and refutations of rewrite rules. The other subcommands are in `ledger.rs`.
 
 use crate::diagnostics::Diagnostic;
 use crate::input::Input;
@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-/// What rules are judged on: deep enough for the deepest nesting that the parser lets through.
+/// Stack size of threads that judge rules, in bytes. It suffices for the deepest nesting that the parser accepts.
 const STACK_BYTES: usize = 64 << 20;
 
 #[derive(Args, Debug)]
@@ -34,9 +34,9 @@ pub(crate) struct RulesArgs {
 enum RulesCommand {
     /// Prove rules, or refute them with a counterexample.
     Check(CheckArgs),
-    /// Prove the rules on CLIF that the ledger does not know, and write it.
+    /// Prove the rules on CLIF that are not in the ledger, and write the ledger.
     Prove(ledger::ProveArgs),
-    /// List rules on CLIF, and whether they are proved.
+    /// List rules on CLIF, with the state of their proofs.
     List(ledger::ListArgs),
     /// Show one rule on CLIF: its text, its types, its proof.
     Explain(ledger::ExplainArgs),
@@ -58,16 +58,16 @@ struct CheckArgs {
     /// The language of the files.
     #[arg(long, value_enum, default_value = "llvm")]
     dialect: Dialect,
-    /// Widths of integers without a stated width, both ends included.
+    /// Range of widths of integers without a stated width, inclusive.
     #[arg(long, value_name = "LOW..HIGH", default_value = "1..64", value_parser = widths)]
     widths: RangeInclusive<u32>,
-    /// The solver; with `both`, what z3 proves is proved by cvc5 again.
+    /// The solver; with `both`, cvc5 proves again each formula that z3 proves.
     #[arg(long, value_enum, default_value = "z3")]
     solver: SolverName,
-    /// Seconds that a rule may take.
+    /// Time limit per rule in seconds.
     #[arg(long, value_name = "S", default_value_t = 60.0, value_parser = seconds)]
     timeout: f64,
-    /// Threads; by default as many as there are processors.
+    /// Number of threads; by default the number of processors.
     #[arg(short, value_name = "N", default_value_t = 0)]
     jobs: usize,
     /// Files; `-` is standard input.
@@ -90,7 +90,7 @@ enum SolverName {
     Both,
 }
 
-/// `1..64`.
+/// Parses a range of widths such as `1..64`.
 fn widths(text: &str) -> Result<RangeInclusive<u32>, String> {
     let wrong = || format!("'{text}' is no range of widths within 1..64");
     let (low, high) = text.split_once("..").ok_or_else(wrong)?;
@@ -117,14 +117,14 @@ pub(crate) fn rules(args: &RulesArgs) -> Outcome {
     }
 }
 
-/// A rule, and the number of the file that its errors are shown in.
+/// A rule, and the index of its file for error messages.
 struct Job {
     input: usize,
     name: String,
     rule: Parsed,
 }
 
-/// A rule of a dialect, or why it is none.
+/// A rule of a dialect, or its error.
 enum Parsed {
     Llvm(Result<Rule, RuleError>),
     Clif(Result<Box<ClifRule>, RuleError>),
@@ -140,7 +140,7 @@ impl Parsed {
     }
 }
 
-/// How often each verdict occurred.
+/// Number of rules per verdict.
 #[derive(Default)]
 struct Counts {
     correct: usize,
@@ -149,7 +149,7 @@ struct Counts {
     errors: usize,
 }
 
-/// Returns the rules that were applied, the most frequent first.
+/// Prints the rules that were applied, the most frequent first.
 fn count(args: &CountArgs) -> Outcome {
     let (mut optimizer, mut analyses, mut verifier) = <(Optimizer, Analyses, Verifier)>::default();
     let verdict = each_function(&args.files, any_header, |place, (), func| {
@@ -215,7 +215,7 @@ pub(crate) fn threads(jobs: usize) -> usize {
     if jobs > 0 { jobs } else { std::thread::available_parallelism().map_or(1, |count| count.get()) }
 }
 
-/// Returns the text of a file of rules.
+/// Returns the text of a file of rules, which must be UTF-8.
 pub(crate) fn utf8(input: &Input) -> Result<&str, Stop> {
     std::str::from_utf8(input.text()).map_err(|error| {
         let position = input.position(error.valid_up_to());
@@ -223,7 +223,7 @@ pub(crate) fn utf8(input: &Input) -> Result<&str, Stop> {
     })
 }
 
-/// Rules without a name are called by their number among all.
+/// Reads the rules of files. A rule without a name is named after its number among all rules.
 fn read(files: &[PathBuf], dialect: Dialect) -> Result<(Vec<Input>, Vec<Job>), Stop> {
     let (mut inputs, mut jobs): (Vec<Input>, Vec<Job>) = Default::default();
     for path in files {
@@ -245,7 +245,7 @@ fn read(files: &[PathBuf], dialect: Dialect) -> Result<(Vec<Input>, Vec<Job>), S
     Ok((inputs, jobs))
 }
 
-/// Judges on several threads and hands over the verdicts in the order of the rules.
+/// Judges jobs on several threads, and passes the verdicts to `each` in the order of the jobs.
 pub(crate) fn in_order<J: Sync, P, V: Send>(
     jobs: &[J],
     solvers: impl Fn() -> P + Sync,
@@ -264,7 +264,7 @@ pub(crate) fn in_order<J: Sync, P, V: Send>(
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(job) = jobs.get(index) else { return };
                     let verdict = judge(job, &mut prover);
-                    // The receiver is gone if output failed: then there is nothing to do.
+                    // Sending fails only if the receiver is gone because output failed. The thread then ends.
                     if send.send((index, verdict)).is_err() {
                         return;
                     }
@@ -273,7 +273,7 @@ pub(crate) fn in_order<J: Sync, P, V: Send>(
             match std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work) {
                 Ok(_) => {}
                 Err(error) if number == 0 => return Err(error.into()),
-                // Where the system has no more threads, there are fewer.
+                // If the system cannot start another thread, fewer are used.
                 Err(_) => break,
             }
         }
@@ -291,7 +291,7 @@ pub(crate) fn in_order<J: Sync, P, V: Send>(
     })
 }
 
-/// Shows an error in its place.
+/// Shows an error at its position.
 fn complain(input: &Input, error: &RuleError) {
     let text = String::from_utf8_lossy(input.text());
     let line_start: usize = text.split_inclusive('\n').take(error.at.line as usize - 1).map(str::len).sum();

@@ -1,4 +1,4 @@
-//! `cat`, `verify`: functions are read one by one and shown.
+//! `cat`, `verify`: read functions one by one and show them.
 
 use crate::args::{FilesArgs, TargetArgs, VerifyArgs};
 use crate::diagnostics::Diagnostic;
@@ -13,28 +13,28 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// Place of a function in a text.
+/// Position of a function in a text.
 pub(crate) struct Place<'a> {
     pub(crate) input: &'a Input,
-    /// The function's first byte.
+    /// Offset of the function.
     pub(crate) start: usize,
 }
 
 impl Place<'_> {
-    /// Reports what is wrong with the function.
+    /// Reports the findings about the function.
     pub(crate) fn complain(&self, func: &Function, findings: Vec<VerifierError>) {
         let found = Diagnostic::of_function(self.input, self.start, &func.name.to_string(), findings);
         found.iter().for_each(Diagnostic::complain);
     }
 }
 
-/// For verbs that look at functions alone, whatever stands in front of them.
+/// Accepts any header, for subcommands that use only the functions.
 pub(crate) fn any_header(_: &Header) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Hands every function of the files to `visit`, with what `prepare` makes of the lines in front of its file's
-/// functions. Errors in the text are said, and reading goes on behind them.
+/// Calls `visit` for every function of the files, with the result of `prepare` for the header of the file. Reports
+/// errors in the text and continues after them.
 pub(crate) fn each_function<T>(
     files: &[PathBuf],
     mut prepare: impl FnMut(&Header) -> Result<T, Refused>,
@@ -47,7 +47,7 @@ pub(crate) fn each_function<T>(
     Ok(verdict)
 }
 
-/// Runs `each` for the functions of one text.
+/// Calls `visit` for every function of one text, like [`each_function`].
 pub(crate) fn functions_of<T>(
     input: &Input,
     mut prepare: impl FnMut(&Header) -> Result<T, Refused>,
@@ -100,7 +100,7 @@ pub(crate) fn cat(args: &FilesArgs) -> Outcome {
     Ok(verdict)
 }
 
-/// Reports what is wrong with functions; nothing if all are valid.
+/// Reports errors in functions. Prints nothing if all functions are valid.
 pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
     target::check(&args.target)?;
     let mut verdict = Verdict::Good;
@@ -110,12 +110,12 @@ pub(crate) fn verify(args: &VerifyArgs) -> Outcome {
     Ok(verdict)
 }
 
-/// Returns the same for the functions of one text.
+/// Reports errors in the functions of one text.
 pub(crate) fn verify_text(input: &Input, args: &TargetArgs) -> Outcome {
     let mut verifier = Verifier::default();
     let prepare = |header: &Header| match target::with_header(target::defaults(), args, None, header) {
         Ok(compiler) => Ok(Some(compiler.target_info())),
-        // The rules of the language hold for machines that there is no code for, too.
+        // The rules of the language apply to unsupported targets, too.
         Err(refused) if refused.key.is_empty() => Ok(None),
         Err(refused) => Err(refused),
     };

@@ -11,13 +11,13 @@ pub(crate) struct Summary {
     pub(crate) stats: Stats,
     /// The tiles of the target.
     pub(crate) tiles: &'static [TileInfo],
-    /// Seconds of reading, by the clock.
+    /// Seconds of reading, by the wall clock.
     pub(crate) parse_s: f64,
-    /// Seconds of everything behind reading, by the clock.
+    /// Seconds of everything after reading, by the wall clock.
     pub(crate) compile_s: f64,
 }
 
-/// A number that prints the same in text and JSON.
+/// A number that prints alike in text and JSON.
 enum Number {
     Count(u64),
     Real(f64),
@@ -52,7 +52,7 @@ impl Summary {
         rows
     }
 
-    /// Returns all counters and times.
+    /// Returns all counters and times in this format.
     pub(crate) fn render(&self, format: StatsFormat) -> String {
         let rows = self.rows().into_iter().map(|(name, number)| {
             let number = match number {
@@ -73,7 +73,7 @@ impl Summary {
         }
     }
 
-    /// CPU milliseconds of each stage.
+    /// Returns the CPU milliseconds of each stage.
     pub(crate) fn times(&self) -> String {
         let total: f64 = self.stats.stage_seconds.iter().sum();
         let mut text = format!("{:<10} {:>10}   {:>5}\n", "stage", "ms", "%");

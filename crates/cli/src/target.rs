@@ -1,4 +1,4 @@
-//! The compiler that options ask for.
+//! The compiler that options describe.
 
 use crate::args::TargetArgs;
 use crate::diagnostics::note_renamed;
@@ -10,7 +10,7 @@ use kingpost_reader::Header;
 use std::str::FromStr;
 use target_lexicon::Triple;
 
-/// The triple of an option; an architecture alone stands for Linux.
+/// Parses the triple of an option. An architecture alone means Linux.
 fn triple(text: Option<&str>) -> Result<Triple, String> {
     let Some(text) = text else { return Ok(Triple::host()) };
     let full = if text.contains('-') { text.to_string() } else { format!("{text}-unknown-linux-gnu") };
@@ -21,17 +21,18 @@ fn triple(text: Option<&str>) -> Result<Triple, String> {
     })
 }
 
-/// What commands that make code are set to: their objects go into programs, which Linux systems load anywhere.
+/// Returns the default settings of commands that generate code. Objects are position-independent, because Linux
+/// systems load programs anywhere.
 pub(crate) fn defaults() -> Settings {
     Settings { is_pic: true, regalloc_algorithm: ALLOCATORS[0].0.into(), ..Settings::default() }
 }
 
-/// Checks options before a file is read, and answers those that ask what there is.
+/// Checks options before a file is read. Options with the word `help` end the command with a list.
 pub(crate) fn check(args: &TargetArgs) -> Result<(), Stop> {
     compiler(args, None, false).map(drop)
 }
 
-/// Returns a compiler for these options. Keys that are no shared settings are flags of the instruction set.
+/// Returns a compiler for these options. Keys that are not shared settings are flags of the instruction set.
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
     if args.target.as_deref() == Some("help") {
         return Err(Stop::Help(lists::targets()));
@@ -44,11 +45,10 @@ pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: b
     with_header(defaults, args, regalloc, &Header::default()).map_err(|refused| Stop::Usage(refused.text))
 }
 
-/// Returns the same for a file: the words of its `set` lines change the `defaults`, and are changed by those of the
-/// options. Without a target in the options, the only `target` line of a file is taken.
+/// Returns a compiler for a file. The words of its `set` lines override `defaults`, and the options override these.
+/// If the options name no target, the `target` line of a file is used if there is only one.
 ///
-/// # Errors
-/// A word or name that does not exist, in the options or the file.
+/// If a word or name in the options or the file does not exist.
 pub(crate) fn with_header(
     defaults: Settings,
     args: &TargetArgs,
@@ -87,9 +87,9 @@ pub(crate) fn with_header(
     Ok(Compiler::new(&triple, settings, &flags)?)
 }
 
-/// What options or the lines in front of a file's functions ask for and there is not.
+/// A setting, flag or target that options or the header of a file request and that does not exist.
 pub(crate) struct Refused {
-    /// The setting or flag; empty if it is the target.
+    /// The setting or flag; empty for a target.
     pub(crate) key: String,
     pub(crate) text: String,
 }
@@ -101,7 +101,7 @@ impl From<TargetError> for Refused {
             TargetError::Allocator(_) => "regalloc_algorithm",
             _ => "",
         };
-        // Words that are no shared settings are whole flags.
+        // A word that is not a shared setting is a whole flag.
         let key = key.split('=').next().unwrap_or_default();
         let near = match error {
             TargetError::Setting(SettingError::Unknown(_)) => {
@@ -113,17 +113,17 @@ impl From<TargetError> for Refused {
     }
 }
 
-/// Returns the key and value of a word that sets what all targets share.
+/// Returns the key and the value of a word that sets a shared setting.
 pub(crate) fn shared_setting(word: &str) -> Result<(String, String), String> {
     let (key, value) = word.split_once('=').unwrap_or((word, "true"));
     Settings::default().set(key, value).map_err(|error| Refused::from(TargetError::from(error)).text)?;
     Ok((key.into(), value.into()))
 }
 
-/// Returns the name of the allocator that `word` stands for.
+/// Returns the name of the allocator for `word`, which may be an alias.
 ///
 /// # Errors
-/// No allocator has this name.
+/// If no allocator has this name.
 pub(crate) fn allocator(word: &str) -> Result<String, Stop> {
     let name = allocator_name(word);
     note_renamed("allocator", word, name);

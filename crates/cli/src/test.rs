@@ -19,7 +19,7 @@ impl From<Via> for kingpost_filetest::Via {
     }
 }
 
-/// Test files, as their `test` lines say.
+/// Runs test files according to their `test` lines.
 pub(crate) fn test(args: &TestArgs) -> Outcome {
     let allocators = match args.regalloc.as_str() {
         "all" => Vec::new(),
@@ -44,7 +44,7 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
         known_wrong: args.known_wrong.as_deref().map(known_wrong).transpose()?.unwrap_or_default(),
     };
     let (streams, paths): (Vec<_>, Vec<_>) = args.paths.iter().cloned().partition(|path| input::is_stream(path));
-    // Drawn on a terminal only.
+    // Drawn only on a terminal.
     let bar = ProgressBar::no_length();
     let progress = |done: usize, files: usize| {
         bar.set_length(files as u64);
@@ -67,7 +67,7 @@ fn known_wrong(path: &Path) -> Result<KnownWrong, Stop> {
     KnownWrong::parse(&text).map_err(|(line, what)| Stop::Failure(format!("{}:{line}:1: {what}", input.name)))
 }
 
-/// The run directives of files, whatever their `test` lines say.
+/// Runs the run directives of files, regardless of their `test` lines.
 pub(crate) fn directives(command: &str, args: &RunArgs) -> Outcome {
     let is_call = |path: &&PathBuf| path.to_str().is_some_and(|text| text.starts_with('%') && text.contains('('));
     let (calls, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(is_call);

@@ -5,7 +5,7 @@ use crate::outcome::{Outcome, Verdict};
 use crate::{output, target};
 use std::io::Write;
 
-/// Prints name, pattern and what is emitted, a tile a line.
+/// Prints name, pattern and emitted instructions, one tile per line.
 pub(crate) fn tiles(args: &TargetArgs) -> Outcome {
     let compiler = target::compiler(args, None, false)?;
     let mut out = output::stdout();

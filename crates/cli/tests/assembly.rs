@@ -1,4 +1,4 @@
-//! `compile -S`: what the system's assembler makes of the text is the object that `compile -o` writes.
+//! Checks `compile -S`: the system's assembler turns the text into the object that `compile -o` writes.
 
 use object::read::elf::{ElfFile64, SectionHeader};
 use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, SectionIndex, elf};
@@ -9,7 +9,7 @@ use std::process::Command;
 
 const KINGPOST: &str = env!("CARGO_BIN_EXE_kingpost");
 
-/// Names that are registers or operators to an assembler, or no words at all.
+/// Functions whose names are registers or operators of an assembler, or no words at all.
 const AWKWARD: &str = r#"
 ; data: %rsp align=8 rw = x"0011223344556677", &%and+8, zero=24
 ; data: %ptr align=4 ro = x"01"
@@ -53,7 +53,7 @@ block2:
 }
 "#;
 
-/// How the assembler of a machine is called: with the instructions of all the flags that tests set.
+/// Returns the assembler of a machine, with options for the instructions of all flags that tests set.
 fn assembler(target: &str) -> (&'static str, &'static [&'static str]) {
     match target {
         "x86_64" => ("as", &["--64", "-mrelax-relocations=no"]),
@@ -61,7 +61,7 @@ fn assembler(target: &str) -> (&'static str, &'static [&'static str]) {
     }
 }
 
-/// All texts of functions below `folder`.
+/// Collects all texts of functions in `folder` and its subfolders.
 fn texts(folder: &Path, out: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
         std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
@@ -75,7 +75,8 @@ fn texts(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
-/// The text with `_number` behind the names of its functions, so that it goes into one object with others.
+/// Returns the text with `_number` appended to the names of its functions, so that one object can hold several such
+/// texts.
 fn renamed(text: &str, number: usize) -> String {
     let names: BTreeSet<&str> = text
         .lines()
@@ -85,7 +86,7 @@ fn renamed(text: &str, number: usize) -> String {
     names.iter().fold(text.to_string(), |text, name| text.replace(&format!("%{name}("), &format!("%{name}_{number}(")))
 }
 
-/// What two objects are compared by.
+/// Properties by which two objects are compared.
 #[derive(PartialEq, Eq, Debug)]
 struct Facts {
     sections: BTreeMap<String, Section>,
@@ -119,7 +120,7 @@ fn facts(bytes: &[u8]) -> Facts {
     for section in file.sections() {
         let (name, header) = (section.name().unwrap(), section.elf_section_header());
         let kind = header.sh_type(LittleEndian);
-        // Assemblers always make `.text`, `.data` and `.bss`.
+        // Assemblers always create `.text`, `.data` and `.bss`.
         let is_implied = [".text", ".data", ".bss"].contains(&name) && section.size() == 0;
         if is_implied || [elf::SHT_SYMTAB, elf::SHT_STRTAB, elf::SHT_RELA].contains(&kind) {
             continue;
@@ -132,7 +133,7 @@ fn facts(bytes: &[u8]) -> Facts {
         for (offset, relocation) in section.relocations() {
             let RelocationTarget::Symbol(index) = relocation.target() else { panic!("no symbol") };
             let symbol = file.symbol_by_index(index).unwrap();
-            // An assembler names a section and an offset where the symbol is local.
+            // An assembler replaces a local symbol by its section and an offset.
             let (target, addend) = match section_name(symbol.section_index()).filter(|_| symbol.is_local()) {
                 Some(section) => (section, relocation.addend() + symbol.address() as i64),
                 None => (symbol.name().unwrap().to_string(), relocation.addend()),
@@ -151,7 +152,7 @@ fn facts(bytes: &[u8]) -> Facts {
     facts
 }
 
-/// Compiles `files` both ways and compares.
+/// Compiles `files` in both ways and compares the objects.
 fn compare(folder: &Path, target: &str, options: &[&str], files: &[PathBuf]) {
     let (program, flags) = assembler(target);
     if Command::new(program).arg("--version").output().is_err() {
@@ -201,7 +202,7 @@ fn the_assembler_makes_the_object_of_the_text() {
     assert!(files.len() > 200);
     for target in ["x86_64", "aarch64"] {
         for (number, (allocator, _)) in kingpost_codegen::ALLOCATORS.iter().enumerate() {
-            // One half of the allocators under each.
+            // Half of the allocators use each of these settings.
             let settings = [["opt_level=none", "is_pic=true"], ["opt_level=speed", "is_pic=false"]][number % 2];
             let mut options = vec!["--regalloc", allocator, "-g", "--trap-table"];
             options.extend(settings.iter().flat_map(|setting| ["--set", setting]));

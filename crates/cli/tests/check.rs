@@ -1,11 +1,11 @@
-//! `kingpost check`: the files of `filetests/check` get the verdicts that their first lines expect, and exit codes tell
-//! rejection from what cannot be judged.
+//! Checks `kingpost check`: the files of `filetests/check` get the verdicts of their first lines, and the exit code
+//! distinguishes a rejection from input that cannot be judged.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Exit code, standard output and standard error.
+/// Runs the tool and returns its exit code, standard output and standard error.
 fn kingpost(args: &[&str], stdin: &str) -> (i32, String, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_kingpost"))
         .args(args)
@@ -14,7 +14,7 @@ fn kingpost(args: &[&str], stdin: &str) -> (i32, String, String) {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the tool starts");
-    // It may have ended without reading.
+    // The process may have ended without reading.
     let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
     let output = child.wait_with_output().expect("it ends");
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();

@@ -1,4 +1,4 @@
-//! `compile -g`: gdb stops at lines of the text, steps from instruction to instruction, shows values and goes up to callers.
+//! Checks `compile -g`: gdb stops at lines of the text, steps through instructions, shows values and visits callers.
 
 use std::process::Command;
 
@@ -55,7 +55,8 @@ double constants(long *);
 int main(void) { long a[2]; constants(a); return fib(10) != 55 || mix(100, 7) == 0; }
 ";
 
-/// What gdb says of the programs above, compiled with an allocator; nothing where it cannot be asked.
+/// Runs gdb on the programs above, compiled with an allocator, and returns its output; `None` if gdb is not
+/// available.
 fn gdb(allocator: &str, commands: &[&str]) -> Option<String> {
     let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok_and(|output| output.status.success());
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) || !has("gdb") || !has("cc") {
@@ -75,7 +76,7 @@ fn gdb(allocator: &str, commands: &[&str]) -> Option<String> {
     let words = ["compile", "-g", "fib.clif", "--regalloc", allocator, "-o", "fib.o"];
     run(Command::new(env!("CARGO_BIN_EXE_kingpost")).current_dir(folder.path()).args(words));
     run(Command::new("cc").current_dir(folder.path()).args(["-g", "main.c", "fib.o", "-o", "fib"]));
-    // Started elsewhere, so that the text is found by its folder.
+    // gdb starts in another folder, so that it must find the text by its recorded folder.
     let mut gdb = Command::new("gdb");
     gdb.current_dir("/").args(["-batch", "-nx"]).args(commands.iter().flat_map(|command| ["-ex", command]));
     let said = run(gdb.arg(at("fib")));
@@ -95,7 +96,7 @@ fn gdb_stops_steps_and_goes_up() {
         else {
             return;
         };
-        // The third time round: 0, 1, 1, 2, 3.
+        // In the third iteration: 0, 1, 1, 2, 3.
         let shown = ["8\t    v1 = iconst.i64 0", "v0 = 10", "14\t    v6 = iadd v4, v5", "v3 = 7", "v4 = 2", "v5 = 3"];
         // Constants have no register, or lose it.
         let shown = [&shown[..], &["v1 = 0", "v2 = 1", "v7 = 1", "17\t    jump block1(v8, v5, v6)", "v8 = 6"]].concat();
@@ -118,7 +119,7 @@ fn gdb_shows_constants_of_all_types() {
     }
 }
 
-/// Wherever gdb stops, it shows what the instruction there reads.
+/// Checks that gdb shows the operands of the instruction at every stop.
 #[test]
 fn gdb_shows_the_operands_of_each_line() {
     let steps = ["info locals", "next"].repeat(10);

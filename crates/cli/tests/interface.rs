@@ -1,4 +1,4 @@
-//! The interface that scripts depend on: exit codes, standard streams, what is written and what is not.
+//! Checks the interface that scripts depend on: exit codes, standard streams, and written files.
 
 use std::io::Write;
 use std::path::Path;
@@ -45,7 +45,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Runs the tool with a text as `in.clif` and as standard input; returns code, output and errors.
+/// Runs the tool with a text as `in.clif` and as standard input. Returns the exit code, the output and the errors.
 fn check(args: &[&str], source: &str) -> (i32, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("in.clif"), source).expect("written");
@@ -53,7 +53,7 @@ fn check(args: &[&str], source: &str) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
 }
 
-/// The words of the first row of counters.
+/// Returns the words of the first row of counters.
 fn first_row(stats: &str) -> Vec<&str> {
     stats.lines().next().unwrap_or_default().split_whitespace().collect()
 }
@@ -102,7 +102,7 @@ fn errors_have_positions() {
     let (code, _, err) = check(&["verify", "-"], "function %f() {\nblock0:\n  jump block7\n}\n");
     let place = "  |\n3 |   jump block7\n  |        ^^^^^^ in %f\n";
     assert_eq!((code, err), (1, format!("<stdin>:3:8: invalid block reference block7\n{place}")));
-    // Several at once, of the reader, the verifier and lowering, in every format.
+    // Several errors of the reader, the verifier and lowering, in every format.
     let several = "\
 function %f(i64, i32) -> i64 {
 block0(v0: i64, v1: i32):
@@ -166,7 +166,7 @@ fn allocators_are_listed_without_the_baseline() {
     assert!(code == 2 && err.ends_with("there are ssa, linear, backtracking, fused\n"), "{err}");
 }
 
-/// Other names of allocators are taken, and noted once.
+/// Checks that aliases of allocators are accepted, with one note.
 #[test]
 fn allocators_have_aliases() {
     for (alias, name) in [("single_pass", "fused"), ("spill-all", "spill_all")] {
@@ -223,7 +223,7 @@ fn allocators_may_be_programs() {
         let (code, out, err) = tested(program, &source);
         assert!(code == 1 && out.contains(reason) && out.contains("--regalloc-command"), "{program}: {out}{err}");
     }
-    // An allocation that can be read and is wrong: the checker says so.
+    // An allocation that parses and is wrong: the checker reports it.
     let (code, out, _) = tested("printf 'allocation {\\n i0: r0, r0\\n i1: r0, r0, r0\\n i2: r0\\n}\\n'", &source);
     assert!(code == 1 && out.contains("FAILED"), "{out}");
 }
@@ -237,7 +237,7 @@ fn what_fails_is_reduced() {
     );
     std::fs::write(folder.path().join("in.clif"), source).expect("written");
     let reduce = |words: &[&str]| kingpost(folder.path(), &[&["reduce", "in.clif"], words].concat(), "");
-    // Fails, as grep succeeds, while the text has this opcode.
+    // The command fails as long as the text contains this opcode, because grep succeeds.
     let output = reduce(&["-o", "out.clif", "--", "sh", "-c", "! grep -q popcnt {}"]);
     assert_eq!(output.status.code(), Some(1), "`{{}}` stands for a file only as a word of its own");
     let output = reduce(&["-o", "out.clif", "--", "sh", "-c", "! grep -q popcnt \"$0\""]);
@@ -245,7 +245,8 @@ fn what_fails_is_reduced() {
     let small = std::fs::read_to_string(folder.path().join("out.clif")).expect("a text");
     assert!(small.starts_with("; in front\n") && small.contains("popcnt") && small.contains("; behind"), "{small}");
     assert!(!small.contains("imul") && !small.contains("%add"), "{small}");
-    // It goes on failing for the same reason: that a directive does not hold, not that it no longer fits its function.
+    // The reduced file must fail for the original reason: a directive that does not hold, not one that no longer fits
+    // its function.
     let wrong = "test run\ntarget x86_64\n\nfunction %f(i64, i64) -> i64 {\nblock0(v0: i64, v1: i64):\n    v2 = popcnt v1\n    v3 = iadd \
                  v0, v2\n    return v3\n}\n; run: %f(3, 0) == 4\n";
     std::fs::write(folder.path().join("wrong.clif"), wrong).expect("written");
@@ -263,7 +264,7 @@ fn what_fails_is_reduced() {
     }
     let output = reduce(&["--", "true"]);
     assert!(output.status.code() == Some(1) && text(&output.stderr).contains("does not fail"));
-    // The same for problems of allocators.
+    // Allocation problems are reduced in this way, too.
     let problem = "problem %f {\n  v0: int 8\n  v1: int 8\n  b0:\n    def v0 = r0\n    def v1\n    use v1\n    branch use v0 = r0\n}\n";
     std::fs::write(folder.path().join("in.ra"), problem).expect("written");
     let output = kingpost(folder.path(), &["reduce", "in.ra", "--", "sh", "-c", "! grep -q '= r0' \"$0\""], "");
@@ -308,7 +309,7 @@ fn directives_run() {
     assert_eq!((code, out.as_str()), (0, "%add(40, 2) returned 42\n1 passed, 0 failed, 0 skipped\n"));
     let (code, out, _) = check(&["interpret", "%ad(1, 2)", "in.clif"], RUNS);
     assert!(code == 1 && out.contains("there is no function `%ad`; near: %add"), "{out}");
-    // Equal failures are one, and the interpreter says which side is wrong.
+    // Equal failures are reported once, and the interpreter shows which side is wrong.
     let wrong = format!("test run\ntarget x86_64\n{}", RUNS.replace("== 3", "== 4"));
     let (code, out, _) = check(&["test", "in.clif"], &wrong);
     assert!(
@@ -380,7 +381,7 @@ fn what_is_defined_twice_has_two_places() {
 <stdin>:1:1: %add is defined twice, first at a.clif:1:1
 ";
     assert_eq!(text(&output.stderr), expected);
-    // The second and the third are left out.
+    // The second and the third function are skipped.
     let output = kingpost(folder.path(), &[&args[..], &["--keep-going", "--stats"]].concat(), RUNS);
     let expected = format!("{expected}left out 2: %add is defined twice\n");
     assert_eq!((output.status.code(), text(&output.stderr)), (Some(1), expected));
@@ -400,7 +401,7 @@ fn inputs_are_not_overwritten() {
     assert_eq!(std::fs::read_to_string(folder.path().join("a.clif")).expect("a text"), RUNS);
 }
 
-/// Former names of stages are taken, and noted once.
+/// Checks that former names of stages are accepted, with one note.
 #[test]
 fn stages_have_former_names() {
     let names = [
@@ -453,7 +454,7 @@ fn stages_are_dumped() {
     kingpost(folder.path(), &["compile", "-", "--dump", "all", "--dump-dir", "plain"], &both);
     let plain = std::fs::read_dir(folder.path().join("plain")).expect("a folder").count();
     assert_eq!(plain, expected.len() - 4, "without the four of the optimiser and that of the checker, with cleanup");
-    // Every text has both functions in their order, and those with a reader read again.
+    // Every text has both functions in order. Texts of stages that have a parser can be parsed again.
     for name in names {
         let dump = std::fs::read_to_string(folder.path().join("dumps").join(&name)).expect("a dump");
         let [add, sum] = ["; %add\n", "; %sum\n"].map(|heading| dump.find(heading));
@@ -490,7 +491,7 @@ fn compilation_goes_on_from_machine_code() {
         assert_eq!(object("a.o"), object("b.o"), "{dump}");
     }
     let dump = std::fs::read_to_string(folder.path().join("09-check.mach")).expect("a dump");
-    // An operand in the wrong register is found before a byte is written.
+    // An operand in the wrong register is found before any byte is written.
     std::fs::write(folder.path().join("wrong.mach"), dump.replace("i0: r7, r6", "i0: r7, r7")).expect("written");
     let output = kingpost(folder.path(), &["compile", "wrong.mach", "-o", "c.o"], "");
     assert_eq!((output.status.code(), folder.path().join("c.o").exists()), (Some(1), false));
@@ -531,7 +532,7 @@ fn problems_and_solutions_read_again() {
     assert_eq!(second, first);
 }
 
-/// Whatever is wrong, in whatever kind of text: the first line of the message says where.
+/// Checks that every subcommand reports the position of an error in the first line of the message.
 #[test]
 fn every_verb_says_where() {
     let untyped = "function %f(i64) -> i64 {\nblock0(v0: i64):\n  v1 = iadd v0, v9\n  return v1\n}\n";
@@ -580,7 +581,8 @@ fn every_verb_says_where() {
     }
 }
 
-/// The text of a large file is freed before the last functions are compiled, and read again for what is wrong with them.
+/// Checks positions of errors in a large file, whose text is freed before the last functions are compiled and read
+/// again for error messages.
 #[test]
 fn errors_in_large_files_have_positions() {
     let lines = 1 << 18;
@@ -592,7 +594,7 @@ fn errors_in_large_files_have_positions() {
     assert!(code == 1 && err.starts_with(&format!("in.clif:{}:5: %f: ", lines + 3)), "{err}");
 }
 
-/// What only loading finds out has a place, too.
+/// Checks that errors of loading have a position, too.
 #[test]
 fn symbols_that_cannot_be_loaded_have_a_place() {
     let undefined = "\nfunction %f() -> i64 {\n    gv0 = symbol %gone\nblock0:\n    v0 = symbol_value.i64 gv0\n    return v0\n}\n; print: %f()\n";
@@ -607,7 +609,7 @@ fn symbols_that_cannot_be_loaded_have_a_place() {
     }
 }
 
-/// The lines in front of a file's functions count for all verbs that have a target.
+/// Checks that all subcommands with a target use the settings before a file's functions.
 #[test]
 fn all_verbs_take_settings_from_the_file() {
     let pinned = "set enable_pinned_reg\nfunction %f() -> i64 {\nblock0:\n  v0 = get_pinned_reg.i64\n  return v0\n}\n";

@@ -1,4 +1,4 @@
-//! What the tool does where there is too much of something, or the system gives too little.
+//! Checks the behavior of the tool on very large input and with few resources of the system.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -10,14 +10,14 @@ fn kingpost(folder: &Path) -> Command {
     command
 }
 
-/// Runs the tool on a text, as `in.clif`.
+/// Runs the tool on a text in the file `in.clif`.
 fn run(args: &[&str], source: &str) -> Output {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("in.clif"), source).expect("written");
     kingpost(folder.path()).args(args).arg("in.clif").output().expect("it ends")
 }
 
-/// Returns functions, of which each has as many faults as it is asked for.
+/// Returns `count` functions with `faults` faults each.
 fn functions(count: usize, faults: usize) -> String {
     let mut text = String::new();
     for number in 0..count {
@@ -43,7 +43,7 @@ fn twenty_errors_are_written() {
     }
 }
 
-/// Threads ask for stacks that no machine has.
+/// Checks that the tool runs with fewer threads if their stacks are larger than any machine has.
 #[test]
 fn fewer_threads_do() {
     let folder = tempfile::tempdir().expect("a folder");

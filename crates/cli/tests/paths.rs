@@ -1,4 +1,4 @@
-//! Objects do not depend on where the text is, unless debuggers are to find it.
+//! Checks that objects depend on the folder of the text only if they have debug information.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ block0(v0: i32):
 }
 ";
 
-/// Returns the object that the tool makes of a text in a folder.
+/// Returns the object of a text in a folder.
 fn object(folder: &Path, file: &Path, options: &[&str]) -> Vec<u8> {
     std::fs::create_dir_all(folder).expect("a folder");
     std::fs::write(folder.join("in.clif"), LOCATED).expect("written");
@@ -49,7 +49,7 @@ fn two_folders_give_one_object() {
         assert!(!has(&remapped, &root.display().to_string()) && !has(&remapped, "/src/x/\0"));
     }
 
-    // A part of a component is no beginning, and what is left may be nothing.
+    // A part of a component is no prefix, and the remainder may be empty.
     let part = format!("{}=/part", root.join("a").display());
     assert!(!has(&object(&a, file, &["-g", "--remap-path-prefix", &part]), "/part"));
     let gone = format!("{}=", a.display());

@@ -1,4 +1,4 @@
-//! Runs the commands of `console` blocks, and checks that those of `sh` blocks exist.
+//! Runs the commands of `console` blocks, and checks that the commands of `sh` blocks exist.
 
 use crate::chapter::{Chapter, root};
 use std::fs;
@@ -23,7 +23,7 @@ fn folder() -> TempDir {
     folder
 }
 
-/// Runs `command` with `kingpost` on the path. Returns whether it succeeds, and everything it prints.
+/// Runs `command` with `kingpost` on the path. Returns whether it succeeds, and its whole output.
 pub(crate) fn shell(command: &str, folder: &Path) -> (bool, String) {
     let tool = Path::new(env!("CARGO_BIN_EXE_kingpost")).parent().expect("a folder");
     let path = format!("{}:{}", tool.display(), std::env::var("PATH").unwrap_or_default());
@@ -41,8 +41,8 @@ fn missing_tool(command: &str, folder: &Path) -> Option<&'static str> {
     needed.find(|tool| !shell(&format!("command -v {tool}"), folder).0)
 }
 
-/// Runs all commands of `chapter` in order and returns its text with what they print. Adds a message to `failures` for each
-/// command that prints something else than the text shows.
+/// Runs all commands of `chapter` in order, and returns its text with their output. Adds a message to `failures` for
+/// each command whose output differs from the text.
 pub(crate) fn run(chapter: &Chapter, failures: &mut Vec<String>) -> String {
     let folder = folder();
     let mut text = String::new();
@@ -90,7 +90,7 @@ pub(crate) fn run(chapter: &Chapter, failures: &mut Vec<String>) -> String {
 
 /// Checks that the targets, packages, tests and examples of a command exist.
 pub(crate) fn check_build_command(line: &str, makefile: &str, at: &str) {
-    // What is quoted is a value.
+    // A quoted word is a value.
     let command: String = line.split(" #").next().unwrap_or(line).split('\'').step_by(2).collect();
     let mut words = command.split_whitespace();
     match words.next() {

@@ -1,4 +1,4 @@
-//! Holds the book in `docs` and the README to what the tool and the library do.
+//! Checks that the book in `docs` and the README agree with the tool and the library.
 //!
 //! | block | check |
 //! |---|---|
