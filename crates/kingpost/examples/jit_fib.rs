@@ -1,4 +1,5 @@
-//! A function with a loop, built with variables, compiled into memory and called: `cargo run --example jit_fib`.
+//! Builds a function with a loop, using variables, compiles it into memory and calls it:
+//! `cargo run --example jit_fib`.
 #![allow(unsafe_code, reason = "the compiled function is called")]
 
 use kingpost::prelude::*;

@@ -1,4 +1,4 @@
-//! An object file that the system's linker takes:
+//! Writes an object file for the system's linker:
 //! `cargo run --example object_hello hello.o && cc hello.o -o hello && ./hello`.
 
 use kingpost::prelude::*;
@@ -11,9 +11,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// `int main() { puts("Hello"); return 0; }`
+/// Compiles `int main() { puts("Hello"); return 0; }` and returns the object file.
 fn hello() -> Result<Vec<u8>, Box<dyn Error>> {
-    // Executables of today's systems are position-independent.
+    // Executables of current systems are position-independent.
     let settings = Settings { is_pic: true, ..Settings::default() };
     let mut module = ObjectModule::new(Compiler::host(settings)?, ObjectOptions::default());
 

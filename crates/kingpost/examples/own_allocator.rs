@@ -1,9 +1,9 @@
 //! # Compile with an allocator of your own
 //!
-//! A register allocator is anything that implements [`Allocator`]; it needs neither a place in this workspace nor a change to it.
-//! This program hands two of them to a [`Compiler`]: `cargo run --example own_allocator`. The first one, [`SpillAll`], keeps every
-//! value in memory; its crate `kingpost-regalloc-spill-all` is a guide to what an allocator must get right. The second one makes a
-//! mistake, and the checker names it.
+//! A register allocator is a type that implements [`Allocator`]. It needs no place in this workspace and no change to
+//! it. This program gives two of them to a [`Compiler`]: `cargo run --example own_allocator`. The first one,
+//! [`SpillAll`], keeps every value in memory. Its crate `kingpost-regalloc-spill-all` is a guide to the duties of an
+//! allocator. The second one makes a mistake, and the checker reports it.
 
 use kingpost::codegen::{AllocatorFactory, Compiler, Settings};
 use kingpost::mach::ModuleBuffer;
@@ -29,7 +29,7 @@ impl Allocator for Forgetful {
     }
 }
 
-/// A loop with a division and a call: fixed registers, clobbers, arguments that change places.
+/// A loop with a division and a call. It exercises fixed registers, clobbers, and arguments that exchange places.
 const GCD: &str = "
 function %gcd(i64, i64) -> i64 {
     fn0 = %seen(i64, i64)
@@ -45,10 +45,10 @@ block3:
     return v2
 }";
 
-/// Compiles [`GCD`] and returns the bytes of code, the slots of its frame and the values that were allocated.
+/// Compiles [`GCD`] and returns the number of bytes of code, of slots in its frame and of allocated values.
 ///
-/// `factory` makes an allocator for each compiling thread. With `regalloc_checker` a wrong allocation is an error, before a
-/// byte is emitted.
+/// `factory` creates an allocator for each compiling thread. With `regalloc_checker`, a wrong allocation is an error
+/// before any byte is emitted.
 fn compile(factory: AllocatorFactory) -> Result<(usize, usize, usize), Box<dyn Error>> {
     let settings = Settings { regalloc_checker: true, ..Settings::default() };
     let compiler = Compiler::host(settings)?.with_allocator(factory);

@@ -1,4 +1,5 @@
-//! A calculator that compiles: each line is a function of `x`, parsed, built, compiled and called.
+//! A calculator that compiles: each line is a function of `x`, which is parsed, built, compiled and called. Run it
+//! with
 //! `echo 'x * (x + 3) - 4' | cargo run --example toy_language 7`.
 //!
 //! ```text
@@ -24,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Compiles the text, and calls it.
+/// Compiles the text and calls it.
 fn calculate(text: &str, x: i64) -> Result<i64, Box<dyn Error>> {
     let mut module = JitModule::new(Compiler::host(Settings::default())?);
     let mut signature = module.signature();
@@ -54,7 +55,7 @@ fn calculate(text: &str, x: i64) -> Result<i64, Box<dyn Error>> {
     Ok(function.ok_or("not defined")?(x))
 }
 
-/// Builds what it reads: no syntax tree in between.
+/// A parser that builds the function directly, without a syntax tree.
 struct Parser<'t, 'b, 'f> {
     text: Peekable<Chars<'t>>,
     builder: &'b mut FunctionBuilder<'f>,
@@ -62,13 +63,13 @@ struct Parser<'t, 'b, 'f> {
 }
 
 impl Parser<'_, '_, '_> {
-    /// The next character that is no blank.
+    /// Returns the next character that is not white space.
     fn next(&mut self) -> Option<char> {
         while self.text.next_if(|c| c.is_whitespace()).is_some() {}
         self.text.next()
     }
 
-    /// Takes the next character if it is one of these.
+    /// Returns the next character and advances, if it is one of these.
     fn take(&mut self, any: &str) -> Option<char> {
         while self.text.next_if(|c| c.is_whitespace()).is_some() {}
         self.text.next_if(|&c| any.contains(c))

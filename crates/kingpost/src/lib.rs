@@ -1,4 +1,5 @@
-//! A compiler back end: functions in SSA form become machine code for x86-64 and AArch64, in memory or in an object file.
+//! A compiler back end: compiles functions in SSA form to machine code for x86-64 and AArch64, in memory or in an
+//! object file.
 //!
 //! ```
 //! use kingpost::prelude::*;
@@ -36,17 +37,17 @@
 //! | module | contents |
 //! |---|---|
 //! | [`ir`] | functions, types, opcodes, builder, printer, verifier |
-//! | [`reader`] | CLIF text into `ir` |
+//! | [`reader`] | parser of CLIF text |
 //! | [`interpreter`] | the meaning of every opcode |
 //! | [`codegen`] | the compiler, its settings, and modules of functions and data |
 //! | [`jit`] | modules in memory |
 //! | [`object`] | modules that become object files |
 //! | [`mach`] | compiled functions and their tables |
 //! | [`regalloc`] | the contract of register allocators |
-//! | [`checker`] | proves one allocation right |
+//! | [`checker`] | proofs of allocations |
 //!
-//! `examples/` has a function in memory, an object file, two small languages, and an allocator that is not in the table. The book
-//! in the project's folder `docs` explains them.
+//! `examples/` has a function in memory, an object file, two small languages, and an external register allocator. The
+//! book in the project's folder `docs` explains them.
 
 #[doc(inline)]
 pub use kingpost_checker as checker;

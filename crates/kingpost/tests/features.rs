@@ -1,4 +1,5 @@
-//! The default settings compile and run with whichever target and allocators are built: `make test-deep` builds some sets.
+//! Checks that the default settings compile and run with any set of built targets and allocators. `make test-deep`
+//! builds some sets.
 #![cfg(all(
     feature = "jit",
     feature = "reader",

@@ -1,9 +1,10 @@
-//! Switches lead where their keys say: every key, its neighbors, and random ones, against a list.
+//! Checks the destinations of switches for every key, its neighbors, and random values, against a list.
 
 use kingpost::interpreter::{DataValue, Environment, Interpreter};
 use kingpost::prelude::*;
 
-/// Returns a function that returns, of an integer, the position of its key, or the number of keys.
+/// Returns a function that returns the position of its argument among the keys, or the number of keys if it is no
+/// key.
 fn function(ty: Type, keys: &[u64]) -> Function {
     let mut signature = Signature::new(CallConv::SystemV);
     signature.params.push(AbiParam::new(ty));

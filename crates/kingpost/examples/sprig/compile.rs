@@ -1,7 +1,7 @@
-//! A syntax tree into functions of a module.
+//! Compiles a syntax tree into functions of a module.
 //!
-//! Every type is one value of 64 bits. Structures and closures are objects of the heap; references to them are in stack
-//! slots, and every call has a stack map that names these slots, so that a collector may move the objects.
+//! A value of any type has 64 bits. Structures and closures are objects of the heap. References to them are in stack
+//! slots, and every call has a stack map that lists these slots, so that a collector may move the objects.
 
 use crate::syntax::{Expression, Function, Kind, Program, Statement, Struct, Type};
 use kingpost::ir::function::{SourceLoc, UserStackMapEntry};
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 /// A message that begins with the line.
 type Result<T> = std::result::Result<T, String>;
 
-/// Functions of the runtime: the name, how many parameters they have, and whether they have a result.
+/// Functions of the runtime: name, number of parameters, and whether there is a result.
 const RUNTIME: [(&str, usize, bool); 3] =
     [("sprig_allocate", 3, true), ("sprig_print_text", 1, false), ("sprig_print_number", 1, false)];
 
@@ -68,7 +68,7 @@ impl<'p, M: Module> Compiler<'p, M> {
         let mut b = FunctionBuilder::new(&mut func, &mut scratch);
         let [entry, start] = [(); 2].map(|()| b.create_block());
         b.append_function_params(entry);
-        // Blocks have the order in which they are first switched to, and the entry is the first. It is filled last.
+        // Blocks are ordered by the first switch to them, and the entry must be first. It is filled last.
         b.switch_to_block(entry);
         b.switch_to_block(start);
         let mut body = Body { compiler: self, b, locals: Vec::new(), slots: Vec::new(), calls: Vec::new(), function };
@@ -91,7 +91,7 @@ impl<'p, M: Module> Compiler<'p, M> {
         // A function that ends without `return` traps.
         body.b.ins().trap(TrapCode::user(1).expect("1 is a code of the user's"));
 
-        // All slots are empty at first, so that a collector may read any of them during any call.
+        // All slots are cleared first, because a collector may read any of them during any call.
         body.b.switch_to_block(entry);
         let slots = std::mem::take(&mut body.slots);
         let zero = body.b.ins().iconst(I64, 0);
@@ -137,14 +137,14 @@ enum Local {
     Slot(StackSlot),
 }
 
-/// The result of an expression. A reference is in a slot, where a collector finds and updates it.
+/// The result of an expression. A reference is in a slot, where a collector can find and update it.
 #[derive(Clone, Copy)]
 enum Operand {
     Value(Value),
     Slot(StackSlot),
 }
 
-/// The function that is compiled.
+/// State of the compiled function.
 struct Body<'c, 'p, 'f, M> {
     compiler: &'c mut Compiler<'p, M>,
     b: FunctionBuilder<'f>,
@@ -156,7 +156,7 @@ struct Body<'c, 'p, 'f, M> {
 }
 
 impl<'p, M: Module> Body<'_, 'p, '_, M> {
-    /// Sets the line of the instructions that follow.
+    /// Sets the source line of the next instructions.
     fn at(&mut self, line: u32) {
         self.b.set_srcloc(SourceLoc(line));
     }
@@ -182,7 +182,7 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         Operand::Slot(slot)
     }
 
-    /// Returns the value of an operand, to be used before the next call.
+    /// Returns the value of an operand, which is valid until the next call.
     fn value(&mut self, operand: Operand) -> Value {
         match operand {
             Operand::Value(value) => value,
@@ -260,7 +260,7 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
                 let value = self.typed(value, &self.function.result)?;
                 let value = self.value(value);
                 self.b.ins().return_(&[value]);
-                // Statements after `return` are in a block that control does not reach.
+                // Statements after `return` are in an unreachable block.
                 let unreachable = self.b.create_block();
                 self.b.switch_to_block(unreachable);
             }
@@ -375,7 +375,7 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         self.b.ins().symbol_value(I64, text)
     }
 
-    /// Allocates an object and fills its fields. Each field has a flag whether it is a reference.
+    /// Allocates an object and fills its fields. The flag of a field is `true` if it is a reference.
     fn object(&mut self, fields: &[(bool, Operand)], line: u32) -> Result<Operand> {
         if fields.len() > 31 {
             return Err(format!("line {line}: an object has at most 31 fields"));
@@ -393,7 +393,7 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         Ok(self.operand(&Type::Struct(String::new()), object))
     }
 
-    /// Creates a closure: an object of the address of its function and copies of the variables that it mentions.
+    /// Creates a closure: an object with the address of its function and copies of the captured variables.
     fn closure(&mut self, function: &'p Function) -> Result<(Type, Operand)> {
         let mut captured: Captured = Vec::new();
         for (name, ty, _) in self.locals.iter().rev() {
@@ -451,7 +451,8 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         for (argument, ty) in arguments.iter().zip(&params) {
             operands.push(self.typed(argument, ty)?);
         }
-        // Evaluating an argument may collect, so values are read from their slots after all of it.
+        // Evaluating an argument may run the collector, so values are read from their slots after all arguments are
+        // evaluated.
         let values: Vec<Value> = operands.into_iter().map(|operand| self.value(operand)).collect();
         self.at(line);
         let call = match direct {

@@ -1,4 +1,4 @@
-//! A language in one sitting: variables, loops, calls, strings, structures and closures, with line tables for debuggers and
+//! A small language: variables, loops, calls, strings, structures and closures, with line tables for debuggers and
 //! stack maps for a collector. A program runs in memory or becomes an object file:
 //!
 //! ```text
@@ -10,10 +10,10 @@
 //! | file | holds |
 //! |---|---|
 //! | `syntax.rs` | words and the parser |
-//! | `compile.rs` | the syntax tree into functions of a module |
+//! | `compile.rs` | from the syntax tree to functions of a module |
 //! | `runtime.rs` | functions that programs call, and the collector |
-//! | `runtime.c` | the runtime of programs that are linked |
-//! | `tour.sprig` | a program with everything that the language has |
+//! | `runtime.c` | the runtime of linked programs |
+//! | `tour.sprig` | a program that uses all features of the language |
 #![allow(unsafe_code, reason = "compiled functions are called, and the collector reads their frames")]
 
 mod compile;
@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Compiles a program into memory and calls its function `main`. Returns the result, and how often the collector ran.
+/// Compiles a program into memory and calls its function `main`. Returns the result and the number of collections.
 fn run(text: &str, number: i64, collects_always: bool) -> Result<(i64, usize), Box<dyn Error>> {
     let program = syntax::parse(text)?;
     // The collector follows frame pointers.
@@ -60,7 +60,7 @@ fn run(text: &str, number: i64, collects_always: bool) -> Result<(i64, usize), B
 /// Compiles a program into an object file whose line table refers to `file`.
 fn object(text: &str, file: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let program = syntax::parse(text)?;
-    // Executables of today's systems are position-independent. Any processor of the architecture runs the object.
+    // Executables of current systems are position-independent. The object runs on any processor of the architecture.
     let settings = Settings { is_pic: true, preserve_frame_pointers: true, ..Settings::default() };
     let options = ObjectOptions { source: file.into(), ..ObjectOptions::default() };
     let mut module = ObjectModule::new(Compiler::new(&Triple::host(), settings, &[])?, options);

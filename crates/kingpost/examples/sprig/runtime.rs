@@ -1,7 +1,8 @@
 //! Functions that compiled programs call, and a heap with a collector that moves every object.
 //!
-//! An object is a header and its fields, a word each. The header is odd: twice the number of fields plus one, and in its
-//! upper half a bit for each field that is a reference. Where an object has moved away, its header is the new address.
+//! An object is a header and its fields, one word each. The header is odd: twice the number of fields plus one, and
+//! in its upper half one bit for each field that is a reference. The header of an object that has moved is replaced
+//! by its new address.
 
 use kingpost::jit::JitModule;
 use std::cell::RefCell;
@@ -17,9 +18,9 @@ pub(crate) struct Heap {
     module: *const JitModule,
     /// The half that holds the objects, and the other one.
     halves: [Box<[u64]>; 2],
-    /// Words that are in use.
+    /// Number of used words.
     used: usize,
-    /// Whether every allocation collects.
+    /// Whether every allocation runs the collector.
     collects_always: bool,
     pub(crate) collections: usize,
 }
@@ -61,7 +62,7 @@ extern "C" fn allocate(stack_pointer: *const u64, frame_pointer: *mut u64, heade
     HEAP.with_borrow_mut(|heap| {
         let heap = heap.as_mut().expect("`with_heap` has set it");
         let words = words_of(header);
-        // The return address of the call is at a known place on x86-64 only; elsewhere nothing is collected.
+        // The position of the call's return address is known only on x86-64. On other machines, nothing is collected.
         if cfg!(target_arch = "x86_64") && (heap.collects_always || heap.used + words > WORDS) {
             // SAFETY: the caller is a compiled function, and these are its pointers.
             unsafe { heap.collect(stack_pointer, frame_pointer) };
@@ -107,7 +108,7 @@ impl Heap {
             // SAFETY: the word at a frame pointer is the caller's frame pointer, and the next one the return address.
             (return_address, frame) = unsafe { (*frame.add(1) as usize, *frame as *mut u64) };
         }
-        // Objects that have moved refer to objects that may not have.
+        // Objects that have moved may refer to objects that have not moved yet.
         let mut at = 0;
         while at < used {
             let header = self.halves[1][at];

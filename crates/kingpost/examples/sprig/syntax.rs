@@ -1,4 +1,4 @@
-//! Text into a syntax tree.
+//! Parses text into a syntax tree.
 //!
 //! ```text
 //! program    = { "struct" Name "{" [ name ":" type { "," name ":" type } ] "}" | "fn" name signature block }
@@ -80,7 +80,7 @@ pub(crate) struct Program {
     pub(crate) functions: Vec<Function>,
 }
 
-/// Deepest nesting of expressions and blocks, because the parser and the compiler recurse on it.
+/// Maximum nesting of expressions and blocks, because the parser and the compiler recurse on it.
 const MAX_DEPTH: usize = 100;
 
 struct Parser<'t> {
@@ -112,7 +112,7 @@ pub(crate) fn parse(text: &str) -> Result<Program> {
     Ok(program)
 }
 
-/// Splits the text into words; a string keeps its opening quotation mark.
+/// Splits the text into words. A string keeps its opening quotation mark.
 fn words(text: &str) -> Result<Vec<(u32, &str)>> {
     let mut words = Vec::new();
     for (n, line) in (1..).zip(text.lines()) {
@@ -162,7 +162,7 @@ impl<'t> Parser<'t> {
         if self.take(word) { Ok(()) } else { self.error(&format!("`{word}`")) }
     }
 
-    /// Parses a name that begins with a letter of the requested case.
+    /// Parses a name whose first letter is upper-case if `upper` is `true`, otherwise lower-case.
     fn name(&mut self, upper: bool) -> Result<String> {
         let first = self.peek().chars().next().unwrap_or(' ');
         if first.is_ascii_alphabetic() && first.is_ascii_uppercase() == upper {
@@ -213,7 +213,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// Parses what follows the name of a function.
+    /// Parses a function after its name.
     fn function(&mut self, line: u32, name: String) -> Result<Function> {
         let around = std::mem::take(&mut self.mentioned);
         let params = self.list("(", ")", Parser::field)?;
