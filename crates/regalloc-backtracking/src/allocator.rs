@@ -1,4 +1,4 @@
-//! The phases in order, and the memory they use again.
+//! The phases in order, and their reusable memory.
 
 use crate::block_graph::BlockGraph;
 use crate::bundles::Bundles;
@@ -15,7 +15,7 @@ use kingpost_regalloc::{AllocError, Allocation, Allocator, Diagnostics, MachineE
 use kingpost_regalloc_common::MAX_KEPT;
 use kingpost_regalloc_common::order::LinearOrder;
 
-/// The allocator by backtracking. See the [crate documentation](crate).
+/// The backtracking allocator. See the [crate documentation](crate).
 #[derive(Default)]
 pub struct Backtracking {
     order: LinearOrder,
@@ -31,8 +31,8 @@ pub struct Backtracking {
 }
 
 impl Backtracking {
-    /// Returns an allocator that searches for so many steps per operand and instruction, 256 by default. Once they are
-    /// taken, bundles are split where no register is free, and evict no others.
+    /// Returns an allocator that searches for `steps` steps per operand and instruction, 256 by default. After
+    /// that, bundles are split where no register is free, and evict no other bundles.
     pub fn with_budget(steps: u64) -> Backtracking {
         Backtracking { budget: Budget { any: 0, each: steps }, ..Backtracking::default() }
     }
@@ -130,7 +130,7 @@ mod tests {
     use crate::value_locations::Fragment;
     use kingpost_regalloc::{PReg, VReg, text};
 
-    /// A value in two ranges, one that overlaps it, and one that is in memory across a call.
+    /// A value in two ranges, a value that overlaps it, and a value that is in memory across a call.
     const TEXT: &str = "env {
         int r0-r2
         }

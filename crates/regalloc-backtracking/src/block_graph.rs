@@ -10,15 +10,15 @@ use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Neighbor {
     pub(crate) block: BlockIndex,
-    /// Of the edge.
+    /// Frequency of the edge.
     pub(crate) freq: Freq,
 }
 
-/// The neighbors of all blocks on one side.
+/// The neighbors of all blocks at one end of their edges.
 #[derive(Default)]
 struct Neighbors {
     list: Vec<Neighbor>,
-    /// By block: where its own begin; one more at the end.
+    /// By block, the index of its first neighbor. One more index ends the list.
     starts: Vec<u32>,
 }
 

@@ -1,13 +1,14 @@
-//! Values coalesced into bundles: block parameters with their arguments, copies, results with the uses whose register
-//! they take over, the most frequent first, as long as their live ranges do not overlap.
+//! Values coalesced into bundles: block parameters with their arguments, copies, and results with the uses whose
+//! register they take over. Pairs are tried in descending order of frequency, and merge if their live ranges do not
+//! overlap.
 //!
 //! ```text
 //! b1(v1): .. v2 = add v1, 1; branch -> b1(v2)      bundle0: v1 [4..6], v2 [6l..9]
 //! ```
 //!
-//! Aggressive coalescing in congruence classes (`kingpost_regalloc_common::congruence`). A parameter of a block with
-//! many predecessors cannot always have all its arguments: an argument that is live where others begin that are more
-//! frequent together is offered last.
+//! Aggressive coalescing in congruence classes (`kingpost_regalloc_common::congruence`). A parameter of a block
+//! with many predecessors cannot always have all its arguments. An argument is offered last if it is live at the
+//! starts of other arguments whose total frequency is higher.
 //!
 //! Cost: n log n in pairs of values, and a bounded number of steps per segment.
 
@@ -22,43 +23,43 @@ use std::cmp::Reverse;
 use std::num::NonZeroU32;
 use std::ops::Range;
 
-/// Number of segments that all merges together may look at, per segment.
+/// Budget of all merges, in segments examined per segment.
 const MERGE_STEPS: usize = 64;
 
-/// Edges into a block beyond which the arguments of each parameter are offered together.
+/// Number of edges into a block beyond which the arguments of each parameter are offered together.
 const MANY_PREDS: usize = 16;
 
-/// Gaps between segments that are not worth closing.
+/// Least number of unused segments for which compaction pays.
 const MIN_RETIRED: usize = 1 << 12;
 
-/// Bundles that may be kept for the next problem.
+/// Number of bundles up to which memory is kept for the next problem.
 const MAX_KEPT: usize = 1 << 15;
 
-/// Uses looked at for a fixed register.
+/// Number of uses that are searched for a fixed register.
 const MAX_HINTS: usize = 4;
 
-/// Segments that are to share a register.
+/// A set of segments that share a register.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Bundle(u32);
 entity_impl!(Bundle, "bundle");
 
-/// The bundles that were one before any split: their values share a spill slot.
+/// The bundles that were one before any split. Their values share a spill slot.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SpillSet(u32);
 entity_impl!(SpillSet, "set");
 
-/// Weight of a bundle against others in its register: the cost of memory per point of its life.
+/// Weight of a bundle against other bundles in its register: the cost of memory per point of its live ranges.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Weight(pub(crate) u64);
 
 impl Weight {
     /// Memory costs nothing.
     pub(crate) const ZERO: Weight = Weight(0);
-    /// The largest that is computed.
+    /// The largest computed weight.
     pub(crate) const MAX: Weight = Weight(u64::MAX - 2);
     /// Not computed yet.
     pub(crate) const UNKNOWN: Weight = Weight(u64::MAX - 1);
-    /// Of a bundle that must have a register and cannot be split.
+    /// Weight of a bundle that must have a register and cannot be split.
     pub(crate) const MINIMAL: Weight = Weight(u64::MAX);
 }
 
@@ -69,16 +70,16 @@ pub(crate) struct BundleData {
     start: u32,
     end: u32,
     pub(crate) spill_set: SpillSet,
-    /// Number of splits it comes from; many count as the greatest number.
+    /// Number of splits it comes from, saturating.
     pub(crate) splits: u8,
     flags: u8,
     pub(crate) weight: Weight,
     pub(crate) reg: Option<PReg>,
-    /// One more than the index of what it requires, if that is kept.
+    /// One more than the index of its requirements, if these are kept.
     pub(crate) kept: Option<NonZeroU32>,
 }
 
-/// There are parts of it, so that nothing reads its segments again.
+/// The bundle has been split into parts, so that its segments are not read again.
 const SPLIT: u8 = 1;
 const CROSSES_CALLS: u8 = 2;
 const HAS_SPILLED: u8 = 4;
@@ -97,7 +98,7 @@ impl BundleData {
         self.flags = self.flags & !CROSSES_CALLS | if crosses_calls { CROSSES_CALLS } else { 0 };
     }
 
-    /// Returns `true` if others were spilled for it where they interfere.
+    /// Returns `true` if other bundles were spilled for it where they interfere.
     pub(crate) fn has_spilled(&self) -> bool {
         self.flags & HAS_SPILLED != 0
     }
@@ -106,28 +107,29 @@ impl BundleData {
         self.flags |= HAS_SPILLED;
     }
 
-    /// Indices of its segments.
+    /// Returns the indices of its segments.
     pub(crate) fn range(&self) -> Range<usize> {
         self.start as usize..self.end as usize
     }
 }
 
-/// Two values that had better share a register.
+/// Two values that should share a register.
 #[derive(Clone, Copy, Debug)]
 struct Affinity {
     freq: Freq,
-    /// Groups pairs of equal frequency: one more than the parameter's number if that has many arguments.
+    /// Key that groups pairs of equal frequency: one more than the parameter's number if it has many arguments,
+    /// else 0.
     group: u32,
     a: VReg,
     b: VReg,
     on_edge: bool,
 }
 
-/// An argument of a parameter with many.
+/// An argument of a parameter with many arguments.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Argument {
     group: u32,
-    /// Start of the argument: another value that is live there is in its way.
+    /// Start of the argument. Another value that is live there is in its way.
     at: ProgPoint,
     arg: VReg,
     affinity: u32,
@@ -136,9 +138,9 @@ struct Argument {
 /// All bundles.
 #[derive(Default)]
 pub(crate) struct Bundles {
-    /// By bundle.
+    /// Segments by bundle.
     pub(crate) segments: Vec<Segment>,
-    /// Number of them that belong to bundles that are split.
+    /// Number of segments that belong to split bundles.
     retired: usize,
     pub(crate) bundles: PrimaryMap<Bundle, BundleData>,
     /// By spill set: the register that one of its bundles had last.
@@ -147,7 +149,7 @@ pub(crate) struct Bundles {
     affinities: Vec<Affinity>,
     classes: Congruence<LiveRange>,
     arguments: Vec<Argument>,
-    /// Sums of the frequencies in `arguments` before each.
+    /// For each index in `arguments`, the sum of the frequencies before it.
     sums: Vec<u64>,
 }
 
@@ -157,18 +159,18 @@ impl Bundles {
         &self.segments[self.bundles[bundle].range()]
     }
 
-    /// Returns the points from the first to the last at which a bundle is live: start, and end, excluded.
+    /// Returns the first point of a bundle and the end of its last segment, which is exclusive.
     pub(crate) fn hull(&self, bundle: Bundle) -> (ProgPoint, ProgPoint) {
         let segments = self.segments(bundle);
         (segments[0].from, segments[segments.len() - 1].to)
     }
 
-    /// Returns the spill set of a value, none if it is never live.
+    /// Returns the spill set of a value, or `None` if it is never live.
     pub(crate) fn spill_set(&self, vreg: VReg) -> Option<SpillSet> {
         self.spill_sets[vreg].expand()
     }
 
-    /// Adds a bundle that is a part of `parent` and has the given segments.
+    /// Adds a bundle with the given segments as a part of `parent`.
     pub(crate) fn add_part(&mut self, parent: Bundle, segments: &[Segment]) -> Bundle {
         let BundleData { spill_set, splits, .. } = self.bundles[parent];
         let start = self.segments.len() as u32;
@@ -181,7 +183,7 @@ impl Bundles {
         self.bundles.push(BundleData { start, end, spill_set, splits, flags: 0, weight, reg: None, kept: None })
     }
 
-    /// Notes that there are parts of a bundle, and closes the gaps of such bundles once they take much of the memory.
+    /// Marks a bundle as split. Removes the segments of all split bundles once they take much of the memory.
     pub(crate) fn retire(&mut self, bundle: Bundle) {
         let data = &mut self.bundles[bundle];
         data.flags |= SPLIT;
@@ -206,17 +208,18 @@ impl Bundles {
         self.affinities.clear();
     }
 
-    /// Notes that the arguments of an edge had better be where the parameters are.
+    /// Records that the arguments of an edge should share locations with the parameters.
     pub(crate) fn add_edge(&mut self, problem: &Problem, edge: &EdgeData, args: &[VReg], params: &[VReg]) {
         let has_many = problem.preds(edge.to).len() > MANY_PREDS;
         for (&arg, &param) in args.iter().zip(params) {
-            // What goes to one such parameter comes together, so that its list stays at the end of all.
+            // Pairs of one such parameter are merged one after another, so that its list stays at the end of the
+            // pool.
             let group = if has_many { param.as_u32() + 1 } else { 0 };
             self.affinities.push(Affinity { freq: edge.freq, group, a: arg, b: param, on_edge: true });
         }
     }
 
-    /// Frees the memory of a large problem, once all registers have been read: only the spill sets are kept.
+    /// Frees the memory of a large problem after all registers have been read. Only the spill sets are kept.
     pub(crate) fn release(&mut self) {
         release(&mut self.segments);
         if self.bundles.len() > MAX_KEPT {
@@ -224,12 +227,12 @@ impl Bundles {
         }
     }
 
-    /// Notes that two values had better share a register.
+    /// Records that two values should share a register.
     pub(crate) fn add_pair(&mut self, freq: Freq, a: VReg, b: VReg) {
         self.affinities.push(Affinity { freq, group: 0, a, b, on_edge: false });
     }
 
-    /// Makes the bundles, from the most frequent pair on.
+    /// Builds the bundles, beginning with the most frequent pair.
     pub(crate) fn build(&mut self, problem: &Problem, live: &Liveness, diagnostics: &mut Diagnostics<'_>) {
         let ranges = (0..).zip(live.all_ranges()).map(|(index, range)| LiveRange::new(index, range));
         self.classes.begin_with(ranges, live.spans());
@@ -262,7 +265,7 @@ impl Bundles {
         self.classes.settle();
     }
 
-    /// Makes a bundle and a spill set of each class of values that are live anywhere.
+    /// Creates a bundle and a spill set for each class of values that are live anywhere.
     fn number(&mut self, problem: &Problem, live: &Liveness) {
         self.bundles.clear();
         self.hints.clear();
@@ -289,7 +292,8 @@ impl Bundles {
         self.classes.release();
     }
 
-    /// Gives arguments the least frequency that would keep others from their parameter that are more frequent together.
+    /// Lowers an argument to the least frequency if it would exclude other arguments of its parameter whose total
+    /// frequency is higher.
     fn defer_obstacles(&mut self, live: &Liveness) {
         self.arguments.clear();
         for (i, pair) in self.affinities.iter().enumerate().filter(|(_, pair)| pair.group != 0) {
@@ -343,7 +347,8 @@ impl Bundles {
     }
 }
 
-/// Returns the register that an operand of the value is fixed to, or one of the result that takes its register over.
+/// Returns the register that an operand of the value is fixed to, or an operand of the result that takes its
+/// register over.
 fn fixed_hint(problem: &Problem, live: &Liveness, vreg: VReg) -> Option<PReg> {
     let fixed = |vreg| {
         let operands = live.uses(vreg).iter().filter_map(|u| u.operand());

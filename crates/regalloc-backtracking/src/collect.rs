@@ -1,5 +1,5 @@
-//! One walk over the code that collects the uses of each value, what instructions reserve of each register, and which
-//! values had better share a register.
+//! One walk over the code that collects the uses of each value, the reservations of registers by instructions, and
+//! the pairs of values that should share a register.
 //!
 //! Cost: linear in instructions, operands, parameters and arguments.
 
@@ -22,12 +22,12 @@ pub(crate) struct Code<'a> {
     pub(crate) first: usize,
     pub(crate) operands: &'a [Operand],
     pub(crate) flags: InstFlags,
-    /// Whether a def takes the register of a use over.
+    /// Whether a def takes over the register of a use.
     pub(crate) has_tied: bool,
 }
 
 impl Code<'_> {
-    /// Returns where an operand reads or writes.
+    /// Returns the point at which an operand reads or writes.
     #[inline]
     pub(crate) fn point(&self, pos: Pos) -> ProgPoint {
         if pos == Pos::Early { ProgPoint::early(self.at) } else { ProgPoint::late(self.at) }

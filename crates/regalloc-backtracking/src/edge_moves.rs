@@ -1,5 +1,5 @@
-//! What the edges move: values into the registers in which they are live into a block, arguments to parameters, and
-//! results of branches from where they come.
+//! The moves on edges: values into the registers in which they are live into a block, arguments to parameters, and
+//! results of branches from their registers.
 //!
 //! ```text
 //! b1: .. branch -> b3(v1)        edge b1 -> b3: move the register of v1 to that of v3, fill v0 if it is in memory in
@@ -53,7 +53,7 @@ impl Emit<'_> {
         self.order.block(self.order.index(block))
     }
 
-    /// Adds a move to those of an edge.
+    /// Adds a move to an edge.
     pub(crate) fn edge_move(&mut self, edge: Edge, from: ValueLoc, to: ValueLoc, vreg: VReg) {
         if from == to {
             return;
@@ -74,7 +74,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Emits moves of the branch's results, which are in fixed registers or in their slots.
+    /// Adds the moves of the branch's results, which are in fixed registers or in their slots.
     fn results(&mut self, edge: Edge) {
         let start = self.block(self.problem.edge(edge).to).start();
         for &vreg in self.problem.edge_defs(edge) {
@@ -88,13 +88,13 @@ impl Emit<'_> {
         }
     }
 
-    /// Returns registers in which nothing is live into the block.
+    /// Returns registers that hold no value live into the block.
     pub(crate) fn free_at_head(&self, block: Block) -> PRegSet {
         let start = self.block(block).start();
         self.free_registers(|interference| interference.taken_at(start))
     }
 
-    /// Returns registers of each class that are not in the given set.
+    /// Returns registers of each class that are not in the set that `taken` returns.
     pub(crate) fn free_registers(&self, taken: impl Fn(&Interference) -> u64) -> PRegSet {
         let registers = &self.reservations.registers;
         registers.some_of([0, 1].map(|class| match &self.interference[class] {

@@ -1,8 +1,8 @@
-//! Writes the answer: the location of every operand, and the edits that bring values there.
+//! Writes the answer: the location of every operand, and the edits that move values there.
 //!
-//! Before one instruction run, in this order: moves of the edge into its block, stores of parameters, copies of what
-//! the instruction before has written with their stores, moves of values that change locations, copies for the
-//! operands, and moves of the edge out of the block. Each group is one parallel move.
+//! Before one instruction run, in this order: moves of the edge into its block, stores of parameters, copies of the
+//! previous instruction's results with their stores, moves of values that change locations, copies for the operands,
+//! and moves of the edge out of the block. Each group is one parallel move.
 //!
 //! Cost: n log n in moves, linear in operands.
 
@@ -25,17 +25,17 @@ use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 /// Groups of moves between two instructions, in the order in which they run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Phase {
-    /// At a head: the edge into the block.
+    /// Moves of the edge into the block, at its head.
     Edge,
-    /// At a head: parameters into their slots.
+    /// Stores of parameters into their slots, at a head.
     Params,
-    /// Results of the instruction before.
+    /// Copies of the previous instruction's results.
     Results,
-    /// Values that change locations.
+    /// Moves of values that change locations.
     Split,
     /// Copies for operands.
     Operands,
-    /// Before a jump: the edge out of the block.
+    /// Moves of the edge out of the block, before its jump.
     Jump,
 }
 
@@ -99,7 +99,7 @@ impl Emit<'_> {
     /// Writes the answer.
     ///
     /// # Errors
-    /// If a class has no register to move a value between slots with, or there are too many slots.
+    /// If a class has no register for moves between slots, or there are too many slots.
     pub(crate) fn run(&mut self) -> Result<(), AllocError> {
         self.s.moves.clear();
         self.s.in_slots.clear();
@@ -126,7 +126,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Adds a move, if it leads anywhere, and notes the slots it needs.
+    /// Adds a move between different locations, and records the slots that it needs.
     pub(crate) fn add(&mut self, at: Position, phase: Phase, from: ValueLoc, to: ValueLoc, vreg: VReg) {
         if from == to {
             return;
@@ -141,7 +141,7 @@ impl Emit<'_> {
         self.push(at, phase, from, to, vreg);
     }
 
-    /// Adds a move whose slots are noted.
+    /// Adds a move whose slots are already recorded.
     pub(crate) fn push(&mut self, at: Position, phase: Phase, from: ValueLoc, to: ValueLoc, vreg: VReg) {
         let inst = self.order.inst_at(at);
         let (from, to) = (PackedLoc::new(from), PackedLoc::new(to));
@@ -176,7 +176,7 @@ impl Emit<'_> {
             for range in self.live.ranges(vreg) {
                 for point in self.reservations.safepoints(range.range()) {
                     let inst = self.order.inst_at(point.position());
-                    // What the instruction writes over its input in memory is not there yet.
+                    // A result that overwrites its input in memory is not there yet.
                     let is_result = |operand: &Operand| operand.vreg() == vreg && operand.is_def() && operand.is_rmw();
                     if !self.problem.operands(inst).iter().any(is_result) {
                         self.out.stack_maps.push(StackMapEntry { inst, slot });
@@ -196,7 +196,8 @@ impl Emit<'_> {
 
     fn write_moves(&mut self) -> Result<(), AllocError> {
         let mut moves = std::mem::take(&mut self.s.moves);
-        // Only the first two phases are at a head, so that the phase separates the head from the first instruction.
+        // Only the first two phases occur at a head, so that the phase separates the head from the first
+        // instruction.
         moves.sort_unstable_by_key(|m| u64::from(m.inst.as_u32()) << 3 | m.phase as u64);
         let mut groups = moves.chunk_by(|a, b| (a.inst, a.phase) == (b.inst, b.phase));
         let result = groups.try_for_each(|group| self.write_group(group));
@@ -227,7 +228,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Returns registers that hold nothing where the group of a move runs, but for what it reads.
+    /// Returns registers that hold no value while the group of a move runs, except its sources.
     fn free(&self, m: &Move) -> PRegSet {
         let block = self.problem.block_of(m.inst);
         let at = self.block(block).position(m.inst);
@@ -245,7 +246,7 @@ impl Emit<'_> {
         })
     }
 
-    /// Reports where a labeled value is before each instruction.
+    /// Records the location of a labeled value before each instruction.
     fn label(&mut self, label: LabelUse) {
         if label.from >= label.to || self.live.is_memory_only(label.vreg) {
             return;
@@ -259,14 +260,14 @@ impl Emit<'_> {
                     ValueLoc::Memory(_) if self.live.remat(label.vreg).is_some() => continue,
                     place => self.locations.loc(place),
                 },
-                // Where a result may overwrite it, a value is not live, but still there.
+                // A value that a result may overwrite is not live here, but still in its location.
                 false => self.read_at(label.vreg, block.inst(at)),
             };
             answer::push_label(self.out, label.label, loc, block.inst(at), block.inst(at.next()));
         }
     }
 
-    /// Returns the location in which an instruction reads a value; nowhere if it does not.
+    /// Returns the location in which an instruction reads a value, or [`Loc::NONE`] if it does not.
     fn read_at(&self, vreg: VReg, inst: Inst) -> Loc {
         let operands = self.problem.operands(inst).iter().zip(self.out.operand_locs(self.problem, inst));
         let mut uses = operands.filter(|(operand, _)| operand.is_use() && operand.vreg() == vreg);

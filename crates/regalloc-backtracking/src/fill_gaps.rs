@@ -1,11 +1,11 @@
-//! Gaps between the fragments of a value filled: where a value is in memory between two registers and some register is
-//! free all the while, it stays in that register.
+//! Fills gaps between the fragments of a value: if a value is in memory between two registers and some register is
+//! free throughout, it stays in that register.
 //!
 //! ```text
 //! v0: r1 0l..4, r2 6..9, r1 free from 4 to 6        becomes        v0: r1 0l..6, r2 6..9
 //! ```
 //!
-//! Cost: a look at the interference and at most a few blocks per gap.
+//! Cost: a query of the interference and at most a few blocks per gap.
 
 use crate::interference::Interference;
 use crate::liveness::{Liveness, Segment};
@@ -16,7 +16,7 @@ use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::preference::regs;
 
-/// Blocks that a gap may touch.
+/// Largest number of blocks of a gap.
 const MAX_BLOCKS: usize = 8;
 
 /// Input of the search for gaps.
@@ -63,7 +63,7 @@ impl FillGaps<'_> {
 
     fn fill(&self, before: &Fragment, after: &Fragment) -> Option<Fragment> {
         let (vreg, points) = (before.vreg, PointRange::new(before.points.to, after.points.from));
-        // The value is there before the gap, so what happens where the gap begins happens to it.
+        // The value is there before the gap, so that instructions at the start of the gap affect it.
         let across = Segment::without_uses(vreg, points.from.prev(), points.to);
         if !self.is_gap(points, before, after)
             || !self.reservations.is_plain() && self.reservations.lost(self.problem, &across) != 0
@@ -83,8 +83,8 @@ impl FillGaps<'_> {
         Some(Fragment { vreg, points, reg })
     }
 
-    /// Returns `true` if the value is live all along, no call is in the way, and the gap can be entered only from the
-    /// fragment before it or itself.
+    /// Returns `true` if the value is live throughout, no call is in the way, and the gap can be entered only from
+    /// the preceding fragment or from itself.
     fn is_gap(&self, points: PointRange, before: &Fragment, after: &Fragment) -> bool {
         let PointRange { from, to } = points;
         let (first, last) = (self.order.index_at(from.position()), self.order.index_at(to.position()));

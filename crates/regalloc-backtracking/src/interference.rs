@@ -1,15 +1,17 @@
-//! Which bundle is in which register when: a tree of register masks over the points, which answers for all registers at
-//! once, and a sorted list of assigned segments for each register, which names the bundles in the way.
+//! The bundles assigned to each register at each point. A tree of register masks over the points answers queries
+//! for all registers at once. A sorted list of assigned segments per register names the interfering bundles.
 //!
 //! ```text
 //! level 1   [r0 r1 ....           ]   taken somewhere below · own: taken by one segment over the whole node
 //! level 0   [r0][r0 r1][r1][ ]...      one node per point, 32 to a node above
 //! ```
 //!
-//! A segment marks the fewest nodes that make up its points, so a query or a mark costs a few words per level. What
-//! instructions reserve is kept a second time by itself, since an operand's own value may be in its register.
+//! A segment marks the fewest nodes that cover its points, so a query or a mark costs a few words per level. The
+//! registers that instructions reserve are also kept separately, because an operand's own value may be in its
+//! register.
 //!
-//! Cost: a query is logarithmic in its points; an update too, and in the segments of the register.
+//! Cost: a query is logarithmic in its points; an update is too, and also logarithmic in the segments of the
+//! register.
 
 use crate::bundles::Bundle;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
@@ -17,17 +19,17 @@ use kingpost_regalloc_common::preference::Reg;
 use kingpost_regalloc_common::release;
 use std::ops::Range;
 
-/// Children of a node, as a power of two.
+/// Binary logarithm of the number of children of a node.
 const SHIFT: usize = 5;
 const RADIX: usize = 1 << SHIFT;
 
-/// Enough for as many points as can be numbered.
+/// Number of levels that suffices for all points that can be numbered.
 const MAX_LEVELS: usize = 7;
 
-/// Nodes beyond which a problem is so large that its segments are not kept for the next.
+/// Number of nodes beyond which the segments are not kept for the next problem.
 const MAX_KEPT: usize = 1 << 18;
 
-/// Segments in one chunk of a list.
+/// Number of segments in one chunk of a list.
 const CHUNK: usize = 64;
 
 /// Points over which a register is assigned to a bundle.
@@ -40,40 +42,41 @@ pub(crate) struct Assigned {
 /// Registers that are taken over a range, by number in the order of allocation.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Taken {
-    /// All of them.
+    /// All taken registers.
     pub(crate) any: u64,
-    /// Those that instructions reserve for operands or destroy.
+    /// Taken registers that instructions reserve for operands or destroy.
     pub(crate) reserved: u64,
 }
 
 impl Taken {
-    /// Returns what is taken in one of two ranges.
+    /// Returns the registers taken in either of two ranges.
     #[inline]
     pub(crate) fn union(self, other: Taken) -> Taken {
         Taken { any: self.any | other.any, reserved: self.reserved | other.reserved }
     }
 }
 
-/// The registers of one class. What is taken of a node is a set of them, as in [`Taken`].
+/// The interference of one register class. The registers taken at a node are a set, as in [`Taken`].
 #[derive(Default)]
 pub(crate) struct Interference {
-    /// All levels, points first: what is taken of each node.
+    /// Registers taken at each node, for all levels, points first.
     nodes: Vec<u64>,
-    /// .. and what of that instructions reserve for operands or destroy. Apart, as most of it is never written in most
-    /// large problems.
+    /// The part of them that instructions reserve for operands or destroy. A separate table, because in most large
+    /// problems most of it is never written.
     reserved: Vec<u64>,
-    /// From level 1 on: what one segment takes of the whole node.
+    /// From level 1 on: the registers that one segment takes over the whole node.
     own: Vec<u64>,
     /// Start of each level in `nodes`.
     starts: [usize; MAX_LEVELS],
     levels: usize,
-    /// By register: its segments.
+    /// The segments of each register.
     registers: Vec<AssignedList>,
     spare: Vec<Vec<Assigned>>,
 }
 
 impl Interference {
-    /// Empties it for so many points and registers; for no points if the class is not used.
+    /// Clears the table for `points` points and `registers` registers. There are no points if the class is not
+    /// used.
     pub(crate) fn reset(&mut self, points: usize, registers: usize) {
         self.levels = 0;
         let (mut total, mut nodes) = (0, points);
@@ -88,7 +91,7 @@ impl Interference {
         }
         for table in [&mut self.nodes, &mut self.reserved] {
             if total > MAX_KEPT {
-                // Zeros that are allocated take no memory before they are written, which is after coalescing.
+                // Zeroed pages take no memory before they are written, which happens after coalescing.
                 *table = vec![0; total];
             } else {
                 table.clear();
@@ -108,7 +111,7 @@ impl Interference {
         }
     }
 
-    /// Frees the memory of a large problem that tells which bundles have the registers.
+    /// Frees the memory of a large problem that records the bundles of registers.
     pub(crate) fn release(&mut self) {
         if self.nodes.len() > MAX_KEPT {
             self.registers.iter_mut().for_each(|list| release(&mut list.pending));
@@ -117,7 +120,7 @@ impl Interference {
         }
     }
 
-    /// Returns `true` if it has no points.
+    /// Returns `true` if there are no points.
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
@@ -140,7 +143,7 @@ impl Interference {
         }
     }
 
-    /// Calls `f` for the fewest nodes that make up the points, with their indices in `nodes`.
+    /// Calls `f` for the fewest nodes that cover the points, with their indices in `nodes`.
     #[inline(always)]
     fn decompose(&self, points: PointRange, mut f: impl FnMut(Range<usize>)) {
         let Range { start: mut a, end: mut b } = indices(points);
@@ -206,7 +209,7 @@ impl Interference {
         self.union_of(&self.reserved, points)
     }
 
-    /// Returns the union of a table's entries by node for all of the points.
+    /// Returns the union of a table's entries over the nodes of the points.
     #[inline]
     fn union_of(&self, table: &[u64], points: PointRange) -> u64 {
         let mut all = 0;
@@ -225,15 +228,15 @@ impl Interference {
         self.starts[level] - self.starts[1] + node
     }
 
-    /// Returns the registers that segments take of whole nodes over a point, from a level on.
+    /// Returns the registers that segments take over whole nodes above a point, from a level on.
     #[inline]
     fn own_above(&self, point: usize, level: usize) -> u64 {
         let levels = level..self.levels;
         levels.fold(0, |mask, level| mask | self.own[self.own_index(level, point >> (SHIFT * level))])
     }
 
-    /// Removes from `candidates` what is taken at the points, as far as the point at which nothing is left, if there is
-    /// one.
+    /// Removes from `candidates` the registers taken at the points. Stops at the point at which no candidate is
+    /// left, and returns it.
     pub(crate) fn remove_taken(&self, points: PointRange, candidates: &mut u64) -> Option<ProgPoint> {
         let left = *candidates & !self.taken(points);
         if left != 0 {
@@ -279,7 +282,7 @@ impl Interference {
         self.take(reg, points);
     }
 
-    /// Takes a register over some points for good, for a value that is in no bundle there.
+    /// Takes a register over some points permanently, for a value that is in no bundle there.
     pub(crate) fn take(&mut self, reg: Reg, points: PointRange) {
         let bit = reg.bit();
         if is_short(points) {
@@ -299,7 +302,7 @@ impl Interference {
         for &start in &self.starts[1..self.levels] {
             (a, b) = (a >> SHIFT, b >> SHIFT);
             if a == b && self.nodes[start + a] & bit != 0 {
-                // So it is on all levels above.
+                // The register is then taken on all levels above.
                 break;
             }
             self.nodes[start + a] |= bit;
@@ -332,25 +335,25 @@ impl Interference {
             is_left_gone = is_left_gone && self.clear_if_free(level, a, bit);
             is_right_gone = is_right_gone && if a == b { is_left_gone } else { self.clear_if_free(level, b, bit) };
             if !is_left_gone && !is_right_gone {
-                // So it was before, here and on all levels above.
+                // The register was then taken before, here and on all levels above.
                 break;
             }
         }
     }
 
-    /// Records that a register is taken nowhere below a node, if so.
+    /// Clears a node's mark if the register is free everywhere below it. Returns `true` if it is.
     fn clear_if_free(&mut self, level: usize, node: usize, bit: u64) -> bool {
         let (start, end) = (self.starts[level - 1], self.starts[level]);
         let children = start + (node << SHIFT)..(start + ((node + 1) << SHIFT)).min(end);
         let is_free = (self.own[self.own_index(level, node)] | union(&self.nodes[children])) & bit == 0;
         if is_free {
-            // What is reserved below it is taken there.
+            // A register reserved below the node is taken there.
             self.nodes[end + node] &= !bit;
         }
         is_free
     }
 
-    /// Sorts the segments of a register, as [`Interference::assigned_in`] needs.
+    /// Sorts the segments of a register, as [`Interference::assigned_in`] requires.
     #[inline]
     pub(crate) fn sort(&mut self, reg: Reg) {
         let list = &mut self.registers[reg.number()];
@@ -359,8 +362,8 @@ impl Interference {
         }
     }
 
-    /// Returns the segments that have a register at some of the points, in order; [`Interference::sort`] must come
-    /// first.
+    /// Returns the segments that have a register at some of the points, in order. Requires [`Interference::sort`]
+    /// before.
     #[inline]
     pub(crate) fn assigned_in(&self, reg: Reg, points: PointRange) -> AssignedIn<'_> {
         let list = &self.registers[reg.number()];
@@ -376,7 +379,7 @@ impl Interference {
 /// See [`Interference::assigned_in`].
 pub(crate) struct AssignedIn<'a> {
     next: std::slice::Iter<'a, Assigned>,
-    /// Chunks that follow.
+    /// Remaining chunks.
     rest: &'a [Vec<Assigned>],
     to: ProgPoint,
 }
@@ -410,7 +413,7 @@ fn union(nodes: &[u64]) -> u64 {
     rest.iter().fold(union, |union, node| union | node)
 }
 
-/// Takes a register from nodes, but for what is reserved.
+/// Clears a register's bit in the nodes that do not reserve it.
 #[inline]
 fn clear(nodes: &mut [u64], reserved: &[u64], bit: u64) {
     nodes.iter_mut().zip(reserved).for_each(|(node, reserved)| *node &= !bit | reserved);
@@ -422,19 +425,19 @@ fn size(level: usize) -> usize {
     1 << (SHIFT * level)
 }
 
-/// Returns `true` if these are points below one node of level 1.
+/// Returns `true` if the points are below one node of level 1.
 #[inline]
 fn is_short(points: PointRange) -> bool {
     points.from.index() >> SHIFT == (points.to.index() - 1) >> SHIFT
 }
 
-/// The segments of one register in order, in chunks that are never empty.
+/// The segments of one register in order, in non-empty chunks.
 #[derive(Default)]
 struct AssignedList {
     chunks: Vec<Vec<Assigned>>,
-    /// First point of each chunk: a search among many chunks stays in few cache lines.
+    /// First point of each chunk, so that a search among many chunks touches few cache lines.
     firsts: Vec<ProgPoint>,
-    /// Those added since the last [`AssignedList::sort`]: most registers of most functions are never sorted.
+    /// Segments added since the last [`AssignedList::sort`]. Most registers of most functions are never sorted.
     pending: Vec<Assigned>,
 }
 
@@ -453,7 +456,7 @@ impl AssignedList {
         self.pending = pending;
     }
 
-    /// Returns the chunk of the last segment that begins at a point or before, or the first chunk.
+    /// Returns the chunk of the last segment that begins at or before a point, or the first chunk.
     #[inline]
     fn chunk_of(&self, point: ProgPoint) -> usize {
         match self.firsts.as_slice() {
@@ -477,7 +480,7 @@ impl AssignedList {
             self.firsts[chunk] = from;
         }
         if list.len() >= CHUNK {
-            // What comes in order leaves full chunks behind.
+            // Insertion in order leaves full chunks.
             let keep = if at + 1 == list.len() { at } else { CHUNK / 2 };
             let first = list[keep].points.from;
             self.add_chunk(chunk + 1, first, spare);
@@ -507,7 +510,7 @@ impl AssignedList {
 mod tests {
     use super::*;
 
-    /// Every answer is compared with a plain table of points.
+    /// Compares every answer with a plain table of points.
     #[test]
     fn masks_agree_with_a_table() {
         const POINTS: usize = 5000;

@@ -1,18 +1,19 @@
-//! Bundles spilled only where they interfere with another one.
+//! Spills bundles only where they interfere with another one.
 //!
 //! ```text
 //! bundle0: b0, loop b1, b2   -> r3        becomes        bundle2: b0, b2 -> r3        loaded on the edge b1 -> b2
 //! bundle1: loop b1           -> split                    bundle1: loop b1 -> r3
 //! ```
 //!
-//! What a long bundle costs in memory is due to all its uses, few of which may be where another one needs its register.
-//! So before a bundle is split, the price of spilling what is in its way in each register is looked at: loads and
-//! stores of the uses there, loads where the region is left, and a store. If that is less than what memory costs the
-//! bundle, the others keep their register outside, and their uses inside are parts of their own.
+//! The memory cost of a long bundle comes from all its uses, but few of them may be where another bundle needs its
+//! register. So before a bundle is split, the search computes for each register the price of spilling the
+//! interfering bundles: loads and stores of the uses there, loads at the exits of the region, and a store. If that
+//! is less than the memory cost of the bundle, the interfering bundles keep their register outside, and their uses
+//! inside become separate parts.
 //!
-//! This is interference region spilling (Bergner, Dahl, Engebretsen, O'Keefe, *Spill code minimization via interference
-//! region spilling*, 1997). Cost: linear in the segments, uses, blocks and edges of the region, for each register, and
-//! in a bounded number of segments of what is spilled.
+//! This is interference region spilling (Bergner, Dahl, Engebretsen, O'Keefe, *Spill code minimization via
+//! interference region spilling*, 1997). Cost: linear in the segments, uses, blocks and edges of the region, for
+//! each register, and in a bounded number of segments of the spilled bundles.
 
 use crate::bundles::{Bundle, BundleData, Weight};
 use crate::liveness::Segment;
@@ -22,24 +23,25 @@ use kingpost_regalloc::{Freq, PReg};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::preference::{Reg, regs};
 
-/// Bundles that may be spilled for another one.
+/// Largest number of bundles that are spilled for another one.
 const MAX_SPILLED: usize = 2;
 
-/// Segments of a bundle that is spilled, as they are gone through for each region.
+/// Largest number of segments of a spilled bundle, which are visited for each region.
 const MAX_SEGMENTS: usize = 1024;
 
-/// Uses of a part beyond which its weight is not computed anew for each region cut out of it.
+/// Number of uses of a part beyond which its weight is not recomputed for each region.
 const MANY_USES: usize = 256;
 
-/// Least cost of memory to a bundle for which the search pays.
+/// Least memory cost of a bundle for which the search pays.
 const MIN_COST: u64 = 64 * Freq::ENTRY.0;
 
 impl Search<'_, '_> {
-    /// Makes a register free by spilling the bundles in it where they interfere, if that costs less than memory costs
-    /// the bundle. Returns the register. Instructions have `reserved` some.
+    /// Frees a register by spilling its bundles where they interfere, if that costs less than the memory cost of
+    /// the bundle. Returns the register. `reserved` are the registers that instructions reserve.
     pub(crate) fn spill_regions(&mut self, bundle: Bundle, r: &Requirements, reserved: u64) -> Option<Reg> {
         let data = self.bundles.bundles[bundle];
-        // Parts, and what was evicted from a register it had in this way, would take it from each other in turns.
+        // Parts, and bundles evicted from a register obtained in this way, could take it from each other
+        // alternately.
         if r.is_minimal || data.splits > 0 || data.has_spilled() || self.is_exhausted() {
             return None;
         }
@@ -65,7 +67,8 @@ impl Search<'_, '_> {
         best
     }
 
-    /// Lists what interferes in a register, and returns the price of spilling all of it, if that is below `limit`.
+    /// Lists the interfering bundles of a register, and returns the price of spilling all of them if it is below
+    /// `limit`.
     fn price_of_regions(&mut self, bundle: Bundle, reg: Reg, limit: u64) -> Option<u64> {
         self.interfering(bundle, reg, Weight::MINIMAL, MAX_SPILLED)?;
         let mut price = 0;
@@ -82,7 +85,8 @@ impl Search<'_, '_> {
         Some(price)
     }
 
-    /// Returns the price of spilling a bundle where another is live, or at least `limit` if it is no less.
+    /// Returns the price of spilling a bundle where another is live, or a value of at least `limit` if it is no
+    /// less.
     fn region_price(&mut self, bundle: Bundle, other: Bundle, limit: u64) -> u64 {
         let (segments, regions) = (self.bundles.segments(bundle), self.bundles.segments(other));
         let is_whole = self.bundles.bundles[bundle].splits == 0;
@@ -111,7 +115,7 @@ impl Search<'_, '_> {
         price
     }
 
-    /// Returns the price of the loads where a region is left from a segment in it.
+    /// Returns the price of the loads at the exits from a segment in a region.
     fn exit_price(&self, inside: &Segment, segments: &[Segment], regions: &[Segment]) -> u64 {
         let is_loaded = |point| is_live(segments, point) && !is_live(regions, point);
         let first = self.order.index_at(inside.from.position());
@@ -130,7 +134,7 @@ impl Search<'_, '_> {
         self.load_cost(inside.vreg) * freq
     }
 
-    /// Spills a bundle where another is live; elsewhere it stays in its register.
+    /// Spills a bundle where another is live. Elsewhere it stays in its register.
     fn spill_region(&mut self, bundle: Bundle, other: Bundle) {
         let Some(preg) = self.bundles.bundles[bundle].reg else { return };
         self.unassign(bundle);
@@ -149,7 +153,7 @@ impl Search<'_, '_> {
         self.bundles.retire(bundle);
     }
 
-    /// Makes a part of a bundle that stays in its register, if there are segments.
+    /// Adds a part of a bundle that stays in its register, if there are segments.
     fn keep_part(&mut self, bundle: Bundle, segments: &[Segment], preg: PReg) {
         if segments.is_empty() {
             return;
@@ -158,7 +162,7 @@ impl Search<'_, '_> {
         let part = self.bundles.add_part(bundle, segments);
         let crosses_calls = self.priority(part).crosses_calls();
         let data = &mut self.bundles.bundles[part];
-        // However often it is spilled like this, the search may split it as often as before.
+        // Independent of the number of such spills, the search may split it as often as before.
         data.splits = splits.max(1);
         data.set_crosses_calls(crosses_calls);
         if segments.iter().map(|segment| segment.uses().len()).sum::<usize>() > MANY_USES {
@@ -168,8 +172,8 @@ impl Search<'_, '_> {
         self.assign(part, self.reservations.registers.reg(preg));
     }
 
-    /// Makes the next part of a bundle what lies outside the points at which another is live, and lists the uses
-    /// inside, those of one block together.
+    /// Collects in the next part the segments outside the points at which another bundle is live, and lists the
+    /// uses inside, joined per block.
     fn cut_region(&mut self, bundle: Bundle, other: Bundle) {
         let mut cuts = std::mem::take(&mut self.s.cuts);
         let regions = self.bundles.segments(other);
@@ -179,14 +183,14 @@ impl Search<'_, '_> {
             let mut from = segment.from;
             let first = regions.partition_point(|region| region.to <= segment.from);
             for region in regions[first..].iter().take_while(|region| region.from < segment.to) {
-                // A register that is written early is taken until the instruction is over.
+                // A register that is written early is taken until the end of the instruction.
                 let start = if region.from.position() <= from.position() { from } else { region.from };
                 let stop = region.to.ceil().min(segment.to);
                 let Some(inside) = self.live.clip(segment, start, stop) else { continue };
                 let (mut end, mut last) = (start, None);
                 for u in self.live.uses_at(inside.uses()).iter().filter(|u| self.counts(u)) {
                     let points = PointRange::new(u.start(), u.end()).intersection(segment.range());
-                    // An operand may be read late where the other bundle begins.
+                    // An operand may be read late at the start of the other bundle.
                     end = end.min(points.from);
                     let block = self.order.index_at(points.from.position());
                     match cuts.last_mut() {

@@ -1,18 +1,18 @@
-//! The uses of each value, what each needs, and the points over which each value is live.
+//! The uses of each value, their needs, and the points over which each value is live.
 //!
 //! ```text
 //! i1: def v1, use v0 = r0        v0 before 1 copy     copied to r0 before i1, so v0 need live no longer
 //!                                v1 late 1 reg
 //! ```
 //!
-//! A use that is fixed to a register, or whose register a result takes over, is a copy made before the instruction: the
-//! value itself need only live until then. A result in a fixed register is copied from it after the instruction. So the
-//! value's own register is bound by neither.
+//! A use that is fixed to a register, or whose register a result takes over, is a copy made before the instruction:
+//! the value itself need only live until then. A result in a fixed register is copied from it after the
+//! instruction. Neither constrains the value's own register.
 //!
-//! Live ranges are exact: those of values used in one block only are read off, the others found by data flow
-//! (`kingpost_regalloc_common::live_blocks`). As that may be quadratic in values and blocks, it has a budget; values
-//! looked at once it is used up are in memory but for single instructions, and count as live everywhere. Cost: linear
-//! in uses and ranges, and in the budget at most.
+//! Live ranges are exact. The ranges of values used in one block only follow from their uses, the other ranges are
+//! found by data flow (`kingpost_regalloc_common::live_blocks`). Data flow may be quadratic in values and blocks,
+//! so it has a budget. Values processed after it is exhausted are in memory except at single instructions, and
+//! count as live everywhere. Cost: linear in uses and ranges, and in the budget at most.
 
 use crate::collect::Code;
 use cranelift_entity::packed_option::PackedOption;
@@ -33,9 +33,9 @@ pub(crate) enum Need {
     Reg,
     /// A register of a subset, see [`Use::set`].
     Within,
-    /// Nothing, but a register is cheaper.
+    /// No location, but a register is cheaper.
     Soft,
-    /// The value is copied, from or to anywhere.
+    /// A copy of the value, from or to any location.
     Copy,
     /// The value's slot.
     Slot,
@@ -54,7 +54,7 @@ pub(crate) struct Use {
     set: u16,
     /// Index of the operand, or [`NO_OPERAND`].
     operand: u32,
-    /// A value that had better be in the same register.
+    /// A value that should be in the same register.
     pub(crate) partner: PackedOption<VReg>,
 }
 
@@ -64,7 +64,7 @@ impl Use {
         RegSetId::from_u32(u32::from(self.set))
     }
 
-    /// Returns the index of the operand; none for arguments and parameters.
+    /// Returns the index of the operand, or `None` for arguments and parameters.
     #[inline]
     pub(crate) fn operand(&self) -> Option<usize> {
         (self.operand != NO_OPERAND).then_some(self.operand as usize)
@@ -76,18 +76,18 @@ impl Use {
         if self.is_def { self.point } else { self.point.floor() }
     }
 
-    /// Returns the first point at which it is no longer.
+    /// Returns the first point at which the register is no longer needed.
     #[inline]
     pub(crate) fn end(&self) -> ProgPoint {
         if self.is_def { self.point.next_position() } else { self.point.next() }
     }
 }
 
-/// Points over which a value is live, and the uses among them.
+/// A range of points over which a value is live, and the uses in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Segment {
     pub(crate) from: ProgPoint,
-    /// The first point after it.
+    /// The first point after the segment.
     pub(crate) to: ProgPoint,
     pub(crate) vreg: VReg,
     /// Indices for [`Liveness::uses_at`], from the first use to one past the last.
@@ -96,7 +96,7 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// Returns the given points of a value, without uses.
+    /// Returns a segment of a value over the given points, without uses.
     pub(crate) fn without_uses(vreg: VReg, from: ProgPoint, to: ProgPoint) -> Segment {
         Segment { from, to, vreg, uses_start: 0, uses_end: 0 }
     }
@@ -113,7 +113,7 @@ impl Segment {
     }
 }
 
-/// A live range as coalescing sees it.
+/// A live range in the form that coalescing uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LiveRange {
     from: ProgPoint,
@@ -147,8 +147,8 @@ impl Interval for LiveRange {
     }
 }
 
-/// Returns from where on a slot is taken by what begins at a point: that of a result that is copied may be written by
-/// the instruction itself.
+/// Returns the first point at which a slot must be reserved for a value that begins at `start`. The instruction
+/// itself may write the slot of a copied result.
 #[inline]
 pub(crate) fn reserved_from(start: ProgPoint) -> ProgPoint {
     match start.phase() {
@@ -166,7 +166,7 @@ pub(crate) struct Liveness {
     values: SecondaryMap<VReg, ValueFacts>,
     globals: Vec<Global>,
     blocks: LiveBlocks,
-    /// Values that are looked for at once, the ranges found, and which of these each value has.
+    /// Values of the current chunk, the ranges found, and the span of ranges of each value.
     chunk: Vec<VReg>,
     found: Vec<PointRange>,
     spans: Vec<Range<u32>>,
@@ -175,17 +175,17 @@ pub(crate) struct Liveness {
 /// Facts of a value.
 #[derive(Clone, Copy, Debug)]
 struct ValueFacts {
-    /// Definition: a head, or its def.
+    /// Point of its definition: a block head, or a def.
     def: ProgPoint,
-    /// The rematerializable instruction that makes it.
+    /// The rematerializable instruction that computes it.
     remat: PackedOption<Inst>,
     /// The edge on which it exists, as a result of a branch.
     edge: PackedOption<Edge>,
     /// Its part of the ranges, from the first to one past the last.
     ranges: [u32; 2],
-    /// Whether some use needs something other than just a register.
+    /// Whether some use has a need other than a register.
     is_special: bool,
-    /// Whether it is kept in memory, its range unknown.
+    /// Whether it is kept in memory because its range is unknown.
     is_memory_only: bool,
 }
 
@@ -196,9 +196,9 @@ impl Default for ValueFacts {
     }
 }
 
-/// Reading.
+/// Queries.
 impl Liveness {
-    /// Returns the uses of a value by point, its def among them.
+    /// Returns the uses of a value by point, including its def.
     #[inline]
     pub(crate) fn uses(&self, vreg: VReg) -> &[Use] {
         &self.uses[self.use_range(vreg)]
@@ -227,7 +227,7 @@ impl Liveness {
         (from < to).then_some(Segment { from, to, vreg: segment.vreg, uses_start, uses_end })
     }
 
-    /// Returns the parts within some points of segments, which are in order.
+    /// Returns the parts of segments, which are in order, within some points.
     pub(crate) fn clip_all<'a>(
         &'a self,
         segments: &'a [Segment],
@@ -250,12 +250,12 @@ impl Liveness {
         &self.ranges
     }
 
-    /// Returns which of [`Liveness::all_ranges`] each value has.
+    /// Returns, per value, the span of its ranges in [`Liveness::all_ranges`].
     pub(crate) fn spans(&self) -> impl Iterator<Item = Range<u32>> {
         self.values.values().map(|value| value.ranges[0]..value.ranges[1])
     }
 
-    /// Returns the range that ends first after a point; it may begin after the point.
+    /// Returns the first range that ends after a point. It may begin after the point.
     fn range_after(&self, vreg: VReg, point: ProgPoint) -> Option<&Segment> {
         let ranges = self.ranges(vreg);
         ranges.get(ranges.partition_point(|range| range.to <= point))
@@ -266,30 +266,30 @@ impl Liveness {
         self.range_after(vreg, point).is_some_and(|range| range.from <= point)
     }
 
-    /// Returns `true` if the value is live at all points from `from` up to, not including, `to`.
+    /// Returns `true` if the value is live at all points from `from` up to and excluding `to`.
     pub(crate) fn is_live_throughout(&self, vreg: VReg, from: ProgPoint, to: ProgPoint) -> bool {
         self.range_after(vreg, from).is_some_and(|range| range.from <= from && range.to >= to)
     }
 
-    /// Returns the rematerializable instruction that makes the value.
+    /// Returns the rematerializable instruction that computes the value.
     #[inline]
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
         self.values[vreg].remat.expand()
     }
 
-    /// Returns `true` if some use of the value needs something other than just a register.
+    /// Returns `true` if some use of the value has a need other than a register.
     #[inline]
     pub(crate) fn is_special(&self, vreg: VReg) -> bool {
         self.values[vreg].is_special
     }
 
-    /// Returns `true` if the value is in memory but for single instructions, since its range is unknown.
+    /// Returns `true` if the value is in memory except at single instructions, because its range is unknown.
     #[inline]
     pub(crate) fn is_memory_only(&self, vreg: VReg) -> bool {
         self.values[vreg].is_memory_only
     }
 
-    /// Returns where the value begins.
+    /// Returns the point of the value's definition.
     #[inline]
     pub(crate) fn def(&self, vreg: VReg) -> ProgPoint {
         self.values[vreg].def
@@ -320,9 +320,9 @@ impl Liveness {
     }
 }
 
-/// Collecting uses.
+/// Collection of uses.
 impl Liveness {
-    /// Empties it for a walk over a problem.
+    /// Clears the state for a walk over a problem.
     pub(crate) fn begin(&mut self, problem: &Problem) {
         self.count_uses(problem);
         self.values.clear();
@@ -334,7 +334,7 @@ impl Liveness {
         }
     }
 
-    /// Makes room for the uses of each value: there is one per operand, parameter and argument.
+    /// Reserves space for the uses of each value: one per operand, parameter and argument.
     fn count_uses(&mut self, problem: &Problem) {
         self.use_starts.clear();
         self.use_starts.resize(problem.vregs.len() + 2, 0);
@@ -352,7 +352,7 @@ impl Liveness {
         self.uses.resize(total, filler);
     }
 
-    /// Records that a block begins with a parameter; `partner` is the most frequent argument.
+    /// Records that a block begins with a parameter; `partner` is its most frequent argument.
     pub(crate) fn param(&mut self, vreg: VReg, point: ProgPoint, partner: Option<VReg>) {
         let partner = partner.into();
         self.push(Use { vreg, point, need: Need::Copy, is_def: true, set: 0, operand: NO_OPERAND, partner });
@@ -379,7 +379,7 @@ impl Liveness {
         *next += 1;
     }
 
-    /// Records operands that may be in any register, of an instruction without flags.
+    /// Records the operands of an instruction without flags, which may be in any registers.
     pub(crate) fn plain_operands(&mut self, code: &Code<'_>) {
         let (early, late) = (ProgPoint::early(code.at), ProgPoint::late(code.at));
         for (operand, k) in code.operands.iter().zip(code.first as u32..) {
@@ -412,8 +412,8 @@ impl Liveness {
     }
 }
 
-/// Returns the point at which operand `i` of an instruction reads or writes its value, what it needs there, and the
-/// value that had better be in the same register.
+/// Returns the point at which operand `i` of an instruction reads or writes its value, its need and register subset
+/// there, and the value that should be in the same register.
 fn need_of(code: &Code<'_>, i: usize) -> (ProgPoint, Need, u16, Option<VReg>) {
     let operand = code.operands[i];
     let (early, point) = (ProgPoint::early(code.at), code.point(operand.pos()));
@@ -444,9 +444,9 @@ fn need_of(code: &Code<'_>, i: usize) -> (ProgPoint, Need, u16, Option<VReg>) {
     }
 }
 
-/// Finding ranges.
+/// Computation of ranges.
 impl Liveness {
-    /// Finds where each value is live.
+    /// Computes the live ranges of all values.
     ///
     /// # Errors
     /// If that takes too many steps.
@@ -474,7 +474,7 @@ impl Liveness {
         result
     }
 
-    /// Frees memory that only a large problem needs, and only to find ranges.
+    /// Frees memory of a large problem that only the computation of ranges needs.
     fn release(&mut self) {
         release(&mut self.globals);
         release(&mut self.found);
@@ -482,7 +482,7 @@ impl Liveness {
         self.blocks.release();
     }
 
-    /// Finds where values are live that are used in several blocks.
+    /// Computes the live ranges of values that are used in several blocks.
     fn find_global(&mut self, problem: &Problem, order: &LinearOrder, chunk: &[Global]) -> Result<(), AllocError> {
         let Liveness { uses, use_starts, values, blocks, chunk: vregs, .. } = self;
         vregs.clear();
@@ -513,7 +513,7 @@ impl Liveness {
         Ok(())
     }
 
-    /// Sorts the uses of a value by point, as they nearly are, and returns their indices.
+    /// Sorts the uses of a value by point, and returns their indices. They are nearly sorted before.
     fn sorted_uses(&mut self, vreg: VReg) -> Range<usize> {
         let range = self.use_range(vreg);
         let uses = &mut self.uses[range.clone()];
@@ -523,8 +523,8 @@ impl Liveness {
         range
     }
 
-    /// Returns the range of a value that lives in one block, as most do; none for one that is only written to a fixed
-    /// place.
+    /// Returns the range of a value that lives in one block, as most do. Returns `None` for a value that is only
+    /// written to a fixed location.
     fn local_range(&self, order: &LinearOrder, range: Range<usize>) -> Option<Segment> {
         let uses = &self.uses[range.clone()];
         let (def, last) = (uses.first()?, uses.last()?);
@@ -537,7 +537,7 @@ impl Liveness {
         Some(Segment { from: def.point, to, vreg: def.vreg, uses_start, uses_end })
     }
 
-    /// Assigns the uses among the points of the ranges from `first` on to them.
+    /// Assigns uses to the ranges from `first` on that contain their points.
     fn share_out(&mut self, first: usize, uses: Range<usize>) {
         let mut next = uses.start;
         for segment in &mut self.ranges[first..] {
@@ -553,7 +553,8 @@ impl Liveness {
 /// A value that is used in several blocks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Global {
-    /// Values that live long are looked for apart from others, so that those are looked for in few blocks.
+    /// Size class of its range. Long ranges are processed separately, so that chunks of short ones cover few
+    /// blocks.
     size: u8,
     def: ProgPoint,
     vreg: VReg,
@@ -574,7 +575,7 @@ struct SortedUses<'a> {
 }
 
 impl SortedUses<'_> {
-    /// Returns the index of the first use of a value from an index on that is no def.
+    /// Returns the index of the first use of a value, from `index` on, that is no def.
     fn first_from(&self, vreg: VReg, index: u32) -> u32 {
         match self.uses.get(index as usize) {
             Some(u) if u.vreg == vreg && u.is_def => self.first_from(vreg, index + 1),

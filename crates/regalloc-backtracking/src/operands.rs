@@ -1,10 +1,11 @@
-//! The location of every operand, the copies around instructions, and the stores of what is written to slots at once.
+//! The location of every operand, the copies around instructions, and the stores of values with slots at their
+//! defs.
 //!
 //! ```text
 //! i3: def v1 = r0, use v0 = r1         move r4 -> r1 before i3 and r0 -> r5 behind it, where v0 is in r4 and v1 in r5
 //! ```
 //!
-//! Most operands are in the only register of a value that never moves; just the others are looked at closely. Cost:
+//! Most operands are in the only register of a value that never moves; only the other ones are examined. Cost:
 //! linear in operands.
 
 use crate::emit::{Emit, Phase};
@@ -16,7 +17,7 @@ use kingpost_regalloc_common::order::OrderedBlock;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 
 impl Emit<'_> {
-    /// Locates the operands of the instructions of a block.
+    /// Sets the locations of the operands of a block's instructions.
     pub(crate) fn operands(&mut self, block: &OrderedBlock) {
         for (inst, at) in self.problem.insts(block.block).zip(block.positions()) {
             for k in self.problem.operand_range(inst) {
@@ -96,7 +97,7 @@ impl Emit<'_> {
         loc
     }
 
-    /// Stores values in their slots where they are defined, unless that is done elsewhere.
+    /// Adds stores of values with slots at their definitions, unless these are sunk.
     pub(crate) fn store_defs(&mut self) {
         for i in 0..self.locations.slotted.len() {
             let vreg = self.locations.slotted[i];
@@ -111,7 +112,8 @@ impl Emit<'_> {
         }
     }
 
-    /// Returns where a def is to be stored, in which phase, and the register it was written to, if it was one.
+    /// Returns the position and phase in which a def is stored, and the register that it was written to, if there
+    /// is one.
     fn store_site(&self, def: &Use) -> Option<(Position, Phase, PReg)> {
         let at = def.point.position();
         let Some(k) = def.operand() else {
@@ -122,7 +124,7 @@ impl Emit<'_> {
         };
         match self.live.edge(def.vreg) {
             Some(_) => self.reservations.fixed(k).map(|reg| (at, Phase::Edge, reg)),
-            // Nothing reads the temporary of a terminator, and nothing can be stored behind it.
+            // The temporary of a terminator has no use, and no store can follow it.
             None if self.order.block_at(at).end == at.next() => None,
             None => self.out.locs[k].as_reg().map(|reg| (at.next(), Phase::Results, reg)),
         }

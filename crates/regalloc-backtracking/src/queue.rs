@@ -1,6 +1,6 @@
-//! Bundles that wait for registers: those that are live across calls come first, then the longest, then the oldest.
+//! Bundles that wait for registers: first those that are live across calls, then by length, then by age.
 //!
-//! The first bundles are sorted once; a heap takes only what comes later. Cost: a logarithm per bundle.
+//! The initial bundles are sorted once; a heap holds only later ones. Cost: a logarithm per bundle.
 
 use crate::bundles::Bundle;
 use kingpost_regalloc_common::release;
@@ -14,13 +14,13 @@ pub(crate) struct Priority(u32);
 impl Priority {
     const CROSSES_CALLS: u32 = 1 << 31;
 
-    /// Returns the priority of a bundle that is live at so many points.
+    /// Returns the priority of a bundle that is live at `points` points.
     pub(crate) fn new(points: u32, crosses_calls: bool) -> Priority {
         Priority(points.min(Self::CROSSES_CALLS - 1) | if crosses_calls { Self::CROSSES_CALLS } else { 0 })
     }
 
-    /// Returns the priority of a bundle once the search has ended: the order of magnitude of a cost, and its leading
-    /// 25 bits.
+    /// Returns the priority of a bundle after the search has ended: the order of magnitude of a cost, and its
+    /// leading 25 bits.
     pub(crate) fn by_cost(cost: u64, crosses_calls: bool) -> Priority {
         let magnitude = u64::BITS - cost.leading_zeros();
         let bits = if magnitude > 25 { cost >> (magnitude - 25) } else { cost << (25 - magnitude) };
@@ -65,7 +65,7 @@ impl Queue {
         self.later.clear();
     }
 
-    /// Frees the memory of a large problem, once the queue is empty.
+    /// Frees the memory of a large problem, after the queue is empty.
     pub(crate) fn release(&mut self) {
         release(&mut self.first);
         let mut later = std::mem::take(&mut self.later).into_vec();
@@ -78,12 +78,12 @@ impl Queue {
         self.first.push(Entry::new(priority, bundle));
     }
 
-    /// Sorts what was added.
+    /// Sorts the bundles added so far.
     pub(crate) fn sort(&mut self) {
         self.first.sort_unstable();
     }
 
-    /// Adds a bundle afterwards.
+    /// Adds a bundle after [`Queue::sort`].
     pub(crate) fn push(&mut self, priority: Priority, bundle: Bundle) {
         self.later.push(Entry::new(priority, bundle));
     }
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeSet;
 
-    /// Bundles leave in the order of a sorted set, whatever is added in between.
+    /// Checks that bundles leave in the order of a sorted set, whichever are added in between.
     #[test]
     fn bundles_leave_in_order() {
         let mut seed = 1u64;

@@ -1,5 +1,5 @@
-//! Where a bundle that is live across calls would best be in a register: in the blocks on the paths between its uses that
-//! meet no call.
+//! Region splitting: a bundle that is live across calls gets a register in the blocks on paths between its uses
+//! that meet no call.
 //!
 //! ```text
 //! b1: header, uses v0      v0 is in a register in b1, b3 and on the edges between them; it is stored before b2's call and
@@ -7,14 +7,15 @@
 //! b3: body, uses v0
 //! ```
 //!
-//! Every block in which the bundle is live has a state, register or memory, or two if there is a call in it: one for the head
-//! and one for the end. Memory costs a load for the uses in the block; a register costs a load on each edge from memory, or
-//! behind the call if nothing is used there. To leave a register costs nothing, since the slot is written at the def. All
-//! states begin as register and go to memory where that costs no more, loop by loop and then block by block until nothing
-//! changes. Register states that edges join make one part.
+//! Every block in which the bundle is live has a state, register or memory, or two if there is a call in it: one
+//! for the head and one for the end. Memory costs a load for the uses in the block. A register costs a load on each
+//! edge from memory, or after the call if there is no use. Leaving a register costs nothing, because the slot is
+//! written at the def. All states begin as register. They change to memory where that costs no more, loop by loop
+//! and then block by block until a fixed point. Register states connected by edges form one part.
 //!
-//! This is the spill placement of LLVM's greedy allocator (region splitting) with a search that only goes one way, so that it
-//! ends. Cost: a step per block and edge in which the bundle is live, and for each loop around.
+//! This is the spill placement of LLVM's greedy allocator (region splitting) with a search in one direction only,
+//! so that it terminates. Cost: a step per block and edge in which the bundle is live, and for each surrounding
+//! loop.
 
 use crate::bundles::Bundle;
 use crate::liveness::Need;
@@ -25,7 +26,7 @@ use kingpost_regalloc_common::order::{BlockIndex, LoopId, OrderedBlock};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use std::ops::Range;
 
-/// Loops around a call that are taken to memory as a whole.
+/// Number of loops around a call that are tried as a whole.
 const MAX_DEPTH: usize = 8;
 
 /// No node.
@@ -34,9 +35,9 @@ const NONE: u32 = u32::MAX;
 /// The uses of one block between two calls.
 #[derive(Clone, Copy, Debug)]
 struct Group {
-    /// From the first use to the end of the last; empty if there is none.
+    /// From the first use to the end of the last; empty without uses.
     points: PointRange,
-    /// Is there a use that memory would cost a load?
+    /// Whether there is a use that would cost a load in memory.
     is_read: bool,
 }
 
@@ -55,7 +56,7 @@ impl Group {
         self.points.is_empty()
     }
 
-    /// Empties it, and returns its points if there are any.
+    /// Clears the group, and returns its points if there are any.
     fn take(&mut self) -> Option<PointRange> {
         let points = std::mem::replace(self, Group::EMPTY).points;
         (!points.is_empty()).then_some(points)
@@ -66,20 +67,20 @@ impl Group {
 #[derive(Clone, Copy, Debug)]
 struct Node {
     block: BlockIndex,
-    /// Calls before its first and its last point.
+    /// Numbers of calls before its first and its last point.
     calls: (u32, u32),
-    /// One, or two if there is a call.
+    /// Number of states: one, or two if there is a call.
     states: u8,
-    /// Uses before the first call, and behind so many calls: in the end behind the last one.
+    /// Uses before the first call, and uses after `behind` calls, in the end after the last one.
     groups: [Group; 2],
     behind: u32,
-    /// Is the bundle live in, and live out?
+    /// Whether the bundle is live in, and live out.
     is_live_in: bool,
     is_live_out: bool,
-    /// Is it in a register at the head, and at the end? Without a call only the first counts.
+    /// Whether it is in a register at the head, and at the end. Without a call only the first entry counts.
     in_register: [bool; 2],
     freq: u64,
-    /// Frequency of the edges from memory, and of those to registers.
+    /// Sums of the frequencies of edges from memory, and of edges to registers.
     from_memory: u64,
     to_register: u64,
 }
@@ -93,22 +94,22 @@ impl Node {
         usize::from(self.states)
     }
 
-    /// Must it be loaded only to be in a register at the end?
+    /// Returns `true` if a load is needed only for a register at the end.
     fn loads_for_end(&self, half: usize) -> bool {
         half == 1 && self.groups[1].is_empty()
     }
 
-    /// Is it in a register at the end?
+    /// Returns `true` if the bundle is in a register at the end.
     fn leaves_in_register(&self) -> bool {
         self.is_live_out && self.in_register[self.states() - 1]
     }
 
-    /// Is it in a register at the head?
+    /// Returns `true` if the bundle is in a register at the head.
     fn enters_in_register(&self) -> bool {
         self.is_live_in && self.in_register[0]
     }
 
-    /// Returns how often the block loads as its states are, on the edges into it too.
+    /// Returns the frequency of loads with the current states, including loads on incoming edges.
     fn loads(&self) -> u64 {
         let loads = (0..self.states()).filter(|&half| match self.in_register[half] {
             true => self.loads_for_end(half),
@@ -118,7 +119,7 @@ impl Node {
         loads.count() as u64 * self.freq + entry
     }
 
-    /// Would a state that is a register load no more often as memory?
+    /// Returns `true` if a register state would load no more often as memory.
     fn is_cheaper_in_memory(&self, half: usize) -> bool {
         if !self.in_register[half] {
             return false;
@@ -131,28 +132,30 @@ impl Node {
     }
 }
 
-/// Points of one state, by the number of the state.
+/// Points of one state, with the number of the state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Stretch {
     state: u32,
     points: PointRange,
 }
 
-/// Scratch memory for the states of one bundle. State `2 i` is that of node `i`, or of its head; `2 i + 1` that of its end.
+/// Scratch memory for the states of one bundle. State `2 i` is the state of node `i`, or of its head. State
+/// `2 i + 1` is the state of its end.
 #[derive(Default)]
 pub(crate) struct RegionSplit {
     nodes: Vec<Node>,
-    /// By block: its node, or [`NONE`].
+    /// By block, the index of its node, or [`NONE`].
     node_of: Vec<u32>,
-    /// By state: one on the way to the state that stands for all that edges join it to.
+    /// By state: a state on the path to the representative of its set of connected states.
     parents: Vec<u32>,
     stretches: Vec<Stretch>,
-    /// Uses that are parts of their own.
+    /// Uses that become separate parts.
     islands: Vec<PointRange>,
     loops: Vec<LoopId>,
-    /// Nodes to be looked at again.
+    /// Nodes to be visited again.
     work: Vec<u32>,
-    /// Nodes before this one are looked at anyway.
+    /// Nodes from this index on are added to `work` if an edge of theirs changes; the main loop visits earlier
+    /// nodes anyway.
     settled: u32,
 }
 
@@ -172,7 +175,8 @@ impl RegionSplit {
         self.nodes.get_mut(self.node_of[block.index()] as usize)
     }
 
-    /// Returns the least of the states that are joined with one, with path halving. Ends, because links lead to lesser states.
+    /// Returns the least of the states connected with one, with path halving. Terminates because links lead to
+    /// lesser states.
     fn find(&mut self, mut state: u32) -> u32 {
         while self.parents[state as usize] != state {
             let next = self.parents[self.parents[state as usize] as usize];
@@ -183,7 +187,7 @@ impl RegionSplit {
     }
 }
 
-/// The node of a block in which the bundle is live from a point on, with so many calls before.
+/// Returns the node of a block in which the bundle is live from `from` on, after `calls` calls.
 fn new_node(index: BlockIndex, block: &OrderedBlock, from: ProgPoint, calls: u32) -> Node {
     Node {
         block: index,
@@ -201,7 +205,7 @@ fn new_node(index: BlockIndex, block: &OrderedBlock, from: ProgPoint, calls: u32
 }
 
 impl Search<'_, '_> {
-    /// Makes parts of a bundle that is live across calls.
+    /// Splits a bundle that is live across calls into its register regions.
     pub(crate) fn split_by_regions(&mut self, bundle: Bundle) {
         let mut r = std::mem::take(&mut self.s.region_split);
         r.begin(self.order.num_blocks());
@@ -275,7 +279,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Gives a block with a call two states. Behind a call at the end there is nothing to load for.
+    /// Sets two states for a block with a call. After a call at the end no load is needed.
     fn split_at_calls_within(&self, node: &mut Node) {
         if node.calls.0 != node.calls.1 {
             let last = self.reservations.call_point(node.calls.1 - 1);
@@ -285,7 +289,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Adds up the frequencies of edges between states as they are.
+    /// Sums the frequencies of edges between the current states.
     fn count_edges(&self, r: &mut RegionSplit) {
         for i in 0..r.nodes.len() {
             let node = &r.nodes[i];
@@ -303,7 +307,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Takes a state of a block to memory.
+    /// Changes a state of a block to memory.
     fn drop_register(&self, r: &mut RegionSplit, i: usize, half: usize) {
         let node = &mut r.nodes[i];
         node.in_register[half] = false;
@@ -333,7 +337,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Takes a block's states to memory where that costs no more.
+    /// Changes a block's states to memory where that costs no more.
     fn relax(&self, r: &mut RegionSplit, i: usize) {
         for half in 0..r.nodes[i].states() {
             if r.nodes[i].is_cheaper_in_memory(half) {
@@ -342,7 +346,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Takes whole loops with calls to memory where that costs no more, inner ones first: no block of a loop would begin.
+    /// Changes whole loops with calls to memory where that costs no more, inner ones first, because no single block
+    /// of a loop would change alone.
     fn relax_loops(&mut self, r: &mut RegionSplit) {
         self.find_loops(r);
         for i in 0..r.loops.len() {
@@ -377,12 +382,12 @@ impl Search<'_, '_> {
         r.loops.dedup();
     }
 
-    /// Would a loop load no more often than `now` if it were in memory?
+    /// Returns `true` if a loop in memory would load at most as often as `now`.
     fn is_cheap_in_memory(&self, r: &RegionSplit, nodes: Range<usize>, blocks: Range<BlockIndex>, now: u64) -> bool {
         let mut loads = 0u64;
         for node in &r.nodes[nodes] {
             loads += (0..node.states()).filter(|&half| node.groups[half].is_read).count() as u64 * node.freq;
-            // What leaves the loop from memory by now does so still.
+            // Edges out of the loop that come from memory now remain unchanged.
             if node.leaves_in_register() {
                 for succ in self.graph.succs(node.block) {
                     if !blocks.contains(&succ.block) && r.node(succ.block).is_some_and(Node::enters_in_register) {
@@ -397,7 +402,7 @@ impl Search<'_, '_> {
         true
     }
 
-    /// Joins register states that edges lead between.
+    /// Joins register states that are connected by edges.
     fn join(&self, r: &mut RegionSplit) {
         r.parents.clear();
         r.parents.extend(0..2 * r.nodes.len() as u32);
@@ -416,7 +421,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Lists the points of each register state, and uses that must be parts of their own.
+    /// Lists the points of each register state, and the uses that become separate parts.
     fn find_stretches(&self, r: &mut RegionSplit) {
         for i in 0..r.nodes.len() {
             let Node { block, states, in_register, groups, .. } = r.nodes[i];
@@ -444,7 +449,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Makes a part of the points of each joined state, and of each island.
+    /// Adds a part for each set of joined states, and for each island.
     fn cut_stretches(&mut self, bundle: Bundle, r: &mut RegionSplit) {
         r.stretches.sort_unstable();
         for stretches in r.stretches.chunk_by(|a, b| a.state == b.state) {

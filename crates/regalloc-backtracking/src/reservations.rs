@@ -1,11 +1,11 @@
-//! What instructions reserve of each register, whichever bundle is in it: fixed operands, clobbers, safepoints.
+//! Registers that instructions reserve independently of bundles: fixed operands, clobbers, safepoints.
 //!
 //! ```text
 //! i3: use v0 = r1, clobbers {r0, r1}       r1 from 3e on, r0 and r1 at 3l
 //! ```
 //!
-//! A call point is a point at which all registers but the callee-saved ones are clobbered. How many come before a point
-//! is one look at a table, so that two looks tell whether a segment is live across a call.
+//! A call point is a point at which all registers but the callee-saved ones are clobbered. A table has the number
+//! of call points before each point, so that two lookups determine whether a segment is live across a call.
 
 use crate::collect::Code;
 use crate::interference::Interference;
@@ -24,9 +24,9 @@ use kingpost_regalloc_common::preference::{Reg, Registers};
 pub(crate) struct Binding(u8);
 
 impl Binding {
-    /// Location of its value.
+    /// The location of its value.
     pub(crate) const WITH_VALUE: Binding = Binding(u8::MAX);
-    /// In a slot, or with the result that takes its register over, or on an edge.
+    /// In a slot, with the result that takes its register over, or on an edge.
     const APART: Binding = Binding(u8::MAX - 1);
 
     /// Returns the binding to a register.
@@ -48,11 +48,11 @@ const NO_REQUEST: u32 = u32::MAX;
 pub(crate) struct Reservations {
     pub(crate) registers: Registers,
     call_points: Vec<ProgPoint>,
-    /// By position, if there are call points: how many come before it.
+    /// By position, if there are call points: the number of call points before it.
     calls_before: Vec<u32>,
-    /// Points at which references that are live through must be in memory.
+    /// Points at which references that live through must be in memory.
     safepoints: Vec<ProgPoint>,
-    /// Points at which wide values die in registers in which narrow ones survive.
+    /// Points at which wide values are lost in registers in which narrow ones survive.
     partial: Vec<(ProgPoint, ClobberId)>,
     /// Whether there are neither such points nor references that meet safepoints.
     is_plain: bool,
@@ -60,17 +60,17 @@ pub(crate) struct Reservations {
     /// Instructions that are moves.
     pub(crate) moves: Vec<Inst>,
     is_matched: Vec<bool>,
-    /// Whether there is an instruction that a matching served.
+    /// Whether a matching has assigned some instruction.
     pub(crate) has_matched: bool,
     allocatable: PRegSet,
     matching: Matching,
-    /// By operand of the instruction at hand: the number of its request.
+    /// By operand of the current instruction: the number of its request.
     requests: Vec<u32>,
 }
 
-/// Collecting.
+/// Collection of reservations.
 impl Reservations {
-    /// Empties it for a walk over a problem.
+    /// Clears the state for a walk over a problem.
     pub(crate) fn begin(&mut self, problem: &Problem, env: &MachineEnv) {
         self.registers.build(problem, env);
         self.call_points.clear();
@@ -87,7 +87,7 @@ impl Reservations {
         self.matching.begin(problem);
     }
 
-    /// Completes what the walk found.
+    /// Completes the tables after the walk.
     pub(crate) fn finish(&mut self, problem: &Problem, positions: usize) {
         self.is_plain =
             self.partial.is_empty() && (self.safepoints.is_empty() || problem.vregs.values().all(|data| !data.is_ref));
@@ -99,7 +99,7 @@ impl Reservations {
         }
     }
 
-    /// Records what an instruction clobbers, and whether it is a safepoint.
+    /// Records the clobbers of an instruction, and whether it is a safepoint.
     pub(crate) fn clobber(
         &mut self,
         problem: &Problem,
@@ -132,7 +132,7 @@ impl Reservations {
         }
     }
 
-    /// Records which operands are not simply where their values are.
+    /// Records the operands that are not in the locations of their values.
     pub(crate) fn operands(&mut self, problem: &Problem, code: &Code<'_>, interference: &mut [Interference; 2]) {
         if code.flags.has(InstFlags::MOVE) {
             self.moves.push(code.inst);
@@ -158,7 +158,7 @@ impl Reservations {
         }
     }
 
-    /// Serves a branch that has results by a matching: their registers are known before any other.
+    /// Assigns the operands of a branch with results by a matching, so that their registers are known first.
     ///
     /// # Errors
     /// If there are no registers for its operands.
@@ -189,7 +189,7 @@ impl Reservations {
         })
     }
 
-    /// Reserves the register of an operand, and for a use that of the def that takes it over too.
+    /// Reserves the register of an operand, and for a use also the register of the def that takes it over.
     fn fix(
         &mut self,
         problem: &Problem,
@@ -206,7 +206,8 @@ impl Reservations {
         self.bindings[k] = Binding::fixed(reg);
         reserve(reserved_points(operand, at));
         let range = problem.operand_range(inst);
-        // Only the first operands can be tied, so that an instruction with very many is not searched for each.
+        // Only the first operands can be tied. The check avoids a search per operand of an instruction with very
+        // many.
         let source = u8::try_from(k - range.start).ok();
         let tied = source.and_then(|_| range.clone().find(|&d| problem.all_operands()[d].reused() == source));
         if let Some(def) = tied {
@@ -215,11 +216,11 @@ impl Reservations {
         }
     }
 
-    /// Assigns registers to all operands of an instruction that need one, by a matching of their own. They are fixed
-    /// from then on: `reserve` is called with each register and the points over which the instruction has it.
+    /// Assigns registers to all operands of an instruction that need one, by a matching. They are fixed from then
+    /// on. `reserve` is called with each register and the points over which the instruction has it.
     ///
     /// # Errors
-    /// If there are no registers for the operands: no allocator can serve the instruction.
+    /// If there are no registers for the operands: the instruction has no solution.
     pub(crate) fn match_operands(
         &mut self,
         problem: &Problem,
@@ -266,27 +267,27 @@ impl Reservations {
     }
 }
 
-/// Reading.
+/// Queries.
 impl Reservations {
-    /// Returns `true` if the operand is where its value is.
+    /// Returns `true` if the operand is in the location of its value.
     #[inline]
     pub(crate) fn is_with_value(&self, k: usize) -> bool {
         self.bindings[k] == Binding::WITH_VALUE
     }
 
-    /// Returns the register that an operand is fixed to by now.
+    /// Returns the register that an operand is currently fixed to.
     #[inline]
     pub(crate) fn fixed(&self, k: usize) -> Option<PReg> {
         self.bindings[k].reg()
     }
 
-    /// Returns `true` if the operands of the instruction were given registers by a matching.
+    /// Returns `true` if a matching assigned the operands of the instruction.
     pub(crate) fn is_matched(&self, inst: Inst) -> bool {
         self.is_matched[inst.index()]
     }
 
-    /// Returns how many call points come before a point. A segment that lives from one point to another with a
-    /// different answer is live across a call.
+    /// Returns the number of call points before a point. A segment between two points with different numbers is
+    /// live across a call.
     #[inline]
     pub(crate) fn calls_before(&self, point: ProgPoint) -> u32 {
         if self.call_points.is_empty() {
@@ -302,13 +303,13 @@ impl Reservations {
         !self.call_points.is_empty() && self.call_point(self.calls_before(points.from)) < points.to.prev()
     }
 
-    /// Returns a call point, or the end of all points behind the last.
+    /// Returns a call point, or the end of all points after the last one.
     pub(crate) fn call_point(&self, index: u32) -> ProgPoint {
         self.call_points.get(index as usize).copied().unwrap_or(ProgPoint::OPEN)
     }
 
-    /// Returns registers in which the segment cannot be although they are not reserved: those that keep only narrow
-    /// values, and for references that meet a safepoint all.
+    /// Returns the unreserved registers in which the segment cannot be: registers that preserve only narrow values,
+    /// and all registers for references that meet a safepoint.
     pub(crate) fn lost(&self, problem: &Problem, segment: &Segment) -> u64 {
         let data = problem.vregs[segment.vreg];
         let class = data.class.index();
@@ -326,21 +327,21 @@ impl Reservations {
         self.is_plain
     }
 
-    /// Returns the points from the position behind the safepoint before a point to the safepoint after it.
+    /// Returns the points from the position after the preceding safepoint to the following safepoint.
     pub(crate) fn between_safepoints(&self, point: ProgPoint) -> PointRange {
         let next = self.safepoints.partition_point(|&safepoint| safepoint < point);
         let from = if next == 0 { ProgPoint::FIRST } else { self.safepoints[next - 1].next_position() };
         PointRange::new(from, self.safepoints.get(next).copied().unwrap_or(ProgPoint::OPEN))
     }
 
-    /// Returns the safepoints that something is live through that is live at the given points.
+    /// Returns the safepoints that a value lives through if it is live at the given points.
     pub(crate) fn safepoints(&self, points: PointRange) -> impl Iterator<Item = ProgPoint> + '_ {
         let start = self.safepoints.partition_point(|&point| point <= points.from);
         self.safepoints[start..].iter().take_while(move |&&point| point.next() < points.to).copied()
     }
 }
 
-/// Returns the points at which an operand of the instruction at `at` has a register for itself.
+/// Returns the points at which an operand of the instruction at `at` reserves a register.
 pub(crate) fn reserved_points(operand: Operand, at: Position) -> PointRange {
     let is_early = operand.is_use() || operand.pos() == Pos::Early;
     let is_late = operand.is_def() || operand.pos() == Pos::Late;

@@ -1,4 +1,5 @@
-//! The search: each bundle of the queue is assigned a free register, or that of lighter bundles, or is split.
+//! The search: each bundle of the queue is assigned a free register or the register of lighter bundles, or it is
+//! split.
 //!
 //! ```text
 //! bundle0 w=9 -> r1 free                       assigned
@@ -6,10 +7,10 @@
 //! bundle2 w=20 (minimal) -> r1 has bundle0     bundle0 is evicted and joins the queue
 //! ```
 //!
-//! A callee-saved register that is not in use yet is opened for a bundle whose benefit exceeds a save and a restore.
-//! The other bundles wait until the end: then they share such a register if their benefits together exceed that.
+//! An unused callee-saved register is opened for a bundle whose benefit exceeds a save and a restore. The other
+//! bundles wait until the end: then they share such a register if their total benefit exceeds the cost.
 //!
-//! Cost: a step per segment, use and interfering bundle looked at; a budget of steps bounds evictions and splits.
+//! Cost: a step per segment, use and interfering bundle examined; a budget of steps bounds evictions and splits.
 
 use crate::block_graph::BlockGraph;
 use crate::bundles::{Bundle, BundleData, Bundles, Weight};
@@ -27,14 +28,14 @@ use kingpost_regalloc_common::point::PointRange;
 use kingpost_regalloc_common::preference::{Reg, regs};
 use std::num::NonZeroU32;
 
-/// More interfering bundles than this are not evicted.
+/// Largest number of interfering bundles that are evicted.
 const MAX_EVICTED: usize = 16;
 
-/// Bundles that may be tried in another register.
+/// Number of bundles that may be tried in another register.
 const MAX_RELOCATIONS: u32 = 4;
 
-/// Segments and uses of a bundle beyond which it is not tried in another register, and its requirements are kept: a
-/// bundle that crosses many short ones would be looked at for each of them.
+/// Number of segments and uses beyond which a bundle is not tried in another register, and its requirements are
+/// kept: a bundle that crosses many short ones would be examined for each of them.
 const MANY: usize = 64;
 
 /// Steps before bundles are no longer evicted: for any problem, and for each of its operands and instructions.
@@ -50,7 +51,7 @@ impl Default for Budget {
     }
 }
 
-/// Largest number of bundles that may wait for a callee-saved register that they can share.
+/// Largest number of bundles that may wait for a shared callee-saved register.
 const MAX_WAITING: usize = 4096;
 
 /// Scratch memory of the search.
@@ -67,7 +68,7 @@ pub(crate) struct Scratch {
     evicted: Vec<Bundle>,
     pub(crate) windows: Vec<Window>,
     pub(crate) region_split: RegionSplit,
-    /// Bundles that no register is free for but a callee-saved one, and the benefit of that.
+    /// Bundles for which only a callee-saved register is free, with its benefit.
     waiting: Vec<(u64, Bundle)>,
     /// Requirements of bundles with many segments or uses, by [`BundleData::kept`].
     kept: Vec<Requirements>,
@@ -88,7 +89,7 @@ pub(crate) struct Search<'a, 'o> {
     pub(crate) diagnostics: &'a mut Diagnostics<'o>,
     /// By class, the callee-saved registers not used so far.
     pub(crate) unused: [u64; 2],
-    /// Whether all callee-saved are registers open whose benefit exceeds their cost.
+    /// Whether all callee-saved registers whose benefit exceeds their cost are open.
     pub(crate) is_settled: bool,
     pub(crate) budget: Budget,
     /// Whether the search has ended, and the queue is in the order of costs.
@@ -139,7 +140,7 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Puts a bundle back, and orders the queue by what memory costs per point: no bundle is evicted from then on.
+    /// Puts a bundle back, and orders the queue by memory cost per point. No bundle is evicted from then on.
     fn order_by_cost(&mut self, bundle: Bundle) {
         self.is_by_cost = true;
         let mut rest = std::mem::take(&mut self.s.evicted);
@@ -155,7 +156,7 @@ impl Search<'_, '_> {
         self.live.is_memory_only(self.bundles.segments(bundle)[0].vreg)
     }
 
-    /// Opens callee-saved registers once all bundles that are live across calls had their turn.
+    /// Opens callee-saved registers after all bundles that are live across calls have been tried.
     fn settle(&mut self) -> Result<(), AllocError> {
         for class in RegClass::ALL {
             self.open_shared(class.index());
@@ -199,7 +200,7 @@ impl Search<'_, '_> {
         self.assign(part, reg);
     }
 
-    /// Returns `true` if all steps are taken.
+    /// Returns `true` if the step budget is exhausted.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.stats.steps > self.limit
     }
@@ -223,7 +224,7 @@ impl Search<'_, '_> {
         let class = r.class.index();
         let taken = self.taken(bundle, class, r.allowed);
         let mut free = r.allowed & !taken.any;
-        // Its own operands do not keep a bundle from a register.
+        // A bundle's own operands do not exclude it from a register.
         let blocked = r.allowed & taken.reserved & r.hints.mask();
         if blocked != 0 {
             let vacant = self.vacant(bundle, class, blocked);
@@ -251,8 +252,8 @@ impl Search<'_, '_> {
         Ok(())
     }
 
-    /// Returns the requirements of a bundle. The requirements of one with many segments or uses are computed once: a matching
-    /// only relaxes them.
+    /// Returns the requirements of a bundle. For a bundle with many segments or uses they are computed once,
+    /// because a matching only relaxes them.
     fn kept_requirements(&mut self, bundle: Bundle, crosses_calls: bool) -> Requirements {
         if let Some(kept) = self.bundles.bundles[bundle].kept {
             return self.s.kept[kept.get() as usize - 1];
@@ -265,8 +266,8 @@ impl Search<'_, '_> {
         r
     }
 
-    /// Assigns a callee-saved register that nothing uses yet, if the benefit exceeds its cost, or lets the bundle wait
-    /// for others to share it. Returns false if neither is done.
+    /// Assigns an unused callee-saved register if the benefit exceeds its cost, or lets the bundle wait for other
+    /// bundles to share it. Returns `false` if neither applies.
     fn open_or_wait(&mut self, bundle: Bundle, reg: Reg, crosses_calls: bool) -> bool {
         let cost = self.cost(bundle);
         let benefit = if crosses_calls { cost.across_calls } else { cost.everywhere / 2 };
@@ -281,19 +282,19 @@ impl Search<'_, '_> {
         waits
     }
 
-    /// Makes a register free by moving or evicting other bundles. Instructions have `reserved` some, perhaps for its
-    /// operands.
+    /// Frees a register by moving or evicting other bundles. `reserved` are the registers that instructions
+    /// reserve, perhaps for the bundle's own operands.
     fn take_from_others(&mut self, bundle: Bundle, r: &Requirements, reserved: u64) -> Option<Reg> {
         let class = r.class.index();
         let own = self.own(bundle, class, reserved & r.hints.mask());
         let candidates = r.allowed & (!reserved | own) & !self.unused[class];
-        // Where any register will do, the search below finds a lighter bundle as well.
+        // If any register is allowed, the search below also finds a lighter bundle.
         let is_restricted = r.allowed != self.reservations.registers.allocatable[class];
         let reg = if is_restricted { self.relocate(bundle, class, candidates) } else { None };
         reg.or_else(|| self.evict_lighter(bundle, class, candidates))
     }
 
-    /// Returns what memory costs a bundle, and notes its weight.
+    /// Returns the memory cost of a bundle, and records its weight.
     pub(crate) fn cost(&mut self, bundle: Bundle) -> SpillCost {
         let cost = self.spill_cost(bundle, self.bundles.bundles[bundle].crosses_calls());
         self.stats.steps += cost.steps;
@@ -318,7 +319,7 @@ impl Search<'_, '_> {
 
 /// Interference of one bundle.
 impl Search<'_, '_> {
-    /// Returns the registers of a set that are free wherever the bundle is live.
+    /// Returns the registers of a set that are free at all points of the bundle.
     fn free(&mut self, bundle: Bundle, class: usize, set: u64) -> u64 {
         let interference = &self.interference[class];
         let mut free = set;
@@ -332,7 +333,7 @@ impl Search<'_, '_> {
         free
     }
 
-    /// Returns what is taken where the bundle is live, as far as not all registers of a set are reserved.
+    /// Returns the registers taken at the bundle's points. Stops early if all registers of the set are reserved.
     fn taken(&mut self, bundle: Bundle, class: usize, set: u64) -> Taken {
         let interference = &self.interference[class];
         let mut taken = Taken::default();
@@ -346,7 +347,7 @@ impl Search<'_, '_> {
         taken
     }
 
-    /// Returns the registers of a set that no other bundle has where the bundle is live.
+    /// Returns the registers of a set that no other bundle has at the bundle's points.
     fn vacant(&mut self, bundle: Bundle, class: usize, set: u64) -> u64 {
         let vacant = regs(class, set).filter(|&reg| self.interfering(bundle, reg, Weight::MINIMAL, 0).is_some());
         vacant.fold(0, |vacant, reg| vacant | reg.bit())
@@ -383,7 +384,7 @@ impl Search<'_, '_> {
         true
     }
 
-    /// Returns `true` if the bundle is that was in the way in `reg` last in the way again.
+    /// Returns `true` if the bundle that was in the way in `reg` last is in the way again.
     #[inline]
     fn is_blocked(&self, bundle: Bundle, reg: Reg, limit: Weight) -> bool {
         let Some(Assigned { points, bundle: other }) = self.s.blockers[reg.index()] else { return false };
@@ -396,8 +397,8 @@ impl Search<'_, '_> {
             && segments.get(next).is_some_and(|segment| segment.range().overlaps(points))
     }
 
-    /// Lists the bundles that interfere in `reg`, and returns the weight of the heaviest, if that is below `limit` and
-    /// they are not more than `most`.
+    /// Lists the interfering bundles in `reg`. Returns the weight of the heaviest one if it is below `limit` and
+    /// there are at most `most` bundles.
     pub(crate) fn interfering(&mut self, bundle: Bundle, reg: Reg, limit: Weight, most: usize) -> Option<Weight> {
         if self.is_blocked(bundle, reg, limit) {
             return None;
@@ -438,8 +439,8 @@ impl Search<'_, '_> {
 
 /// Assignment and eviction.
 impl Search<'_, '_> {
-    /// Moves the only interfering bundle in some register to another one that is free, if that costs it no more than
-    /// memory costs the bundle. Returns the register.
+    /// Moves the only interfering bundle of some register to another free one, if that costs it no more than the
+    /// memory cost of the bundle. Returns the register.
     fn relocate(&mut self, bundle: Bundle, class: usize, set: u64) -> Option<Reg> {
         let mut tries = if self.is_exhausted() { 0 } else { MAX_RELOCATIONS };
         let cost = self.cost(bundle).everywhere;
@@ -474,7 +475,7 @@ impl Search<'_, '_> {
         segments.len() <= MANY && uses() <= MANY
     }
 
-    /// Evicts the interfering bundles from the register of a set in which the heaviest of them is lightest, if it is
+    /// Evicts the interfering bundles from the register of a set whose heaviest bundle is the lightest, if that is
     /// lighter than the bundle. Returns the register.
     fn evict_lighter(&mut self, bundle: Bundle, class: usize, set: u64) -> Option<Reg> {
         let weight = self.weight(bundle);
@@ -516,7 +517,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Takes the register of a bundle away. Returns false if it has none.
+    /// Removes the register of a bundle. Returns `false` if it has none.
     pub(crate) fn unassign(&mut self, bundle: Bundle) -> bool {
         let Some(preg) = self.bundles.bundles[bundle].reg.take() else { return false };
         let reg = self.reservations.registers.reg(preg);
@@ -526,7 +527,7 @@ impl Search<'_, '_> {
         true
     }
 
-    /// Serves the instruction of a minimal bundle by a matching, and evicts what is in the way of that.
+    /// Assigns the instruction of a minimal bundle by a matching, and evicts the bundles in its way.
     fn match_instruction(&mut self, bundle: Bundle) -> Result<(), AllocError> {
         let at = self.bundles.segments(bundle)[0].from.position();
         let inst = self.order.inst_at(at);
@@ -547,7 +548,7 @@ impl Search<'_, '_> {
         result
     }
 
-    /// Opens callee-saved registers whose cost is exceeded by the benefit of several waiting bundles together.
+    /// Opens callee-saved registers whose cost is below the total benefit of several waiting bundles.
     fn open_shared(&mut self, class: usize) {
         let mut waiting = std::mem::take(&mut self.s.waiting);
         sort_by_key(&mut waiting, |&(benefit, bundle)| (std::cmp::Reverse(benefit), bundle));
@@ -563,7 +564,8 @@ impl Search<'_, '_> {
         self.s.waiting = waiting;
     }
 
-    /// Assigns the next callee-saved register to the waiting bundles that fit, if that pays. Returns whether it does.
+    /// Assigns the next callee-saved register to the waiting bundles that fit, if that pays. Returns `true` if it
+    /// does.
     fn open_register(&mut self, class: usize, waiting: &[(u64, Bundle)]) -> bool {
         let before = self.unused[class];
         let Some(reg) = regs(class, before).next() else { return false };

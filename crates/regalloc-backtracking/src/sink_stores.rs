@@ -1,5 +1,5 @@
-//! Stores moved from the definition of a value to where it leaves its registers, if that is colder: on the path to a
-//! call in a block that seldom runs.
+//! Moves stores from the definition of a value to the points at which it leaves its registers, if these are colder,
+//! such as a call in a block that rarely runs.
 //!
 //! ```text
 //! b1 freq 1: def v0              instead of a store behind the definition
@@ -15,7 +15,7 @@ use kingpost_regalloc::{Edge, Freq, PReg, VReg};
 use kingpost_regalloc_common::order::OrderedBlock;
 use kingpost_regalloc_common::point::Position;
 
-/// Move of a value to memory, and its register.
+/// Point at which a value leaves its register, and the register.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Exit {
     /// Before the instruction at this position.
@@ -24,15 +24,15 @@ pub(crate) enum Exit {
     On(Edge, PReg),
 }
 
-/// Values that go to memory in more places are stored where they are defined.
+/// Largest number of exits of a value whose store is sunk.
 const MAX_EXITS: usize = 8;
 
-/// Blocks and edges looked at for one value.
+/// Limit on the blocks and edges visited for one value.
 const MAX_BLOCKS: usize = 64;
 
 /// Remaining budget for the exits of one value.
 struct Budget {
-    /// Runs: as many as a store at the definition has.
+    /// Frequency left before the exits cost as much as a store at the definition.
     freq: u64,
     blocks: usize,
 }
@@ -42,7 +42,7 @@ impl Budget {
         self.freq = self.freq.saturating_sub(freq.0);
     }
 
-    /// Counts a block or an edge.
+    /// Counts a visited block or edge.
     fn visit(&mut self) {
         self.blocks = self.blocks.saturating_sub(1);
     }
@@ -84,8 +84,8 @@ impl Emit<'_> {
             && self.live.uses(vreg).iter().all(|u| u.need != Need::Slot)
     }
 
-    /// Lists where the value leaves a register while the slot may be out of date; none if that costs no less than a
-    /// store at the definition.
+    /// Lists the points at which the value leaves a register while the slot may be out of date. Returns `None` if
+    /// stores there cost no less than a store at the definition.
     fn find_exits(&self, vreg: VReg, exits: &mut Vec<Exit>) -> Option<()> {
         let freq = self.order.freq_at(self.live.def(vreg).position()).0;
         let mut budget = Budget { freq, blocks: MAX_BLOCKS + 1 };
@@ -124,7 +124,7 @@ impl Emit<'_> {
             return;
         }
         let at = points.to.floor();
-        // A fragment that begins there is filled by the same moves: the store reads what is before them.
+        // The moves before it also fill a fragment that begins there: the store reads the state before these moves.
         let is_filled_here = points.from == at && at != block.start();
         let from = if is_filled_here { self.locations.at(vreg, at.prev()) } else { ValueLoc::Reg(reg) };
         if let ValueLoc::Reg(from) = from {
@@ -133,7 +133,7 @@ impl Emit<'_> {
         budget.pay(block.freq);
     }
 
-    /// Adds the exits of a fragment on the edges out of a block; none if the budget is spent.
+    /// Adds the exits of a fragment on the edges out of a block. Returns `None` if the budget is exhausted.
     fn exits_on_edges(
         &self,
         fragment: &Fragment,
@@ -157,7 +157,7 @@ impl Emit<'_> {
         Some(())
     }
 
-    /// Returns `true` if the fragment lies in one block and begin with a load.
+    /// Returns `true` if the fragment is within one block and begins with a load.
     fn is_clean(&self, vreg: VReg, before: &[Fragment], fragment: &Fragment) -> bool {
         let from = fragment.points.from;
         let block = self.order.block_at(from.position());

@@ -1,12 +1,12 @@
-//! What a bundle requires of registers, what memory would cost it, and its weight.
+//! The requirements of a bundle on registers, its memory cost, and its weight.
 //!
 //! ```text
 //! v0: def at freq 1, two uses at freq 10     in memory: 2·1 + 2·10 + 2·10 = 42 halves of a load
 //! ```
 //!
-//! The weight is that cost divided by the length of the bundle (Chaitin 1982: cost over degree; here over time, as in
-//! LLVM's greedy allocator). A bundle that is live across calls could instead be stored once and loaded again after
-//! each call: that, and not the cost of memory everywhere, is the benefit of a callee-saved register.
+//! The weight is the cost divided by the length of the bundle (Chaitin 1982: cost over degree; here over time, as
+//! in LLVM's greedy allocator). A bundle that is live across calls could instead be stored once and loaded after
+//! each call. The benefit of a callee-saved register is this cost, not the cost of memory everywhere.
 //!
 //! Cost: linear in the bundle's segments and uses.
 
@@ -17,77 +17,77 @@ use kingpost_regalloc::{Freq, PReg, RegClass, VReg};
 use kingpost_regalloc_common::point::ProgPoint;
 use kingpost_regalloc_common::preference::{Reg, regs};
 
-/// Points added to each length: what memory would cost decides, and length only between long bundles. Weights by length
-/// alone evict what many uses need for the sake of what is short.
+/// Points added to each length, so that memory cost decides and length matters only between long bundles. With the
+/// pure length, short bundles would evict bundles with many uses.
 const LENGTH_BIAS: u64 = 1 << 14;
 
-/// Points added to the length of a bundle that is used in no loop. All its uses cost little, so that a long bundle would
-/// otherwise keep its register from many short ones.
+/// Points added to the length of a bundle without uses in loops. All its uses are cheap, so that a long bundle
+/// would otherwise keep its register from many short ones.
 const STRAIGHT_BIAS: u64 = 1 << 9;
 
-/// Points added to each length once the search has ended.
+/// Points added to each length after the search has ended.
 const DENSITY_BIAS: u64 = 1 << 6;
 
-/// Call points looked at between two uses.
+/// Number of call points examined between two uses.
 const MAX_CALLS: usize = 4;
 
 /// Requirements of a bundle on registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Requirements {
     pub(crate) class: RegClass,
-    /// By register number.
+    /// Allowed registers by number.
     pub(crate) allowed: u64,
     pub(crate) hints: Hints,
-    /// Whether some use has to be in a register.
+    /// Whether some use requires a register.
     pub(crate) must: bool,
     /// Whether it lies within one instruction.
     pub(crate) is_minimal: bool,
-    /// Would memory cost none of its uses anything?
+    /// Whether all its uses are free in memory.
     is_idle: bool,
     /// Whether it is live across a call.
     pub(crate) crosses_calls: bool,
 }
 
-/// Cost of memory to a bundle, in halves of a load, by frequency.
+/// Cost of memory to a bundle, in halves of a load, weighted by frequency.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpillCost {
-    /// If it is in memory everywhere.
+    /// Cost of memory everywhere.
     pub(crate) everywhere: u64,
-    /// If it is in memory across calls only.
+    /// Cost of memory across calls only.
     pub(crate) across_calls: u64,
-    /// The lesser cost, by point of its life.
+    /// The lesser cost per point, with bias.
     pub(crate) weight: Weight,
-    /// The lesser cost by point, however short its life is.
+    /// The lesser cost per point, with a small bias: the priority after the search has ended.
     pub(crate) density: u64,
     /// Steps taken.
     pub(crate) steps: u64,
 }
 
-/// The cost of having the values of a bundle in memory across calls only, as its uses are looked at in turn.
+/// Cost of memory across calls only, accumulated over the uses of a bundle.
 #[derive(Clone, Copy, Debug)]
 struct CallCrossing {
-    /// Loads after calls, and all that is known of the values before.
+    /// Loads after calls, and the total cost of earlier values.
     across_calls: u64,
-    /// The value at hand, with its last use: the calls before it, its point and frequency.
+    /// The current value, and its last use: the calls before it, its point and frequency.
     vreg: Option<VReg>,
     calls: u32,
     point: ProgPoint,
     freq: Freq,
     /// Stores before calls.
     stores: u64,
-    /// Cost of the first use, and twice the frequency of blocks at whose end the value is live out behind a call.
+    /// Cost of the first use, and twice the frequency of the blocks that the value leaves live after a call.
     first: u64,
     loops: u64,
 }
 
 impl CallCrossing {
-    /// Before any use, with the cost of the values before.
+    /// Returns the state before the first use of a value, with the cost of earlier values.
     fn new(across_calls: u64, vreg: Option<VReg>) -> CallCrossing {
         let (point, freq) = (ProgPoint::FIRST, Freq(0));
         CallCrossing { across_calls, vreg, calls: 0, point, freq, stores: 0, first: 0, loops: 0 }
     }
 
-    /// The value is live out of a block behind a call after its last use there: round a loop, or further on.
+    /// Records that the value is live out of a block after a call that follows its last use there.
     fn live_out(&mut self, calls: u32, freq: Freq) {
         if calls != self.calls {
             self.loops = self.loops.saturating_add(2 * freq.0);
@@ -95,7 +95,7 @@ impl CallCrossing {
     }
 }
 
-/// Registers of one class that would save moves, and how much.
+/// Registers of one class that would save moves, each with the benefit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hints {
     class: usize,
@@ -108,7 +108,7 @@ impl Hints {
         Hints { class, list: [(Reg::NONE, 0); 4], len: 0 }
     }
 
-    /// Adds a benefit to that of a register.
+    /// Adds a benefit to a register.
     pub(crate) fn add(&mut self, reg: Reg, benefit: u64) {
         if let Some(hint) = self.list[..self.len].iter_mut().find(|hint| hint.0 == reg) {
             hint.1 = hint.1.saturating_add(benefit);
@@ -118,7 +118,7 @@ impl Hints {
         }
     }
 
-    /// Returns what a register saves.
+    /// Returns the benefit of a register.
     pub(crate) fn benefit(&self, reg: Reg) -> u64 {
         let hint = self.list[..self.len].iter().find(|hint| hint.0 == reg);
         hint.map_or(0, |hint| hint.1)
@@ -129,7 +129,7 @@ impl Hints {
         self.list[..self.len].iter().fold(0, |mask, hint| mask | hint.0.bit())
     }
 
-    /// Returns the member of a set that saves most, the first one if none does.
+    /// Returns the member of a set with the greatest benefit, or the first member if none has any.
     pub(crate) fn best(&self, set: u64) -> Option<Reg> {
         let hinted = self.list[..self.len].iter().filter(|hint| set & hint.0.bit() != 0);
         let best = hinted.fold(None, |best: Option<(Reg, u64)>, &hint| match best {
@@ -145,7 +145,7 @@ impl Hints {
 
 /// Requirements.
 impl Search<'_, '_> {
-    /// Returns what the bundle requires; `crosses_calls` says whether it is live across a call.
+    /// Returns the requirements of the bundle. `crosses_calls` is whether it is live across a call.
     pub(crate) fn requirements(&mut self, bundle: Bundle, crosses_calls: bool) -> Requirements {
         let segments = self.bundles.segments(bundle);
         let class = self.problem.class(segments[0].vreg);
@@ -170,7 +170,7 @@ impl Search<'_, '_> {
         r
     }
 
-    /// Adds what the uses of a segment require. Returns how many there are.
+    /// Adds the requirements of a segment's uses. Returns the number of uses.
     fn add_uses(&self, segment: &Segment, r: &mut Requirements) -> u64 {
         let remat = self.live.remat(segment.vreg).is_some();
         for u in self.live.uses_at(segment.uses()) {
@@ -189,7 +189,7 @@ impl Search<'_, '_> {
         segment.uses().len() as u64
     }
 
-    /// Adds the registers that save a move at a use, which may be in a fixed one.
+    /// Adds the registers that save a move at a use, which may be in a fixed register.
     fn add_hints(&self, u: &Use, fixed: Option<PReg>, hints: &mut Hints) {
         let registers = &self.reservations.registers;
         if let Some(reg) = fixed {
@@ -212,7 +212,7 @@ impl Search<'_, '_> {
         from.position() == to.prev().position()
     }
 
-    /// Returns `true` if it would cost nothing to have the bundle in memory.
+    /// Returns `true` if the bundle is free in memory.
     pub(crate) fn is_free_in_memory(&self, bundle: Bundle, r: &Requirements) -> bool {
         !r.must
             && (r.is_minimal
@@ -223,8 +223,7 @@ impl Search<'_, '_> {
 
 /// Needs and costs of one use.
 impl Search<'_, '_> {
-    /// Returns `true` if it is an argument or a parameter whose other side shares the slot, so that nothing need be
-    /// done in memory.
+    /// Returns `true` for an argument or parameter whose counterpart shares the slot, so that memory needs no move.
     pub(crate) fn is_internal(&self, u: &Use) -> bool {
         u.operand().is_none()
             && u.partner
@@ -232,7 +231,7 @@ impl Search<'_, '_> {
                 .is_some_and(|partner| self.bundles.spill_set(partner) == self.bundles.spill_set(u.vreg))
     }
 
-    /// Returns what a use needs by now.
+    /// Returns the current need of a use.
     pub(crate) fn need(&self, u: &Use) -> Need {
         match self.fixed_at(u) {
             Some(_) => Need::Copy,
@@ -240,7 +239,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// A rematerialized value is cheaper in a register than in a slot, unless the instruction has none to spare.
+    /// Returns the need of a use that is not fixed. A rematerialized value is cheaper in a register than in a slot,
+    /// unless the instruction has no register to spare.
     fn unfixed_need(&self, u: &Use, is_remat: bool) -> Need {
         match u.need {
             Need::Soft if is_remat && !u.is_def => {
@@ -257,12 +257,12 @@ impl Search<'_, '_> {
         self.reservations.fixed(u.operand()?)
     }
 
-    /// Returns what one run of a use costs if the value is in memory, in halves of a load.
+    /// Returns the cost of one run of a use if the value is in memory, in halves of a load.
     pub(crate) fn use_cost(&self, u: &Use) -> u64 {
         self.memory_cost(u, self.need(u), self.live.remat(u.vreg).is_some())
     }
 
-    /// Returns the same, with what is known of the use.
+    /// Returns the cost of one run of a use in memory, given the use's need.
     fn memory_cost(&self, u: &Use, need: Need, remat: bool) -> u64 {
         match need {
             Need::Slot => 0,
@@ -276,7 +276,7 @@ impl Search<'_, '_> {
 
 /// Costs of a bundle.
 impl Search<'_, '_> {
-    /// Returns what memory costs the bundle, which is live across a call or not.
+    /// Returns the memory cost of the bundle. `crosses_calls` is whether it is live across a call.
     pub(crate) fn spill_cost(&self, bundle: Bundle, crosses_calls: bool) -> SpillCost {
         let segments = self.bundles.segments(bundle);
         let (mut cost, mut length, mut steps) = (0u64, 0, 0);
@@ -296,7 +296,7 @@ impl Search<'_, '_> {
                 let units = self.memory_cost(u, need, remat);
                 hottest = hottest.max(block.freq);
                 cost = cost.saturating_add(units * block.freq.0);
-                // What an edge passes on within the bundle costs nothing itself, but begins or ends a way across a call.
+                // An edge within the bundle costs nothing, but begins or ends a path across a call.
                 if crosses_calls && (units > 0 || self.is_internal(u)) {
                     let point = if u.is_def { u.end().prev() } else { u.start() };
                     let calls = self.reservations.calls_before(point);
@@ -321,7 +321,7 @@ impl Search<'_, '_> {
         SpillCost { everywhere, across_calls, weight, density: density.min(u128::from(u64::MAX)) as u64, steps }
     }
 
-    /// Adds a use to the cost of having a value in memory across calls only.
+    /// Adds a use to the cost of memory across calls only.
     fn note_crossing(&self, crossing: &mut CallCrossing, u: &Use, calls: u32, units: u64, freq: Freq) {
         if crossing.vreg != Some(u.vreg) {
             let across_calls = self.finish_crossing(crossing);
@@ -337,7 +337,7 @@ impl Search<'_, '_> {
         (crossing.calls, crossing.point, crossing.freq) = (calls, u.point, freq);
     }
 
-    /// Returns the cost with what belongs to the last value.
+    /// Returns the accumulated cost including the last value.
     fn finish_crossing(&self, crossing: &CallCrossing) -> u64 {
         let Some(vreg) = crossing.vreg else { return 0 };
         let loops = crossing.first.min(crossing.loops);
@@ -349,14 +349,14 @@ impl Search<'_, '_> {
         crossing.across_calls.saturating_add(loops).saturating_add(stores.min(at_def))
     }
 
-    /// Returns the highest frequency of the calls between two points, of which a few are looked at.
+    /// Returns the highest frequency of the first few calls between two points.
     fn hottest_call(&self, from: ProgPoint, to: ProgPoint) -> Freq {
         let calls = self.reservations.calls_before(from)..self.reservations.calls_before(to);
         let points = calls.take(MAX_CALLS).map(|call| self.reservations.call_point(call));
         points.map(|point| self.order.freq_at(point.position())).max().unwrap_or(Freq(0))
     }
 
-    /// Returns what it costs to bring a part that begins in memory into its register.
+    /// Returns the cost of loading a part that begins in memory.
     fn entry_cost(&self, bundle: Bundle) -> u64 {
         let first = self.bundles.segments(bundle)[0];
         if self.live.def(first.vreg) == first.from {
@@ -365,12 +365,12 @@ impl Search<'_, '_> {
         self.load_cost(first.vreg) * self.order.freq_at(first.from.position()).0
     }
 
-    /// Returns what it costs to bring a value into a register, in halves of a load.
+    /// Returns the cost of bringing a value into a register, in halves of a load.
     pub(crate) fn load_cost(&self, vreg: VReg) -> u64 {
         if self.live.remat(vreg).is_some() { 1 } else { 2 }
     }
 
-    /// Returns `true` if the point is where a segment ends the end of a block, so that the value may be live out.
+    /// Returns `true` if the end of a segment is the end of a block, so that the value may be live out.
     fn may_be_live_at(&self, end: ProgPoint) -> bool {
         let position = end.position();
         end.is_before()

@@ -1,5 +1,5 @@
-//! Where a bundle is split: around the calls it crosses, else before the point at which no register is free any more,
-//! in the coldest block on the way there.
+//! Splitting of bundles: around the calls that a bundle crosses, or otherwise before the point at which no register
+//! is free any more, in the coldest block before it.
 //!
 //! ```text
 //! uses:       i1   i2  |             i9        the part with i1 and i2 ends behind i2; the part with i9 begins in the
@@ -7,9 +7,10 @@
 //! is in memory
 //! ```
 //!
-//! Where references and partly lost registers make call points of their own, the bundle is split at all of them in the
-//! order of blocks. A part begins and ends in the coldest places between its uses and its limits; the rest is in
-//! memory. A bundle split many times is halved, and in the end split to minimal bundles, so that the search ends.
+//! References and partly lost registers add call points of their own; then the bundle is split at all call points
+//! in the order of blocks. A part begins and ends in the coldest places between its uses and its limits. The
+//! remaining points are in memory. A bundle split many times is halved, and finally split into minimal bundles, so
+//! that the search ends.
 //!
 //! Cost: linear in the segments and uses, and a bounded number of blocks, per split.
 
@@ -21,16 +22,16 @@ use kingpost_regalloc::Freq;
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 
-/// A bundle that comes from this many splits is split in the middle of its uses from then on.
+/// Number of splits after which a bundle is split in the middle of its uses.
 const MAX_SPLITS: u8 = 6;
 
-/// One that comes from this many is split to minimal ones.
+/// Number of splits after which a bundle is split into minimal ones.
 const MAX_HALVINGS: u8 = 12;
 
-/// Blocks looked at for a cold one.
+/// Number of blocks that are searched for a cold one.
 const MAX_BLOCKS: usize = 64;
 
-/// Of several places of one frequency, which one is taken?
+/// Choice between several places of one frequency.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Prefer {
     First,
@@ -40,18 +41,18 @@ enum Prefer {
 /// The uses between two call points.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Window {
-    /// From behind one call point to the next.
+    /// Points from after one call point to the next.
     limits: PointRange,
     uses: PointRange,
-    /// Of the last use.
+    /// Frequency of the last use.
     freq: Freq,
     /// Whether all uses are arguments and parameters within the bundle.
     is_internal: bool,
 }
 
 impl Window {
-    /// Adds a use behind the others. Arguments and parameters within the bundle count where they are no more frequent
-    /// than the uses next to them.
+    /// Adds a use after the other uses. Arguments and parameters within the bundle count only if they are no more
+    /// frequent than the adjacent uses.
     fn add(&mut self, points: PointRange, freq: Freq, is_internal: bool) {
         if is_internal && freq > self.freq {
             return;
@@ -65,7 +66,7 @@ impl Window {
 }
 
 impl Search<'_, '_> {
-    /// Splits a bundle for which there is no register.
+    /// Splits a bundle without a register.
     pub(crate) fn split(&mut self, bundle: Bundle, r: &Requirements) {
         let splits = self.bundles.bundles[bundle].splits;
         if splits >= MAX_HALVINGS {
@@ -97,8 +98,8 @@ impl Search<'_, '_> {
         self.free_until(bundle, r, start).map_or(start, |(_, conflict)| conflict.unwrap_or(start))
     }
 
-    /// Returns the registers that are free the longest for a bundle from one of its points on, and the point at which they
-    /// are taken, if there is one. Returns `None` if no register is free at the first point.
+    /// Returns the registers that are free for the longest time for a bundle from one of its points on, and the
+    /// point at which they are taken, if there is one. Returns `None` if no register is free at the first point.
     fn free_until(&mut self, bundle: Bundle, r: &Requirements, from: ProgPoint) -> Option<(u64, Option<ProgPoint>)> {
         let class = r.class.index();
         let mut candidates = r.allowed & !self.unused[class];
@@ -116,7 +117,7 @@ impl Search<'_, '_> {
         (candidates != 0).then_some((candidates, None))
     }
 
-    /// Returns the registers that are taken at some of the points before one of them.
+    /// Returns the registers taken at the points in `points` that are before `point`.
     fn taken_before(&self, class: usize, points: PointRange, point: ProgPoint) -> u64 {
         match points.from < point {
             true => self.interference[class].taken(PointRange::new(points.from, point)),
@@ -124,8 +125,8 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Splits a bundle where no register is free any more, as linear scan does: it is in some register from a use to the
-    /// last use that this register is free for, and in memory up to the next use.
+    /// Splits a bundle where no register is free any more, as linear scan does. From a use to the last use for
+    /// which some register is free, the bundle is in that register. Up to the next use it is in memory.
     fn split_at_conflicts(&mut self, bundle: Bundle, r: &Requirements) {
         let hull = self.bundles.hull(bundle);
         let mut from = hull.0;
@@ -162,7 +163,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Would memory cost the use anything?
+    /// Returns `true` if the use has a cost in memory.
     pub(crate) fn counts(&self, u: &Use) -> bool {
         u.need != Need::Slot && !(u.is_def && self.live.remat(u.vreg).is_some()) && !self.is_internal(u)
     }
@@ -186,14 +187,14 @@ impl Search<'_, '_> {
         uses.filter(|u| self.counts(u)).map(Use::start).find(|&start| start >= point)
     }
 
-    /// Returns where to split: after the last use before the conflict or before the first one after it.
+    /// Returns the split point: after the last use before the conflict, or before the first use after it.
     fn split_point(&mut self, bundle: Bundle, conflict: ProgPoint) -> Option<ProgPoint> {
         let (start, end) = self.bundles.hull(bundle);
         let here = conflict.floor();
         let before = if here > start { self.last_use_end(bundle, here) } else { None };
         let (low, high) = match before {
             Some(before) => (before.ceil(), here),
-            // Nothing can be done before the conflict: what follows it may have better luck.
+            // There is no use before the conflict: the code after it may find a register.
             None => {
                 let low = conflict.next_position().max(start.next_position());
                 (low, self.first_use_start(bundle, low).unwrap_or(end).floor())
@@ -203,7 +204,7 @@ impl Search<'_, '_> {
         (at > start && at < end).then_some(at)
     }
 
-    /// Returns the coldest place from `low` to `high`, both included, where values may change locations.
+    /// Returns the coldest point from `low` to `high`, both included, at which values may change locations.
     fn coldest(&self, low: ProgPoint, high: ProgPoint, prefer: Prefer) -> ProgPoint {
         let last = ProgPoint::before(Position::new(self.order.num_positions() as u32 - 1));
         let (low, high) = (low.min(last), high.min(last));
@@ -226,15 +227,14 @@ impl Search<'_, '_> {
         if prefer == Prefer::Last && freq_at(low) < freq { low } else { best }
     }
 
-    /// Returns `true` if a block is in no loop without the other one, unless the loop begins with it. Loads amid such a
-    /// loop would be
-    /// needed on its other paths as well.
+    /// Returns `true` if each loop around block `at` contains `other` or begins with `at`. Loads inside another
+    /// loop would be needed on its other paths as well.
     fn is_outside(&self, at: BlockIndex, other: BlockIndex) -> bool {
         let innermost = self.order.loops_around(at).find(|l| l.header != at);
         innermost.is_none_or(|l| (l.header..l.end).contains(&other))
     }
 
-    /// Makes a bundle of the part within limits around the uses there.
+    /// Creates a bundle of the part within limits around the uses there.
     fn part_between(&mut self, bundle: Bundle, limits: PointRange) {
         let (start, end) = self.bundles.hull(bundle);
         let inside = PointRange::new(start, end).intersection(limits);
@@ -245,7 +245,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Makes a bundle that has the given uses and lies within limits. Returns its end.
+    /// Creates a bundle that has the given uses and lies within limits. Returns its end.
     fn part(&mut self, bundle: Bundle, limits: PointRange, uses: PointRange) -> ProgPoint {
         let around = self.around_loops(limits, uses);
         let (start, end) = self.bundles.hull(bundle);
@@ -256,7 +256,7 @@ impl Search<'_, '_> {
         };
         let stop = around.to.ceil();
         let high = if stop < to { self.coldest(stop, to, Prefer::First).max(around.to) } else { around.to };
-        // The coldest place after the last use may be where it ends.
+        // The coldest place after the last use may be the end of that use.
         let high = if high == uses.to.ceil() { uses.to } else { high };
         self.cut_out(bundle, PointRange::new(low, high));
         high
@@ -280,7 +280,7 @@ impl Search<'_, '_> {
         around
     }
 
-    /// Makes a part of the given points.
+    /// Creates a part of the given points.
     pub(crate) fn cut_out(&mut self, bundle: Bundle, points: PointRange) {
         self.s.part.clear();
         self.clip_part(bundle, points);
@@ -292,7 +292,7 @@ impl Search<'_, '_> {
         self.s.part.extend(self.live.clip_all(self.bundles.segments(bundle), points));
     }
 
-    /// Makes a bundle of the segments of a part, if there are any.
+    /// Creates a bundle of the segments of a part, if there are any.
     pub(crate) fn finish_part(&mut self, bundle: Bundle) {
         self.stats.steps += 1 + self.s.part.len() as u64;
         if !self.s.part.is_empty() {
@@ -300,7 +300,7 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Makes a part of the uses between each two call points.
+    /// Creates a part of the uses between each two call points.
     fn split_at_calls(&mut self, bundle: Bundle) {
         let mut windows = std::mem::take(&mut self.s.windows);
         windows.clear();
@@ -320,7 +320,7 @@ impl Search<'_, '_> {
                 }
             }
         }
-        // Values of one bundle have limits of their own where only some are references: parts must not overlap all the same.
+        // If only some values of a bundle are references, their limits differ, but parts must not overlap.
         let mut done = ProgPoint::FIRST;
         for (i, window) in windows.iter().enumerate().filter(|(_, window)| !window.is_internal) {
             let next = windows.get(i + 1).map_or(ProgPoint::OPEN, |next| next.uses.from);
@@ -332,7 +332,7 @@ impl Search<'_, '_> {
         self.s.windows = windows;
     }
 
-    /// Returns the points from the position behind the call before a point to the call after it.
+    /// Returns the points from the position after the preceding call to the following call.
     fn between_calls(&self, segment: &Segment, point: ProgPoint) -> PointRange {
         let next = self.reservations.calls_before(point);
         let from = match next {
@@ -346,13 +346,13 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Splits to minimal bundles, one for each instruction that needs a register.
+    /// Splits into minimal bundles, one for each instruction that needs a register.
     pub(crate) fn split_to_minimal(&mut self, bundle: Bundle) {
         let (from, to) = self.bundles.hull(bundle);
         self.split_to_minimal_within(bundle, PointRange::new(from, to));
     }
 
-    /// Splits the uses at some points to minimal bundles.
+    /// Splits the uses at some points into minimal bundles.
     fn split_to_minimal_within(&mut self, bundle: Bundle, points: PointRange) {
         let mut cuts = std::mem::take(&mut self.s.cuts);
         cuts.clear();

@@ -1,4 +1,4 @@
-//! What the search reports to its observer.
+//! Events of the search for its observer.
 
 use crate::bundles::Bundle;
 use crate::liveness::Segment;

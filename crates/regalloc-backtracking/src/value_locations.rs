@@ -1,10 +1,11 @@
-//! Where each value is at each point: in a register over its fragments, else in memory; and which values need slots.
+//! The location of each value at each point: a register over its fragments, otherwise memory; and the values that
+//! need slots.
 //!
 //! ```text
 //! v0: r1 0l..4, r2 6..9        in memory from 4 to 6; v1: r3        in one register wherever it is live
 //! ```
 //!
-//! Cost: n log n in fragments and in slots; a look is logarithmic in the fragments of the value.
+//! Cost: n log n in fragments and in slots; a query is logarithmic in the fragments of the value.
 
 use crate::bundles::Bundles;
 use crate::liveness::{Liveness, reserved_from};
@@ -18,7 +19,7 @@ use kingpost_regalloc_common::slot_packing::SlotPacking;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ValueLoc {
     Reg(PReg),
-    /// In the slot of this value, or to be rematerialized.
+    /// In the slot of this value, or rematerialized.
     Memory(VReg),
 }
 
@@ -30,7 +31,7 @@ pub(crate) struct Fragment {
     pub(crate) reg: PReg,
 }
 
-/// Locations of a value over its life.
+/// Locations of a value over its live ranges.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Assignment {
     /// In memory everywhere.
@@ -38,7 +39,7 @@ enum Assignment {
     Memory,
     /// In one register everywhere.
     Reg(PReg),
-    /// In the registers of the fragments from `start` up to, not including, `end`, and in memory between.
+    /// In the registers of the fragments from `start` up to and excluding `end`, and in memory between.
     Fragments { start: u32, end: u32 },
 }
 
@@ -46,7 +47,7 @@ enum Assignment {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct InMemory {
     needs_slot: bool,
-    /// Whether the slot is written where the value leaves its register, not where it is defined.
+    /// Whether the slot is written where the value leaves its register, not at its definition.
     is_sunk: bool,
     slot: PackedOption<Slot>,
 }
@@ -54,7 +55,7 @@ struct InMemory {
 /// The slot that the values of a spill set share.
 #[derive(Clone, Copy, Debug)]
 struct SharedSlot {
-    /// From the first to the last point at which a value in memory is live.
+    /// The range from the first to the last point at which a value in memory is live.
     points: PointRange,
     width: u8,
     slot: Option<Slot>,
@@ -76,12 +77,12 @@ impl SharedSlot {
 #[derive(Default)]
 pub(crate) struct ValueLocations {
     assignments: SecondaryMap<VReg, Assignment>,
-    /// By value, in order.
+    /// Fragments by value, in order.
     fragments: Vec<Fragment>,
     memory: SecondaryMap<VReg, InMemory>,
     /// Values that need a slot.
     pub(crate) slotted: Vec<VReg>,
-    /// By spill set.
+    /// Shared slots by spill set.
     shared: Vec<SharedSlot>,
     packing: SlotPacking<ProgPoint>,
 }
@@ -107,12 +108,12 @@ impl ValueLocations {
         self.slotted.clear();
     }
 
-    /// Adds a fragment; [`ValueLocations::sort`] must follow.
+    /// Adds a fragment. [`ValueLocations::sort`] must follow.
     pub(crate) fn add(&mut self, fragment: Fragment) {
         self.fragments.push(fragment);
     }
 
-    /// Sorts the fragments by value and joins those of one register that follow each other.
+    /// Sorts the fragments by value and joins adjacent fragments of one register.
     pub(crate) fn sort(&mut self) {
         self.fragments.sort_unstable_by_key(|fragment| {
             u64::from(fragment.vreg.as_u32()) << 32 | fragment.points.from.index() as u64
@@ -132,7 +133,7 @@ impl ValueLocations {
         }
     }
 
-    /// Returns the register that a value is in wherever it is live.
+    /// Returns the register of a value that is in one register wherever it is live.
     #[inline]
     pub(crate) fn only_reg(&self, vreg: VReg) -> Option<PReg> {
         match self.assignments[vreg] {
@@ -154,7 +155,7 @@ impl ValueLocations {
         &self.fragments
     }
 
-    /// Returns where a value is at a point at which it is live.
+    /// Returns the location of a value at a point at which it is live.
     pub(crate) fn at(&self, vreg: VReg, point: ProgPoint) -> ValueLoc {
         if let Some(reg) = self.only_reg(vreg) {
             return ValueLoc::Reg(reg);
@@ -184,7 +185,7 @@ impl ValueLocations {
         self.memory[vreg].is_sunk
     }
 
-    /// Returns the location of the contract; slots must be assigned.
+    /// Returns the [`Loc`] of a location. Slots must be assigned.
     pub(crate) fn loc(&self, loc: ValueLoc) -> Loc {
         match loc {
             ValueLoc::Reg(reg) => Loc::reg(reg),
@@ -192,7 +193,8 @@ impl ValueLocations {
         }
     }
 
-    /// Assigns slots to the values that need them: one per spill set; those that are never live at once share.
+    /// Assigns slots to the values that need them: one per spill set. Spill sets that are never live at once share
+    /// a slot.
     ///
     /// # Errors
     /// If there would be more slots than can be numbered.

@@ -1,4 +1,4 @@
-//! What each phase relies on of those before it, as [`Diagnostics::verifies`] requests.
+//! Verification of the results on which later phases rely, for [`Diagnostics::verifies`].
 //!
 //! 1. *liveness*: the ranges of a value ascend without overlap, and every use with an operand lies in one.
 //! 2. *bundles*: the segments of a bundle ascend without overlap and are of one class, and every live value is in a
@@ -6,7 +6,7 @@
 //! 3. *search*: a register is assigned to one bundle at a time, and to bundles of its class.
 //! 4. *locations*: the fragments of a value ascend without overlap.
 //!
-//! That no bundle meets a reservation of another value's operand is left to the checker of the answer.
+//! The checker verifies that no bundle interferes with a reservation of another value's operand.
 //!
 //! Cost: n log n in segments.
 //!

@@ -1,4 +1,4 @@
-//! The allocator once the budget of its search is used up.
+//! The allocator after the budget of its search is exhausted.
 
 use kingpost_regalloc_backtracking::Backtracking;
 use kingpost_testgen::conformance;
@@ -15,7 +15,7 @@ fn problems_from_paper_are_solved_without_a_search() {
     conformance::paper(&mut Backtracking::with_budget(0));
 }
 
-/// Bundles are split where no register is free, and not spilled as a whole.
+/// Checks that bundles are split where no register is free, and not spilled as a whole.
 #[test]
 fn far_operands_cost_little_more_without_a_search() {
     let (_, make) = SHAPES.iter().find(|(name, _)| *name == "far operands").expect("a shape");

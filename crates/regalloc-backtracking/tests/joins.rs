@@ -1,10 +1,10 @@
-//! Parameters share the registers of their arguments, however many there are.
+//! Tests that parameters share the registers of their arguments, however many there are.
 
 use kingpost_regalloc_backtracking::Backtracking;
 use kingpost_testgen::conformance::solve_text;
 use std::fmt::Write;
 
-/// Returns values in chains through many blocks, each time in another order.
+/// Returns a problem with values in chains through many blocks, in a different order in each block.
 fn rotating_chains(blocks: usize) -> String {
     let mut text = String::new();
     text += "env {\n int r0, r1, r2, r3, r4\n }\n problem %chains {\n";
@@ -26,7 +26,8 @@ fn long_chains_interleaved_are_not_moved() {
     assert!(cost.loads() < 1.0, "{cost}");
 }
 
-/// One value is live over all ways to a join, each of which computes another; its own way is the most frequent.
+/// Returns a problem in which one value is live on all paths to a join. Each path computes another value, and the
+/// most frequent path passes the first one.
 fn many_ways(ways: usize) -> String {
     let mut text = String::new();
     text += "env {\n int r0, r1, r2, r3, r4\n }\n problem %ways {\n";

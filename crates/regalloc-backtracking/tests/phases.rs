@@ -1,3 +1,3 @@
-//! What each phase makes, and the events that an observer receives.
+//! The results of each phase, and the events that an observer receives.
 
 kingpost_testgen::phases! { kingpost_regalloc_backtracking::Backtracking::default(); liveness, search, locations, emit, events }

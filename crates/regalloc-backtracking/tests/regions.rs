@@ -1,10 +1,10 @@
-//! Values that live over calls stay in registers where no call is.
+//! Tests that values that live across calls stay in registers in regions without calls.
 
 use kingpost_regalloc_backtracking::Backtracking;
 use kingpost_testgen::conformance::solve_text;
 use std::fmt::Write;
 
-/// A loop with a call on a way that is seldom taken, which stands between its header and its body.
+/// A loop with a call on a rarely taken path between its header and its body.
 const DISPATCH: &str = "env {
     int r0, r1, r2, r3
     }
@@ -33,7 +33,7 @@ fn a_cold_call_costs_no_loads_in_the_loop_around_it() {
     assert!(cost.loads() < 10.0, "{cost}");
 }
 
-/// A value that each run of a loop computes from the one before, which a call stands behind.
+/// A value that each iteration of a loop computes from the previous one, followed by a call.
 const CARRIED: &str = "env {
     int r0, r1, r3 saved {r3}
     }
@@ -101,8 +101,8 @@ fn regions_of_what_costs_little_in_memory_are_not_looked_for() {
     assert!(few.loads() > many.loads() && few.loads() < 64.0, "{few}, and where it runs more often {many}");
 }
 
-/// Returns a value that is used between many loops, each of which needs the register that calls keep for a value of its
-/// own.
+/// Returns a problem with a value that is used between many loops. Each loop needs the callee-saved register for a
+/// value of its own.
 fn loops_in_turn(loops: usize) -> String {
     let values: Vec<String> = (0..=loops).map(|v| format!("v{v}")).collect();
     let mut text = "env {\nint r0, r1, r3 saved {r3}\n}\nproblem %turns {\n".to_string();

@@ -4,13 +4,14 @@ use kingpost_regalloc_backtracking::Backtracking;
 use kingpost_testgen::conformance::solve_text;
 use kingpost_testgen::fuzz;
 
-/// A value moved to another register and stored before the same instruction: the store reads the register it left.
+/// Checks a value that is moved to another register and stored before one instruction: the store must read the old
+/// register.
 #[test]
 fn a_store_amid_moves_reads_the_old_place() {
     fuzz::allocator(&mut Backtracking::default(), 6079..6080).unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// A reference whose register is free after a safepoint that reads it: the collector did not see it there.
+/// Checks a reference whose register is free after a safepoint that reads it: the collector did not see it there.
 #[test]
 fn a_reference_does_not_wait_in_a_register_at_a_safepoint() {
     let source = "env {\nint r0, r1 saved {r0, r1}\n}\nproblem %gc {\nv0: int 8 ref\nb0:\ndef v0\nsafepoint use v0\n\
@@ -18,14 +19,15 @@ fn a_reference_does_not_wait_in_a_register_at_a_safepoint() {
     solve_text(&mut Backtracking::default(), source);
 }
 
-/// A reference and a value that is none in one bundle: cut at safepoints, their parts overlapped.
+/// Checks a bundle of a reference and a value that is no reference: cut at safepoints, their parts overlapped.
 #[test]
 fn parts_of_a_bundle_do_not_overlap() {
     fuzz::allocator(&mut Backtracking::default(), 900_266_094..900_266_095)
         .unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// A reference that a safepoint writes over its input in memory is not there yet when the collector looks.
+/// Checks a reference that a safepoint writes over its input in memory: it is not there yet when the collector
+/// runs.
 #[test]
 fn a_result_in_memory_is_not_mapped_at_its_own_safepoint() {
     let source = "env {\nint r0-r2\n}\nproblem %rmw {\nv0: int 8\nv1: int 8 ref\nb0:\ndef v0\n\
@@ -33,8 +35,8 @@ fn a_result_in_memory_is_not_mapped_at_its_own_safepoint() {
     solve_text(&mut Backtracking::default(), source);
 }
 
-/// Two uses of one value in subsets that overlap: they share a register only if they must. What both allow may be
-/// taken.
+/// Checks two uses of one value in subsets that overlap: they share a register only if they must, because the
+/// common registers may be taken.
 #[test]
 fn overlapping_subsets_share_only_if_they_must() {
     let solve = |body: &str| {
@@ -46,7 +48,7 @@ fn overlapping_subsets_share_only_if_they_must() {
     solve("use v1 = r0, use v2 = r2");
 }
 
-/// The 257th operand is not tied by the result that reuses the first.
+/// Checks that the 257th operand is not tied by the result that reuses the first.
 #[test]
 fn only_the_named_operand_of_many_is_tied() {
     let many = "use v1 any, ".repeat(255);

@@ -1,25 +1,26 @@
-//! Drops edits that bring a value where it still is.
+//! Drops edits that move a value to a location in which it already is.
 //!
 //! ```text
 //! before i1: move r0 -> r1      v0 is kept in r1 over i2, which overwrites r0
 //! before i2: move r1 -> r0      not needed: the input of i2 is still in r0
 //! ```
 //!
-//! The fragments of a value say where it is, not where else it was just before. After an edit two locations hold the
-//! same; until one of them is written in the same block, an edit between them, either way, changes nothing.
+//! The fragments of a value record its location, not its earlier locations. After an edit two locations hold one
+//! value. Until one of them is written in the same block, a further edit between them, in either direction, has no
+//! effect.
 //!
-//! Cost: a few comparisons per edit, and a look at the instructions between two that match.
+//! Cost: a few comparisons per edit, and a scan of the instructions between two edits that match.
 
 use kingpost_regalloc::{Allocation, Edit, EditKind, Inst, InstFlags, Loc, MachineEnv, Problem};
 use std::ops::Range;
 
-/// Edits that are looked back at.
+/// Number of preceding edits that are compared.
 const MOST: usize = 4;
 
-/// Instructions that may stand between two edits.
+/// Largest distance between two edits, in instructions.
 const REACH: u32 = 32;
 
-/// Drops edits of an answer whose locations are known.
+/// Drops repeated edits of an answer whose locations are known.
 pub(super) fn drop_repeated(problem: &Problem, env: &MachineEnv, out: &mut Allocation) {
     let mut edits = std::mem::take(&mut out.edits);
     let mut kept = 0;
@@ -34,7 +35,7 @@ pub(super) fn drop_repeated(problem: &Problem, env: &MachineEnv, out: &mut Alloc
     out.edits = edits;
 }
 
-/// Returns the places between which a value is copied.
+/// Returns the two locations and the width of an edit that copies a value.
 fn places(kind: EditKind) -> Option<(Loc, Loc, u8)> {
     match kind {
         EditKind::Move { from, to, width } => Some((Loc::reg(from), Loc::reg(to), width)),
@@ -44,7 +45,7 @@ fn places(kind: EditKind) -> Option<(Loc, Loc, u8)> {
     }
 }
 
-/// Returns `true` if the value is there since one of the edits before.
+/// Returns `true` if an earlier edit has put the value into its destination.
 fn is_repeated(problem: &Problem, env: &MachineEnv, out: &Allocation, before: &[Edit], edit: Edit) -> bool {
     let Some((from, to, width)) = places(edit.kind) else { return false };
     for earlier in before.iter().rev() {
@@ -64,13 +65,14 @@ fn is_repeated(problem: &Problem, env: &MachineEnv, out: &Allocation, before: &[
     false
 }
 
-/// Returns `true` if it is a place that holds nothing over an instruction.
+/// Returns `true` for a scratch register or emergency slot, which holds no value over an instruction.
 fn is_passing(env: &MachineEnv, out: &Allocation, place: Loc) -> bool {
     let is_scratch = place.as_reg().is_some_and(|reg| env.class(reg.class()).scratch == Some(reg));
     is_scratch || place.as_slot().is_some_and(|slot| out.emergency.contains(&Some(slot)))
 }
 
-/// Returns `true` if no instruction has written one of the places, moved what references refer to, or ended the block.
+/// Returns `true` if no instruction has overwritten one of the places, moved an object that references refer to, or
+/// ended the block.
 fn are_kept(problem: &Problem, out: &Allocation, insts: Range<u32>, places: [Loc; 2]) -> bool {
     insts.map(Inst::from_u32).filter(|&inst| !out.is_dropped(inst)).all(|inst| {
         let flags = problem.flags(inst);
