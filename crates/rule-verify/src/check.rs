@@ -1,4 +1,4 @@
-//! All typings of a rule, and the verdict.
+//! Judgment of a rule at all typings, and the verdict.
 
 use crate::condition::{Check, conditions, source_choices};
 use crate::counterexample::{Counterexample, replay};
@@ -17,9 +17,9 @@ pub enum Verdict {
     Correct,
     /// Refuted.
     Wrong(Box<Counterexample>),
-    /// Neither; why.
+    /// Neither proved nor refuted, with the reason.
     Unknown(String),
-    /// It makes no sense.
+    /// The rule makes no sense.
     Error(RuleError),
 }
 
@@ -55,7 +55,7 @@ fn run(rule: &Rule, options: &Options, prover: &mut Prover) -> Result<Verdict, R
     Ok(Verdict::Correct)
 }
 
-/// Judges a rule at one typing: all simple checks at once, and one by one only if that does not prove them.
+/// Judges a rule at one typing. Tries all simple checks at once first, and then decides each open check by itself.
 fn judge(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, prover: &mut Prover) -> Result<Judged, RuleError> {
     let mut terms = Terms::new();
     let conditions = conditions(&mut terms, rule, scopes, typing)?;

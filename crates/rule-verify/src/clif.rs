@@ -1,12 +1,12 @@
-//! Rules on CLIF: both sides come to the same outcome, for all operands and constants.
+//! Rules on CLIF: both sides must have equal outcomes for all operands and constants.
 //!
-//! An outcome is a value or a trap with its code. Instructions below the root of the source are executed whether the
-//! rule is applied or not, so they are assumed not to trap; the root's trap is part of what is compared.
+//! An outcome is a value, or a trap with its code. Instructions below the root of the source are executed whether
+//! the rule is applied or not, so they are assumed not to trap. The trap of the root is compared.
 //!
-//! What is executed for its effect comes to the edge that a branch takes, and to the address of an access to memory
-//! with the bits that it moves: flags and trap codes are those of the source.
+//! The outcome of a branch is the edge that it takes. The outcome of an access to memory is its address and the
+//! bits that it moves. Flags and trap codes are taken over from the source.
 //!
-//! A rule of opcodes that work lane by lane holds of vectors if it holds of one lane.
+//! A rule whose opcodes work lane by lane holds for vectors if it holds for one lane.
 
 use crate::check::Verdict;
 use crate::clif_replay::{Replayed, replay};
@@ -31,11 +31,11 @@ use std::collections::HashMap;
 pub struct Obligations {
     /// Number of combinations of types and conditions.
     pub cases: usize,
-    /// A hash of the formulas, and so of the rule and of all meanings that it uses.
+    /// Hash of the formulas, and so of the rule and of all meanings that it uses.
     pub hash: u64,
 }
 
-/// The bits of an offset.
+/// Width of an offset, in bits.
 const OFFSET_BITS: u32 = 32;
 
 /// Judges a rule.
@@ -44,7 +44,7 @@ pub fn check_clif(rule: &ClifRule, options: &Options, prover: &mut Prover) -> Ve
     run(rule, prover).unwrap_or_else(Verdict::Error)
 }
 
-/// Returns the obligations of a rule. No solver is needed. It takes no solver to find that out.
+/// Returns the obligations of a rule. Needs no solver.
 ///
 /// # Errors
 /// If the rule makes no sense.
@@ -71,7 +71,8 @@ fn run(rule: &ClifRule, prover: &mut Prover) -> Result<Verdict, RuleError> {
     Ok(Verdict::Correct)
 }
 
-/// All combinations of types and conditions; one lane stands for all where opcodes work lane by lane.
+/// Returns all combinations of types and conditions. If all opcodes work lane by lane, one lane represents each
+/// vector.
 fn cases(rule: &ClifRule) -> Result<Vec<(ClifTyping, Conditions<'_>)>, RuleError> {
     let mut different: Vec<ClifTyping> = Vec::new();
     for typing in typings(rule)? {
@@ -85,7 +86,7 @@ fn cases(rule: &ClifRule) -> Result<Vec<(ClifTyping, Conditions<'_>)>, RuleError
     Ok(different.into_iter().flat_map(with_each).collect())
 }
 
-/// Returns every choice of a condition for every name.
+/// Returns all combinations of conditions for the names of a rule.
 fn combinations(rule: &ClifRule) -> Vec<Conditions<'_>> {
     rule.conditions().into_iter().fold(vec![Conditions::new()], |all, (name, choices)| {
         let mut next = Vec::new();
@@ -100,7 +101,7 @@ fn combinations(rule: &ClifRule) -> Vec<Conditions<'_>> {
     })
 }
 
-/// Returns `true` if every opcode computes each lane from the same lane of its operands, so that one lane is a scalar.
+/// Returns `true` if every opcode computes each lane from one lane of each operand, so that one lane is a scalar.
 fn is_lane_by_lane(rule: &ClifRule) -> bool {
     rule.all_nodes().all(|node| match node.kind {
         NodeKind::Inst { opcode, .. } => matches!(
@@ -253,7 +254,7 @@ pub(crate) fn sides(
         assumed = terms.and(assumed, fits);
     }
     let zero = terms.number(8, 0);
-    // The root is the last.
+    // The trap of the root is the last one.
     let (root_trap, inner) = inner.split_last().map_or((zero, &[][..]), |(&last, inner)| (last, inner));
     for &trap in inner {
         let none = terms.eq(trap, zero);
@@ -278,12 +279,12 @@ pub(crate) fn sides(
     Ok(Sides { assumed, values, addresses, open, open_in_source, traps, inputs: names, constants })
 }
 
-/// More combinations of witnesses are not tried.
+/// Maximum number of combinations of witnesses that are tried.
 const MAX_WITNESSES: usize = 64;
 
-/// Returns the term that says whether both sides have one value, by some choice of the NaNs that the source leaves open
-/// and the target does not fix. A few are tried: what the target is, that with the other sign, what the target chose,
-/// the canonical one and one that is not. More would only prove more.
+/// Returns a term that holds if both sides have one value for some choice of the NaNs that the source leaves open
+/// and the target does not fix. Few choices are tried: the target's value, the NaNs that the target chose, both
+/// with the other sign, the canonical NaN, and one that is not canonical. More choices could only prove more rules.
 fn explained(terms: &mut Terms, sides: &Sides) -> Term {
     let &Sides { values: [source, target], ref open, open_in_source, .. } = sides;
     let mut body = terms.eq(source, target);
@@ -328,14 +329,14 @@ struct Builder<'e, 't> {
     constants: HashMap<u32, Term>,
     /// Whether the target is built.
     is_target: bool,
-    /// The source's first.
+    /// NaNs that operations may choose, the source's first.
     open: Vec<OpenNan>,
-    /// Addresses of accesses to memory, and the width of their lanes; the source's first.
+    /// Addresses of accesses to memory, and the widths of their lanes; the source's first.
     accesses: Vec<(Term, u32)>,
 }
 
 impl Builder<'_, '_> {
-    /// Returns the value of a node, and the traps of the instructions in it, in the order of their execution.
+    /// Returns the value of a node, and the traps of the instructions in it in the order of execution.
     fn node(&mut self, node: &Node) -> Result<(Term, Vec<Term>), RuleError> {
         let ty = self.typing.of(node);
         match &node.kind {
@@ -420,7 +421,7 @@ impl Builder<'_, '_> {
             (Format::Load, place) => {
                 let result = self.typing.of(node);
                 let width = access_bits(opcode, result).ok_or_else(unsupported)?;
-                // Memory holds whatever it holds, the same on both sides where addresses are the same.
+                // The contents of memory are arbitrary, but equal on both sides if the addresses are equal.
                 let contents = terms.var(&format!("memory.{width}"), Sort::Bits(width));
                 value = loaded(terms, opcode, result, contents).ok_or_else(unsupported)?;
                 self.access(place, lane_bits(opcode, result));
@@ -438,8 +439,8 @@ impl Builder<'_, '_> {
         self.accesses.extend(sum.zip(lane_bits));
     }
 
-    /// Returns an offset, of which 32 bits tell all: so it is found in the source, and tested before the target is
-    /// made.
+    /// Returns an offset, and adds the fact that it fits 32 bits. An offset of the source always fits, and the
+    /// matcher tests the offset of the target before it makes the target.
     fn offset(&mut self, node: &Node, expr: &Expr, ty: Type) -> Result<Term, RuleError> {
         if let ExprKind::Constant(name) = &expr.kind {
             self.named(name, ty, ty.bits());
@@ -455,7 +456,8 @@ impl Builder<'_, '_> {
         Ok(offset)
     }
 
-    /// Returns the result of an operation, where that is no number any NaN that it may choose.
+    /// Returns the result of an operation. If the result is a NaN that the operation may choose, the result is any
+    /// NaN that it may choose.
     fn any_nan(&mut self, node: &Node, result: Term, nan: NanChoice) -> Term {
         let name = format!("NaN of {}", self.text(node));
         let variable = self.encoder.terms.var(&name, self.encoder.terms.sort(result));
@@ -468,7 +470,7 @@ impl Builder<'_, '_> {
         value
     }
 
-    /// Returns a node with all types, equal for equal operations.
+    /// Returns the text of a node with all types. Equal operations have equal texts.
     fn text(&self, node: &Node) -> String {
         let ty = self.typing.of(node);
         match &node.kind {
@@ -490,7 +492,8 @@ impl Builder<'_, '_> {
     }
 }
 
-/// A counterexample is evaluated on terms that nothing has simplified, and run in the interpreter.
+/// Evaluates a counterexample on terms without simplification, and runs it in the interpreter. The verdict is wrong
+/// if the interpreter sees a difference, and unknown otherwise.
 fn confirmed(
     rule: &ClifRule,
     typing: &ClifTyping,
@@ -515,7 +518,7 @@ fn confirmed(
 
 const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// Fowler, Noll and Vo's hash, which is the same on every machine.
+/// Continues a hash by FNV-1a, of Fowler, Noll and Vo. The hash is equal on every machine.
 pub(crate) fn hash(state: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(state, |state, &byte| (state ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }

@@ -1,5 +1,6 @@
-//! Counterexamples of rules on CLIF, run: each side becomes a function of the rule's values. A branch returns the
-//! number of the edge it takes; an access to memory is done in a stack slot, and returns its address and what it moved.
+//! Execution of counterexamples of rules on CLIF: each side becomes a function of the rule's values. A branch
+//! returns the number of the edge that it takes. An access to memory accesses a stack slot, and returns its address
+//! and the bits that it moved.
 
 use crate::sides::{Conditions, EDGE, Sides, TRAP_CODE};
 use kingpost_interpreter::{DataValue, Environment, Interpreter};
@@ -17,7 +18,7 @@ pub(crate) struct Replayed {
     pub(crate) inputs: Vec<(String, String, Bits)>,
     /// Result of each side, or the way in which it stops.
     pub(crate) replies: [String; 2],
-    /// The sides differ, as the model says.
+    /// Whether the sides differ, as the model predicts.
     pub(crate) agrees: bool,
 }
 
@@ -65,7 +66,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// Runs a side and describes what it comes to.
+    /// Runs a side and describes its outcome.
     fn run(&mut self, root: &Node, is_condition: bool) -> String {
         self.next = self.values.len();
         let returned = match root.kind {
@@ -105,7 +106,7 @@ impl Text<'_> {
         }
     }
 
-    /// Executes a root for its effect. Returns the types of what is returned.
+    /// Adds a root that is executed for its effect. Returns the types of the returned values.
     fn effect(&mut self, root: &Node, opcode: Opcode) -> Vec<Type> {
         let names: Vec<String> = root.operands().iter().map(|operand| self.node(operand)).collect();
         let name = Opcode::name(opcode);
@@ -127,7 +128,7 @@ impl Text<'_> {
                 (format!("return {address}, {low}, {high}"), vec![self.address_type(root), I64, I64])
             }
             (Format::Load, [base, offset @ ..]) => {
-                // Bytes that differ, of which each has its sign set.
+                // Different bytes, each with its sign bit set.
                 let slot = self.slot(0x8f9e_adbc_cbda_e9f8);
                 let suffix = match opcode.info().suffix {
                     Suffix::Required => format!(".{}", self.typing.control(root)),
@@ -143,7 +144,7 @@ impl Text<'_> {
         types
     }
 
-    /// Returns the address of a stack slot of sixteen bytes, both halves of which hold `bits`.
+    /// Returns the address of a stack slot of sixteen bytes whose halves both hold `bits`.
     fn slot(&mut self, bits: u64) -> String {
         let slot = self.define("stack_addr.i64 ss0");
         let bits = self.constant(I64, bits.into());

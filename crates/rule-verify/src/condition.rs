@@ -16,15 +16,15 @@ use std::collections::HashMap;
 pub enum WrongKind {
     /// A block is entered under another condition.
     BlockPrecondition,
-    /// The target has undefined behavior where the source has none.
+    /// The target has undefined behavior, and the source has none.
     Definedness,
-    /// The target is poison where the source is not.
+    /// The target is poison, and the source is not.
     Poison,
     /// The values differ.
     Value,
     /// Memory differs at the end.
     Memory,
-    /// One side traps, or both with different codes.
+    /// Only one side traps, or the trap codes differ.
     Trap,
 }
 
@@ -42,7 +42,7 @@ impl WrongKind {
     }
 }
 
-/// Something that must have no model.
+/// A formula that must have no model.
 #[derive(Clone, Debug)]
 pub(crate) struct Check {
     pub(crate) kind: WrongKind,
@@ -50,7 +50,7 @@ pub(crate) struct Check {
     pub(crate) subject: String,
     /// The type of a register.
     pub(crate) ty: Option<Type>,
-    /// A model of it, for all values of the source's undefined values, is a counterexample.
+    /// The formula. A model of it for all choices of the source's undefined values is a counterexample.
     pub(crate) formula: Term,
     /// Values on both sides, if they differ.
     pub(crate) values: Option<[Term; 2]>,
@@ -58,22 +58,23 @@ pub(crate) struct Check {
 
 /// A rule at one typing.
 pub(crate) struct Conditions {
-    /// In the order in which the first that fails is reported.
+    /// Checks, in the order in which the first failing one is reported.
     pub(crate) checks: Vec<Check>,
-    /// Choices of undefined values in memory that are to be tried first.
+    /// Choices of undefined values in memory that are tried first.
     pub(crate) explanations: Vec<(Term, Term)>,
-    /// Values to be shown: inputs, constants, then the source's registers, then those that only the target has.
+    /// Values that a counterexample shows: inputs, constants, the source's registers, and then registers of the
+    /// target only.
     pub(crate) shown: Vec<(String, Type, Term)>,
 }
 
-/// Returns the variables in a formula that the source may choose.
+/// Returns the variables of a formula that the source may choose.
 pub(crate) fn source_choices(terms: &Terms, formula: Term) -> Vec<Term> {
     let mut variables = terms.variables_of(&[formula]);
     variables.retain(|&variable| terms.name(variable).is_some_and(|name| name.starts_with(SOURCE_UNDEF)));
     variables
 }
 
-/// Builds what must hold of a rule at a typing.
+/// Builds the conditions that must hold for a rule at a typing.
 ///
 /// # Errors
 /// If the rule needs something that is not supported.
@@ -117,7 +118,7 @@ impl Builder<'_, '_> {
         self.checks.push(Check { kind, subject, ty, formula, values });
     }
 
-    /// Blocks of both templates are entered under equal conditions.
+    /// Adds the checks that blocks of both templates are entered under equal conditions.
     fn blocks(&mut self, source: &Meaning<'_>, target: &Meaning<'_>) {
         for &(label, entry) in &source.entries {
             if let Some(&(_, other)) = target.entries.iter().find(|(name, _)| *name == label) {
@@ -127,7 +128,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Registers of both templates, in the source's order.
+    /// Adds the checks of the registers of both templates, in the source's order.
     fn registers(&mut self, source: &Meaning<'_>, target: &Meaning<'_>) {
         let values: HashMap<&str, Outcome> =
             target.values.iter().map(|(name, _, outcome)| (name.as_str(), *outcome)).collect();
@@ -150,7 +151,8 @@ impl Builder<'_, '_> {
         self.push(WrongKind::Value, name, Some(ty), [assumed, differs], Some([source.value, target.value]));
     }
 
-    /// Returns a register whose uses are all within the source may change freely.
+    /// Returns a term that holds if a register has uses outside of the source. Without such uses its value may
+    /// change freely.
     fn used_elsewhere(&mut self, name: &str) -> Term {
         let inside = self.scopes.uses.get(name).copied().unwrap_or(0);
         if inside == 0 || inside > 255 {
@@ -161,7 +163,8 @@ impl Builder<'_, '_> {
         self.encoder.terms.ne(uses, inside)
     }
 
-    /// Effects at the end: where the source is defined, the target is, and any byte of memory is the same.
+    /// Adds the checks of effects at the end: the target is defined if the source is, and all bytes of memory are
+    /// equal.
     fn effects(&mut self, rule: &Rule, source: &Meaning<'_>, target: &Meaning<'_>) -> Result<(), RuleError> {
         if !self.encoder.memory.used {
             return Ok(());
@@ -181,8 +184,9 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// Returns blocks that the source allocates whose addresses only its own loads and stores use, if the whole program
-    /// has no other uses of their registers: the first byte of each, and that condition.
+    /// Returns the blocks allocated by the source whose contents cannot be observed. Only loads and stores of the
+    /// source use their addresses, provided that the whole program has no other uses of their registers. Each block
+    /// is given by its first byte and that condition.
     fn unobserved_blocks(&mut self) -> Vec<(Term, Term)> {
         let statements: Vec<&Statement> =
             self.scopes.source.iter().flat_map(|side| &side.statements).copied().collect();
@@ -221,8 +225,8 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Returns the registers that hold addresses within the block that `name` is the address of, or nothing if one is used
-/// otherwise than to load and store there, and to compute other such addresses.
+/// Returns the registers that hold addresses within the block whose address is `name`. `None` if one of them is
+/// used other than to load, to store, and to compute such addresses.
 fn addresses_within<'a>(name: &'a str, statements: &[&'a Statement]) -> Option<Vec<&'a str>> {
     let mut addresses = vec![name];
     for statement in statements {

@@ -1,14 +1,14 @@
-//! Constant expressions: modular arithmetic, total as in SMT-LIB.
+//! Constant expressions: modular arithmetic with total operations, as in SMT-LIB.
 
 use crate::encoder::Encoder;
 use kingpost_rules::{BinaryOp, Expr, ExprKind, Function, RuleError, UnaryOp};
 use kingpost_smt::{Bits, Op, Sort, Term};
 
-/// Words for the value of registers in expressions.
+/// Lookup of the values of registers in expressions.
 pub(crate) type Registers<'r> = dyn Fn(&str) -> Option<Term> + 'r;
 
 impl Encoder<'_> {
-    /// The value of an expression; registers are looked up in `registers`.
+    /// Returns the value of an expression. `registers` looks up registers.
     pub(crate) fn constant(&mut self, expr: &Expr, registers: &Registers<'_>) -> Result<Term, RuleError> {
         let width = self.expr_width(expr)?;
         Ok(match &expr.kind {
@@ -99,7 +99,7 @@ impl Encoder<'_> {
         })
     }
 
-    /// The first of these bit positions, in this order, whose bit is set; `number` says what stands for it.
+    /// Returns `number` of the first bit position in `order` whose bit is set, or `none` if no bit is set.
     fn first_set(
         &mut self,
         a: Term,
@@ -134,7 +134,8 @@ impl Encoder<'_> {
         self.first_set(a, width, 0..bits, |bit| bit, bits)
     }
 
-    /// Returns any answer that an analysis may give: any fact that holds, however weak.
+    /// Returns a variable for the answer of an analysis, and adds the fact that the answer is true. The answer may
+    /// be weak.
     fn analysis(&mut self, expr: &Expr, function: Function, a: Term, width: u32) -> Term {
         let answer = self.terms.var(&format!("ana_{expr}"), Sort::Bits(width));
         let fact = if function == Function::ComputeNumSignBits {
@@ -149,7 +150,8 @@ impl Encoder<'_> {
         answer
     }
 
-    /// `1 <= answer <=` the number of leading bits of `a` that equal its sign.
+    /// Returns a term that holds if `answer` is at least 1 and at most the number of leading bits of `a` that equal
+    /// its sign.
     fn at_most_sign_bits(&mut self, answer: Term, a: Term) -> Term {
         let bits = self.terms.width(a);
         let sign = self.terms.number(bits, u128::from(bits - 1));

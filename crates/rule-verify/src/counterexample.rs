@@ -1,4 +1,4 @@
-//! Counterexamples: replayed by evaluation, and as text in the form that Alive prints.
+//! Counterexamples: replay by evaluation, and text in the form that Alive prints.
 
 use crate::condition::{Check, WrongKind, conditions, source_choices};
 use kingpost_rules::Rule;
@@ -7,7 +7,7 @@ use kingpost_rules::types::{Type, Typing};
 use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
 use std::fmt;
 
-/// Choices of undefined values that are tried one by one; of more, so many are sampled.
+/// Maximum number of choices of undefined values that are tried. If there are more, this many are sampled.
 const MAX_CHOICES: u128 = 1 << 12;
 
 /// Proof that a rule is wrong: values that show it.
@@ -15,7 +15,7 @@ const MAX_CHOICES: u128 = 1 << 12;
 pub struct Counterexample {
     /// Kind of difference.
     pub kind: WrongKind,
-    /// The register, or what else it is about.
+    /// The register, or another subject of the difference.
     pub(crate) subject: String,
     /// Its type, if it has one.
     pub(crate) ty: Option<String>,
@@ -27,8 +27,8 @@ pub struct Counterexample {
     pub(crate) replies: Option<[String; 2]>,
 }
 
-/// Evaluates a check under a model, on terms that nothing has simplified. `None` if the model shows no difference,
-/// whatever the source's undefined values are.
+/// Evaluates a check under a model, on terms without simplification. Returns `None` if the model shows no
+/// difference for some choice of the source's undefined values.
 pub(crate) fn replay(
     rule: &Rule,
     scopes: &Scopes<'_>,
@@ -63,13 +63,13 @@ pub(crate) fn replay(
     Some(Counterexample { kind: raw.kind, subject: raw.subject.clone(), ty, shown, values, replies: None })
 }
 
-/// Returns the number of choices, or the largest that can be counted.
+/// Returns the number of choices, or the largest number of the type if there are more.
 fn combinations(terms: &Terms, choices: &[Term]) -> u128 {
     let bits: u32 = choices.iter().map(|&choice| terms.width(choice)).sum();
     1_u128.checked_shl(bits).unwrap_or(u128::MAX)
 }
 
-/// Sets the choice of this number. Where not all are tried, numbers are spread over all bits.
+/// Sets the choice with this number. If not all choices are tried, the numbers are spread over all bits.
 fn choose(terms: &Terms, choices: &[Term], number: u128, model: &mut Model) {
     let all = combinations(terms, choices);
     let mut rest = if all <= MAX_CHOICES || number < 2 {
@@ -119,7 +119,7 @@ impl fmt::Display for Counterexample {
     }
 }
 
-/// `0x8 (8, -8)`: the second number if it differs.
+/// A number as text: `0x8 (8, -8)`. The second number in parentheses is present only if it differs.
 struct Number(Bits);
 
 impl fmt::Display for Number {

@@ -1,18 +1,18 @@
-//! Divisions by their definition: a dividend is quotient times divisor plus remainder.
+//! Divisions by definition: a dividend is quotient times divisor plus remainder.
 //!
-//! For each dividend and divisor there are fresh `q` and `r` with `x = q * y + r`, modulo 2^width, whatever the divisor
-//! is (SMT-LIB's values for a zero divisor satisfy it too). A dividend that is a variable is replaced by the sum; what
-//! is left are polynomials. What is known besides: the remainder is smaller than the divisor, and the product does not
-//! wrap.
+//! For each dividend and divisor there are fresh variables `q` and `r` with `x = q * y + r`, modulo 2^width, for
+//! every divisor. SMT-LIB's values for a zero divisor satisfy this, too. A dividend that is a variable is replaced
+//! by the sum. The result consists of polynomials. Two more facts are added: the remainder is smaller than the
+//! divisor, and the product does not wrap.
 //!
-//! The result may have more models than the formula: only that it has none says anything.
+//! The result may have more models than the formula. Only the absence of models carries over.
 
 use crate::products::{Products, minimum_by_minus_one};
 use crate::reduce::{conjuncts, reduce};
 use crate::wrap::Sign;
 use kingpost_smt::{Bits, Node, Op, Substitution, Term, Terms};
 
-/// Formulas with more different divisions are left alone.
+/// Maximum number of different divisions in a formula.
 const MAX_DIVISIONS: usize = 6;
 
 /// A dividend and a divisor.
@@ -67,8 +67,8 @@ pub(crate) fn without_divisions(terms: &mut Terms, formula: Term) -> Option<Term
     None
 }
 
-/// Returns the division to define first: one that leaves no remainder, else one of a variable, which the sum then
-/// replaces.
+/// Returns the division to define first: one that leaves no remainder, or else one whose dividend is a variable,
+/// which the sum then replaces, or else any.
 fn first_division(terms: &Terms, formula: Term) -> Option<Division> {
     let exact = |term: Term| match terms.node(term) {
         Node::Binary(Op::Eq, a, b) => match (terms.bits(a), terms.node(b)) {
@@ -84,7 +84,7 @@ fn first_division(terms: &Terms, formula: Term) -> Option<Division> {
     divisions().find(|division| matches!(terms.node(division.x), Node::Var(_))).or_else(|| divisions().next())
 }
 
-/// Replaces one division by its definition. `known` gets quotient, divisor and their product.
+/// Replaces one division by its definition. Adds quotient, divisor and their product to `known`.
 fn define(terms: &mut Terms, formula: Term, division: Division, known: &mut Vec<[Term; 3]>) -> Term {
     let Division { sign, x, y } = division;
     let sort = terms.sort(x);
@@ -104,7 +104,7 @@ fn define(terms: &mut Terms, formula: Term, division: Division, known: &mut Vec<
     terms.all([formula, equal, small])
 }
 
-/// The remainder is smaller than a divisor that is not zero.
+/// Returns a term that holds if the remainder is smaller than the divisor, or the divisor is zero.
 fn rest_is_small(terms: &mut Terms, sign: Sign, r: Term, y: Term) -> Term {
     let width = terms.width(y);
     let zero = terms.number(width, 0);
@@ -122,7 +122,8 @@ fn magnitude(terms: &mut Terms, term: Term) -> Term {
     terms.ite(negative, minus, term)
 }
 
-/// `(q * y) / y` is `q` and leaves nothing, where `q` is a quotient by `y` and so the product does not wrap.
+/// Replaces `(q * y) / y` by `q`, and its remainder by zero, if `q` is a quotient by `y`. The product does not wrap
+/// then.
 fn exact_quotients(terms: &mut Terms, formula: Term, known: &[[Term; 3]]) -> Term {
     let mut replaced = Vec::new();
     for term in terms.cone(&[formula]) {
@@ -133,7 +134,7 @@ fn exact_quotients(terms: &mut Terms, formula: Term, known: &[[Term; 3]]) -> Ter
         let width = terms.width(y);
         let zero = terms.number(width, 0);
         let none = terms.eq(y, zero);
-        // By zero: all ones, as the dividend is zero then.
+        // A quotient by zero is all ones, because the dividend is zero then.
         let ones = terms.constant(Bits::ones(width));
         let value = terms.ite(none, ones, q);
         replaced.extend([(quotient, value), (rest, zero)]);
@@ -148,7 +149,7 @@ mod tests {
     use kingpost_rules::InstOp;
     use kingpost_smt::Sort;
 
-    /// `(x * b) / c = x / (c / b)` where `b` divides `c` and the product does not wrap.
+    /// Checks that `(x * b) / c = x / (c / b)` is proved if `b` divides `c` and the product does not wrap.
     #[test]
     fn quotients_of_multiples_need_no_solver() {
         let mut terms = Terms::new();

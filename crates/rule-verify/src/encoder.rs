@@ -1,7 +1,7 @@
-//! The state of turning one rule at one typing into terms.
+//! State of the encoding of one rule at one typing as terms.
 //!
-//! Variables have names that depend on the rule alone, so that two arenas built from the same rule and typing have the
-//! same variables: a model found with one is replayed in the other.
+//! The names of variables depend on the rule alone. Two arenas built from one rule and typing therefore have equal
+//! variables, and a model found with one arena is replayed in the other.
 
 use crate::memory_state::Memory;
 use crate::template::{Template, bits};
@@ -16,9 +16,9 @@ pub(crate) const SOURCE_UNDEF: &str = "undef.source.";
 pub(crate) struct Encoder<'a> {
     pub(crate) terms: &'a mut Terms,
     pub(crate) typing: Typing<'a>,
-    /// `shl nsw 1, width-1` does not overflow.
+    /// Whether `shl nsw 1, width-1` does not overflow.
     pub(crate) new_shl_semantics: bool,
-    /// Facts about the variables: meanings of analyses, possible places of allocated blocks.
+    /// Facts about the variables: truth of analysis answers, possible places of allocated blocks.
     pub(crate) facts: Vec<Term>,
     pub(crate) memory: Memory,
     template: Template,
@@ -26,7 +26,7 @@ pub(crate) struct Encoder<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    /// Begins with the source.
+    /// Returns an encoder that begins with the source.
     pub(crate) fn new(terms: &'a mut Terms, typing: Typing<'a>, new_shl_semantics: bool) -> Encoder<'a> {
         let memory = Memory::default();
         Encoder { terms, typing, new_shl_semantics, facts: Vec::new(), memory, template: Template::Source, undefs: 0 }
@@ -37,27 +37,27 @@ impl<'a> Encoder<'a> {
         self.template
     }
 
-    /// Goes on with the target.
+    /// Continues with the target.
     pub(crate) fn enter_target(&mut self) {
         self.template = Template::Target;
         self.undefs = 0;
     }
 
-    /// Returns a value that each evaluation may choose.
+    /// Returns an undefined value: a variable that each evaluation may choose.
     pub(crate) fn undef(&mut self, width: u32) -> Term {
         self.undefs += 1;
         let name = format!("undef.{}.{}", self.template.name(), self.undefs);
         self.terms.var(&name, Sort::Bits(width))
     }
 
-    /// Returns the bits of a type.
+    /// Returns the width of a type, in bits.
     pub(crate) fn width(&self, ty: &Type, at: Position) -> Result<u32, RuleError> {
         let width = bits(ty, self.typing.pointer_bits());
         let width = u32::try_from(width).ok().filter(|width| (1..=MAX_WIDTH).contains(width));
         width.ok_or_else(|| RuleError::new(ErrorKind::Unsupported, at, format!("a value of type {ty}")))
     }
 
-    /// Returns the bits of an expression's type.
+    /// Returns the width of an expression's type, in bits.
     pub(crate) fn expr_width(&self, expr: &Expr) -> Result<u32, RuleError> {
         self.width(&self.typing.of_expr(expr.id), expr.at)
     }

@@ -1,4 +1,4 @@
-//! The meaning of the instructions without memory.
+//! Meaning of the instructions that do not access memory.
 
 use crate::encoder::Encoder;
 use crate::outcome::Outcome;
@@ -8,7 +8,7 @@ use kingpost_rules::{Condition, ConvertOp, Flags, InstOp, Relation};
 use kingpost_smt::{Bits, Op, Sort, Term};
 
 impl Encoder<'_> {
-    /// Returns an instruction of two integers.
+    /// Returns the outcome of an instruction of two integers.
     pub(crate) fn binary(&mut self, op: InstOp, flags: Flags, a: Outcome, b: Outcome) -> Outcome {
         let value = self.binary_value(op, a.value, b.value);
         let mut outcome = Outcome::of(self.terms, value, &[a, b]);
@@ -58,7 +58,8 @@ impl Encoder<'_> {
         self.terms.binary(op, a, b)
     }
 
-    /// Divisions by zero, quotients that do not fit and oversized shifts are immediate undefined behavior.
+    /// Returns a term that is false on immediate undefined behavior: a division by zero, a quotient that does not
+    /// fit, or an oversized shift.
     fn binary_defined(&mut self, op: InstOp, a: Term, b: Term) -> Term {
         let width = self.terms.width(a);
         match op {
@@ -83,7 +84,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Returns a comparison, as one bit. `register` names an abstract condition that has no name.
+    /// Returns the outcome of a comparison, as one bit. `register` names an abstract condition without a name.
     pub(crate) fn icmp(&mut self, condition: &Condition, a: Outcome, b: Outcome, register: &str) -> Outcome {
         let holds = match condition {
             Condition::Known(relation) => compare(self.terms, *relation, a.value, b.value),
@@ -96,7 +97,8 @@ impl Encoder<'_> {
         Outcome::of(self.terms, value, &[a, b])
     }
 
-    /// One of the ten conditions, chosen by four bits; the last one stands for all numbers left.
+    /// Returns one of the ten conditions, chosen by four bits. All numbers without a condition of their own choose
+    /// the last condition.
     fn any_relation(&mut self, name: &str, a: Term, b: Term) -> Term {
         let choice = self.terms.var(&format!("icmp_{name}"), Sort::Bits(4));
         let (last, rest) = (Relation::Sle, &Relation::ALL[..Relation::ALL.len() - 1]);
@@ -115,20 +117,20 @@ impl Encoder<'_> {
         self.terms.ite(condition, one, zero)
     }
 
-    /// Returns the term that says whether a one-bit value is set.
+    /// Returns a term that holds if a one-bit value is set.
     pub(crate) fn is_set(&mut self, bit: Term) -> Term {
         let one = self.terms.number(1, 1);
         self.terms.eq(bit, one)
     }
 
-    /// Both arms must be defined and free of poison.
+    /// Returns the outcome of a `select`. Both arms must be defined and free of poison.
     pub(crate) fn select(&mut self, condition: Outcome, a: Outcome, b: Outcome) -> Outcome {
         let set = self.is_set(condition.value);
         let value = self.terms.ite(set, a.value, b.value);
         Outcome::of(self.terms, value, &[condition, a, b])
     }
 
-    /// Returns a conversion to `width` bits.
+    /// Returns the outcome of a conversion to `width` bits.
     pub(crate) fn convert(&mut self, op: ConvertOp, from: Outcome, width: u32) -> Outcome {
         let value = if op == ConvertOp::Sext {
             self.terms.sign_extend(from.value, width)
@@ -138,7 +140,7 @@ impl Encoder<'_> {
         Outcome { value, ..from }
     }
 
-    /// Returns the zero extension or truncation.
+    /// Returns a value zero-extended or truncated to `width` bits.
     fn resize(&mut self, value: Term, width: u32) -> Term {
         if self.terms.width(value) <= width {
             self.terms.zero_extend(value, width)

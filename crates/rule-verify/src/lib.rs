@@ -1,28 +1,30 @@
-//! Judges rewrite rules: correct at every typing, or wrong with a counterexample.
+//! Verifier of rewrite rules: a rule is correct at every typing, or wrong with a counterexample.
 //!
-//! For each assignment of types (from [`kingpost_rules::types`]) both templates become terms: per register a value, a
-//! condition of definedness and one of freedom from poison. The rule is correct if no model shows a difference that the
-//! source does not excuse: the target undefined or poison where the source is not, another value, other memory.
-//! Undefined values of the source may be chosen after all else: some choice must explain what the target does.
+//! For each assignment of types (from [`kingpost_rules::types`]) both templates become terms: for each register a
+//! value, a condition of definedness, and a condition of freedom from poison. The rule is correct if no model shows
+//! a difference that the source does not excuse. A difference is a target that is undefined or poison while the
+//! source is not, another value, or other memory. Undefined values of the source are chosen last: some choice must
+//! explain the behavior of the target.
 //!
-//! A model that a solver finds is evaluated on terms built without any simplification before it is reported.
+//! A model that a solver finds is evaluated on terms built without simplification before it is reported.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `check.rs` | [`check`]: all typings of a rule, and the verdict |
-//! | `clif.rs`, `clif_replay.rs` | [`check_clif`]: the same of rules on CLIF; their counterexamples run in the interpreter |
+//! | `clif.rs`, `clif_replay.rs` | [`check_clif`]: verdicts on rules on CLIF; their counterexamples run in the
+//! interpreter |
 //! | `condition.rs` | the formulas that must have no model, in the order in which they are reported |
 //! | `side.rs` | a template, block by block |
 //! | `instruction.rs`, `wrap.rs`, `memory.rs` | the meaning of instructions, their flags, memory |
 //! | `constant.rs`, `precondition.rs` | the meaning of constant expressions and preconditions |
 //! | `encoder.rs`, `outcome.rs`, `template.rs`, `memory_state.rs` | types that these share |
 //! | `prover.rs` | solvers and the order of tactics |
-//! | `reduce.rs` | formulas made smaller |
-//! | `split.rs` | distinction of cases on shift amounts and powers of two |
+//! | `reduce.rs` | simplification of formulas |
+//! | `split.rs` | case distinction on shift amounts and powers of two |
 //! | `products.rs` | quotients of products that do not wrap |
 //! | `divide.rs` | divisions by their definition |
 //! | `undef.rs` | formulas with a choice of undefined values |
-//! | `counterexample.rs` | models: replayed, and as text |
+//! | `counterexample.rs` | models: replay, and text |
 //!
 //! The meaning of the language is described in `docs/rules.md`.
 //!

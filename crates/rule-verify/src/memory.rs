@@ -1,11 +1,11 @@
 //! Memory: bytes by address, little-endian.
 //!
-//! There is no theory of arrays. A state is the initial memory and what was written since; a read is a chain of choices
-//! over the writes, and ends in a variable for the initial byte. Reads of the initial memory at equal addresses are
-//! equal because each compares its address with those of all reads before it.
+//! There is no theory of arrays. A state consists of the initial memory and the writes since. A read is a chain of
+//! choices over the writes that ends in a variable for the initial byte. Reads of the initial memory at equal
+//! addresses are equal, because each read compares its address with the addresses of all reads before it.
 //!
-//! Initial bytes are one memory for both templates, except in blocks that were allocated: there each template has
-//! undefined bytes of its own. What two different addresses hold at first is unrelated.
+//! Initial bytes are one memory for both templates, except in allocated blocks, in which each template has
+//! undefined bytes of its own. The initial contents of two different addresses are unrelated.
 
 use crate::encoder::Encoder;
 use crate::memory_state::{Access, Memory, Place, Range, Reads, State, Step};
@@ -15,15 +15,15 @@ use kingpost_rules::types::Type;
 use kingpost_rules::{ErrorKind, Position, RuleError};
 use kingpost_smt::{Bits, Sort, Term};
 
-/// More reads than this are not accepted: each costs a comparison with all before it.
+/// Maximum number of reads. Each costs a comparison with all reads before it.
 const MAX_READS: usize = 2000;
-/// Elements in the block that an input points to.
+/// Number of elements in the block that an input points to.
 const INPUT_ELEMENTS: u64 = 7;
-/// Elements in a block whose number of elements is not constant.
+/// Maximum number of elements in a block if that number is not constant.
 const MAX_COUNT: u128 = 16;
 
 impl Encoder<'_> {
-    /// Returns the blocks of the template at hand.
+    /// Returns the blocks of the current template.
     fn ranges(&mut self) -> &mut Vec<Range> {
         let template = self.template();
         &mut self.memory.blocks[template as usize].ranges
@@ -34,14 +34,14 @@ impl Encoder<'_> {
         self.terms.add(base, offset)
     }
 
-    /// A pointer that comes from outside: it points to a block of its own.
+    /// Adds a block of its own for a pointer that comes from outside.
     pub(crate) fn outside_pointer(&mut self, pointer: Term) {
         let bytes = INPUT_ELEMENTS * u64::from(self.typing.pointer_bits() / 8);
         let size = self.terms.number(self.typing.pointer_bits(), u128::from(bytes));
         self.ranges().push(Range { base: pointer, size, allocated: false });
     }
 
-    /// Returns a new block of `count` elements. `register` names its address in both templates.
+    /// Returns the address of a new block of `count` elements. `register` names the address in both templates.
     pub(crate) fn allocate(
         &mut self,
         register: &str,
@@ -86,8 +86,8 @@ impl Encoder<'_> {
         self.terms.mul(count, element)
     }
 
-    /// Adds the facts about the place of a block: not at zero, aligned, not around the end, apart from all others of
-    /// its template.
+    /// Adds the facts about the place of a block: it is not at zero, is aligned, does not wrap around the end of
+    /// memory, and overlaps no other block of its template.
     fn place(&mut self, range: Range, align: u64) {
         let bits = self.typing.pointer_bits();
         let zero = self.terms.number(bits, 0);
@@ -107,14 +107,14 @@ impl Encoder<'_> {
         }
     }
 
-    /// Returns the term that says whether an address lies in a block.
+    /// Returns a term that holds if an address is in a block.
     fn within(&mut self, address: Term, range: Range) -> Term {
         let offset = self.terms.sub(address, range.base);
         self.terms.ult(offset, range.size)
     }
 
-    /// Returns the condition under which an access is no undefined behavior: not at zero, aligned as promised, and all
-    /// within a block.
+    /// Returns a term that holds if an access is no undefined behavior: it is not at zero, aligned as promised, and
+    /// entirely within a block.
     fn access_defined(&mut self, pointer: Term, access: Access) -> Term {
         let bits = self.typing.pointer_bits();
         let zero = self.terms.number(bits, 0);
@@ -139,7 +139,7 @@ impl Encoder<'_> {
         defined
     }
 
-    /// A load; its definedness is to be added to that of all that follows.
+    /// Returns the outcome of a load. Its definedness must be added to all instructions after it.
     pub(crate) fn load(&mut self, state: State, pointer: Outcome, access: Access) -> Result<Outcome, RuleError> {
         self.memory.used = true;
         let value = self.read_value(self.template(), state, pointer.value, access)?;
@@ -165,13 +165,13 @@ impl Encoder<'_> {
         value.ok_or_else(|| RuleError::new(ErrorKind::Type, access.at, "an access to nothing"))
     }
 
-    /// Returns the condition under which a store is no undefined behavior.
+    /// Returns a term that holds if a store is no undefined behavior.
     pub(crate) fn store_defined(&mut self, value: Outcome, pointer: Outcome, access: Access) -> Term {
         let own = self.access_defined(pointer.value, access);
         self.terms.all([value.defined, pointer.defined, own])
     }
 
-    /// Returns the state after a store that takes place under a condition.
+    /// Returns the state after a store that is executed under a condition.
     pub(crate) fn store(
         &mut self,
         state: State,
@@ -196,7 +196,7 @@ impl Encoder<'_> {
         Ok(after)
     }
 
-    /// Returns the byte at an address, in a state of this template.
+    /// Returns the byte at an address, in a state of the template `of`.
     pub(crate) fn read(&mut self, of: Template, state: State, address: Term, at: Position) -> Result<Term, RuleError> {
         self.memory.reads += 1;
         if self.memory.reads > MAX_READS {
@@ -212,7 +212,7 @@ impl Encoder<'_> {
                     writes.push((self.terms.and(condition, same), byte));
                     next = before;
                 }
-                // As deep as there are joins of blocks, and no more often than reads are counted.
+                // The recursion is as deep as blocks join, and the reads are counted.
                 Step::Choice { condition, then, otherwise } => {
                     let (then, otherwise) = (self.read(of, then, address, at)?, self.read(of, otherwise, address, at)?);
                     break self.terms.ite(condition, then, otherwise);
@@ -259,8 +259,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// For the source's undefined values in memory: what the target has there at the end. Choosing that explains the
-    /// target's memory, so it is the first choice that is tried.
+    /// Returns, for each undefined value of the source in memory, the value that the target has in its place at the
+    /// end. This choice explains the target's memory, so it is tried first.
     pub(crate) fn explanations(&mut self, end: State, at: Position) -> Result<Vec<(Term, Term)>, RuleError> {
         let mut explanations = Vec::new();
         for (value, place) in self.memory.placed.clone() {
@@ -273,7 +273,7 @@ impl Encoder<'_> {
         Ok(explanations)
     }
 
-    /// A variable, unless an earlier read was at the same address.
+    /// Returns the byte at an address: a variable, unless an earlier read was at an equal address.
     fn first_byte(&mut self, reads: &mut Reads, address: Term) -> Term {
         let name = format!("{}.{}", reads.prefix, reads.reads.len());
         let mut byte = self.terms.var(&name, Sort::Bits(8));
@@ -285,8 +285,9 @@ impl Encoder<'_> {
         byte
     }
 
-    /// Returns the term that says whether what is at an address at the end does not matter: the address is in a block
-    /// that only one template allocated, or in one of those in `unobserved`, each by its first byte and a condition.
+    /// Returns a term that holds if the contents of an address at the end do not matter. The address is then in a
+    /// block that only one template allocated, or in one of the blocks in `unobserved`, each given by its first
+    /// byte and a condition.
     pub(crate) fn is_private(&mut self, address: Term, unobserved: &[(Term, Term)]) -> Term {
         let [source, target] = [0, 1].map(|template| self.memory.blocks[template].ranges.clone());
         let mut private = self.terms.bool(false);

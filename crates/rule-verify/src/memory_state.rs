@@ -1,9 +1,9 @@
-//! States of memory, and accesses to it.
+//! States of memory, and accesses to memory.
 
 use kingpost_rules::Position;
 use kingpost_smt::Term;
 
-/// The number of a state.
+/// Number of a state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct State(pub(crate) usize);
 
@@ -14,7 +14,7 @@ pub(crate) enum Step {
     Choice { condition: Term, then: State, otherwise: State },
 }
 
-/// Bytes from `base` on.
+/// A block of memory that begins at `base`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range {
     pub(crate) base: Term,
@@ -22,18 +22,18 @@ pub(crate) struct Range {
     pub(crate) allocated: bool,
 }
 
-/// Reads of one memory so far: address and byte.
+/// Reads of one memory so far: addresses and bytes.
 #[derive(Default, Debug)]
 pub(crate) struct Reads {
     pub(crate) prefix: String,
     pub(crate) reads: Vec<(Term, Term)>,
 }
 
-/// The blocks that one template has.
+/// Blocks of one template.
 #[derive(Debug)]
 pub(crate) struct Blocks {
     pub(crate) ranges: Vec<Range>,
-    /// Bytes of the allocated ones.
+    /// Contents of the allocated blocks.
     pub(crate) contents: Reads,
 }
 
@@ -45,9 +45,9 @@ pub(crate) struct Memory {
     /// The blocks of source and target.
     pub(crate) blocks: [Blocks; 2],
     pub(crate) reads: usize,
-    /// Some instruction reads or writes.
+    /// Whether some instruction reads or writes memory.
     pub(crate) used: bool,
-    /// Undefined values of the source that are in memory: where each is.
+    /// Undefined values of the source that are in memory, and their places.
     pub(crate) placed: Vec<(Term, Place)>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Memory {
 pub(crate) enum Place {
     /// A byte of a new block.
     Byte(Term),
-    /// Stored at an address.
+    /// A value stored at an address.
     Stored(Term, Access),
 }
 
@@ -76,7 +76,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Before the first instruction.
+    /// State before the first instruction.
     pub(crate) const INITIAL: State = State(0);
 
     pub(crate) fn push(&mut self, step: Step) -> State {
@@ -84,7 +84,7 @@ impl Memory {
         State(self.steps.len() - 1)
     }
 
-    /// Returns one of two states.
+    /// Returns the state `then` if a condition holds, and the state `otherwise` if not.
     pub(crate) fn choice(&mut self, condition: Term, then: State, otherwise: State) -> State {
         if then == otherwise {
             return then;
@@ -96,7 +96,7 @@ impl Memory {
 /// An access of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
-    /// Position.
+    /// Position in the text of the rule.
     pub(crate) at: Position,
     /// The alignment that the instruction promises, in bytes.
     pub(crate) align: Option<u64>,

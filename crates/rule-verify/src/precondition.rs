@@ -1,5 +1,5 @@
-//! Preconditions. An analysis may say no although its property holds, and never yes although it does not: it is a free
-//! bit that implies the property. Of constants alone an analysis is exact.
+//! Preconditions. An analysis may deny a property that holds, but never assert a property that does not hold: its
+//! answer is a free bit that implies the property. For constants alone an analysis is exact.
 
 use crate::constant::Registers;
 use crate::encoder::Encoder;
@@ -29,7 +29,7 @@ pub(crate) fn compare(terms: &mut Terms, relation: Relation, a: Term, b: Term) -
 }
 
 impl Encoder<'_> {
-    /// Returns the condition as a term. Its nesting is bounded by the parser.
+    /// Returns a precondition as a term. The parser limits its nesting.
     pub(crate) fn precondition(&mut self, root: &Precondition, registers: &Registers<'_>) -> Result<Term, RuleError> {
         Ok(match root {
             Precondition::True => self.terms.bool(true),
@@ -90,7 +90,7 @@ impl Encoder<'_> {
     }
 }
 
-/// Returns `true` if the predicate looks at constants only, whatever they are.
+/// Returns `true` if the predicate is about constants only, so that it is exact.
 fn is_precise(predicate: Predicate) -> bool {
     matches!(predicate, Predicate::IsSignBit | Predicate::IsShiftedMask | Predicate::WillNotOverflowUnsignedShl)
 }

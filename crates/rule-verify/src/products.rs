@@ -1,37 +1,38 @@
-//! Quotients of products. No solver decides `(x * c) / (y * c) = x / y` at 64 bits by its bits; it holds if no product
-//! wraps, and a rule says so by `nuw`, `nsw` or its precondition.
+//! Quotients of products. No solver decides `(x * c) / (y * c) = x / y` at 64 bits by its bits. The equality holds
+//! if no product wraps, which a rule states by `nuw`, `nsw` or its precondition.
 //!
-//! First, conjuncts that say of a product that it does not wrap become facts: lists of factors whose product as
-//! integers is the product modulo 2^width. Then each term below is replaced by `if condition then other else term`,
-//! which is the term for every value of its variables. The conditions mostly are conjuncts themselves, so that only
-//! `other` is left.
+//! First, conjuncts that state that a product does not wrap become facts: lists of factors whose product as
+//! integers equals the product modulo 2^width. Then each term below is replaced by
+//! `if condition then other else term`, which equals the term for all values of its variables. Most conditions are
+//! conjuncts themselves, so that only `other` remains.
 //!
 //! | term | condition | other |
 //! |---|---|---|
 //! | `(x * c) / (y * c)` | neither product wraps, `c` is not 0 | `x / y` |
-//! | `(x * c) % (y * c)` | the same | `(x % y) * c` |
+//! | `(x * c) % (y * c)` | neither product wraps, `c` is not 0 | `(x % y) * c` |
 //! | `(z / a) / y` | `a * y` does not wrap, `a` is not 0 | `z / (a * y)` |
 //! | `(z >> k) / y`, unsigned | `y << k` does not wrap | `z / (y << k)` |
-//! | `a * b` does not wrap | it is a part of a product that does not wrap | true |
-//! | `a * b` is 0, 1 or -1 | `a * b` does not wrap | the same of `a` and `b` |
+//! | `a * b` does not wrap | it is part of a product that does not wrap | true |
+//! | `a * b` is 0, 1 or -1 | `a * b` does not wrap | equalities of `a` and of `b` |
 //!
-//! With signed operands the minimum is negative and has no opposite: conditions exclude it where the argument needs it.
+//! The minimum of signed operands is negative and has no opposite. Conditions exclude it if the argument requires
+//! it.
 
 use crate::reduce::conjuncts;
 use crate::wrap::Sign;
 use kingpost_smt::{Bits, Node, Op, Substitution, Term, Terms};
 
-/// Rounds of replacements.
+/// Maximum number of rounds of replacements.
 const ROUNDS: usize = 3;
-/// Products of more factors are left alone.
+/// Maximum number of factors of a product.
 const MAX_FACTORS: usize = 6;
 
-/// A product of integers that is what its factors' product is modulo 2^width.
+/// A product of factors as integers that equals their product modulo 2^width.
 #[derive(Clone, Debug)]
 struct Fact {
     sign: Sign,
     factors: Vec<Term>,
-    /// It holds only then.
+    /// Condition under which the fact holds.
     condition: Term,
 }
 
@@ -43,7 +44,7 @@ pub(crate) struct Products {
 }
 
 impl Products {
-    /// Records that a product of two factors does not wrap where `condition` holds.
+    /// Records that a product of two factors does not wrap if `condition` holds.
     pub(crate) fn note(&mut self, terms: &mut Terms, sign: Sign, [a, b]: [Term; 2], condition: Term) {
         let (factors, inner) = self.expanded(terms, sign, [a, b]);
         let condition = terms.and(condition, inner);
@@ -52,7 +53,8 @@ impl Products {
         }
     }
 
-    /// Returns the factors of factors, where their product is known not to wrap, and the condition of that.
+    /// Expands each factor whose own factors have a product that is known not to wrap. Returns all factors, and the
+    /// condition for it.
     fn expanded(&self, terms: &mut Terms, sign: Sign, factors: [Term; 2]) -> (Vec<Term>, Term) {
         let (mut all, mut condition) = (Vec::new(), terms.bool(true));
         for factor in factors {
@@ -74,7 +76,7 @@ impl Products {
     pub(crate) fn simplify(&mut self, terms: &mut Terms, formula: Term) -> Option<Term> {
         let mut current = formula;
         for _ in 0..ROUNDS {
-            // A product within a product needs what is known of the inner one.
+            // A product within a product requires the facts about the inner one.
             for _ in 0..2 {
                 for conjunct in conjuncts(terms, current) {
                     if let Some((sign, factors)) = product_that_fits(terms, conjunct) {
@@ -108,7 +110,7 @@ impl Products {
         if pairs.is_empty() { formula } else { Substitution::new(pairs).apply(terms, formula) }
     }
 
-    /// Returns the value of a term under a condition.
+    /// Returns a condition, and another term that equals `term` if the condition holds.
     fn other(&self, terms: &mut Terms, term: Term) -> Option<(Term, Term)> {
         if let Node::Binary(op @ (Op::Udiv | Op::Sdiv | Op::Urem | Op::Srem), x, y) = terms.node(term) {
             return self.cancelled(terms, op, x, y).or_else(|| self.nested(terms, op, x, y));
@@ -122,8 +124,8 @@ impl Products {
         self.unit(terms, term)
     }
 
-    /// Returns the condition under which a product of integers does not wrap: it is a part of one that does not, and
-    /// the other factors are not zero.
+    /// Returns the condition under which a product of integers does not wrap: it is part of a product that does
+    /// not, and the remaining factors are not zero.
     fn fits(&self, terms: &mut Terms, sign: Sign, factors: &[Term]) -> Option<Term> {
         if factors.len() < 2 {
             return Some(terms.bool(true));
@@ -143,7 +145,7 @@ impl Products {
         Some(condition)
     }
 
-    /// Returns the common factors of both operands of a division.
+    /// Cancels the common factors of both operands of a division. Returns the condition for it, and the new term.
     fn cancelled(&self, terms: &mut Terms, op: Op, x: Term, y: Term) -> Option<(Term, Term)> {
         let sign = sign_of(op);
         let (above, below) = (factors_of(terms, x), factors_of(terms, y));
@@ -163,7 +165,7 @@ impl Products {
             let fits = self.fits(terms, sign, factors)?;
             condition = terms.and(condition, fits);
         }
-        // As the product does not wrap, it is not zero if no factor is.
+        // The product does not wrap, so it is not zero if no factor is.
         for &factor in &below {
             condition = and_nonzero(terms, condition, factor);
         }
@@ -182,7 +184,7 @@ impl Products {
         Some((condition, other))
     }
 
-    /// Returns a quotient divided again.
+    /// Combines two nested divisions. Returns the condition for it, and the new term.
     fn nested(&self, terms: &mut Terms, op: Op, x: Term, y: Term) -> Option<(Term, Term)> {
         let (z, a) = match (op, terms.node(x)) {
             (Op::Udiv | Op::Sdiv, Node::Binary(inner, z, a)) if inner == op => (z, a),
@@ -206,7 +208,8 @@ impl Products {
         Some((condition, terms.binary(op, z, divisor)))
     }
 
-    /// Returns the equality of a product of two with 0, 1 or -1.
+    /// Splits the equality of a product of two factors with 0, 1 or -1. Returns the condition for it, and the new
+    /// term.
     fn unit(&self, terms: &mut Terms, term: Term) -> Option<(Term, Term)> {
         let Node::Binary(Op::Eq, left, right) = terms.node(term) else { return None };
         let (value, product) = match (terms.bits(left), terms.bits(right)) {
@@ -246,7 +249,7 @@ fn and_nonzero(terms: &mut Terms, condition: Term, term: Term) -> Term {
     terms.and(condition, some)
 }
 
-/// `a` is not the minimum, or `b` is not -1.
+/// Returns a term that holds unless `a` is the minimum and `b` is -1.
 pub(crate) fn minimum_by_minus_one(terms: &mut Terms, a: Term, b: Term) -> Term {
     let width = terms.width(a);
     let (least, minus_one) = (terms.constant(Bits::sign_bit(width)), terms.constant(Bits::ones(width)));
@@ -254,7 +257,7 @@ pub(crate) fn minimum_by_minus_one(terms: &mut Terms, a: Term, b: Term) -> Term 
     terms.or(not_least, not_minus_one)
 }
 
-/// Returns the rest of a list without the elements of another; nothing if it does not have them all.
+/// Returns a list without the elements of another list, or `None` if it does not contain them all.
 fn without(list: &[Term], part: &[Term]) -> Option<Vec<Term>> {
     let mut rest = list.to_vec();
     for element in part {
@@ -264,7 +267,7 @@ fn without(list: &[Term], part: &[Term]) -> Option<Vec<Term>> {
     Some(rest)
 }
 
-/// The factors of a product; `x << k` is `x * (1 << k)`.
+/// Returns the factors of a product. `x << k` is `x * (1 << k)`.
 fn factors_of(terms: &mut Terms, term: Term) -> Vec<Term> {
     let mut factors = Vec::new();
     let mut work = vec![term];
@@ -289,8 +292,9 @@ fn product(terms: &mut Terms, factors: &[Term]) -> Option<Term> {
     factors.iter().copied().reduce(|product, factor| terms.mul(product, factor))
 }
 
-/// The factors of which a term says that their product does not wrap: the product of both, extended to twice the width,
-/// is the extended product; or a shift left that a shift right undoes.
+/// Returns the factors of a product that does not wrap according to a term. The term states that the product of
+/// both factors, extended to twice the width, equals the extended product, or that a shift right undoes a shift
+/// left.
 fn product_that_fits(terms: &mut Terms, term: Term) -> Option<(Sign, [Term; 2])> {
     let Node::Binary(Op::Eq, left, right) = terms.node(term) else { return None };
     shift_that_fits(terms, left, right)
@@ -299,7 +303,8 @@ fn product_that_fits(terms: &mut Terms, term: Term) -> Option<(Sign, [Term; 2])>
         .or_else(|| wide_product(terms, right, left))
 }
 
-/// `(a << k) >> k = a`. As a signed factor `1 << k` is positive, so `k` must not be its sign's place.
+/// Matches `(a << k) >> k = a` with a logical shift. Signed shifts are not matched, because `1 << k` is negative if
+/// `k` is the place of the sign.
 fn shift_that_fits(terms: &mut Terms, back: Term, a: Term) -> Option<(Sign, [Term; 2])> {
     let Node::Binary(Op::Lshr, shifted, by) = terms.node(back) else { return None };
     let Node::Binary(Op::Shl, base, amount) = terms.node(shifted) else { return None };
@@ -341,7 +346,7 @@ mod tests {
 
     const WIDTH: u32 = 3;
 
-    /// Formulas with what is to be replaced keep their value for every model.
+    /// Checks that replacements keep the value of formulas for every model.
     #[test]
     fn replacements_change_no_value() {
         for (sign, divide, rest) in [(Sign::Unsigned, Op::Udiv, Op::Urem), (Sign::Signed, Op::Sdiv, Op::Srem)] {

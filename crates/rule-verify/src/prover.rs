@@ -8,19 +8,19 @@ use kingpost_smt::{Answer, Backend, Model, Query, Solver, Substitution, Term, Te
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-/// Solvers that must agree.
+/// Choice of solvers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SolverChoice {
-    /// Z3; cvc5 helps with what Z3 cannot decide, if it is installed.
+    /// Z3. If cvc5 is installed, it assists with formulas that Z3 cannot decide.
     Z3,
     /// cvc5 alone.
     Cvc5,
-    /// Z3, and cvc5 again for every proof of Z3.
+    /// Z3, and cvc5 to confirm every proof of Z3.
     Both,
 }
 
 impl SolverChoice {
-    /// Returns the programs without which nothing is decided.
+    /// Returns the programs that are required.
     pub fn backends(self) -> &'static [Backend] {
         match self {
             SolverChoice::Z3 => &[Backend::Z3],
@@ -47,38 +47,38 @@ impl Default for Options {
     }
 }
 
-/// Whether a formula has a model.
+/// Decision whether a formula has a model.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Decision {
-    /// None.
+    /// It has no model.
     Unsat,
-    /// This one.
+    /// It has this model.
     Sat(Model),
-    /// Not found out.
+    /// Not decided, with the reason.
     Unknown(String),
 }
 
-/// Time that a solver may try before something else is tried.
+/// Time limit of the first solver, before other tactics are tried.
 const FIRST_TRY: Duration = Duration::from_millis(1200);
-/// Time for a case of a distinction.
+/// Time limit of one case of a case distinction.
 const CASE_TRY: Duration = Duration::from_millis(500);
-/// Time for a solver with other methods.
+/// Time limit of a solver with other methods.
 const OTHER_TRY: Duration = Duration::from_secs(4);
-/// Time for formulas that simplification has decided.
+/// Time limit of formulas that simplification has decided.
 const WRITTEN_TRY: Duration = Duration::from_millis(300);
-/// Distinctions within distinctions.
+/// Maximum nesting of case distinctions.
 const MAX_SPLITS: u32 = 2;
 
 /// A way to decide a formula.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Tactic {
-    /// The first solver, for a short time.
+    /// The first solver, with a short time limit.
     First,
-    /// With quotients of products simplified.
+    /// Simplification of quotients of products.
     Products,
-    /// Without divisions.
+    /// Elimination of divisions.
     Divide,
-    /// By cases.
+    /// Case distinction.
     Split,
     /// A solver with other methods, or with more time.
     Other(Backend),
@@ -94,23 +94,23 @@ const TACTICS: [Tactic; 7] = [
     Tactic::Other(Backend::Z3),
 ];
 
-/// Solver processes, used for one rule after the other.
+/// Solver processes, reused from rule to rule.
 #[derive(Debug)]
 pub struct Prover {
     choice: SolverChoice,
     solvers: [Solver; 3],
     has_cvc5: bool,
-    /// Processor time of the solvers at which the rule at hand is given up.
+    /// Processor time of the solvers at which the current rule is given up.
     limit: Duration,
-    /// Tactic that decided an earlier formula of the rule that the first solver did not.
+    /// Tactic that decided an earlier formula of the rule after the first solver had failed.
     preferred: Option<Tactic>,
-    /// Whether it is counted what the solver refutes.
+    /// Whether formulas that the solver itself refutes are counted.
     counts: bool,
     refuted_by_solver: u32,
 }
 
 impl Prover {
-    /// Starts nothing yet.
+    /// Returns a prover that has not started any process.
     pub fn new(choice: SolverChoice) -> Prover {
         let solvers = [Backend::Z3, Backend::Cvc5, Backend::Cvc5Integers].map(Solver::new);
         Prover {
@@ -124,7 +124,7 @@ impl Prover {
         }
     }
 
-    /// Returns one solver without help from the other, and of which it is counted what it refutes.
+    /// Returns a prover with one solver only, which counts the formulas that the solver itself refutes.
     pub fn alone(backend: Backend) -> Prover {
         let choice = if backend == Backend::Z3 { SolverChoice::Z3 } else { SolverChoice::Cvc5 };
         Prover { has_cvc5: backend != Backend::Z3, counts: true, ..Prover::new(choice) }
@@ -134,7 +134,7 @@ impl Prover {
         self.solvers.iter().map(Solver::used).sum()
     }
 
-    /// Begins a rule that may take so long.
+    /// Begins a rule with a time limit.
     pub(crate) fn begin(&mut self, timeout: Duration) {
         self.limit = self.used() + timeout;
         self.preferred = None;
@@ -146,8 +146,8 @@ impl Prover {
         self.refuted_by_solver
     }
 
-    /// Counts a formula that has no model. One that simplification decided is put to the solver as it was written: it
-    /// may be unable to decide that, but not say that there is a model.
+    /// Counts a formula that has no model. If simplification decided it, the solver is given the formula as
+    /// written. The solver may be unable to decide it, but must not find a model.
     pub(crate) fn count(&mut self, settled: bool, written: impl FnOnce() -> (Terms, Term)) -> Result<(), String> {
         if settled && self.counts {
             let (terms, formula) = written();
@@ -170,7 +170,7 @@ impl Prover {
         }
     }
 
-    /// Decides a formula with one try of a solver, for cases where that is usually enough.
+    /// Decides a formula with a single attempt of the first solver.
     pub(crate) fn decide_at_once(&mut self, terms: &mut Terms, formula: Term) -> Decision {
         let reduced = reduce(terms, formula);
         match self.first(terms, reduced.formula, FIRST_TRY) {
@@ -184,7 +184,7 @@ impl Prover {
         self.preferred.is_some()
     }
 
-    /// Tries one tactic after the other; first the one that helped with the rule before.
+    /// Tries the tactics in order, first the one that decided an earlier formula of the rule.
     fn tactics(&mut self, terms: &mut Terms, formula: Term) -> Decision {
         let mut last = Decision::Unknown("timeout".to_string());
         for tactic in self.preferred.into_iter().chain(TACTICS) {
@@ -219,7 +219,8 @@ impl Prover {
         }
     }
 
-    /// Decides a formula by another of which only that it has no model says anything.
+    /// Decides a formula by another one, `other`, whose models prove nothing. Only its absence of models carries
+    /// over.
     fn refuted(&mut self, terms: &Terms, other: Option<Term>) -> Decision {
         match other.map(|other| self.first(terms, other, FIRST_TRY)) {
             Some(Decision::Unsat) => Decision::Unsat,
@@ -227,7 +228,8 @@ impl Prover {
         }
     }
 
-    /// Decides by the first solver of the choice; both must agree that there is no model if both were chosen.
+    /// Decides by the first solver of the choice. If both solvers were chosen, they must agree that there is no
+    /// model.
     fn first(&mut self, terms: &Terms, formula: Term, limit: Duration) -> Decision {
         let backend = if self.choice == SolverChoice::Cvc5 { Backend::Cvc5 } else { Backend::Z3 };
         let answer = self.ask(backend, terms, &Query::new(formula), limit);
@@ -244,7 +246,7 @@ impl Prover {
         }
     }
 
-    /// Decides each case of a distinction.
+    /// Decides each case of a case distinction.
     fn split(&mut self, terms: &mut Terms, formula: Term, depth: u32) -> Decision {
         let unknown = Decision::Unknown("timeout".to_string());
         let Some(pivot) = pivot(terms, formula).filter(|_| depth > 0) else { return unknown };
@@ -290,7 +292,7 @@ impl Prover {
         }
     }
 
-    /// Queries one solver.
+    /// Checks a query with one solver.
     fn ask(&mut self, backend: Backend, terms: &Terms, query: &Query, limit: Duration) -> Decision {
         if let Some(value) = terms.value(query.assertion) {
             return if value.is_true() { Decision::Sat(Model::default()) } else { Decision::Unsat };

@@ -1,16 +1,16 @@
-//! Makes formulas smaller before a solver sees them: conjuncts are assumed in the rest of the formula, variables that a
-//! conjunct defines are replaced, and equalities of equal polynomials are true.
+//! Simplification of formulas before a solver sees them: conjuncts are assumed in the remaining formula, variables
+//! that a conjunct defines are replaced, and equalities of equal polynomials become true.
 
 use kingpost_smt::{Evaluator, Model, Node, Op, Sort, Substitution, Term, Terms, equal_polynomials};
 
-/// Rounds of propagation.
+/// Maximum number of rounds of propagation.
 const ROUNDS: usize = 8;
 
-/// A formula with the same models, but for the variables that were replaced.
+/// A formula with equal models, except for the replaced variables.
 #[derive(Clone, Debug)]
 pub(crate) struct Reduced {
     pub(crate) formula: Term,
-    /// Variables and what they are equal to, in the order of their replacement.
+    /// Variables and their replacements, in the order of replacement.
     replaced: Vec<(Term, Term)>,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn reduce(terms: &mut Terms, formula: Term) -> Reduced {
     reduced
 }
 
-/// Returns the formulas whose conjunction a formula is.
+/// Returns the conjuncts of a formula.
 pub(crate) fn conjuncts(terms: &Terms, formula: Term) -> Vec<Term> {
     let mut parts = Vec::new();
     let mut work = vec![formula];
@@ -66,7 +66,7 @@ fn equal_by_polynomials(terms: &mut Terms, formula: Term) -> Term {
     if equal.is_empty() { formula } else { Substitution::new(equal).apply(terms, formula) }
 }
 
-/// Uses each conjunct in all others.
+/// Uses each conjunct in all other conjuncts.
 fn propagate(terms: &mut Terms, reduced: &mut Reduced) {
     for part in conjuncts(terms, reduced.formula) {
         if let Some((variable, value)) = definition(terms, part) {
@@ -75,8 +75,8 @@ fn propagate(terms: &mut Terms, reduced: &mut Reduced) {
             return;
         }
     }
-    // What is simple holds in what is not, and in what it is a part of: a part has a smaller number than the whole, so
-    // that nothing is assumed of itself.
+    // Atoms are assumed in all other conjuncts, and in atoms that contain them. A part has a smaller number than
+    // the whole, so that nothing is assumed of itself.
     let (atoms, others): (Vec<Term>, Vec<Term>) =
         conjuncts(terms, reduced.formula).into_iter().partition(|&part| is_atom(terms, part));
     let known: Vec<(Term, Term)> = atoms.iter().map(|&atom| assumed(terms, atom)).collect();
@@ -88,7 +88,7 @@ fn propagate(terms: &mut Terms, reduced: &mut Reduced) {
     reduced.formula = terms.and(atoms, others);
 }
 
-/// Returns an atom with a substitution made in its operands.
+/// Returns an atom with a substitution applied to its operands.
 fn within(terms: &mut Terms, known: &mut Substitution, atom: Term) -> Term {
     match terms.node(atom) {
         Node::Unary(Op::Not, inner) => {
@@ -103,7 +103,7 @@ fn within(terms: &mut Terms, known: &mut Substitution, atom: Term) -> Term {
     }
 }
 
-/// Returns a conjunct, or what it negates, as a truth value.
+/// Returns the formula that a conjunct asserts or negates, and its truth value.
 fn assumed(terms: &mut Terms, part: Term) -> (Term, Term) {
     match terms.node(part) {
         Node::Unary(Op::Not, inner) => (inner, terms.bool(false)),
@@ -119,7 +119,7 @@ fn is_atom(terms: &Terms, part: Term) -> bool {
     }
 }
 
-/// Returns a variable that a conjunct makes equal to a term without it.
+/// Returns a variable that a conjunct equates with a term without that variable, and the term.
 fn definition(terms: &mut Terms, part: Term) -> Option<(Term, Term)> {
     match terms.node(part) {
         Node::Var(_) => Some((part, terms.bool(true))),

@@ -1,7 +1,8 @@
 //! A template, block by block.
 //!
-//! Blocks are walked in order of the text; branches go forward only. The condition of a block is that of its entry and
-//! of all loads, stores and `unreachable` passed so far; every value computed in it inherits this condition.
+//! Blocks are visited in order of the text; branches lead forward only. The condition of a block combines the
+//! condition of its entry with the conditions of all loads, stores and `unreachable` so far. Every value computed
+//! in the block inherits this condition.
 
 use crate::encoder::Encoder;
 use crate::memory_state::{Access, Memory, State};
@@ -15,17 +16,17 @@ use std::collections::HashMap;
 /// Meaning of a template.
 #[derive(Debug)]
 pub(crate) struct Meaning<'a> {
-    /// Every register, in order of the text; the value of a `ret` stands under `ret` and its block's label.
+    /// Every register, in order of the text. The name of the value of a `ret` is `ret` with its block's label.
     pub(crate) values: Vec<(String, Type, Outcome)>,
     /// Condition under which each block is entered.
     pub(crate) entries: Vec<(&'a str, Term)>,
     /// Memory at the end.
     pub(crate) memory: State,
-    /// No undefined behavior by effects up to the end.
+    /// Condition under which no effect up to the end is undefined behavior.
     pub(crate) defined: Term,
 }
 
-/// An edge into a block: when it is taken, and the memory then.
+/// An edge into a block: the condition under which it is taken, and the memory at that point.
 struct Edge {
     condition: Term,
     memory: State,
@@ -38,7 +39,7 @@ struct Walk<'e, 'a, 'b> {
     edges: HashMap<&'a str, Vec<Edge>>,
     exits: Vec<Edge>,
     memory: State,
-    /// The condition of the block at hand.
+    /// Condition of the current block.
     reached: Term,
     label: &'a str,
 }
@@ -97,7 +98,7 @@ impl<'a> Walk<'_, 'a, '_> {
         self.join(&edges);
     }
 
-    /// Continues where edges meet.
+    /// Continues at the point where edges meet.
     fn join(&mut self, edges: &[Edge]) {
         self.reached = self.encoder.terms.any(edges.iter().map(|edge| edge.condition));
         let mut memory = edges.last().map_or(Memory::INITIAL, |edge| edge.memory);
@@ -151,7 +152,7 @@ impl<'a> Walk<'_, 'a, '_> {
         Ok(())
     }
 
-    /// Returns a value under the condition of the block.
+    /// Returns a value under the condition of the current block.
     fn here(&mut self, mut outcome: Outcome) -> Outcome {
         outcome.defined = self.encoder.terms.and(outcome.defined, self.reached);
         outcome
@@ -202,7 +203,7 @@ impl<'a> Walk<'_, 'a, '_> {
         })
     }
 
-    /// Returns a pointer made from bits points to a block of its own, as an input does.
+    /// Adds a block for a pointer made from bits, as for an input. Returns the outcome unchanged.
     fn with_block(&mut self, is_pointer: bool, outcome: Outcome) -> Outcome {
         if is_pointer {
             self.encoder.outside_pointer(outcome.value);

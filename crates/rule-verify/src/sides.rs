@@ -10,10 +10,10 @@ use std::collections::HashMap;
 /// Type that represents a destination.
 pub(crate) const EDGE: Type = I8;
 
-/// The code of all traps that have one as an operand: no rule looks at it.
+/// Trap code of all instructions that have one as an operand. No rule depends on it.
 pub(crate) const TRAP_CODE: TrapCode = TrapCode::HEAP_OUT_OF_BOUNDS;
 
-/// The conditions that names stand for.
+/// Conditions by name.
 pub(crate) type Conditions<'r> = HashMap<&'r str, Condition>;
 
 /// Meaning of both sides of a rule.
@@ -23,17 +23,17 @@ pub(crate) struct Sides {
     pub(crate) values: [Term; 2],
     /// Addresses of accesses to memory.
     pub(crate) addresses: Option<[Term; 2]>,
-    /// The NaNs that operations choose, the source's first, and how many those are.
+    /// NaNs that operations may choose, the source's first. The next field is the number of the source's NaNs.
     pub(crate) open: Vec<OpenNan>,
     pub(crate) open_in_source: usize,
     pub(crate) traps: [Term; 2],
-    /// The values and constants by name, in order of the text.
+    /// Values and constants by name, in order of the text.
     pub(crate) inputs: Vec<(String, Type, Term)>,
-    /// The constants of nodes, by number.
+    /// Constants of nodes, by number.
     pub(crate) constants: HashMap<u32, Term>,
 }
 
-/// A NaN that an operation may choose. Operations that are written alike choose alike.
+/// A NaN that an operation may choose. Operations with equal texts make equal choices.
 pub(crate) struct OpenNan {
     pub(crate) variable: Term,
     pub(crate) nan: NanChoice,
@@ -42,7 +42,7 @@ pub(crate) struct OpenNan {
 }
 
 impl OpenNan {
-    /// Returns the term that says whether the variable is what the operation may choose, if it chooses.
+    /// Returns a term that holds if the operation may choose the value of the variable, or has no choice.
     pub(crate) fn fits(&self, terms: &mut Terms) -> Term {
         let allowed = self.nan.allows(terms, self.variable);
         terms.implies(self.nan.open, allowed)

@@ -1,10 +1,10 @@
-//! Case distinction on one variable: amounts of shifts, and values of which a formula says that they have one bit set.
-//! With a constant amount a shift is wiring, and a division by a power of two a shift.
+//! Case distinction on one variable: an amount of shifts, or a value that has one bit set according to the formula.
+//! A shift by a constant amount only rewires bits, and a division by a power of two is a shift.
 
 use crate::reduce::conjuncts;
 use kingpost_smt::{Bits, Node, Op, Term, Terms};
 
-/// Variables wider than this are not split.
+/// Maximum width of variables that are split.
 const MAX_WIDTH: u32 = 128;
 
 /// A variable and the values that it is likely to have.
@@ -12,13 +12,13 @@ const MAX_WIDTH: u32 = 128;
 pub(crate) struct Pivot {
     pub(crate) variable: Term,
     pub(crate) values: Vec<Bits>,
-    /// It has no other value in a model of the formula.
+    /// Whether the variable has no other value in any model of the formula.
     pub(crate) exhaustive: bool,
 }
 
-/// Returns the variable to split on: a power of two before a shift amount, of those the most frequent.
+/// Returns the variable to split on: a power of two if there is one, or else the most frequent shift amount.
 pub(crate) fn pivot(terms: &Terms, formula: Term) -> Option<Pivot> {
-    // What is a conjunct holds in every model: then no other value is possible.
+    // A conjunct holds in every model, so that no other value is possible.
     let conjuncts = conjuncts(terms, formula);
     if let Some(variable) = conjuncts.iter().find_map(|&term| power_of_two(terms, term)) {
         return Some(powers(terms, variable, true));
@@ -46,7 +46,7 @@ pub(crate) fn pivot(terms: &Terms, formula: Term) -> Option<Pivot> {
     Some(Pivot { variable, values, exhaustive: false })
 }
 
-/// Numbers with at most one bit set.
+/// Returns the pivot for a variable with at most one bit set.
 fn powers(terms: &Terms, variable: Term, exhaustive: bool) -> Pivot {
     let width = terms.width(variable);
     let mut values: Vec<Bits> = (0..width).map(|bit| Bits::new(width, 1 << bit)).collect();
@@ -54,7 +54,7 @@ fn powers(terms: &Terms, variable: Term, exhaustive: bool) -> Pivot {
     Pivot { variable, values, exhaustive }
 }
 
-/// Returns the `x` of `x & (x - 1) = 0`, if it is a variable.
+/// Returns `x` if the term is `x & (x - 1) = 0` and `x` is a variable.
 fn power_of_two(terms: &Terms, term: Term) -> Option<Term> {
     let Node::Binary(Op::Eq, a, b) = terms.node(term) else { return None };
     let masked = if terms.bits(a).is_some_and(Bits::is_zero) { b } else { a };

@@ -18,7 +18,7 @@ impl Template {
     }
 }
 
-/// The size of a type, in bits; an array is as large as its elements in memory.
+/// Returns the size of a type, in bits. The size of an array is the size of its elements in memory.
 pub(crate) fn bits(ty: &Type, pointer_bits: u32) -> u64 {
     match ty {
         Type::Int(width) => u64::from(*width),

@@ -1,18 +1,19 @@
-//! Formulas with a choice: is there a model such that every choice of the source's undefined values satisfies the
-//! formula?
+//! Formulas with choices: decides whether a model exists such that every choice of the source's undefined values
+//! satisfies the formula.
 //!
-//! Counterexample-guided: the formula is instantiated with finitely many choices, first with those that usually explain
-//! the target (its own undefined values, its result, zero), as terms over the other variables; a model of all instances
-//! is tested against all choices, and a choice that refutes it becomes the next instance. If the instances have no
-//! model, there is none. What this does not decide in a few rounds is left to the solver's own quantifiers.
+//! The search is guided by counterexamples. The formula is instantiated with finitely many choices, as terms over
+//! the other variables. The first choices are those that usually explain the target: its own undefined values, its
+//! result, and zero. A model of all instances is tested against all choices, and a choice that refutes it becomes
+//! the next instance. If the instances have no model, the formula has none. A formula that is not decided in a few
+//! rounds is left to the solver's quantifiers.
 
 use crate::condition::Check;
 use crate::prover::{Decision, Prover};
 use kingpost_smt::{Model, Node, Op, Query, Sort, Substitution, Term, Terms, Value};
 
-/// Instances before the quantified query.
+/// Maximum number of instances before the quantified query.
 const ROUNDS: usize = 12;
-/// Depth to which a value is searched for choices.
+/// Maximum depth to which a value is searched for choices.
 const MAX_DEPTH: u32 = 24;
 
 impl Prover {
@@ -82,8 +83,8 @@ fn value_of(terms: &Terms, variable: Term, model: &Model) -> Value {
     named.unwrap_or(Value::zero(terms.sort(variable)))
 }
 
-/// Returns the choices that are likely to explain the target: constants, what the target chose, and what makes both
-/// values equal.
+/// Returns the choices that are likely to explain the target: constants, the target's own choices, and choices that
+/// make both values equal.
 fn witnesses(
     terms: &mut Terms,
     check: &Check,
@@ -112,7 +113,7 @@ fn witnesses(
         };
         all.push(choices.iter().map(found).collect());
     }
-    // A witness may not depend on what is being chosen.
+    // A witness may not depend on the variables that are chosen.
     all.retain(|witness| {
         let values: Vec<Term> = witness.iter().map(|&(_, value)| value).collect();
         terms.variables_of(&values).iter().all(|variable| !choices.contains(variable))
@@ -120,8 +121,8 @@ fn witnesses(
     all
 }
 
-/// Finds values of the choices that make `term` equal to `goal`, going backwards through operations that can be
-/// inverted. Where several choices could do it, the first one does; what is found is tried, not trusted.
+/// Finds values of the choices that make `term` equal to `goal`, by inverting operations. If several choices could
+/// achieve that, the first one does. The values are only candidates, which are tested later.
 fn solve(terms: &mut Terms, term: Term, goal: Term, choices: &[Term], depth: u32, solved: &mut Vec<(Term, Term)>) {
     if depth == 0 || !terms.variables_of(&[term]).iter().any(|variable| choices.contains(variable)) {
         return;
@@ -179,7 +180,7 @@ fn zero_like(terms: &mut Terms, choice: Term) -> Term {
     terms.number(width, 0)
 }
 
-/// Returns the target's undefined value of the same position and width.
+/// Returns the target's undefined value with the position and width of `choice`, or zero if there is none.
 fn same_in_target(terms: &mut Terms, choice: Term) -> Term {
     let name = terms.name(choice).unwrap_or_default().replacen(".source.", ".target.", 1);
     let Sort::Bits(width) = terms.sort(choice) else { unreachable!("undefined values are bit-vectors") };

@@ -1,16 +1,16 @@
-//! When an operation loses nothing: the conditions behind `nsw`, `nuw`, `exact` and the `WillNotOverflow` predicates.
+//! Absence of overflow: the conditions of `nsw`, `nuw`, `exact` and the `WillNotOverflow` predicates.
 
 use kingpost_rules::InstOp;
 use kingpost_smt::{Term, Terms};
 
-/// Reading of the operands.
+/// Interpretation of the operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sign {
     Signed,
     Unsigned,
 }
 
-/// Returns the result of `op` as it is has all bits that the unbounded result has.
+/// Returns a term that holds if the result of `op` equals the unbounded result.
 pub(crate) fn fits(terms: &mut Terms, op: InstOp, sign: Sign, a: Term, b: Term) -> Term {
     match op {
         InstOp::Add | InstOp::Sub | InstOp::Mul => {
@@ -46,7 +46,7 @@ fn extend(terms: &mut Terms, sign: Sign, a: Term, width: u32) -> Term {
     }
 }
 
-/// Returns a quotient leaves no remainder, or a shift right loses no bit.
+/// Returns a term that holds if a quotient leaves no remainder, or a shift right loses no bit.
 pub(crate) fn is_exact(terms: &mut Terms, op: InstOp, a: Term, b: Term, result: Term) -> Term {
     let rest = match op {
         InstOp::Udiv => terms.urem(a, b),

@@ -1,5 +1,5 @@
-//! Rules that compilers had, as they were before their fixes: each is refused, and each counterexample was run or
-//! evaluated.
+//! Wrong rules of real compilers, as they were before their fixes. Each must be rejected, and each counterexample
+//! is executed or evaluated.
 
 use kingpost_rule_verify::{Backend, Options, Prover, SolverChoice, Verdict, check, check_clif};
 use kingpost_rules::{RuleError, clif, parse};
@@ -13,7 +13,7 @@ fn prover() -> Option<Prover> {
     None
 }
 
-/// `judge` says why each is refused.
+/// Checks that `judge` returns the expected verdict on each rule.
 fn expect(bugs: &[(u32, &str, &str)], judge: impl Fn(&str) -> Result<Verdict, RuleError>) {
     for (number, expected, text) in bugs {
         let found = match judge(text).unwrap_or_else(Verdict::Error) {
@@ -26,8 +26,8 @@ fn expect(bugs: &[(u32, &str, &str)], judge: impl Fn(&str) -> Result<Verdict, Ru
     }
 }
 
-/// LLVM's, by the numbers of its bug reports. Lopes, Menendez, Nagarakatte, Regehr: Provably Correct Peephole
-/// Optimizations with Alive, 2015.
+/// Rules of LLVM, by the numbers of their bug reports. Lopes, Menendez, Nagarakatte, Regehr: Provably Correct
+/// Peephole Optimizations with Alive, 2015.
 const INSTCOMBINE: [(u32, &str, &str); 8] = [
     (20186, "wrong: definedness", "%a = sdiv %x, C\n%r = sub 0, %a\n=>\n%r = sdiv %x, -C"),
     (20189, "wrong: poison", "%b = sub 0, %a\n%r = sub nsw %x, %b\n=>\n%r = add nsw %x, %a"),
@@ -56,8 +56,8 @@ fn instcombine() {
     expect(&INSTCOMBINE, |text| Ok(check(&parse(text).remove(0).rule?, &options, &mut prover.borrow_mut())));
 }
 
-/// Cranelift's, by the numbers of the pull requests that fixed them. Two are of types: what is made is not what was
-/// replaced. The second form of 9030 differs at zeros alone.
+/// Rules of Cranelift, by the numbers of the pull requests that fixed them. Two are type errors: the replacement
+/// has another type. The second form of 9030 differs for zeros only.
 const CRANELIFT: [(u32, &str, &str); 13] = [
     (5061, "wrong: value", "rule r : uextend.i64(C: i32) => sext(C)"),
     (5409, "wrong: value", "rule r : uextend.i64(iadd(C1: i8, C2: i8)) => zext(C1) + zext(C2)"),

@@ -1,4 +1,4 @@
-//! Rules on CLIF: wrong ones are refused with a counterexample that runs, and the ledger fits the rules.
+//! Rules on CLIF: wrong rules are rejected with a counterexample that runs, and the ledger fits the rules.
 
 use kingpost_rule_verify::{Backend, Options, Prover, SolverChoice, Verdict, check_clif, obligations};
 use kingpost_rules::clif::parse;
@@ -36,7 +36,7 @@ fn wrong_rules_are_refused() {
         ("wrong: value", "rule r : select(icmp slt (x, y), x, y) => select(icmp sle (y, x), x, y)"),
         ("error: type", "rule r : iadd(x, uextend(x)) => x"),
         ("error: unsupported", "rule r : fadd(x, y) => fadd(y, x)"),
-        // What is executed for its effect: the edge, the trap, the address and the bits.
+        // Instructions that are executed for their effect: the edge, the trap, the address and the bits.
         ("wrong: value", "rule r : brif(icmp eq (x, 0), a, b) => brif(x, a, b)"),
         ("wrong: trap", "rule r : trapz(icmp ne (x, 0)) => trapnz(x)"),
         ("wrong: value", "rule r : istore8(band(x, C), p) => istore8(x, p) where C & 127 == 127"),
@@ -52,9 +52,9 @@ fn wrong_rules_are_refused() {
         ("wrong: trap", "rule r : trapnz(x) => trap"),
         ("wrong: value", "rule r : store(x: i32, p) => store(bswap(x), p)"),
         ("correct", "rule r : uload32(iadd(p, C), C) => uload32(p, C + C)"),
-        // In big-endian order lanes are turned around one by one.
+        // In big-endian order, the bytes of each lane are reversed separately.
         ("error: type", "rule r : store(scalar_to_vector.i32x4(x: i32), p) => store(uextend.i128(x), p) at any"),
-        // What is no number may have either sign, but no payload that no operand has, and is never signalling.
+        // A NaN may have either sign, but a payload only if an operand has one, and is never signaling.
         ("correct", "rule r : fmul(x: T, fneg(y)) => fneg(fmul(x, y)) at T = f16"),
         ("correct", "rule r : fmin(fneg(x), fneg(y)) => fneg(fmax(x, y))"),
         ("wrong: value", "rule r : fmin(x, x) => x"),
@@ -81,7 +81,7 @@ fn counterexamples_show_inputs_and_what_the_interpreter_returns() {
     }
 }
 
-/// No rule without a proof: a line of the ledger counts only for the formulas that it was written for.
+/// Checks that each rule has a proof. A line of the ledger counts only for the formulas for which it was written.
 #[test]
 fn the_ledger_fits_the_rules() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rules");

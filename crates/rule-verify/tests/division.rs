@@ -1,4 +1,5 @@
-//! The theorem by which divisions by constants become products, over all integers: nothing in it depends on a width.
+//! Theorem by which divisions by constants become multiplications, over all integers. It does not depend on a
+//! width.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -12,7 +13,7 @@ const ASSUMED: &str = "
 (assert (and (< 0 p) (= (* m d) (+ p e)) (<= 0 e) (<= (* e (+ limit 1)) p)))
 ";
 
-/// Whether z3 finds a model of the assumptions and a formula.
+/// Returns z3's answer to whether the assumptions and a formula have a model.
 fn has_model(formula: &str) -> String {
     let mut z3 =
         Command::new("z3").args(["-in", "-T:60"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -29,7 +30,7 @@ fn products_are_quotients() {
     }
     // Rounded down, x*m / p is q.
     assert_eq!(has_model("(not (and (<= (* q p) (* x m)) (< (* x m) (* (+ q 1) p))))"), "unsat");
-    // Rounded up it is q + 1, of a dividend and an excess that are not zero: so rounded down, -x*m / p is -q - 1.
+    // Rounded up, it is q + 1 if the dividend and the excess are not zero. So -x*m / p rounded down is -q - 1.
     assert_eq!(has_model("(and (< 0 x) (< 0 e) (not (< (* q p) (* x m))))"), "unsat");
     // The assumptions contradict neither themselves nor a wrong claim.
     assert_eq!(has_model("(and (= x 20) (= d 10) (= m 13))"), "sat");

@@ -1,6 +1,6 @@
-//! Rules with one thing wrong are refused, with a counterexample that runs, unless they are proved to be right as well.
+//! Checks that rules with one change are rejected with a counterexample that runs, unless they are proved as well.
 //!
-//! `KINGPOST_MUTANTS` says how many are judged; all if it is 0.
+//! `KINGPOST_MUTANTS` is the number of mutants that are judged; 0 means all.
 
 use kingpost_ir::Opcode;
 use kingpost_rule_verify::{Backend, Options, Prover, SolverChoice, Verdict, check_clif};
@@ -18,7 +18,7 @@ fn rules() -> Vec<ClifRule> {
     texts.iter().flat_map(|text| parse(text)).map(|parsed| parsed.rule.unwrap()).collect()
 }
 
-/// What is mistaken for an opcode: another kind of extension or sign, another direction, another operation.
+/// Returns an opcode for which `opcode` is easily mistaken: another extension, sign, direction or operation.
 fn mistaken(opcode: Opcode) -> Option<Opcode> {
     Some(match opcode {
         Opcode::Iadd => Opcode::Isub,
@@ -58,7 +58,7 @@ fn mistaken(opcode: Opcode) -> Option<Opcode> {
     })
 }
 
-/// Every node changed in every way, one at a time: trees with one node changed.
+/// Returns all trees with one node changed.
 fn changed(node: &Node, change: &dyn Fn(&Node) -> Vec<Node>) -> Vec<Node> {
     let mut all = change(node);
     if let NodeKind::Inst { opcode, condition, operands } = &node.kind {
@@ -148,7 +148,7 @@ fn mutants_of_expr(expr: &Expr) -> Vec<Expr> {
     }
 }
 
-/// Returns no condition, each part of it left out, and each comparison less strict.
+/// Returns weaker conditions: no condition, one part left out, or comparisons less strict.
 fn weaker(condition: &Precondition) -> Vec<Precondition> {
     match condition {
         Precondition::True => Vec::new(),

@@ -1,5 +1,5 @@
-//! Rules with known verdicts, at small widths. Without z3 or cvc5 the test is skipped by name, except where `CI` is
-//! set.
+//! Rules with known verdicts, at small widths. Without z3 or cvc5, the tests report that they are skipped, or fail
+//! if `CI` is set.
 
 use kingpost_rule_verify::{Backend, Options, Prover, SolverChoice, Verdict, check};
 use kingpost_rules::parse;
@@ -16,7 +16,7 @@ fn verdict(text: &str, prover: &mut Prover) -> String {
     }
 }
 
-/// Checks pairs of expected verdict and rule.
+/// Checks pairs of an expected verdict and a rule.
 fn expect(pairs: &[(&str, &str)]) {
     for backend in [Backend::Z3, Backend::Cvc5] {
         if !backend.is_installed() {
@@ -40,7 +40,7 @@ fn values() {
         ("wrong: value", "%c = icmp ult %x, C\n%r = select %c, %x, C\n=>\n%d = icmp slt %x, C\n%r = select %d, %x, C"),
         ("correct", "%c = icmp CC %x, %y\n%r = xor %c, true\n%s = xor %r, true\n=>\n%s = icmp CC %x, %y"),
         ("correct", "%w = zext %x to i6\n%r = trunc %w to i3\n=>\n%r = ZExtOrTrunc %x"),
-        // A divisor that is not zero says that its one was not shifted out.
+        // The divisor is not zero, so its one bit was not shifted out.
         (
             "correct",
             "%s = shl i48 1, %a\n%p = lshr %s, %b\n%r = urem %x, %p\n=>\n\
@@ -102,7 +102,7 @@ fn memory() {
         ("wrong: memory", "store i5 %x, %p\n=>\nskip"),
         ("wrong: memory", "store i8 %x, %p\nstore i8 %y, %q\n=>\nstore %y, %q\nstore %x, %p"),
         ("correct", "%p = alloca i8\nstore i8 undef, %p\n%r = load %p\n=>\n%p = alloca i8\n%r = load %p"),
-        // What a block holds at the end is of no interest if its address has no other use.
+        // The final contents of a block do not matter if its address has no other use.
         ("wrong: memory", "%p = alloca i5\nstore %x, %p\n=>\nskip"),
         ("correct", "Pre: hasOneUse(%p)\n%p = alloca i5\nstore %x, %p\n=>\nskip"),
         (
@@ -149,7 +149,7 @@ fn errors_before_any_proof() {
     ]);
 }
 
-/// One rule for each construct that no other rule here has.
+/// Checks one rule for each construct that no other test has.
 #[test]
 fn the_rest_of_the_language() {
     expect(&[
@@ -173,7 +173,7 @@ fn the_rest_of_the_language() {
             "correct",
             "Pre: equivalentAddressValues(%p, %q)\n%a = load i8* %p\n%b = load i8* %q\n%r = sub %a, %b\n=>\n%r = 0",
         ),
-        // A condition without a name is that of its register.
+        // A condition without a name has the name of its register.
         ("wrong: value", "%c = icmp %x, %y\n%r = xor %c, true\n%s = xor %r, true\n=>\n%s = icmp %x, %y"),
         ("correct", "%a = zext Ty %x to Ty1\n%r = trunc Ty1 %a to Ty\n=>\n%r = %x"),
         ("correct", "%q = bitcast i8* %p to i16*\n%r = bitcast i16* %q to i8*\n=>\n%r = %p"),
