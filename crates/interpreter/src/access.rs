@@ -10,13 +10,13 @@ use crate::int;
 use crate::interpreter::{Cx, Flow, Interpreter};
 use crate::value::mask;
 
-/// Returns the trap code of an access. An access with `notrap` that is out of bounds is undefined; it traps like an
+/// Returns the trap code of an access. An out-of-bounds access with `notrap` is undefined; here it traps like an
 /// access without a code.
 pub(crate) fn trap_code(flags: MemFlags) -> TrapCode {
     flags.trap_code().unwrap_or(TrapCode::HEAP_OUT_OF_BOUNDS)
 }
 
-/// An address operand: the bits of its type, and its value.
+/// An address operand: the width of its type in bits, its value, and an offset in bytes.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Address {
     pub(crate) bits: u32,
@@ -25,10 +25,10 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Returns the place in memory that an access of `size` bytes reaches.
+    /// Returns the place in memory that an access of `size` bytes accesses.
     ///
     /// # Errors
-    /// A trap with the flags' code if it is misaligned and the flags forbid that.
+    /// A trap with the flags' code if the address is misaligned and the flags forbid that.
     fn place(self, size: u32, flags: MemFlags) -> Result<Place, Stop> {
         let address = (self.value as u64).wrapping_add(i64::from(self.offset) as u64);
         if flags.aligned() && !address.is_multiple_of(size.into()) {
@@ -39,7 +39,7 @@ impl Address {
 }
 
 impl Interpreter<'_> {
-    /// Returns an address operand.
+    /// Returns the address that an operand and an offset make.
     fn address(&self, cx: Cx<'_>, value: Value, offset: i32) -> Address {
         Address { bits: cx.type_of(value).bits(), value: self.get(cx, value), offset }
     }
@@ -131,7 +131,7 @@ impl Interpreter<'_> {
     }
 }
 
-/// Returns the byte order of an access. Without a flag it is little-endian, as on both targets.
+/// Returns the byte order of an access. Without a flag, it is little-endian, as on both targets.
 pub(crate) fn order(flags: MemFlags) -> Endianness {
     flags.endianness().unwrap_or(Endianness::Little)
 }

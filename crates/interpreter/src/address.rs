@@ -1,4 +1,4 @@
-//! Addresses are made up: the two top bits of a 32- or 64-bit address name a region, the rest is an
+//! Artificial addresses: the two highest bits of a 32- or 64-bit address name a region, and the low bits are an
 //! offset into it.
 
 use crate::value::mask;
@@ -9,7 +9,7 @@ pub(crate) enum Region {
     Stack,
     Functions,
     Data,
-    /// No address of anything lies there.
+    /// A region without objects.
     Nowhere,
 }
 
@@ -19,31 +19,31 @@ const REGIONS: [Region; 4] = [Region::Stack, Region::Functions, Region::Data, Re
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     pub(crate) region: Region,
-    /// In bytes; of functions their number.
+    /// Offset in bytes; for functions, their number.
     pub(crate) offset: u64,
 }
 
 impl Place {
-    /// Returns the place that an address of `bits` bits refers to; bits above are dropped.
+    /// Returns the place that an address of `bits` bits refers to. Bits above the width are dropped.
     pub(crate) fn decode(bits: u32, address: u64) -> Place {
         let address = address & mask(bits) as u64;
         let region = REGIONS[(address >> (bits - 2)) as usize];
         Place { region, offset: address & mask(bits - 2) as u64 }
     }
 
-    /// Returns the address in `bits` bits.
+    /// Returns the address of a place, of `bits` bits.
     pub(crate) fn encode(self, bits: u32) -> u64 {
         (self.region as u64) << (bits - 2) | self.offset & mask(bits - 2) as u64
     }
 }
 
-/// Set in the offsets of library routines.
+/// Bit that is set in the offsets of library routines.
 const LIBRARY_BIT: u64 = 1 << 29;
 
-/// The number of the function that throws, among the library routines.
+/// Number of the function that throws, among the library routines.
 const THROW: u64 = LIBRARY_BIT - 1;
 
-/// A function that an address stands for.
+/// Function that an address refers to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum CodeAddress {
     Function(u64),
@@ -61,7 +61,7 @@ impl CodeAddress {
         Place { region: Region::Functions, offset }.encode(bits)
     }
 
-    /// Returns the function at an address, if its region is that of functions.
+    /// Returns the function at an address, if the address is in the region of functions.
     pub(crate) fn decode(bits: u32, address: u64) -> Option<CodeAddress> {
         match Place::decode(bits, address) {
             Place { region: Region::Functions, offset } if offset & LIBRARY_BIT != 0 => match offset & !LIBRARY_BIT {

@@ -1,4 +1,4 @@
-//! Operations on whole values, not lane by lane: selection, halves, bit casts, constants.
+//! Operations on whole values, not lane by lane: selection, halves, bit casts, and constants.
 
 use kingpost_ir::InstView;
 
@@ -36,7 +36,7 @@ impl Interpreter<'_> {
         if cx.ctrl.bits() > 128 {
             return Err(cx.not_supported());
         }
-        // Without a byte order the lane counts are equal, so that either result is the same.
+        // Without a byte order, the lane counts are equal, so that the result does not depend on the order.
         let bits = convert::bitcast(from, cx.ctrl, order(flags), self.get(cx, arg));
         Ok(self.finish(cx, bits))
     }

@@ -15,17 +15,17 @@ use crate::interpreter::{Cx, Exception, Flow, Interpreter};
 use crate::libcalls;
 use crate::value::mask;
 
-/// A function that a call goes to.
+/// Target of a call.
 enum Callee {
     Function(FunctionId),
     Library(LibCall),
-    /// Routine of the test host: throws an exception.
+    /// Routine of the test host that throws an exception.
     Throw,
 }
 
-/// The name of the function that throws. Its arguments are the frame pointer of the frame where the search ends, that
-/// of the frame from which it starts and the program counter there, which are nothing to an interpreter, then the tag
-/// and two payloads.
+/// Name of the function that throws. Its first three arguments are the frame pointer of the frame where the search
+/// ends, the frame pointer of the frame where it starts, and the program counter there. They have no meaning for an
+/// interpreter. The tag and two payloads follow.
 const THROW: &str = "__cranelift_throw";
 
 impl<'a> Interpreter<'a> {
@@ -33,8 +33,8 @@ impl<'a> Interpreter<'a> {
         values.iter().map(|&value| self.get(cx, value)).collect()
     }
 
-    /// Moves the arguments of an edge into the parameters of its block, all at once, and goes there. `results` are
-    /// those of a call that end on the edge, or payloads.
+    /// Branches to a block: moves the arguments of an edge into the parameters of the block, all at once. `results`
+    /// are the results of the call whose edge this is, or the payloads of an exception.
     pub(crate) fn branch(&mut self, cx: Cx<'a>, call: BlockCall, results: &[u128]) -> Result<(), Stop> {
         let dfg = &cx.function().dfg;
         let arguments = dfg.block_args(call).iter().map(|arg| match arg.kind() {
@@ -73,7 +73,7 @@ impl<'a> Interpreter<'a> {
         Flow::Return(self.get_all(cx, cx.args()))
     }
 
-    /// `trapz` and `trapnz`: traps if the condition is zero, or if it is not.
+    /// Executes `trapz` or `trapnz`: traps if the condition is zero, or if it is not zero.
     pub(crate) fn cond_trap(&self, cx: Cx<'_>, if_zero: bool) -> Result<Flow, Stop> {
         let InstView::CondTrap { arg, code } = cx.view() else { return Err(cx.malformed()) };
         if (self.get(cx, arg) == 0) == if_zero { Err(Stop::Trap(code)) } else { Ok(Flow::Next) }
@@ -129,7 +129,7 @@ impl<'a> Interpreter<'a> {
         id.map(Callee::Function).ok_or_else(unknown)
     }
 
-    /// Continues after a call that has returned.
+    /// Continues after a call has returned.
     pub(crate) fn returned(&mut self, call: Cx<'a>, results: &[u128]) -> Result<(), Stop> {
         let dfg = &call.function().dfg;
         if let Some(table) = dfg.inst_exception_table(call.inst) {
@@ -140,7 +140,7 @@ impl<'a> Interpreter<'a> {
         Ok(())
     }
 
-    /// Leaves the function that throws, and its callers up to one whose call has a handler.
+    /// Leaves the function that throws, and its callers up to the first whose call has a handler.
     pub(crate) fn throw(&mut self, exception: &Exception) -> Result<(), Stop> {
         loop {
             self.burn_fuel(1)?;
@@ -155,20 +155,20 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// `get_exception_handler_address`: no address of anything else.
+    /// Executes `get_exception_handler_address`. The result differs from the addresses of all objects.
     pub(crate) fn handler_address(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let InstView::ExceptionHandlerAddress { block, index } = cx.view() else { return Err(cx.malformed()) };
         let offset = u64::from(block.as_u32()) << 8 | index as u64 & 0xff;
         Ok(self.finish(cx, Place { region: Region::Nowhere, offset }.encode(cx.ctrl.bits()).into()))
     }
 
-    /// `get_frame_pointer` and `get_stack_pointer`: an address of the frame.
+    /// Executes `get_frame_pointer` or `get_stack_pointer`. The result is an address of the frame.
     pub(crate) fn frame_address(&mut self, cx: Cx<'_>) -> Flow {
         let place = Place { region: Region::Stack, offset: cx.frame_offset };
         self.finish(cx, place.encode(cx.ctrl.bits()).into())
     }
 
-    /// Calls with a signature that must be the callee's, up to extensions and purposes.
+    /// Calls a function. The signature of the call must equal the callee's, except for extensions and purposes.
     fn transfer(
         &mut self,
         cx: Cx<'_>,
@@ -220,7 +220,7 @@ impl<'a> Interpreter<'a> {
         Ok(self.finish(cx, value))
     }
 
-    /// Walks down the chain of bases, then computes upwards.
+    /// Computes a global value: walks down the chain of bases, and then computes the values upward.
     fn global_value(&mut self, cx: Cx<'_>, global: GlobalValue) -> Result<u128, Stop> {
         let function = cx.function();
         let mut chain = Vec::new();
@@ -233,7 +233,7 @@ impl<'a> Interpreter<'a> {
                     current = *base;
                 }
                 GlobalValueData::VmContext => break self.vmctx(cx)?,
-                // The only thread has one of each.
+                // The program has one thread, and so one copy of each thread-local symbol.
                 GlobalValueData::Symbol { name, offset, tls, .. } if *tls == (cx.opcode == Opcode::TlsValue) => {
                     let unknown = || Stop::UnknownSymbol { name: function.display_name(name).to_string() };
                     let address = self.environment.symbol_address(function, name).ok_or_else(unknown)?;
@@ -268,7 +268,7 @@ impl<'a> Interpreter<'a> {
     }
 }
 
-/// Returns the handler of an exception that comes out of a call.
+/// Returns the handler of a call for an exception with this tag.
 fn handler(call: Cx<'_>, tag: u32) -> Option<BlockCall> {
     let dfg = &call.function().dfg;
     let table = dfg.exception_table(dfg.inst_exception_table(call.inst)?);
@@ -286,7 +286,7 @@ fn same_types(call: &Signature, callee: &Signature) -> bool {
     types(call) == types(callee)
 }
 
-/// `trap`.
+/// Returns the trap of a `trap` instruction.
 pub(crate) fn trap(cx: Cx<'_>) -> Stop {
     match cx.view() {
         InstView::Trap { code } => Stop::Trap(code),

@@ -1,4 +1,4 @@
-//! Conversions between integers and floats, and between shapes of the same bits.
+//! Conversions between integers and floats, and between types of equal width.
 
 use kingpost_ir::memflags::Endianness;
 use kingpost_ir::{TrapCode, Type};
@@ -9,13 +9,13 @@ use crate::int::signed;
 use crate::soft_float::Number;
 use crate::value::mask;
 
-/// Reason for which a number is no integer of a type.
+/// Reason why a number is not in the range of an integer type.
 enum OutOfRange {
     TooLow,
     TooHigh,
 }
 
-/// Returns the bits of a number truncated to an integer type.
+/// Returns the bits of a number, truncated to an integer type.
 fn truncated(x: Number, to: u32, is_signed: bool) -> Result<u128, OutOfRange> {
     let beyond = if x.is_negative { OutOfRange::TooLow } else { OutOfRange::TooHigh };
     let (lowest, highest) = if is_signed { (1 << (to - 1), mask(to) >> 1) } else { (0, mask(to)) };
@@ -26,13 +26,13 @@ fn truncated(x: Number, to: u32, is_signed: bool) -> Result<u128, OutOfRange> {
     }
 }
 
-/// `fcvt_to_uint` and `fcvt_to_sint`.
+/// Converts a float to an integer, as `fcvt_to_uint` and `fcvt_to_sint` do.
 pub(crate) fn to_int(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
     let number = float::number(from, x).ok_or(Fault::Trap(TrapCode::BAD_CONVERSION_TO_INTEGER));
     truncated(number?, to, is_signed).map_err(|_| Fault::Trap(TrapCode::INTEGER_OVERFLOW))
 }
 
-/// `fcvt_to_uint_sat` and `fcvt_to_sint_sat`.
+/// Converts a float to an integer with saturation, as `fcvt_to_uint_sat` and `fcvt_to_sint_sat` do.
 pub(crate) fn to_int_sat(from: u32, to: u32, is_signed: bool, x: u128) -> Result<u128, Fault> {
     let Some(number) = float::number(from, x) else { return Ok(0) };
     Ok(match truncated(number, to, is_signed) {
@@ -48,7 +48,7 @@ pub(crate) fn to_int_sat(from: u32, to: u32, is_signed: bool, x: u128) -> Result
     })
 }
 
-/// `x86_cvtt2dq`: what is no number of the signed range becomes its minimum.
+/// Converts a float to a signed integer, as `x86_cvtt2dq` does: NaNs and numbers out of range become the minimum.
 pub(crate) fn to_int_or_minimum(from: u32, to: u32, x: u128) -> Result<u128, Fault> {
     match to_int(from, to, true, x) {
         Err(Fault::Trap(_)) => Ok(1 << (to - 1)),
@@ -56,14 +56,14 @@ pub(crate) fn to_int_or_minimum(from: u32, to: u32, x: u128) -> Result<u128, Fau
     }
 }
 
-/// `fcvt_from_uint` and `fcvt_from_sint`.
+/// Converts an integer to a float, as `fcvt_from_uint` and `fcvt_from_sint` do.
 pub(crate) fn from_int(from: u32, to: u32, is_signed: bool, x: u128) -> u128 {
     let is_negative = is_signed && signed(from, x) < 0;
     let magnitude = if is_negative { signed(from, x).unsigned_abs() } else { x };
     Number::integer(is_negative, magnitude).encode(to)
 }
 
-/// Returns the bits of a value as memory holds them: byte N of memory is byte N of the result. Lane 0 has the lowest
+/// Returns the bits of a value in memory order: byte N of memory is byte N of the result. Lane 0 has the lowest
 /// address in both byte orders.
 pub(crate) fn to_memory(ty: Type, bits: u128, order: Endianness) -> u128 {
     match order {
@@ -72,7 +72,7 @@ pub(crate) fn to_memory(ty: Type, bits: u128, order: Endianness) -> u128 {
     }
 }
 
-/// Returns the bits of a value that memory holds. Swapping bytes is its own inverse.
+/// Returns the bits of a value from its bits in memory order. Swapping bytes is its own inverse.
 pub(crate) fn from_memory(ty: Type, memory: u128, order: Endianness) -> u128 {
     to_memory(ty, memory, order)
 }
@@ -85,7 +85,8 @@ fn swap_lanes(ty: Type, bits: u128) -> u128 {
     })
 }
 
-/// `bitcast`: the bits of `to` that a load in this byte order returns after a store as `from`.
+/// Returns the bits that a load as `to` in this byte order returns after a store of `x` as `from`, as `bitcast`
+/// does.
 pub(crate) fn bitcast(from: Type, to: Type, order: Endianness, x: u128) -> u128 {
     from_memory(to, to_memory(from, x, order), order)
 }

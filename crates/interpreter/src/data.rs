@@ -1,4 +1,4 @@
-//! Data objects: static memory that functions name by symbol.
+//! Data objects: static memory that functions refer to by symbol.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,30 +14,30 @@ pub struct DataBlock {
     pub align: u64,
     /// Whether the program may write to it.
     pub writable: bool,
-    /// First bytes; the rest up to `size` is zero.
+    /// The first bytes; the remaining bytes up to `size` are zero.
     pub bytes: Vec<u8>,
-    /// Bytes in all.
+    /// Size in bytes.
     pub size: u64,
     /// Pointers in it.
     pub pointers: Vec<DataPointer>,
 }
 
-/// A pointer in a data object: 8 bytes.
+/// A pointer of 8 bytes in a data object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataPointer {
-    /// Bytes from the start of the object; the pointer lies within its first bytes.
+    /// Offset from the start of the object, in bytes. The pointer is within `bytes`.
     pub offset: u64,
-    /// Whose address it holds.
+    /// The symbol whose address it holds.
     pub symbol: FuncName,
-    /// Added to the address, in bytes.
+    /// Addend, in bytes.
     pub addend: i64,
 }
 
-/// Reason for which data objects cannot be used.
+/// Reason why data objects cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DataError {
-    /// All objects together have more bytes than [`MAX_DATA_BYTES`].
+    /// All objects together are larger than [`MAX_DATA_BYTES`].
     TooLarge,
     /// A pointer holds the address of a symbol that is neither a function nor a data object here.
     UnknownSymbol(FuncName),
@@ -54,21 +54,21 @@ impl fmt::Display for DataError {
 
 impl std::error::Error for DataError {}
 
-/// The most bytes of data objects.
+/// Maximum size of all data objects together, in bytes.
 pub const MAX_DATA_BYTES: u64 = 1 << 26;
 
-/// All data objects, those that cannot be written first.
+/// All data objects, the read-only ones first.
 #[derive(Debug, Default)]
 pub(crate) struct DataImage {
     pub(crate) bytes: Vec<u8>,
-    /// Bytes that cannot be written.
+    /// Size of the read-only part, in bytes.
     pub(crate) read_only: u64,
-    /// Only looked up, never walked.
+    /// Looked up only, never iterated.
     offsets: HashMap<FuncName, u64>,
 }
 
 impl DataImage {
-    /// Lays out the objects; the pointers in them stay zero.
+    /// Lays out the objects. The pointers in them stay zero.
     pub(crate) fn new(blocks: &[DataBlock]) -> Result<DataImage, DataError> {
         let mut image = DataImage::default();
         for writable in [false, true] {

@@ -1,4 +1,4 @@
-//! The index: which function is the meaning of an opcode.
+//! Dispatch: maps each opcode to the function that implements it.
 
 use kingpost_ir::types::{I8, I16, I16X8, I32, I32X4, I64X2};
 use kingpost_ir::{InstView, Opcode};
@@ -8,7 +8,7 @@ use crate::error::{Fault, Stop};
 use crate::interpreter::{Cx, Flow, Interpreter};
 use crate::{convert, float, int, vector};
 
-/// Executes one instruction: defines its results and says where control goes.
+/// Executes one instruction: defines its results and returns the control flow after it.
 pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, Stop> {
     match cx.opcode {
         // Control flow and calls.
@@ -29,7 +29,7 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
         Opcode::FuncAddr => m.func_addr(cx),
         Opcode::GetExceptionHandlerAddress => m.handler_address(cx),
         Opcode::GetFramePointer | Opcode::GetStackPointer => Ok(m.frame_address(cx)),
-        // One thread and no debugger: nothing to wait for.
+        // There is one thread and no debugger, so nothing has to be done.
         Opcode::Debugtrap | Opcode::SequencePoint | Opcode::Nop | Opcode::Fence => Ok(Flow::Next),
 
         // Memory.
@@ -186,7 +186,7 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
         Opcode::Uload32x2 => m.load_widened(cx, I64X2, false),
         Opcode::Sload32x2 => m.load_widened(cx, I64X2, true),
 
-        // No meaning yet.
+        // Opcodes without a meaning yet.
         Opcode::StackSwitch | Opcode::GetReturnAddress => Err(cx.not_supported()),
     }
 }

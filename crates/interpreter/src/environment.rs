@@ -16,15 +16,15 @@ pub struct FunctionId(pub(crate) u32);
 #[derive(Debug)]
 pub(crate) struct Callable<'a> {
     pub(crate) function: &'a Function,
-    /// Of each slot, in bytes from the frame's first byte.
+    /// Offset of each slot, in bytes from the frame's first byte.
     slot_offsets: Vec<u64>,
-    /// Offsets of the slots of dynamic types.
+    /// Offsets of the slots of dynamic types, likewise.
     dynamic_slot_offsets: Vec<u64>,
-    /// In bytes.
+    /// Size of the frame, in bytes.
     pub(crate) frame_size: u64,
 }
 
-/// Slots are at least so much aligned, so that accesses with `aligned` work as in compiled code.
+/// Minimum alignment of slots in bytes, so that accesses with `aligned` behave as in compiled code.
 const MIN_SLOT_ALIGN: u64 = 16;
 
 impl<'a> Callable<'a> {
@@ -65,11 +65,11 @@ impl<'a> Callable<'a> {
     }
 }
 
-/// The functions that can call each other. If several have one name, the first one is called.
+/// Functions that can call each other. If several have one name, the first one is called.
 #[derive(Debug, Default)]
 pub struct Environment<'a> {
     callables: Vec<Callable<'a>>,
-    // The maps are only looked up, never walked.
+    // The maps are looked up only, never iterated.
     by_word: HashMap<&'a str, FunctionId>,
     by_number: HashMap<(u32, u32), FunctionId>,
     pub(crate) data: DataImage,
@@ -93,7 +93,7 @@ impl<'a> Environment<'a> {
     /// Adds data objects to the environment.
     ///
     /// # Errors
-    /// If they are too large or hold addresses of symbols that are not here.
+    /// If the objects are too large, or hold addresses of unknown symbols.
     pub fn with_data(mut self, blocks: &[DataBlock]) -> Result<Environment<'a>, DataError> {
         self.data = DataImage::new(blocks)?;
         for block in blocks {
@@ -120,7 +120,7 @@ impl<'a> Environment<'a> {
         id.map(|id| CodeAddress::Function(id.0.into()).encode(64))
     }
 
-    /// Returns the 64-bit address of what an external name of `user` refers to.
+    /// Returns the 64-bit address of the object to which an external name of `user` refers.
     pub(crate) fn symbol_address(&self, user: &Function, name: &ExternalName) -> Option<u64> {
         match name {
             ExternalName::Named(word) => self.address(&FuncName::Named(word.to_string())),
@@ -132,12 +132,12 @@ impl<'a> Environment<'a> {
         }
     }
 
-    /// Returns the function at this place of the order in which the functions were given.
+    /// Returns the function with this index, in the order in which the functions were added.
     pub fn by_index(&self, index: usize) -> Option<FunctionId> {
         (index < self.callables.len()).then_some(FunctionId(index as u32))
     }
 
-    /// Returns the function `%word`; the name is given without the sign.
+    /// Returns the function `%word`. The name is written without the percent sign.
     pub fn by_word(&self, word: &str) -> Option<FunctionId> {
         self.by_word.get(word).copied()
     }
@@ -151,7 +151,7 @@ impl<'a> Environment<'a> {
         &self.callables[id.0 as usize]
     }
 
-    /// Returns the function that an external name of `user` refers to, if it is a function here.
+    /// Returns the function to which an external name of `user` refers, if it is in the environment.
     pub(crate) fn resolve(&self, user: &Function, name: &ExternalName) -> Option<FunctionId> {
         match name {
             ExternalName::Named(word) => self.by_word(word),

@@ -1,16 +1,16 @@
-//! Reasons for which a call stops without results.
+//! Reasons why a call stops without results.
 
 use std::fmt;
 
 use kingpost_ir::{Opcode, TrapCode, Type};
 
-/// Reason for which a call did not return.
+/// Reason why a call did not return.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Stop {
     /// The program trapped. An exhausted stack traps with `stk_ovf`.
     Trap(TrapCode),
-    /// An instruction without a meaning here yet.
+    /// An instruction has no meaning here yet.
     NotSupported {
         /// Its opcode.
         opcode: Opcode,
@@ -24,12 +24,12 @@ pub enum Stop {
         /// The name as the text writes it.
         name: String,
     },
-    /// A symbol whose address or contents are not known here.
+    /// The address or the contents of a symbol are not known here.
     UnknownSymbol {
         /// The name as the text writes it.
         name: String,
     },
-    /// An indirect call goes to an address where no function is.
+    /// An indirect call has an address that is not the address of a function.
     NotAFunction {
         /// The address.
         address: u64,

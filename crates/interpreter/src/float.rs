@@ -1,8 +1,9 @@
-//! Floating-point opcodes, on one lane. The host's `f32` and `f64` arithmetic is IEEE 754's, rounded
-//! to nearest even; f16 and f128 are computed from integers, by [`crate::soft_float`].
+//! Floating-point opcodes, on one lane. The host's `f32` and `f64` arithmetic is IEEE 754 arithmetic, rounded to
+//! nearest even. [`crate::soft_float`] computes f16 and f128 from integers.
 //!
-//! Where the meaning leaves the bits of a NaN open, the result is the first NaN operand, made
-//! quiet, or else the positive canonical NaN. With the setting `enable_nan_canonicalization` it is always the latter.
+//! If the meaning of an opcode leaves the bits of a NaN open, the result is the first NaN operand, made quiet.
+//! Without a NaN operand, it is the positive canonical NaN. With the setting `enable_nan_canonicalization`, it is
+//! always the canonical NaN.
 
 use kingpost_ir::condcodes::FloatCC;
 
@@ -144,7 +145,7 @@ pub(crate) fn copysign(bits: u32, x: u128, y: u128) -> u128 {
     abs(bits, x) | y & sign_bit(bits)
 }
 
-/// Returns a number that orders floats that are no NaN, with -0.0 below 0.0.
+/// Returns a number that orders floats other than NaNs, with -0.0 below 0.0.
 fn rank(bits: u32, x: u128) -> i128 {
     let magnitude = abs(bits, x) as i128;
     if x & sign_bit(bits) == 0 { magnitude } else { -1 - magnitude }
@@ -188,7 +189,7 @@ pub(crate) fn compare(cond: FloatCC, bits: u32, x: u128, y: u128) -> bool {
     }
 }
 
-/// Conversion between formats. The payload of a NaN keeps its highest bits.
+/// Converts between formats. The payload of a NaN keeps its highest bits.
 pub(crate) fn convert(from: u32, to: u32, x: u128) -> u128 {
     if !is_nan(from, x) {
         return Number::decode(from, x).encode(to);
@@ -200,7 +201,7 @@ pub(crate) fn convert(from: u32, to: u32, x: u128) -> u128 {
     canonical_nan(to) | sign | payload
 }
 
-/// Returns the number with these bits, if they are no NaN.
+/// Returns the number with these bits, unless they are a NaN.
 pub(crate) fn number(bits: u32, x: u128) -> Option<Number> {
     (!is_nan(bits, x)).then(|| Number::decode(bits, x))
 }

@@ -1,6 +1,6 @@
 //! Integer opcodes, on one lane of `bits` bits.
 //!
-//! Operands are zero-extended. Results may have any bits above the width; the caller cuts them off.
+//! Operands are zero-extended. Results may have any bits above the width; the caller drops them.
 
 use kingpost_ir::TrapCode;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
@@ -49,12 +49,12 @@ pub(crate) fn smulhi(bits: u32, x: u128, y: u128) -> u128 {
     if bits < 128 {
         return ((signed(bits, x) * signed(bits, y)) >> bits) as u128;
     }
-    // A negative operand counts as 2^128 too much in the unsigned product.
+    // In the unsigned product, a negative operand is too large by 2^128.
     let too_much = |sign: u128, other: u128| if sign >> 127 != 0 { other } else { 0 };
     high_product(x, y).wrapping_sub(too_much(x, y)).wrapping_sub(too_much(y, x))
 }
 
-/// Returns the high half of the 256-bit product, from four products of 64-bit halves.
+/// Returns the high half of the 256-bit product, computed from four products of 64-bit halves.
 fn high_product(x: u128, y: u128) -> u128 {
     let low = u128::from(u64::MAX);
     let [(x1, x0), (y1, y0)] = [(x >> 64, x & low), (y >> 64, y & low)];
@@ -98,7 +98,7 @@ pub(crate) fn urem(_: u32, x: u128, y: u128) -> Result<u128, TrapCode> {
 pub(crate) fn srem(bits: u32, x: u128, y: u128) -> Result<u128, TrapCode> {
     match signed(bits, y) {
         0 => Err(TrapCode::INTEGER_DIVISION_BY_ZERO),
-        // The remainder of the minimum by -1 is 0, although its quotient does not exist.
+        // The remainder of the minimum by -1 is 0, although the quotient overflows.
         y => Ok(signed(bits, x).wrapping_rem(y) as u128),
     }
 }
@@ -119,7 +119,7 @@ pub(crate) fn compare(cond: IntCC, bits: u32, x: u128, y: u128) -> bool {
     }
 }
 
-/// Result and overflow of the opcodes of two results.
+/// Result and overflow of the opcodes with two results.
 pub(crate) type Overflow = (u128, bool);
 
 fn checked_unsigned(bits: u32, (result, overflow): (u128, bool)) -> Overflow {
@@ -185,7 +185,7 @@ pub(crate) fn avg_round(_: u32, x: u128, y: u128) -> u128 {
     (x + y + 1) >> 1
 }
 
-/// Returns the high half of twice the signed product, rounded: of lanes that count fractions from -1 to 1.
+/// Returns the high half of twice the signed product, rounded. The lanes represent fractions from -1 to 1.
 fn rounded_product(bits: u32, x: u128, y: u128) -> i128 {
     (signed(bits, x) * signed(bits, y) + (1 << (bits - 2))) >> (bits - 1)
 }
@@ -194,13 +194,14 @@ pub(crate) fn sqmul_round_sat(bits: u32, x: u128, y: u128) -> u128 {
     clamp_signed(bits, rounded_product(bits, x, y))
 }
 
-/// As [`sqmul_round_sat`], but the one product that is out of range wraps.
+/// Computes `x86_pmulhrsw`, which differs from [`sqmul_round_sat`] only for the one product that is out of range:
+/// it wraps.
 pub(crate) fn pmulhrsw(bits: u32, x: u128, y: u128) -> u128 {
     rounded_product(bits, x, y) as u128
 }
 
-/// An operation with a carry or borrow: two steps of `step`, whose overflows are or-ed. For signed
-/// operands this can report an overflow although the second step comes back into range.
+/// Computes an operation with a carry or borrow: two steps of `step`, whose overflows are combined by or. For
+/// signed operands, this can report an overflow although the second step returns into range.
 pub(crate) fn with_carry(step: fn(u32, u128, u128) -> Overflow, bits: u32, x: u128, y: u128, carry: bool) -> Overflow {
     let (first, overflow) = step(bits, x, y);
     let (result, again) = step(bits, first, u128::from(carry));
@@ -328,7 +329,7 @@ mod tests {
             assert_eq!(umul_overflow(bits, max + 1, 2), (0, true));
             assert_eq!(smul_overflow(bits, max + 1, all), (max + 1, true));
             assert_eq!(smul_overflow(bits, all, all), (1, false));
-            // The first step overflows, the second one comes back.
+            // The first step overflows; the second returns into range.
             assert_eq!(with_carry(ssub_overflow, bits, max, all, true), (max, true));
             assert_eq!(with_carry(uadd_overflow, bits, all, 0, true), (0, true));
         }

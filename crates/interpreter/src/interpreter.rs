@@ -1,4 +1,4 @@
-//! The machine: an explicit stack of frames, their values, memory and fuel.
+//! The machine: an explicit stack of frames with their values, memory, and fuel.
 
 use kingpost_ir::{Block, BlockCall, Function, Inst, InstView, Opcode, TrapCode, Type, Value};
 
@@ -7,20 +7,20 @@ use crate::error::Stop;
 use crate::memory::Memory;
 use crate::value::mask;
 
-/// Bytes that are filled or copied for the price of an instruction.
+/// Number of bytes that are filled or copied for the price of one instruction.
 const BYTES_PER_FUEL: u64 = 64;
 
 /// Limits of a call.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Executed instructions; more of them stop with [`Stop::Fuel`]. Whatever an instruction does for many bytes or
-    /// values counts as more than one.
+    /// Maximum number of executed instructions. Beyond it, the call stops with [`Stop::Fuel`]. An instruction that
+    /// processes many bytes or values counts as several.
     pub fuel: u64,
-    /// Active calls; more of them trap with `stk_ovf`.
+    /// Maximum number of active calls. Beyond it, a call traps with `stk_ovf`.
     pub frames: usize,
-    /// Bytes of stack slots in all active frames; more of them trap with `stk_ovf`.
+    /// Maximum size of the stack slots of all active frames, in bytes. Beyond it, a call traps with `stk_ovf`.
     pub stack_bytes: u64,
-    /// Values of all active frames together; more of them trap with `stk_ovf`.
+    /// Maximum number of values of all active frames. Beyond it, a call traps with `stk_ovf`.
     pub values: usize,
 }
 
@@ -36,11 +36,11 @@ struct Frame<'a> {
     callable: &'a Callable<'a>,
     /// Index of the function's first value among the values of the machine.
     base: usize,
-    /// Of the first stack slot, in the stack's region.
+    /// Offset of the first stack slot, in the stack's region.
     offset: u64,
-    /// Bytes of memory in use below this frame.
+    /// Size of the memory in use below this frame, in bytes.
     memory_below: u64,
-    /// The instruction that is executed now; a call, in all frames but the last.
+    /// The instruction that is executed now; in all frames but the last, a call.
     inst: Option<Inst>,
 }
 
@@ -55,19 +55,19 @@ pub struct Interpreter<'a> {
     values: Vec<u128>,
     pub(crate) memory: Memory,
     pub(crate) pinned: u64,
-    /// Whether a NaN that arithmetic yields is replaced by the canonical one.
+    /// Whether arithmetic replaces each resulting NaN by the canonical one.
     pub(crate) canonical_nans: bool,
 }
 
-/// One execution of an instruction: what its meaning depends on besides values and memory.
+/// One execution of an instruction: everything on which its meaning depends besides values and memory.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Cx<'a> {
     pub(crate) callable: &'a Callable<'a>,
     pub(crate) inst: Inst,
     pub(crate) opcode: Opcode,
-    /// The controlling type; of a dynamic one, the fixed type, since vector registers have one size.
+    /// The controlling type. A dynamic type is replaced by its fixed type, because vector registers have one size.
     pub(crate) ctrl: Type,
-    /// Of the first stack slot, in the stack's region.
+    /// Offset of the first stack slot, in the stack's region.
     pub(crate) frame_offset: u64,
     base: usize,
 }
@@ -110,7 +110,7 @@ pub(crate) enum Flow {
     Call(FunctionId, Box<[u128]>),
     TailCall(FunctionId, Box<[u128]>),
     Return(Box<[u128]>),
-    /// A library routine was called and returns these.
+    /// Return from a library routine, with these results.
     Returned(Box<[u128]>),
     Throw(Exception),
 }
@@ -146,7 +146,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Returns the same machine with or without the setting `enable_nan_canonicalization`.
+    /// Returns this machine with or without the setting `enable_nan_canonicalization`.
     #[must_use]
     pub fn with_canonical_nans(mut self, canonical_nans: bool) -> Interpreter<'a> {
         self.canonical_nans = canonical_nans;
@@ -158,12 +158,12 @@ impl<'a> Interpreter<'a> {
         self.fuel
     }
 
-    /// Changes how much the next calls may use.
+    /// Sets the limits of the next calls.
     pub fn set_limits(&mut self, limits: Limits) {
         self.limits = limits;
     }
 
-    /// An empty stack, full fuel, and data objects as they are at first.
+    /// Resets the machine: empties the stack, and restores the fuel and the initial contents of the data objects.
     pub(crate) fn reset(&mut self) {
         self.frames.clear();
         self.values.clear();
@@ -179,7 +179,7 @@ impl<'a> Interpreter<'a> {
         if left.is_some() { Ok(()) } else { Err(Stop::Fuel) }
     }
 
-    /// Subtracts the fuel for bytes that are filled or copied.
+    /// Subtracts the fuel for a number of bytes that are filled or copied.
     pub(crate) fn burn_fuel_for_bytes(&mut self, bytes: u64) -> Result<(), Stop> {
         self.burn_fuel(bytes / BYTES_PER_FUEL)
     }
@@ -189,7 +189,7 @@ impl<'a> Interpreter<'a> {
         self.frames.is_empty()
     }
 
-    /// Returns the instruction to be executed.
+    /// Returns the execution of the next instruction.
     pub(crate) fn context(&self) -> Result<Cx<'a>, Stop> {
         let frame = self.frames.last().ok_or(Stop::Fuel)?;
         let function = frame.callable.function;
@@ -255,12 +255,12 @@ impl<'a> Interpreter<'a> {
         self.values[cx.base + value.as_u32() as usize]
     }
 
-    /// Returns the bits of an operand, by its place; zero if there is none.
+    /// Returns the bits of the operand with this index, or zero if there is none.
     pub(crate) fn operand(&self, cx: Cx<'_>, index: usize) -> u128 {
         cx.args().get(index).map_or(0, |&value| self.get(cx, value))
     }
 
-    /// Defines a value; bits above its width are cut off.
+    /// Defines a value. Bits above its width are dropped.
     pub(crate) fn set(&mut self, cx: Cx<'_>, value: Value, bits: u128) {
         self.values[cx.base + value.as_u32() as usize] = bits & mask(cx.type_of(value).bits());
     }
@@ -271,7 +271,7 @@ impl<'a> Interpreter<'a> {
         }
     }
 
-    /// Defines the only result and goes on.
+    /// Defines the only result, and continues with the next instruction.
     pub(crate) fn finish(&mut self, cx: Cx<'_>, bits: u128) -> Flow {
         self.set_results(cx, &[bits]);
         Flow::Next

@@ -1,4 +1,4 @@
-//! From an operation on lanes to an instruction: scalars are vectors of one lane.
+//! Conversion of operations on lanes to instructions. Scalars are vectors of one lane.
 
 use kingpost_ir::{InstView, Type};
 
@@ -14,7 +14,7 @@ pub(crate) fn lane(ty: Type, bits: u128, index: u32) -> u128 {
 }
 
 impl Interpreter<'_> {
-    /// Computes a result of type `result` lane by lane. `lane_of` gets the number of the lane.
+    /// Computes a result of type `result` lane by lane. `lane_of` receives the index of the lane.
     pub(crate) fn each_lane(
         &mut self,
         cx: Cx<'_>,
@@ -84,8 +84,8 @@ impl Interpreter<'_> {
         self.lanes2(cx, |bits, x, y| Ok(op(bits, x, y)))
     }
 
-    /// Returns the function that makes the result of floating-point arithmetic canonical, if NaNs are to be canonical.
-    /// It takes the lane's width.
+    /// Returns the function that canonicalizes the result of floating-point arithmetic, if NaNs must be canonical,
+    /// and the identity otherwise. It takes the lane's width.
     pub(crate) fn settled(&self) -> impl Fn(u32, u128) -> u128 + use<> {
         let canonical = self.canonical_nans;
         move |bits, x| if canonical { float::canonical(bits, x) } else { x }
@@ -125,7 +125,7 @@ impl Interpreter<'_> {
         Flow::Next
     }
 
-    /// Sets a result and its overflow flag, with a carry or borrow that counts as 1 if it is not zero.
+    /// Sets a result and its overflow flag. The carry or borrow counts as 1 if it is not zero.
     pub(crate) fn overflow_with_carry(&mut self, cx: Cx<'_>, step: fn(u32, u128, u128) -> Overflow) -> Flow {
         let [x, y, carry] = [0, 1, 2].map(|operand| self.operand(cx, operand));
         let (result, overflow) = crate::int::with_carry(step, cx.ctrl.bits(), x, y, carry != 0);

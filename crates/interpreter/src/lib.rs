@@ -1,11 +1,11 @@
-//! The meaning of every opcode: runs functions without compiling them.
+//! Interpreter: defines the meaning of every opcode, and runs functions without compiling them.
 //!
-//! [`Interpreter`] calls functions of a file by name or number and is the oracle of every test that
-//! runs code. Values are bits with a type ([`DataValue`]); the meaning of the opcodes stands in one
-//! file per family: `int`, `float`, `convert`, `vector`, `bitcast`, `access`, `control`, found through `dispatch`. They
-//! work on the machine in `interpreter`; `run` drives it from one instruction to the next.
+//! [`Interpreter`] calls functions of a file by name or number, and is the oracle of every test that runs code.
+//! Values are bits with a type ([`DataValue`]). The meaning of the opcodes is in one file per family: `int`,
+//! `float`, `convert`, `vector`, `bitcast`, `access` and `control`. `dispatch` maps opcodes to them. They operate
+//! on the machine in `interpreter`, and `run` executes one instruction after the other.
 //!
-//! What is not given a meaning yet stops with [`Stop::NotSupported`], which names opcode and type.
+//! An instruction without a meaning stops with [`Stop::NotSupported`], which names the opcode and the type.
 //!
 //! ```
 //! use kingpost_interpreter::{DataValue, Environment, Interpreter};

@@ -8,7 +8,7 @@ use crate::error::{Fault, Stop};
 use crate::float;
 use crate::memory::{Memory, OutOfBounds};
 
-/// Calls a library routine; returns its results. Missing arguments count as zero.
+/// Calls a library routine and returns its results. Missing arguments count as zero.
 pub(crate) fn call(memory: &mut Memory, libcall: LibCall, arguments: &[u128]) -> Result<Box<[u128]>, Stop> {
     let [x, y, z] = [0, 1, 2].map(|index| arguments.get(index).copied().unwrap_or(0));
     let result = match libcall {
@@ -25,7 +25,7 @@ pub(crate) fn call(memory: &mut Memory, libcall: LibCall, arguments: &[u128]) ->
         LibCall::Memcpy | LibCall::Memmove => in_bounds(copy(memory, x, y, z)),
         LibCall::Memset => in_bounds(fill(memory, x, y, z)),
         LibCall::Memcmp => in_bounds(compare(memory, x, y, z)),
-        // What expansion calls has no meaning but that of the opcodes.
+        // Calls made by the expansion of opcodes have the meaning of these opcodes only.
         _ => Err(Fault::NotSupported),
     };
     match result {
@@ -45,7 +45,7 @@ pub(crate) fn bytes(libcall: LibCall, arguments: &[u128]) -> u64 {
     }
 }
 
-/// Library routines take 64-bit addresses.
+/// Returns the place of a 64-bit address, which library routines take.
 fn place(address: u128) -> Place {
     Place::decode(64, address as u64)
 }
@@ -65,7 +65,7 @@ fn fill(memory: &mut Memory, to: u128, byte: u128, size: u128) -> Result<u128, O
     Ok(to)
 }
 
-/// -1, 0 or 1.
+/// Returns -1, 0 or 1.
 fn compare(memory: &Memory, x: u128, y: u128, size: u128) -> Result<u128, OutOfBounds> {
     let [x, y] = [memory.bytes(place(x), size as u64)?, memory.bytes(place(y), size as u64)?];
     Ok(x.cmp(y) as i128 as u128)

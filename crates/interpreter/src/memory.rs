@@ -1,5 +1,4 @@
-//! Memory: the stack slots of the active frames, one frame after the other, zeroed at entry, and the
-//! data objects.
+//! Memory: the stack slots of the active frames, one frame after the other, zeroed at entry, and the data objects.
 //!
 //! The lowest bytes of the stack belong to no object, so that null pointers are out of bounds.
 
@@ -7,23 +6,23 @@ use std::ops::Range;
 
 use crate::address::{Place, Region};
 
-/// Offsets into the stack below this one are out of bounds.
+/// Lowest offset into the stack that is in bounds.
 const FIRST_OFFSET: u64 = 4096;
 
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     stack: Vec<u8>,
     data: Vec<u8>,
-    /// So many bytes of the data, from the first on, cannot be written.
+    /// Number of bytes at the start of the data that cannot be written.
     read_only: u64,
 }
 
-/// An access goes to memory of no object, or writes to memory that cannot be written.
+/// Error: an access to memory of no object, or a write to read-only memory.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct OutOfBounds;
 
 impl Memory {
-    /// Empties the stack and resets the data to its first contents.
+    /// Empties the stack and resets the data to its initial contents.
     pub(crate) fn reset(&mut self, data: &[u8], read_only: u64) {
         self.stack.clear();
         self.data.clear();
@@ -31,13 +30,13 @@ impl Memory {
         self.read_only = read_only;
     }
 
-    /// Returns the number of bytes of the stack in use.
+    /// Returns the size of the stack in use, in bytes.
     pub(crate) fn stack_len(&self) -> u64 {
         self.stack.len() as u64
     }
 
-    /// Appends a frame of zeros. Returns the offset of its first byte, or nothing if the stack would exceed
-    /// `limit` bytes.
+    /// Appends a frame of zeros. Returns the offset of its first byte, or `None` if the stack would exceed `limit`
+    /// bytes.
     pub(crate) fn push_frame(&mut self, size: u64, align: u64, limit: u64) -> Option<u64> {
         let offset = (FIRST_OFFSET + self.stack_len()).checked_next_multiple_of(align)?;
         let end = (offset - FIRST_OFFSET).checked_add(size).filter(|&end| end <= limit)?;
@@ -45,7 +44,7 @@ impl Memory {
         Some(offset)
     }
 
-    /// Removes everything above a length that [`Memory::stack_len`] gave.
+    /// Removes all frames above a length that [`Memory::stack_len`] returned.
     pub(crate) fn pop_frame(&mut self, len: u64) {
         self.stack.truncate(len as usize);
     }
@@ -80,7 +79,7 @@ impl Memory {
     }
 }
 
-/// Returns the indices of `size` bytes at an offset, where `first` is the offset of byte 0.
+/// Returns the indices of `size` bytes at an offset. `first` is the offset of byte 0.
 fn range(offset: u64, first: u64, size: u64) -> Result<Range<usize>, OutOfBounds> {
     let start = usize::try_from(offset.checked_sub(first).ok_or(OutOfBounds)?).map_err(|_| OutOfBounds)?;
     let size = usize::try_from(size).map_err(|_| OutOfBounds)?;

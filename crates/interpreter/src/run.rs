@@ -1,4 +1,4 @@
-//! Calls: runs a function, instruction by instruction, until it returns or stops.
+//! Calls: executes a function, instruction by instruction, until it returns or stops.
 
 use crate::dispatch;
 use crate::environment::FunctionId;
@@ -7,10 +7,10 @@ use crate::interpreter::{Flow, Interpreter};
 use crate::value::DataValue;
 
 impl Interpreter<'_> {
-    /// Calls the function `%word` (given without the sign), as [`Interpreter::call_id`] does.
+    /// Calls the function `%word`, whose name is written without the percent sign. See [`Interpreter::call_id`].
     ///
     /// # Errors
-    /// If there is no such function, and as [`Interpreter::call_id`].
+    /// If there is no such function, and in the cases of [`Interpreter::call_id`].
     pub fn call(&mut self, word: &str, arguments: &[DataValue]) -> Result<Vec<DataValue>, Stop> {
         match self.environment.by_word(word) {
             Some(id) => self.call_id(id, arguments),
@@ -18,7 +18,7 @@ impl Interpreter<'_> {
         }
     }
 
-    /// Calls a function with full fuel, an empty stack and data objects as they are at first.
+    /// Calls a function with full fuel, an empty stack, and data objects with their initial contents.
     ///
     /// # Errors
     /// If the arguments do not fit the signature or the call stops without results.
@@ -38,7 +38,7 @@ impl Interpreter<'_> {
         Ok(returns.zip(results).map(|(param, bits)| DataValue::new(param.value_type, bits)).collect())
     }
 
-    /// Executes until the outermost function returns; returns its results.
+    /// Executes instructions until the outermost function returns, and returns its results.
     fn run(&mut self) -> Result<Vec<u128>, Stop> {
         loop {
             let cx = self.context()?;
@@ -91,7 +91,7 @@ mod tests {
         func.layout.append_inst(inst, block);
     }
 
-    /// Returns two blocks: the second one jumps to itself.
+    /// Returns a function of two blocks; the second jumps to itself.
     fn endless_loop() -> Function {
         let mut func = empty_function("f");
         let [first, second] = [func.dfg.make_block(), func.dfg.make_block()];
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(stop(&no_blocks), Err(Stop::Malformed { function: "%f".into() }));
     }
 
-    /// Fills a stack slot of a mebibyte.
+    /// Fills a stack slot by a library call.
     fn fills(slot: StackSlotData) -> Function {
         let mut func = empty_function("f");
         let mut signature = Signature::new(CallConv::Fast);
@@ -159,7 +159,7 @@ mod tests {
             let limits = Limits { fuel, ..Limits::default() };
             Interpreter::with_limits(&environment, limits).call("f", &[])
         };
-        // Once to make the frame, and once by the library routine.
+        // Fuel is charged once for the frame, and once for the library routine.
         let price = 2 * (1 << 20) / 64;
         assert_eq!(with_fuel(price), Err(Stop::Fuel));
         assert_eq!(with_fuel(price + 10), Ok(vec![]));

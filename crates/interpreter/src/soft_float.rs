@@ -1,8 +1,8 @@
-//! IEEE 754 arithmetic of any binary format from exact integers, rounded to nearest even.
+//! IEEE 754 arithmetic in any binary format, computed from exact integers and rounded to nearest even.
 //!
-//! A number is taken apart into sign, significand and exponent; the operation is exact, or leaves a mark that something
-//! was cut off far below the last bit that counts; one function rounds and puts the result together. Formats are named
-//! by their width: 16, 32, 64 or 128 bits. The host's arithmetic of 32 and 64 bits is what the tests compare with.
+//! A number is split into sign, significand and exponent. The operation is exact, or leaves a mark that bits far
+//! below the last significant bit were dropped. One function rounds and assembles the result. Formats are named by
+//! their width: 16, 32, 64 or 128 bits. The tests compare the results with the host's arithmetic of 32 and 64 bits.
 //!
 //! Operands are not NaN. An operation without a numerical result (IEEE 754, section 7.2) returns `None`.
 
@@ -19,7 +19,7 @@ pub(crate) fn significand_bits(bits: u32) -> u32 {
     }
 }
 
-/// Returns the infinity without its sign: all exponent bits set.
+/// Returns the bits of infinity without its sign: all exponent bits are set.
 pub(crate) fn infinity(bits: u32) -> u128 {
     (mask(bits) >> 1) & !mask(significand_bits(bits))
 }
@@ -30,7 +30,7 @@ fn least_exponent(bits: u32) -> i32 {
     1 - bias - significand_bits(bits) as i32
 }
 
-/// A number that is no NaN: `significand × 2^exponent`, negative or not.
+/// A number other than a NaN: `significand × 2^exponent`, negative or not.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Number {
     pub(crate) is_negative: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Number {
 }
 
 impl Number {
-    /// Returns the number with these bits in a format.
+    /// Returns the number with these bits in the format of `bits` bits.
     pub(crate) fn decode(bits: u32, x: u128) -> Number {
         let stored = significand_bits(bits);
         let (magnitude, is_negative) = (x & mask(bits - 1), x >> (bits - 1) != 0);
@@ -54,7 +54,7 @@ impl Number {
         }
     }
 
-    /// Returns an integer.
+    /// Returns the number that is an integer.
     pub(crate) fn integer(is_negative: bool, magnitude: u128) -> Number {
         Number::finite(is_negative, Wide::new(magnitude), 0)
     }
@@ -71,12 +71,12 @@ impl Number {
         !self.is_infinite && self.significand.is_zero()
     }
 
-    /// Returns the exponent of the first bit above the number.
+    /// Returns the exponent of the lowest bit above the number.
     fn end(self) -> i32 {
         self.exponent + self.significand.len() as i32
     }
 
-    /// Returns the significand at another exponent. Bits that are cut off leave a mark in the lowest one.
+    /// Returns the significand at another exponent. Dropped bits that are not zero set the lowest bit as a mark.
     fn at_exponent(self, exponent: i32) -> Wide {
         match u32::try_from(exponent - self.exponent) {
             Err(_) => self.significand.shl((self.exponent - exponent) as u32),
@@ -84,7 +84,7 @@ impl Number {
         }
     }
 
-    /// Returns the bits in a format, rounded to nearest, ties to even. What is too large becomes infinite.
+    /// Returns the bits in a format, rounded to nearest, ties to even. Numbers that are too large become infinite.
     pub(crate) fn encode(self, bits: u32) -> u128 {
         let (stored, least) = (significand_bits(bits), least_exponent(bits));
         let sign = u128::from(self.is_negative) << (bits - 1);
@@ -95,16 +95,16 @@ impl Number {
         if exponent - least > (infinity(bits) >> stored) as i32 {
             return sign | infinity(bits);
         }
-        // Two bits more: half of the last bit, and whether there is anything below.
+        // Two more bits: half of the last bit, and whether any bit below it is set.
         let exact = self.at_exponent(exponent - 2).to_u128().unwrap_or(u128::MAX);
         let rounds_up = exact & 0b10 != 0 && exact & 0b101 != 0;
-        // The leading one of the significand, where there is one, counts the exponent up; so does a carry.
+        // The leading one of the significand, if there is one, increments the exponent; so does a carry.
         let magnitude = (((exponent - least) as u128) << stored) + (exact >> 2) + u128::from(rounds_up);
         sign | magnitude.min(infinity(bits))
     }
 
-    /// Returns the integer nearest to zero of those next to the number: sign and magnitude. None if it has more than
-    /// 128 bits.
+    /// Rounds the number toward zero, and returns sign and magnitude of the integer. `None` if it has more than 128
+    /// bits.
     pub(crate) fn truncate(self) -> Option<(bool, u128)> {
         let magnitude = match (self.is_infinite || self.end() > 128, self.end() > 0) {
             (true, _) => return None,
@@ -121,8 +121,8 @@ impl Number {
         }
     }
 
-    /// Rounds to the number itself or a neighboring integer. `rounds_up` takes the sign, whether the integer below in
-    /// magnitude is odd, and how the fraction compares with a half.
+    /// Rounds to the number itself or to an adjacent integer. `rounds_up` takes the sign, whether the integer below
+    /// in magnitude is odd, and the comparison of the fraction with a half.
     fn to_integral(self, rounds_up: fn(bool, bool, std::cmp::Ordering) -> bool) -> Number {
         if self.is_infinite || self.exponent >= 0 || self.is_zero() {
             return self;
@@ -172,7 +172,8 @@ impl Number {
         if self.is_zero() && other.is_zero() {
             return Number { is_negative: self.is_negative && other.is_negative, ..self };
         }
-        // Of numbers this far apart the smaller one only says on which side of the larger one the sum is.
+        // If two numbers are this far apart, the smaller one only decides on which side of the larger one the sum
+        // is.
         let farthest = self.end().max(other.end()) - 480;
         let exponent = match (self.is_zero(), other.is_zero()) {
             (true, _) => other.exponent,
@@ -200,7 +201,7 @@ impl Number {
         Some(Number::finite(is_negative, Wide::product(x?, y?), self.exponent + other.exponent))
     }
 
-    /// Returns the quotient, with more bits than any format has, and a mark for those that were cut off.
+    /// Returns the quotient, with more bits than any format has, and with a mark for dropped bits.
     pub(crate) fn div(self, other: Number) -> Option<Number> {
         let is_negative = self.is_negative != other.is_negative;
         match (self.is_infinite, other.is_infinite) {
@@ -215,7 +216,7 @@ impl Number {
         Some(Number::finite(is_negative, quotient.shl(1).jam(inexact), exponent - 1))
     }
 
-    /// Returns the square root, as exact as [`Number::div`].
+    /// Returns the square root, with the precision of [`Number::div`].
     pub(crate) fn sqrt(self) -> Option<Number> {
         if self.is_zero() || self.is_infinite && !self.is_negative {
             return Some(self);
@@ -229,15 +230,15 @@ impl Number {
     }
 }
 
-/// Bits by which a dividend or radicand is shifted up, so that the result has two bits more than the widest format even
-/// if the operands are subnormal: 2 × (113 + 2).
+/// Number of bits by which a dividend or radicand is shifted left. The result then has two bits more than the
+/// widest format, even if the operands are subnormal: 2 × (113 + 2).
 const DIGITS: u32 = 230;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Numbers of all kinds, from a linear congruential generator.
+    /// Generator of numbers of all kinds: a linear congruential generator.
     struct Samples(u64);
 
     impl Samples {
@@ -246,7 +247,7 @@ mod tests {
             self.0 >> 11 ^ self.0 << 40
         }
 
-        /// Returns a random number that is not NaN. In half of the cases exponents are close to each other.
+        /// Returns a random number that is not a NaN. In half of the cases, exponents are close to each other.
         fn single(&mut self) -> f32 {
             let bits = self.next();
             let exponent = if bits & 1 == 0 { bits >> 40 & 0xff } else { 120 + (bits >> 40 & 15) };
@@ -334,7 +335,7 @@ mod tests {
 
     #[test]
     fn halves_round_once() {
-        // 2049 is half-way between 2048 and 2050; a little more is above.
+        // 2049 is half-way between 2048 and 2050. A slightly larger number rounds up.
         assert_eq!(Number::integer(false, 2049).encode(16), 0x6800);
         assert_eq!(single(2_049.000_2).encode(16), 0x6801);
         assert_eq!(double(65_519.999).encode(16), 0x7bff);

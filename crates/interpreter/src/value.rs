@@ -1,12 +1,12 @@
-//! Values: bits and a type, printed as run directives write them.
+//! Values: bits with a type. The text form is the literal of run directives.
 
 use std::fmt::{self, Display};
 
 use kingpost_ir::Type;
 use kingpost_ir::immediates::{Ieee16, Ieee32, Ieee64, Ieee128};
 
-/// A value of at most 128 bits. Equality is that of type and bits, so a NaN equals itself and 0.0
-/// differs from -0.0.
+/// A value of at most 128 bits. Two values are equal if their types and bits are equal, so a NaN equals itself, and
+/// 0.0 differs from -0.0.
 ///
 /// Invariant: bits above the type's width are zero. Lane 0 of a vector is in the lowest bits.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub struct DataValue {
 }
 
 impl DataValue {
-    /// Returns the value of a type with these bits; bits above the type's width are dropped.
+    /// Returns the value of a type with these bits. Bits above the type's width are dropped.
     pub fn new(ty: Type, bits: u128) -> DataValue {
         DataValue { ty, bits: bits & mask(ty.bits()) }
     }
@@ -38,7 +38,7 @@ impl DataValue {
     }
 }
 
-/// Returns the lowest `bits` bits.
+/// Returns a mask of the lowest `bits` bits.
 pub(crate) fn mask(bits: u32) -> u128 {
     match bits {
         0 => 0,
@@ -58,7 +58,7 @@ fn write_scalar(f: &mut fmt::Formatter, ty: Type, bits: u128) -> fmt::Result {
 }
 
 impl Display for DataValue {
-    /// Returns a literal that reads as the same value: integers signed, vectors lane by lane.
+    /// Writes a literal that parses as an equal value: integers signed, vectors lane by lane.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         if self.ty.is_scalar() {
             return write_scalar(f, self.ty, self.bits);

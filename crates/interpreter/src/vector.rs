@@ -1,6 +1,6 @@
 //! Opcodes that move lanes, or whose lanes depend on several lanes.
 //!
-//! Lane 0 is in the lowest bits. What works on one lane at a time stands in `int`, `float` and `convert`.
+//! Lane 0 is in the lowest bits. Opcodes that work on one lane at a time are in `int`, `float` and `convert`.
 
 use kingpost_ir::types::{F32X4, F64X2, I8X16, I16X8};
 use kingpost_ir::{InstView, Type};
@@ -12,37 +12,38 @@ use crate::interpreter::{Cx, Flow, Interpreter};
 use crate::lanes::lane;
 use crate::value::mask;
 
-/// `blendv`, on one lane.
+/// Computes one lane of `blendv`.
 pub(crate) fn blend(bits: u32, c: u128, x: u128, y: u128) -> u128 {
     if c >> (bits - 1) != 0 { x } else { y }
 }
 
-/// `snarrow`, from a lane of `bits` bits to one of half the width.
+/// Computes one lane of `snarrow`, from a lane of `bits` bits to half the width.
 pub(crate) fn narrow_signed(bits: u32, x: u128) -> u128 {
     clamp_signed(bits / 2, signed(bits, x))
 }
 
-/// `unarrow`: as [`narrow_signed`], to the unsigned range.
+/// Computes one lane of `unarrow`: narrows like [`narrow_signed`], but to the unsigned range.
 pub(crate) fn narrow_to_unsigned(bits: u32, x: u128) -> u128 {
     clamp_unsigned(bits / 2, signed(bits, x))
 }
 
-/// `uunarrow`: as [`narrow_to_unsigned`], from the unsigned range.
+/// Computes one lane of `uunarrow`: narrows like [`narrow_to_unsigned`], but from the unsigned range.
 pub(crate) fn narrow_unsigned(bits: u32, x: u128) -> u128 {
     x.min(mask(bits / 2))
 }
 
-/// `swizzle`, for one byte of the result: byte `index` of `x`, or 0 if there is none.
+/// Computes one byte of `swizzle`: byte `index` of `x`, or 0 if there is none.
 pub(crate) fn swizzle(x: u128, index: u128) -> u128 {
     if index < 16 { lane(I8X16, x, index as u32) } else { 0 }
 }
 
-/// `x86_pshufb`, as [`swizzle`]: only the top bit and the low four bits of `index` count.
+/// Computes one byte of `x86_pshufb`: like [`swizzle`], but it uses only the top bit and the low four bits of
+/// `index`.
 pub(crate) fn pshufb(x: u128, index: u128) -> u128 {
     if index >> 7 != 0 { 0 } else { swizzle(x, index & 15) }
 }
 
-/// Lane `index` of the lanes of `x`, followed by those of `y`.
+/// Returns lane `index` of the lanes of `x` followed by the lanes of `y`.
 fn lane_of_two(ty: Type, x: u128, y: u128, index: u32) -> u128 {
     match index.checked_sub(ty.lane_count()) {
         None => lane(ty, x, index),
@@ -71,7 +72,7 @@ impl Interpreter<'_> {
         self.each_lane(cx, cx.ctrl, |_| Ok(x))
     }
 
-    /// Extracts the first part of a dynamic vector, which is its only part.
+    /// Extracts the first and only part of a dynamic vector.
     pub(crate) fn extract_vector(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let InstView::BinaryImm8 { arg, imm } = cx.view() else { return Err(cx.malformed()) };
         if imm == 0 { Ok(self.finish(cx, self.get(cx, arg))) } else { Err(cx.not_supported()) }
@@ -146,7 +147,7 @@ impl Interpreter<'_> {
         self.each_lane(cx, result, |index| Ok(op(ty.lane_bits(), lane_of_two(ty, x, y, index))))
     }
 
-    /// Returns the high or low half of the lanes, each extended to twice its width.
+    /// Extends each lane of the high or low half to twice its width.
     pub(crate) fn widened(&mut self, cx: Cx<'_>, high: bool, sign_extend: bool) -> Result<Flow, Stop> {
         let (ty, x) = self.vector(cx, 0)?;
         let result = ty.merge_lanes().ok_or_else(|| cx.malformed())?;

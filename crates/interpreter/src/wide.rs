@@ -1,6 +1,7 @@
 //! Unsigned integers of 512 bits, for exact intermediate results of [`crate::soft_float`].
 //!
-//! Only what that needs, in its simplest form: an oracle is slow where that makes it plain.
+//! It has only the operations that are needed there, in their simplest form, because an oracle may be slow but must
+//! be plain.
 
 const WORDS: usize = 8;
 
@@ -37,13 +38,13 @@ impl Wide {
         index < 64 * WORDS as u32 && self.0[index as usize / 64] >> (index % 64) & 1 != 0
     }
 
-    /// Sets the lowest bit if `inexact`: a mark that what was cut off below is not zero.
+    /// Sets the lowest bit if `inexact`, as a mark that the dropped bits below are not zero.
     pub(crate) fn jam(mut self, inexact: bool) -> Wide {
         self.0[0] |= u64::from(inexact);
         self
     }
 
-    /// Shifts left; bits that leave at the top must be zero.
+    /// Shifts left. The bits that are shifted out must be zero.
     pub(crate) fn shl(self, amount: u32) -> Wide {
         debug_assert!(self.is_zero() || self.len() + amount <= 64 * WORDS as u32, "a significand leaves 512 bits");
         let mut result = Wide::ZERO;
@@ -79,7 +80,7 @@ impl Wide {
         }))
     }
 
-    /// Returns the difference; `other` is not larger.
+    /// Returns the difference. `other` must not be larger.
     pub(crate) fn sub(self, other: Wide) -> Wide {
         let mut borrow = false;
         Wide(std::array::from_fn(|k| {
@@ -99,7 +100,7 @@ impl Wide {
         (0..128).filter(|&k| y >> k & 1 != 0).fold(Wide::ZERO, |sum, k| sum.add(Wide::new(x).shl(k)))
     }
 
-    /// Returns the quotient by a number that is not zero, and whether there is a remainder.
+    /// Returns the quotient by a nonzero divisor, and whether there is a remainder.
     pub(crate) fn divide(self, divisor: Wide) -> (Wide, bool) {
         let (mut quotient, mut rest) = (Wide::ZERO, Wide::ZERO);
         for index in (0..self.len()).rev() {
@@ -117,7 +118,7 @@ impl Wide {
     pub(crate) fn sqrt(self) -> (Wide, bool) {
         let (mut root, mut rest) = (Wide::ZERO, self);
         for bit in (0..self.len().div_ceil(2)).rev() {
-            // (root + b)^2 = root^2 + (2 root + b) b, with b = 2^bit; `rest` is what root^2 leaves.
+            // (root + b)^2 = root^2 + (2 root + b) b, with b = 2^bit. `rest` is the difference to root^2.
             let step = root.shl(1).add(Wide::new(1).shl(bit)).shl(bit);
             if rest.at_least(step) {
                 rest = rest.sub(step);
