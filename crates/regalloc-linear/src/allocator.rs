@@ -14,7 +14,7 @@ use kingpost_regalloc_common::MAX_KEPT;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::preference::Registers;
 
-/// Linear scan register allocation. Memory is kept from one problem to the next, but for that of a large one.
+/// Linear scan register allocation. Memory is kept for the next problem, except after a large one.
 #[derive(Default)]
 pub struct LinearScan {
     pub(crate) registers: Registers,
@@ -93,7 +93,7 @@ mod tests {
     use kingpost_regalloc::{VReg, text};
     use kingpost_regalloc_common::point::ProgPoint;
 
-    /// A loop that passes its values around, with two others in the way.
+    /// A loop that passes its values around, with two further values.
     const TEXT: &str = "env {
         int r0, r1
         }
@@ -129,7 +129,7 @@ mod tests {
             Solved { problem, allocator }
         }
 
-        /// Plants a fault, and expects it to be found.
+        /// Plants a fault, and asserts that the verifier finds it.
         #[track_caller]
         fn expect(
             mut self,

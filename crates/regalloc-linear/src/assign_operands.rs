@@ -1,4 +1,4 @@
-//! One instruction: registers for its operands, all constraints at once.
+//! Registers for the operands of one instruction, under all constraints at once.
 //!
 //! ```text
 //! v0 in cx, v1 in r1, both live after:   s = shl v0, v1 = cx; def s reuse 0
@@ -6,11 +6,11 @@
 //!     exchange cx, r1                    v1 where the instruction needs it, v0 to another register
 //! ```
 //!
-//! Operands are assigned in an order in which earlier ones leave little room for mistakes: fixed ones, those already in
-//! place, tied pairs, other uses, early defs, late defs. Values in conflicting registers are then evicted (`evict.rs`).
-//! Should an operand find no register this way, a matching of all operands with registers is searched.
+//! Operands are assigned in an order in which earlier ones rarely block later ones: fixed operands, uses already in
+//! place, tied pairs, other uses, early defs, late defs. Values in conflicting registers are then evicted
+//! (`evict.rs`). If an operand finds no register this way, all operands are matched with registers.
 //!
-//! Operands that may be in memory (`any`, and `mem` uses) come last and take the location their value has.
+//! Operands that may be in memory (`any`, and `mem` uses) come last and take the location of their value.
 
 use crate::linear_scan::Scan;
 use crate::operand_assignment::{BOTH, EARLY, LATE, UNTIED};
@@ -24,7 +24,7 @@ use smallvec::SmallVec;
 
 pub(crate) use crate::operand_assignment::OperandAssignment;
 
-/// No register is left for an operand.
+/// Error: no register is left for an operand.
 pub(crate) struct OutOfRegisters;
 
 impl Scan<'_, '_> {
@@ -53,8 +53,8 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// Assigns operands one after the other; failing that by a matching; failing that by a matching with everything in
-    /// memory that may be.
+    /// Assigns operands one after the other. If that fails, tries a matching; if that fails too, a matching in
+    /// which all operands that may be in memory are there.
     fn choose_registers(&mut self, inst: Inst, operands: &[Operand]) -> Result<(), AllocError> {
         let are_fixed = self.claim_fixed(inst, operands)? == operands.len();
         if are_fixed || self.choose_greedily(operands).is_ok() {
@@ -107,14 +107,14 @@ impl Scan<'_, '_> {
         self.values[operand.vreg()].class()
     }
 
-    /// Returns registers in which a value of the operand's width does not survive the instruction.
+    /// Returns the registers in which a value of the operand's width does not survive the instruction.
     pub(crate) fn killed(&self, vreg: VReg) -> u64 {
         let value = &self.values[vreg];
         self.s.assignment.kills.of(value.class(), value.width())
     }
 
-    /// Returns `true` if the operand may be in memory. A value that would have to be stored there first may be only as
-    /// a last resort.
+    /// Returns `true` if the operand may be in memory. If its value would have to be stored for this, it may only
+    /// be there as a last resort.
     pub(crate) fn may_be_in_memory(&self, operands: &[Operand], k: usize) -> bool {
         let (operand, tied) = (operands[k], self.s.assignment.tied[k]);
         let last_resort = self.s.assignment.prefers_memory;
@@ -129,7 +129,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Returns `true` if these are two results of one terminator on different edges.
+    /// Returns `true` if both values are results of one terminator on different edges.
     fn are_exclusive(&self, a: VReg, b: VReg) -> bool {
         self.values.is_edge_def(a) && self.values.is_edge_def(b) && self.values.def(a) != self.values.def(b)
     }
@@ -152,10 +152,10 @@ impl Scan<'_, '_> {
         chosen.filter(|reg| !reg.is_none() && self.fits(operand, *reg, LATE)).find(|&reg| is_shared(reg))
     }
 
-    /// Assigns fixed operands their registers and returns their number.
+    /// Assigns fixed operands their registers and returns the number of these operands.
     ///
     /// # Errors
-    /// If two values need one register at once.
+    /// If two values need one register at one point.
     pub(crate) fn claim_fixed(&mut self, inst: Inst, operands: &[Operand]) -> Result<usize, AllocError> {
         let mut fixed = 0;
         for (k, &operand) in operands.iter().enumerate() {
@@ -186,7 +186,7 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// Registers for all operands that need one, by matching; the values in them can be evicted.
+    /// Finds registers for all operands that need one, by matching. The values in them can be evicted.
     ///
     /// # Errors
     /// If there is no assignment, or none was found within the bounds.
@@ -278,7 +278,7 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// Uses whose value is in a register that their constraint admits are read there.
+    /// Assigns uses whose value is in a register that their constraint allows to that register.
     fn keep_in_place(&mut self, operands: &[Operand]) {
         for (k, &operand) in operands.iter().enumerate() {
             let vreg = operand.vreg();
@@ -300,14 +300,16 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Returns `true` if the operand's constraint admits the register, and the register survives the operand's points.
+    /// Returns `true` if the operand's constraint allows the register, and the register survives the operand's
+    /// points.
     fn fits(&self, operand: Operand, reg: Reg, points: u8) -> bool {
         let class = self.class_of(operand);
         let killed = if points & LATE != 0 { self.killed(operand.vreg()) } else { 0 };
         reg.class() == class && self.registers.allowed(operand, class) & !killed & reg.bit() != 0
     }
 
-    /// Assigns a use and the def tied to it: the value's own register if the value dies here, else a copy's.
+    /// Assigns a use and the def tied to it: the value's own register if the value dies here, otherwise a copy's
+    /// register.
     fn choose_pair(&mut self, operands: &[Operand], k: usize, def: usize) -> Result<(), OutOfRegisters> {
         let (source, result) = (operands[k], operands[def].vreg());
         let vreg = source.vreg();
@@ -361,7 +363,7 @@ impl Scan<'_, '_> {
         if operand.constraint() == Constraint::Stack || is_pair {
             return Ok(());
         }
-        // A move had best be void: in the register of its source.
+        // Prefer the source's register, so that the move is elided.
         let prefer = match operands.len() {
             2 => self.s.assignment.regs[1 - k],
             _ => Reg::NONE,
@@ -379,7 +381,7 @@ impl Scan<'_, '_> {
             self.s.assignment.regs[k] = reg;
             return Ok(());
         }
-        // A rematerializable value evicts no other.
+        // A rematerializable value evicts no other value.
         let is_remat = self.values.is_remat(operand.vreg());
         let reg = match is_remat || self.may_be_in_memory(operands, k) {
             true => match self.pick_free(operand, operand.vreg(), points, prefer) {
@@ -397,7 +399,7 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    /// Returns registers that the operand may have at `points`, whatever values are in them.
+    /// Returns the registers that the operand may have at `points`, including occupied ones.
     fn available(&self, operand: Operand, vreg: VReg, points: u8) -> u64 {
         let class = self.class_of(operand);
         let assignment = &self.s.assignment;
@@ -426,7 +428,7 @@ impl Scan<'_, '_> {
         (free != 0).then(|| self.pick_register(vreg, free, point, prefer))
     }
 
-    /// Returns a free register, or the one whose value has the farthest next use.
+    /// Returns a free register, or the register whose value has the farthest next use.
     fn pick(&mut self, operand: Operand, vreg: VReg, points: u8, prefer: Reg) -> Result<Reg, OutOfRegisters> {
         if let Some(reg) = self.pick_free(operand, vreg, points, prefer) {
             return Ok(reg);

@@ -1,16 +1,17 @@
-//! The state of the registers at a block's entry: that of the most frequent predecessor scanned before, then the
-//! results of its terminator, and the block's parameters.
+//! The state of the registers at a block's entry: the state at the end of the most frequent predecessor scanned so
+//! far, the results of its terminator, and the block's parameters.
 //!
 //! ```text
 //! v0 in r1, used in the loop; v1 in r12, not used in it
 //! b1: .. call .. use v0; brif b1, b2          b1 is entered with v0 in r12 and v1 in memory
 //! ```
 //!
-//! At the header of a loop with calls, values that the loop uses move to registers that its calls preserve. They would
-//! be stored and loaded in each iteration otherwise, as values get registers in the order in which they begin.
+//! At the header of a loop with calls, values that the loop uses move to registers that its calls preserve.
+//! Otherwise they would be stored and loaded in each iteration, because values get registers in the order of their
+//! definitions.
 //!
 //! Cost: per block, registers and parameters times at most [`MAX_PREDS`] edges; per loop header, registers times
-//! clobber points near ahead.
+//! nearby clobber points.
 
 use crate::linear_scan::Scan;
 use crate::split_intervals::SplitInterval;
@@ -22,9 +23,9 @@ use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 use kingpost_regalloc_common::point::ProgPoint;
 use kingpost_regalloc_common::preference::{Reg, regs};
 
-/// Edges whose arguments' registers are compared, at most.
+/// Largest number of edges whose arguments' registers are compared.
 const MAX_PREDS: usize = 64;
-/// Parameters that may be in memory while all registers are occupied.
+/// Number of parameters that may be in memory while all registers are occupied.
 const MAX_PARAMS_IN_MEMORY: usize = 2;
 
 impl Scan<'_, '_> {
@@ -94,8 +95,8 @@ impl Scan<'_, '_> {
         visited.filter(|&(_, pred)| pred < at).max_by_key(|&(edge, pred)| (self.problem.edge(edge).freq, pred))
     }
 
-    /// Keeps values that are in registers at the end of the predecessor and live-in here in their registers. Those that
-    /// are in the same registers at the end of the block before this one in the order keep their split intervals.
+    /// Keeps values that are in registers at the end of the predecessor and live-in here in their registers. Values
+    /// in the same registers at the end of the preceding block in the order keep their split intervals.
     fn inherit_state(&mut self, edge: Edge, pred: BlockIndex, at: BlockIndex) {
         let start = self.order.block(at).start();
         let has_args = !self.problem.edge_args(edge).is_empty();
@@ -110,7 +111,7 @@ impl Scan<'_, '_> {
             return self.close_dead(start);
         }
         let last = self.order.block(pred).stop().prev();
-        // Where an edge enters a loop, the states at its two ends differ if the value is evicted in the loop.
+        // If an edge enters a loop, the states at its two ends differ if the value is evicted in the loop.
         let is_within_loop = self.order.loops_around(at).next().is_none_or(|l| l.header <= pred);
         let keeps = is_within_loop && self.order.is_forward();
         let mut kept = [0; 2];
@@ -163,7 +164,7 @@ impl Scan<'_, '_> {
         self.s.edge_values.push(vreg);
     }
 
-    /// Assigns registers to the values defined at the block's head. Returns whether there are any.
+    /// Assigns registers to the values defined at the block's head. Returns `true` if there are any.
     fn begin_values(&mut self, block: &OrderedBlock, best_pred: Option<Edge>) -> bool {
         let start = block.start();
         let params = self.problem.params(block.block);
@@ -204,9 +205,9 @@ impl Scan<'_, '_> {
         true
     }
 
-    /// Keeps registers free for several parameters in memory: several moves from slot to slot on an edge need a scratch
-    /// register, and a second one if they form a cycle. It is cheaper to keep two registers free than to free one for
-    /// each move.
+    /// Keeps registers free if several parameters are in memory. Several moves from slot to slot on an edge need a
+    /// scratch register, and a second one if they form a cycle. Keeping two registers free is cheaper than freeing
+    /// one for each move.
     fn keep_scratch_free(&mut self, params: &[VReg], start: ProgPoint) {
         for class in RegClass::ALL {
             let c = class.index();
@@ -242,8 +243,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Returns the register for a parameter that saves most moves: that of its argument on the best edge, `reg`, that
-    /// of most other arguments, or its hint.
+    /// Returns the register for a parameter that saves most moves: the register `reg` of its argument on the best
+    /// edge, the register of most other arguments, or its hint.
     fn register_for_param(&self, k: usize, param: VReg, reg: Reg, block: &OrderedBlock) -> Reg {
         let preds = self.problem.preds(block.block);
         let (hint, hint_at) = self.values.hint(param);
@@ -293,7 +294,7 @@ impl Scan<'_, '_> {
         reg.is_in(&self.registers.callee_saved) && !reg.is_in(&self.scan.occupancy.used)
     }
 
-    /// Assigns a parameter the register of its argument if that is free, and for as long as any other.
+    /// Assigns a parameter the register of its argument if that is free for long enough, or if no register is.
     fn inherit(&mut self, param: VReg, reg: Reg, start: ProgPoint) {
         let class = self.values[param].class();
         if reg.is_none() || !self.is_used(param) || reg.is_in(&self.scan.occupancy.held) || reg.class() != class {
@@ -317,7 +318,7 @@ impl Scan<'_, '_> {
         let start = block.start();
         let prefer = arg.map_or(Reg::NONE, |arg| self.values[arg].edge_reg);
         let is_head = self.order.is_header(self.order.index_at(block.head));
-        // Where argument and parameter share a slot, memory to memory costs nothing.
+        // If argument and parameter share a slot, memory to memory costs nothing.
         if prefer.is_none() && !is_head && arg.is_some_and(|arg| !self.values.is_remat(arg)) {
             return;
         }
@@ -343,7 +344,8 @@ impl Scan<'_, '_> {
 }
 
 impl Scan<'_, '_> {
-    /// Splits intervals of values that calls in the loop would evict, at a loop header that is entered `entered` times.
+    /// Splits intervals of values that calls in the loop would evict, at a loop header that is entered `entered`
+    /// times.
     pub(crate) fn split_at_loop_header(&mut self, at: BlockIndex, entered: u64) {
         let Some(l) = self.order.loop_of_header(at) else { return };
         let end = self.order.loop_points(l).to;
@@ -359,8 +361,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Moves the value in `reg` to another register if it is used before `end`, and would be evicted from `reg` more
-    /// often than the loop is entered.
+    /// Moves the value in `reg` to another register if it is used before `end`, and would be evicted from `reg`
+    /// more often than the loop is entered.
     fn split_for_calls(&mut self, at: BlockIndex, reg: Reg, end: ProgPoint, entered: u64) {
         let start = self.order.block(at).start();
         let vreg = self.scan.occupancy.vreg_in(reg);
@@ -379,8 +381,8 @@ impl Scan<'_, '_> {
         self.scan.blocks[at.index()].unchanged_edge = None.into();
     }
 
-    /// Returns a register in which no clobber point evicts the value: a free one, or one whose value the loop does not
-    /// use.
+    /// Returns a register in which no clobber point evicts the value: a free register, or a register whose value
+    /// the loop does not use.
     fn register_across_calls(&mut self, vreg: VReg, start: ProgPoint, until: ProgPoint, end: ProgPoint) -> Option<Reg> {
         let class = self.values[vreg].class();
         let kept = self.registers.allocatable[class] & !self.blocked(vreg, until);

@@ -1,5 +1,5 @@
-//! One pass backward over the code, before the scan: definitions and uses of each value and from them its live ranges,
-//! register hints, and the clobber points, at which instructions take registers.
+//! One backward pass over the code before the scan. It collects definitions and uses, from which live ranges
+//! follow, register hints, and the clobber points, at which instructions take registers.
 //!
 //! ```text
 //! b0: def v0 ..; brif b1, b2      v0: used in b2 only, so live over b0 and b2, with a hole
@@ -8,14 +8,14 @@
 //!     call (use v1 = r3), clobbers {r0, r1, r2}
 //! ```
 //!
-//! Definitions and uses come backwards, so that the list of the uses of each value begins with the first, and the hint
-//! nearest to a value's definition wins. Hints travel through moves, tied operands and forward edges. A value used only
-//! in the block that defines it, and in blocks that go on from there one after the other in the order, has one live
-//! range; the others are found by data flow over blocks.
+//! Definitions and uses are met backwards, so that the use list of each value begins with the first use, and the
+//! hint nearest to a value's definition is kept. Hints travel through moves, tied operands and forward edges. A
+//! value has one live range if it is used only in the block that defines it and in the blocks after it that each
+//! continue from the previous block of the order. The other ranges are found by data flow over blocks.
 //!
-//! Linear's own rather than shared: facts of a value are written to its one cache line as they are met, and clobber
-//! points have masks in the allocator's register numbers. Cost: linear in operands and edge arguments, besides the data
-//! flow.
+//! This pass is not shared with other allocators: it writes facts of a value to the value's single cache line, and
+//! clobber points have masks in the allocator's register numbers. Cost: linear in operands and edge arguments,
+//! besides the data flow.
 
 use crate::values::{NONE, Use, Values, fact};
 use cranelift_entity::EntityRef;
@@ -38,7 +38,7 @@ pub(crate) fn run(
     live.begin();
     constraints.begin();
     let mut collector = Collector { problem, order, registers, values, live, constraints };
-    // Where the run of blocks that go on from each other ends: no path leads into its middle.
+    // End of the run of blocks that each continue from the previous one: no path leads into its middle.
     let mut stop = order.stop();
     for (index, block) in order.blocks().iter().rev() {
         collector.block(block, stop);
@@ -155,7 +155,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Moves, and rematerializable definitions.
+    /// Collects a move or a rematerializable definition.
     #[inline(never)]
     fn flagged(&mut self, inst: Inst, flags: InstFlags, operands: &[Operand]) {
         match operands {
@@ -175,10 +175,10 @@ impl Collector<'_> {
     }
 }
 
-/// The search for live ranges, and its memory.
+/// The computation of live ranges, and its memory.
 #[derive(Default)]
 pub(crate) struct Liveness {
-    /// Values used outside the runs of blocks that define them, the last one defined first.
+    /// Values used outside the runs of blocks that define them, in reverse order of definitions.
     globals: Vec<VReg>,
     blocks: LiveBlocks,
 }
@@ -204,7 +204,7 @@ impl Liveness {
         }
     }
 
-    /// Records as [`Liveness::note_use`], if uses at the early point of the same instruction may have come before.
+    /// Records a use of `vreg` in an instruction whose early uses may already be recorded.
     pub(crate) fn note_late_use(&mut self, values: &mut Values, vreg: VReg, point: ProgPoint) {
         let first = values[vreg].next;
         let mut before = NONE;
@@ -222,7 +222,7 @@ impl Liveness {
     }
 
     /// Records that `vreg` is defined at `def`, in a run of blocks that ends at `stop`. Results of edges have been
-    /// noted before.
+    /// recorded before.
     #[inline]
     pub(crate) fn note_def(&mut self, values: &mut Values, vreg: VReg, def: ProgPoint, stop: ProgPoint) {
         let Values { list, uses, ranges, .. } = values;
@@ -236,19 +236,19 @@ impl Liveness {
         if value.last >= stop || is_late {
             return self.make_global(values, vreg);
         }
-        // All uses have come, unless the order is unusual; then this is done again.
+        // All uses have been met, unless the order is unusual; then the range is computed again.
         let defined = def.next_position();
         value.add_range(PointRange { from: def, to: defined.max(value.last.end_of_use()) }, ranges);
     }
 
-    /// Records that `vreg` begins with the blocks between the two points.
+    /// Records that `vreg` begins with the block between the two points.
     pub(crate) fn note_param(&mut self, values: &mut Values, vreg: VReg, start: ProgPoint, stop: ProgPoint) {
         self.note_def(values, vreg, start, stop);
         values.set(vreg, fact::AT_HEAD);
     }
 
-    /// Records that `vreg` is a result on an edge from a block that ends at `from` to the one between the other two
-    /// points.
+    /// Records that `vreg` is a result on an edge from a block that ends at `from` to the block between the other
+    /// two points.
     pub(crate) fn note_edge_def(
         &mut self,
         values: &mut Values,
@@ -274,10 +274,11 @@ impl Liveness {
 
 /// Live ranges from definitions and uses.
 impl Liveness {
-    /// Those of values used in the run of blocks of their definition only are known already.
+    /// Computes the ranges of values used outside the run of blocks that defines them. All other ranges are known
+    /// already.
     ///
     /// # Errors
-    /// If the search for live blocks exceeds its budget and the order is too unusual for anything simpler.
+    /// If the budget of the data flow is exceeded and the order is too unusual for a hull of the ranges.
     pub(crate) fn find_ranges(
         &mut self,
         problem: &Problem,
@@ -314,8 +315,8 @@ impl Liveness {
     }
 }
 
-/// An instruction at which values cannot be in some registers: those of fixed operands, those that are clobbered, and
-/// for references at a safepoint all.
+/// An instruction that excludes values from some registers: registers of fixed operands, clobbered registers, and
+/// for references at a safepoint all registers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClobberPoint {
     pub(crate) position: Position,
@@ -325,20 +326,20 @@ pub(crate) struct ClobberPoint {
     pub(crate) early: Masks,
     /// Registers of fixed operands at the late point.
     pub(crate) late: Masks,
-    /// The frequencies of this one and all later ones that clobber registers, added up.
+    /// Sum of the frequencies of this clobber point and all later ones that clobber registers.
     calls_from: u64,
 }
 
-/// Clobber points of one problem, and instructions and values to be looked at again.
+/// Clobber points of one problem, and instructions and values for later stages.
 #[derive(Default)]
 pub(crate) struct Constraints {
-    /// Values that can be rematerialized.
+    /// Rematerializable values.
     pub(crate) remats: Vec<VReg>,
     /// Moves.
     pub(crate) moves: Vec<Inst>,
     /// Values that must be in a slot for some operand.
     pub(crate) needs_slots: Vec<VReg>,
-    /// Ascending by position.
+    /// Clobber points in ascending order of positions.
     pub(crate) clobber_points: Vec<ClobberPoint>,
 }
 
@@ -351,11 +352,11 @@ impl Constraints {
         self.needs_slots.clear();
     }
 
-    /// Finishes after all instructions have been seen.
+    /// Finishes after all instructions have been visited.
     pub(crate) fn finish(&mut self, order: &LinearOrder, values: &mut Values) {
         self.weigh_calls(order);
         self.clobber_points.reverse();
-        // A value that must be in memory for some operand needs a slot, so that rematerializing it saves nothing.
+        // A value that must be in memory for some operand needs a slot, so that rematerialization saves nothing.
         for &vreg in &self.needs_slots {
             values[vreg].remat = None.into();
         }
@@ -371,12 +372,14 @@ impl Constraints {
         }
     }
 
-    /// Returns the frequencies of the clobber point at `index` and all later ones that clobber registers, added up.
+    /// Returns the sum of the frequencies of the clobber point at `index` and all later ones that clobber
+    /// registers.
     pub(crate) fn calls_from(&self, index: usize) -> u64 {
         self.clobber_points.get(index).map_or(0, |clobber_point| clobber_point.calls_from)
     }
 
-    /// Records that an edge passes `arg` to `param`, whose later uses are all known, as blocks come backwards.
+    /// Records that an edge passes `arg` to `param`. All later uses of `param` are known, because blocks are
+    /// visited backwards.
     pub(crate) fn passes(&mut self, values: &mut Values, arg: VReg, param: VReg) {
         let data = values[param];
         let first = values.use_at(data.next);
@@ -393,7 +396,7 @@ impl Constraints {
         self.flows(values, arg, param);
     }
 
-    /// Records that `from` flows into `to`, and so has the hint of `to`.
+    /// Records that `from` flows into `to`, and gives it the hint of `to`.
     #[inline]
     pub(crate) fn flows(&mut self, values: &mut Values, from: VReg, to: VReg) {
         let (hint, position) = values.hint(to);
@@ -404,14 +407,14 @@ impl Constraints {
         }
     }
 
-    /// Adds a clobber point: the instruction at `position`, which is not one yet.
+    /// Adds a clobber point for the instruction at `position`, which has none yet.
     pub(crate) fn clobber_point(&mut self, position: Position, clobbers: ClobberId, safepoint: bool) {
         let (early, late) = ([0; 2], [0; 2]);
         self.clobber_points.push(ClobberPoint { position, clobbers, safepoint, early, late, calls_from: 0 });
     }
 
-    /// Records an operand fixed to `reg`; `at` has the position of its instruction, its clobbers, and whether it is a
-    /// safepoint.
+    /// Records an operand fixed to `reg`. `at` has the position of its instruction, its clobbers, and whether it is
+    /// a safepoint.
     pub(crate) fn fixed(&mut self, values: &mut Values, operand: Operand, reg: Reg, at: (Position, ClobberId, bool)) {
         let (position, clobbers, safepoint) = at;
         if self.clobber_points.last().is_none_or(|last| last.position != position) {

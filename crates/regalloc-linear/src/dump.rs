@@ -77,7 +77,7 @@ pub(crate) fn scan(input: &Input<'_>, values: &Values, scan: &ScanResult, out: &
     Ok(())
 }
 
-/// Moves of edges, and where values are stored.
+/// Writes the moves of edges, and the places at which values are stored.
 pub(crate) fn resolve(input: &Input<'_>, values: &Values, resolved: &Resolved, out: &mut String) -> Result {
     let Input { problem, registers, .. } = input;
     let name = |reg: Reg| match reg.is_none() {

@@ -1,9 +1,9 @@
 //! Writes the allocation: edits in the order in which they run, slots of operands, dropped instructions, stack maps,
 //! labels.
 //!
-//! Before one instruction run, in this order: the moves of the edge into its block, stores of values that begin with
-//! the block or with the instruction before it, stores at spill points, the moves of the gap, and the moves of the edge
-//! out of the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
+//! Before one instruction run, in this order: the moves of the edge into its block, stores of values that begin
+//! with the block or with the previous instruction, stores at spill points, the moves of the gap, and the moves of
+//! the edge out of the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
 
 use crate::linear_scan::ScanResult;
 use crate::resolve::{DefStore, EdgeMove, Input, Resolved, SpillPoint, is_needed, source_reg};
@@ -25,7 +25,7 @@ use kingpost_regalloc_common::preference::{Masks, regs};
 /// Scratch memory of the writer.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    /// Those that are being collected.
+    /// The moves that are being collected.
     moves: ParallelMoves,
     kinds: Vec<EditKind>,
     pub(crate) labels: Vec<IntervalId>,
@@ -35,8 +35,8 @@ pub(crate) struct Scratch {
 struct Next {
     def_stores: usize,
     spill_points: usize,
-    /// The instruction before which the next one of either kind stands; the reserved value, after all others, if there
-    /// is none.
+    /// The instruction before which the next store of either kind is placed, or the reserved value, which is the
+    /// greatest, if there is none.
     store: Inst,
 }
 
@@ -73,7 +73,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// Visits the points of a block that have edits, not its instructions.
+    /// Visits the points of a block that have edits, without a walk over its instructions.
     fn block(&mut self, at: BlockIndex, next: &mut Next) -> Result<(), AllocError> {
         let problem = self.input.problem;
         let block = &self.input.order.block(at);
@@ -117,8 +117,8 @@ impl Emit<'_> {
         next.store = def_store.unwrap_or(none).min(spill_point.unwrap_or(none));
     }
 
-    /// Emits edits of the edge into a block with one predecessor, and stores of values that begin with the block, if
-    /// edges into it may need moves at all.
+    /// Emits edits of the edge into a block with one predecessor, and stores of values that begin with the block,
+    /// if edges into it may need moves.
     fn block_head(&mut self, block: &OrderedBlock, at: BlockIndex) -> Result<(), AllocError> {
         let problem = self.input.problem;
         let inst = problem.first_inst(block.block);
@@ -170,7 +170,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Returns the slot of a value; none if it is never read from memory.
+    /// Returns the slot of a value, or [`Loc::NONE`] if it is never read from memory.
     pub(crate) fn memory(&self, vreg: VReg) -> Loc {
         self.values.slot(vreg).map_or(Loc::NONE, Loc::slot)
     }
@@ -224,7 +224,7 @@ impl Emit<'_> {
         self.flush(at, |emit| emit.free_after(edge))
     }
 
-    /// Returns registers that are free at the end of the edge.
+    /// Returns the registers that are free at the end of the edge.
     fn free_after(&self, edge: Edge) -> Masks {
         let head = self.input.order.index(self.input.problem.edge(edge).to);
         let start = self.input.order.block(head).start();
@@ -242,7 +242,8 @@ impl Emit<'_> {
         !m.leaves_register || self.values.has(m.to_vreg, fact::STORED_LATE)
     }
 
-    /// Returns `true` if the value is in its new location in memory already, since its definition was stored there.
+    /// Returns `true` if memory already holds the value in its new location, because its definition was stored
+    /// there.
     fn is_stored(&self, m: &EdgeMove) -> bool {
         m.to.is_none()
             && !m.from.is_none()
@@ -281,7 +282,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Drops rematerializable definitions that are not read, and void moves.
+    /// Drops rematerializable definitions that are not read, and moves from a location to itself.
     fn drop_instructions(&mut self) {
         let problem = self.input.problem;
         for &vreg in &self.input.constraints.remats {
@@ -301,8 +302,8 @@ impl Emit<'_> {
         self.values.is_remat(vreg) && !self.values.has(vreg, fact::KEEP_DEF)
     }
 
-    /// Collects the callee-saved registers that are written. Definitions were noted by the scan, rematerializable ones
-    /// as they turned out to be read.
+    /// Collects the callee-saved registers that are written. The scan recorded definitions; rematerializable ones
+    /// are added if they are read.
     fn collect_saved(&mut self) {
         let Input { problem, registers, constraints, .. } = *self.input;
         let mut written = self.out.saved;
@@ -318,7 +319,7 @@ impl Emit<'_> {
     }
 }
 
-/// Returns the value whose slot an operand in memory has: for a use that is tied to a def, that def.
+/// Returns the value that owns the slot of an operand in memory. For a use that is tied to a def, this is the def.
 fn memory_owner(operands: &[Operand], k: usize) -> VReg {
     let operand = operands[k];
     if operand.is_def() || operand.constraint() != Constraint::MemOk {
@@ -356,7 +357,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Claims the part of a label over one live range.
+    /// Records the location of a labeled value over one live range.
     fn label_range(&mut self, label: LabelUse, block: &OrderedBlock, from: Position, to: Position) {
         // The slot of a rematerializable value is written for single instructions only.
         let memory = if self.values.is_remat(label.vreg) { Loc::NONE } else { self.memory(label.vreg) };

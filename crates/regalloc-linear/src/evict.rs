@@ -1,4 +1,4 @@
-//! Eviction: splitting the interval of a value whose register is needed, and scheduling its reload.
+//! Eviction: splits the interval of a value whose register is needed, and schedules its reload.
 //!
 //! ```text
 //! v0 in r0; call (use v1 = r0)     v0 moves to a register free until its next use, else to its slot
@@ -6,8 +6,8 @@
 //! b2 (a loop with v0): .. use v0 ..           v0 is reloaded where that loop begins, if a register is free there
 //! ```
 //!
-//! Copies that operands need are listed here and recorded as well. Cost: per eviction, clobber points near ahead and
-//! loops around, at most [`LOOPS_TRIED`].
+//! Copies that operands need are also listed and recorded here. Cost: per eviction, nearby clobber points and
+//! surrounding loops, at most [`LOOPS_TRIED`].
 
 use crate::linear_scan::{Gap, GapMove, Scan};
 use crate::operand_assignment::{BOTH, Copy, EARLY, UNTIED};
@@ -63,8 +63,8 @@ impl Scan<'_, '_> {
         self.keep_fixed_copies();
     }
 
-    /// Copies a tied pair in memory to the slot of its def, and a rematerialized value to one of its own, for this
-    /// instruction only.
+    /// Copies a tied pair in memory to the slot of its def, or a rematerialized value to a slot of its own, for
+    /// this instruction only.
     fn copy_into_memory(&mut self, vreg: VReg, into: VReg) {
         let from = self.values.current_interval(vreg);
         if vreg != into {
@@ -77,7 +77,7 @@ impl Scan<'_, '_> {
         operand.is_use() && operand.constraint() == Constraint::MemOk && self.values.is_remat(operand.vreg())
     }
 
-    /// Evicts the value in `reg` if it cannot be there.
+    /// Evicts the value in `reg` if the instruction takes the register.
     fn evict_conflict(&mut self, reg: Reg, position: Position) {
         let interval = self.scan.occupancy.interval_in(reg);
         let vreg = self.scan.occupancy.vreg_in(reg);
@@ -112,7 +112,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Announces which operand evicts `vreg` from `reg`, if it is not a clobber.
+    /// Reports the operand that evicts `vreg` from `reg`, if it is not a clobber.
     fn trace_conflict(&mut self, vreg: VReg, reg: Reg) {
         let owners = [0, 1].map(|point| self.s.assignment.owner(reg, point));
         let at = self.inst_at(ProgPoint::before(self.s.assignment.position));
@@ -121,8 +121,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Splits the interval of an evicted value to a register that is free until its next use. Returns false if there is
-    /// none.
+    /// Splits the interval of an evicted value to a register that is free until its next use. Returns `false` if
+    /// there is none.
     fn split_aside(&mut self, vreg: VReg, interval: IntervalId, points: u8) -> bool {
         let class = self.values[vreg].class();
         let assignment = &self.s.assignment;
@@ -166,7 +166,7 @@ impl Scan<'_, '_> {
         uses.into_iter().find(|&u| u >= point).unwrap_or(self.values.end(vreg))
     }
 
-    /// Keeps values that were in memory and are live after the instruction in the registers they are loaded into.
+    /// Keeps reloaded values that are live after the instruction in their registers.
     fn keep_loaded(&mut self) {
         let late = ProgPoint::late(self.s.assignment.position);
         for i in 0..self.s.assignment.copies.len() {
@@ -179,7 +179,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Splits a value to the register of a copy if its next use is fixed to that register too.
+    /// Splits a value to the register of a copy if its next use is also fixed to that register.
     fn keep_fixed_copies(&mut self) {
         let position = self.s.assignment.position;
         for i in 0..self.s.assignment.copies.len() {
@@ -215,7 +215,7 @@ impl Scan<'_, '_> {
             && self.blocked(vreg, point) & reg.bit() == 0
     }
 
-    /// Records the copies of the gap; splits open new intervals.
+    /// Records the copies of the gap. Splits open new intervals.
     pub(crate) fn record_copies(&mut self, inst: Inst) {
         if self.s.assignment.copies.is_empty() {
             return;
@@ -254,12 +254,12 @@ impl Scan<'_, '_> {
     }
 }
 
-/// Loops around a block that are considered for a better split position, at most.
+/// Largest number of surrounding loops that are considered for a better split position.
 const LOOPS_TRIED: usize = 16;
 
 impl Scan<'_, '_> {
-    /// Spills the value in `reg` at `point`; if it has not been used since a loop around was entered, at the loop's
-    /// header.
+    /// Spills the value in `reg` at `point`. If it has not been used since a surrounding loop was entered, it is
+    /// spilled at the loop's header.
     pub(crate) fn evict(&mut self, reg: Reg, point: ProgPoint) {
         let id = self.close(reg, point);
         self.scan.occupancy.evict(id);
@@ -289,7 +289,7 @@ impl Scan<'_, '_> {
             if block.start() <= busy {
                 break;
             }
-            // Only at join points do edges compare registers; other blocks inherit the state of their predecessor.
+            // Edges compare registers only at join points; other blocks inherit the state of their predecessor.
             if l.entries != Entries::Anywhere && block.start() < point && self.problem.preds(block.block).len() >= 2 {
                 best = Some(block.start());
             }
@@ -297,8 +297,8 @@ impl Scan<'_, '_> {
         best
     }
 
-    /// Schedules a reload of the value, which is in memory at `point`. If its next use is in a later loop, its reload
-    /// is scheduled for that loop's header.
+    /// Schedules a reload of the value, which is in memory at `point`. If its next use is in a later loop, it is
+    /// reloaded at that loop's header.
     pub(crate) fn schedule_reload(&mut self, vreg: VReg, point: ProgPoint) {
         let next = self.values.next_use(vreg, point);
         if next >= self.values.end(vreg) {
@@ -323,7 +323,8 @@ impl Scan<'_, '_> {
         while item != NONE {
             let (vreg, next) = self.s.reloads[item as usize];
             item = next;
-            // In an unusual order the reload may have been scheduled before the definition, which has been assigned.
+            // In an unusual order the reload may have been scheduled before the definition, which has been
+            // assigned.
             let begins = self.values.def(vreg) == point;
             if begins || !self.values.current_reg(vreg).is_none() || !self.values.is_live(vreg, point) {
                 continue;

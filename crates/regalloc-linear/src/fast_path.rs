@@ -1,16 +1,17 @@
-//! The fast path for common instructions: nothing is fixed or clobbered, uses are in registers or can be loaded into
-//! one, and there is at most one result. The outcome is that of `assign_operands.rs`, in a fraction of the time.
+//! The fast path for common instructions: no operand is fixed and no register clobbered, uses are in registers or
+//! can be loaded into one, and there is at most one result. It computes the result of `assign_operands.rs` in a
+//! fraction of the time.
 //!
 //! ```text
 //! s = add v0, v1; s reuse 0; v0 live after      move r2 <- r0; add r2, r1
 //! ```
 //!
-//! Where copies are needed, and no register is free for one or for the result, the value with the farthest next use is
-//! evicted. Cost: linear in operands; registers where one is evicted.
+//! If copies are needed, and no register is free for one or for the result, the value with the farthest next use is
+//! evicted. Cost: linear in operands; linear in registers if one is evicted.
 //!
-//! What it pays, in machine instructions retired on a module of 29,280 CLIF instructions: 521 instructions take the
-//! general path, at 2,910 each; 1,504 take copies here, at 1,030 each. Copies on the fast path thus save about a tenth
-//! of allocation.
+//! The gain, in machine instructions retired on a module of 29,280 CLIF instructions: 521 instructions take the
+//! general path, at 2,910 each; 1,504 take copies here, at 1,030 each. Copies on the fast path thus save about a
+//! tenth of allocation.
 
 use crate::linear_scan::Scan;
 use crate::operand_assignment::Copy;
@@ -23,7 +24,7 @@ use std::ops::Range;
 /// The demands of a common instruction.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
-    /// Registers whose values are used here for the last time.
+    /// Registers of values with their last use in the instruction.
     pub(crate) dying: Masks,
     /// The index of the only def, or [`NO_DEF`].
     pub(crate) def: usize,
@@ -34,8 +35,8 @@ pub(crate) struct Shape {
 pub(crate) const NO_DEF: usize = usize::MAX;
 
 impl Scan<'_, '_> {
-    /// Assigns the operands of an instruction that is not [constrained](kingpost_regalloc::Shape), if it is a common
-    /// one. Returns false, with nothing decided, if it is not.
+    /// Assigns the operands of an instruction that is not [constrained](kingpost_regalloc::Shape). Returns `false`,
+    /// without any decision, if it is not a common one.
     pub(crate) fn fast_path(
         &mut self,
         inst: Inst,
@@ -68,7 +69,7 @@ impl Scan<'_, '_> {
             }
             reg
         } else {
-            // A move had best be void: in the register of its source.
+            // Prefer the source's register, so that the move is elided.
             let prefer = match operands {
                 [a, b] => self.values.current_reg(if shape.def == 0 { b.vreg() } else { a.vreg() }),
                 _ => Reg::NONE,
@@ -84,7 +85,7 @@ impl Scan<'_, '_> {
         Some(())
     }
 
-    /// Frees the registers of values used here for the last time.
+    /// Frees the registers of values with their last use in the instruction.
     #[inline]
     pub(crate) fn end_dying(&mut self, position: Position, dying: &Masks) {
         for (class, &dying) in dying.iter().enumerate() {
@@ -94,7 +95,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Records the locations of uses that need no copy. None if the instruction is not a common one.
+    /// Records the locations of uses that need no copy. Returns `None` if the instruction is not a common one.
     #[inline(always)]
     fn record_common_uses(
         &mut self,
@@ -133,7 +134,7 @@ impl Scan<'_, '_> {
                 continue;
             }
             if !is_live_after {
-                // Not an array: a store to one half delays the load of the whole.
+                // Two variables instead of an array, because a store to one half would delay the load of the whole.
                 let (bit, is_first) = (current.bit(), current.class() == 0);
                 dying.0 |= if is_first { bit } else { 0 };
                 dying.1 |= if is_first { 0 } else { bit };
@@ -192,9 +193,9 @@ impl Scan<'_, '_> {
 }
 
 impl Scan<'_, '_> {
-    /// Assigns the operands of an instruction without clobbers that are all fixed: uses to the registers that their
-    /// values are in, definitions to free ones, as nearly always where a function begins and ends. Returns false, with
-    /// nothing decided, for any other.
+    /// Assigns the operands of an instruction without clobbers whose operands are all fixed: uses to the registers
+    /// that hold their values, definitions to free registers. Nearly all entries and returns are of this kind.
+    /// Returns `false`, without any decision, for any other instruction.
     #[inline(never)]
     pub(crate) fn fixed_path(&mut self, position: Position, base: usize, operands: &[Operand]) -> bool {
         let late = ProgPoint::late(position);
@@ -238,8 +239,8 @@ impl Scan<'_, '_> {
 }
 
 impl Scan<'_, '_> {
-    /// Assigns the operands of a common instruction that needs copies. None, with nothing decided, if there is no
-    /// register for one.
+    /// Assigns the operands of a common instruction that needs copies. Returns `None`, without any decision, if a
+    /// copy has no register.
     #[inline(never)]
     pub(crate) fn fast_path_with_copies(
         &mut self,
@@ -251,7 +252,7 @@ impl Scan<'_, '_> {
     ) -> Option<()> {
         self.s.assignment.copies.clear();
         let def = operands.get(shape.def).copied();
-        // The registers of the copies; then those of them whose values are live after the instruction.
+        // The registers of the copies, and the subset whose values are live after the instruction.
         let (mut taken, mut loaded) = ([0; 2], [0; 2]);
         let mut result = Reg::NONE;
         let tied = def.and_then(Operand::reused).map_or(NO_DEF, usize::from);
@@ -310,7 +311,7 @@ impl Scan<'_, '_> {
         self.s.assignment.copies.push(Copy { vreg, from, to, into: vreg, is_split });
     }
 
-    /// Returns the best free register that is not in `taken`, to which it is added.
+    /// Returns the best free register that is not in `taken`, and adds it to `taken`.
     fn pick_unoccupied(&mut self, operand: Operand, taken: &mut Masks, point: ProgPoint) -> Option<Reg> {
         let class = self.values[operand.vreg()].class();
         let free = self.registers.allocatable[class] & !self.scan.occupancy.held[class] & !taken[class];
@@ -342,8 +343,8 @@ impl Scan<'_, '_> {
         self.take_victim(class, candidates, operand, victims, position)
     }
 
-    /// Returns the register with the farthest next use, for a result, unless the instruction uses its value. If that
-    /// register was picked for a use before, the use is loaded for this instruction only.
+    /// Returns the register with the farthest next use, for a result, unless the instruction uses its value. If
+    /// that register was picked for a use before, the use is loaded for this instruction only.
     fn pick_result_victim(
         &mut self,
         operands: &[Operand],

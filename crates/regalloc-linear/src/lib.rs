@@ -1,21 +1,21 @@
 //! Linear scan register allocation on SSA form with interval splitting.
 //!
-//! | stage | file | does |
+//! | stage | file | purpose |
 //! |---|---|---|
 //! | liveness | `collect.rs` | one pass backward: uses, live ranges, register hints, clobber points |
-//! | | `values.rs` | what the stages know of each value |
+//! | | `values.rs` | the facts of each value |
 //! | scan | `linear_scan.rs` | assigns registers from the first to the last instruction |
 //! | | `block_entry.rs` | .. the state of the registers at a block's entry |
 //! | | `fast_path.rs`, `assign_operands.rs`, `operand_assignment.rs` | .. the operands of one instruction |
-//! | | `pick_register.rs`, `evict.rs` | .. which register, whose value is split and spilled |
-//! | | `split_intervals.rs` | .. the record of which value is in which register when |
-//! | resolve | `resolve.rs` | moves on edges, and where spilled values are stored |
+//! | | `pick_register.rs`, `evict.rs` | .. the choice of a register, and the value that is split and spilled |
+//! | | `split_intervals.rs` | .. the value in each register at each point |
+//! | resolve | `resolve.rs` | moves on edges, and stores of spilled values |
 //! | slots | `slot_coalescing.rs` | memory for spilled values |
 //! | emit | `emit.rs` | the allocation |
-//! | | `dump.rs`, `verify.rs` | the results of the stages as text, and the rules they keep |
+//! | | `dump.rs`, `verify.rs` | the results of the stages as text, and their rules |
 //!
-//! Block order, program points, live blocks, register preference, slot packing, congruence classes and the matching of
-//! last resort are those of `kingpost-regalloc-common`.
+//! `kingpost-regalloc-common` provides block order, program points, live blocks, register preference, slot packing,
+//! congruence classes, and the matching of last resort.
 //!
 //! ```
 //! use kingpost_regalloc::text::parse;

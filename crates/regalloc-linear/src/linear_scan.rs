@@ -1,5 +1,5 @@
-//! The linear scan: blocks in order, registers assigned where live ranges begin, intervals split where a register is
-//! needed for another value.
+//! The linear scan: blocks in order, registers assigned at the starts of live ranges, intervals split where a
+//! register is needed for another value.
 //!
 //! ```text
 //! b0: def v0, v1, v2 ..           three values, two registers: when v2 is defined the one whose next
@@ -8,23 +8,24 @@
 //! ```
 //!
 //! Linear scan over intervals with holes (Wimmer and Mössenböck, *Optimized interval splitting in a linear scan
-//! register allocator*, 2005; on SSA form Wimmer and Franz, *Linear scan register allocation on SSA form*, 2010). Each
-//! value that begins takes a register free until the value's end, if there is one, else the one free for longest; if
-//! none is free, the value with the farthest next use is split and spilled. Where this differs from the papers:
+//! register allocator*, 2005; on SSA form Wimmer and Franz, *Linear scan register allocation on SSA form*, 2010).
+//! Each value that begins takes a register free until the value's end, if there is one, otherwise the register free
+//! for longest. If none is free, the value with the farthest next use is split and spilled. The differences to the
+//! papers are these:
 //!
-//! - All constraints of one instruction are met together (`assign_operands.rs`), as a small assignment problem, so that
-//!   splitting needs no minimal intervals and always ends: each instruction is visited once.
-//! - The registers at a block's entry are those at the end of one of its predecessors, however far away that is in the
-//!   order (Traub, Holloway and Smith, *Quality and speed in linear-scan register allocation*, 1998); a split interval ends
-//!   where its value is in another place there than at the end of the block before. So there are no inactive intervals to
-//!   test against.
-//! - A value spilled inside a loop in which it was not used is split at the loop's header in retrospect: the optimal
+//! - All constraints of one instruction are solved together (`assign_operands.rs`), as a small assignment problem.
+//!   Splitting therefore needs no minimal intervals and always terminates: each instruction is visited once.
+//! - The registers at a block's entry are the registers at the end of one of its predecessors, which may be far away in
+//!   the order (Traub, Holloway and Smith, *Quality and speed in linear-scan register allocation*, 1998). A split interval
+//!   ends if its value is in another place there than at the end of the preceding block. So there are no inactive
+//!   intervals to test against.
+//! - A value spilled inside a loop that has not used it is split at the loop's header in retrospect: the optimal
 //!   split position. A value used in a loop that was spilled before is reloaded at the header if a register is free
 //!   there.
 //!
-//! Needs live ranges, hints and clobber points; leaves split intervals, the moves of each gap, and the intervals at the
-//! heads and ends of blocks, which resolution compares. Cost: linear in operands, times registers where one must be
-//! evicted; the matchings of last resort share a budget.
+//! The scan needs live ranges, hints and clobber points. It produces split intervals, the moves of each gap, and
+//! the intervals at the heads and ends of blocks, which resolution compares. Cost: linear in operands, times
+//! registers where one must be evicted; the matchings of last resort share a budget.
 
 use crate::assign_operands::OperandAssignment;
 use crate::collect::Constraints;
@@ -43,12 +44,12 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GapMove {
     pub(crate) vreg: VReg,
-    /// The split interval it is copied from; none if from memory.
+    /// The split interval it is copied from; `None` if it is copied from memory.
     pub(crate) from: PackedOption<IntervalId>,
-    /// None if it is copied to the slot of `into`.
+    /// Its register; [`Reg::NONE`] if it is copied to the slot of `into`.
     pub(crate) to: Reg,
     pub(crate) into: VReg,
-    /// The split interval that begins with it; none if it is a copy for the instruction only.
+    /// The split interval that begins with it; `None` if it is a copy for the instruction only.
     pub(crate) interval: PackedOption<IntervalId>,
 }
 
@@ -72,11 +73,11 @@ pub(crate) struct ScanResult {
     pub(crate) written: Masks,
     /// Instructions with operands in memory.
     pub(crate) in_memory: Vec<Inst>,
-    /// The registers that terminators write results to that exist on one edge.
+    /// Registers to which terminators write results that exist on one edge.
     pub(crate) edge_def_regs: SecondaryMap<VReg, Reg>,
-    /// Split intervals that are open at heads and ends of blocks: lists, which the ranges in `blocks` select.
+    /// Split intervals that are open at heads and ends of blocks. The ranges in `blocks` select lists of them.
     pub(crate) maps: Vec<IntervalId>,
-    /// By block index.
+    /// Block states by block index.
     pub(crate) blocks: Vec<BlockState>,
 }
 
@@ -85,10 +86,10 @@ pub(crate) struct ScanResult {
 pub(crate) struct BlockState {
     /// Its gaps.
     pub(crate) gaps: Range<u32>,
-    /// The list of split intervals at its head, and at its end; empty where no edge needs it.
+    /// The list of split intervals at its head, and at its end; empty if no edge needs it.
     pub(crate) at_head: Range<u32>,
     pub(crate) at_end: Range<u32>,
-    /// The edge into it that needs no moves, since it leaves all registers as they are.
+    /// An edge into it that needs no moves, because all registers are unchanged.
     pub(crate) unchanged_edge: PackedOption<Edge>,
     /// Whether edges into it may need moves.
     pub(crate) resolve: bool,
@@ -133,7 +134,7 @@ pub(crate) struct Scratch {
     /// By block index: values to be reloaded at the head, as a list through `reloads`.
     pub(crate) reload_heads: Vec<u32>,
     pub(crate) reloads: Vec<(VReg, u32)>,
-    /// Split intervals whose values a block inherits, other than those that stay open.
+    /// Split intervals of values that a block inherits, without those that stay open.
     pub(crate) reopened: Vec<IntervalId>,
     /// Values whose `edge_reg` is set.
     pub(crate) edge_values: Vec<VReg>,
@@ -141,7 +142,7 @@ pub(crate) struct Scratch {
     pub(crate) clobber_point: usize,
     /// Its position, or the end.
     pub(crate) clobber_at: Position,
-    /// The search of last resort for registers of one instruction.
+    /// The matching of last resort for the registers of one instruction.
     pub(crate) matching: Matching,
 }
 
@@ -201,8 +202,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Records that `vreg` is defined in `reg`, which is a hint for the copy-related value and others that flow into
-    /// that.
+    /// Records that `vreg` is defined in `reg`. This is a hint for the copy-related value that it flows into, and
+    /// for other values that flow into that value.
     #[inline]
     pub(crate) fn hint_related(&mut self, vreg: VReg, reg: Reg) {
         if let Some(flows_into) = self.values.flows_into(vreg) {
@@ -218,7 +219,8 @@ impl Scan<'_, '_> {
         self.values.flows_into(vreg).map_or(Reg::NONE, |flows_into| self.values[flows_into].last_reg)
     }
 
-    /// Returns the instruction in whose gap `point` is, or the first one of the block whose head it is.
+    /// Returns the instruction after the gap that holds `point`, or the first instruction of the block whose head
+    /// it is.
     pub(crate) fn inst_at(&self, point: ProgPoint) -> Inst {
         self.order.inst_at(point.position())
     }
@@ -227,7 +229,7 @@ impl Scan<'_, '_> {
         Loc::reg(self.registers.preg(reg))
     }
 
-    /// Announces that `vreg` is in `reg` from `from` on.
+    /// Reports that `vreg` is in `reg` from `from` on.
     #[inline]
     pub(crate) fn trace_assignment(&mut self, vreg: VReg, reg: Reg, from: ProgPoint) {
         if self.diagnostics.observer.is_some() {

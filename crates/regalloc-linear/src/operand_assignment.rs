@@ -1,5 +1,5 @@
-//! The registers of one instruction's operands while they are being chosen, and the record of the outcome: locations of
-//! operands, and which values are in which registers after the instruction.
+//! The registers of one instruction's operands during their choice, and the record of the result: locations of
+//! operands, and the values in registers after the instruction.
 
 use crate::linear_scan::Scan;
 use crate::split_intervals::IntervalId;
@@ -23,13 +23,13 @@ pub(crate) const UNTIED: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Copy {
     pub(crate) vreg: VReg,
-    /// The interval it is copied from; none if from memory.
+    /// The interval it is copied from; `None` if it is copied from memory.
     pub(crate) from: PackedOption<IntervalId>,
-    /// None if it is copied to memory.
+    /// Its register; [`Reg::NONE`] if it is copied to memory.
     pub(crate) to: Reg,
-    /// The value itself, or the one in whose slot the copy is made.
+    /// The value itself, or the value whose slot receives the copy.
     pub(crate) into: VReg,
-    /// Whether it is a split, so that the value is in `to` from here on.
+    /// Whether it is a split, so that the value is in `to` from then on.
     pub(crate) is_split: bool,
 }
 
@@ -38,18 +38,18 @@ pub(crate) struct OperandAssignment {
     pub(crate) position: Position,
     pub(crate) kills: Clobbered,
     pub(crate) safepoint: bool,
-    /// Whether operands that may be in memory must be there, since there are too few registers otherwise.
+    /// Whether operands that may be in memory must be there, because there are too few registers.
     pub(crate) prefers_memory: bool,
-    /// By operand.
+    /// Registers by operand.
     pub(crate) regs: Vec<Reg>,
-    /// By operand: the def tied to this use, or [`UNTIED`].
+    /// By operand: the index of the def tied to this use, or [`UNTIED`].
     pub(crate) tied: Vec<u32>,
     /// Registers of operands at the early and at the late point.
     pub(crate) taken: [Masks; 2],
     owners: [[VReg; Reg::TABLE]; 2],
     /// Registers whose values are read early and then dead.
     pub(crate) dying: Masks,
-    /// Registers into which values are loaded that are live after the instruction.
+    /// Registers of reloaded values that are live after the instruction.
     pub(crate) loaded: Masks,
     pub(crate) copies: Vec<Copy>,
 }
@@ -86,7 +86,7 @@ impl OperandAssignment {
         self.forget_choices(operands);
     }
 
-    /// Undoes all choices of registers.
+    /// Resets all choices of registers.
     pub(crate) fn forget_choices(&mut self, operands: usize) {
         self.regs.clear();
         self.regs.resize(operands, Reg::NONE);
@@ -98,7 +98,7 @@ impl OperandAssignment {
         reg.is_in(&self.taken[point])
     }
 
-    /// Returns the value whose operand is in the register at the early (0) or late (1) point.
+    /// Returns the value that an operand has in the register at the early (0) or late (1) point.
     pub(crate) fn owner(&self, reg: Reg, point: usize) -> Option<VReg> {
         self.is_taken(reg, point).then(|| self.owners[point][reg.index()])
     }
@@ -116,7 +116,7 @@ impl OperandAssignment {
         }
     }
 
-    /// Returns the register of a class in `mask` that holds `vreg` at the early point, and at the late one too if
+    /// Returns the register of a class in `mask` that holds `vreg` at the early point, and also at the late one if
     /// `points` has it.
     pub(crate) fn holding(&self, vreg: VReg, class: usize, mask: u64, points: u8) -> Option<Reg> {
         let late = points & LATE != 0;
@@ -182,7 +182,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Frees the registers of values used here for the last time.
+    /// Frees the registers of values with their last use in the instruction.
     pub(crate) fn end_uses(&mut self, operands: &[Operand]) {
         let after = ProgPoint::before(self.s.assignment.position.next());
         let late = ProgPoint::late(self.s.assignment.position);

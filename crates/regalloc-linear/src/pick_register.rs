@@ -1,8 +1,8 @@
-//! Which register: a hinted one, one free until the end of the live range, or the one taken last; and if none is free,
-//! the one whose value has the farthest next use.
+//! The choice of a register: a hinted one, one that is free until the end of the live range, or the one that is
+//! taken last. If none is free, it is the register whose value has the farthest next use.
 //!
-//! Callee-saved registers are opened when what they save in spills is more than their save and restore. Cost: clobber
-//! points near ahead, at most [`HORIZON`], and registers.
+//! A callee-saved register is opened if it saves more in spills than its save and restore cost. Cost: nearby
+//! clobber points, at most [`HORIZON`], and registers.
 
 use crate::collect::ClobberPoint;
 use crate::linear_scan::Scan;
@@ -11,19 +11,21 @@ use kingpost_regalloc::{ClobberId, VReg};
 use kingpost_regalloc_common::point::{Phase, Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Reg, regs};
 
-/// Clobber points ahead that are considered, at most.
+/// Largest number of clobber points ahead that are considered.
 const HORIZON: usize = 8;
-/// Uses that count for the spill cost of a value, at most.
+/// Largest number of uses that count for the spill cost of a value.
 const PRICED_USES: usize = 8;
 
-/// One in so many calls is expected to save a spill of another value in a callee-saved register opened for this one.
+/// Divisor of the frequency of later calls: one call in four is expected to save a spill of another value in the
+/// callee-saved register opened for this one.
 const LATER_CALLS: u64 = 4;
-/// Least lead of later calls if this value had another register first.
+/// Divisor of the frequency of later calls for a value that is evicted from another register.
 const MUCH_LATER_CALLS: u64 = 16;
 
 impl Scan<'_, '_> {
-    /// Returns the best register for a value from `point` on, out of `free`, which must not be empty: a hinted one, one
-    /// that no clobber point takes before the value's live range ends, or the one taken last.
+    /// Returns the best register for a value from `point` on. `free` must not be empty. The result is a hinted
+    /// register, a register that no clobber point takes before the value's live range ends, or the register taken
+    /// last.
     #[inline]
     pub(crate) fn pick_register(&mut self, vreg: VReg, free: u64, point: ProgPoint, prefer: Reg) -> Reg {
         let (until, value) = self.values.live_until_mut(vreg, point);
@@ -42,13 +44,14 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Returns the callee-saved registers of a class that nothing was put into yet.
+    /// Returns the callee-saved registers of a class that have not been used yet.
     #[inline]
     pub(crate) fn fresh(&self, class: usize) -> u64 {
         self.registers.unsaved(class, &self.scan.occupancy.used)
     }
 
-    /// Returns a register as [`Scan::pick_register`] does, if there may be clobber points before the value's live range ends.
+    /// Returns a register as [`Scan::pick_register`] does, if there may be clobber points before the value's live
+    /// range ends.
     #[inline(never)]
     fn pick_before_clobbers(&mut self, vreg: VReg, free: u64, point: ProgPoint, prefer: Reg) -> Reg {
         let until = self.values.live_until(vreg, point);
@@ -78,8 +81,8 @@ impl Scan<'_, '_> {
         self.blocked_last(vreg, rest, until)
     }
 
-    /// Returns the register of the loop parameter that a result is passed to, if it pays to split the parameter here:
-    /// where the back edge has a block of its own, a move there would cost that block's jump as well.
+    /// Returns the register of the loop parameter that a result is passed to, if splitting the parameter here pays.
+    /// If the back edge has a block of its own, a move there would also cost that block's jump.
     pub(crate) fn parameter_register(&mut self, vreg: VReg, position: Position) -> Option<Reg> {
         let param = self.values.flows_into(vreg)?;
         if !self.values.is_at_head(param) || self.values.def(param) >= ProgPoint::before(position) {
@@ -106,7 +109,7 @@ impl Scan<'_, '_> {
             .then_some(reg)
     }
 
-    /// Returns registers of the value's class that a clobber point near ahead takes before `until`.
+    /// Returns the registers of the value's class that a nearby clobber point takes before `until`.
     #[inline]
     pub(crate) fn blocked(&self, vreg: VReg, until: ProgPoint) -> u64 {
         if ProgPoint::early(self.s.clobber_at) >= until { 0 } else { self.blocked_ahead(vreg, until) }
@@ -123,7 +126,7 @@ impl Scan<'_, '_> {
         clobber_points.iter().take(HORIZON).take_while(move |o| ProgPoint::early(o.position) < until)
     }
 
-    /// Returns registers of the value's class that a clobber point takes from it, if it is live until `until`.
+    /// Returns the registers of the value's class that a clobber point takes from it, if it is live until `until`.
     fn taken(&self, clobber_point: &ClobberPoint, value: &Value, until: ProgPoint) -> u64 {
         let class = value.class();
         if ProgPoint::late(clobber_point.position) >= until {
@@ -136,18 +139,18 @@ impl Scan<'_, '_> {
         clobber_point.early[class] | clobber_point.late[class] | kills
     }
 
-    /// Returns `true` if no clobber point near ahead takes the register from the value before `position`.
+    /// Returns `true` if no nearby clobber point takes the register from the value before `position`.
     pub(crate) fn is_kept_until(&self, vreg: VReg, reg: Reg, position: Position) -> bool {
         self.first_taken(vreg, reg) >= position
     }
 
-    /// Returns the position of the first clobber point near ahead that takes the register from the value.
+    /// Returns the position of the first nearby clobber point that takes the register from the value.
     fn first_taken(&self, vreg: VReg, reg: Reg) -> Position {
         let taken = |o: &&ClobberPoint| self.taken(o, &self.values[vreg], ProgPoint::OPEN) & reg.bit() != 0;
         self.ahead(ProgPoint::OPEN).find(taken).map_or(Position::END, |o| o.position)
     }
 
-    /// Returns the position of the first call near ahead that clobbers `reg` for the value, live until `until`.
+    /// Returns the position of the first nearby call that clobbers `reg` for the value, live until `until`.
     pub(crate) fn first_lost(&self, vreg: VReg, reg: Reg, until: ProgPoint) -> Option<Position> {
         let value = &self.values[vreg];
         let is_lost = |o: &&ClobberPoint| {
@@ -170,8 +173,8 @@ impl Scan<'_, '_> {
         Reg::new(self.values[vreg].class(), left.trailing_zeros())
     }
 
-    /// Returns `true` if saving one more callee-saved register costs less than to spill the value at the first clobber
-    /// point.
+    /// Returns `true` if saving one more callee-saved register costs less than spilling the value at the first
+    /// clobber point.
     fn saving_pays(&mut self, vreg: VReg, point: ProgPoint) -> bool {
         match self.constraints.clobber_points.get(self.s.clobber_point) {
             Some(clobber_point) => {
@@ -182,8 +185,8 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Returns `true` if moving the value, which is evicted here, to one more callee-saved register costs less than to
-    /// spill it.
+    /// Returns `true` if moving the value, which is evicted here, to one more callee-saved register costs less than
+    /// spilling it.
     pub(crate) fn saving_pays_here(&mut self, vreg: VReg, position: Position) -> bool {
         let later = self.constraints.calls_from(self.s.clobber_point) / MUCH_LATER_CALLS;
         let copy = u64::from(self.env.costs.mov).saturating_mul(self.order.freq_at(position).0);
@@ -194,8 +197,8 @@ impl Scan<'_, '_> {
         u64::from(self.env.costs.callee_saved) * self.problem.freq(self.problem.entry()).0
     }
 
-    /// Returns the cost of spilling `vreg` at `position`, plus that of `later` spills of other values that would use
-    /// the register.
+    /// Returns the cost of spilling `vreg` at `position`, plus the cost of `later` spills of other values that
+    /// would use the register.
     fn spill_cost(&mut self, vreg: VReg, point: ProgPoint, position: Position, later: u64) -> u64 {
         let costs = self.env.costs;
         let remat = self.values.is_remat(vreg);
@@ -216,8 +219,8 @@ impl Scan<'_, '_> {
         cost.saturating_add(later)
     }
 
-    /// As [`Values::next_use`], but an argument of a forward edge counts as used where the parameter is, and a
-    /// parameter that an edge passes to itself as not used there.
+    /// Returns the next use as [`Values::next_use`] does, with two differences. An argument of a forward edge
+    /// counts as used where the parameter is, and a parameter that an edge passes to itself is not used there.
     pub(crate) fn next_use_through(&mut self, vreg: VReg, point: ProgPoint) -> ProgPoint {
         let index = self.values.find_use(vreg, point);
         let Some(next) = self.values.use_at(index) else { return self.values.end(vreg) };

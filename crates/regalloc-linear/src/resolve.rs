@@ -1,16 +1,16 @@
-//! Resolution: what edges must move, which values are read from memory, and where each spilled value is stored.
+//! Resolution: the moves on edges, the values that are read from memory, and the stores of each spilled value.
 //!
 //! ```text
 //! b1: .. v0 in r1 ..; jump b3 ─┐
 //! b2: .. v0 in memory; jump b3 ┴▶ b3: v0 in r2       b1 gets  move r2 <- r1,  b2 gets  fill r2 <- slot of v0
 //! ```
 //!
-//! Only split intervals at the two ends of an edge are compared, register by register, so that an edge costs no more
-//! than there are registers, plus its arguments; blocks that go on where their only predecessor ended are skipped.
+//! Only split intervals at the two ends of an edge are compared, register by register, so that an edge costs at
+//! most the registers plus its arguments. Blocks that continue from the end of their only predecessor are skipped.
 //!
-//! A spilled value is stored once, right after its definition, so that all later splits into memory are free; or, if
-//! that is cheaper by the blocks' frequencies, at each spill point (a value from a hot block that is spilled on a cold
-//! path only). Values that can be rematerialized are never stored.
+//! A spilled value is stored once, right after its definition, so that all later splits into memory are free. If it
+//! is cheaper by the blocks' frequencies, it is stored at each spill point instead (a value from a hot block that
+//! is spilled on a cold path only). Rematerializable values are never stored.
 //!
 //! Cost: linear in split intervals, gap moves, and edges times registers.
 
@@ -26,7 +26,7 @@ use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
 use std::ops::Range;
 
-/// A point inside a block where a value is spilled.
+/// A point inside a block at which a value is spilled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct SpillPoint {
     pub(crate) inst: Inst,
@@ -46,13 +46,13 @@ pub(crate) struct DefStore {
 pub(crate) struct Resolved {
     pub(crate) edges: EdgeMoves,
     pub(crate) spill_points: Vec<SpillPoint>,
-    /// In the order of instructions, without values defined at heads of blocks.
+    /// Stores in the order of instructions, without values defined at heads of blocks.
     pub(crate) def_stores: Vec<DefStore>,
     /// Values with slots, in order.
     pub(crate) in_slots: Vec<VReg>,
-    /// By value: the frequencies of its spill points, added up.
+    /// By value: the sum of the frequencies of its spill points.
     spill_freq: Vec<u64>,
-    /// Safepoints, by position.
+    /// Safepoints by position.
     safepoints: Vec<Position>,
     /// References in memory at safepoints.
     pub(crate) references: Vec<(Inst, VReg)>,
@@ -112,7 +112,7 @@ impl Resolved {
             }
             let mut source = id;
             if interval.from == ProgPoint::before(position) {
-                // The interval lasts one instruction: the value is stored from where it was before.
+                // The interval lasts one instruction: the value is stored from its previous register.
                 match interval.prev.expand() {
                     Some(prev) if intervals[prev].to == interval.from && !intervals[prev].is_void() => source = prev,
                     _ => continue,
@@ -125,7 +125,7 @@ impl Resolved {
         self.spill_points.sort_unstable();
     }
 
-    /// Finds references that live across a safepoint, where they are in memory.
+    /// Finds references that live across a safepoint, at which they are in memory.
     fn find_references(&mut self, input: &Input<'_>, values: &mut Values) {
         if !values.has_refs {
             return;
@@ -154,7 +154,7 @@ impl Resolved {
         }
     }
 
-    /// Decides where values are stored, and which of them need slots.
+    /// Decides where values are stored, and which values need slots.
     fn choose_stores(&mut self, input: &Input<'_>, values: &mut Values) {
         for (index, value) in values.list.iter_mut().enumerate() {
             if !value.has(fact::MEM_READ) {
@@ -184,12 +184,12 @@ impl Resolved {
     }
 }
 
-/// Returns `true` if the split interval that the move begins is not void.
+/// Returns `true` if the move begins no split interval, or one that is not void.
 pub(crate) fn is_needed(intervals: &PrimaryMap<IntervalId, SplitInterval>, m: &GapMove) -> bool {
     m.interval.expand().is_none_or(|id| !intervals[id].is_void())
 }
 
-/// Returns the register that the move was to read, if the value is still there.
+/// Returns the register that the move reads, if the value is still there.
 pub(crate) fn source_reg(
     intervals: &PrimaryMap<IntervalId, SplitInterval>,
     m: &GapMove,
@@ -205,23 +205,23 @@ pub(crate) struct EdgeMove {
     /// The value before and after: they differ for parameters.
     pub(crate) from_vreg: VReg,
     pub(crate) to_vreg: VReg,
-    /// None if in memory.
+    /// Its register before; [`Reg::NONE`] if it is in memory.
     pub(crate) from: Reg,
     pub(crate) to: Reg,
-    /// A store that is needed only if the value is not stored at its definition.
+    /// Whether the move is a store that is needed only if the value is not stored at its definition.
     pub(crate) leaves_register: bool,
 }
 
 /// The moves of all edges.
 pub(crate) struct EdgeMoves {
     moves: Vec<EdgeMove>,
-    /// By edge: its moves.
+    /// Moves by edge.
     ranges: Vec<Range<u32>>,
-    /// The values, other than those that begin there, that are in registers at the head of the block.
+    /// The values in registers at the head of the block, without the values that begin there.
     expected: Vec<(VReg, Reg)>,
     /// The registers held at the end of `block`, and by register the value in it.
     held: Masks,
-    /// Those of them with values that can be rematerialized and have been in registers since their definitions.
+    /// Held registers of rematerializable values that have been in registers since their definitions.
     since_def: Masks,
     owners: [VReg; Reg::TABLE],
     block: Option<Block>,
@@ -236,8 +236,8 @@ impl Default for EdgeMoves {
 }
 
 impl EdgeMoves {
-    /// Finds the moves of all edges, notes which values they read from memory, and adds the edges on which values are
-    /// spilled to `spill_freq`.
+    /// Finds the moves of all edges, and records the values that they read from memory. Adds the frequencies of
+    /// edges on which values are spilled to `spill_freq`.
     pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult, spill_freq: &mut [u64]) {
         self.moves.clear();
         self.ranges.clear();
@@ -252,7 +252,7 @@ impl EdgeMoves {
         }
     }
 
-    /// Plants a fault: no edge has moves.
+    /// Plants a fault: removes the moves of all edges.
     #[cfg(test)]
     pub(crate) fn forget(&mut self) {
         self.ranges.fill(0..0);
@@ -306,7 +306,7 @@ impl Resolution<'_> {
         let params = problem.params(data.to);
         let last = order.block(order.index(data.from)).stop().prev();
         self.read_end(data.from);
-        // Registers whose values have none at the head of the successor.
+        // Registers of values that have none at the head of the successor.
         let mut left = self.s.held;
         for i in 0..self.s.expected.len() {
             let (vreg, to) = self.s.expected[i];
@@ -319,7 +319,7 @@ impl Resolution<'_> {
             if !from.is_none() {
                 left[from.class()] &= !from.bit();
             }
-            // Where liveness is a superset there may be nothing to move.
+            // If the live range is a superset there may be no value to move.
             if self.values.is_exact(vreg) || self.values.is_live_at(vreg, last) {
                 self.pass(vreg, vreg, from, to, data.freq.0);
             }
@@ -345,8 +345,8 @@ impl Resolution<'_> {
         }
     }
 
-    /// A store on an edge with a block of its own costs that block's jump as well, unless it has other edits. If a
-    /// store at the definition costs less than both, the value is in memory from there on.
+    /// Adds the cost of a block's jump to a store on an edge with a block of its own, unless the block has other
+    /// edits. If a store at the definition costs less than both, the value is in memory from there on.
     fn weigh_jump(&mut self, vreg: VReg, data: &EdgeData) {
         let order = self.input.order;
         let block = order.block(order.index(data.from));
@@ -362,7 +362,7 @@ impl Resolution<'_> {
         }
     }
 
-    /// Reads which values are in registers at the end of the block.
+    /// Reads the values in registers at the end of the block.
     fn read_end(&mut self, block: Block) {
         if self.s.block.replace(block) == Some(block) {
             return;

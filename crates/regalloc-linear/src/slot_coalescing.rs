@@ -1,5 +1,5 @@
-//! Slots of spilled values. Values share a slot where one flows into the other: block parameters with their arguments,
-//! results that are modified in block with their sources. Then slots whose lifetimes are apart share.
+//! Slots of spilled values. Values share a slot if one flows into the other: block parameters with their arguments,
+//! results that are modified in memory with their sources. Then slots with disjoint lifetimes are shared.
 //!
 //! ```text
 //! b1(v1): ..; jump b2(v1)         v1, v2 and v3 are in memory all the time: in one slot,
@@ -7,7 +7,7 @@
 //! b3: v3 = v2 + 1 in memory; jump b1(v3)
 //! ```
 //!
-//! Congruence classes are merged greedily along the edges that run most often (Chaitin's aggressive coalescing, on
+//! Congruence classes are merged greedily along the most frequent edges (Chaitin's aggressive coalescing, on
 //! slots). Cost: n log n in spilled values and pairs of them; merges share a budget of [`STEPS_PER_RANGE`] per live
 //! range.
 
@@ -19,24 +19,24 @@ use kingpost_regalloc_common::congruence::Congruence;
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::slot_packing::SlotPacking;
 
-/// Steps that merges may take, per live range of a spilled value.
+/// Budget of merges, in steps per live range of a spilled value.
 const STEPS_PER_RANGE: usize = 64;
 
 /// The assignment of slots, and its memory.
 #[derive(Default)]
 pub(crate) struct SlotCoalescing {
-    /// Of the values that need slots, each known by its index among them.
+    /// Classes of the values that need slots, each identified by its index among them.
     classes: Congruence<PointRange>,
-    /// By representative: whether the slot is written before the first live range begins, where others may still be
-    /// read.
+    /// By representative: whether the slot is written before the first live range begins, where other values may
+    /// still be read.
     is_written_early: Vec<bool>,
-    /// Two values that are better off in one slot.
+    /// Pairs of values that should share a slot.
     pairs: Affinities,
     packing: SlotPacking<ProgPoint>,
 }
 
 impl SlotCoalescing {
-    /// Assigns each of the values a slot.
+    /// Assigns a slot to each of the values.
     ///
     /// # Errors
     /// If there are more slots than can be numbered.
@@ -91,7 +91,8 @@ impl SlotCoalescing {
         self.classes.budget = STEPS_PER_RANGE * self.classes.pool.len();
     }
 
-    /// A result in memory that is modified in place is copied there from its source, which may as well share the slot.
+    /// Adds pairs for results in memory that are modified in place. They are copied there from their source, which
+    /// should share the slot.
     fn find_tied(&mut self, problem: &Problem, values: &Values, in_slots: &[VReg]) {
         if !in_slots.iter().any(|&vreg| values.has(vreg, fact::PAIR_IN_MEM)) {
             return;

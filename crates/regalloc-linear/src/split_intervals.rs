@@ -1,11 +1,11 @@
-//! Split intervals: which value is in which register when. The scan writes them, resolution reads them.
+//! Split intervals: the value in each register at each point. The scan writes them, resolution reads them.
 //!
-//! A value is in a register over a *split interval*, and in memory wherever it is live outside of them, so that being
-//! in memory needs no record at all. The split intervals of a value are linked from the last backwards and follow each
-//! other in the linear order.
+//! A value is in a register over a *split interval*, and in memory wherever it is live outside of them, so that
+//! memory needs no record. The split intervals of a value are linked from the last backwards and follow each other
+//! in the linear order.
 //!
-//! 1. Of the open intervals no two are in one register, and none of them belong to one value.
-//! 2. An interval that ends where it begins is void: it was cut off in retrospect, and nothing may be read from it.
+//! 1. No two open intervals are in one register, and no two belong to one value.
+//! 2. An interval that ends where it begins is void: it was cut off in retrospect, and must not be read from.
 
 use crate::linear_scan::Scan;
 use crate::values::{Values, fact};
@@ -25,12 +25,12 @@ entity_impl!(IntervalId, "interval ");
 pub(crate) struct SplitInterval {
     pub(crate) vreg: VReg,
     pub(crate) from: ProgPoint,
-    /// First point after; [`ProgPoint::OPEN`] while it lasts.
+    /// First point after the interval; [`ProgPoint::OPEN`] while it is open.
     pub(crate) to: ProgPoint,
     /// The value's interval before this one.
     pub(crate) prev: PackedOption<IntervalId>,
     pub(crate) reg: Reg,
-    /// Whether the value can be rematerialized and has been in registers since its definition.
+    /// Whether the value is rematerializable and has been in registers since its definition.
     pub(crate) since_def: bool,
     /// Whether it ended in an eviction, while the value was live.
     pub(crate) evicted: bool,
@@ -60,12 +60,12 @@ struct Occupant {
 
 pub(crate) struct Occupancy {
     pub(crate) intervals: PrimaryMap<IntervalId, SplitInterval>,
-    /// Those that ended in evictions, in no order.
+    /// Intervals that ended in evictions, unsorted.
     pub(crate) evicted: Vec<IntervalId>,
-    /// By register; valid for those in `held`.
+    /// Occupants by register; valid for the registers in `held`.
     occupants: [Occupant; Reg::TABLE],
     pub(crate) held: Masks,
-    /// Registers that a value was ever in.
+    /// Registers that have held a value.
     pub(crate) used: Masks,
 }
 
@@ -194,7 +194,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Returns the register that the value was in last.
+    /// Returns the last register of the value.
     pub(crate) fn last_reg(&self, vreg: VReg) -> Reg {
         let value = &self.values[vreg];
         if value.interval.is_none() { Reg::NONE } else { value.last_reg }
@@ -204,7 +204,7 @@ impl Scan<'_, '_> {
         self.values[vreg].interval.map(|id| &self.scan.occupancy.intervals[id])
     }
 
-    /// Cuts the closed intervals of a value, up to `id`, off at the block head `point`.
+    /// Cuts off the closed intervals of a value, up to `id`, at the block head `point`.
     pub(crate) fn cut_back(&mut self, id: IntervalId, point: ProgPoint) {
         self.forget_unchanged_edge(point);
         let mut next = Some(id);
@@ -226,7 +226,7 @@ impl Scan<'_, '_> {
         }
     }
 
-    /// Records, if `point` is at the head of a block, that no edge into it leaves all registers as they are.
+    /// Records, if `point` is at the head of a block, that all edges into it may need moves.
     fn forget_unchanged_edge(&mut self, point: ProgPoint) {
         self.scan.blocks[self.order.index_at(point.position()).index()].unchanged_edge = None.into();
     }

@@ -1,5 +1,5 @@
-//! What is known of each value, in one cache line: every stage fills in its part and reads those of others, and code
-//! that reads one field of a value mostly reads more.
+//! The facts of each value, in one cache line: every stage fills in its part and reads the parts of other stages,
+//! and code that reads one field of a value mostly reads more.
 
 use crate::split_intervals::IntervalId;
 use cranelift_entity::EntityRef;
@@ -13,7 +13,7 @@ use std::ops::{Index, IndexMut, Range};
 /// The end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A use, and the next one of its value.
+/// A use, and the index of its value's next use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
     pub(crate) point: ProgPoint,
@@ -23,38 +23,38 @@ pub(crate) struct Use {
 
 /// Facts about a value: the bits of [`Value::facts`].
 pub(crate) mod fact {
-    /// It is defined on an edge, as a result of a terminator.
+    /// The value is defined on an edge, as a result of a terminator.
     pub(crate) const EDGE_DEF: u32 = 1;
-    /// It is defined at the head of its block: a block parameter, or a result of a terminator.
+    /// The value is defined at the head of its block: a block parameter, or a result of a terminator.
     pub(crate) const AT_HEAD: u32 = 1 << 1;
-    /// Its live range is a superset of the truth.
+    /// The live range is a superset of the exact one.
     pub(crate) const HULL: u32 = 1 << 2;
-    /// It is used outside the run of blocks that defines it.
+    /// The value is used outside the run of blocks that defines it.
     pub(crate) const GLOBAL: u32 = 1 << 3;
-    /// It is a reference.
+    /// The value is a reference.
     pub(crate) const REF: u32 = 1 << 4;
-    /// It has a slot.
+    /// The value has a slot.
     pub(crate) const IN_SLOT: u32 = 1 << 15;
-    /// It is of the float class.
+    /// The value is of the float class.
     pub(crate) const FLOAT: u32 = 1 << 14;
-    /// It can be rematerialized and has been in registers since its definition; valid while it is in one.
+    /// The value is rematerializable and has been in registers since its definition; valid while it is in one.
     pub(crate) const SINCE_DEF: u32 = 1 << 5;
-    /// Something reads it from memory.
+    /// An instruction or edge reads the value from memory.
     pub(crate) const MEM_READ: u32 = 1 << 6;
-    /// An instruction operand reads it from memory.
+    /// An instruction operand reads the value from memory.
     pub(crate) const IN_OPERAND: u32 = 1 << 7;
-    /// It is defined in memory, by an instruction that modifies its slot in place: the slot holds the tied source
-    /// before.
+    /// The value is defined in memory, by an instruction that modifies its slot in place: the slot holds the tied
+    /// source before.
     pub(crate) const PAIR_IN_MEM: u32 = 1 << 8;
-    /// Its definition, or the edges that pass it, write its slot.
+    /// The definition of the value, or the edges that pass it, write its slot.
     pub(crate) const DEF_IN_MEM: u32 = 1 << 9;
-    /// Its slot must be valid while it is in a register as well.
+    /// The slot must also be valid while the value is in a register.
     pub(crate) const FORCE_STORE: u32 = 1 << 10;
-    /// It can be rematerialized, but something reads it from the register of its definition.
+    /// The value is rematerializable, but its definition is kept because its register is read.
     pub(crate) const KEEP_DEF: u32 = 1 << 11;
-    /// An edit stores it after its definition.
+    /// An edit stores the value after its definition.
     pub(crate) const STORED_AT_DEF: u32 = 1 << 12;
-    /// Edits store it at each spill point.
+    /// Edits store the value at each spill point.
     pub(crate) const STORED_LATE: u32 = 1 << 13;
 }
 
@@ -66,18 +66,18 @@ pub(crate) struct Value {
     pub(crate) def: ProgPoint,
     /// The last use, or [`ProgPoint::FIRST`].
     pub(crate) last: ProgPoint,
-    /// Index of the next use, or [`NONE`]: of the first one until the scan gets there.
+    /// Index of the next use, or [`NONE`]. It is the first use until the scan reaches it.
     pub(crate) next: u32,
     /// The use before that, or [`ProgPoint::FIRST`].
     pub(crate) before: ProgPoint,
     /// Its part of [`Values::ranges`], half-open.
     pub(crate) ranges: [u32; 2],
-    /// Index of the live range that the scan is in or comes to next; after the scan, of the slot in [`Values::slots`]
+    /// Index of the current or next live range of the scan. After the scan, index of the slot in [`Values::slots`]
     /// if the value is [`fact::IN_SLOT`].
     pub(crate) cursor: u32,
     /// The first point of that range.
     pub(crate) from: ProgPoint,
-    /// The point after it.
+    /// The point after that range.
     pub(crate) until: ProgPoint,
     /// The position of the fixed operand that `hint` comes from.
     pub(crate) hint_at: Position,
@@ -85,23 +85,23 @@ pub(crate) struct Value {
     pub(crate) flows_into: PackedOption<VReg>,
     /// The instruction that rematerializes it.
     pub(crate) remat: PackedOption<Inst>,
-    /// If it is a block parameter: its first use other than by edges that pass it on.
+    /// For a block parameter, its first use other than by edges that pass it on.
     pub(crate) first_use: ProgPoint,
     /// Its last split interval.
     pub(crate) interval: PackedOption<IntervalId>,
     /// Bits of [`fact`], and the logarithm of the width in bytes above them.
     pub(crate) facts: u32,
-    /// The register it is in now. During resolution, if the target of the current edge defines it, its register there.
+    /// Its current register. During resolution, if the target of the current edge defines it, its register there.
     pub(crate) current_reg: Reg,
-    /// Register hint: that of the fixed operand that it flows into.
+    /// Register hint: the register of the fixed operand that it flows into.
     pub(crate) hint: Reg,
-    /// The register it was in at the end of the predecessor, while a block's entry or an edge is processed.
+    /// Its register at the end of the predecessor, while a block's entry or an edge is processed.
     pub(crate) edge_reg: Reg,
-    /// The register it was in last; before its definition, that of the first value that flows into it.
+    /// Its last register; before its definition, the register of the first value that flows into it.
     pub(crate) last_reg: Reg,
 }
 
-/// Returns a value of which nothing is known yet.
+/// Returns a value without any facts.
 fn unknown() -> Value {
     Value {
         def: ProgPoint::OPEN,
@@ -125,7 +125,7 @@ fn unknown() -> Value {
     }
 }
 
-/// Place of the width's logarithm in [`Value::facts`].
+/// Position of the width's logarithm in [`Value::facts`].
 const WIDTH_SHIFT: u32 = 16;
 
 impl Value {
@@ -155,7 +155,7 @@ impl Value {
         self.last != ProgPoint::FIRST
     }
 
-    /// Sets the only live range.
+    /// Adds the only live range.
     #[inline]
     pub(crate) fn add_range(&mut self, range: PointRange, ranges: &mut Vec<PointRange>) {
         let at = ranges.len() as u32;
@@ -165,7 +165,7 @@ impl Value {
         (self.from, self.until) = (range.from, range.to);
     }
 
-    /// Puts the cursor on the first live range.
+    /// Moves the cursor to the first live range.
     pub(crate) fn begin_ranges(&mut self, ranges: &[PointRange]) {
         let [start, end] = self.ranges;
         self.cursor = start;
@@ -174,7 +174,7 @@ impl Value {
         }
     }
 
-    /// Moves the cursor on to the live range that ends after `point`, or the last one.
+    /// Advances the cursor to the live range that ends after `point`, or to the last one.
     fn next_range(&mut self, ranges: &[PointRange], point: ProgPoint) {
         while self.until <= point && self.cursor + 1 < self.ranges[1] {
             self.cursor += 1;
@@ -197,7 +197,7 @@ pub(crate) struct Values {
     pub(crate) ranges: Vec<PointRange>,
     /// Slots of values in memory, by [`Value::cursor`].
     pub(crate) slots: Vec<Slot>,
-    /// Whether any of them is a reference.
+    /// Whether any value is a reference.
     pub(crate) has_refs: bool,
 }
 
@@ -238,7 +238,7 @@ impl Values {
         self[vreg].facts |= facts;
     }
 
-    /// Records that something reads the value from memory, unless it is rematerialized instead.
+    /// Records that an instruction or edge reads the value from memory, unless it is rematerialized instead.
     pub(crate) fn note_read(&mut self, vreg: VReg) {
         let value = &mut self[vreg];
         value.facts |= if value.is_remat() { 0 } else { fact::MEM_READ };
@@ -301,13 +301,13 @@ impl Values {
         self[vreg].is_remat()
     }
 
-    /// Returns the register that the value is in now.
+    /// Returns the current register of the value.
     #[inline]
     pub(crate) fn current_reg(&self, vreg: VReg) -> Reg {
         self[vreg].current_reg
     }
 
-    /// Returns the open split interval, if the value is in a register now.
+    /// Returns the open split interval, if the value is in a register.
     #[inline]
     pub(crate) fn current_interval(&self, vreg: VReg) -> PackedOption<IntervalId> {
         let value = &self[vreg];
@@ -321,7 +321,7 @@ impl Values {
         value.has(fact::IN_SLOT).then(|| self.slots[value.cursor as usize])
     }
 
-    /// Returns the uses from the one with the given index on, which may be [`NONE`].
+    /// Returns the uses from index `index` on, which may be [`NONE`].
     pub(crate) fn uses_from(&self, mut index: u32) -> impl Iterator<Item = ProgPoint> {
         std::iter::from_fn(move || {
             let at = self.uses.get(index as usize)?;
@@ -330,19 +330,19 @@ impl Values {
         })
     }
 
-    /// Returns the use with an index, unless that is [`NONE`].
+    /// Returns the use with an index, or `None` for [`NONE`].
     #[inline]
     pub(crate) fn use_at(&self, index: u32) -> Option<Use> {
         self.uses.get(index as usize).copied()
     }
 
-    /// Returns the live ranges, ascending, none adjacent to the next.
+    /// Returns the live ranges in ascending order, no two of them adjacent.
     pub(crate) fn ranges(&self, vreg: VReg) -> &[PointRange] {
         let [start, end] = self[vreg].ranges;
         &self.ranges[Range { start: start as usize, end: end as usize }]
     }
 
-    /// Returns `true` if the value is live at `point`. For points in any order.
+    /// Returns `true` if the value is live at `point`. Points may come in any order.
     pub(crate) fn is_live_at(&self, vreg: VReg, point: ProgPoint) -> bool {
         match self.ranges(vreg) {
             [only] => only.from <= point && point < only.to,
@@ -380,7 +380,7 @@ impl DefsAndUses for Values {
     }
 }
 
-/// For the scan: points must not decrease.
+/// Queries of the scan, whose points must not decrease.
 impl Values {
     /// Returns the end of the range in which the value is live at `point`, or `point` if it is not.
     #[inline]
@@ -416,7 +416,7 @@ impl Values {
         value.next
     }
 
-    /// Returns the first use at or after `point`; the end of the last live range if there is none.
+    /// Returns the first use at or after `point`, or the end of the last live range if there is none.
     pub(crate) fn next_use(&mut self, vreg: VReg, point: ProgPoint) -> ProgPoint {
         let next = self.find_use(vreg, point);
         self.use_at(next).map_or_else(|| self.end(vreg), |next| next.point)

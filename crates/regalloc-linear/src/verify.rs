@@ -1,4 +1,4 @@
-//! What each stage relies on of those before it, as [`Diagnostics::verifies`] requests.
+//! Verification of the results on which later stages rely, for [`Diagnostics::verifies`].
 //!
 //! 1. *liveness*: the live ranges of a value ascend without overlap.
 //! 2. *liveness*: a value is live at its definition and its last use.

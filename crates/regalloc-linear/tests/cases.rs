@@ -1,6 +1,6 @@
-//! Small problems, each about one thing, and what their solutions may cost: one file each in `tests/cases`, with a line
-//! `; cost: ` and how the cost begins. `any` demands no more than a solution that the checker accepts. Those about more
-//! than the cost are below.
+//! Small problems, each about one thing, and the cost of their solutions: one file each in `tests/cases`, with a
+//! line `; cost: ` and the beginning of the cost. `any` only requires a solution that the checker accepts. Tests of
+//! more than the cost are below.
 
 use kingpost_checker::Checker;
 use kingpost_regalloc::text::{display_allocation, parse};
@@ -15,7 +15,7 @@ const MACHINE: &str = "env {
 }
 ";
 
-/// Without callee-saved registers.
+/// A machine without callee-saved registers.
 const PLAIN: &str = "env {\n int r0-r3 exchange\n float f0-f3\n}\n";
 
 fn solve(machine: &str, problem: &str) -> Result<(String, Allocation), AllocError> {
@@ -97,7 +97,7 @@ fn one_allocator_solves_one_problem_after_the_other() {
 
 #[test]
 fn hopeless_searches_end() {
-    // Thirteen values for twelve registers, each with a choice of most of them: very many ways to see that it fails.
+    // Thirteen values for twelve registers, each with a choice of most of them: a search fails in very many ways.
     let machine = "env {\n int r0-r11\n float f0\n}\n";
     let defs: String = (0..13).map(|i| format!("def v{i}\n")).collect();
     let uses: Vec<String> =
@@ -111,7 +111,7 @@ fn hopeless_searches_end() {
 
 #[test]
 fn values_passed_on_in_memory_stay_in_one_slot() {
-    // v0 goes round both loops and is read after them only; the loops need all registers.
+    // v0 is live through both loops and is read after them only; the loops need all registers.
     let (shown, answer) = solve(
         PLAIN,
         "v0, v1, v2, v3, v4, v5, v6, v7: int 8

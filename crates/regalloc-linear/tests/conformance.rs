@@ -1,4 +1,4 @@
-//! What every allocator must do, and what a good one does.
+//! Requirements on every allocator, and on the quality of a good one.
 
 kingpost_testgen::conformance! { kingpost_regalloc_linear::LinearScan::default() }
 kingpost_testgen::quality! { kingpost_regalloc_linear::LinearScan::default() }

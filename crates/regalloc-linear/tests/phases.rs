@@ -1,3 +1,3 @@
-//! What each stage finds out, and the events that an observer receives.
+//! The results of each stage, and the events that an observer receives.
 
 kingpost_testgen::phases! { kingpost_regalloc_linear::LinearScan::new(); liveness, scan, resolve, slots, events }

@@ -1,5 +1,5 @@
-//! The example of Wimmer and Franz (2010) against the linear scan of Poletto and Sarkar (1999), which keeps each value
-//! in one place for its whole life: ours must not cost more with 4, 3, 2 or 1 registers.
+//! The example of Wimmer and Franz (2010) against the linear scan of Poletto and Sarkar (1999), which keeps each
+//! value in one place for its whole life: this crate must not cost more with 4, 3, 2 or 1 registers.
 
 use kingpost_checker::Checker;
 use kingpost_regalloc::text::parse;
@@ -38,7 +38,7 @@ enum Assigned {
     S(u8),
 }
 
-/// Poletto and Sarkar's algorithm.
+/// Computes Poletto and Sarkar's assignment.
 fn linear_scan_1999(registers: u8) -> Vec<Assigned> {
     let mut assigned = vec![Assigned::S(0); INTERVALS.len()];
     let mut free: Vec<u8> = (0..registers).collect();
@@ -73,7 +73,7 @@ fn linear_scan_1999(registers: u8) -> Vec<Assigned> {
     assigned
 }
 
-/// Returns the old algorithm's answer to the problem, in today's form.
+/// Returns the old algorithm's answer to the problem as an [`Allocation`].
 fn answer_1999(problem: &Problem, env: &MachineEnv, assigned: &[Assigned]) -> Allocation {
     let mut out = Allocation::default();
     out.reset(problem);
