@@ -13,7 +13,7 @@ use kingpost_regalloc::{
     PRegSet, ParallelMoves, Problem, Slot, VReg,
 };
 
-/// Most values in a problem: each has a slot number.
+/// Largest number of values, because each has a slot number.
 const MAX_VALUES: u64 = (1 << 31) - 4;
 
 /// The allocator that spills everything. See the [crate documentation](crate).
@@ -22,7 +22,7 @@ pub struct SpillAll {
     assigner: Assigner,
     /// Copies that happen at once.
     moves: ParallelMoves,
-    /// The sequence of edits that `moves` makes of them.
+    /// The edits that `moves` produces.
     sequence: Vec<EditKind>,
     stack_maps: StackMaps,
     /// Locations of the defs of branches, which are stored in a successor.
@@ -86,7 +86,8 @@ impl SpillAll {
         slot
     }
 
-    /// Chooses the locations of an instruction's operands: what may be in memory is there, and the others get registers.
+    /// Chooses the locations of an instruction's operands: slots for operands that may be in memory, registers for
+    /// the others.
     ///
     /// A branch defines values on its edges; their locations are kept for the successors.
     fn locate(
@@ -117,8 +118,9 @@ impl SpillAll {
 
     /// Adds the edits of a block, in the order of its instructions.
     ///
-    /// All edits of an allocation are *before* instructions: what follows an instruction comes before the next one. Nothing
-    /// follows a terminator: its defs are stored at the head of the successor, which has no other predecessor.
+    /// All edits of an allocation are placed *before* instructions: an edit after an instruction comes before the
+    /// next one. No edit follows a terminator: its defs are stored at the head of the successor, which has no other
+    /// predecessor.
     fn edit_block(
         &mut self,
         problem: &Problem,
@@ -179,7 +181,7 @@ impl SpillAll {
         self.resolve_moves((problem, env), inst, out)
     }
 
-    /// Fills the registers of the uses of `inst`, each once.
+    /// Fills each register of the uses of `inst` once.
     fn fill_uses(&mut self, problem: &Problem, inst: Inst, out: &mut Allocation) {
         let mut filled = PRegSet::EMPTY;
         for i in problem.operand_range(inst) {
@@ -214,8 +216,8 @@ impl SpillAll {
         self.resolve_moves((problem, env), problem.terminator(block), out)
     }
 
-    /// Makes a sequence of edits before `at` of the collected moves. It may use any register, because none holds a value between
-    /// instructions.
+    /// Resolves the collected moves into edits before `at`. These may use any register, because none holds a value
+    /// between instructions.
     fn resolve_moves(
         &mut self,
         (problem, env): (&Problem, &MachineEnv),

@@ -1,13 +1,14 @@
 //! Registers for the operands of one instruction: a small matching of needs with registers.
 //!
-//! An early use needs its register until the instruction writes, a late def from then on, all others throughout; a
-//! reused use stands for the def as well. Two uses of one value share a register where one constraint covers the other,
-//! and if that leaves too few, also where they only overlap; so do defs of a branch that belong to different edges. The
-//! needs with the smallest choice come first; one that finds its registers taken sends another away if that has a
-//! choice (the augmenting paths of Kuhn, 1955). Operands that may be in memory are there.
+//! An early use needs its register until the instruction writes, a late def from then on, and other operands
+//! throughout. A reused use represents the def as well. Two uses of one value share a register if one constraint
+//! covers the other. If that leaves too few registers, they also share if their constraints only overlap. Defs of a
+//! branch on different edges share a register, too. The needs with the smallest choice come first. A need whose
+//! registers are taken moves another need to a different register, if there is one (the augmenting paths of Kuhn,
+//! 1955). Operands that may be in memory are there.
 //!
-//! The other allocators share one matching, in `regalloc-common`. This one is apart from it on purpose: a second
-//! opinion on which instructions can be served, and an example that needs nothing but the contract.
+//! The other allocators share one matching, in `regalloc-common`. This one is separate on purpose: a second opinion
+//! on the instructions that have a solution, and an example that needs only the contract.
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -32,7 +33,7 @@ struct Need {
     allowed: PRegSet,
     early: bool,
     late: bool,
-    /// The instruction writes it.
+    /// Whether the instruction writes it.
     written: bool,
     reg: Option<PReg>,
 }
@@ -44,10 +45,10 @@ enum Choice {
     SameAs(u8),
 }
 
-/// More needs than registers at both points can never be met.
+/// Largest number of needs: more than all registers at both points can never be satisfied.
 const MAX_NEEDS: usize = 2 * PReg::COUNT;
 
-/// Chooses registers, one instruction after another.
+/// The assignment of registers, one instruction at a time.
 #[derive(Default)]
 pub(crate) struct Assigner {
     needs: Vec<Need>,
@@ -59,18 +60,18 @@ pub(crate) struct Assigner {
     owners: [Owners; 2],
     /// The edge that a def of a branch belongs to.
     edges: SecondaryMap<VReg, PackedOption<Edge>>,
-    /// The defs of the branch at hand that belong to edges, by edge.
+    /// The defs of the current branch that belong to edges, by edge.
     edge_defs: Vec<(Edge, usize)>,
     sharing: Sharing,
 }
 
-/// Uses of one value that share a register.
+/// Conditions under which uses of one value share a register.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Sharing {
-    /// Those of which one has a choice that the other's contains.
+    /// The choice of one use contains the choice of the other.
     #[default]
     Covered,
-    /// Those whose choices overlap, too: others may need what is left out.
+    /// Also if the choices overlap: other operands may need the remaining registers.
     Overlapping,
 }
 
@@ -93,7 +94,7 @@ impl Assigner {
         }
     }
 
-    /// Chooses for every operand of `inst`; [`Assigner::assigned`] returns what.
+    /// Chooses the location of every operand of `inst`, for [`Assigner::assigned`].
     pub(crate) fn assign(
         &mut self,
         problem: &Problem,
@@ -165,7 +166,7 @@ impl Assigner {
         }
     }
 
-    /// Decides between register and slot, and says which registers will do. The needs at hand begin at `first`.
+    /// Decides between register and slot, and determines the allowed registers. The current needs begin at `first`.
     fn choose(
         &mut self,
         problem: &Problem,
@@ -208,7 +209,7 @@ impl Assigner {
         }
     }
 
-    /// Adds a need, or widens one that another use of the same value has.
+    /// Adds a need, or merges it with a need of another use of the same value.
     fn add(&mut self, need: Need, first: usize) -> u32 {
         let sharing = self.sharing;
         let shared = self.needs[first..].iter_mut().position(|other| share(other, &need, sharing));
@@ -219,7 +220,7 @@ impl Assigner {
         index as u32
     }
 
-    /// What a def on an edge is fixed to is no place for what lasts until then, unless there is no other.
+    /// Removes the registers of fixed defs on edges from needs at the late point, unless no register would be left.
     fn avoid_fixed_edge_defs(&mut self, operands: &[Operand]) {
         let fixed: PRegSet = self.edge_defs.iter().filter_map(|&(_, i)| operands[i].fixed_reg()).collect();
         for need in self.needs.iter_mut().filter(|need| need.late) {
@@ -228,7 +229,8 @@ impl Assigner {
         }
     }
 
-    /// Places the defs that belong to `edge`, the first ones of `rest`; other edges' defs do not see them.
+    /// Assigns the defs that belong to `edge`, the first ones of `rest`. They do not interfere with other edges'
+    /// defs.
     fn assign_edge(
         &mut self,
         problem: &Problem,
@@ -271,8 +273,8 @@ impl Assigner {
         Ok(())
     }
 
-    /// Gives need `n` a register, if necessary one that another need from `first` on leaves for another. Registers in
-    /// `tried` have been asked for; they bound the recursion.
+    /// Finds a register for need `n`, if necessary one that another need from `first` on gives up for a different
+    /// one. `tried` has the registers requested so far and bounds the recursion. Returns `true` on success.
     fn place(&mut self, env: &MachineEnv, n: u32, first: usize, tried: &mut PRegSet) -> bool {
         let need = self.needs[n as usize];
         let candidates = || env.class(need.class).order.iter().copied().filter(|&reg| need.allowed.contains(reg));
@@ -326,18 +328,20 @@ impl Assigner {
         }
     }
 
-    /// Frees the registers of a group for others; what was chosen stays chosen.
+    /// Frees the registers of a group for other needs. The choices remain.
     fn owners_leave(&mut self, group: Range<usize>) {
         group.for_each(|n| self.leave(n as u32));
     }
 }
 
-/// Lets `new` share the register of `old` if both are uses of one value.
+/// Merges `new` into `old` if both are uses of one value that may share a register. Returns `true` if they are
+/// merged.
 fn share(old: &mut Need, new: &Need, sharing: Sharing) -> bool {
     if old.vreg != new.vreg || old.written && new.written {
         return false;
     }
-    // An early use shares with one that needs the register for longer, a late one unless that is written.
+    // An early use shares with a use that needs the register for longer, a late one only if that use is not
+    // written.
     let lasts = |long: &Need, short: &Need| !short.written && (!short.late || long.late && !long.written);
     let both = old.allowed.intersection(new.allowed);
     let may_narrow = |choice: PRegSet| match sharing {

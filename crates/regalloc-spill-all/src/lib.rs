@@ -7,8 +7,8 @@
 //!                                                 before i2: spill r0 -> s2 8
 //! ```
 //!
-//! An allocator is a type that implements [`Allocator`]: a [`Problem`] and a [`MachineEnv`] go in, an [`Allocation`] comes out.
-//! This one uses the contract and nothing else. Whatever an allocator does well or badly, it must get five things right:
+//! An allocator is a type that implements [`Allocator`]: its input is a [`Problem`] and a [`MachineEnv`], its
+//! output an [`Allocation`]. This one uses only the contract. Every allocator has five duties:
 //!
 //! | duty | in this crate |
 //! |---|---|
@@ -18,18 +18,18 @@
 //! | the callee-saved registers that it uses, and the locations of labeled values | `allocate`, `add_labels` in `allocator.rs` |
 //! | the slots with references, at each safepoint | `stack_maps.rs` |
 //!
-//! Registers hold values only around one instruction: uses are filled before it and defs are stored after it. Operands
-//! that may be in memory remain in their slots. Block arguments go from slot to slot before the jump; the defs of a branch
-//! are stored at the head of the successor that they belong to. References are always in memory, so that a stack map is
-//! a list of live values.
+//! Registers hold values only around one instruction: uses are filled before it and defs are stored after it.
+//! Operands that may be in memory remain in their slots. Block arguments move from slot to slot before the jump.
+//! The defs of a branch are stored at the head of the successor that they belong to. References are always in
+//! memory, so that a stack map is a list of live values.
 //!
 //! The example `own_allocator` of the crate `kingpost` compiles with an allocator that is not in the compiler's table. To test
 //! one, write `kingpost_testgen::conformance! { Mine::default() }` in a file of tests: problems designed on paper, generated
 //! problems, growth. `kingpost_testgen::quality!` compares the price of its answers. The allocators in `regalloc-linear`,
 //! `regalloc-ssa` and `regalloc-backtracking` show how registers are kept across instructions.
 //!
-//! Tests compare the other allocators with this one. It answers [`AllocError::TooFewRegisters`] or
-//! [`AllocError::FixedConflict`] if the operands of one instruction cannot be placed, which no other allocator could change.
+//! Tests compare the other allocators with this one. It fails with [`AllocError::TooFewRegisters`] or
+//! [`AllocError::FixedConflict`] only if the operands of one instruction cannot be placed by any allocator.
 //!
 //! Cost: linear in operands and in the length of the stack maps.
 //!

@@ -1,20 +1,21 @@
-//! Which references are live across which safepoint.
+//! The references that are live across each safepoint.
 //!
-//! From each use of a reference backwards to its def, block by block (Brandner, Boissinot, Darte, de Dinechin and
-//! Rastello, *Computing liveness sets for SSA-form programs*, 2011): no sets are stored, and functions without
-//! references cost nothing. A label counts as a use, since the collector does not trace what no map names.
+//! The analysis walks from each use of a reference backwards to its def, block by block (Brandner, Boissinot,
+//! Darte, de Dinechin and Rastello, *Computing liveness sets for SSA-form programs*, 2011). No sets are stored, and
+//! functions without references cost nothing. A label counts as a use, because the collector traces only references
+//! in stack maps.
 
 use cranelift_entity::SecondaryMap;
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{AllocError, Block, Inst, InstFlags, Problem, Slot, StackMapEntry, VReg};
 
-/// Steps before giving up: for any function, and for each of its instructions.
+/// Step budget: for any function, and for each of its instructions.
 const STEPS: (u64, u64) = (1 << 20, 256);
 
 /// Start of a reference: in this block, from this instruction on.
 type Def = (Block, Inst);
 
-/// Memory for one problem after another.
+/// Memory reused for each problem.
 #[derive(Default)]
 pub(crate) struct StackMaps {
     safepoints: Vec<Inst>,

@@ -1,3 +1,3 @@
-//! What every allocator must do.
+//! Requirements on every allocator.
 
 kingpost_testgen::conformance! { kingpost_regalloc_spill_all::SpillAll::default() }

@@ -1,4 +1,5 @@
-//! What the allocator does, one thing at a time: a problem on four integer and two float registers, and the solution.
+//! The behavior of the allocator in single situations: a problem on four integer and two float registers, and the
+//! solution.
 
 use kingpost_checker::Checker;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Inst, MachineEnv, PReg, RegClass, text};
@@ -111,7 +112,7 @@ fn defs_of_a_branch_are_stored_on_their_edges() {
 
 #[test]
 fn stack_maps_name_references_live_across() {
-    // In the loop v8 is live across both safepoints; behind it, across none.
+    // In the loop v8 is live across both safepoints; after it, across none.
     check(
         "i1: def v8\ni2: branch -> b1\nb1:\ni3: safepoint\ni4: use v8\ni5: safepoint branch -> b2, b3\n\
          b2:\ni6: branch -> b1\nb3:\ni7: safepoint\ni8: branch",
