@@ -86,7 +86,7 @@ impl Checker {
     }
 
     /// Lowers the entry states until every edge into a root guarantees at least what is stored there. `false`: too
-    /// large.
+    /// large. Ends, because a root is queued again only if its entry state became less.
     fn solve(&mut self, input: Input) -> bool {
         let roots = self.flow.roots.len();
         self.state.reset(input.problem, input.env, input.answer.slots.len());

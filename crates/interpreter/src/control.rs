@@ -220,7 +220,8 @@ impl<'a> Interpreter<'a> {
         Ok(self.finish(cx, value))
     }
 
-    /// Computes a global value: walks down the chain of bases, and then computes the values upward.
+    /// Computes a global value: walks down the chain of bases, and then computes the values upward. Takes at
+    /// most one step for each global value, because a longer chain is a ring.
     fn global_value(&mut self, cx: Cx<'_>, global: GlobalValue) -> Result<u128, Stop> {
         let function = cx.function();
         let mut chain = Vec::new();

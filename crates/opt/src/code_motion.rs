@@ -170,7 +170,8 @@ impl CodeMotion {
         }
     }
 
-    /// Counts `value` as used from outside by the loop `innermost`.
+    /// Counts `value` as used from outside by the loop `innermost`. Takes at most one step for each loop around
+    /// `innermost`.
     fn count_from_outside(&mut self, func: &Function, analyses: &Analyses, value: Value, innermost: Loop) {
         let Origin { defined, counted, .. } = self.origins[value.index()];
         self.origins[value.index()].counted = innermost.as_u32() + 1;

@@ -185,6 +185,12 @@ impl RegionSplit {
         }
         state
     }
+
+    /// Joins two states, and all that are joined with them.
+    fn unite(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.find(a), self.find(b));
+        self.parents[a.max(b) as usize] = a.min(b);
+    }
 }
 
 /// Returns the node of a block in which the bundle is live from `from` on, after `calls` calls.
@@ -414,8 +420,7 @@ impl Search<'_, '_> {
             for pred in self.graph.preds(node.block) {
                 if let Some(other) = r.node(pred.block).filter(|other| other.leaves_in_register()) {
                     let state = 2 * r.node_of[pred.block.index()] + u32::from(other.has_call());
-                    let (a, b) = (r.find(state), r.find(2 * i as u32));
-                    r.parents[a.max(b) as usize] = a.min(b);
+                    r.unite(state, 2 * i as u32);
                 }
             }
         }
@@ -467,6 +472,33 @@ impl Search<'_, '_> {
         for &points in &r.islands {
             self.trace_split(bundle, points.from);
             self.cut_out(bundle, points);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each state is joined with a random one, in rings too: the least of those that are connected is found for each.
+    #[test]
+    fn random_links_are_joined() {
+        let mut state = 1_u64;
+        let mut random = move |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        for _ in 0..300 {
+            let next: Vec<usize> = (0..1 + random(30)).map(|_| random(30)).collect();
+            let mut split = RegionSplit { parents: (0..30).collect(), ..RegionSplit::default() };
+            let mut least: Vec<u32> = (0..30).collect();
+            for (from, &to) in next.iter().enumerate() {
+                split.unite(from as u32, to as u32);
+                let joined = [least[from], least[to]];
+                let both = least.iter_mut().filter(|class| joined.contains(class));
+                both.for_each(|class| *class = joined[0].min(joined[1]));
+            }
+            assert_eq!((0..30).map(|state| split.find(state)).collect::<Vec<_>>(), least, "{next:?}");
         }
     }
 }

@@ -126,7 +126,8 @@ impl Search<'_, '_> {
     }
 
     /// Splits a bundle where no register is free any more, as linear scan does. From a use to the last use for
-    /// which some register is free, the bundle is in that register. Up to the next use it is in memory.
+    /// which some register is free, the bundle is in that register. Up to the next use it is in memory. Takes
+    /// at most one step for each use, because each step starts at a later one.
     fn split_at_conflicts(&mut self, bundle: Bundle, r: &Requirements) {
         let hull = self.bundles.hull(bundle);
         let mut from = hull.0;

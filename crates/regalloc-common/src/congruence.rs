@@ -530,4 +530,31 @@ mod tests {
             }
         }
     }
+
+    /// Each value is merged with a random one, in rings too: connected values have one representative.
+    #[test]
+    fn random_links_are_joined() {
+        let mut state = 1_u64;
+        let mut random = move |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        for _ in 0..300 {
+            let next: Vec<usize> = (0..1 + random(30)).map(|_| random(30)).collect();
+            let lists: Vec<[Plain; 1]> = (0..30).map(|value| [Plain(10 * value, 10 * value + 1)]).collect();
+            let mut all = classes(&lists.iter().map(|list| &list[..]).collect::<Vec<_>>());
+            let mut least: Vec<usize> = (0..30).collect();
+            for (from, &to) in next.iter().enumerate() {
+                let [a, b] = [from, to].map(|value| all.find(value as u32));
+                assert!(all.merge(a, b));
+                let joined = [least[from], least[to]];
+                least.iter_mut().filter(|class| joined.contains(class)).for_each(|class| *class = joined[0]);
+            }
+            let found: Vec<u32> = (0..30).map(|value| all.find(value)).collect();
+            for (a, b) in (0..30).flat_map(|a| (0..a).map(move |b| (a, b))) {
+                assert_eq!(found[a] == found[b], least[a] == least[b], "{a} and {b} in {next:?}");
+            }
+            assert!(found.iter().all(|&class| all.is_representative(class)), "{next:?}");
+        }
+    }
 }

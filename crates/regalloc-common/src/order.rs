@@ -303,7 +303,8 @@ impl LinearOrder {
         }
     }
 
-    /// Finds edges from outside a loop to a block of it that is not its header.
+    /// Finds edges from outside a loop to a block of it that is not its header. Takes at most
+    /// [`WALKS_PER_BLOCK`] steps for each block.
     fn find_entries(&mut self, problem: &Problem) {
         if self.loops.is_empty() {
             return;

@@ -204,7 +204,8 @@ impl Liveness {
         }
     }
 
-    /// Records a use of `vreg` in an instruction whose early uses may already be recorded.
+    /// Records a use of `vreg` in an instruction whose early uses may already be recorded. Takes one step for
+    /// each of these uses.
     pub(crate) fn note_late_use(&mut self, values: &mut Values, vreg: VReg, point: ProgPoint) {
         let first = values[vreg].next;
         let mut before = NONE;

@@ -329,7 +329,7 @@ fn memory_owner(operands: &[Operand], k: usize) -> VReg {
 }
 
 impl Emit<'_> {
-    /// Writes the locations of a labeled value.
+    /// Writes the locations of a labeled value. Takes at most one step for each of its intervals, from the last one back.
     pub(crate) fn label(&mut self, label: LabelUse) {
         let Input { problem, order, .. } = *self.input;
         let values = self.values;

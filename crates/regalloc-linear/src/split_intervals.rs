@@ -204,7 +204,8 @@ impl Scan<'_, '_> {
         self.values[vreg].interval.map(|id| &self.scan.occupancy.intervals[id])
     }
 
-    /// Cuts off the closed intervals of a value, up to `id`, at the block head `point`.
+    /// Cuts off the closed intervals of a value, up to `id`, at the block head `point`. Takes one step for each
+    /// interval that is cut.
     pub(crate) fn cut_back(&mut self, id: IntervalId, point: ProgPoint) {
         self.forget_unchanged_edge(point);
         let mut next = Some(id);

@@ -79,7 +79,7 @@ impl Coalescing {
     }
 
     /// Returns `true` if a member of one class interferes with a member of the other, or if the budget is
-    /// exhausted.
+    /// exhausted. The budget bounds the steps along the rings of members.
     fn interfere(&mut self, live: &Liveness, x: VReg, y: VReg, budget: u64) -> bool {
         let (mut a, mut b) = (x, y);
         loop {
@@ -97,7 +97,8 @@ impl Coalescing {
         }
     }
 
-    /// Merges the members of one class into the class of a value with a lesser number.
+    /// Merges the members of one class into the class of a value with a lesser number. Takes one step for each
+    /// member, because the members of a class are in one ring.
     fn merge(&mut self, to: VReg, from: VReg) {
         let mut member = from;
         loop {
@@ -183,5 +184,43 @@ impl Coalescing {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each value is merged with a random one, in rings too: the least of those that are connected stands for each, and the
+    /// ring of a class has all its members.
+    #[test]
+    fn random_links_are_joined() {
+        let mut state = 1_u64;
+        let mut random = move |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        for _ in 0..300 {
+            let next: Vec<usize> = (0..1 + random(30)).map(|_| random(30)).collect();
+            let vregs: Vec<VReg> = (0..30).map(VReg::new).collect();
+            let mut all = Coalescing { classes: vregs.clone(), next: vregs.clone(), ..Coalescing::default() };
+            let mut least = vregs.clone();
+            for (from, &to) in next.iter().enumerate() {
+                let [x, y] = [from, to].map(|value| all.class(vregs[value]));
+                if x != y {
+                    all.merge(x.min(y), x.max(y));
+                }
+                let both = least.iter_mut().filter(|class| [x, y].contains(class));
+                both.for_each(|class| *class = x.min(y));
+            }
+            assert_eq!(all.classes, least, "{next:?}");
+            for &vreg in &vregs {
+                let ring = std::iter::successors(Some(vreg), |at| Some(all.next[at.index()]).filter(|&at| at != vreg));
+                let mut ring: Vec<VReg> = ring.take(vregs.len() + 1).collect();
+                ring.sort_unstable();
+                let members = vregs.iter().copied().filter(|other| least[other.index()] == least[vreg.index()]);
+                assert_eq!(ring, members.collect::<Vec<_>>(), "{next:?}");
+            }
+        }
     }
 }

@@ -266,7 +266,8 @@ impl Walk {
         }
     }
 
-    /// Propagates next uses to predecessors until all blocks of the value have theirs.
+    /// Propagates next uses to predecessors until all blocks of the value have theirs. Takes one step for each
+    /// block, and `patience` bounds the repeated steps.
     fn leave_all(&mut self, (preds, pred_spans): (&[Source], &[Span]), after: &mut [Next], first: usize) {
         loop {
             let i = if self.passed < self.ranges.len() {
@@ -518,7 +519,8 @@ impl Liveness {
         later
     }
 
-    /// Records that the value may be used at an unknown distance after each block that uses it.
+    /// Records that the value may be used at an unknown distance after each block that uses it. Takes one step
+    /// for each of these blocks.
     fn leave_open(&mut self, vreg: VReg, later: u32) {
         self.far[vreg.index()] = true;
         self.far_values.push(vreg);
@@ -538,7 +540,8 @@ impl Liveness {
         }
     }
 
-    /// Propagates the value to the heads of all blocks between its definition and the blocks that use it.
+    /// Propagates the value to the heads of all blocks between its definition and the blocks that use it. Takes
+    /// one step for each use, and the steps of [`Walk::leave_all`].
     fn spread(&mut self, vreg: VReg, first: usize, later: u32) {
         let mut next = later;
         while let Some(&Use { block, end, next: distance, open, later }) = self.uses.all.get(next as usize) {
@@ -584,7 +587,8 @@ impl Liveness {
         }
     }
 
-    /// Propagates the uses of the value by edges. Returns `true` if one of them leads back.
+    /// Propagates the uses of the value by edges. Returns `true` if one of them leads back. Takes one step for
+    /// each edge.
     fn pass(&mut self, vreg: VReg, first: usize) -> bool {
         let mut leads_back = false;
         let mut next = self.uses.chains[vreg.index()].pass;

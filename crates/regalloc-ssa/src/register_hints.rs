@@ -327,7 +327,8 @@ impl RegisterHints {
         }
     }
 
-    /// Raises the suitability of the registers of the members' fixed operands.
+    /// Raises the suitability of the registers of the members' fixed operands. Ends, because each operand leads
+    /// to one that was added before it.
     fn attract(&mut self, group: Group) {
         if std::mem::take(&mut self.differ) {
             self.suits.fill(0);
@@ -434,7 +435,8 @@ fn lower(suits: &mut [i64], repelled: Repelled) {
     }
 }
 
-/// Returns the members of a group, beginning with the last.
+/// Returns the members of a group, beginning with the last. Ends, because each member leads to one that was
+/// added before it.
 fn chain(members: &[Member], group: Group) -> impl Iterator<Item = &Member> {
     let mut next = group.member;
     std::iter::from_fn(move || {

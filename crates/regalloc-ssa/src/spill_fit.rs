@@ -13,7 +13,7 @@ use kingpost_regalloc::{AllocError, Constraint, Operand, RegClass, VReg};
 impl Spilling {
     /// Evicts values until there are registers for all operands and all values that live through. The counts before
     /// this do not consider which registers are allowed. The exhaustive search runs only if augmenting paths fail
-    /// and no value is left to evict.
+    /// and no value is left to evict. Each step evicts a value, which bounds the steps.
     pub(crate) fn fit(&mut self, input: &SpillInput, now: At) -> Result<(), AllocError> {
         let demands = Demands::new(input.problem, (input.order, input.live), input.constraints, now.inst);
         if self.fits_by_count(&demands) {

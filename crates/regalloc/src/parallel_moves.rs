@@ -661,7 +661,7 @@ impl Run<'_> {
     }
 
     /// Breaks the cycle that `first` is part of, when no destination is ready: makes one of its destinations ready,
-    /// or performs the whole cycle.
+    /// or performs the whole cycle. Takes one step for each move of the cycle.
     fn break_cycle(&mut self, first: u32) -> Result<(), NoRegister> {
         self.s.cycle.clear();
         let mut m = first;

@@ -519,3 +519,59 @@ fn least_width(value: i128) -> u32 {
     let bits = 128 - value.unsigned_abs().leading_zeros();
     if value > 0 { bits + 1 } else { bits.max(1) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each type is unified with a random one, in rings too: connected types have one root, and pointers to them have too.
+    #[test]
+    fn random_links_are_joined() {
+        let mut state = 1_u64;
+        let mut random = move |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        for _ in 0..300 {
+            let next: Vec<usize> = (0..1 + random(15)).map(|_| random(15)).collect();
+            let mut all = Constraints::of_widths(&[]);
+            let types: Vec<TypeVar> = (0..15).map(|_| all.fresh(Shape::Unknown)).collect();
+            let pointers: Vec<TypeVar> = types.iter().map(|&ty| all.fresh(Shape::Pointer(ty))).collect();
+            let mut class: Vec<usize> = (0..15).collect();
+            for (from, &to) in next.iter().enumerate() {
+                assert!(all.unify(pointers[from], pointers[to]).is_ok());
+                let joined = [class[from], class[to]];
+                class.iter_mut().filter(|class| joined.contains(class)).for_each(|class| *class = joined[0]);
+            }
+            for (a, b) in (0..15).flat_map(|a| (0..a).map(move |b| (a, b))) {
+                for vars in [&types, &pointers] {
+                    assert_eq!(all.root(vars[a]) == all.root(vars[b]), class[a] == class[b], "{a} and {b} in {next:?}");
+                }
+            }
+        }
+    }
+
+    /// Types that contain each other in a ring do not keep unification from ending.
+    #[test]
+    fn random_rings_of_pointers_end() {
+        let mut state = 1_u64;
+        let mut random = move |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        for _ in 0..300 {
+            let count = 1 + random(10);
+            let next: Vec<usize> = (0..count).map(|_| random(count)).collect();
+            let mut all = Constraints::of_widths(&[]);
+            let types: Vec<TypeVar> = (0..count).map(|_| all.fresh(Shape::Unknown)).collect();
+            for (from, &to) in next.iter().enumerate() {
+                // Each type is a pointer to a random one: two rings are unified only as deep as types may be nested.
+                _ = all.shaped(types[from], Shape::Pointer(types[to]));
+            }
+            for &to in &next {
+                _ = all.unify(types[0], types[to]);
+            }
+            assert!(types.iter().all(|&ty| all.root(all.root(ty)) == all.root(ty)), "{next:?}");
+        }
+    }
+}

@@ -389,4 +389,26 @@ mod tests {
         assert_eq!(roots("rule r : ineg(x: T) => x at T = i8 | i64"), ["i8", "i64"]);
         assert_eq!(roots("rule r : ireduce(x: i8) => x"), ["no types satisfy the rule"]);
     }
+
+    /// Each variable is unified with a random one, in rings too: the least of those that are connected is the root of each.
+    #[test]
+    fn random_links_are_joined() {
+        let mut state = 1_u64;
+        let mut random = move |limit: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % limit
+        };
+        for _ in 0..300 {
+            let next: Vec<usize> = (0..1 + random(30)).map(|_| random(30)).collect();
+            let mut all = Constraints { parents: (0..30).collect(), ..Constraints::default() };
+            let mut least: Vec<usize> = (0..30).collect();
+            for (from, &to) in next.iter().enumerate() {
+                all.unify(Var(from), Var(to));
+                let joined = [least[from], least[to]];
+                let both = least.iter_mut().filter(|class| joined.contains(class));
+                both.for_each(|class| *class = joined[0].min(joined[1]));
+            }
+            assert_eq!((0..30).map(|var| all.root(Var(var)).0).collect::<Vec<_>>(), least, "{next:?}");
+        }
+    }
 }
