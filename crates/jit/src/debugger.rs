@@ -268,29 +268,28 @@ fn header(headers: u64, sections: u16, names: u16) -> [u8; 64] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::process::Command;
+    use object::read::elf::ElfFile64;
+    use object::{Object, ObjectSection, ObjectSymbol};
 
-    /// Returns the text that the system's tool prints of the object file.
-    fn printed(functions: &[NamedCode<'_>], option: &str) -> String {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        let sections: Vec<&[NamedCode<'_>]> = functions.chunk_by(is_near).collect();
-        std::fs::write(file.path(), object_file(&sections, &[0; 4])).unwrap();
-        let output = Command::new("readelf").args(["-W", option]).arg(file.path()).output().unwrap();
-        assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
-
+    /// The sections of code and the symbols of a file, as a reader of ELF files finds them.
     #[test]
     fn functions_are_where_they_are() {
         let functions = [(0x1000, 0x10, "first"), (0x1010, 0x30, "second"), (0x7000, 0x20, "far")];
-        let sections = printed(&functions, "-S");
-        let code: Vec<&str> = sections.lines().filter(|line| line.contains(".text")).collect();
-        assert!(code[0].contains("0000000000001000 000000 000040"), "{sections}");
-        assert!(code[1].contains("0000000000007000 000000 000020"), "{sections}");
-        let symbols = printed(&functions, "-s");
-        for line in ["0000000000000010    48 FUNC    GLOBAL DEFAULT    1 second", "GLOBAL DEFAULT    2 far"] {
-            assert!(symbols.contains(line), "{symbols}");
-        }
+        let sections: Vec<&[NamedCode<'_>]> = functions.chunk_by(is_near).collect();
+        let contents = object_file(&sections, &[0; 4]);
+        let file = ElfFile64::<object::Endianness>::parse(&*contents).unwrap();
+        let code = file.sections().filter(|section| section.name() == Ok(".text"));
+        let code: Vec<_> = code.map(|section| (section.address(), section.size())).collect();
+        assert_eq!(code, [(0x1000, 0x40), (0x7000, 0x20)]);
+        assert_eq!(file.section_by_name(".eh_frame").unwrap().data(), Ok(&[0; 4][..]));
+        // Offsets of symbols are from the start of their section.
+        let symbols = file.symbols().map(|symbol| {
+            let section = symbol.section_index().map(|index| index.0);
+            (symbol.name().unwrap(), symbol.address(), symbol.size(), section, symbol.is_global())
+        });
+        let expected =
+            [("first", 0, 0x10, Some(1), true), ("second", 0x10, 0x30, Some(1), true), ("far", 0, 0x20, Some(2), true)];
+        assert_eq!(symbols.collect::<Vec<_>>(), expected);
     }
 
     /// Registers more functions than one file has sections, and functions at the top of memory.
