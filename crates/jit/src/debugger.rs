@@ -1,21 +1,22 @@
-//! Functions in memory made known to debuggers, by the interface that gdb and lldb have for compilers in the process
+//! Registration of functions in memory with debuggers, by the interface of gdb and lldb for compilers in the process
 //! (Debugging with GDB, "JIT Compilation Interface").
 //!
-//! A list in the process has an object file in memory for each piece of code, and a function without contents, in which the
-//! debugger has a breakpoint, is called when the list changes. List and function are weak symbols, so that all compilers of
-//! the process have one of them together. The object file has the names of functions and their unwind information.
+//! The process has a list with one object file in memory for each piece of code. When the list changes, an empty
+//! function is called, in which the debugger has a breakpoint. The list and the function are weak symbols, so that
+//! all compilers of the process share them. The object file has the names of functions and their unwind information.
 //!
-//! Sound because: the list is changed under a lock, by links to entries that are in it and that a [`SymbolFile`] owns until it
-//! has taken them out. What an entry says is read by debuggers only, which are other processes. The interface has no lock
-//! across compilers: a process with another one that registers code for debuggers does not let both do it at the same time.
+//! Soundness: the list is changed under a lock. All links lead to entries in the list, and a [`SymbolFile`] owns each
+//! entry until it has removed it. Only debuggers, which are other processes, read the contents of an entry. The
+//! interface has no lock across compilers. If another compiler of the process registers code for debuggers, the
+//! process must not let both do it at the same time.
 
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
-/// A function in memory: its address, its length in bytes, its name.
+/// A function in memory: address, length in bytes, name.
 pub type NamedCode<'a> = (usize, usize, &'a str);
 
-/// Functions that debuggers know until this is dropped.
+/// Functions that debuggers know. Dropping the value removes them.
 #[derive(Debug)]
 pub struct SymbolFile {
     _files: Vec<ObjectFile>,
@@ -25,16 +26,16 @@ pub struct SymbolFile {
 #[derive(Debug)]
 struct ObjectFile {
     entry: *mut Entry,
-    /// Bytes of the file, to which the entry points. Only debuggers read them.
+    /// Contents of the file, which the entry points to. Only debuggers read them.
     _contents: Box<[u8]>,
 }
 
-// SAFETY: what the pointer leads to belongs to the value, and is reached by other threads under the lock only.
+// SAFETY: the pointer leads to memory that the value owns, and other threads access it only under the lock.
 unsafe impl Send for ObjectFile {}
-// SAFETY: nothing is reached through `&ObjectFile`.
+// SAFETY: `&ObjectFile` gives no access to anything.
 unsafe impl Sync for ObjectFile {}
 
-/// One object file, as the interface lays it out.
+/// An entry of one object file, in the layout of the interface.
 #[repr(C)]
 struct Entry {
     next: *mut Entry,
@@ -43,7 +44,7 @@ struct Entry {
     bytes: u64,
 }
 
-/// The list, as the interface lays it out.
+/// The list, in the layout of the interface.
 #[repr(C)]
 struct Descriptor {
     version: u32,
@@ -69,7 +70,7 @@ std::arch::global_asm!(
     ".type __jit_debug_descriptor, %object",
     ".size __jit_debug_descriptor, 24",
     "__jit_debug_descriptor:",
-    // The version, no action, nothing relevant, an empty list.
+    // Version, no action, no relevant entry, an empty list.
     ".long 1, 0",
     ".quad 0, 0",
     ".popsection",
@@ -83,13 +84,14 @@ unsafe extern "C" {
 static LOCK: Mutex<()> = Mutex::new(());
 
 impl SymbolFile {
-    /// Makes debuggers know functions. `unwind_info` is their `.eh_frame` section with absolute addresses; it may be empty.
+    /// Registers functions with debuggers. `unwind_info` is their `.eh_frame` section with absolute addresses; it may
+    /// be empty.
     pub fn register(functions: &[NamedCode<'_>], unwind_info: &[u8]) -> SymbolFile {
         let mut functions = functions.to_vec();
         functions.sort_unstable();
         let sections: Vec<&[NamedCode<'_>]> = functions.chunk_by(is_near).collect();
         let mut files = sections.chunks(MOST_SECTIONS).map(|sections| object_file(sections, unwind_info));
-        // Without functions there is still unwind information.
+        // Even without functions there is unwind information.
         let first = files.next().unwrap_or_else(|| object_file(&[], unwind_info));
         SymbolFile { _files: std::iter::once(first).chain(files).map(ObjectFile::register).collect() }
     }
@@ -118,8 +120,8 @@ impl ObjectFile {
 impl Drop for ObjectFile {
     fn drop(&mut self) {
         let _lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the entry was made by `register`, is in the list, and so are its neighbours; it is freed once, when debuggers
-        // have been notified and nothing leads to it any more.
+        // SAFETY: `register` made the entry, and the entry and its neighbors are in the list. It is freed once, after
+        // debuggers have been notified and no link leads to it.
         unsafe {
             let Entry { next, previous, .. } = *self.entry;
             match previous.is_null() {
@@ -136,12 +138,12 @@ impl Drop for ObjectFile {
     }
 }
 
-/// Stops the debugger's process, if there is one, so that it looks at the list.
+/// Stops the process for the debugger, if there is one, so that it reads the list.
 ///
 /// # Safety
-/// The lock is held.
+/// The caller holds the lock.
 unsafe fn notify(action: u32, entry: *mut Entry) {
-    // SAFETY: the list belongs to the holder of the lock.
+    // SAFETY: the holder of the lock owns the list.
     unsafe {
         __jit_debug_descriptor.action = action;
         __jit_debug_descriptor.relevant = entry;
@@ -154,14 +156,14 @@ const MACHINE: u16 = 62;
 #[cfg(not(target_arch = "x86_64"))]
 const MACHINE: u16 = 183;
 
-/// Names of sections, and where each of them begins.
+/// Names of sections; constants give the offset of each.
 const SECTION_NAMES: &[u8] = b"\0.text\0.eh_frame\0.symtab\0.strtab\0";
 const TEXT: u32 = 1;
 const EH_FRAME: u32 = 7;
 const SYMTAB: u32 = 17;
 const STRTAB: u32 = 25;
 
-/// A section, as its header has it (System V ABI, chapter 4, "Sections").
+/// A section, in the form of its header (System V ABI, chapter 4, "Sections").
 #[derive(Default)]
 struct Section {
     name: u32,
@@ -193,19 +195,21 @@ impl Section {
     }
 }
 
-/// Bytes between two functions from which on they are in different sections: what lies between may be the code of others.
+/// Distance in bytes between two functions from which on they are in different sections. Code of other modules may be
+/// in such a gap.
 const FAR: usize = 4096;
 
-/// Sections of code in one object file. Indices of sections have 16 bits, and the highest 256 are reserved.
+/// Maximum number of code sections in one object file. Section indices have 16 bits, and the highest 256 are
+/// reserved.
 const MOST_SECTIONS: usize = 60_000;
 
-/// Returns `true` if two functions, the first of which has the lower address, are in one section.
+/// Returns `true` if two functions belong to one section. The first one has the lower address.
 fn is_near(a: &NamedCode<'_>, b: &NamedCode<'_>) -> bool {
     b.0 < a.0.saturating_add(a.1).saturating_add(FAR)
 }
 
-/// Returns a relocatable object file in ELF whose code is elsewhere in memory, where its sections say: each has functions with
-/// ascending addresses.
+/// Returns a relocatable ELF object file without code. Its sections give the addresses of the code in memory. Each
+/// element of `code` holds the functions of one section, by ascending address.
 fn object_file(code: &[&[NamedCode<'_>]], unwind_info: &[u8]) -> Vec<u8> {
     let mut sections = vec![Section::default()];
     let (mut symbols, mut strings) = (vec![0; 24], vec![0]);
@@ -213,9 +217,9 @@ fn object_file(code: &[&[NamedCode<'_>]], unwind_info: &[u8]) -> Vec<u8> {
     for near in code {
         let (start, end) = (near[0].0, near[near.len() - 1].0.saturating_add(near[near.len() - 1].1));
         for &(address, bytes, name) in *near {
-            // Names beyond 4 GiB of them have no place.
+            // The string table cannot refer to names beyond 4 GiB.
             symbols.extend(u32::try_from(strings.len()).unwrap_or(0).to_le_bytes());
-            // A global function with default visibility, in the section to come.
+            // A global function with default visibility, in the next section.
             symbols.extend([0x12, 0]);
             symbols.extend((sections.len() as u16).to_le_bytes());
             symbols.extend([address - start, bytes].map(usize::to_le_bytes).as_flattened());
@@ -252,7 +256,7 @@ fn object_file(code: &[&[NamedCode<'_>]], unwind_info: &[u8]) -> Vec<u8> {
     file
 }
 
-/// Returns the header of an object file with its section headers at an offset.
+/// Returns the header of an object file whose section headers are at offset `headers`.
 fn header(headers: u64, sections: u16, names: u16) -> [u8; 64] {
     let mut header = [0; 64];
     // The magic number, 64 bits, little-endian, version 1.
@@ -271,7 +275,7 @@ mod tests {
     use object::read::elf::ElfFile64;
     use object::{Object, ObjectSection, ObjectSymbol};
 
-    /// The sections of code and the symbols of a file, as a reader of ELF files finds them.
+    /// Checks that a reader of ELF files finds the sections of code and the symbols of a file.
     #[test]
     fn functions_are_where_they_are() {
         let functions = [(0x1000, 0x10, "first"), (0x1010, 0x30, "second"), (0x7000, 0x20, "far")];
@@ -292,7 +296,7 @@ mod tests {
         assert_eq!(symbols.collect::<Vec<_>>(), expected);
     }
 
-    /// Registers more functions than one file has sections, and functions at the top of memory.
+    /// Checks registration of more functions than one file has sections, and of functions at the top of memory.
     #[test]
     fn any_functions_can_be_registered() {
         let far: Vec<NamedCode<'_>> = (0..70_000).map(|n| (n * 2 * FAR, 1, "f")).collect();

@@ -1,14 +1,14 @@
-//! Types by which compiled functions are called.
+//! Types of function pointers for calls of compiled functions.
 
-/// A type of function pointers: `extern "C" fn(i64) -> i64` or the like, with up to eight arguments.
+/// A type of function pointers, such as `extern "C" fn(i64) -> i64`, with up to eight arguments.
 ///
 /// # Safety
-/// A value is the address of the function's first instruction.
+/// A value of the type must be the address of the function's first instruction.
 pub unsafe trait EntryPoint: Copy {
     /// Returns the function at `address`.
     ///
     /// # Safety
-    /// A function of this type is at `address`, and stays there while the result is in use.
+    /// `address` must be the address of a function of this type, which stays there while the result is in use.
     unsafe fn at(address: usize) -> Self;
 }
 
@@ -23,7 +23,7 @@ macro_rules! entry_points {
         // SAFETY: a function pointer of Rust is the address of the function.
         unsafe impl<R, $($arg),*> EntryPoint for $pointer {
             unsafe fn at(address: usize) -> Self {
-                // SAFETY: promised by the caller.
+                // SAFETY: the caller promises it.
                 unsafe { std::mem::transmute::<usize, Self>(address) }
             }
         }

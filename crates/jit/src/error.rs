@@ -1,9 +1,9 @@
-//! Why a module could not be loaded.
+//! Errors of loading a module.
 
 use kingpost_mach::{DataFault, RelocKind, SymbolName};
 use std::fmt;
 
-/// An error of loading. Nothing stays mapped.
+/// An error of loading. All memory has been unmapped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -19,13 +19,13 @@ pub enum LoadError {
     Data(SymbolName, DataFault),
     /// An alignment that is not a power of two.
     Alignment(usize),
-    /// A thread-local symbol: code in memory has none.
+    /// A thread-local symbol, which the JIT does not support.
     ThreadLocal(SymbolName),
-    /// Code for another machine than this.
+    /// Code for another machine.
     Target(String),
-    /// The system refuses memory.
+    /// The system refused memory.
     Memory {
-        /// Bytes asked for.
+        /// Requested size in bytes.
         bytes: usize,
     },
 }
@@ -39,7 +39,7 @@ impl fmt::Display for LoadError {
             LoadError::Relocation(kind) => write!(f, "relocation {kind:?} is not of this machine"),
             LoadError::Data(name, fault) => write!(f, "{name}: {fault}"),
             LoadError::Alignment(align) => write!(f, "alignment {align} is not a power of two"),
-            LoadError::ThreadLocal(name) => write!(f, "{name} is thread-local, which code in memory has no place for"),
+            LoadError::ThreadLocal(name) => write!(f, "thread-local symbol {name} is not supported by the JIT"),
             LoadError::Target(triple) => write!(f, "code for `{triple}` cannot run here"),
             LoadError::Memory { bytes } => write!(f, "the system refuses {bytes} bytes of memory"),
         }

@@ -1,4 +1,4 @@
-//! Loading a module, and finding things in it.
+//! Loading of a module, and queries by name or address.
 
 use crate::entry::EntryPoint;
 use crate::error::LoadError;
@@ -15,37 +15,38 @@ pub type Resolver<'a> = dyn FnMut(&SymbolName) -> Option<usize> + 'a;
 
 /// A loaded module.
 ///
-/// Its memory is in three parts: code and stubs (executable), address table, literals and read-only data (readable), other data
-/// (writable). It goes when the image is dropped; pointers into it are then dangling.
+/// Its memory has three parts: code and stubs (executable); address table, literals and read-only data (readable);
+/// other data (writable). Dropping the image frees the memory; pointers into it are dangling then.
 #[derive(Debug)]
 pub struct Image {
-    /// The parts, by the numbers of their kinds.
+    /// The parts, by the number of their kind.
     parts: [Option<Pages>; PageKind::ALL.len()],
     symbols: HashMap<SymbolName, usize>,
     /// Start address, length and name of each function, by ascending address.
     functions: Vec<(usize, usize, SymbolName)>,
     /// Addresses of instructions that may trap, ascending.
     traps: Vec<(usize, TrapCode)>,
-    /// Handlers of exceptions by the return addresses of the calls that let them through, ascending.
+    /// Handlers of exceptions by the return addresses of calls that may throw, ascending.
     handlers: Vec<(usize, Handler)>,
-    /// Calls with live references, ascending.
+    /// Calls with live references, by ascending return address.
     mapped_calls: Vec<MappedCall>,
     stack_maps: Vec<StackMapEntry>,
 }
 
-/// Where an exception goes on that a call lets through.
+/// A handler of an exception that a call lets through.
 ///
-/// The frame that resumes there has the stack pointer of its body and the payloads in the registers of the callee's
-/// convention. What else it relies on is what that convention preserves: in that of C callee-saved registers, in others none.
+/// The frame resumes at the handler with the stack pointer of its body, and with the payloads in the registers of the
+/// callee's convention. Other registers have their values only if that convention preserves them: the callee-saved
+/// registers in the C convention, none in other conventions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handler {
-    /// The tag that it catches; without one, every tag that no other handler of the call catches.
+    /// The tag that it catches; `None` for every tag that no other handler of the call catches.
     pub tag: Option<u32>,
-    /// Where it is.
+    /// Address of the handler.
     pub address: usize,
-    /// Bytes by which the stack pointer of the body is below the frame pointer.
+    /// Distance in bytes from the stack pointer of the body up to the frame pointer.
     pub body_offset: u32,
-    /// Where the value is that the exception table hands to the runtime with the tag.
+    /// Place of the value that the exception table passes to the runtime with the tag.
     pub context: Option<ContextPlace>,
 }
 
@@ -54,25 +55,27 @@ pub struct Handler {
 struct MappedCall {
     return_address: usize,
     body_offset: u32,
-    /// Of `stack_maps`.
+    /// Range of the call's entries in `stack_maps`.
     entries: Range<usize>,
 }
 
-/// What a moving collector must know of a call that is active: which references its frame holds.
+/// References in the frame of an active call, for a moving collector.
 #[derive(Clone, Copy, Debug)]
 pub struct StackMap<'a> {
-    /// Bytes by which the stack pointer of the body, from which offsets count, is below the frame pointer.
+    /// Distance in bytes from the stack pointer of the body up to the frame pointer. Offsets are relative to that
+    /// stack pointer.
     pub body_offset: u32,
     /// The references.
     pub entries: &'a [StackMapEntry],
 }
 
 impl Image {
-    /// Loads all functions of `module` and all `data`. Symbols they do not define are asked of `resolve`.
+    /// Loads all functions of `module` and all `data`. `resolve` gives the addresses of symbols that they do not
+    /// define.
     ///
     /// # Errors
-    /// Symbols that are defined twice or nowhere, relocations that do not reach or are of another machine, data objects whose
-    /// fields contradict each other, no memory.
+    /// If a symbol is defined twice or nowhere, a relocation does not reach or is of another machine, fields of a
+    /// data object contradict each other, or the system refuses memory.
     pub fn load(module: &ModuleBuffer, data: &[DataObject], resolve: &mut Resolver<'_>) -> Result<Image, LoadError> {
         for object in data {
             object.check().map_err(|fault| LoadError::Data(object.name.clone(), fault))?;
@@ -125,7 +128,7 @@ impl Image {
         self.parts[place.part as usize].as_ref().map_or(0, Pages::address) + place.offset
     }
 
-    /// Returns bytes at a place, to be written.
+    /// Returns the bytes at a place for writing.
     fn bytes(&mut self, place: Place, len: usize) -> &mut [u8] {
         let part = self.parts[place.part as usize].as_mut().map_or(&mut [][..], Pages::contents);
         &mut part[place.offset..place.offset + len]
@@ -149,7 +152,7 @@ impl Image {
         }
     }
 
-    /// Addresses of everything that relocations mention. Writes the address table and the stubs.
+    /// Returns the addresses of everything that relocations refer to. Writes the address table and the stubs.
     fn targets(&mut self, layout: &Layout, resolve: &mut Resolver<'_>) -> Result<Vec<Target>, LoadError> {
         let mut targets = Vec::with_capacity(layout.mentioned.len());
         for (i, name) in layout.mentioned.iter().enumerate() {
@@ -192,58 +195,60 @@ impl Image {
         Ok(())
     }
 
-    /// Address, length in bytes and name of each function, by ascending address.
+    /// Returns address, length in bytes and name of each function, by ascending address.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = (usize, usize, &SymbolName)> {
         self.functions.iter().map(|&(address, bytes, ref name)| (address, bytes, name))
     }
 
-    /// Address of a function or data object of the module.
+    /// Returns the address of a function or data object of the module.
     pub fn address(&self, name: &SymbolName) -> Option<usize> {
         self.symbols.get(name).copied()
     }
 
-    /// The code with which the instruction at `address` traps, if it is known to.
+    /// Returns the trap code of the instruction at `address`, if it is a known trap.
     pub fn trap_at(&self, address: usize) -> Option<TrapCode> {
         let index = self.traps.binary_search_by_key(&address, |&(at, _)| at).ok()?;
         Some(self.traps[index].1)
     }
 
-    /// The references that are live during the call that returns to `return_address`; none if there are none.
+    /// Returns the references that are live during the call that returns to `return_address`; `None` if there are
+    /// none.
     pub fn stack_map_at(&self, return_address: usize) -> Option<StackMap<'_>> {
         let index = self.mapped_calls.binary_search_by_key(&return_address, |call| call.return_address).ok()?;
         let call = &self.mapped_calls[index];
         Some(StackMap { body_offset: call.body_offset, entries: &self.stack_maps[call.entries.clone()] })
     }
 
-    /// The handlers of exceptions, each with the return address of the call that lets them through, ascending; those of one
-    /// call in the order of its exception table.
+    /// Returns the handlers of exceptions, each with the return address of its call, by ascending address. The
+    /// handlers of one call have the order of its exception table.
     pub fn handlers(&self) -> &[(usize, Handler)] {
         &self.handlers
     }
 
-    /// The handlers of the call that returns to `address`.
+    /// Returns the handlers of the call that returns to `address`.
     pub fn handlers_at(&self, address: usize) -> &[(usize, Handler)] {
         let start = self.handlers.partition_point(|&(at, _)| at < address);
         let len = self.handlers[start..].partition_point(|&(at, _)| at == address);
         &self.handlers[start..start + len]
     }
 
-    /// The function whose code holds `address`, and the offset into it.
+    /// Returns the function whose code contains `address`, and the offset in the function.
     pub fn function_at(&self, address: usize) -> Option<(&SymbolName, usize)> {
         let next = self.functions.partition_point(|&(start, ..)| start <= address);
         let (start, len, name) = self.functions[..next].last()?;
         (address - start < *len).then_some((name, address - start))
     }
 
-    /// The function `name`, to be called; none if there is none of this name.
+    /// Returns the function `name` for calls; `None` if there is no function with this name.
     ///
     /// # Safety
-    /// `F` is the type that the function was compiled with: its arguments, result and calling convention. The pointer is
-    /// not called once the image is dropped, no call is in progress then, on any thread, and what the function does when it is
-    /// called is sound.
+    /// `F` must be the type that the function was compiled with: its arguments, result and calling convention. The
+    /// pointer must not be called after the image is dropped, and no thread may be in a call at that time. The
+    /// effects of the function must be sound.
     pub unsafe fn get<F: EntryPoint>(&self, name: &SymbolName) -> Option<F> {
         let &(address, ..) = self.functions.iter().find(|(.., function)| function == name)?;
-        // SAFETY: `address` is the start of code that is mapped executable while `self` lives; the caller promises the rest.
+        // SAFETY: `address` is the start of code that is mapped executable while `self` lives; the caller promises
+        // everything else.
         Some(unsafe { F::at(address) })
     }
 }

@@ -5,37 +5,37 @@ use crate::relocate::STUB_LEN;
 use kingpost_mach::{DataObject, Literal, ModuleBuffer, SymbolName};
 use std::collections::HashMap;
 
-/// A place in an image.
+/// A position in an image.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
-    /// The kind of the part.
+    /// The kind of the part that contains it.
     pub(crate) part: PageKind,
-    /// Bytes from the start of the part.
+    /// Offset from the start of the part, in bytes.
     pub(crate) offset: usize,
 }
 
 impl Place {
-    /// Returns the place `bytes` bytes further on.
+    /// Returns the place `bytes` bytes after this one.
     pub(crate) fn plus(self, bytes: usize) -> Place {
         Place { offset: self.offset + bytes, ..self }
     }
 }
 
-/// Places of everything in an image.
+/// Places of all functions and data in an image.
 #[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) functions: Vec<Place>,
-    /// All symbols that relocations mention, in order of first mention.
+    /// All symbols that relocations refer to, in order of the first reference.
     pub(crate) mentioned: Vec<SymbolName>,
     /// Indices into `mentioned`.
     pub(crate) index: HashMap<SymbolName, usize>,
-    /// A stub for each symbol mentioned.
+    /// The stubs, one for each symbol in `mentioned`.
     pub(crate) stubs: Place,
-    /// An address for each symbol mentioned.
+    /// The address table, with one address for each symbol in `mentioned`.
     pub(crate) got: Place,
     pub(crate) literals: Vec<(Literal, Place)>,
     pub(crate) data: Vec<Place>,
-    /// Bytes of each part.
+    /// Size of each part in bytes.
     pub(crate) bytes: Needs,
     /// Alignment of the parts.
     pub(crate) align: usize,
@@ -70,7 +70,7 @@ impl Layout {
         let literals = literals.collect();
         let data = data.iter().map(|object| {
             let part = if object.writable { PageKind::Writable } else { PageKind::ReadOnly };
-            // Objects without bytes have addresses too.
+            // Objects of size zero have addresses, too.
             parts.reserve(part, (object.size as usize).max(1), object.align as usize)
         });
         let data = data.collect();
@@ -78,15 +78,15 @@ impl Layout {
     }
 }
 
-/// The parts while they grow.
+/// The sizes of parts during the layout.
 struct Parts {
     bytes: Needs,
     align: usize,
 }
 
 impl Parts {
-    /// Reserves `len` bytes of a part at the next multiple of `align`. What does not fit memory ends at its top, and is refused
-    /// when memory is taken.
+    /// Reserves `len` bytes of a part at the next multiple of `align`. Sizes saturate, so that allocation refuses a
+    /// part that is too large.
     fn reserve(&mut self, part: PageKind, len: usize, align: usize) -> Place {
         let (end, align) = (&mut self.bytes[part as usize], align.max(1));
         let offset = end.checked_next_multiple_of(align).unwrap_or(usize::MAX);

@@ -1,28 +1,28 @@
 //! Compiled functions in executable memory.
 //!
 //! [`Image::load`] copies the functions of a [`ModuleBuffer`](kingpost_mach::ModuleBuffer) and their data into fresh
-//! pages, resolves every relocation, and only then makes the code executable and no longer writable. Pages without
-//! access stand before and behind.
+//! pages, and resolves every relocation. Only then it makes the code executable and no longer writable.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `module.rs` | a module whose functions can be called; `unsafe` |
 //! | `image.rs` | loading, symbols, traps by address; `unsafe` |
-//! | `layout.rs` | where the parts of a module go |
+//! | `layout.rs` | places of the parts of a module |
 //! | `entry.rs` | types by which functions are called; `unsafe` |
-//! | `relocate.rs` | what each relocation writes |
+//! | `relocate.rs` | the value that each relocation writes |
 //! | `pages.rs` | memory of code and data; `unsafe` |
-//! | `runs.rs` | which addresses are free |
-//! | `publish.rs` | new code made known to processors; `unsafe` |
+//! | `runs.rs` | free addresses |
+//! | `publish.rs` | announcement of new code to processors; `unsafe` |
 //! | `symbols.rs` | addresses of the process; `unsafe` |
 //! | `libcalls.rs` | library routines that a process may lack |
 //! | `unwind.rs` | unwind information for this process; `unsafe` |
 //! | `debugger.rs` | names and frames for debuggers; `unsafe` |
 //! | `profiler.rs` | names for the profiler `perf` |
-//! | `error.rs` | why a module could not be loaded |
+//! | `error.rs` | errors of loading a module |
 //!
-//! Loading code is safe, calling it is not: what it does is what the module's author wrote. Every public function that reaches the
-//! system is `unsafe` and says what its caller promises, or breaks no rule of Rust whatever its arguments are:
+//! Loading code is safe. Calling it is not, because its effects are up to the module's author. Every public function
+//! that accesses the system is either `unsafe` and states its requirements, or follows the rules of Rust for all
+//! arguments:
 //!
 //! | public function of a file with `unsafe` | why it is sound |
 //! |---|---|

@@ -1,5 +1,5 @@
-//! Library routines that a process may lack: those of the mathematics library and of the compiler's, which are linked only on
-//! request, and the one that probes the stack.
+//! Library routines that a process may lack: routines of the mathematics library and of the compiler's library, which
+//! are linked only on request, and the stack probe.
 
 use crate::symbols::{probestack, process_symbol, system_routine};
 
@@ -9,7 +9,7 @@ macro_rules! routines {
             $body
         })+
 
-        /// Address of the routine that C calls `name`.
+        /// Returns the address of the routine with this name in C.
         fn routine(name: &str) -> Option<usize> {
             match name {
                 $($name => Some($function as *const () as usize),)+
@@ -19,13 +19,13 @@ macro_rules! routines {
     };
 }
 
-/// `result`, or the quiet form of `x` if that is a NaN. Rust's own rounding may pass a signalling NaN through, which
-/// IEEE 754 (section 6.2) makes quiet.
+/// Returns `result`, or the quiet form of `x` if it is a NaN. Rust's own rounding may return a signaling NaN, but
+/// IEEE 754 (section 6.2) requires a quiet one.
 fn quiet_f32(x: f32, result: f32) -> f32 {
     if x.is_nan() { f32::from_bits(x.to_bits() | 1 << 22) } else { result }
 }
 
-/// As [`quiet_f32`].
+/// Returns `result`, or the quiet form of `x` if it is a NaN. See [`quiet_f32`].
 fn quiet_f64(x: f64, result: f64) -> f64 {
     if x.is_nan() { f64::from_bits(x.to_bits() | 1 << 51) } else { result }
 }
@@ -43,7 +43,7 @@ routines! {
     "fma" fma_f64(x, y, z: f64) x.mul_add(y, z);
 }
 
-/// Address of a library routine by its name in C: of this process, or else one that stands in for it.
+/// Returns the address of a library routine by its name in C: the routine of this process, or a replacement.
 pub fn library_address(name: &str) -> Option<usize> {
     let probestack = || if name == "__kingpost_probestack" { probestack() } else { None };
     process_symbol(name).or_else(|| routine(name)).or_else(probestack).or_else(|| system_routine(name))

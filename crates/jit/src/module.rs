@@ -15,14 +15,14 @@ use std::collections::HashMap;
 use std::fmt;
 use target_lexicon::Triple;
 
-/// Returns the address of a symbol that a module imports.
+/// Function that returns the address of an imported symbol.
 pub type Lookup = Box<dyn Fn(&str) -> Option<*const u8> + Send + Sync>;
 
 /// A module in executable memory.
 ///
-/// Definitions become callable by [`JitModule::finalize_definitions`], which may come again and again: each time it loads what
-/// was defined since. Memory goes when the module is dropped; addresses are then dangling. With the setting `unwind_info`,
-/// exceptions and backtraces pass through its functions.
+/// [`JitModule::finalize_definitions`] makes definitions callable. Each call loads the definitions since the last
+/// one. Dropping the module frees its memory; addresses are dangling then. With the setting `unwind_info`, exceptions
+/// and backtraces pass through its functions.
 ///
 /// ```
 /// use kingpost_codegen::module::{Linkage, Module};
@@ -49,9 +49,9 @@ pub struct JitModule {
     definitions: Definitions,
     imports: Imports,
     images: Vec<Image>,
-    /// Of the functions in `images`, if they have any.
+    /// Registrations of the functions in `images`, if they have unwind information.
     unwind_info: Vec<Registration>,
-    /// The same, if debuggers are to know them.
+    /// Symbol files of the functions in `images`, if debuggers are enabled.
     symbol_files: Vec<SymbolFile>,
     for_debugger: bool,
     for_profiler: bool,
@@ -59,11 +59,11 @@ pub struct JitModule {
     pending: (ModuleBuffer, Vec<DataObject>),
 }
 
-/// Where imported symbols are looked for.
+/// Sources of imported symbols.
 #[derive(Default)]
 struct Imports {
     symbols: HashMap<String, usize>,
-    /// The last one comes first.
+    /// Lookups in the order of addition. The last one is tried first.
     lookups: Vec<Lookup>,
 }
 
@@ -82,7 +82,7 @@ impl fmt::Debug for JitModule {
 }
 
 impl JitModule {
-    /// A module without declarations.
+    /// Returns a module without declarations.
     pub fn new(compiler: Compiler) -> JitModule {
         JitModule {
             definitions: Definitions::new(compiler),
@@ -96,32 +96,34 @@ impl JitModule {
         }
     }
 
-    /// Says where an imported symbol is.
+    /// Sets the address of an imported symbol.
     pub fn symbol(&mut self, name: &str, address: *const u8) {
         self.imports.symbols.insert(name.into(), address as usize);
     }
 
-    /// Adds a lookup for imported symbols. It comes before those added earlier and before the symbols of this process, but
-    /// after those set by [`JitModule::symbol`].
+    /// Adds a lookup for imported symbols. It precedes lookups added earlier and the symbols of this process. Symbols
+    /// set by [`JitModule::symbol`] precede it.
     pub fn symbol_lookup(&mut self, lookup: Lookup) {
         self.imports.lookups.push(lookup);
     }
 
-    /// Are debuggers to know the functions that are loaded from now on: their names, and their callers?
+    /// Sets whether functions that are loaded from now on are registered with debuggers, with their names and unwind
+    /// information.
     pub fn set_debugger(&mut self, yes: bool) {
         self.for_debugger = yes;
     }
 
-    /// Is the profiler `perf` to know the functions that are loaded from now on? It reads `/tmp/perf-PID.map`.
+    /// Sets whether functions that are loaded from now on are listed for the profiler `perf`, in the file
+    /// `/tmp/perf-PID.map`.
     pub fn set_profiler(&mut self, yes: bool) {
         self.for_profiler = yes;
     }
 
-    /// Loads everything defined since the last time. Its addresses are then known, and its functions can be called.
+    /// Loads everything defined since the last call. Afterwards addresses are known and functions can be called.
     ///
     /// # Errors
-    /// A compiler whose target is not this machine, undefined symbols, relocations that do not reach, no memory. Nothing is
-    /// loaded then; it is tried again the next time, together with what is defined until then.
+    /// If the compiler's target is not this machine, a symbol is undefined, a relocation does not reach, or the
+    /// system refuses memory. Nothing is loaded then. The next call tries again, with all later definitions.
     pub fn finalize_definitions(&mut self) -> Result<(), LoadError> {
         let triple = self.definitions.compiler().triple();
         if triple.architecture != Triple::host().architecture {
@@ -145,7 +147,8 @@ impl JitModule {
         Ok(())
     }
 
-    /// Makes the functions of an image, whose unwind information is the last, known where they are to be.
+    /// Announces the functions of an image to debuggers and profilers, if enabled. The last element of `unwind_info`
+    /// belongs to the image.
     fn announce(&mut self, image: &Image) {
         if !self.for_debugger && !self.for_profiler {
             return;
@@ -165,14 +168,14 @@ impl JitModule {
         }
     }
 
-    /// Address of what the definitions being loaded mention but are not.
+    /// Returns the address of a symbol that the definitions refer to and do not define.
     fn resolve(&self, name: &SymbolName) -> Option<usize> {
         if let Some(address) = self.loaded(name) {
             return Some(address);
         }
         let declarations: &Declarations = self.definitions.declarations();
         match name {
-            // What the module itself is to define must not be found elsewhere.
+            // A symbol that the module itself must define is not resolved elsewhere.
             SymbolName::Named(_) if declarations.linkage(name) != Linkage::Import => None,
             SymbolName::Named(word) => self.imports.address(word),
             SymbolName::LibCall(libcall) => {
@@ -182,17 +185,17 @@ impl JitModule {
         }
     }
 
-    /// Address of a loaded function or data object.
+    /// Returns the address of a loaded function or data object.
     fn loaded(&self, name: &SymbolName) -> Option<usize> {
         self.images.iter().rev().find_map(|image| image.address(name))
     }
 
-    /// Address of a function, once it is loaded.
+    /// Returns the address of a function; `None` if it is not loaded.
     pub fn function_address(&self, id: FuncId) -> Option<*const u8> {
         Some(self.loaded(&self.definitions.declarations().function_symbol(id)?)? as *const u8)
     }
 
-    /// A function, to be called, once it is loaded.
+    /// Returns a function for calls; `None` if it is not loaded.
     ///
     /// ```no_run
     /// # fn example(module: &kingpost_jit::JitModule, id: kingpost_codegen::module::FuncId) -> Option<i64> {
@@ -203,42 +206,44 @@ impl JitModule {
     /// ```
     ///
     /// # Safety
-    /// `F` is the type that the function was compiled with: its arguments, result and calling convention. The pointer is
-    /// not called once the module is dropped, no call is in progress then, on any thread, and what the function does when it is
-    /// called is sound.
+    /// `F` must be the type that the function was compiled with: its arguments, result and calling convention. The
+    /// pointer must not be called after the module is dropped, and no thread may be in a call at that time. The
+    /// effects of the function must be sound.
     pub unsafe fn get<F: EntryPoint>(&self, id: FuncId) -> Option<F> {
-        // SAFETY: the address is that of the function, mapped executable while `self` lives; the caller promises the rest.
+        // SAFETY: the address belongs to the function, which is mapped executable while `self` lives; the caller
+        // promises everything else.
         self.function_address(id).map(|address| unsafe { F::at(address as usize) })
     }
 
-    /// Address of a data object, once it is loaded.
+    /// Returns the address of a data object; `None` if it is not loaded.
     pub fn data_address(&self, id: DataId) -> Option<*mut u8> {
         Some(self.loaded(&self.definitions.declarations().data_symbol(id)?)? as *mut u8)
     }
 
-    /// Address of a loaded function or data object by its name.
+    /// Returns the address of a loaded function or data object by its name.
     pub fn address(&self, name: &str) -> Option<*const u8> {
         Some(self.loaded(&SymbolName::named(name))? as *const u8)
     }
 
-    /// The code with which the instruction at `address` traps, if it is known to.
+    /// Returns the trap code of the instruction at `address`, if it is a known trap.
     pub fn trap_at(&self, address: usize) -> Option<TrapCode> {
         self.images.iter().find_map(|image| image.trap_at(address))
     }
 
-    /// The references that are live during the call that returns to `return_address`; none if there are none.
+    /// Returns the references that are live during the call that returns to `return_address`; `None` if there are
+    /// none.
     pub fn stack_map_at(&self, return_address: usize) -> Option<StackMap<'_>> {
         self.images.iter().find_map(|image| image.stack_map_at(return_address))
     }
 
-    /// The handlers of exceptions that come out of the call that returns to `address`, in the order of its exception table,
-    /// each with this address.
+    /// Returns the handlers of exceptions from the call that returns to `address`, in the order of its exception
+    /// table. Each has this address as its first element.
     pub fn handlers_at(&self, address: usize) -> &[(usize, Handler)] {
         let mut handlers = self.images.iter().map(|image| image.handlers_at(address));
         handlers.find(|handlers| !handlers.is_empty()).unwrap_or_default()
     }
 
-    /// The function whose code holds `address`, and the offset into it.
+    /// Returns the function whose code contains `address`, and the offset in the function.
     pub fn function_at(&self, address: usize) -> Option<(&SymbolName, usize)> {
         self.images.iter().find_map(|image| image.function_at(address))
     }
@@ -246,13 +251,13 @@ impl JitModule {
 
 impl Drop for JitModule {
     fn drop(&mut self) {
-        // Unwinders and debuggers must not find functions in memory that is gone.
+        // Unregistered first, because unwinders and debuggers must not find functions in freed memory.
         self.unwind_info.clear();
         self.symbol_files.clear();
     }
 }
 
-/// A name without the sign that the text form has.
+/// Returns a name without the `%` of the text form.
 fn symbol_text(name: &SymbolName) -> String {
     name.to_string().trim_start_matches('%').into()
 }

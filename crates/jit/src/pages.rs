@@ -1,12 +1,12 @@
-//! Memory of code and data: runs of whole pages, out of ranges of addresses that all modules of the process share.
+//! Memory of code and data: runs of whole pages, in ranges of addresses that all modules of the process share.
 //!
-//! An [`Arena`] reserves addresses once. Pages of one kind lie beside each other, and pages that are given back keep the
-//! protection of their kind while their memory goes to the system, so a process has few mappings however many modules it
-//! makes and drops. No page is writable and executable at once.
+//! An [`Arena`] reserves addresses once. Pages of one kind are adjacent. Freed pages keep the protection of their
+//! kind while their memory returns to the system, so a process has few mappings however many modules it loads and
+//! drops. No page is writable and executable at once.
 //!
-//! Sound because: an `Arena` owns its mapping from `mmap` to `munmap`, which comes after the last [`Pages`] of it; [`Runs`]
-//! hands out every byte to one `Pages` at a time; their bytes are reached only through slices that borrow the `Pages`, while
-//! they are readable and writable; after [`Pages::seal`] no slice of them is handed out.
+//! Soundness: an `Arena` owns its mapping from `mmap` to `munmap`, which comes after the last [`Pages`] of it is
+//! dropped. [`Runs`] gives every byte to at most one `Pages` at a time. The bytes are accessible only through slices
+//! that borrow the `Pages`, while they are readable and writable. After [`Pages::seal`] there are no such slices.
 
 use crate::error::LoadError;
 use crate::publish;
@@ -14,7 +14,7 @@ use crate::runs::Runs;
 use std::ptr::{null_mut, with_exposed_provenance_mut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Contents of pages, by which they are protected once they are sealed.
+/// Kind of the contents of pages, which determines their protection after sealing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PageKind {
     /// Code: read and execute.
@@ -26,7 +26,7 @@ pub enum PageKind {
 }
 
 impl PageKind {
-    /// All kinds, by their numbers.
+    /// All kinds, in the order of their numbers.
     pub const ALL: [PageKind; 3] = [PageKind::Code, PageKind::ReadOnly, PageKind::Writable];
 
     /// Returns the protection of sealed pages without landing pads.
@@ -39,17 +39,17 @@ impl PageKind {
     }
 }
 
-/// Bytes of each kind of pages, by the numbers of the kinds.
+/// Size in bytes for each kind of pages, by the number of the kind.
 pub(crate) type Needs = [usize; PageKind::ALL.len()];
 
-/// Returns the bytes of a page.
+/// Returns the size of a page in bytes.
 pub(crate) fn page_size() -> usize {
     // SAFETY: `sysconf` has no preconditions.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(size).unwrap_or(4096)
 }
 
-/// Returns the alignment of pages for contents with an alignment.
+/// Returns the alignment of pages for contents with alignment `align`.
 fn page_align(align: usize) -> Result<usize, LoadError> {
     if align.is_power_of_two() { Ok(align.max(page_size())) } else { Err(LoadError::Alignment(align)) }
 }
@@ -57,9 +57,9 @@ fn page_align(align: usize) -> Result<usize, LoadError> {
 /// Sets the protection of pages.
 ///
 /// # Safety
-/// The pages belong to the caller, who holds no slice of them.
+/// The pages must belong to the caller, who must not hold a slice of them.
 unsafe fn protect(start: usize, bytes: usize, protection: i32) -> Result<(), LoadError> {
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises it.
     let done = unsafe { libc::mprotect(with_exposed_provenance_mut(start), bytes, protection) };
     if done == 0 { Ok(()) } else { Err(LoadError::Memory { bytes }) }
 }
@@ -69,7 +69,7 @@ unsafe fn protect(start: usize, bytes: usize, protection: i32) -> Result<(), Loa
 struct Arena {
     start: usize,
     bytes: usize,
-    /// Free pages: a room for each kind, or one for all.
+    /// Free pages: one room for each kind, or one for all kinds.
     rooms: Mutex<Vec<Room>>,
 }
 
@@ -77,11 +77,11 @@ struct Arena {
 #[derive(Debug)]
 struct Room {
     free: Runs,
-    /// Pages that are free too, and writable already: the system is asked once for many small modules.
+    /// Free pages that are already writable, so that one system call serves many small modules.
     open: Runs,
 }
 
-/// Pages that are made writable at a time for modules that need one.
+/// Number of pages that are made writable at a time, for modules that need one.
 const OPENED_PAGES: usize = 16;
 
 impl Room {
@@ -95,7 +95,7 @@ impl Room {
             return Some((start, true));
         }
         let batch = OPENED_PAGES * page;
-        // Modules that need more than a page find no room in what is open.
+        // Batches must leave enough free pages, because modules that need more than one page cannot use them.
         if !self.free.has(OPENED_PAGES * batch, page) {
             return Some((self.free.take(page, page)?, false));
         }
@@ -111,12 +111,12 @@ impl Room {
 }
 
 impl Arena {
-    /// Reserves rooms of these numbers of bytes, multiples of the page size.
+    /// Reserves rooms of these sizes in bytes, which are multiples of the page size.
     fn reserve(rooms: &[usize]) -> Result<Arena, LoadError> {
         let sum = rooms.iter().try_fold(0_usize, |sum, &bytes| sum.checked_add(bytes));
         let bytes = sum.ok_or(LoadError::Memory { bytes: usize::MAX })?;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: an anonymous private mapping at an address of the system's choice touches no existing memory.
+        // SAFETY: an anonymous private mapping at an address of the system's choice does not change existing memory.
         let start = unsafe { libc::mmap(null_mut(), bytes, libc::PROT_NONE, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(LoadError::Memory { bytes });
@@ -133,7 +133,7 @@ impl Arena {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns `true` if all needs fit rooms for each kind.
+    /// Returns `true` if the needs of all kinds fit their rooms.
     fn fits(rooms: &[Room], needs: Needs, align: usize) -> bool {
         rooms.iter().zip(needs).all(|(room, bytes)| bytes == 0 || room.free.has(bytes, align))
     }
@@ -154,7 +154,8 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: exactly the mapping made in `reserve`, unmapped once; no `Pages` of it are left, as each holds the arena.
+        // SAFETY: this is the mapping of `reserve`, unmapped once. No `Pages` of it are left, because each holds the
+        // arena.
         unsafe { libc::munmap(with_exposed_provenance_mut(self.start), self.bytes) };
     }
 }
@@ -162,15 +163,15 @@ impl Drop for Arena {
 /// The arenas of the process, oldest first.
 static SHARED: Mutex<Vec<Arc<Arena>>> = Mutex::new(Vec::new());
 
-/// Bytes of the first arena. Each further one is as large as all before it, up to [`LARGEST_ARENA`].
+/// Size of the first arena in bytes. Each further one is as large as all before it, up to [`LARGEST_ARENA`].
 const FIRST_ARENA: usize = 1 << 26;
-/// A quarter of the distance that code on both machines reaches data in.
+/// Maximum size of an arena in bytes: a quarter of the distance at which code on both machines reaches data.
 const LARGEST_ARENA: usize = 1 << 29;
-/// Bytes of every kind that an arena has free when a module begins to take pages from it, so that most modules find all
-/// their memory in one arena.
+/// Bytes of every kind that an arena must have free when a module begins to take pages from it, so that most modules
+/// find all their memory in one arena.
 const SPARE: usize = 1 << 18;
 
-/// Returns the first arena in which all needs fit, which is a new one if there is none.
+/// Returns the first arena in which all needs fit. Creates one if there is none.
 fn shared_arena(needs: Needs, align: usize) -> Result<Arc<Arena>, LoadError> {
     let mut arenas = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(arena) = arenas.iter().find(|arena| Arena::fits(&arena.rooms(), needs, align)) {
@@ -198,17 +199,18 @@ fn shared_arena(needs: Needs, align: usize) -> Result<Arc<Arena>, LoadError> {
     }
 }
 
-/// Where a module's pages come from.
+/// Source of a module's pages.
 #[derive(Debug, Default)]
 pub struct PageSource {
     /// The arena that is tried first.
     home: Option<Arc<Arena>>,
-    /// Whether pages come from no other arena.
+    /// Whether no other arena is used.
     is_closed: bool,
 }
 
 impl PageSource {
-    /// Returns a source of pages that all sources of this kind share. Nothing is reserved before it is needed.
+    /// Returns a source of pages that shares its arenas with all such sources. It reserves addresses when they are
+    /// needed.
     pub fn shared() -> PageSource {
         PageSource::default()
     }
@@ -222,7 +224,7 @@ impl PageSource {
         Ok(PageSource { home: Some(Arc::new(Arena::reserve(&[rounded])?)), is_closed: true })
     }
 
-    /// Returns pages of each kind of which bytes are needed, all in one arena, so that they are near to each other.
+    /// Returns pages for each kind with a need. All are in one arena, so that they are near each other.
     ///
     /// # Errors
     /// If the system refuses memory.
@@ -234,7 +236,7 @@ impl PageSource {
             *bytes = bytes.checked_next_multiple_of(page_size()).ok_or_else(too_large)?;
         }
         loop {
-            // Another thread may take what is found there: then another arena is looked for.
+            // Another thread may take this memory first. Then another arena is used.
             let arena = shared_arena(rounded, align)?;
             let mut rooms = arena.rooms();
             if !Arena::fits(&rooms, rounded, align) {
@@ -254,8 +256,8 @@ impl PageSource {
         }
     }
 
-    /// Returns pages of at least `bytes` bytes at a multiple of `align`, readable, writable and zero until they are sealed.
-    /// They lie in the arena of those allocated before while it has room.
+    /// Returns pages of at least `bytes` bytes at a multiple of `align`. They are zero, readable and writable until
+    /// they are sealed. They are in the arena of the previous pages as long as it has room.
     ///
     /// # Errors
     /// If the system refuses memory, the range of the source is used up, or `align` is not a power of two.
@@ -274,19 +276,19 @@ impl PageSource {
             if self.is_closed {
                 return Err(no_memory);
             }
-            // Another thread may take what is found there: then another arena is looked for.
+            // Another thread may take this memory first. Then another arena is used.
             self.home = Some(shared_arena(needs, align)?);
         }
     }
 }
 
-/// A run of pages of one kind, given back when it is dropped.
+/// A run of pages of one kind. Dropping it returns the pages.
 #[derive(Debug)]
 pub struct Pages {
     arena: Arc<Arena>,
     kind: PageKind,
     start: usize,
-    /// A multiple of the page size.
+    /// Size in bytes, a multiple of the page size.
     bytes: usize,
     is_sealed: bool,
 }
@@ -315,22 +317,23 @@ impl Pages {
     /// If the pages are sealed.
     pub fn contents(&mut self) -> &mut [u8] {
         assert!(!self.is_sealed, "the pages are sealed");
-        // SAFETY: the bytes belong to `self`, are readable and writable until they are sealed, and were zero at first; the borrow
-        // of `self` keeps other slices away.
+        // SAFETY: the bytes belong to `self`, are readable and writable until they are sealed, and were zero at
+        // first. The borrow of `self` prevents other slices.
         unsafe { std::slice::from_raw_parts_mut(with_exposed_provenance_mut(self.start), self.bytes) }
     }
 
-    /// Gives back the pages beyond the first `bytes` bytes.
+    /// Returns the pages beyond the first `bytes` bytes to the arena.
     pub fn truncate(&mut self, bytes: usize) {
         let kept = bytes.min(self.bytes).next_multiple_of(page_size()).min(self.bytes);
         self.give_back_from(kept);
     }
 
-    /// Ends writing to pages that are not [`PageKind::Writable`], and makes code executable. `has_landing_pads` says that all
-    /// code in the pages has landing pads where indirect branches go; processors that know them then check that they do.
+    /// Ends writing to pages that are not [`PageKind::Writable`], and makes code executable. `has_landing_pads`
+    /// states that all code in the pages has landing pads at the targets of indirect branches. Processors that
+    /// support landing pads then check them.
     ///
     /// # Errors
-    /// If the system refuses; the pages are then as before.
+    /// If the system refuses. The pages are unchanged then.
     pub fn seal(&mut self, has_landing_pads: bool) -> Result<(), LoadError> {
         if self.kind == PageKind::Writable || self.is_sealed {
             return Ok(());
@@ -350,12 +353,12 @@ impl Pages {
         Ok(())
     }
 
-    /// Keeps the pages as they are until the process ends.
+    /// Keeps the pages in their current state until the process ends.
     pub fn leak(self) {
         std::mem::forget(self);
     }
 
-    /// Gives back the pages from byte `kept` on, a multiple of the page size.
+    /// Returns the pages from byte `kept` on to the arena. `kept` must be a multiple of the page size.
     fn give_back_from(&mut self, kept: usize) {
         let (start, bytes) = (self.start + kept, self.bytes - kept);
         self.bytes = kept;
@@ -372,22 +375,22 @@ impl Drop for Pages {
     }
 }
 
-/// Frees the memory of pages, which are zero when they are used again, and sets their protection unless they have it. Returns
-/// `false` if the system refuses.
+/// Frees the memory of pages, which are zero on the next use, and sets their protection unless `is_protected`.
+/// Returns `false` if the system refuses.
 ///
 /// # Safety
-/// The pages belong to the caller, who holds no slice of them.
+/// The pages must belong to the caller, who must not hold a slice of them.
 unsafe fn discard(start: usize, bytes: usize, protection: i32, is_protected: bool) -> bool {
     let address = with_exposed_provenance_mut(start);
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises it.
     let is_free = unsafe { libc::madvise(address, bytes, libc::MADV_DONTNEED) } == 0;
     if is_free {
-        // SAFETY: promised by the caller.
+        // SAFETY: the caller promises it.
         return is_protected || unsafe { protect(start, bytes, protection) }.is_ok();
     }
-    // Memory that the process locked is freed by new pages in its place.
+    // The process may have locked the memory. New pages replace it then.
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
-    // SAFETY: promised by the caller.
+    // SAFETY: the caller promises it.
     unsafe { libc::mmap(address, bytes, protection, flags, -1, 0) != libc::MAP_FAILED }
 }
 
@@ -443,7 +446,7 @@ mod tests {
         }
     }
 
-    /// Every other run of pages goes, which splits mappings unless pages keep their protection.
+    /// Checks that freeing every other run of pages does not split mappings.
     #[test]
     fn many_runs_are_few_mappings() {
         let mut source = PageSource::shared();

@@ -1,7 +1,7 @@
-//! Functions in memory made known to the profiler `perf`, by the file in which it looks for names of code that no file has.
+//! Names of functions in memory for the profiler `perf`, in the file that it reads for code without a file.
 //!
-//! Anyone may write to the folder of that file, and guess its name. The file is therefore opened only if it is a plain one of this
-//! user, and known under no second name; no link is followed.
+//! Other users may write to the folder of that file and guess its name. The file is therefore opened only if it is a
+//! regular file of this user with a single name. No link is followed.
 
 use crate::debugger::NamedCode;
 use std::fs::{self, File, OpenOptions};
@@ -9,19 +9,19 @@ use std::io::Write;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Adds functions to the map of this process. Without such a file a profile has addresses in place of names, which is no reason
-/// to fail.
+/// Adds functions to the map of this process. Ignores failures, because without such a file a profile only lacks
+/// names.
 pub fn add_to_perf_map<'a>(functions: impl IntoIterator<Item = NamedCode<'a>>) {
     let path = format!("/tmp/perf-{}.map", std::process::id());
     let Some(mut file) = open(Path::new(&path)) else { return };
-    // One write, so that threads do not mix their lines.
+    // A single write, so that threads do not mix their lines.
     let _ = file.write_all(lines(functions).as_bytes());
 }
 
-/// Opens or makes the file of a map. Returns `None` if something else is there.
+/// Opens or creates the file of a map. Returns `None` if something else has its name.
 fn open(path: &Path) -> Option<File> {
     let mut options = OpenOptions::new();
-    // A pipe that nothing reads must not stop the process.
+    // A pipe without a reader must not block the process.
     options.create(true).append(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     let file = options.open(path).ok()?;
     let found = file.metadata().ok()?;
@@ -29,7 +29,7 @@ fn open(path: &Path) -> Option<File> {
     (found.is_file() && found.uid() == user && found.nlink() == 1).then_some(file)
 }
 
-/// Returns a line for each function: address and size in hexadecimal, and the name, in which control characters are escaped.
+/// Returns one line per function: address and size in hexadecimal, and the name with control characters escaped.
 fn lines<'a>(functions: impl IntoIterator<Item = NamedCode<'a>>) -> String {
     let mut lines = String::new();
     for (address, bytes, name) in functions {

@@ -1,23 +1,23 @@
-//! What each relocation writes.
+//! Evaluation of relocations.
 
 use crate::error::LoadError;
 use kingpost_mach::{RelocKind, SymbolName};
 
-/// Addresses a relocation may need.
+/// Addresses for the relocations of a symbol.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The symbol.
+    /// Address of the symbol.
     pub symbol: usize,
-    /// A nearby jump to it.
+    /// Address of a nearby jump to the symbol.
     pub stub: usize,
-    /// A nearby word that holds its address.
+    /// Address of a nearby word that holds the symbol's address.
     pub got: usize,
 }
 
-/// Writes the relocation `kind` with `addend` to `field`, which will be at address `place`. `name` is for the error.
+/// Writes the relocation `kind` with `addend` to `field`, which will be at address `place`. `name` is used in errors.
 ///
 /// # Errors
-/// A target that is out of reach, and a kind that only code for other purposes has.
+/// If the target is out of reach, or the kind does not occur in code for this machine.
 pub fn apply(
     kind: RelocKind,
     target: Target,
@@ -60,7 +60,7 @@ pub fn apply(
         | RelocKind::Aarch64TlsDescLdLo12
         | RelocKind::Aarch64TlsDescAddLo12
         | RelocKind::Aarch64TlsDescCall => return Err(LoadError::ThreadLocal(name.clone())),
-        // The offset of a load is in units of its bytes.
+        // The offset of a load is in units of its size.
         RelocKind::Aarch64Ld32Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 2) << 10, field),
         RelocKind::Aarch64Ld64Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 3) << 10, field),
         RelocKind::Aarch64Ld128Lo12 => insert((low12((target.symbol as i64).wrapping_add(addend)) >> 4) << 10, field),
@@ -69,13 +69,13 @@ pub fn apply(
     Ok(())
 }
 
-/// Adds a field to an instruction word that has zeros there.
+/// Adds a field to an instruction word whose bits are zero there.
 fn insert(bits: u32, field: &mut [u8]) {
     let word = u32::from_le_bytes([field[0], field[1], field[2], field[3]]);
     field[..4].copy_from_slice(&(word | bits).to_le_bytes());
 }
 
-/// The low `bits` of a signed number, if that says all of it.
+/// Returns the low `bits` bits of a signed number; `None` if it does not fit.
 fn signed_field(value: i64, bits: u32) -> Option<u32> {
     let half = 1 << (bits - 1);
     (-half..half).contains(&value).then_some(value as u32 & ((1 << bits) - 1))
@@ -85,32 +85,34 @@ fn low12(address: i64) -> u32 {
     address as u32 & 0xfff
 }
 
-/// The field of a move of 16 bits of an address, by their number from the low end.
+/// Returns the immediate field of a move of 16 bits of an address. `number` counts the groups of 16 bits from the low
+/// end.
 fn chunk(symbol: usize, addend: i64, number: u32) -> u32 {
     let address = (symbol as i64).wrapping_add(addend) as u64;
     ((address >> (16 * number)) as u32 & 0xffff) << 5
 }
 
-/// The fields of an `adrp` at `place`: the distance to the page of `address`, two low bits at the top.
+/// Returns the immediate fields of an `adrp` at `place`: the distance to the page of `address`, with its two low bits
+/// at the top.
 fn adrp(address: i64, place: usize) -> Option<u32> {
     let pages = signed_field((address >> 12) - (place as i64 >> 12), 21)?;
     Some((pages & 3) << 29 | (pages >> 2) << 5)
 }
 
-/// Bytes that a relocation writes.
+/// Returns the number of bytes that a relocation writes.
 pub fn field_len(kind: RelocKind) -> usize {
     if kind == RelocKind::Abs8 { 8 } else { 4 }
 }
 
-/// Bytes of a stub.
+/// Size of a stub in bytes.
 pub const STUB_LEN: usize = 16;
 
-/// A jump to the address that stands at `got`, which is near, for this machine.
+/// Writes a stub for this machine: a jump to the address that is stored at `got`, which is near.
 pub fn stub(at: usize, got: usize, out: &mut [u8]) {
     if cfg!(target_arch = "aarch64") { stub_aarch64(at, got, out) } else { stub_x64(at, got, out) }
 }
 
-/// `jmp [rip + distance]`, and padding.
+/// Writes `jmp [rip + distance]`, and padding.
 fn stub_x64(at: usize, got: usize, out: &mut [u8]) {
     let distance = (got as i64 - (at as i64 + 6)) as i32;
     out[..2].copy_from_slice(&[0xff, 0x25]);
@@ -118,7 +120,7 @@ fn stub_x64(at: usize, got: usize, out: &mut [u8]) {
     out[6..STUB_LEN].fill(0xcc);
 }
 
-/// `adrp x16, got; ldr x16, [x16, low part of got]; br x16`, and padding.
+/// Writes `adrp x16, got; ldr x16, [x16, low part of got]; br x16`, and padding.
 fn stub_aarch64(at: usize, got: usize, out: &mut [u8]) {
     let page = adrp(got as i64, at).expect("the address table is near the code");
     let words = [0x9000_0010 | page, 0xf940_0210 | (low12(got as i64) >> 3) << 10, 0xd61f_0200, 0];
@@ -158,7 +160,7 @@ mod tests {
         check(RelocKind::Aarch64AdrPage, 0x9000_0001, 1 << 40, Err(()));
     }
 
-    /// Four bytes hold an address without a sign, as in objects.
+    /// Checks that four bytes hold an address without a sign, like in objects.
     #[test]
     fn absolute_addresses_have_no_sign() {
         let name = SymbolName::named("f");

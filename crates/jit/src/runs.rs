@@ -1,4 +1,4 @@
-//! Free runs of addresses: which are taken, and which are free again.
+//! Free runs of addresses.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,22 +8,22 @@ use std::collections::{BTreeMap, BTreeSet};
 /// 2. Both collections hold every run.
 #[derive(Debug, Default)]
 pub(crate) struct Runs {
-    /// Lengths by first addresses.
+    /// Length of each run by its first address.
     by_start: BTreeMap<usize, usize>,
-    /// Lengths with first addresses.
+    /// Length and first address of each run.
     by_bytes: BTreeSet<(usize, usize)>,
 }
 
 impl Runs {
-    /// Returns one free run of `bytes` bytes from `start` on.
+    /// Returns a single free run of `bytes` bytes that begins at `start`.
     pub(crate) fn new(start: usize, bytes: usize) -> Runs {
         let mut runs = Runs::default();
         runs.insert(start, bytes);
         runs
     }
 
-    /// Takes `bytes` bytes at a multiple of `align` out of the shortest run that holds them wherever it starts, the lowest one
-    /// of several. Returns the first address.
+    /// Takes `bytes` bytes at a multiple of `align` from the shortest suitable run, and from the lowest one of
+    /// several. Returns the first address.
     pub(crate) fn take(&mut self, bytes: usize, align: usize) -> Option<usize> {
         let (start, len) = self.fitting(bytes, align)?;
         let address = start.checked_next_multiple_of(align)?;
@@ -33,26 +33,26 @@ impl Runs {
         Some(address)
     }
 
-    /// Returns `true` if [`Runs::take`] would find bytes.
+    /// Returns `true` if [`Runs::take`] would succeed.
     pub(crate) fn has(&self, bytes: usize, align: usize) -> bool {
         self.fitting(bytes, align).is_some()
     }
 
-    /// Returns the shortest run in which `bytes` bytes fit at a multiple of `align`: its first address and its length. Every run
-    /// starts at a page, so only alignments beyond pages need room.
+    /// Returns the first address and the length of the shortest run in which `bytes` bytes fit at a multiple of
+    /// `align`. Every run starts at a page, so only alignments larger than a page need additional room.
     fn fitting(&self, bytes: usize, align: usize) -> Option<(usize, usize)> {
         let fits = |&&(len, start): &&(usize, usize)| {
             let end = start.checked_next_multiple_of(align).and_then(|address| address.checked_add(bytes));
             end.is_some_and(|end| end <= start + len)
         };
-        // A run of all the bytes that alignment may skip fits for sure, so few runs are looked at in vain.
+        // A run of `bytes + align` bytes always suffices, so only a few shorter runs are tried.
         let sure = bytes.checked_add(align)?;
         let exact = self.by_bytes.range((bytes, 0)..).take(MOST_TRIED).find(fits);
         let &(len, start) = exact.or_else(|| self.by_bytes.range((sure, 0)..).next())?;
         Some((start, len))
     }
 
-    /// Makes bytes free that [`Runs::take`] returned, and joins them with the free runs beside them.
+    /// Frees bytes that [`Runs::take`] returned, and joins them with adjacent free runs.
     pub(crate) fn give_back(&mut self, start: usize, bytes: usize) {
         let (mut first, mut end) = (start, start + bytes);
         if let Some((&before, &len)) = self.by_start.range(..start).next_back()
@@ -81,7 +81,7 @@ impl Runs {
     }
 }
 
-/// Runs that may be too short once they are aligned, of which so many are tried.
+/// Number of runs that are tried although they may be too short after alignment.
 const MOST_TRIED: usize = 8;
 
 #[cfg(test)]
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!((runs.take(0x2000, 1), runs.has(0x1000, 1)), (None, true));
     }
 
-    /// Against a map of pages: no page is taken twice, and all are free in the end.
+    /// Compares the runs with a map of pages: no page is taken twice, and all are free at the end.
     #[test]
     fn random_runs_never_overlap() {
         const PAGES: usize = 64;

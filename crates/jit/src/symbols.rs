@@ -1,9 +1,9 @@
-//! Addresses of the process: its symbols, those of system libraries, and a routine of this crate.
+//! Addresses of the process: its symbols, symbols of system libraries, and a routine of this crate.
 
 use std::ptr::NonNull;
 use std::sync::OnceLock;
 
-/// Address of a symbol that this process or one of its shared libraries exports.
+/// Returns the address of a symbol that this process or one of its shared libraries exports.
 pub fn process_symbol(name: &str) -> Option<usize> {
     let name = std::ffi::CString::new(name).ok()?;
     // SAFETY: the name is a string that ends in zero, as `dlsym` requires.
@@ -11,8 +11,8 @@ pub fn process_symbol(name: &str) -> Option<usize> {
     NonNull::new(address).map(|address| address.as_ptr() as usize)
 }
 
-/// Address of a routine of the compiler's library or the mathematics library, which this process need not be linked with. They
-/// stay loaded.
+/// Returns the address of a routine of the compiler's library or the mathematics library. The process need not be
+/// linked with them. They stay loaded.
 pub(crate) fn system_routine(name: &str) -> Option<usize> {
     static LIBRARIES: OnceLock<[usize; 2]> = OnceLock::new();
     let libraries = LIBRARIES.get_or_init(|| {
@@ -27,11 +27,11 @@ pub(crate) fn system_routine(name: &str) -> Option<usize> {
     })
 }
 
-/// Address of the routine that touches each page of the `eax` bytes below the caller's stack pointer. It writes `rax` and
-/// `r11` only, as the calling convention `probestack` has it.
+/// Returns the address of a routine that touches each page of the `eax` bytes below the caller's stack pointer. It
+/// changes only `rax` and `r11`, as the calling convention `probestack` requires.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn probestack() -> Option<usize> {
-    // SAFETY: the body is whole: it reads memory only where the caller is about to have its frame, and returns.
+    // SAFETY: the body is complete. It reads only memory where the caller is about to have its frame, and returns.
     #[unsafe(naked)]
     extern "C" fn routine() {
         core::arch::naked_asm!(
@@ -41,7 +41,7 @@ pub(crate) fn probestack() -> Option<usize> {
             "jb 3f",
             "test byte ptr [r11], 0",
             "jmp 2b",
-            // Fewer than a page are left: `rax` is how many, less a page.
+            // Less than a page is left: `rax` is the number of bytes minus a page.
             "3: sub r11, rax",
             "test byte ptr [r11], 0",
             "ret",
@@ -50,7 +50,7 @@ pub(crate) fn probestack() -> Option<usize> {
     Some(routine as *const () as usize)
 }
 
-/// No other target calls the routine.
+/// Returns `None`, because code for other targets does not call the routine.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn probestack() -> Option<usize> {
     None

@@ -1,8 +1,9 @@
-//! Unwind information for unwinders of this process: exceptions and backtraces pass through loaded functions.
+//! Unwind information for the unwinder of this process, so that exceptions and backtraces pass through loaded
+//! functions.
 //!
-//! The functions' unwind operations become an `.eh_frame` with absolute addresses (System V ABI, section 4.2.4; DWARF 5,
-//! section 6.4), which is registered with the unwinder as long as the functions are loaded. A process without an
-//! unwinder that takes registrations does without.
+//! The functions' unwind operations become an `.eh_frame` with absolute addresses (System V ABI, section 4.2.4; DWARF
+//! 5, section 6.4). It is registered with the unwinder as long as the functions are loaded. Nothing is registered if
+//! the process has no unwinder that accepts registrations.
 
 use crate::image::Image;
 use crate::symbols::process_symbol;
@@ -16,7 +17,7 @@ const MACHINE: DwarfRegisters = DwarfRegisters::X86_64;
 #[cfg(not(target_arch = "x86_64"))]
 const MACHINE: DwarfRegisters = DwarfRegisters::AARCH64;
 
-/// Bytes by which offsets of saved registers are divided, downwards.
+/// Factor of the offsets of saved registers in bytes, downwards.
 const DATA_ALIGN: u32 = 8;
 
 const ADVANCE_LOC: u8 = 0x40;
@@ -31,15 +32,15 @@ const DEF_CFA: u8 = 0x0c;
 const DEF_CFA_SF: u8 = 0x12;
 const AARCH64_NEGATE_RA_STATE: u8 = 0x2d;
 
-/// Functions of the process's unwinder.
+/// Registration functions of the process's unwinder.
 struct Unwinder {
     register: Option<extern "C" fn(*const u8)>,
     deregister: Option<extern "C" fn(*const u8)>,
-    /// Whether they take each FDE, as those of LLVM's unwinder do, in place of a whole section.
+    /// Whether the functions take single FDEs, as in LLVM's unwinder, instead of a whole section.
     takes_entries: bool,
 }
 
-/// Returns the functions of the process's unwinder, which are looked up once.
+/// Returns the registration functions of the process's unwinder. They are looked up once.
 fn unwinder() -> &'static Unwinder {
     static UNWINDER: OnceLock<Unwinder> = OnceLock::new();
     UNWINDER.get_or_init(|| {
@@ -56,38 +57,38 @@ fn unwinder() -> &'static Unwinder {
     })
 }
 
-/// Unwind information that is registered with the process until this is dropped.
+/// Unwind information that is registered with the process. Dropping it removes the registration.
 #[derive(Debug)]
 pub struct Registration {
-    /// A CIE, FDEs and the end mark. Not moved or changed while registered.
+    /// A CIE, FDEs and the end mark. Must not move or change while registered.
     section: Box<[u8]>,
 }
 
 impl Registration {
-    /// Makes the unwinder know the functions of `module`, which are loaded in `image`.
+    /// Registers the functions of `module`, which are loaded in `image`, with the unwinder.
     pub(crate) fn new(module: &ModuleBuffer, image: &Image) -> Registration {
-        // SAFETY: the section is made by the rules below.
+        // SAFETY: `section` follows the rules below.
         unsafe { Registration::of_section(section(module, image).into()) }
     }
 
-    /// Makes the unwinder know the functions of an `.eh_frame` section with absolute addresses.
+    /// Registers the functions of an `.eh_frame` section with absolute addresses.
     ///
     /// # Safety
-    /// The section is well-formed: one CIE at its start, then FDEs of it, then four bytes of zero, as chapter 6.4 of DWARF 5 and
-    /// section 10.6 of the Linux Standard Base lay them out. What the FDEs say is true of the code at their addresses for as long as it
-    /// can run.
+    /// The section must be well-formed: one CIE at its start, then FDEs that refer to it, then four zero bytes, in
+    /// the layout of chapter 6.4 of DWARF 5 and section 10.6 of the Linux Standard Base. The FDEs must describe the
+    /// code at their addresses correctly for as long as it can run.
     pub unsafe fn of_section(section: Box<[u8]>) -> Registration {
         let registration = Registration { section };
         registration.tell(unwinder().register);
         registration
     }
 
-    /// The section.
+    /// Returns the section.
     pub fn section(&self) -> &[u8] {
         &self.section
     }
 
-    /// Calls a function of the unwinder, if it has it, with what it takes.
+    /// Calls a function of the unwinder, if it exists, with the section or with each FDE.
     fn tell(&self, function: Option<extern "C" fn(*const u8)>) {
         let Some(function) = function else { return };
         if !unwinder().takes_entries {
@@ -113,7 +114,7 @@ impl Drop for Registration {
     }
 }
 
-/// An `.eh_frame` section. Functions that `image` does not know are left out.
+/// Returns an `.eh_frame` section. Omits functions that are not in `image`.
 fn section(module: &ModuleBuffer, image: &Image) -> Vec<u8> {
     let mut out = Vec::new();
     entry(&mut out, |out| {
@@ -131,7 +132,7 @@ fn section(module: &ModuleBuffer, image: &Image) -> Vec<u8> {
     for f in module.functions() {
         let Some(address) = image.address(&f.function.head.name) else { continue };
         entry(&mut out, |out| {
-            // How far back the CIE is.
+            // Distance back to the CIE.
             out.extend((out.len() as u32).to_le_bytes());
             out.extend((address as u64).to_le_bytes());
             out.extend((f.code.len() as u64).to_le_bytes());
@@ -147,7 +148,7 @@ fn section(module: &ModuleBuffer, image: &Image) -> Vec<u8> {
     out
 }
 
-/// Appends an entry: its length, what `fill` appends, and padding to whole words.
+/// Appends an entry: its length, the output of `fill`, and padding to whole words.
 fn entry(out: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend([0; 4]);
@@ -207,7 +208,7 @@ fn leb128(mut value: u32, out: &mut Vec<u8>) {
     out.push(value as u8);
 }
 
-/// A number that is not negative, in the form of signed ones: the last byte's sixth bit is the sign.
+/// Appends a non-negative number as a signed LEB128, in which bit 6 of the last byte is the sign.
 fn signed_leb128(mut value: u32, out: &mut Vec<u8>) {
     while value >= 0x40 {
         out.push(value as u8 | 0x80);

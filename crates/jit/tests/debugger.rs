@@ -1,4 +1,4 @@
-//! A debugger finds functions in memory: breakpoints by their names, and their callers.
+//! Checks that a debugger finds functions in memory: breakpoints by their names, and their callers.
 #![cfg(target_os = "linux")]
 
 use kingpost_codegen::module::{Linkage, Module};
@@ -38,10 +38,10 @@ extern "C" fn host_checks(x: i64) -> i64 {
     x * 2
 }
 
-/// Set in the process that runs under the debugger.
+/// Environment variable of the process that runs under the debugger.
 const CHILD: &str = "KINGPOST_TEST_DEBUGGER";
 
-/// What the debugger is to stop in.
+/// Runs the functions in which the debugger stops.
 #[test]
 fn functions_run() {
     let settings = Settings { unwind_info: true, ..Settings::default() };

@@ -1,10 +1,10 @@
-//! A moving collector finds every reference of generated functions by their stack maps.
+//! Checks that a moving collector finds every reference of generated functions by their stack maps.
 //!
-//! The functions allocate objects, link them, call each other and sum up what the objects hold, with their references
-//! in stack slots. A collector runs at random calls: it walks the frames, copies what is reachable, writes the new
-//! addresses into the frames and overwrites the old objects. The sums must be those without a collector.
+//! The functions allocate objects, link them, call each other and add the numbers of objects, with their references
+//! in stack slots. A collector runs at random calls: it walks the frames, copies reachable objects, writes the new
+//! addresses into the frames and overwrites the old objects. The sums must equal the sums without a collector.
 //!
-//! `KINGPOST_COLLECTIONS=1000000` runs as many collections with each allocator.
+//! With `KINGPOST_COLLECTIONS=1000000` there are that many collections with each allocator.
 #![allow(unsafe_code, reason = "compiled functions are called, and their frames are read and written")]
 #![cfg(all(target_arch = "x86_64", target_os = "linux"))]
 
@@ -17,14 +17,14 @@ use std::fmt::Write;
 use std::ops::Range;
 use target_lexicon::triple;
 
-/// Functions that call each other. Those with odd numbers pop stack arguments.
+/// Number of functions, which call each other. Functions with odd numbers pop stack arguments.
 const FUNCTIONS: usize = 6;
-/// Places of a function that hold references.
+/// Number of places of a function that hold references.
 const PLACES: usize = 6;
-/// Objects that there is room for.
+/// Maximum number of objects.
 const ROOM: usize = 1 << 16;
 
-/// Numbers that look random (Steele, Lea and Flood, 2014: SplitMix64).
+/// A generator of pseudo-random numbers (Steele, Lea and Flood, 2014: SplitMix64).
 struct Rng(u64);
 
 impl Rng {
@@ -47,17 +47,17 @@ enum Object {
         number: u64,
         fields: [u64; 2],
     },
-    /// It was copied, to this address.
+    /// The object was copied to this address.
     Moved(u64),
-    /// It was not, or that was long ago.
+    /// There is no object here, or no longer.
     Gone,
 }
 
-/// Objects in order of allocation. Places are used again only after all others, so that a reference that was not
-/// updated names an object that is gone.
+/// Objects in order of allocation. A place is reused only after all others, so that a reference that was not updated
+/// leads to a missing object.
 struct Heap {
     objects: Box<[Object]>,
-    /// Those that are present: numbers, of which the remainder by `ROOM` is the index.
+    /// Numbers of the present objects. The index of an object is its number modulo `ROOM`.
     present: Range<usize>,
 }
 
@@ -80,7 +80,7 @@ impl Heap {
         address
     }
 
-    /// Returns the reference behind a copy, which is made if there is none yet.
+    /// Returns the reference to the copy of an object, and makes the copy if there is none yet.
     fn forwarded(&mut self, reference: u64) -> u64 {
         if reference == 0 {
             return 0;
@@ -96,7 +96,7 @@ impl Heap {
         }
     }
 
-    /// Copies everything that the copies made since there were `old.end` objects refer to, and drops the old ones.
+    /// Copies everything that the copies since object `old.end` refer to, and drops the old objects.
     fn finish(&mut self, old: Range<usize>) {
         let mut next = old.end;
         while next < self.present.end {
@@ -118,7 +118,7 @@ struct World {
     module: JitModule,
     heap: Heap,
     rng: Rng,
-    /// The collector runs at one in so many calls; 0 for never.
+    /// The collector runs at one of this many calls; 0 for never.
     period: usize,
     collections: usize,
     updated: usize,
@@ -132,7 +132,7 @@ fn world<R>(f: impl FnOnce(&mut World) -> R) -> R {
     WORLD.with_borrow_mut(|world| f(world.as_mut().expect("the test has set it up")))
 }
 
-/// Called with the stack and frame pointers of the caller.
+/// Runs the collector at some calls, with the stack and frame pointers of the caller.
 extern "C" fn safepoint(stack_pointer: *mut u64, frame_pointer: *mut u64) {
     world(|world| {
         if world.period > 0 && world.rng.below(world.period) == 0 {
@@ -175,14 +175,14 @@ fn fields(reference: u64) -> (u64, [u64; 2]) {
 }
 
 impl World {
-    /// Collects, while a function with these pointers calls.
+    /// Collects during a call by a function with these pointers.
     ///
     /// # Safety
-    /// They are those of an active compiled function.
+    /// The pointers must belong to an active compiled function.
     unsafe fn collect(&mut self, stack_pointer: *mut u64, frame_pointer: *mut u64) {
         let old = self.heap.present.clone();
         let mut frame = frame_pointer;
-        // SAFETY: the call has left its return address below the caller's stack.
+        // SAFETY: the call has stored its return address below the caller's stack.
         let mut return_address = unsafe { *stack_pointer.sub(1) } as usize;
         while self.module.function_at(return_address).is_some() {
             if let Some(map) = self.module.stack_map_at(return_address) {
@@ -194,7 +194,8 @@ impl World {
                 }
                 self.updated += map.entries.len();
             }
-            // SAFETY: the frame pointer of a function that calls links to that of its caller, with the return address above.
+            // SAFETY: the word at the frame pointer of a calling function is its caller's frame pointer, and the next
+            // word is the return address.
             (return_address, frame) = unsafe { (*frame.add(1) as usize, *frame as *mut u64) };
         }
         self.heap.finish(old);
@@ -202,18 +203,18 @@ impl World {
     }
 }
 
-/// One function being written.
+/// State of the generator of one function.
 struct Writer<'a> {
     rng: &'a mut Rng,
     text: String,
     values: usize,
-    /// Places that have a reference, or none.
+    /// Whether each place has a reference.
     live: [bool; PLACES],
-    /// The value that sums up.
+    /// The value that holds the sum.
     sum: usize,
 }
 
-/// Half of the places are in one slot.
+/// Returns the slot and offset of a place. Half of the places are in one slot.
 fn place(index: usize) -> String {
     if index < PLACES / 2 { format!("ss0+{}", 8 * index + 8) } else { format!("ss{index}") }
 }
@@ -252,7 +253,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Returns the text of a call, during which some places are given up.
+    /// Returns the text of a call. Some places lose their references during it.
     fn call(&mut self, callee: &str, args: &[usize]) -> String {
         for index in 0..PLACES {
             self.live[index] &= self.rng.below(8) > 0;
@@ -330,7 +331,8 @@ impl Writer<'_> {
     }
 }
 
-/// How many parameters a function has: fuel, a reference, and some that go to the stack and are popped.
+/// Returns the number of a function's parameters: fuel, a reference, and some that are passed on the stack and
+/// popped.
 fn params(function: usize) -> usize {
     if function.is_multiple_of(2) { 2 } else { 9 }
 }
@@ -394,7 +396,7 @@ fn module(allocator: &str, seed: u64) -> JitModule {
     m
 }
 
-/// Runs a function under a collector with this period.
+/// Runs a function with a collector of this period.
 fn run(name: &str, fuel: u64, period: usize) -> u64 {
     let entry = world(|world| {
         world.period = period;
@@ -403,7 +405,7 @@ fn run(name: &str, fuel: u64, period: usize) -> u64 {
         world.heap.objects.fill(Object::Gone);
         world.module.address(name).expect("a function of the module")
     });
-    // SAFETY: a function of this type is there.
+    // SAFETY: the address belongs to a function of this type.
     let entry = unsafe { std::mem::transmute::<*const u8, extern "C" fn(u64, u64) -> u64>(entry) };
     entry(fuel, 0)
 }

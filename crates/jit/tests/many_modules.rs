@@ -1,4 +1,4 @@
-//! Modules that are dropped leave nothing behind, and modules that live share mappings.
+//! Checks that dropped modules leave no memory in use, and that live modules share mappings.
 #![allow(unsafe_code, reason = "compiled functions are called")]
 #![cfg(target_os = "linux")]
 
@@ -6,19 +6,19 @@ use kingpost_codegen::module::{DataDescription, Linkage, Module};
 use kingpost_codegen::{Compiler, Settings};
 use kingpost_jit::JitModule;
 
-/// Returns how many modules to make: `KINGPOST_MODULES`, or few.
+/// Returns the number of modules to load: `KINGPOST_MODULES`, or a small number.
 fn count() -> i64 {
     std::env::var("KINGPOST_MODULES").ok().and_then(|n| n.parse().ok()).unwrap_or(2_000)
 }
 
-/// Returns the number of mappings that the process has, and the pages that it has in memory.
+/// Returns the number of mappings of the process, and of its pages in memory.
 fn used() -> (usize, usize) {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
     (maps.lines().count(), pages.split(' ').nth(1).unwrap().parse().unwrap())
 }
 
-/// Returns a module of a function that adds a number to data, and calls it.
+/// Returns a module with a function that adds a number to data, after one call of the function.
 fn module(number: i64) -> JitModule {
     let text = format!(
         "function u0:0() -> i64 system_v {{
@@ -54,7 +54,7 @@ fn memory_is_bounded() {
     assert!(more_mappings <= mappings + 8, "{mappings} mappings became {more_mappings}");
     assert!(more_pages <= pages + 1_000, "{pages} pages became {more_pages}");
 
-    // Every other one goes, which leaves holes.
+    // Every other module is dropped, which leaves holes.
     let mut modules: Vec<JitModule> = (0..count().min(100_000)).map(module).collect();
     let mut number = 0;
     modules.retain(|_| {

@@ -1,4 +1,4 @@
-//! One client, written for any kind of module, is run from an object file and from memory.
+//! Checks that a client written for any kind of module runs from an object file and from memory.
 #![allow(unsafe_code, reason = "compiled functions are called")]
 #![cfg(target_arch = "x86_64")]
 
@@ -30,8 +30,8 @@ fn signature(params: usize) -> Signature {
     signature
 }
 
-/// Fills a module: `entry(x)` returns `labs(x) + 2 * x + counter++ + 100`, by way of other functions, of anonymous
-/// ones, of pointers in data, and of a function that first fails to compile.
+/// Fills a module: `entry(x)` returns `labs(x) + 2 * x + counter++ + 100`. It uses other functions, anonymous ones,
+/// pointers in data, and a function that first fails to compile.
 fn fill<M: Module>(m: &mut M) -> FuncId {
     let twice = m.declare_function("twice", Linkage::Local, &signature(1)).unwrap();
     let labs = m.declare_function("labs", Linkage::Import, &signature(1)).unwrap();
@@ -42,7 +42,7 @@ fn fill<M: Module>(m: &mut M) -> FuncId {
     let table = m.declare_data("table", Linkage::Export, false, false).unwrap();
     let zeros = m.declare_anonymous_data(true, false);
 
-    // A bad function in between leaves the module usable, and can be defined after all.
+    // An invalid function leaves the module usable, and can be defined later.
     let bad = "function u0:0(i64) -> i64 system_v { block0(v0: i64): return }";
     let error = m.define_function(twice, &mut parse(bad)).unwrap_err();
     assert!(matches!(error, ModuleError::Compilation { error, .. } if matches!(*error, CompileError::Invalid(_))));
@@ -63,7 +63,7 @@ fn fill<M: Module>(m: &mut M) -> FuncId {
     let imported = m.define_function(labs, &mut parse(good));
     assert_eq!(imported, Err(ModuleError::InvalidImportDefinition(SymbolName::named("labs"))));
 
-    // `hidden` counts: it loads, adds one, stores. It also counts in `zeros`, and adds that with a factor of zero.
+    // `hidden` counts: it loads, adds one, stores. It also counts in `zeros`, and adds that count times zero.
     let mut count = parse(
         "function u0:3() -> i64 system_v {
             gv0 = symbol colocated u1:0
@@ -108,7 +108,7 @@ fn fill<M: Module>(m: &mut M) -> FuncId {
     m.define_data(counter, &DataDescription::bytes(100u64.to_le_bytes())).unwrap();
     m.define_data(zeros, &DataDescription { align: 1 << 14, ..DataDescription::zeros(4096) }).unwrap();
 
-    // The last ones are compiled at once, one of them to no avail.
+    // The last functions are compiled together. One of them fails.
     let mut caller = parse(
         "function u0:2(i64) -> i64 system_v {
             sig0 = (i64) -> i64 system_v
@@ -137,7 +137,7 @@ fn fill<M: Module>(m: &mut M) -> FuncId {
 
 /// Calls a loaded function of one argument.
 fn call(address: *const u8, x: i64) -> i64 {
-    // SAFETY: the functions of these tests take and return integers by the C convention.
+    // SAFETY: the functions of these tests take and return integers in the C convention.
     let function = unsafe { std::mem::transmute::<*const u8, extern "C" fn(i64) -> i64>(address) };
     function(x)
 }
@@ -156,7 +156,7 @@ fn from_memory() {
         let zeros = m.declarations().data_objects().last().unwrap().0;
         assert_eq!(m.data_address(zeros).unwrap() as usize % (1 << 14), 0);
 
-        // More can follow, and call what is there.
+        // More definitions can follow, and call loaded functions.
         let more = m.declare_function("more", Linkage::Export, &signature(1)).unwrap();
         let later = m.declare_function("later", Linkage::Local, &signature(1)).unwrap();
         let mut func = parse(
@@ -234,8 +234,8 @@ extern "C" fn ceil(x: f64) -> f64 {
     x.ceil()
 }
 
-/// Symbols are those given, then those looked up, the last first, then those of the process; library routines likewise,
-/// under the names the client chooses.
+/// Checks the order of lookups of symbols: given symbols, then lookups from the last to the first, then symbols of
+/// the process. Library routines are found in this order, too, under the names that the client chooses.
 #[test]
 fn imports_are_found_in_order() {
     let text = "function %f(f64) -> f64 system_v {
@@ -262,7 +262,7 @@ fn imports_are_found_in_order() {
     assert_eq!(m.finalize_definitions(), Err(LoadError::Undefined(SymbolName::named("my_CeilF64"))));
     m.symbol("my_CeilF64", ceil as *const u8);
     m.finalize_definitions().unwrap();
-    // SAFETY: the function takes and returns a float by the C convention.
+    // SAFETY: the function takes and returns a float in the C convention.
     let function = unsafe { m.get::<extern "C" fn(f64) -> f64>(f) }.unwrap();
     assert_eq!((function(1.5), function(-1.5)), (2.0, -1.0));
     assert_eq!(kingpost_jit::process_symbol("no such symbol"), None);

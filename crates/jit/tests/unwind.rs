@@ -1,4 +1,4 @@
-//! Panics and walks of the stack pass through loaded functions.
+//! Checks that panics and stack walks pass through loaded functions.
 #![allow(unsafe_code, reason = "compiled functions are called")]
 #![cfg(all(target_arch = "x86_64", target_os = "linux", panic = "unwind"))]
 
@@ -15,7 +15,8 @@ extern "C-unwind" fn hook(x: i64) -> i64 {
     x + 1
 }
 
-/// Keeps values in callee-saved registers over a call of `hook`, and calls itself first. The other convention pops.
+/// Functions that keep values in callee-saved registers during a call of `hook`, and call themselves first. The other
+/// convention pops arguments.
 const FUNCTIONS: [(&str, &str); 2] = [
     (
         "recurse",
@@ -70,7 +71,7 @@ fn module(allocator: &str) -> (JitModule, *const u8) {
 }
 
 fn call(address: *const u8, x: i64, depth: i64) -> i64 {
-    // SAFETY: the function of this test takes and returns integers by the C convention; it may unwind.
+    // SAFETY: the function of this test takes and returns integers in the C convention; it may unwind.
     let function = unsafe { std::mem::transmute::<*const u8, extern "C-unwind" fn(i64, i64) -> i64>(address) };
     function(x, depth)
 }
@@ -86,7 +87,7 @@ fn panics_pass_through() {
             assert_eq!(panic.downcast_ref(), Some(&-7i64), "{allocator}");
             assert_eq!(catch_unwind(|| call(address, 7, 0)).ok(), Some(22));
         }
-        // What goes does not take others along, and the memory may be used again.
+        // Dropping one module does not affect others, and the memory may be reused.
         drop(m);
         assert!(catch_unwind(|| call(other_address, -7, 3)).is_err());
         drop(other);

@@ -1,4 +1,5 @@
-//! No page of this process may be written to and executed, at any time that functions of a module can be called.
+//! Checks that no page of this process is writable and executable at any time when functions of a module can be
+//! called.
 #![cfg(target_os = "linux")]
 
 use kingpost_codegen::module::{Linkage, Module};
@@ -23,7 +24,7 @@ fn no_page_is_both() {
         let id = module.declare_function(&name[1..], Linkage::Export, &function.signature).unwrap();
         module.define_function(id, &mut function).unwrap();
         check_mappings("defined");
-        // The second function goes where the first one already may be called.
+        // The second function is placed next to a function that may already be called.
         module.finalize_definitions().unwrap();
         check_mappings("finalized");
     }
