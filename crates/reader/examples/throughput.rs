@@ -1,5 +1,6 @@
-//! Reads files and prints bytes per second: `cargo run --release -p kingpost-reader --example
-//! throughput FILE...`. Functions are read one by one into the same memory, as compilers do.
+//! Prints the throughput of reading files, in bytes per second:
+//! `cargo run --release -p kingpost-reader --example throughput FILE...`. Functions are read one by one into reused
+//! memory, as compilers do.
 
 use kingpost_ir::Function;
 use kingpost_reader::{Options, Parser};

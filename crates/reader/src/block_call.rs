@@ -8,7 +8,7 @@ use crate::error::{ErrorKind, Result, fault};
 use crate::instruction::{Head, Read};
 
 impl Context<'_, '_> {
-    /// Parses `blockN` and perhaps arguments.
+    /// Parses `blockN` and its arguments, if there are any.
     fn block_call(&mut self) -> Result<BlockCall> {
         let block = self.block()?;
         self.tables.block_args.clear();
@@ -112,7 +112,7 @@ impl Context<'_, '_> {
         self.made(data, ty)
     }
 
-    /// Returns the address that is called, and the controlling type, which is its type.
+    /// Parses the called address, and returns it with the controlling type, which is the type of the address.
     fn callee(&mut self, head: Head) -> Result<(Value, kingpost_ir::Type)> {
         let callee = self.value()?;
         let ty = self.ctrl(head, &[callee])?;

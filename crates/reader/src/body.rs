@@ -1,4 +1,4 @@
-//! Blocks and the lines in them, up to the operands.
+//! Blocks and their lines, up to the operands.
 
 use kingpost_ir::function::{DebugTag, SourceLoc, UserStackMapEntry};
 use kingpost_ir::immediates::LiteralError;
@@ -14,7 +14,7 @@ use crate::literal;
 type Tags = SmallVec<[DebugTag; 4]>;
 
 impl Context<'_, '_> {
-    /// Everything from the first block to the closing brace, which is left.
+    /// Parses the text from the first block to the closing brace. Does not consume the brace.
     pub(crate) fn body(&mut self) -> Result<()> {
         let mut current = None;
         loop {
@@ -81,7 +81,7 @@ impl Context<'_, '_> {
         fault(self.lexer.position(), ErrorKind::Limit { what: "the number of block parameters", limit })
     }
 
-    /// Returns a value that has no definition yet, for this number.
+    /// Returns a value without a definition for this number.
     #[inline(always)]
     fn define(&mut self, number: u32, position: usize) -> Result<Value> {
         match self.tables.values.get(number) {
@@ -98,7 +98,7 @@ impl Context<'_, '_> {
         fault(position, ErrorKind::Duplicate { prefix: "v", number })
     }
 
-    /// An alias or an instruction, perhaps with tags and a location in front.
+    /// Parses an alias or an instruction, with tags and a location before it if there are any.
     #[inline]
     fn line(&mut self, block: Block) -> Result<()> {
         match self.lexer.byte() {
@@ -114,7 +114,7 @@ impl Context<'_, '_> {
         }
         if self.lexer.peek() == b'@' {
             location = SourceLoc(self.lexer.source_location()?);
-            // Functions print with the location in front of the tags.
+            // Functions print with the location before the tags.
             if tags.is_empty() && self.lexer.peek() == b'<' {
                 self.debug_tags(&mut tags)?;
             }
@@ -129,7 +129,7 @@ impl Context<'_, '_> {
         Ok(())
     }
 
-    /// Parses `None` for an alias.
+    /// Parses an alias or an instruction. Returns `None` for an alias.
     fn plain_line(&mut self, block: Block) -> Result<Option<Inst>> {
         self.tables.results.clear();
         if self.lexer.at_value() && self.result_names()? {
@@ -144,7 +144,7 @@ impl Context<'_, '_> {
         Ok(Some(inst))
     }
 
-    /// Returns the names in front of `=`, or the one in front of `->`: says whether it is an alias.
+    /// Parses the names before `=`, or the name before `->`. Returns `true` if it is an alias.
     #[inline]
     fn result_names(&mut self) -> Result<bool> {
         loop {
@@ -164,7 +164,7 @@ impl Context<'_, '_> {
         Ok(false)
     }
 
-    /// Parses `vN -> vM`, behind the arrow.
+    /// Parses the part of `vN -> vM` after the arrow.
     fn alias(&mut self) -> Result<()> {
         let (number, position) = self.tables.results[0];
         let target_number = self.lexer.entity("v", "a value")?;
@@ -215,7 +215,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// Parses `stack_map=[TYPE @ ssN+OFF, ...]`, behind the comma.
+    /// Parses `stack_map=[TYPE @ ssN+OFF, ...]`, after the comma.
     fn stack_map(&mut self, inst: Inst, opcode: Opcode) -> Result<()> {
         if !self.lexer.eat_word(b"stack_map") {
             return self.lexer.expected("`stack_map`");
@@ -247,7 +247,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// Names the results of an instruction as the text in front of it does.
+    /// Defines the results of an instruction under the names before it.
     #[inline]
     pub(crate) fn define_results(&mut self, inst: Inst, head: Head, ctrl: Type) -> Result<()> {
         let expected = match head.info.results.len() {
@@ -273,7 +273,7 @@ impl Context<'_, '_> {
         Ok(())
     }
 
-    /// Every value that is used must be defined somewhere.
+    /// Checks that every value that is used is defined.
     fn check_forward_uses(&self) -> Result<()> {
         for &(value, number, position) in &self.tables.forward_uses {
             if self.func.dfg.is_undefined(value) {

@@ -1,4 +1,4 @@
-//! What is known while a function is read: the lexer, the function, and which numbers mean what.
+//! State of the parser of a function: the lexer, the function, and the meanings of numbers.
 
 use kingpost_ir::preamble::{DynamicTypeData, GlobalValueData};
 use kingpost_ir::signature::{CallConv, Signature};
@@ -13,7 +13,7 @@ use crate::entity_map::EntityMap;
 use crate::error::{ErrorKind, Result, fault};
 use crate::lexer::Lexer;
 
-/// Maps and lists that are used again for each function.
+/// Maps and lists that are reused for each function.
 #[derive(Default)]
 pub(crate) struct Tables {
     pub(crate) values: EntityMap,
@@ -25,22 +25,22 @@ pub(crate) struct Tables {
     pub(crate) signatures: EntityMap,
     pub(crate) functions: EntityMap,
     pub(crate) constants: EntityMap,
-    /// Above every signature number that was mentioned.
+    /// A number above every signature number that was mentioned.
     pub(crate) next_signature: u64,
-    /// Signatures that were given a number, in order: one that is declared takes it away from them.
+    /// Signatures that were given a free number, in order. A declared signature may take the number away from them.
     pub(crate) inline_signatures: Vec<SigRef>,
-    /// Preamble entities that were mentioned but not declared yet: where, and their ids. Rare.
+    /// Preamble entities that were mentioned but are not declared yet: position of the mention, and id. Rare.
     pub(crate) awaited: BTreeMap<(&'static str, u32), (usize, u32)>,
-    /// Values that were used above their definition, and where first.
+    /// Values that were used before their definition, and the positions of their first uses.
     pub(crate) forward_uses: Vec<(Value, u32, usize)>,
-    /// Names in front of the instruction at hand, and where they stand.
+    /// Names before the current instruction, and their positions.
     pub(crate) results: Vec<(u32, usize)>,
     pub(crate) args: Vec<Value>,
     pub(crate) block_args: Vec<BlockArg>,
     pub(crate) block_calls: Vec<BlockCall>,
-    /// Comments with the entities to which they belong, if they are gathered.
+    /// Comments with the entities to which they belong, if they are collected.
     pub(crate) comments: Vec<(AnyEntity, Range<usize>)>,
-    /// The text of each entity, if comments are gathered.
+    /// The text of each entity, if comments are collected.
     pub(crate) spans: Vec<(AnyEntity, Range<usize>)>,
     /// Start of the text of the next entity.
     pub(crate) claimed: usize,
@@ -70,7 +70,7 @@ impl Tables {
     }
 }
 
-/// The reading of one function.
+/// Parser of one function.
 pub(crate) struct Context<'r, 'a> {
     pub(crate) lexer: &'r mut Lexer<'a>,
     pub(crate) tables: &'r mut Tables,
@@ -78,12 +78,12 @@ pub(crate) struct Context<'r, 'a> {
     pub(crate) default_call_conv: CallConv,
 }
 
-/// The kinds of entities that a preamble declares.
+/// Defines the methods for the kinds of entities that a preamble declares.
 macro_rules! declared {
     ($($map:ident $prefix:literal $entity:ident $declare:ident $lookup:ident $what:literal;)*) => {
         impl Context<'_, '_> {
             $(
-                /// Notes the number of a new entity.
+                /// Records the number of a new entity.
                 pub(crate) fn $declare(&mut self, number: u32, entity: $entity, position: usize) -> Result<()> {
                     if self.tables.$map.get(number).is_some() {
                         return fault(position, ErrorKind::Duplicate { prefix: $prefix, number });
@@ -93,7 +93,7 @@ macro_rules! declared {
                     Ok(())
                 }
 
-                /// A mention in the body.
+                /// Parses a mention in the body, and returns the entity.
                 pub(crate) fn $lookup(&mut self) -> Result<$entity> {
                     let number = self.lexer.entity($prefix, $what)?;
                     match self.tables.$map.get(number) {
@@ -159,7 +159,7 @@ impl Context<'_, '_> {
         Ok(entity)
     }
 
-    /// Returns the id of the entity that an earlier line awaited under this number; the wait is over.
+    /// Returns the id of the entity that an earlier line mentioned under this number, and marks it as declared.
     pub(crate) fn awaited(&mut self, prefix: &'static str, number: u32) -> Option<u32> {
         if self.tables.awaited.is_empty() {
             return None;
@@ -178,7 +178,7 @@ impl Context<'_, '_> {
 
 /// Values, blocks and types.
 impl Context<'_, '_> {
-    /// Returns a used value; made without definition if it is not known yet.
+    /// Parses a used value. Makes a value without definition if it is not known yet.
     #[inline(always)]
     pub(crate) fn value(&mut self) -> Result<Value> {
         match self.known_value() {
@@ -187,8 +187,8 @@ impl Context<'_, '_> {
         }
     }
 
-    /// Returns the next token if it is a value that is known; only then it is consumed. Apart, because an option comes
-    /// back in registers and a result of this size does not.
+    /// Returns the next token if it is a known value, and consumes it only then. This is a function of its own
+    /// because an option is returned in registers, and a result of this size is not.
     fn known_value(&mut self) -> Option<Value> {
         self.lexer.skip();
         let start = self.lexer.position();
@@ -207,7 +207,7 @@ impl Context<'_, '_> {
         Ok(value)
     }
 
-    /// Returns a value without definition under a number that has none.
+    /// Returns a new value without definition for a number without a value.
     #[inline]
     pub(crate) fn new_value(&mut self, number: u32) -> Value {
         let value = self.func.dfg.make_undefined_value();
@@ -216,12 +216,12 @@ impl Context<'_, '_> {
         value
     }
 
-    /// Returns the text's number of a value.
+    /// Returns the number of a value in the text.
     pub(crate) fn number_of(&self, value: Value) -> u32 {
         self.func.names.values.number(value) as u32
     }
 
-    /// Returns a mentioned block; made if it is not known yet.
+    /// Parses a mentioned block. Makes the block if it is not known yet.
     #[inline(always)]
     pub(crate) fn block(&mut self) -> Result<Block> {
         match self.known_block() {
@@ -240,8 +240,8 @@ impl Context<'_, '_> {
         id.map(Block::from_u32)
     }
 
-    /// Any number will do: only how many blocks there are costs memory. Upstream reads numbers below 100,000, too few
-    /// for what a compiler of large functions prints.
+    /// Makes a block for a new number. Any number is allowed, because only the count of blocks costs memory.
+    /// Upstream allows numbers below 100,000, which are too few for the output of a compiler of large functions.
     #[inline(never)]
     fn unknown_block(&mut self) -> Result<Block> {
         let number = self.lexer.entity("block", "a block")?;
@@ -251,7 +251,7 @@ impl Context<'_, '_> {
         Ok(block)
     }
 
-    /// Returns a type by name or, in the body, as `dtN`.
+    /// Parses a type: its name or, in the body, `dtN`.
     #[inline(always)]
     pub(crate) fn ty(&mut self) -> Result<Type> {
         match self.lexer.known_word(Type::from_name) {
@@ -277,8 +277,8 @@ impl Context<'_, '_> {
         }
     }
 
-    /// The text since the last entity is that of this one. If comments are gathered, records which text that is, and
-    /// attaches the comments behind it.
+    /// Records the text since the last entity as the text of this entity, and attaches the comments after it, if
+    /// comments are collected.
     #[inline]
     pub(crate) fn claim(&mut self, entity: AnyEntity) {
         if self.lexer.gathers() {
@@ -289,7 +289,7 @@ impl Context<'_, '_> {
     #[cold]
     fn claim_text(&mut self, entity: AnyEntity) {
         let end = self.lexer.position();
-        // Comments in front of the next token belong to this entity. They and blanks may have been read already.
+        // Comments before the next token belong to this entity. They and blanks may have been read already.
         self.lexer.skip();
         let end = self.lexer.end_of_text(end);
         let start = std::mem::replace(&mut self.tables.claimed, self.lexer.position());

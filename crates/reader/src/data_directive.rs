@@ -1,8 +1,7 @@
 //! Data objects in comments: `; data: %name align=16 ro = x"00ff", zero=8, &%symbol+4`.
 //!
-//! CLIF has no data; other tools take these lines for ordinary comments. A directive that ends in a
-//! comma goes on in the next comment. `zero=N` may stand without an equals sign, for an object that
-//! is nothing but zero.
+//! CLIF has no data; other tools treat these lines as ordinary comments. A directive that ends in a comma continues
+//! in the next comment. `zero=N` may be written without an equals sign, for an object that is all zeros.
 
 use kingpost_ir::extfunc::FuncName;
 use std::collections::HashSet;
@@ -13,18 +12,18 @@ use crate::lexer::Lexer;
 use crate::literal;
 use crate::signature::function_name;
 
-/// A piece of a data object.
+/// A part of a data object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DataItem {
     /// These bytes.
     Bytes(Vec<u8>),
-    /// So many bytes of zero.
+    /// This many zero bytes.
     Zero(u64),
     /// The address of a symbol, in the eight bytes of a pointer.
     Address {
         /// The symbol.
         symbol: FuncName,
-        /// Added to its address, in bytes.
+        /// Offset that is added to its address, in bytes.
         offset: i64,
     },
 }
@@ -36,20 +35,21 @@ pub struct DataObject {
     pub name: FuncName,
     /// Its alignment in bytes: a power of two.
     pub align: u64,
-    /// Whether it can be written.
+    /// Whether the program may write to it.
     pub writable: bool,
-    /// Whether each thread has one of its own. It can be written then.
+    /// Whether each thread has a copy of its own, which is writable.
     pub tls: bool,
     /// Its contents in order.
     pub items: Vec<DataItem>,
-    /// The first byte of its directive; [`Position::of`](crate::Position::of) turns it into line and column.
+    /// Offset of the first byte of its directive. [`Position::of`](crate::Position::of) converts it to line and
+    /// column.
     pub start: usize,
 }
 
-/// The data objects of a text may have this many bytes together.
+/// Maximum size of all data objects of a text, in bytes.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Reads the directives that the lexer found: comments that begin one or continue the one before.
+/// Parses the directives that the lexer found: comments that begin a directive or continue the one before.
 pub(crate) fn data_objects(text: &[u8], comments: &[Range<usize>]) -> Result<Vec<DataObject>> {
     let mut objects = Vec::new();
     let mut names = HashSet::new();
@@ -71,7 +71,7 @@ pub(crate) fn data_objects(text: &[u8], comments: &[Range<usize>]) -> Result<Vec
         }
     }
     if continues {
-        return fault(text.len(), ErrorKind::Expected { what: "more data behind the last comma", found: "".into() });
+        return fault(text.len(), ErrorKind::Expected { what: "more data after the last comma", found: "".into() });
     }
     Ok(objects)
 }
@@ -101,7 +101,7 @@ fn head(lexer: &mut Lexer, start: usize) -> Result<DataObject> {
     Ok(object)
 }
 
-/// Returns the contents in one comment; whether they go on in the next.
+/// Parses the contents in one comment. Returns whether they continue in the next one.
 fn items(lexer: &mut Lexer, object: &mut DataObject, size: &mut u64, continued: bool) -> Result<bool> {
     if !continued && !lexer.eat(b'=') && lexer.peek() != b'z' {
         return lexer.expected("`=` and the contents, or `zero=N`");
@@ -153,7 +153,7 @@ fn item(lexer: &mut Lexer) -> Result<DataItem> {
     lexer.expected("`x\"…\"`, `zero=N` or `&%symbol`")
 }
 
-/// Pairs of digits; white space and underscores between them do not count.
+/// Parses pairs of hexadecimal digits. White space and underscores between them are ignored.
 fn hex_string(text: &[u8], position: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     let mut high = None;
@@ -217,7 +217,7 @@ mod tests {
         );
         assert_eq!(
             error("; data: %a rw zero=1,"),
-            "1:22: expected more data behind the last comma, but the text ends here"
+            "1:22: expected more data after the last comma, but the text ends here"
         );
         assert_eq!(error("; data: %a = x\"00\""), "1:12: expected `align=N`, `ro`, `rw` or `tls`, found `=`");
     }

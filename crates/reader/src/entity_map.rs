@@ -1,8 +1,8 @@
-//! From the numbers of a text to dense ids.
+//! Map from the numbers of a text to dense ids.
 //!
-//! Small numbers index a table whose entries are stamped with the function they belong to, so that
-//! clearing is free. The table never grows beyond a constant factor of the number of entities; what
-//! does not fit goes to a hash map, and moves to the table when that has grown enough.
+//! Small numbers index a table. Its entries carry the number of the function that they belong to, so that clearing
+//! is free. The table never grows beyond a constant factor of the number of entities. Numbers that do not fit are
+//! stored in a hash map, and move to the table when it has grown enough.
 
 use kingpost_ir::release::release;
 use std::collections::HashMap;
@@ -24,10 +24,10 @@ pub(crate) struct EntityMap {
     count: usize,
 }
 
-/// The table may have this many slots for each entity, and a thousand times as many at least.
+/// Maximum number of slots in the table for each entity. At least a thousand times as many are allowed.
 const SLOTS_PER_ENTITY: usize = 4;
 
-/// Slots that are kept for the next function.
+/// Maximum number of slots that are kept for the next function.
 const MAX_KEPT: usize = 1 << 17;
 
 impl EntityMap {
@@ -42,8 +42,8 @@ impl EntityMap {
         self.epoch += 1;
     }
 
-    /// Frees the memory of a map that is larger than most, whose function has been read: what compiles that needs it
-    /// more.
+    /// Frees the memory of an unusually large map after its function has been read, because the compiler of the
+    /// function needs the memory more.
     pub(crate) fn release(&mut self) {
         if self.table.len() > MAX_KEPT {
             release(&mut self.table);

@@ -1,4 +1,4 @@
-//! What can be wrong with a text, and where.
+//! Errors in a text, with their positions.
 
 use kingpost_ir::immediates::LiteralError;
 use kingpost_ir::{Opcode, Type};
@@ -15,7 +15,7 @@ pub struct Error {
     pub column: u32,
     /// Offset in bytes from the start of the text.
     pub offset: usize,
-    /// Error.
+    /// The error.
     pub kind: ErrorKind,
 }
 
@@ -44,11 +44,11 @@ impl std::error::Error for Error {}
 pub enum ErrorKind {
     /// The text is not UTF-8.
     InvalidUtf8,
-    /// Something else was expected here.
+    /// Something else was expected.
     Expected {
-        /// Name of the thing.
+        /// Name of the expected thing.
         what: &'static str,
-        /// The text that stands here; empty at the end of the file.
+        /// The text that was found; empty at the end of the file.
         found: Box<str>,
     },
     /// A limit of the implementation is exceeded.
@@ -76,91 +76,91 @@ pub enum ErrorKind {
         /// Its number.
         number: u32,
     },
-    /// A value is used that nothing defines, or that is not defined above an alias of it.
+    /// A value is used that has no definition, or an alias precedes the definition of its value.
     UndefinedValue(u32),
     /// A value would be its own alias.
     AliasCycle(u32),
-    /// Alias regions must be numbered in order.
+    /// An alias region is not numbered in order.
     RegionOrder {
-        /// The number that is next.
+        /// The next number.
         expected: u32,
     },
-    /// The stack limit is given twice.
+    /// The stack limit is declared twice.
     SecondStackLimit,
-    /// An instruction stands in front of the first block.
+    /// An instruction precedes the first block.
     InstructionOutsideBlock,
-    /// A type suffix on an opcode without one.
+    /// An opcode without a type suffix has one.
     SuffixNotAllowed(Opcode),
-    /// The opcode needs a type suffix.
+    /// The opcode requires a type suffix.
     SuffixRequired(Opcode),
-    /// The type of the operand that decides is not known yet.
+    /// The type of the operand that determines the controlling type is not known yet.
     CannotInfer {
         /// The opcode.
         opcode: Opcode,
         /// The operand.
         value: u32,
     },
-    /// The controlling type is not one that the opcode takes.
+    /// The opcode does not accept the controlling type.
     BadControllingType {
         /// The opcode.
         opcode: Opcode,
         /// The type.
         ty: Type,
     },
-    /// The number of names before `=` is not the number of results.
+    /// The number of names before `=` differs from the number of results.
     ResultCount {
         /// The opcode.
         opcode: Opcode,
-        /// Results of the instruction.
+        /// Number of results of the instruction.
         expected: usize,
-        /// Names in front of it.
+        /// Number of names before it.
         found: usize,
     },
-    /// A malformed or unrepresentable number.
+    /// A number is malformed or cannot be represented.
     Literal(LiteralError),
-    /// A constant with too many or too few bytes or lanes.
+    /// A constant has too many or too few bytes or lanes.
     ConstantSize {
         /// `bytes` or `lanes`.
         unit: &'static str,
-        /// Number that the type has.
+        /// Number of the type.
         expected: usize,
-        /// Number that was written.
+        /// Number in the text.
         found: usize,
     },
-    /// A hexadecimal constant needs whole bytes.
+    /// A hexadecimal constant has half a byte.
     OddDigits,
-    /// Memory flags that contradict each other.
+    /// Memory flags contradict each other.
     FlagConflict(&'static str),
     /// The flags of a `load` global value lack `notrap` or `aligned`.
     GlobalValueFlags,
-    /// A type that does not fit here.
+    /// A type is not allowed here.
     BadType {
-        /// Kind of type that is needed.
+        /// Kind of type that is expected.
         what: &'static str,
         /// The type.
         ty: Type,
     },
-    /// An alignment that is not a power of two.
+    /// An alignment is not a power of two.
     BadAlignment(u64),
-    /// Tail calls have no stack maps, and other instructions neither.
+    /// An instruction other than a call that returns has a stack map.
     StackMapNotAllowed,
-    /// A directive with another number of arguments or results than the function's signature.
+    /// A directive and the signature of the function differ in the number of arguments or results.
     ValueCount {
         /// `arguments` or `results`.
         what: &'static str,
-        /// Number that the signature has.
+        /// Number of the signature.
         expected: usize,
-        /// Number that was written.
+        /// Number in the text.
         found: usize,
     },
-    /// A `run` without an invocation, on a function with parameters or with other than one integer
-    /// result; or a bare `print` on a function with parameters.
+    /// A `run` without an invocation is on a function with parameters, or with results other than one integer; or a
+    /// bare `print` is on a function with parameters.
     BareDirective,
-    /// A value of a type that directives cannot write.
+    /// Directives cannot express a value of this type.
     UnsupportedType(Type),
     /// A data object is defined twice.
     DuplicateData(Box<str>),
-    /// A `set` line behind the last `target` line holds for nothing.
+    /// A `set` line after the last `target` line has no effect.
     SettingAfterTargets,
 }
 
@@ -213,14 +213,14 @@ impl fmt::Display for ErrorKind {
             ),
             ErrorKind::UnsupportedType(ty) => write!(f, "directives cannot write values of type {ty}"),
             ErrorKind::DuplicateData(name) => write!(f, "data object {name} is defined twice"),
-            ErrorKind::SettingAfterTargets => f.write_str("a `set` line behind the last `target` line"),
+            ErrorKind::SettingAfterTargets => f.write_str("a `set` line after the last `target` line"),
         }
     }
 }
 
 impl ErrorKind {
-    /// Returns `true` if the error is about the name that ends at its position. It is noticed when the name has been
-    /// read.
+    /// Returns `true` if the error is about the name that ends at its position. Such an error is found after the
+    /// name has been read.
     fn is_behind(&self) -> bool {
         matches!(
             self,
@@ -232,19 +232,20 @@ impl ErrorKind {
     }
 }
 
-/// Returns the start of the word that ends at `position`; `position` if none does.
+/// Returns the start of the word that ends at `position`, or `position` if no word ends there.
 fn start_of_word(text: &[u8], position: usize) -> usize {
     let before = &text[..position.min(text.len())];
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     position - before.iter().rev().take_while(|&byte| is_word(byte)).count()
 }
 
-/// Returns `true` if the expected text goes on with the text before it.
+/// Returns `true` if the expected text continues the text before it.
 fn continues(what: &str) -> bool {
     ["`,`", "`:`", "`=`", "`)`", "`]`"].iter().any(|punctuation| what.starts_with(punctuation))
 }
 
-/// Returns the end of the text before `position` if that is the first token of a line: there the missing token belongs.
+/// Returns the end of the text before `position` if a line begins with the token at `position`, because the missing
+/// token belongs there. Returns `position` otherwise.
 fn end_of_line_before(text: &[u8], position: usize) -> usize {
     let mut end = position.min(text.len());
     loop {
@@ -260,7 +261,7 @@ fn end_of_line_before(text: &[u8], position: usize) -> usize {
     }
 }
 
-/// An error at a byte offset; line and column are computed only when it leaves the crate.
+/// An error at a byte offset. Line and column are computed only when the error leaves the crate.
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) position: usize,
@@ -269,20 +270,20 @@ pub(crate) struct Fault {
 
 pub(crate) type Result<T> = std::result::Result<T, Box<Fault>>;
 
-/// Returns a failure at a byte offset.
+/// Returns an error at a byte offset.
 #[cold]
 pub(crate) fn fault<T>(position: usize, kind: ErrorKind) -> Result<T> {
     Err(Box::new(Fault { position, kind }))
 }
 
 impl Fault {
-    /// Returns the error with line and column.
+    /// Returns the error with its line and column.
     pub(crate) fn locate(self, text: &[u8]) -> Error {
         self.locate_after(text, &mut Lines::default())
     }
 
-    /// Returns the same; `lines` records where the last position in this text was, so that many errors cost no more
-    /// than the text.
+    /// Returns the error with its line and column. `lines` records the last position in this text, so that the cost
+    /// of many errors is linear in the text.
     pub(crate) fn locate_after(self, text: &[u8], lines: &mut Lines) -> Error {
         let offset = match &self.kind {
             kind if kind.is_behind() => start_of_word(text, self.position),
@@ -294,17 +295,17 @@ impl Fault {
     }
 }
 
-/// A place in a text.
+/// Position in a text.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Position {
-    /// From 1.
+    /// Line, from 1.
     pub line: u32,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: u32,
 }
 
 impl Position {
-    /// Returns the position of a byte in `text`; linear in the text before it.
+    /// Returns the position of a byte in `text`. Cost: linear in the text before it.
     pub fn of(text: &[u8], offset: usize) -> Position {
         Lines::default().position(text, offset)
     }
@@ -316,8 +317,8 @@ impl fmt::Display for Position {
     }
 }
 
-/// Turns offsets into one text to lines and columns, going on from the last one. Offsets that do not decrease cost
-/// linear time together, but for the columns.
+/// Converter of offsets in one text to lines and columns, which continues at the last one. The total cost of
+/// offsets that do not decrease is linear, except for the columns.
 #[derive(Clone, Debug)]
 pub struct Lines {
     position: usize,
@@ -332,8 +333,8 @@ impl Default for Lines {
 }
 
 impl Lines {
-    /// Returns the position of a byte of the text, which must be the same in every call. Behind the end counts as the
-    /// end.
+    /// Returns the position of a byte of the text, which must be one text in all calls. An offset beyond the end
+    /// counts as the end.
     pub fn position(&mut self, text: &[u8], offset: usize) -> Position {
         let position = offset.min(text.len());
         if position < self.position {
@@ -345,7 +346,7 @@ impl Lines {
             self.line_start = self.position + index + 1;
         }
         self.position = position;
-        // Continuation bytes of UTF-8 are no characters of their own.
+        // Continuation bytes of UTF-8 are not characters of their own.
         let columns = text[self.line_start..position].iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
         Position { line: self.line, column: columns as u32 + 1 }
     }

@@ -1,4 +1,4 @@
-//! Reading a text in every way that this crate can, for tests with mutated texts.
+//! Reads a text in every way that this crate offers, for tests with mutated texts.
 
 use kingpost_ir::Function;
 use kingpost_ir::verifier::Verifier;
@@ -9,12 +9,12 @@ use crate::parser::{Options, Parser};
 use crate::run_command::RunCommand;
 use crate::testfile::parse_test;
 
-/// A function that was read, but whose printed form reads as something else or not at all.
+/// A function that was read, but whose printed form is read as another function, or not at all.
 #[derive(Debug)]
 pub struct NotReadAgain {
-    /// The function as it prints.
+    /// The printed function.
     pub printed: String,
-    /// The error, or the other function.
+    /// The other function, or the error.
     pub outcome: Result<String, Error>,
 }
 
@@ -27,12 +27,12 @@ impl fmt::Display for NotReadAgain {
     }
 }
 
-/// Reads all functions, going on behind errors, then the text as a test file with its directives.
-/// Every function that reads and verifies must print so that it reads again. Returns the number of
-/// functions that read.
+/// Reads all functions, continuing after errors, and then the text as a test file with its directives. Every
+/// function that is read and verified must print as a text that is read as an equal function. Returns the number of
+/// functions read.
 ///
 /// # Errors
-/// The first function that does not.
+/// The first function that is not read as an equal function.
 pub fn read_in_every_way(text: &[u8]) -> Result<usize, Box<NotReadAgain>> {
     let mut functions = 0;
     if let Ok(mut parser) = Parser::new(text, Options::default()) {
@@ -50,7 +50,7 @@ pub fn read_in_every_way(text: &[u8]) -> Result<usize, Box<NotReadAgain>> {
                 Err(_) => break,
             }
         }
-        // Malformed data is an error like any other.
+        // Malformed data may be an error, but must not cause a panic.
         drop(parser.data());
     }
     if let Ok(text) = std::str::from_utf8(text)

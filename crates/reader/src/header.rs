@@ -1,4 +1,4 @@
-//! The lines of a test file in front of its functions: commands, settings, targets, features.
+//! The lines of a test file before its functions: commands, settings, targets, and features.
 
 use crate::error::{ErrorKind, Result, fault};
 use crate::lexer::Lexer;
@@ -6,48 +6,48 @@ use crate::lexer::Lexer;
 /// A `test` line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TestCommand {
-    /// Its first byte in the text.
+    /// Offset of its first byte in the text.
     pub start: usize,
-    /// The command, as `run`.
+    /// The command, such as `run`.
     pub name: String,
-    /// The words behind it.
+    /// The words after the command.
     pub options: Vec<String>,
 }
 
-/// A word of a `set` line or behind a target.
+/// A word of a `set` line or after a target.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setting {
     /// Name of the setting.
     pub name: String,
-    /// Value of the setting; `None` if the name is alone.
+    /// Value of the setting; `None` if only the name is written.
     pub value: Option<String>,
-    /// Its first byte in the text.
+    /// Offset of its first byte in the text.
     pub start: usize,
 }
 
 /// A `target` line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target {
-    /// The triple, or an architecture alone.
+    /// The triple, or only an architecture.
     pub triple: String,
     /// Flags and presets, in order.
     pub flags: Vec<Setting>,
-    /// So many of [`Header::settings`], from the first on, hold for this target.
+    /// Number of the [`Header::settings`], from the first on, that apply to this target.
     pub settings: usize,
-    /// The first byte of the triple in the text.
+    /// Offset of the first byte of the triple in the text.
     pub start: usize,
 }
 
 /// A `feature` line: a condition on how the compiler was built.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Feature {
-    /// The feature.
+    /// Name of the feature.
     pub name: String,
-    /// Whether it must be there, or must not.
+    /// Whether the feature must be present; otherwise it must be absent.
     pub wanted: bool,
 }
 
-/// Everything in front of the functions.
+/// All lines before the functions.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Header {
     /// The `test` lines in order.
@@ -66,8 +66,8 @@ impl Header {
         self.commands.iter().any(|command| command.name == name)
     }
 
-    /// Returns the first byte of the last word that sets `key`; of the `target` line if none does, of the text if there
-    /// is none.
+    /// Returns the offset of the last word that sets `key`. If there is none, returns the offset of the first
+    /// `target` line, or else 0.
     pub fn start_of(&self, key: &str) -> usize {
         let flags = self.targets.iter().flat_map(|target| &target.flags);
         let mut words = self.settings.iter().chain(flags).filter(|word| word.name == key).map(|word| word.start);
@@ -75,7 +75,7 @@ impl Header {
     }
 }
 
-/// Reads the lines in their fixed order.
+/// Parses the lines in their fixed order.
 pub(crate) fn header(lexer: &mut Lexer) -> Result<Header> {
     let mut header = Header::default();
     while lexer.eat_word(b"test") {
@@ -107,7 +107,7 @@ pub(crate) fn header(lexer: &mut Lexer) -> Result<Header> {
     Ok(header)
 }
 
-/// Returns the words up to the end of the line, each with its first byte in the text.
+/// Returns the words up to the end of the line, each with the offset of its first byte in the text.
 fn words(lexer: &mut Lexer) -> Vec<(usize, String)> {
     let rest = lexer.rest_of_line();
     let text = &lexer.text()[rest.clone()];
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn errors() {
         assert_eq!(read("test\ntest x"), Err("2:1: expected a test command in this line, found `test`".into()));
-        assert_eq!(read("target x\nset y"), Err("2:1: a `set` line behind the last `target` line".into()));
+        assert_eq!(read("target x\nset y"), Err("2:1: a `set` line after the last `target` line".into()));
         assert!(read("set y\ntarget x").is_ok() && read("set y").is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! What to write instead.
+//! Hints on how to correct an error.
 
 use kingpost_ir::Opcode;
 use kingpost_ir::near::near_names;
@@ -6,7 +6,7 @@ use kingpost_ir::type_class::TypeClass;
 
 use crate::error::ErrorKind;
 
-/// Opcodes that texts about the language still show and that it has no longer, and what to write in their place.
+/// Opcodes that documents about the language still mention although they were removed, and their replacements.
 const REMOVED: &[(&str, &str)] = &[
     ("isub_imm", "`iconst` and `isub`"),
     ("irsub_imm", "`iconst` and `isub` with the constant first"),
@@ -39,7 +39,7 @@ const REMOVED: &[(&str, &str)] = &[
 ];
 
 impl ErrorKind {
-    /// Returns the text to write instead, if there is one.
+    /// Returns the hint for an error, if there is one.
     pub fn hint(&self) -> Option<String> {
         match self {
             ErrorKind::UnknownOpcode(name) => {
@@ -65,7 +65,7 @@ impl ErrorKind {
     }
 }
 
-/// Returns the text to write for an opcode that was removed from the language.
+/// Returns the hint for an opcode that was removed from the language.
 fn removed(name: &str) -> Option<String> {
     let exact = REMOVED.iter().find(|(removed, _)| *removed == name);
     let instead = exact.map(|(_, instead)| (*instead).to_string()).or_else(|| {

@@ -1,4 +1,4 @@
-//! Opcode, suffix and operands of one instruction: one function per shape.
+//! Opcode, suffix and operands of one instruction, with one function per format.
 
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
@@ -12,21 +12,21 @@ use crate::error::{ErrorKind, Result, fault};
 use crate::literal;
 use crate::memflags::memflags;
 
-/// The opcode at hand and the suffix behind it, if any.
+/// The current opcode, and the suffix after it.
 #[derive(Copy, Clone)]
 pub(crate) struct Head {
     pub(crate) opcode: Opcode,
     pub(crate) info: &'static OpcodeInfo,
-    /// `INVALID` if there is none.
+    /// The suffix; `INVALID` if there is none.
     suffix: Type,
     pub(crate) position: usize,
 }
 
-/// An instruction, which is in no block yet, and its controlling type.
+/// An instruction that is in no block yet, and its controlling type.
 pub(crate) type Read = (Inst, Type);
 
 impl Context<'_, '_> {
-    /// Reads an instruction from its opcode on and appends it to the block.
+    /// Parses an instruction, beginning with its opcode, and appends it to the block.
     #[inline]
     pub(crate) fn instruction(&mut self, block: Block) -> Result<(Inst, Opcode)> {
         let head = self.head()?;
@@ -52,7 +52,7 @@ impl Context<'_, '_> {
         fault(position, ErrorKind::UnknownOpcode(String::from_utf8_lossy(word).into()))
     }
 
-    /// Returns the controlling type, from the suffix or from an operand.
+    /// Returns the controlling type, which the suffix or an operand determines.
     #[inline(always)]
     pub(crate) fn ctrl(&self, head: Head, args: &[Value]) -> Result<Type> {
         let ty = match (head.info.suffix, head.suffix) {
@@ -79,7 +79,7 @@ impl Context<'_, '_> {
         fault(position, kind)
     }
 
-    /// Operands by the opcode's shape.
+    /// Parses the operands in the opcode's format.
     #[inline(never)]
     fn operands(&mut self, head: Head) -> Result<Read> {
         match head.info.format {
@@ -127,13 +127,13 @@ impl Context<'_, '_> {
         }
     }
 
-    /// Stores an instruction. Each shape does so itself, because sixteen bytes that are returned go through memory.
+    /// Stores an instruction. Each format calls it, because returning sixteen bytes would go through memory.
     #[inline(always)]
     pub(crate) fn made(&mut self, data: InstData, ctrl: Type) -> Result<Read> {
         Ok((self.func.dfg.make_inst(data), ctrl))
     }
 
-    /// So many values with commas between them.
+    /// Parses `N` values with commas between them.
     #[inline]
     fn values<const N: usize>(&mut self) -> Result<[Value; N]> {
         let mut args = [Value::from_u32(0); N];
@@ -167,7 +167,7 @@ impl Context<'_, '_> {
         self.made(data, ty)
     }
 
-    /// Returns `true` if the value that comes next is a result or an alias: the names of the next line.
+    /// Returns `true` if the next value is a result or an alias: the names at the start of the next line.
     fn at_next_line(&mut self) -> bool {
         let position = self.lexer.position();
         let mut names = self.lexer.try_entity("v").is_some();
@@ -200,7 +200,7 @@ impl Context<'_, '_> {
         self.made(data, ctrl)
     }
 
-    /// Parses `vconst` and `f128const`: `constN` or a literal that goes to the pool.
+    /// Parses `vconst` and `f128const`: `constN`, or a literal that is added to the constant pool.
     fn pool_const(&mut self, head: Head) -> Result<Read> {
         let ty = self.ctrl(head, &[])?;
         let constant: Constant = if self.lexer.peek() == b'c' {

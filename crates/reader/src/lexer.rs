@@ -1,7 +1,7 @@
-//! Bytes to tokens, on demand: the parser says which kind of token it expects next.
+//! Lexer: splits bytes into tokens on demand. The parser requests the kind of token that it expects next.
 //!
-//! White space and comments are skipped in front of each token. Comments are remembered when asked
-//! for; data directives among them always are.
+//! White space and comments before each token are skipped. Comments are recorded on request; data directives in
+//! comments are always recorded.
 
 use crate::error::{ErrorKind, Result, fault};
 use crate::swar;
@@ -9,7 +9,7 @@ use std::ops::Range;
 
 const WORD: u8 = 1;
 const NUMBER: u8 = 2;
-/// White space, other control characters, and what begins a comment: not the first byte of a token.
+/// White space, other control characters, and the first byte of a comment: bytes with which no token begins.
 const BETWEEN: u8 = 4;
 
 /// Class of each byte: the tokens that it can continue, or a byte between tokens.
@@ -33,23 +33,23 @@ fn is_word(byte: u8) -> bool {
     CLASS[usize::from(byte)] & WORD != 0
 }
 
-/// Returns `true` if neither white space nor a comment begins with the byte.
+/// Returns `true` unless white space or a comment begins with the byte.
 #[inline(always)]
 fn begins_token(byte: u8) -> bool {
     CLASS[usize::from(byte)] & BETWEEN == 0
 }
 
-/// A position in the text and what has been seen up to it.
+/// Position in the text, and the comments found up to it.
 pub(crate) struct Lexer<'a> {
     text: &'a [u8],
     position: usize,
     gather: bool,
-    /// Comments since they were last taken, if they are gathered.
+    /// Comments found since they were last taken, if they are collected.
     comments: Vec<Range<usize>>,
-    /// Data directives: the comments that begin with `data:` and those that continue them.
+    /// Data directives: comments that begin with `data:`, and comments that continue them.
     data: Vec<Range<usize>>,
     data_continues: bool,
-    /// End of the last remembered comment. The parser may go back, but not comments.
+    /// End of the last recorded comment. The parser may move backward, but comments are recorded once.
     remembered: usize,
 }
 
@@ -82,18 +82,18 @@ impl<'a> Lexer<'a> {
         self.gather
     }
 
-    /// Returns `true` if there were comments since they were last taken.
+    /// Returns `true` if there are comments since they were last taken.
     pub(crate) fn has_comments(&self) -> bool {
         !self.comments.is_empty()
     }
 
-    /// Returns the end of the text before `end` and before the comments since they were last taken.
+    /// Returns the end of the text that precedes `end` and the comments since they were last taken.
     pub(crate) fn end_of_text(&self, end: usize) -> usize {
         let end = self.comments.first().map_or(end, |comment| comment.start.min(end));
         self.text[..end].trim_ascii_end().len()
     }
 
-    /// Returns the comments since the last call.
+    /// Returns the comments since they were last taken.
     pub(crate) fn take_comments(&mut self) -> std::vec::Drain<'_, Range<usize>> {
         self.comments.drain(..)
     }
@@ -102,7 +102,7 @@ impl<'a> Lexer<'a> {
         &self.data
     }
 
-    /// Returns the byte at the position, 0 at the end.
+    /// Returns the byte at the position, or 0 at the end.
     #[inline]
     pub(crate) fn byte(&self) -> u8 {
         self.text.get(self.position).copied().unwrap_or(0)
@@ -117,13 +117,13 @@ impl<'a> Lexer<'a> {
         self.position >= self.text.len()
     }
 
-    /// Returns the eight bytes from an index on; `None` near the end of the text.
+    /// Returns the eight bytes from an index on, or `None` near the end of the text.
     #[inline]
     fn chunk(&self, index: usize) -> Option<u64> {
         Some(u64::from_le_bytes(*self.text.get(index..)?.first_chunk()?))
     }
 
-    /// Skips white space and comments: nothing, one space, or the end of a line and one space, nearly always.
+    /// Skips white space and comments. Nearly always, these are nothing, one space, or a line end and one space.
     #[inline(always)]
     pub(crate) fn skip(&mut self) {
         let byte = self.byte();
@@ -173,14 +173,14 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Skips to the next token and returns its first byte, 0 at the end.
+    /// Skips to the next token and returns its first byte, or 0 at the end.
     #[inline]
     pub(crate) fn peek(&mut self) -> u8 {
         self.skip();
         self.byte()
     }
 
-    /// Consumes this byte if it comes next.
+    /// Consumes a byte if it comes next, and returns `true` in that case.
     #[inline]
     pub(crate) fn eat(&mut self, byte: u8) -> bool {
         let found = self.peek() == byte;
@@ -193,7 +193,7 @@ impl<'a> Lexer<'a> {
         if self.eat(byte) { Ok(()) } else { self.expected(what) }
     }
 
-    /// Consumes exactly these bytes, white space included, if they come next.
+    /// Consumes exactly these bytes, white space included, if they come next. Returns `true` in that case.
     #[inline(always)]
     pub(crate) fn eat_text(&mut self, text: &[u8]) -> bool {
         let found = self.text[self.position..].starts_with(text);
@@ -203,7 +203,7 @@ impl<'a> Lexer<'a> {
         found
     }
 
-    /// Consumes these two bytes if they come next, without space between them.
+    /// Consumes two adjacent bytes if they come next, and returns `true` in that case.
     #[inline]
     pub(crate) fn eat_pair(&mut self, pair: [u8; 2]) -> bool {
         let found = self.peek() == pair[0] && self.byte_at(self.position + 1) == pair[1];
@@ -213,7 +213,7 @@ impl<'a> Lexer<'a> {
         found
     }
 
-    /// Fails: `what` should stand at the next token.
+    /// Fails because `what` was expected at the next token.
     #[cold]
     pub(crate) fn expected<T>(&mut self, what: &'static str) -> Result<T> {
         self.skip();
@@ -230,7 +230,7 @@ impl<'a> Lexer<'a> {
         text.chars().take(if word > 0 { MAX } else { 1 }).collect()
     }
 
-    /// Returns the next token if it is a word; it is consumed.
+    /// Consumes and returns the next token if it is a word.
     #[inline]
     pub(crate) fn try_word(&mut self) -> Option<&'a [u8]> {
         let first = self.peek();
@@ -250,13 +250,14 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The next token if it is a word that `lookup` finds; only then it is consumed.
+    /// Returns the result of `lookup` for the next token. Consumes the token only if it is a word that `lookup`
+    /// finds.
     #[inline(always)]
     pub(crate) fn known_word<T>(&mut self, lookup: impl Fn(&'a [u8]) -> Option<T>) -> Option<T> {
         self.skip();
         let start = self.position;
-        // Nearly all words end at a byte below the digits, and finding one is easy. With anything else in it, the word
-        // is not known.
+        // Nearly all words end at a byte below the digits, which is found quickly. If the text up to there contains
+        // anything else, the word is not known.
         if let Some(len) = self.until_below_digits(start)
             && let Some(found) = lookup(&self.text[start..start + len])
         {
@@ -276,7 +277,7 @@ impl<'a> Lexer<'a> {
         found
     }
 
-    /// Returns the number of bytes from an index on before the next below the digits, if that is found among sixteen.
+    /// Returns the number of bytes from an index to the next byte below the digits, if one is found among sixteen.
     #[inline(always)]
     fn until_below_digits(&self, index: usize) -> Option<usize> {
         match swar::until_below_digits(self.chunk(index)?) {
@@ -288,14 +289,14 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Returns a number token if it has up to seven decimal digits, without sign and leading zeros.
+    /// Consumes and returns a number token of up to seven decimal digits, without sign and leading zeros.
     #[inline(always)]
     pub(crate) fn try_small_number(&mut self) -> Option<u32> {
         self.skip();
         self.small_number_at(self.position)
     }
 
-    /// Returns the same behind a `+`.
+    /// Consumes and returns such a number after a `+`.
     #[inline(always)]
     pub(crate) fn try_small_offset(&mut self) -> Option<u32> {
         if self.peek() == b'+' { self.small_number_at(self.position + 1) } else { None }
@@ -314,7 +315,7 @@ impl<'a> Lexer<'a> {
         None
     }
 
-    /// Consumes this word if it comes next.
+    /// Consumes a word if it comes next, and returns `true` in that case.
     pub(crate) fn eat_word(&mut self, word: &[u8]) -> bool {
         self.skip();
         let found = self.text[self.position..].starts_with(word) && !is_word(self.byte_at(self.position + word.len()));
@@ -324,7 +325,7 @@ impl<'a> Lexer<'a> {
         found
     }
 
-    /// Returns the end of the word around an index.
+    /// Returns the end of the word at an index.
     #[inline]
     fn end_of_word(&self, start: usize) -> usize {
         match self.chunk(start).map(swar::word_len) {
@@ -333,7 +334,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Returns the end of the number around an index.
+    /// Returns the end of the number at an index.
     #[inline]
     fn end_of_number(&self, start: usize) -> usize {
         match self.chunk(start).map(swar::number_len) {
@@ -342,14 +343,14 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Returns the end of the bytes of a class.
+    /// Returns the end of a run of bytes of a class.
     fn end_of(&self, start: usize, class: u8) -> usize {
         let rest = &self.text[start.min(self.text.len())..];
         start + rest.iter().position(|&byte| CLASS[usize::from(byte)] & class == 0).unwrap_or(rest.len())
     }
 
-    /// Returns the number of an entity with this prefix, if one comes next; it is consumed. Inlined, so that comparing
-    /// with the prefix is comparing with a constant.
+    /// Consumes and returns the number of an entity with this prefix, if one comes next. The function is inlined,
+    /// so that the prefix is a constant.
     #[inline(always)]
     pub(crate) fn try_entity(&mut self, prefix: &str) -> Option<u32> {
         self.skip();
@@ -370,7 +371,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Returns a decimal number without leading zeros that fits 32 bits and ends its word.
+    /// Returns a decimal number that fits 32 bits and ends its word, without leading zeros, and its end.
     #[inline(always)]
     fn entity_number(&self, start: usize) -> Option<(u32, usize)> {
         if let Some(chunk) = self.chunk(start)
@@ -383,7 +384,8 @@ impl<'a> Lexer<'a> {
         self.unusual_entity_number(start)
     }
 
-    /// Returns the same byte by byte: for long numbers, the end of the text, and what is no number.
+    /// Parses an entity number byte by byte: for long numbers, at the end of the text, and for text that is no
+    /// number.
     #[cold]
     fn unusual_entity_number(&self, start: usize) -> Option<(u32, usize)> {
         let mut number = 0_u64;
@@ -412,7 +414,7 @@ impl<'a> Lexer<'a> {
         self.peek() == b'v' && self.byte_at(self.position + 1).is_ascii_digit()
     }
 
-    /// Parses `%` and the name behind it, which may be empty.
+    /// Consumes `%` and the name after it, which may be empty.
     pub(crate) fn try_name(&mut self) -> Option<&'a str> {
         if self.peek() != b'%' {
             return None;
@@ -422,7 +424,7 @@ impl<'a> Lexer<'a> {
         std::str::from_utf8(&self.text[start..self.position]).ok()
     }
 
-    /// Returns a number token with optional sign.
+    /// Consumes and returns a number token with an optional sign.
     pub(crate) fn number(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let start = match self.peek() {
             b'+' | b'-' => self.position + 1,
@@ -436,7 +438,8 @@ impl<'a> Lexer<'a> {
         Ok(&self.text[token..self.position])
     }
 
-    /// Returns a float literal: a number with a point, or a sign and word. `sNaN` needs a sign.
+    /// Consumes and returns a float literal: a number with a point, or a word with an optional sign. `sNaN`
+    /// requires a sign.
     pub(crate) fn float(&mut self, what: &'static str) -> Result<&'a [u8]> {
         let (start, signed) = match self.peek() {
             b'+' | b'-' => (self.position + 1, true),
@@ -457,7 +460,7 @@ impl<'a> Lexer<'a> {
         Ok(&self.text[token..end])
     }
 
-    /// Returns text between quotes; no escapes.
+    /// Consumes and returns a text between quotes, without escapes.
     pub(crate) fn string(&mut self) -> Result<&'a str> {
         if self.peek() != b'"' {
             return self.expected("a string");
@@ -468,11 +471,11 @@ impl<'a> Lexer<'a> {
             return self.expected("a string that ends");
         };
         self.position = start + len + 1;
-        // The whole text is UTF-8 and quotes are characters of their own.
+        // The whole text is UTF-8, and a quote is always a whole character.
         Ok(std::str::from_utf8(&rest[..len]).unwrap_or_default())
     }
 
-    /// Parses `@` directly followed by hexadecimal digits.
+    /// Consumes `@` directly followed by hexadecimal digits.
     pub(crate) fn source_location(&mut self) -> Result<u32> {
         let start = self.position + 1;
         let end = self.end_of(start, WORD);
@@ -487,7 +490,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Returns the rest of the line without comment and white space around it.
+    /// Consumes and returns the rest of the line up to a comment.
     pub(crate) fn rest_of_line(&mut self) -> Range<usize> {
         let start = self.position;
         let rest = &self.text[start..];

@@ -1,11 +1,12 @@
 //! Reads CLIF text and filetest headers into the intermediate representation.
 //!
-//! [`Parser`] reads function after function into memory that is reused; [`parse_functions`] and
-//! [`parse_test`] read whole files, the latter with comments and directives. Every error has line
-//! and column. Nothing recurses on the input and nothing grows faster than it.
+//! [`Parser`] reads function after function into memory that is reused. [`parse_functions`] and [`parse_test`] read
+//! whole files, the latter with comments and directives. Every error has a line and a column. The parser does not
+//! recurse on the input, and its cost grows no faster than the input.
 //!
-//! Two extensions of the text: data objects in comments (`; data: %name = …`), and `...` in the signature of a call to
-//! a variadic function of C, before the arguments that it does not declare: `fn0 = %printf(i64, ..., i32, f64) -> i32`.
+//! The text has two extensions. Data objects are written in comments (`; data: %name = …`). The signature of a call
+//! to a variadic C function has `...` before the arguments that the function does not declare:
+//! `fn0 = %printf(i64, ..., i32, f64) -> i32`.
 //!
 //! ```
 //! use kingpost_reader::parse_functions;

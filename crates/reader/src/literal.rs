@@ -1,4 +1,4 @@
-//! Numbers, lanes and bytes. The syntax of the numbers themselves is the ir crate's.
+//! Numbers, lanes and bytes. The `ir` crate defines the syntax of numbers.
 
 use kingpost_ir::immediates::{Ieee16, Ieee32, Ieee64, Ieee128, LiteralError, parse_int};
 use kingpost_ir::{Type, types};
@@ -17,7 +17,7 @@ fn check<T>(lexer: &Lexer, token: &[u8], parsed: std::result::Result<T, LiteralE
     }
 }
 
-/// Returns a decimal number of at most 18 digits with optional minus, without any other spelling.
+/// Returns a decimal number of at most 18 digits with an optional minus, or `None` for any other spelling.
 fn plain_decimal(token: &[u8]) -> Option<i64> {
     let (negative, digits) = match token {
         [b'-', digits @ ..] => (true, digits),
@@ -37,7 +37,7 @@ fn plain_decimal(token: &[u8]) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// Parses `0x` and hexadecimal digits, with underscores or without, that fit 63 bits.
+/// Returns the number of `0x` and hexadecimal digits, with or without underscores, if it fits 63 bits.
 fn plain_hexadecimal(token: &[u8]) -> Option<i64> {
     let [b'0', b'x', digits @ ..] = token else { return None };
     if digits.is_empty() || digits.len() > 15 {
@@ -55,13 +55,13 @@ fn plain_hexadecimal(token: &[u8]) -> Option<i64> {
     (underscores < digits.len()).then_some(value)
 }
 
-/// Returns an integer for a width of up to 128 bits, as its low bits.
+/// Parses an integer of up to 128 bits, and returns its low bits.
 pub(crate) fn integer(lexer: &mut Lexer, bits: u32) -> Result<u128> {
     let token = lexer.number("an integer")?;
     check(lexer, token, parse_int(token, bits))
 }
 
-/// Returns an integer of a width of at most 64 bits; only its low bits count.
+/// Parses an integer of at most 64 bits. Only the low bits of the result are significant.
 #[inline]
 pub(crate) fn imm(lexer: &mut Lexer, bits: u32) -> Result<i64> {
     let start = lexer.position();
@@ -77,7 +77,7 @@ pub(crate) fn imm(lexer: &mut Lexer, bits: u32) -> Result<i64> {
 fn any_imm(lexer: &mut Lexer, bits: u32) -> Result<i64> {
     let token = lexer.number("an integer")?;
     if let Some(value) = plain_decimal(token).or_else(|| plain_hexadecimal(token)) {
-        // The range from -2^(bits-1) to 2^bits - 1; eighteen digits always fit 64 bits.
+        // The range is -2^(bits-1) to 2^bits - 1. Eighteen digits always fit 64 bits.
         if bits == 64 || (value >> bits == 0) || (value < 0 && value >> (bits - 1) == -1) {
             return Ok(value);
         }
@@ -85,12 +85,12 @@ fn any_imm(lexer: &mut Lexer, bits: u32) -> Result<i64> {
     Ok(check(lexer, token, parse_int(token, bits))? as i64)
 }
 
-/// Returns a signed 64-bit integer.
+/// Parses a signed 64-bit integer.
 pub(crate) fn imm64(lexer: &mut Lexer) -> Result<i64> {
     imm(lexer, 64)
 }
 
-/// Returns an unsigned number without sign, that fits its type.
+/// Parses a number without a sign that fits its type.
 pub(crate) fn unsigned<T: TryFrom<u64>>(lexer: &mut Lexer, what: &'static str) -> Result<T> {
     if !lexer.peek().is_ascii_digit() {
         return lexer.expected(what);
@@ -103,7 +103,7 @@ pub(crate) fn unsigned<T: TryFrom<u64>>(lexer: &mut Lexer, what: &'static str) -
     check(lexer, token, T::try_from(value).map_err(|_| LiteralError::OutOfRange))
 }
 
-/// Returns an offset with its sign, or nothing for 0.
+/// Parses an offset with its sign. Returns 0 if there is none.
 #[inline]
 pub(crate) fn offset64(lexer: &mut Lexer) -> Result<i64> {
     match lexer.peek() {
@@ -121,12 +121,12 @@ fn written_offset(lexer: &mut Lexer) -> Result<i64> {
         return Ok(value);
     }
     let value = check(lexer, token, parse_int(token, 64))? as i64;
-    // The width is signed here: what reads as another sign was too large.
+    // The offset is signed, so a value that parses with the other sign is too large.
     let signed = value != 0 && (value < 0) != (token[0] == b'-');
     check(lexer, token, if signed { Err(LiteralError::OutOfRange) } else { Ok(value) })
 }
 
-/// Returns an offset of 32 bits.
+/// Parses an offset of 32 bits.
 pub(crate) fn offset32(lexer: &mut Lexer) -> Result<i32> {
     let start = lexer.position();
     let offset = offset64(lexer)?;
@@ -136,7 +136,7 @@ pub(crate) fn offset32(lexer: &mut Lexer) -> Result<i32> {
     }
 }
 
-/// Returns a float literal of a scalar float type, as its bits.
+/// Parses a float literal of a scalar float type, and returns its bits.
 pub(crate) fn float(lexer: &mut Lexer, ty: Type) -> Result<u128> {
     let token = lexer.float("a float literal")?;
     let bits = match ty {
@@ -148,12 +148,12 @@ pub(crate) fn float(lexer: &mut Lexer, ty: Type) -> Result<u128> {
     check(lexer, token, bits)
 }
 
-/// Returns a literal of a scalar type, as its bits.
+/// Parses a literal of a scalar type, and returns its bits.
 pub(crate) fn scalar(lexer: &mut Lexer, ty: Type) -> Result<u128> {
     if ty.is_float() { float(lexer, ty) } else { integer(lexer, ty.bits()) }
 }
 
-/// Parses `[` one literal per lane `]`, or `0x` and digits that are zero-extended to the type.
+/// Parses `[`, one literal per lane and `]`, or `0x` and digits that are zero-extended to the type.
 pub(crate) fn vector(lexer: &mut Lexer, ty: Type) -> Result<Bytes> {
     if lexer.peek() == b'[' {
         return lanes(lexer, ty);
@@ -187,10 +187,10 @@ fn lanes(lexer: &mut Lexer, ty: Type) -> Result<Bytes> {
     Ok(bytes)
 }
 
-/// Parses `0x` and an even number of digits, most significant byte first; the result is the other way
-/// round, as in memory.
+/// Parses `0x` and an even number of digits, most significant byte first. The result is in memory order, least
+/// significant byte first.
 pub(crate) fn hex_bytes(lexer: &mut Lexer) -> Result<Bytes> {
-    /// Those of the largest vector type. Upstream allows 32, but prints more where lanes were listed.
+    /// Number of digits of the largest vector type. Upstream allows 32, but prints more if lanes were listed.
     const MAX_DIGITS: usize = 8192;
     let token = lexer.number("a constant as `0x00ff` or `[1 2]`")?;
     let start = lexer.position() - token.len();

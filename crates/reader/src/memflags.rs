@@ -1,4 +1,4 @@
-//! The words in front of the operands of a memory access.
+//! The words before the operands of a memory access.
 
 use kingpost_ir::memflags::Endianness;
 use kingpost_ir::{AliasRegion, MemFlags, TrapCode};
@@ -6,7 +6,7 @@ use kingpost_ir::{AliasRegion, MemFlags, TrapCode};
 use crate::error::{ErrorKind, Result, fault};
 use crate::lexer::Lexer;
 
-/// Any number of flags; ends at the first word that is none, or at a value.
+/// Parses any number of flags, up to the first other word or a value.
 pub(crate) fn memflags(lexer: &mut Lexer) -> Result<MemFlags> {
     let mut flags = printed(lexer)?;
     loop {
@@ -38,7 +38,7 @@ pub(crate) fn memflags(lexer: &mut Lexer) -> Result<MemFlags> {
     }
 }
 
-/// Flags in the order in which functions print them, with one space behind each.
+/// Parses flags in the order in which functions are printed, with one space after each.
 #[inline]
 fn printed(lexer: &mut Lexer) -> Result<MemFlags> {
     let mut flags = MemFlags::new();
@@ -73,7 +73,7 @@ fn endian(flags: MemFlags, endianness: Endianness, position: usize) -> Result<Me
     }
 }
 
-/// Whether the region is declared is the verifier's business.
+/// Adds an alias region to the flags. The verifier checks whether the region is declared.
 fn region(flags: MemFlags, number: u32, position: usize) -> Result<MemFlags> {
     if flags.alias_region().is_some() {
         return fault(position, ErrorKind::FlagConflict("region"));

@@ -1,4 +1,4 @@
-//! Function after function out of one text.
+//! Parser of the functions of a text, one after the other.
 
 use kingpost_ir::signature::CallConv;
 use kingpost_ir::{AnyEntity, Function};
@@ -11,31 +11,31 @@ use crate::header::{Header, header};
 use crate::lexer::Lexer;
 use crate::signature::{function_name, signature};
 
-/// Texts may have this many bytes, so that ids and pool indices fit 31 bits.
+/// Maximum length of a text in bytes, so that ids and pool indices fit 31 bits.
 pub const MAX_TEXT_BYTES: usize = (1 << 31) - 1;
 
-/// How to read a text.
+/// Options of the parser.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct Options {
-    /// Convention of signatures that name none. By default `system_v` for files with `test run`,
-    /// otherwise `fast`.
+    /// Calling convention of signatures without one. The default is `system_v` for files with `test run`, and
+    /// `fast` for all other files.
     pub default_call_conv: Option<CallConv>,
 }
 
-/// Reads functions one by one, so that a large file need not be in memory as a whole.
+/// Parser that reads functions one by one, so that a large file need not be in memory as a whole.
 pub struct Parser<'a> {
     lexer: Lexer<'a>,
     tables: Tables,
     header: Header,
     default_call_conv: CallConv,
-    /// The first byte of the function read last.
+    /// Offset of the first byte of the function read last.
     function_start: usize,
-    /// Where the last error was.
+    /// Position of the last error.
     lines: Lines,
 }
 
 impl<'a> Parser<'a> {
-    /// Starts with a text and reads the lines in front of the functions.
+    /// Creates a parser of a text, and parses the lines before the functions.
     ///
     /// # Errors
     /// If the text is too long or not UTF-8, or if its header is malformed.
@@ -57,33 +57,33 @@ impl<'a> Parser<'a> {
         Ok(Parser { lexer, tables, header, default_call_conv, function_start: 0, lines })
     }
 
-    /// Returns the lines in front of the functions.
+    /// Returns the lines before the functions.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// How many bytes of the text have been read.
+    /// Returns the number of bytes of the text that have been read.
     pub fn position(&self) -> usize {
         self.lexer.position()
     }
 
-    /// Returns the first byte of the function read last; [`Position::of`](crate::Position::of) turns it into line and
-    /// column.
+    /// Returns the offset of the first byte of the function read last. [`Position::of`](crate::Position::of)
+    /// converts it to line and column.
     pub fn function_start(&self) -> usize {
         self.function_start
     }
 
-    /// Is there no other function?
+    /// Returns `true` if there is no other function.
     pub fn is_at_end(&mut self) -> bool {
         self.lexer.skip();
         self.lexer.at_end()
     }
 
-    /// Reads the next function in place of the contents of `func`. `false` at the end of the text.
+    /// Reads the next function into `func`, replacing its contents. Returns `false` at the end of the text.
     ///
     /// # Errors
-    /// If the text is malformed. `func` holds an unfinished function then;
-    /// [`Parser::skip_to_next_function`] goes on.
+    /// If the text is malformed. `func` is then unfinished, and [`Parser::skip_to_next_function`] skips the rest of
+    /// it.
     pub fn next_function(&mut self, func: &mut Function) -> std::result::Result<bool, Error> {
         if self.is_at_end() {
             return Ok(false);
@@ -107,8 +107,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// After an error: goes on behind it with the next line that begins with `function`. `false` if
-    /// there is none.
+    /// Skips to the next line that begins with `function`, after an error. Returns `false` if there is none.
     pub fn skip_to_next_function(&mut self) -> bool {
         const LINE: &[u8] = b"\nfunction ";
         let position = self.lexer.position();
@@ -118,7 +117,7 @@ impl<'a> Parser<'a> {
         next.is_some()
     }
 
-    /// Returns the data directives in front of what has been read.
+    /// Returns the data directives in the text that has been read.
     ///
     /// # Errors
     /// If a directive is malformed or names an object again.
@@ -131,7 +130,7 @@ impl<'a> Parser<'a> {
         self.lexer.take_comments().collect()
     }
 
-    /// Reads the function again that begins at a byte of `text`, as far as that goes, for the text of its entities.
+    /// Reads the function at a byte offset of `text` again, as far as possible, for the text of its entities.
     pub(crate) fn spans(text: &[u8], function_start: usize) -> Vec<(AnyEntity, Range<usize>)> {
         let mut lexer = Lexer::new(text, true);
         lexer.set_position(function_start.min(text.len()));
@@ -139,7 +138,7 @@ impl<'a> Parser<'a> {
         tables.clear();
         let default_call_conv = CallConv::Fast;
         let mut context = Context { lexer: &mut lexer, tables: &mut tables, func: &mut func, default_call_conv };
-        // What is wrong with the text has been said when it was read first.
+        // Errors in the text were reported when it was read first.
         let _known = context.function();
         tables.spans
     }
@@ -165,7 +164,7 @@ fn check_text(text: &[u8]) -> Result<()> {
 }
 
 impl Context<'_, '_> {
-    /// Parses `function NAME signature { preamble blocks }` and the comments behind it.
+    /// Parses `function NAME signature { preamble blocks }` and the comments after it.
     fn function(&mut self) -> Result<()> {
         if !self.lexer.eat_word(b"function") {
             return self.lexer.expected("`function`");
@@ -182,7 +181,7 @@ impl Context<'_, '_> {
     }
 }
 
-/// Reads all functions of a text. Header lines are allowed in front of them.
+/// Reads all functions of a text. Header lines may precede them.
 ///
 /// # Errors
 /// If the text is malformed.
@@ -191,7 +190,7 @@ pub fn parse_functions(text: impl AsRef<[u8]>) -> std::result::Result<Vec<Functi
     let mut functions = Vec::new();
     let mut func = Function::default();
     while parser.next_function(&mut func)? {
-        // The copy's tables have the right size at once; those of `func` have already grown.
+        // The tables of the copy have the exact size; the tables of `func` have already grown.
         functions.push(func.clone());
     }
     Ok(functions)

@@ -1,4 +1,4 @@
-//! The declarations in front of a function's blocks.
+//! The declarations before a function's blocks.
 
 use kingpost_ir::constants::ConstantData;
 use kingpost_ir::extfunc::ExtFuncData;
@@ -13,7 +13,7 @@ use crate::memflags::memflags;
 use crate::signature::signature;
 
 impl Context<'_, '_> {
-    /// All lines up to the first block or the closing brace.
+    /// Parses all lines up to the first block or the closing brace.
     pub(crate) fn preamble(&mut self) -> Result<()> {
         while self.lexer.peek() != b'}' {
             let Some(entity) = self.declaration()? else { break };
@@ -22,7 +22,7 @@ impl Context<'_, '_> {
         self.check_awaited()
     }
 
-    /// Returns one line; `None` if what comes next is no declaration.
+    /// Parses one line. Returns `None` if the next text is no declaration.
     fn declaration(&mut self) -> Result<Option<AnyEntity>> {
         self.lexer.skip();
         let position = self.lexer.position();
@@ -137,7 +137,7 @@ impl Context<'_, '_> {
         Ok(ty.into())
     }
 
-    /// A type that a condition holds for.
+    /// Parses a type for which a condition holds.
     fn plain_type(&mut self, what: &'static str, holds: impl Fn(Type) -> bool) -> Result<Type> {
         self.lexer.skip();
         let position = self.lexer.position();
@@ -226,7 +226,7 @@ impl Context<'_, '_> {
         Ok(GlobalValueData::Load { base, offset: literal::offset32(self.lexer)?, ty, flags })
     }
 
-    /// Parses `.TYPE`, where it must be written.
+    /// Parses a mandatory `.TYPE`.
     fn suffix(&mut self) -> Result<Type> {
         self.lexer.expect(b'.', "`.` and a type")?;
         self.plain_type("a type", |ty| ty != types::INVALID)
@@ -267,7 +267,7 @@ impl Context<'_, '_> {
         Ok(func.into())
     }
 
-    /// A signature without a number of its own takes the next free one.
+    /// Parses a signature without a number of its own, which gets the next free number.
     fn inline_signature(&mut self) -> Result<SigRef> {
         let position = self.lexer.position();
         let sig = self.func.dfg.signatures.push(Signature::new(CallConv::Fast));
@@ -278,7 +278,7 @@ impl Context<'_, '_> {
         Ok(sig)
     }
 
-    /// Returns a number above all that were mentioned.
+    /// Returns a number above all numbers that were mentioned.
     fn free_signature_number(&mut self, position: usize) -> Result<u32> {
         let Ok(number) = u32::try_from(self.tables.next_signature) else {
             let limit = u64::from(u32::MAX);

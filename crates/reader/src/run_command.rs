@@ -1,8 +1,8 @@
 //! Run directives in comments.
 //!
-//! `run: %f(1) == 2`, `run: %f(1) != [2, 3]`, `run`, `print: %f(1)`, `print`; and ours:
-//! `trap: %f(1) == int_divz` for a call that must end in a trap with this code. Upstream's tools
-//! take the last for an ordinary comment.
+//! `run: %f(1) == 2`, `run: %f(1) != [2, 3]`, `run`, `print: %f(1)`, `print`, and one of this project:
+//! `trap: %f(1) == int_divz` for a call that must end in a trap with this code. Upstream's tools treat the last as
+//! an ordinary comment.
 
 use kingpost_ir::signature::{AbiParam, Signature};
 use kingpost_ir::{TrapCode, Type};
@@ -12,12 +12,12 @@ use crate::lexer::Lexer;
 use crate::literal;
 use crate::testfile::Comment;
 
-/// A value of a type, by its bits. Lane 0 of a vector has the lowest bits.
+/// A value of a type, as bits. Lane 0 of a vector has the lowest bits.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Datum {
     /// The type: a scalar, or a vector of at most sixteen bytes.
     pub ty: Type,
-    /// The bits; those above the type's are zero.
+    /// The bits; zero above the type's width.
     pub bits: u128,
 }
 
@@ -26,7 +26,7 @@ pub struct Datum {
 pub struct Invocation {
     /// The function's name without `%`.
     pub name: String,
-    /// The arguments, of the types of the signature's parameters.
+    /// The arguments, with the types of the signature's parameters.
     pub args: Vec<Datum>,
 }
 
@@ -48,10 +48,10 @@ pub enum RunCommand {
         invocation: Invocation,
         /// Comparison to make.
         comparison: Comparison,
-        /// With what, of the types of the signature's results.
+        /// Expected values, with the types of the signature's results.
         expected: Vec<Datum>,
     },
-    /// Call without arguments; the only result must not be 0.
+    /// Call without arguments. The only result must not be 0.
     RunNonZero,
     /// Call and show the results.
     Print {
@@ -68,7 +68,7 @@ pub enum RunCommand {
 }
 
 impl RunCommand {
-    /// Reads the directive in a comment; `None` if there is none. Types come from the signature of
+    /// Parses the directive in a comment. Returns `None` if there is none. Types are determined by the signature of
     /// the function to which the comment belongs.
     ///
     /// # Errors
@@ -141,7 +141,7 @@ fn invocation(lexer: &mut Lexer, signature: &Signature) -> Result<Invocation> {
     Ok(Invocation { name: name.to_string(), args })
 }
 
-/// Returns one value, or any number in brackets. A single vector may stand in its own brackets.
+/// Parses one value, or any number of values in brackets. A single vector may be written in its own brackets only.
 fn results(lexer: &mut Lexer, returns: &[AbiParam]) -> Result<Vec<Datum>> {
     if let [result] = returns
         && (lexer.peek() != b'[' || (result.value_type.is_vector() && !doubly_bracketed(lexer)))
@@ -159,7 +159,7 @@ fn doubly_bracketed(lexer: &mut Lexer) -> bool {
     doubly
 }
 
-/// Returns values with commas between them, up to the closing bracket.
+/// Parses values with commas between them, up to the closing bracket.
 fn values(lexer: &mut Lexer, params: &[AbiParam], close: u8, what: &'static str) -> Result<Vec<Datum>> {
     let mut values = Vec::new();
     lexer.skip();

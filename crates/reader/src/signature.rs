@@ -11,7 +11,7 @@ use crate::error::{ErrorKind, Result, fault};
 use crate::lexer::Lexer;
 use crate::literal;
 
-/// Parses `(` parameters `)` and perhaps `->` results and a convention.
+/// Parses `(`, parameters and `)`, and then `->` with results and a calling convention if there are any.
 pub(crate) fn signature(lexer: &mut Lexer, default: CallConv, sig: &mut Signature) -> Result<()> {
     sig.clear(default);
     lexer.expect(b'(', "a signature")?;
@@ -34,7 +34,8 @@ pub(crate) fn signature(lexer: &mut Lexer, default: CallConv, sig: &mut Signatur
     Ok(())
 }
 
-/// Parameters, or results. If `variadic` is given, one `...` may stand among them, whose place it gets.
+/// Parses parameters or results. If `variadic` is given, one `...` is allowed among them, and its index is stored
+/// there.
 fn params<A: Array<Item = AbiParam>>(
     lexer: &mut Lexer,
     params: &mut SmallVec<A>,
@@ -77,7 +78,7 @@ fn param(lexer: &mut Lexer) -> Result<AbiParam> {
                 lexer.expect(b')', "`)`")?;
             }
             word => {
-                // The word belongs to what follows: a convention or the next line of a preamble.
+                // The word belongs to the text after the parameters: a convention or the next line of a preamble.
                 lexer.set_position(lexer.position() - word.len());
                 break;
             }
@@ -105,7 +106,7 @@ fn user_name(lexer: &mut Lexer) -> Result<Option<(u32, u32)>> {
 }
 
 impl Context<'_, '_> {
-    /// Returns the name of a function or symbol that is defined somewhere.
+    /// Parses the name of a function or symbol that is defined elsewhere.
     pub(crate) fn external_name(&mut self) -> Result<ExternalName> {
         if let Some(name) = self.lexer.try_name() {
             return Ok(named(name));
@@ -121,7 +122,7 @@ impl Context<'_, '_> {
 }
 
 fn named(name: &str) -> ExternalName {
-    // Only names with a capital can be library routines or known symbols.
+    // Only names with a capital letter can be library routines or known symbols.
     if !name.starts_with(|first: char| first.is_ascii_uppercase()) {
         return ExternalName::Named(name.into());
     }

@@ -1,7 +1,7 @@
-//! Where the entities of a function stand in its text.
+//! Map from the entities of a function to their places in its text.
 //!
-//! Nothing is remembered while functions are read. A function with something wrong is read a second time, for the text
-//! of each of its entities: what is right pays nothing.
+//! Nothing is recorded while functions are read. If a function has an error, it is read a second time for the text
+//! of each of its entities, so that correct functions pay nothing.
 
 use kingpost_ir::AnyEntity;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use crate::parser::Parser;
 /// The text of each entity of one function, as ranges of bytes.
 #[derive(Clone, Default, Debug)]
 pub struct SourceMap {
-    /// In the order of the text. An instruction's aliases follow it under its name.
+    /// Texts in their order. An instruction's aliases follow it under its name.
     spans: Vec<(AnyEntity, Range<usize>)>,
 }
 
@@ -20,14 +20,14 @@ impl SourceMap {
         SourceMap { spans }
     }
 
-    /// Reads the function again whose first byte is `function_start`, as [`Parser::function_start`] returned it:
-    /// entities have the same numbers then. Cost: linear in the function.
+    /// Reads a function again for the text of its entities, which have equal numbers then. `function_start` is the
+    /// result of [`Parser::function_start`]. Cost: linear in the function.
     pub fn read(text: &[u8], function_start: usize) -> SourceMap {
         SourceMap { spans: Parser::spans(text, function_start) }
     }
 
     /// Returns the text of an entity: a declaration, a block's header, an instruction with its results, or the
-    /// function's first line. `None` if the text does not have it, as what the compiler adds.
+    /// function's first line. `None` if the text does not contain it, as for entities that the compiler adds.
     pub fn range(&self, entity: AnyEntity) -> Option<Range<usize>> {
         self.spans.iter().find(|(other, _)| *other == entity).map(|(_, range)| range.clone())
     }
@@ -37,20 +37,20 @@ impl SourceMap {
         self.spans.iter().cloned()
     }
 
-    /// Returns the text that a message about an entity is about: a name that the message mentions, else the whole
-    /// entity, else the function's first line. Empty if nothing could be read.
+    /// Returns the text that a message about an entity refers to: a name in the message, or else the whole entity,
+    /// or else the function's first line. Empty if nothing could be read.
     pub fn range_of(&self, text: &[u8], location: AnyEntity, message: &str) -> Range<usize> {
         let names = message.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| is_name(word));
         let mut named = names.filter_map(|name| self.word_in(text, location, name));
         named.next().or_else(|| self.range(location)).or_else(|| self.range(AnyEntity::Function)).unwrap_or_default()
     }
 
-    /// Returns the place at which `word` occurs by itself in the text of an entity.
+    /// Returns the place at which `word` occurs as a whole word in the text of an entity.
     fn word_in(&self, text: &[u8], entity: AnyEntity, word: &str) -> Option<Range<usize>> {
         let range = self.range(entity)?;
         let is_part = |at: usize| text.get(at).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
         let last = range.end.checked_sub(word.len())?;
-        // The last one is an operand where the first may be a result.
+        // The last occurrence is an operand; the first may be a result.
         let at = (range.start..=last).rev().find(|&at| {
             text[at..].starts_with(word.as_bytes()) && !is_part(at + word.len()) && (at == 0 || !is_part(at - 1))
         })?;
@@ -58,7 +58,7 @@ impl SourceMap {
     }
 }
 
-/// Returns `true` if the word is a letter or more, and a number, as `v7`.
+/// Returns `true` if the word consists of letters followed by a number, such as `v7`.
 fn is_name(word: &str) -> bool {
     let digits = word.trim_start_matches(|c: char| c.is_ascii_alphabetic());
     digits.len() < word.len() && !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())

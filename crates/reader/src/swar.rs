@@ -1,16 +1,16 @@
-//! Eight bytes of text at once, in one word whose lowest byte comes first.
+//! Operations on eight bytes of text at once, in one word whose lowest byte is the first.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x80 * ONES;
 const LOW: u64 = 0x7f * ONES;
 
-/// Returns the high bit of each byte that is at least `limit`. All bytes are below 128, and so is the limit.
+/// Returns the high bit of each byte that is at least `limit`. All bytes and the limit must be below 128.
 #[inline(always)]
 const fn at_least(bytes: u64, limit: u8) -> u64 {
     (bytes + (0x80 - limit as u64) * ONES) & HIGH
 }
 
-/// Returns the high bit of each byte that is `byte`. All bytes are below 128.
+/// Returns the high bit of each byte that equals `byte`. All bytes must be below 128.
 #[inline(always)]
 const fn equal(bytes: u64, byte: u8) -> u64 {
     at_least(bytes ^ (byte as u64 * ONES), 1) ^ HIGH
@@ -26,20 +26,20 @@ const fn word_bytes(bytes: u64) -> u64 {
     (letters | digits | equal(ascii, b'_')) & !bytes
 }
 
-/// Returns the number of bytes at the front that continue a word: letters, digits and underscores.
+/// Returns the number of leading bytes that continue a word: letters, digits and underscores.
 #[inline(always)]
 pub(crate) const fn word_len(bytes: u64) -> usize {
     ((word_bytes(bytes) ^ HIGH).trailing_zeros() / 8) as usize
 }
 
-/// Returns the number of bytes at the front that are at least `0`.
+/// Returns the number of leading bytes that are at least `0`.
 #[inline(always)]
 pub(crate) const fn until_below_digits(bytes: u64) -> usize {
     let others = (at_least(bytes & LOW, b'0') | bytes & HIGH) ^ HIGH;
     (others.trailing_zeros() / 8) as usize
 }
 
-/// Returns the number of bytes at the front that continue a number: the bytes of words, `-` and `.`.
+/// Returns the number of leading bytes that continue a number: the bytes of words, `-` and `.`.
 #[inline(always)]
 pub(crate) const fn number_len(bytes: u64) -> usize {
     let ascii = bytes & LOW;
@@ -47,19 +47,19 @@ pub(crate) const fn number_len(bytes: u64) -> usize {
     (((word_bytes(bytes) | signs) ^ HIGH).trailing_zeros() / 8) as usize
 }
 
-/// Returns the number of bytes at the front that are decimal digits.
+/// Returns the number of leading bytes that are decimal digits.
 #[inline(always)]
 pub(crate) const fn digit_count(bytes: u64) -> usize {
     let digits = bytes ^ (0x30 * ONES);
-    // A carry only reaches bytes behind the first that is no digit.
+    // A carry reaches only bytes after the first byte that is no digit.
     let others = (digits.wrapping_add((0x80 - 10) * ONES) | digits) & HIGH;
     (others.trailing_zeros() / 8) as usize
 }
 
-/// Returns the decimal number of the first `count` bytes, which are digits; from one to eight.
+/// Returns the decimal number of the first `count` bytes, which must be one to eight digits.
 #[inline(always)]
 pub(crate) const fn decimal(bytes: u64, count: usize) -> u32 {
-    // Zeros in front make it eight digits; then neighbors are joined three times.
+    // Leading zeros extend it to eight digits. Then neighbors are joined three times.
     let digits = (bytes ^ (0x30 * ONES)) << (64 - 8 * count);
     let pairs = (digits.wrapping_mul(10).wrapping_add(digits >> 8)) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(100).wrapping_add(pairs >> 16)) & 0x0000_ffff_0000_ffff;

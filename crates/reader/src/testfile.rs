@@ -1,4 +1,4 @@
-//! Whole test files: header, functions with their comments, data.
+//! Whole test files: header, functions with their comments, and data.
 
 use kingpost_ir::{AnyEntity, Function};
 use std::ops::Range;
@@ -9,14 +9,14 @@ use crate::header::Header;
 use crate::parser::{Options, Parser};
 use crate::source_map::SourceMap;
 
-/// A comment and the entity to which it belongs: the one in front of it.
+/// A comment and the entity to which it belongs: the entity before it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub struct Comment<'a> {
-    /// The entity; the function for comments in front of its first line and behind it.
+    /// The entity. For comments before the first line of a function and after the function, it is the function.
     pub entity: AnyEntity,
     /// The comment from its first semicolon to the end of the line.
     pub text: &'a str,
-    /// Its first byte in the text.
+    /// Offset of its first byte in the text.
     pub start: usize,
     /// Line, from 1.
     pub line: u32,
@@ -31,12 +31,12 @@ impl Comment<'_> {
     }
 }
 
-/// A function with the comments in it and behind it.
+/// A function with the comments in it and after it.
 #[derive(Clone, Debug)]
 pub struct TestFunction<'a> {
     /// The function.
     pub function: Function,
-    /// The line in which the file's name of it stands, from 1.
+    /// Line of the function's name in the file, from 1.
     pub line: u32,
     /// The comments in the order of the text.
     pub comments: Vec<Comment<'a>>,
@@ -49,9 +49,9 @@ pub struct TestFunction<'a> {
 pub struct TestFile<'a> {
     /// The whole text.
     pub text: &'a str,
-    /// Commands, settings, targets, features.
+    /// Commands, settings, targets, and features.
     pub header: Header,
-    /// Comments in front of the first function; they belong to every function.
+    /// Comments before the first function, which belong to every function.
     pub preamble_comments: Vec<Comment<'a>>,
     /// The functions in the order of the text.
     pub functions: Vec<TestFunction<'a>>,

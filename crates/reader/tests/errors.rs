@@ -1,4 +1,4 @@
-//! What is wrong with a text is said at its line and column.
+//! Checks that errors in a text are reported at their line and column.
 
 use kingpost_ir::Function;
 use kingpost_reader::{Options, Parser, parse_functions};
@@ -10,7 +10,7 @@ fn error(text: &str) -> String {
     }
 }
 
-/// Returns the error of a body whose block has the parameters `v0: i32, v1: i64, v2: f32, v3: i8x16`; it
+/// Returns the error of a body whose block has the parameters `v0: i32, v1: i64, v2: f32, v3: i8x16`. The body
 /// begins in line 3.
 fn body(lines: &str) -> String {
     error(&format!("function %f(i32, i64, f32, i8x16) {{\nblock0(v0: i32, v1: i64, v2: f32, v3: i8x16):\n{lines}\n}}"))

@@ -1,5 +1,5 @@
-//! Mutants of good texts end in success or in a clean error, and what reads prints and reads again.
-//! `make fuzz` calls the same functions for longer.
+//! Checks that mutants of valid texts end in success or in a clean error, and that every function that is read
+//! prints as a text that reads as an equal function. `make fuzz` calls these functions for longer.
 
 use kingpost_reader::read_in_every_way;
 use kingpost_testgen::text::readers;

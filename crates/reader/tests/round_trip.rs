@@ -1,4 +1,4 @@
-//! Our own parser tests print and read again as the same functions, and cover every opcode.
+//! Checks that our own parser tests print as texts that read as equal functions, and cover every opcode.
 
 use kingpost_ir::{Function, InstView, Opcode};
 use kingpost_reader::{Options, Parser, parse_functions, parse_test};
@@ -13,7 +13,7 @@ fn files() -> Vec<(PathBuf, String)> {
     paths.into_iter().map(|path| (path.clone(), std::fs::read_to_string(path).expect("a text"))).collect()
 }
 
-/// What an instruction is, with values by their numbers in the text.
+/// Returns a description of each instruction, with values by their numbers in the text.
 fn describe(func: &Function) -> Vec<String> {
     let mut lines = Vec::new();
     for block in func.layout.blocks() {
@@ -68,7 +68,7 @@ fn printing_and_reading_again_gives_the_same_function() {
     }
 }
 
-/// More blocks than upstream can number.
+/// Checks a function with more blocks than upstream can number.
 #[test]
 fn large_functions_print_and_read_again() {
     let mut text = String::from("function %f() {\n");
