@@ -1,8 +1,9 @@
-//! Source locations and values as DWARF (version 4): `.debug_line`, `.debug_loc`, and what debuggers need to find them.
+//! Source locations and values as DWARF (version 4): `.debug_line`, `.debug_loc`, and the sections through which
+//! debuggers find them.
 //!
-//! A source location is a number; it becomes the number of a line in one file, which the caller names. There is one
-//! unit with a name and a range for each function, and in it a variable `v4` for each value with known places, which
-//! has a list of these (DWARF 4, section 2.6.2), and for each constant, which has its bits (section 2.6.1.1.3).
+//! A source location is a line number in a single file, which the caller names. There is one compilation unit, with a
+//! name and a range for each function. Each value with known places becomes a variable, such as `v4`, with a list of
+//! its places (DWARF 4, section 2.6.2). Each constant becomes a variable with its bits (section 2.6.1.1.3).
 
 use crate::relocated::Relocated;
 use gimli::write::{
@@ -20,14 +21,14 @@ pub(crate) fn is_wanted(module: &ModuleBuffer) -> bool {
     module.functions().any(|f| !f.srclocs.is_empty() || !f.values.is_empty() || !f.constants.is_empty())
 }
 
-/// The file that locations are lines of, and the folder that its name is relative to.
+/// The file that locations refer to, and the folder that its name is relative to.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) file: &'a str,
     pub(crate) folder: &'a str,
 }
 
-/// Returns the sections for all functions of `module`, which `names` are called in the object.
+/// Returns the sections for all functions of `module`. `names` are the names of the functions in the object.
 pub(crate) fn write(
     module: &ModuleBuffer,
     names: &[String],
@@ -52,7 +53,7 @@ pub(crate) fn write(
     root.set(constants::DW_AT_name, name);
     root.set(constants::DW_AT_comp_dir, folder);
     root.set(constants::DW_AT_language, AttributeValue::Language(constants::DW_LANG_Mips_Assembler));
-    // Ranges are relative to the unit's address, which is zero, as each range has one of its own.
+    // Ranges are relative to the unit's address. It is zero, because each range has its own address.
     root.set(constants::DW_AT_low_pc, AttributeValue::Address(Address::Constant(0)));
     root.set(constants::DW_AT_ranges, AttributeValue::RangeListRef(ranges));
     for (index, f) in module.functions().enumerate() {
@@ -80,7 +81,7 @@ fn subprogram(dwarf: &mut Dwarf, unit: UnitId, index: usize, f: &FunctionView<'_
     id
 }
 
-/// A variable for each value with known places, and each that is a constant. `types` are those made so far.
+/// Adds a variable for each value with known places, and for each constant. `types` are the types created so far.
 fn variables(
     dwarf: &mut Dwarf,
     unit: UnitId,
@@ -106,7 +107,7 @@ fn variables(
         let places = AttributeValue::LocationListRef(unit.locations.add(LocationList(places.collect())));
         known.push((sites[0].value, sites[0].ty, places));
     }
-    // What is known of constants holds everywhere, and comes first.
+    // A constant is valid everywhere, and precedes other places of its value.
     known.sort_by_key(|&(value, ..)| value);
     known.dedup_by_key(|&mut (value, ..)| value);
     for (value, ty, location) in known {
@@ -129,7 +130,7 @@ fn place(place: ContextPlace, registers: &DwarfRegisters) -> Expression {
     expression
 }
 
-/// Returns the type of a value, made on first use; `None` if debuggers have none.
+/// Returns the type of a value, and creates it on first use; `None` if debuggers have no such type.
 fn base_type(
     strings: &mut gimli::write::StringTable,
     unit: &mut Unit,
@@ -160,16 +161,16 @@ fn line_program(module: &ModuleBuffer, encoding: Encoding, source: Source) -> Li
     for (index, f) in module.functions().enumerate() {
         let Some(first) = f.srclocs.first() else { continue };
         program.begin_sequence(Some(start(index)));
-        // The prologue belongs to nothing in the source; debuggers expect it at the function's first line.
+        // The prologue has no source location. Debuggers expect it at the function's first line.
         let prologue = (first.offset > 0).then_some((0, first.srcloc));
-        // What lies behind the instructions may have no bytes.
+        // A location at the end of the instructions may cover no bytes.
         let sites = f.srclocs.iter().filter(|site| (site.offset as usize) < f.code.len());
         let sites = sites.map(|site| (site.offset, site.srcloc));
         for (offset, srcloc) in prologue.into_iter().chain(sites) {
             let row = program.row();
             row.address_offset = offset.into();
             row.file = file;
-            // Line 0 is what DWARF calls code without a line (DWARF 5, section 6.2.2).
+            // Line 0 means code without a line (DWARF 5, section 6.2.2).
             row.line = if srcloc == u32::MAX { 0 } else { srcloc.into() };
             program.generate_row();
         }

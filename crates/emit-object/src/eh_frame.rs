@@ -9,14 +9,14 @@ use kingpost_codegen::DwarfRegisters;
 use kingpost_mach::{ModuleBuffer, UnwindOp};
 use object::Architecture;
 
-/// In relocations, not a function but the pointer to the personality routine.
+/// Symbol of relocations that refer to the pointer to the personality routine.
 pub(crate) const PERSONALITY: usize = usize::MAX;
-/// In relocations, not a function but the start of `.gcc_except_table`.
+/// Symbol of relocations that refer to the start of `.gcc_except_table`.
 pub(crate) const EXCEPT_TABLE: usize = usize::MAX - 1;
 const RELATIVE: DwEhPe = DwEhPe(constants::DW_EH_PE_pcrel.0 | constants::DW_EH_PE_sdata4.0);
 
-/// Contents of the section for all functions of `module`. Those for which `handlers` has a place in `.gcc_except_table`
-/// name it, and the personality routine.
+/// Returns the contents of the section for all functions of `module`. A function with an offset into
+/// `.gcc_except_table` in `handlers` refers to the table and to the personality routine.
 pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture, handlers: &[Option<u64>]) -> Result<Relocated> {
     let registers = registers(architecture);
     let encoding = Encoding { address_size: 8, format: Format::Dwarf32, version: 1 };
@@ -49,7 +49,7 @@ pub(crate) fn write(module: &ModuleBuffer, architecture: Architecture, handlers:
     Ok(frame.0)
 }
 
-/// Returns the numbers of an architecture's registers.
+/// Returns the DWARF numbers of an architecture's registers.
 pub(crate) fn registers(architecture: Architecture) -> &'static DwarfRegisters {
     match architecture {
         Architecture::X86_64 => &DwarfRegisters::X86_64,

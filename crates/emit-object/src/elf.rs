@@ -1,9 +1,9 @@
 //! Symbols, code and data of an ELF object.
 //!
-//! Functions go to `.text`, data objects to `.rodata`, `.data`, `.bss`, thread-local ones to `.tdata` and `.tbss`, or `.data.rel.ro` if they hold pointers and are not
-//! written to. Literals go to `.rodata.cst4`, `.rodata.cst8` and `.rodata.cst16`, where linkers make one of equal ones.
-//! The declaration of a symbol says where it is visible, if there are declarations; else everything defined is
-//! global, and what is only mentioned is undefined.
+//! Functions are placed in `.text`. Data objects are placed in `.rodata`, `.data` or `.bss`, thread-local ones in
+//! `.tdata` or `.tbss`, and read-only ones with pointers in `.data.rel.ro`. Literals are placed in `.rodata.cst4`,
+//! `.rodata.cst8` and `.rodata.cst16`, where linkers merge equal ones. If there are declarations, they determine the
+//! visibility of symbols. Otherwise everything defined is global, and symbols without definition are undefined.
 
 use crate::error::ObjectError;
 use crate::names::symbol_name;
@@ -17,7 +17,7 @@ use object::{
 use std::collections::{HashMap, HashSet};
 use target_lexicon::Triple;
 
-/// Flags of a section of entries that linkers may merge.
+/// Flags of a section whose entries linkers may merge.
 const MERGEABLE: SectionFlags = SectionFlags::Elf { sh_flags: (elf::SHF_ALLOC | elf::SHF_MERGE) as u64 };
 
 /// An object being written.
@@ -27,18 +27,18 @@ pub(crate) struct Writer<'a> {
     pub(crate) triple: &'a Triple,
     declarations: Option<&'a Declarations>,
     symbols: HashMap<SymbolName, SymbolId>,
-    /// All symbols in order of first mention.
+    /// All symbols in order of their first reference.
     mentioned: Vec<(SymbolName, SymbolId)>,
-    /// Names that others see, as the object has them: two of ours may come out alike.
+    /// Names of global symbols in the form of the object, because two of our names may have one form.
     defined: HashSet<String>,
-    /// The sections of literals of 4, 8 and 16 bytes, once there are such.
+    /// The sections of literals of 4, 8 and 16 bytes, created on demand.
     literals: [Option<SectionId>; 3],
-    /// Where each function starts in `.text`.
+    /// Offset of each function in `.text`.
     pub(crate) starts: Vec<u64>,
     pub(crate) handlers: Handlers,
 }
 
-/// Where tables for unwinders of other languages are, once there are such.
+/// Places of the tables for unwinders of other languages, if there are such tables.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Handlers {
     /// The section `.gcc_except_table`.
@@ -48,10 +48,10 @@ pub(crate) struct Handlers {
 }
 
 impl<'a> Writer<'a> {
-    /// An object without sections.
+    /// Returns an object without sections.
     ///
     /// # Errors
-    /// A target without ELF form.
+    /// If the target has no ELF form.
     pub(crate) fn new(triple: &'a Triple, declarations: Option<&'a Declarations>) -> Result<Writer<'a>, ObjectError> {
         let architecture = architecture(triple)?;
         Ok(Writer {
@@ -68,7 +68,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The symbol of a name, undefined so far unless it was defined.
+    /// Returns the symbol of a name. The symbol is undefined until it is defined.
     pub(crate) fn symbol(&mut self, name: &SymbolName) -> Result<SymbolId, ObjectError> {
         if let Some(&id) = self.symbols.get(name) {
             return Ok(id);
@@ -96,8 +96,8 @@ impl<'a> Writer<'a> {
         Ok(id)
     }
 
-    /// Adds the literal to its section and defines its symbol. References go by this symbol, not by that of the section:
-    /// what a linker merges it finds by the address of a symbol, and an addend would lead it elsewhere.
+    /// Adds the literal to its section and defines its symbol. References use this symbol and not the symbol of the
+    /// section. A linker finds a merged entry by the address of a symbol, and an addend would lead to another entry.
     fn place_literal(&mut self, literal: &Literal, symbol: &mut Symbol) {
         let bytes = literal.bytes();
         let section = &mut self.literals[bytes.len().ilog2() as usize - 2];
@@ -146,7 +146,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// What is declared to be defined here, and mentioned, must be.
+    /// Checks that everything that is declared to be defined here and referred to is defined.
     pub(crate) fn check_undefined(&self) -> Result<(), ObjectError> {
         let Some(declarations) = self.declarations else { return Ok(()) };
         let missing = |(name, id): &&(SymbolName, SymbolId)| {
@@ -185,8 +185,8 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Says with `$x` and `$d` where code and data begin among the code (ELF for the Arm 64-bit Architecture, section 5.8,
-    /// mapping symbols).
+    /// Marks the starts of code and data in `.text` with `$x` and `$d` (ELF for the Arm 64-bit Architecture, section
+    /// 5.8, mapping symbols).
     fn mapping_symbols(&mut self, text: SectionId, module: &ModuleBuffer) {
         let mut in_code = false;
         for (index, f) in module.functions().enumerate() {
@@ -252,7 +252,7 @@ pub(crate) fn architecture(triple: &Triple) -> Result<Architecture, ObjectError>
     }
 }
 
-/// The section of a data object.
+/// Returns the section of a data object.
 pub(crate) fn data_section(object: &DataObject) -> StandardSection {
     if object.tls {
         let zeros = object.bytes.is_empty();
@@ -266,7 +266,7 @@ pub(crate) fn data_section(object: &DataObject) -> StandardSection {
     }
 }
 
-/// The ELF relocation type (System V ABI supplements for AMD64, table 4.9, and for AArch64, section 5.7).
+/// Returns the ELF relocation type (System V ABI supplements for AMD64, table 4.9, and for AArch64, section 5.7).
 fn relocation_type(kind: RelocKind, architecture: Architecture) -> Result<u32, ObjectError> {
     let x86 = architecture == Architecture::X86_64;
     Ok(match kind {

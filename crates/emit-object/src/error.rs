@@ -1,4 +1,4 @@
-//! Why there is no object.
+//! Errors of writing an object.
 
 use kingpost_mach::{DataFault, RelocKind};
 use std::fmt;
@@ -9,19 +9,19 @@ use std::fmt;
 pub enum ObjectError {
     /// Two definitions have one name in the object.
     Duplicate(String),
-    /// The names `%u_N_M` and `uN:M` of these numbers are mentioned, which are one symbol of the object.
+    /// The names `%u_N_M` and `uN:M` with these numbers both occur, but they are one symbol of the object.
     Alike(u32, u32),
-    /// A function or data object that is declared to be defined here and mentioned, but not defined.
+    /// A function or data object that is declared to be defined here and referred to, but not defined.
     Undefined(String),
-    /// A name that objects cannot have: it is empty or holds a zero byte.
+    /// A name that objects cannot have: it is empty or contains a zero byte.
     Name(String),
     /// A data object whose fields contradict each other.
     Data(String, DataFault),
-    /// A target without object format here.
+    /// A target without a supported object format.
     Target(String),
-    /// A relocation the target's objects do not have.
+    /// A relocation that the target's objects do not support.
     Relocation(RelocKind),
-    /// The writing library refuses.
+    /// An error of the library that writes objects.
     Format(String),
 }
 

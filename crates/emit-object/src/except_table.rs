@@ -1,18 +1,18 @@
-//! Handlers of exceptions as `.gcc_except_table`: read by the personality routines of other languages.
+//! Handlers of exceptions as `.gcc_except_table`, for the personality routines of other languages.
 //!
-//! What comes from another language has no tag here, so the handlers it can reach are those of every tag. They catch
-//! everything, and get in their payloads what such routines hand over: the exception and the number of the filter, 1.
-//! Layout: as libgcc reads it; offsets count from the function's start.
+//! Exceptions of other languages have no tag here, so they reach only the handlers of every tag. These handlers catch
+//! everything. Their payloads are the exception and the number of the filter, 1, as such routines pass them. The
+//! layout is the one that libgcc reads. Offsets count from the function's start.
 
 use gimli::write::{EndianVec, Result, Writer};
 use gimli::{LittleEndian, constants};
 use kingpost_mach::{FunctionView, ModuleBuffer};
 
-/// The contents of the section, and where the part of each function with such a handler starts.
+/// The contents of the section, and the start of the part of each function with such a handler.
 #[derive(Debug)]
 pub(crate) struct ExceptTable {
     pub(crate) bytes: Vec<u8>,
-    /// By function.
+    /// Start of each function's part, by function.
     pub(crate) starts: Vec<Option<u64>>,
 }
 
@@ -33,7 +33,7 @@ impl ExceptTable {
 
 /// Returns the part of one function.
 fn function(f: &FunctionView<'_>) -> Result<Vec<u8>> {
-    // One action: filter 1, the type of which is none, so that it catches everything.
+    // One action with filter 1. The filter has no type, so it catches everything.
     const ACTIONS: &[u8] = &[1, 0];
     const TYPES: &[u8] = &[0; 4];
     let sites = call_sites(f)?;
@@ -51,8 +51,8 @@ fn function(f: &FunctionView<'_>) -> Result<Vec<u8>> {
     Ok(out.into_vec())
 }
 
-/// What happens in each part of the code: start, length, landing pad, action. Where no call is, and where a call has no
-/// handler, exceptions go on to the caller.
+/// Returns the table of call sites: start, length, landing pad, action. Code without calls and calls without handlers
+/// pass exceptions on to the caller.
 fn call_sites(f: &FunctionView<'_>) -> Result<Vec<u8>> {
     let mut out = EndianVec::new(LittleEndian);
     let mut site = |start: u32, end: u32, landing_pad: u32, action: u64| {
@@ -63,7 +63,8 @@ fn call_sites(f: &FunctionView<'_>) -> Result<Vec<u8>> {
     };
     let mut from = 0;
     for handler in f.handlers.iter().filter(|handler| handler.tag.is_none()) {
-        // A call is looked up by the byte before its return address. Of several handlers the first one counts.
+        // A call is looked up by the byte before its return address. If there are several handlers, the first one
+        // applies.
         let call = handler.return_offset - 1;
         if call < from {
             continue;

@@ -1,13 +1,13 @@
-//! Sections that tell programs about their functions: `kingpost_traps` and the like, as docs/sections.md describes
-//! them.
+//! Sections that describe functions to programs, such as `kingpost_traps`; see docs/sections.md.
 //!
-//! All have one layout, in words of 4 bytes: a header, records of functions, and entries of a size of their own.
+//! All have one layout, in words of 4 bytes: a header, records of functions, and entries whose size depends on the
+//! section.
 
 use kingpost_codegen::DwarfRegisters;
 use kingpost_ir::types::Type;
 use kingpost_mach::{ContextPlace, DebugTag, FunctionView, ModuleBuffer};
 
-/// The layout that docs/sections.md describes.
+/// Version of the layout in docs/sections.md.
 const VERSION: u32 = 2;
 const HEADER_BYTES: usize = 16;
 const FUNCTION_BYTES: usize = 24;
@@ -16,15 +16,14 @@ const FUNCTION_BYTES: usize = 24;
 pub(crate) struct FunctionTable {
     /// Name of the section.
     pub(crate) name: &'static str,
-    /// Its bytes, the fields for addresses still zero: that of the `i`-th function is at
-    /// [`FunctionTable::address_field`].
+    /// Contents. The address of the `i`-th function is at [`FunctionTable::address_field`] and still zero.
     pub(crate) bytes: Vec<u8>,
-    /// The functions that it is about, by number.
+    /// Numbers of the functions in the table.
     pub(crate) functions: Vec<usize>,
 }
 
 impl FunctionTable {
-    /// Returns a table of all functions of which `entries` returns any.
+    /// Returns a table of all functions for which `entries` returns entries.
     fn new<const N: usize>(
         name: &'static str,
         module: &ModuleBuffer,
@@ -51,14 +50,14 @@ impl FunctionTable {
     }
 }
 
-/// `kingpost_traps`: every function, and which of its instructions trap.
+/// Returns `kingpost_traps`: every function with its trapping instructions.
 pub(crate) fn traps(module: &ModuleBuffer) -> FunctionTable {
     FunctionTable::new("kingpost_traps", module, |f| {
         Some(f.traps.iter().map(|trap| [trap.offset, trap.code.byte().into()]).collect())
     })
 }
 
-/// Sections that are written whenever they have an entry: what a function says in its text is not dropped.
+/// Returns the sections that have an entry. They are always written, so that no annotation of a function is lost.
 pub(crate) fn wanted(module: &ModuleBuffer, registers: &DwarfRegisters) -> impl Iterator<Item = FunctionTable> {
     let tables = || {
         [
@@ -72,7 +71,7 @@ pub(crate) fn wanted(module: &ModuleBuffer, registers: &DwarfRegisters) -> impl 
     module.has_sites().then(tables).into_iter().flatten().filter(|table| !table.functions.is_empty())
 }
 
-/// `kingpost_handlers`: which calls let exceptions through to which handlers.
+/// Returns `kingpost_handlers`: calls that let exceptions through, and their handlers.
 fn handlers(module: &ModuleBuffer, registers: &DwarfRegisters) -> FunctionTable {
     FunctionTable::new("kingpost_handlers", module, |f| {
         some(f.handlers, |site| {
@@ -87,14 +86,14 @@ fn handlers(module: &ModuleBuffer, registers: &DwarfRegisters) -> FunctionTable 
     })
 }
 
-/// `kingpost_stack_maps`: references that are live during calls.
+/// Returns `kingpost_stack_maps`: references that are live during calls.
 fn stack_maps(module: &ModuleBuffer) -> FunctionTable {
     FunctionTable::new("kingpost_stack_maps", module, |f| {
         some(f.stack_maps, |entry| [entry.return_offset, entry.offset, lane(entry.ty), entry.ty.lane_count()])
     })
 }
 
-/// `kingpost_debug_tags`: tags of calls and sequence points.
+/// Returns `kingpost_debug_tags`: tags of calls and sequence points.
 fn debug_tags(module: &ModuleBuffer) -> FunctionTable {
     FunctionTable::new("kingpost_debug_tags", module, |f| {
         some(f.debug_tags, |site| {
@@ -107,26 +106,26 @@ fn debug_tags(module: &ModuleBuffer) -> FunctionTable {
     })
 }
 
-/// `kingpost_patchable_calls`: calls that may be overwritten.
+/// Returns `kingpost_patchable_calls`: calls that may be overwritten.
 fn patchable_calls(module: &ModuleBuffer) -> FunctionTable {
     FunctionTable::new("kingpost_patchable_calls", module, |f| {
         some(f.patchable_calls, |call| [call.return_offset, call.bytes])
     })
 }
 
-/// `kingpost_stack_slots`: stack slots that have keys.
+/// Returns `kingpost_stack_slots`: stack slots that have keys.
 fn stack_slots(module: &ModuleBuffer) -> FunctionTable {
     FunctionTable::new("kingpost_stack_slots", module, |f| {
         some(f.keyed_slots, |slot| [slot.key as u32, (slot.key >> 32) as u32, slot.offset, slot.bytes])
     })
 }
 
-/// Returns the entries of a function that has any.
+/// Returns the entries of a function; `None` if there are none.
 fn some<T, const N: usize>(entries: &[T], entry: impl Fn(&T) -> [u32; N]) -> Option<Vec<[u32; N]>> {
     (!entries.is_empty()).then(|| entries.iter().map(entry).collect())
 }
 
-/// Returns the type of lanes: bits, and bit 31 if they are floats.
+/// Returns the encoded lane type: the number of bits, with bit 31 set for floats.
 fn lane(ty: Type) -> u32 {
     ty.lane_bits() | u32::from(ty.lane_type().is_float()) << 31
 }

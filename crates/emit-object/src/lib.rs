@@ -2,19 +2,19 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `write.rs` | the order in which an object comes about, and what goes into it |
+//! | `write.rs` | the steps of writing an object, and its options |
 //! | `module.rs` | a module that becomes an object |
 //! | `elf.rs` | symbols, code and data of an ELF object |
-//! | `tables.rs` | sections about the code: what the next four make |
+//! | `tables.rs` | sections about the code, from the next four files |
 //! | `eh_frame.rs` | unwind operations as `.eh_frame` |
 //! | `except_table.rs` | handlers of exceptions as `.gcc_except_table` |
 //! | `debug.rs` | source locations as `.debug_line` |
-//! | `function_tables.rs` | what programs look up by function: `kingpost_traps` and the like |
-//! | `property_note.rs` | which guards of control flow all code has |
+//! | `function_tables.rs` | tables by function, such as `kingpost_traps` |
+//! | `property_note.rs` | control-flow guards that all code has |
 //! | `relocated.rs` | contents with relocations |
 //! | `names.rs` | names of symbols in object files |
 //! | `assembly/` | an object as text for an assembler |
-//! | `error.rs` | why there is no object |
+//! | `error.rs` | errors of writing an object |
 //!
 //! ```
 //! use kingpost_codegen::module::{Linkage, Module};

@@ -5,7 +5,7 @@ use crate::write::{ObjectOptions, write_declared};
 use kingpost_codegen::Compiler;
 use kingpost_codegen::module::{Definitions, Module};
 
-/// A module whose definitions are collected for one object file.
+/// A module whose definitions are collected for a single object file.
 ///
 /// ```
 /// use kingpost_codegen::module::{DataDescription, Linkage, Module};
@@ -29,16 +29,16 @@ pub struct ObjectModule {
 }
 
 impl ObjectModule {
-    /// A module without declarations, for the compiler's target.
+    /// Returns a module without declarations, for the compiler's target.
     pub fn new(compiler: Compiler, options: ObjectOptions) -> ObjectModule {
         ObjectModule { definitions: Definitions::new(compiler), options }
     }
 
-    /// The object file. Linkage becomes the binding and visibility of symbols.
+    /// Returns the object file. Linkage determines the binding and visibility of symbols.
     ///
     /// # Errors
-    /// A target without object format here, a name that the format does not take, and a function or data object that is
-    /// mentioned and declared to be defined here, but is not.
+    /// If the target has no supported object format, if the format does not accept a name, or if a function or data
+    /// object is referred to and declared to be defined here, but is not.
     pub fn finish(mut self) -> Result<Vec<u8>, ObjectError> {
         let (functions, data) = self.definitions.take();
         let declarations = Some(self.definitions.declarations());

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 use std::iter::once;
 use target_lexicon::Triple;
 
-/// The name of a symbol in an object file: `%name` is `name`, `uN:M` is `u_N_M`, a library routine has its C name,
-/// a literal one that linkers take for a local label of an assembler.
+/// Returns the name of a symbol in an object file. `%name` becomes `name`, `uN:M` becomes `u_N_M`, and a library
+/// routine has its C name. A literal has a name that linkers treat as a local label of an assembler.
 pub fn symbol_name(name: &SymbolName, triple: &Triple) -> String {
     match name {
         SymbolName::Named(word) => word.to_string(),
@@ -21,17 +21,17 @@ pub fn symbol_name(name: &SymbolName, triple: &Triple) -> String {
     }
 }
 
-/// Checks that functions and data mention no `%u_N_M` together with `uN:M`, because an object has one name for both. Linear in
-/// what is mentioned.
+/// Checks that functions and data do not refer to both `%u_N_M` and `uN:M`, because an object has one name for both.
+/// Linear in the number of references.
 ///
 /// # Errors
-/// The first pair of such names.
+/// For the first pair of such names.
 pub(crate) fn check_names<'a>(module: &'a ModuleBuffer, data: &'a [DataObject]) -> Result<(), ObjectError> {
     let in_data = |d: &'a DataObject| once(&d.name).chain(d.pointers.iter().map(|pointer| &pointer.symbol));
     let in_code = |f: FunctionView<'a>| once(&f.function.head.name).chain(f.symbols);
     let names = || module.functions().flat_map(in_code).chain(data.iter().flat_map(in_data));
     let words: HashSet<(u32, u32)> = names().filter_map(numbers_in_word).collect();
-    // Few modules have any.
+    // Few modules have such names.
     if words.is_empty() {
         return Ok(());
     }
@@ -45,7 +45,7 @@ pub(crate) fn check_names<'a>(module: &'a ModuleBuffer, data: &'a [DataObject]) 
     Ok(())
 }
 
-/// Returns the numbers of the name `uN:M` whose symbol is that of a word.
+/// Returns the numbers of the name `uN:M` whose symbol has the name of a word.
 fn numbers_in_word(name: &SymbolName) -> Option<(u32, u32)> {
     let SymbolName::Named(word) = name else { return None };
     let (namespace, index) = word.strip_prefix("u_")?.split_once('_')?;

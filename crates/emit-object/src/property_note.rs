@@ -1,12 +1,14 @@
-//! `.note.gnu.property`: the guards of control flow that all code of an object has (ELF for the Arm 64-bit Architecture, section
-//! 6.3.4.1, program property; the layout is of the Linux extensions to the System V ABI, section 2.1.7).
+//! `.note.gnu.property`: the control-flow guards that all code of an object has (ELF for the Arm 64-bit Architecture,
+//! section 6.3.4.1, program property; the layout is from the Linux extensions to the System V ABI, section 2.1.7).
 //!
-//! Linkers mark a program only if every object has the note. Only AArch64 has guards here, so other objects have no note.
+//! Linkers mark a program only if every object has the note. Only AArch64 has guards here, so objects for other
+//! machines have no note.
 
 use kingpost_mach::{ControlFlowGuards, ModuleBuffer};
 use object::{Architecture, elf};
 
-/// Returns the contents of the note, or `None` if code of `module` lacks every guard. An object without code lacks none.
+/// Returns the contents of the note, or `None` if code of `module` lacks every guard. An object without code has all
+/// guards.
 pub(crate) fn contents(module: &ModuleBuffer, architecture: Architecture) -> Option<Vec<u8>> {
     if architecture != Architecture::Aarch64 {
         return None;

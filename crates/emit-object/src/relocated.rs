@@ -3,7 +3,7 @@
 use gimli::LittleEndian;
 use gimli::write::{EndianVec, RelocateWriter, Relocation};
 
-/// A writer that notes where addresses go. Symbols are functions of the module, by index.
+/// A writer that records the positions of addresses. Symbols are functions of the module, by index.
 #[derive(Clone)]
 pub(crate) struct Relocated {
     pub(crate) bytes: EndianVec<LittleEndian>,

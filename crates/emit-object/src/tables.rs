@@ -1,6 +1,7 @@
 //! Sections about the code: unwinding, source lines, tables by function.
 //!
-//! They find functions by their place in `.text`, not by their symbols: what symbols stand for may change when linked.
+//! Tables refer to functions by their positions in `.text` and not by symbols, because linking may change the meaning
+//! of a symbol.
 
 use crate::debug::Source;
 use crate::eh_frame::registers;
@@ -18,10 +19,10 @@ use object::write::{Relocation, SectionId, StandardSection, SymbolId};
 use object::{Architecture, RelocationFlags, SectionFlags, SectionKind, elf};
 use std::collections::HashMap;
 
-/// Flags of a section that is part of the program, and only read.
+/// Flags of a read-only section of the program.
 const READ_ONLY: SectionFlags = SectionFlags::Elf { sh_flags: elf::SHF_ALLOC as u64 };
 
-/// Kinds of addresses in tables: bytes of the field, and whether it is relative to itself.
+/// Kind of an address in a table: size of the field in bytes, and whether it is relative to itself.
 #[derive(Clone, Copy)]
 enum Field {
     Absolute8,
@@ -30,7 +31,8 @@ enum Field {
 }
 
 impl Writer<'_> {
-    /// Adds `.eh_frame`, and `.gcc_except_table` if there is a personality routine and a function with something for it.
+    /// Adds `.eh_frame`, and `.gcc_except_table` if there is a personality routine and a function with handlers for
+    /// it.
     pub(crate) fn eh_frame(&mut self, module: &ModuleBuffer, personality: Option<&str>) -> Result<(), ObjectError> {
         if module.is_empty() {
             return Ok(());
@@ -63,7 +65,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Adds `.debug_line` and its companions, if there are source locations.
+    /// Adds `.debug_line` and the sections that belong to it, if there are source locations.
     pub(crate) fn debug(&mut self, module: &ModuleBuffer, source: Source) -> Result<(), ObjectError> {
         if !debug::is_wanted(module) {
             return Ok(());
@@ -105,7 +107,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Adds the note of the guards that all code has, if it has any.
+    /// Adds the note about guards that all code has, if there are any.
     pub(crate) fn property_note(&mut self, module: &ModuleBuffer) {
         if let Some(note) = property_note::contents(module, self.architecture) {
             let section = self.object.add_section(Vec::new(), b".note.gnu.property".to_vec(), SectionKind::Note);
@@ -119,14 +121,14 @@ impl Writer<'_> {
         self.object.section_symbol(text)
     }
 
-    /// Puts contents into a section. `sections` are the symbols of those it refers to.
+    /// Adds contents and relocations to a section. `sections` are the symbols of the sections that it refers to.
     fn fill(
         &mut self,
         section: SectionId,
         contents: Relocated,
         sections: &HashMap<gimli::SectionId, SymbolId>,
     ) -> Result<(), ObjectError> {
-        // Tables of unwinding start at words; the others are byte streams.
+        // Unwind tables are aligned to words. All other tables are byte streams.
         let align = if sections.is_empty() { 8 } else { 1 };
         self.object.append_section_data(section, contents.bytes.slice(), align);
         let text = self.text_symbol();

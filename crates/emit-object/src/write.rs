@@ -1,4 +1,4 @@
-//! The order in which an object comes about.
+//! The steps of writing an object.
 
 use crate::debug::Source;
 use crate::elf::Writer;
@@ -11,7 +11,7 @@ use object::elf::{FileHeader64, SHF_MERGE, SectionHeader64};
 use object::{LittleEndian, SectionKind};
 use target_lexicon::Triple;
 
-/// What goes into an object besides code and data.
+/// Contents of an object besides code and data.
 ///
 /// ```
 /// use kingpost_emit_object::ObjectOptions;
@@ -22,18 +22,20 @@ use target_lexicon::Triple;
 /// ```
 #[derive(Clone, Debug)]
 pub struct ObjectOptions {
-    /// Write `.eh_frame`.
+    /// Whether to write `.eh_frame`.
     pub unwind_info: bool,
-    /// Write `.debug_line` and its companions, if there are source locations or labelled values.
+    /// Whether to write `.debug_line` and the sections that belong to it, if there are source locations or labeled
+    /// values.
     pub debug_lines: bool,
-    /// The file that source locations are lines of, for debuggers.
+    /// The file that source locations refer to, for debuggers.
     pub source: String,
-    /// The folder that the file's name is relative to, for debuggers that are started elsewhere.
+    /// The folder that the file's name is relative to, for debuggers that start in another folder.
     pub folder: String,
-    /// Write the section `kingpost_traps`: addresses of functions and trapping instructions.
+    /// Whether to write the section `kingpost_traps`: addresses of functions and trapping instructions.
     pub trap_table: bool,
-    /// With `.eh_frame`, write `.gcc_except_table` too: exceptions of other languages land in handlers of every tag, as this
-    /// personality routine finds them (`__gxx_personality_v0`, `rust_eh_personality`).
+    /// Personality routine. If it is set, `.gcc_except_table` is written with `.eh_frame`. Exceptions of other
+    /// languages then reach handlers of every tag, which this routine finds (`__gxx_personality_v0`,
+    /// `rust_eh_personality`).
     pub personality: Option<String>,
 }
 
@@ -50,10 +52,10 @@ impl Default for ObjectOptions {
     }
 }
 
-/// Writes all functions and data objects as one relocatable ELF object.
+/// Writes all functions and data objects as a single relocatable ELF object.
 ///
 /// # Errors
-/// A target or relocation without ELF form, names that are defined twice, and different names of one symbol.
+/// If the target or a relocation has no ELF form, if a name is defined twice, or if different names are one symbol.
 pub fn write(
     triple: &Triple,
     module: &ModuleBuffer,
@@ -64,7 +66,7 @@ pub fn write(
     write_declared(triple, module, data, None, &options)
 }
 
-/// The same, with what is known about the symbols.
+/// Writes an object like [`write`], with the declarations of the symbols if they are known.
 pub(crate) fn write_declared(
     triple: &Triple,
     module: &ModuleBuffer,
@@ -89,14 +91,14 @@ pub(crate) fn write_declared(
         writer.function_table(&table)?;
     }
     writer.property_note(module);
-    // Without this note linkers take the object to need an executable stack, and warn.
+    // Without this note, linkers assume that the object needs an executable stack, and warn.
     writer.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
     let mut bytes = writer.object.write()?;
     size_entries(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Sets the size of the entries of mergeable sections, which the `object` crate has no way to say: that of their alignment.
+/// Sets the size of the entries of mergeable sections to their alignment, because the `object` crate cannot set it.
 fn size_entries(bytes: &mut [u8]) -> Result<(), ObjectError> {
     let malformed = |()| ObjectError::Format("section headers are not where they should be".into());
     let (header, _) = object::pod::from_bytes::<FileHeader64<LittleEndian>>(bytes).map_err(malformed)?;

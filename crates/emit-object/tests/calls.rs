@@ -1,7 +1,8 @@
-//! Compiled functions and those of the system's C compiler call each other with random signatures.
+//! Checks that compiled functions and functions of the system's C compiler call each other with random signatures.
 //!
-//! C calls a compiled function, which passes its arguments on in reverse order to a C function, which folds them into its
-//! result. Places of arguments must agree on both sides of the compiled function. More cases: `KINGPOST_CASES=10000`.
+//! C calls a compiled function, which passes its arguments in reverse order to a C function, which computes its
+//! result from them. Both sides of the compiled function must agree on the places of arguments.
+//! `KINGPOST_CASES=10000` runs more cases.
 
 use kingpost_codegen::Compiler;
 use kingpost_emit_object::{ObjectOptions, write};
@@ -10,11 +11,11 @@ use std::fmt::Write;
 use std::process::Command;
 use target_lexicon::triple;
 
-/// Cases that one object holds, so that neither compiler meets a huge file.
+/// Maximum number of cases in one object, so that neither compiler gets a huge file.
 const CASES_PER_OBJECT: u64 = 250;
 const MAX_ARGS: u64 = 20;
 
-/// A type on both sides: in C, and as a parameter.
+/// A type in C and as a parameter.
 #[derive(Clone, Copy)]
 struct Ty {
     c: &'static str,
@@ -62,7 +63,7 @@ static void fill(void *at, unsigned bytes, word seed) {
 static int bad;
 ";
 
-/// A generator of numbers: the constants are Knuth's for MMIX.
+/// A generator of pseudo-random numbers, with Knuth's constants for MMIX.
 struct Numbers(u64);
 
 impl Numbers {
@@ -79,7 +80,7 @@ impl Numbers {
     }
 }
 
-/// One case: C text, and the function that passes its arguments on.
+/// Appends one case: C text, and the function that passes its arguments on.
 fn case(number: u64, numbers: &mut Numbers, c: &mut String, main: &mut String, clif: &mut String) {
     let args: Vec<Ty> = (0..numbers.below(MAX_ARGS + 1)).map(|_| numbers.argument()).collect();
     let result = numbers.argument();

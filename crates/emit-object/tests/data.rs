@@ -1,4 +1,4 @@
-//! Data objects whose fields contradict each other are errors, in every build.
+//! Checks that data objects whose fields contradict each other are errors, in every build.
 
 use kingpost_emit_object::{ObjectError, ObjectOptions, write};
 use kingpost_mach::{DataFault, DataObject, DataPointer, ModuleBuffer, SymbolName};

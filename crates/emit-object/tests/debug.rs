@@ -1,4 +1,4 @@
-//! Source lines, as other tools read them.
+//! Checks source lines with other tools.
 
 use kingpost_codegen::{Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};
@@ -42,7 +42,7 @@ fn compile(target: &Triple) -> ModuleBuffer {
     batch.module
 }
 
-/// What a tool prints; `None` if it is not installed, which in CI it is.
+/// Returns the output of a tool; `None` if it is not installed. In CI it is installed.
 fn run(tool: &str, args: &[&str], file: &Path) -> Option<String> {
     match Command::new(tool).args(args).arg(file).output() {
         Ok(output) => {
@@ -71,7 +71,7 @@ fn read_lines(target: &Triple, addr2line: &str, debugger: Option<&str>) {
     let object = dir.path().join("a.o");
     std::fs::write(&object, write(target, &module, &[], options).unwrap()).unwrap();
 
-    // Every row as `readelf` decodes it: line, address within .text, in the object as in the table.
+    // Every row in the output of `readelf`: line, and address within `.text`. The object and the table must agree.
     let mut expected = Vec::new();
     let mut start = 0u64;
     for f in module.functions() {
@@ -107,7 +107,7 @@ fn read_lines(target: &Triple, addr2line: &str, debugger: Option<&str>) {
     }
 }
 
-/// Address of the trap of `trapz`, which stands behind the function's blocks.
+/// Returns the address of the trap of `trapz`, which is after the function's blocks.
 fn first_trap(module: &ModuleBuffer) -> String {
     let f = module.function(0);
     let trap = f.traps.iter().find(|trap| trap.code == TrapCode::user(7).unwrap()).unwrap();
@@ -115,7 +115,7 @@ fn first_trap(module: &ModuleBuffer) -> String {
     format!("{:#x}", trap.offset)
 }
 
-/// Line and address of one row, if this is one and does not end a sequence.
+/// Parses a row and returns its line and address; `None` if this is no row or the end of a sequence.
 fn decoded_row(line: &str) -> Option<(u32, u64)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     match words[..] {

@@ -1,4 +1,4 @@
-//! Exceptions of C++ land in handlers of compiled code, by the system's unwinder.
+//! Checks that the system's unwinder delivers exceptions of C++ to handlers in compiled code.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};

@@ -1,4 +1,5 @@
-//! C programs read the sections about functions by their documentation, and overwrite patchable calls.
+//! Checks that C programs can read the sections about functions according to their documentation, and overwrite
+//! patchable calls.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};
@@ -51,7 +52,7 @@ fn compile(target: &Triple, allocator: &str) -> ModuleBuffer {
     batch.module
 }
 
-/// What the program prints of a section: of each function in it its name, sizes and entries.
+/// Returns the program's output for a section: name, sizes and entries of each function.
 fn section(module: &ModuleBuffer, name: &str, entries: impl Fn(&FunctionView<'_>) -> Option<Vec<String>>) -> String {
     let mut text = format!("{name}\n");
     for f in module.functions() {
@@ -89,7 +90,7 @@ fn expected(module: &ModuleBuffer) -> String {
         let entry = |key: u64| format!("{}:{}", key as u32, key >> 32);
         some(f.keyed_slots.iter().map(|slot| format!("{}:{}:{}", entry(slot.key), slot.offset, slot.bytes)).collect())
     });
-    // With the patchable call overwritten, put back, and once more as it was.
+    // With the patchable call overwritten, restored, and overwritten again.
     text + "5 1\n5 2\n5 2\n"
 }
 

@@ -1,4 +1,5 @@
-//! Landing pads and signed return addresses: what objects tell linkers about them, and that a guarded program runs.
+//! Checks landing pads and signed return addresses: the information for linkers in objects, and a guarded program
+//! that runs.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};
@@ -8,8 +9,8 @@ use std::path::Path;
 use std::process::Command;
 use target_lexicon::{Triple, triple};
 
-/// Everything that code reaches by an indirect branch: functions, blocks of jump tables, handlers, and the points at which stacks are
-/// switched.
+/// Functions with all targets of indirect branches: function entries, blocks of jump tables, handlers, and the points
+/// at which stacks are switched.
 const TEXT: &str = "
 function %calls(i64, i64) -> i64 system_v {
     sig0 = (i64) -> i64 system_v
@@ -102,9 +103,9 @@ block1(v3: i64):
 }
 ";
 
-/// The instruction `bti j`, at which indirect jumps may land.
+/// The instruction `bti j`, a valid target of indirect jumps.
 const JUMP_PAD: [u8; 4] = 0xd503_249fu32.to_le_bytes();
-/// `bti c` and `paciasp`, at which indirect calls may land.
+/// `bti c` and `paciasp`, valid targets of indirect calls.
 const CALL_PADS: [[u8; 4]; 2] = [0xd503_245fu32.to_le_bytes(), 0xd503_233fu32.to_le_bytes()];
 
 fn aarch64() -> Triple {
@@ -127,7 +128,7 @@ fn object(target: &Triple, module: &ModuleBuffer) -> Vec<u8> {
     write(target, module, &[], ObjectOptions::default()).unwrap()
 }
 
-/// Returns the bits of the property of an object that linkers combine by `and`; 0 if it has no note.
+/// Returns the bits of the object's property that linkers combine by `and`; 0 if it has no note.
 fn property(object: &[u8]) -> u32 {
     let file = object::File::parse(object).unwrap();
     let Some(note) = file.section_by_name(".note.gnu.property") else { return 0 };
@@ -156,7 +157,7 @@ fn notes_say_what_all_code_has() {
     assert_eq!(property(&object(&aarch64(), &mixed)), 1);
     mixed.append(&module(&aarch64(), "ssa", &[], "function %most() { block0: return }"));
     assert_eq!(property(&object(&aarch64(), &mixed)), 0);
-    // Data alone does not take the guards from the program it is linked into.
+    // An object with data only does not remove the guards from the program it is linked into.
     assert_eq!(property(&object(&aarch64(), &ModuleBuffer::default())), 3);
     let x64 = triple!("x86_64-unknown-linux-gnu");
     assert_eq!(property(&object(&x64, &module(&x64, "ssa", &[], TEXT))), 0);
@@ -209,7 +210,7 @@ fn a_guarded_program_runs() {
         for (define, expected) in [("-DWITH_PAD", Some(0)), ("-DWITHOUT_PAD", None)] {
             let flags =
                 ["-O1", "-Wall", "-nostdlib", "-static", "-ffreestanding", "-mbranch-protection=standard", define];
-            // The linker warns about parts of a program that have no note.
+            // The linker warns about objects without a note.
             let flags = flags.iter().chain(&["-Wl,-z,force-bti", "-Wl,--fatal-warnings", "-o"]);
             let link = run(Command::new(cc).args(flags).arg(at("a")).arg(&source).arg(at("a.o")));
             assert!(link.status.success(), "{allocator}: {}", String::from_utf8_lossy(&link.stderr));

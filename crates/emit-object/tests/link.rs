@@ -1,4 +1,4 @@
-//! Objects are linked by the system linker without a warning, and run.
+//! Checks that objects link with the system linker without a warning, and run.
 
 use kingpost_emit_object::{ObjectOptions, write};
 use kingpost_mach::{
@@ -9,7 +9,8 @@ use kingpost_regalloc::PReg;
 use std::process::Command;
 use target_lexicon::triple;
 
-/// `main` calls `puts` through the PLT with a string it finds through a pointer in data, and returns 7.
+/// Returns a module whose `main` calls `puts` through the PLT, with a string that it finds through a pointer in data,
+/// and returns 7.
 fn module() -> (ModuleBuffer, Vec<DataObject>) {
     let named = SymbolName::named;
     let mut b = Buffer::default();
@@ -93,7 +94,7 @@ fn names_are_defined_once() {
     let result = write(&triple!("x86_64-unknown-linux-gnu"), &module, &data, ObjectOptions::default());
     let alike = "`%u_0_1` and `u0:1` would be one symbol, `u_0_1`: rename one";
     assert_eq!(result.unwrap_err().to_string(), alike);
-    // A definition of one does not serve where the other is mentioned.
+    // A definition of one name does not define the other.
     data[3].name = SymbolName::named("u_0_01");
     assert!(write(&triple!("x86_64-unknown-linux-gnu"), &module, &data, ObjectOptions::default()).is_ok());
     data[1].pointers[0].symbol = SymbolName::named("u_0_1");

@@ -1,4 +1,4 @@
-//! Constants that code loads stand in sections that linkers merge, not among the code.
+//! Checks that constants that code loads are in sections that linkers merge, and not among the code.
 
 use kingpost_codegen::{Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};
@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 use target_lexicon::{Triple, triple};
 
-/// `%NAME` returns 100 times its argument plus 0.25, by way of literals of all sizes, one of them in both functions. No
-/// instruction has any of them as its immediate.
+/// `%NAME` returns 100 times its argument plus 0.25. It uses literals of all sizes, and both functions share one of
+/// them. No instruction can encode any of them as an immediate.
 const TEXT: &str = "
 function %NAME(f64) -> f64 {
     fn0 = colocated %NAME_rest(f64) -> f64
@@ -48,7 +48,7 @@ fn object(triple: &Triple, pic: bool, name: &str) -> Vec<u8> {
     write(triple, &module, &[], ObjectOptions::default()).unwrap()
 }
 
-/// What the command prints, which must succeed and say nothing else; none if it is not installed.
+/// Returns the output of a command, which must succeed without further messages; `None` if it is not installed.
 fn output(command: &mut Command) -> Option<String> {
     let Ok(output) = command.output() else {
         assert!(std::env::var_os("KINGPOST_WITHOUT_TOOLS").is_some(), "{command:?} is missing: see `make deps`");
@@ -64,7 +64,7 @@ double one(double), two(double);
 int main(void) { return one(1.5) == 150.25 && two(2) == 200.25 ? 7 : 1; }
 ";
 
-/// Links two objects with a program, and runs it.
+/// Tries to link two objects with a program, and runs it if the linker is installed.
 fn link_and_run(cc: &str, emulator: &[&str], triple: &Triple) {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);

@@ -1,5 +1,5 @@
-//! AArch64 objects say where code and data begin in `.text`, so that disassemblers and linkers do not take one for the
-//! other. x86-64 has no such symbols.
+//! Checks that AArch64 objects mark the starts of code and data in `.text`, so that disassemblers and linkers can
+//! tell them apart. x86-64 objects have no such symbols.
 
 use kingpost_codegen::{Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};
@@ -7,7 +7,7 @@ use kingpost_mach::ModuleBuffer;
 use std::process::Command;
 use target_lexicon::{Triple, triple};
 
-/// Two functions, of which the first has a jump table, and a third.
+/// Three functions, the first with a jump table.
 const TEXT: &str = "
 function %table(i32) -> i32 {
 block0(v0: i32): br_table v0, block1, [block2, block3, block1, block2, block3]
@@ -19,7 +19,7 @@ function %code(i64) -> i64 { block0(v0: i64): return v0 }
 function %more(i64) -> i64 { block0(v0: i64): return v0 }
 ";
 
-/// Addresses and names of the symbols that begin with `$`, as `readelf` lists them.
+/// Returns the addresses and names of the symbols that begin with `$`, from the output of `readelf`.
 fn mapping_symbols(triple: &Triple) -> Option<Vec<(u64, String)>> {
     let compiler = Compiler::new(triple, Settings::default(), &[]).unwrap();
     let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());

@@ -1,5 +1,5 @@
-//! Exceptions are thrown and caught across frames of all conventions that have handlers, at every call, while values of
-//! all kinds live over it and a collector moves what references lead to.
+//! Checks exceptions that are thrown and caught across frames of all conventions with handlers, at every call. Values
+//! of all kinds are live across the calls, and a collector moves the objects that references lead to.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};
@@ -8,13 +8,13 @@ use std::fmt::Write;
 use std::process::Command;
 use target_lexicon::Triple;
 
-/// Functions of a chain: each calls the next one.
+/// Number of functions of a chain. Each calls the next one.
 const FRAMES: usize = 11;
 
 const X86_64: &[&str] = &["system_v", "tail", "winch", "preserve_all"];
 const AARCH64: &[&str] = &["system_v", "tail", "winch", "preserve_all", "apple_aarch64"];
 
-/// Returns the convention of a function of a chain. The first one is called by C++.
+/// Returns the convention of a function of a chain. C++ calls the first one.
 fn convention(conventions: &'static [&'static str], chain: usize, k: usize) -> &'static str {
     conventions[(k * chain + k / 2) % conventions.len()]
 }
@@ -24,7 +24,7 @@ fn signature(convention: &str) -> String {
     format!("(i64, f64{}) {result}{convention}", ", i64".repeat(10))
 }
 
-/// Returns the functions of all chains. `throws.cpp` says in C++ what each of them does.
+/// Returns the functions of all chains. `throws.cpp` has their equivalents in C++.
 fn text(conventions: &'static [&'static str]) -> String {
     let mut text = String::new();
     for chain in 0..conventions.len() {
@@ -43,7 +43,7 @@ fn function(conventions: &'static [&'static str], chain: usize, k: usize, text: 
     let (site, map) = ((chain * FRAMES + k) * 4, "stack_map=[i64 @ ss0+8]");
     let payload = if next == "winch" { "v29" } else { "exn0" };
     let item = if k % 4 == 1 { "tag1: block13".into() } else { format!("default: block11({payload})") };
-    // A callee that returns nothing leaves its result in memory.
+    // A callee without a result stores its result in memory.
     let call = match next {
         _ if k + 1 == FRAMES => "v34 = iconst.i64 77 jump block2(v34)".into(),
         "preserve_all" => format!(

@@ -1,5 +1,5 @@
-//! Thread-local symbols in programs and shared libraries, from several threads, and what linkers make of their
-//! addresses.
+//! Checks thread-local symbols in programs and shared libraries, from several threads, and the linker's relaxation of
+//! their addresses.
 
 use kingpost_codegen::module::{DataDescription, Linkage, Module};
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::Command;
 use target_lexicon::{Triple, triple};
 
-/// Registers and the stack are full across three addresses.
+/// Registers and the stack are full across three address computations.
 const FUNCTIONS: &str = "
 function %bump(i64, i64) -> i64 system_v {
     gv0 = symbol tls %counter
@@ -48,22 +48,22 @@ block0:
     return v0
 }";
 
-/// How a program is linked: flags, what is in a library of its own (`o` the object, `c` the symbol of C), and what the
-/// linker makes of the addresses of `counter` and `from_c` in the object's functions.
+/// A way to link a program: flags, the contents of a separate library (`o` the object, `c` the symbol of C), and the
+/// accesses to `counter` and `from_c` after linking.
 struct Way {
     flags: &'static [&'static str],
     library: Option<char>,
     access: [Access; 2],
 }
 
-/// How the address of a thread-local symbol is found.
+/// Method of computing the address of a thread-local symbol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Access {
-    /// General dynamic: by a call.
+    /// General dynamic: a call.
     Call,
-    /// Initial exec: the distance from the thread pointer is loaded.
+    /// Initial exec: a load of the distance from the thread pointer.
     Load,
-    /// Local exec: the distance is a constant.
+    /// Local exec: a constant distance.
     Constant,
 }
 
@@ -177,7 +177,7 @@ fn check(target: &Triple, cc: &str, emulator: &[&str]) {
     }
 }
 
-/// Definitions and references are known to be thread-local, and stand in sections of their own.
+/// Checks that definitions and references are marked as thread-local, and that definitions are in their sections.
 fn check_symbols(bytes: &[u8]) {
     let file = object::File::parse(bytes).unwrap();
     for (name, section) in [("counter", ".tdata"), ("zeros", ".tbss"), ("pointer", ".tdata"), ("from_c", "")] {
@@ -189,7 +189,7 @@ fn check_symbols(bytes: &[u8]) {
     }
 }
 
-/// How a linked function finds the addresses of thread-local symbols, sorted.
+/// Returns the accesses of a linked function to thread-local symbols, sorted.
 fn accesses(path: &Path, function: &str) -> Vec<Access> {
     let data = std::fs::read(path).unwrap();
     let file = object::File::parse(&*data).unwrap();
@@ -207,7 +207,7 @@ fn accesses(path: &Path, function: &str) -> Vec<Access> {
     found
 }
 
-/// `mov rax, fs:0` and what is added to it, or the sequence as it was.
+/// Returns the access that the instructions perform: `mov rax, fs:0` and an addition, or the original sequence.
 fn x64_access(code: &[u8]) -> Option<Access> {
     const THREAD_POINTER: [u8; 9] = [0x64, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0];
     match code {
@@ -218,7 +218,8 @@ fn x64_access(code: &[u8]) -> Option<Access> {
     }
 }
 
-/// Returns the first four instructions: `movz movk nop nop`, `nop adrp ldr` in some order, or those of a descriptor.
+/// Returns the access that four instructions perform: `movz movk nop nop`, `nop adrp ldr` in some order, or the
+/// sequence of a descriptor.
 fn aarch64_access(words: &[u32]) -> Option<Access> {
     const NOP: u32 = 0xd503_201f;
     let (movz, movk) = (|word: u32| word & 0xff80_001f == 0xd280_0000, |word: u32| word & 0xff80_001f == 0xf280_0000);

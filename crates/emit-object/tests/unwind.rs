@@ -1,4 +1,4 @@
-//! A real unwinder walks the stack at every instruction of functions with frames of all kinds.
+//! Checks that an unwinder can walk the stack at every instruction of functions with frames of all kinds.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};
@@ -9,17 +9,17 @@ use std::fmt::Write;
 use std::process::Command;
 use target_lexicon::{Architecture, Triple, triple};
 
-/// Parameters `vN` from 0 on.
+/// Returns parameters `vN`, counted from 0.
 fn params(count: usize) -> String {
     (0..count).map(|n| format!("v{n}: i64")).collect::<Vec<_>>().join(", ")
 }
 
-/// `count` times `what`.
+/// Returns a list of `count` copies of `what`.
 fn list(count: usize, what: &str) -> String {
     vec![what; count].join(", ")
 }
 
-/// The functions that `unwind.c` names, and those that they call.
+/// Returns the functions that `unwind.c` names, and the functions that they call.
 fn text() -> String {
     let hook = "sig0 = (i64) -> i64 system_v\nfn0 = %hook sig0";
     let mut text = String::new();
@@ -27,9 +27,9 @@ fn text() -> String {
         let _ = writeln!(text, "function %{name}{signature} {{\n{hook}\n{preamble}\n{body}\n}}");
     };
     let plain = "(i64) -> i64 system_v";
-    // No frame at all.
+    // No frame.
     add("leaf", plain, "", "block0(v0: i64): v1 = imul v0, v0 return v1");
-    // More values over calls than there are callee-saved registers.
+    // More values across calls than there are callee-saved registers.
     let values = (1..9).map(|n| format!("v{n} = iadd v{}, v0\n", n - 1)).collect::<String>();
     let sums = (1..9).map(|n| format!("v{} = imul v{}, v{n}\n", n + 9, n + 8)).collect::<String>();
     let saves = format!("block0(v0: i64): {values} v9 = call fn0(v8) {sums} return v17");
@@ -45,7 +45,7 @@ fn text() -> String {
          block3: v5 = call fn0(v3) v6 = iadd v5, v0 return v6
          block4: v7 = iadd v0, v1 return v7",
     );
-    // Behind the last epilogue there is more code, which needs the frame.
+    // Code after the last epilogue needs the frame.
     add(
         "cold",
         plain,
@@ -70,7 +70,7 @@ fn text() -> String {
              v5 = call fn1({args}) v6 = iadd v4, v5 return v6"
         ),
     );
-    // Tail calls whose callees get more stack arguments and fewer, without a frame and with one.
+    // Tail calls whose callees have more stack arguments and fewer, without a frame and with one.
     let twenty = format!("({}) -> i64 tail", list(20, "i64"));
     let tails = format!(
         "sig1 = {ten}\nfn1 = colocated %pop_bare sig1\nsig2 = {twenty}\nfn2 = %shrink_bare sig2
@@ -96,7 +96,7 @@ fn text() -> String {
         "block0(v0: i64): v1 = call fn4(v0) v2 = call fn5(v1) v3 = iconst.i64 0 v4 = call fn4(v3) v5 = iadd v2, v4
          v6 = iadd v5, v0 return v6",
     );
-    // Calls with handlers, the callees of which pop their arguments or do not, and both edges of them.
+    // Calls with handlers, whose callees pop their arguments or do not, and both edges of them.
     let throws = "fn1 = %resume(i64, i64) system_v";
     let body = "block0(v0: i64): v1 = iconst.i64 2 v2 = icmp sgt v0, v1 brif v2, block1, block2
          block1: v3 = iconst.i64 3 call fn1(v3, v0) trap user1
@@ -128,7 +128,7 @@ fn text() -> String {
              block4(v11: i64): v12 = iadd v11, v1 return v12"
         ),
     );
-    // Large frames, of which one is probed step by step and one in a loop.
+    // Large frames: one is probed in straight code, and one in a loop.
     add(
         "pages",
         plain,
@@ -151,27 +151,28 @@ fn text() -> String {
          block1: v4 = isub v0, v1 v5 = call fn1(v4) v6 = iadd v5, v0 return v6
          block2: return v1",
     );
-    // The stack's limit is tested: -1 is above every stack.
+    // The stack limit is tested: -1 is above every stack.
     let limit = "gv0 = vmctx\nstack_limit = gv0\nss0 = explicit_slot 40000";
     let limited = "block0(v0: i64): v1 = call fn0(v0) v2 = stack_addr.i64 ss0 store v1, v2 return v0";
     add("limited", "(i64 vmctx) -> i64 tail", limit, limited);
     let calls = "block0(v0: i64): v1 = call fn1(v0) v2 = iadd v0, v1 return v2";
     add("limits", plain, "sig1 = (i64 vmctx) -> i64 tail\nfn1 = colocated %limited sig1", calls);
-    // The same in a small frame that saves registers, and before a tail call that makes room for more stack arguments.
+    // The stack limit in a small frame that saves registers, and before a tail call that needs more room for stack
+    // arguments.
     let limit = "gv0 = vmctx\nstack_limit = gv0";
     add("limited_saves", "(i64 vmctx) -> i64 system_v", limit, &saves);
     add("limits_saves", plain, "sig1 = (i64 vmctx) -> i64 system_v\nfn1 = colocated %limited_saves sig1", calls);
     let grows = format!("block0(v0: i64): v1 = call fn0(v0) return_call fn3({v1s})");
     add("limited_grow", "(i64 vmctx) -> i64 tail", &format!("{tails}\n{limit}"), &grows);
     add("limits_grow", plain, "sig1 = (i64 vmctx) -> i64 tail\nfn1 = colocated %limited_grow sig1", calls);
-    // Traps, which stand behind everything else.
+    // Traps, which are after all other code.
     add("traps", plain, "", "block0(v0: i64): v1 = call fn0(v0) trapz v0, user1 return v1");
     add("traps_bare", plain, "", "block0(v0: i64): trapz v0, user1 return v0");
     add("divides", plain, "", "block0(v0: i64): v1 = iconst.i64 7 v2 = udiv v1, v0 return v2");
     text
 }
 
-/// What all functions have.
+/// Settings that concern all frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frames {
     AllWithPointers,
@@ -194,7 +195,7 @@ fn compile(target: &Triple, allocator: &str, frames: Frames, flags: &[String]) -
         preserve_frame_pointers: frames == Frames::AllWithPointers,
         enable_probestack: frames.probes().is_some(),
         probestack_strategy: frames.probes().unwrap_or(ProbestackStrategy::Inline),
-        // No addresses stand among the instructions then.
+        // There are no addresses among the instructions then.
         is_pic: true,
         ..Settings::default()
     };
@@ -204,7 +205,7 @@ fn compile(target: &Triple, allocator: &str, frames: Frames, flags: &[String]) -
     batch.module
 }
 
-/// Whether these tools are installed, which in CI they are.
+/// Returns `true` if these tools are installed. In CI they are.
 fn has(tools: &[&str]) -> bool {
     let missing = tools.iter().find(|tool| Command::new(tool).arg("--version").output().is_err());
     if let Some(tool) = missing {
@@ -214,7 +215,7 @@ fn has(tools: &[&str]) -> bool {
     missing.is_none()
 }
 
-/// Builds the functions with a C compiler's help and walks the stack in a program that `run` starts.
+/// Builds the functions with a C compiler, and walks the stack in a program that `run` starts.
 fn check(target: &Triple, flags: &[&str], cc: &[&str], run: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
@@ -275,7 +276,7 @@ fn signed_return_addresses_can_be_unwound_from() {
     }
 }
 
-/// Every change of the unwinding state was come by.
+/// Checks that every change of the unwinding state was visited.
 fn check_visited(module: &ModuleBuffer, output: &str) {
     assert_eq!(output.lines().count(), module.len());
     let mut epilogues = 0;

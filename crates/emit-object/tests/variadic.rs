@@ -1,4 +1,4 @@
-//! Compiled code calls `printf`, with variadic arguments in registers and on the stack.
+//! Checks that compiled code can call `printf`, with variadic arguments in registers and on the stack.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};

@@ -1,4 +1,5 @@
-//! Values of 128 bits between C and compiled code: pairs of registers, and memory once those are used up.
+//! Checks values of 128 bits between C and compiled code: in pairs of registers, and in memory when no registers are
+//! left.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_emit_object::{ObjectOptions, write};

@@ -1,8 +1,9 @@
 //! The instructions of a function.
 //!
-//! x86-64 is in Intel syntax, as in listings. An instruction that the assembler would not take as we write it becomes
-//! its bytes with `.reloc` directives and its text as a comment: one that names a symbol called as a register or an
-//! operator is (`call and`), and one that was lengthened to reach its target on AArch64.
+//! x86-64 text is in Intel syntax, like listings. Some instructions are written as their bytes with `.reloc`
+//! directives, and their text as a comment, because the assembler would encode the text differently: instructions
+//! with a symbol named like a register or an operator (`call and`), and instructions that were lengthened to reach
+//! their target on AArch64.
 
 use super::text::Text;
 use super::words::{is_reserved, quoted, relocation_name};
@@ -12,9 +13,9 @@ use kingpost_mach::{FunctionView, ListedInst, ListedLabel, Listing, Mention, Rel
 use object::Architecture;
 use target_lexicon::Triple;
 
-/// One function, and the target whose names and syntax it has.
+/// One function, and the target that determines names and syntax.
 pub(super) struct Body<'a> {
-    /// Number of the function, in the names of its labels.
+    /// Number of the function, which is part of the names of its labels.
     pub(super) number: usize,
     pub(super) listing: &'a Listing,
     pub(super) f: FunctionView<'a>,
@@ -63,7 +64,7 @@ impl Body<'_> {
 
     fn inst(&self, inst: &ListedInst, relocs: &[Reloc], to: &mut Text) -> Result<(), ObjectError> {
         let mut text = inst.label.map_or(inst.text.clone(), |label| inst.text_to(self.label(label)));
-        // Without this the assembler resolves calls within the text, which then cannot be interposed.
+        // Otherwise the assembler resolves calls within the text, and they cannot be interposed.
         if relocs.iter().any(|reloc| reloc.kind == RelocKind::X86CallPcRel4) {
             text += "@PLT";
         }
@@ -90,7 +91,7 @@ impl Body<'_> {
         Ok(())
     }
 
-    /// Returns `true` if the assembler makes the bytes of the instruction from its text.
+    /// Returns `true` if the assembler encodes the text of the instruction as its bytes.
     fn is_text(&self, inst: &ListedInst, relocs: &[Reloc]) -> bool {
         let bytes = inst.range.len();
         match self.architecture {
@@ -102,7 +103,7 @@ impl Body<'_> {
         }
     }
 
-    /// Writes the jump tables, after what aligns them.
+    /// Writes the jump tables, after their alignment.
     fn tables(&self, text: &mut Text) {
         let mut from = self.listing.code_bytes() as usize;
         for (number, (offset, labels)) in self.listing.tables().enumerate() {

@@ -1,4 +1,4 @@
-//! An object as text for GNU `as`, which makes of it the sections, symbols and relocations that `elf.rs` writes.
+//! An object as text for GNU `as`, which assembles it to the sections, symbols and relocations that `elf.rs` writes.
 //!
 //! ```text
 //!     .globl f
@@ -11,14 +11,14 @@
 //!     ret
 //! ```
 //! Functions are text. Every other section is read back from the finished object and becomes bytes, with symbols and
-//! addresses between them, so that the text holds all that the object holds. Tables hold offsets of instructions as
-//! numbers: whoever changes an instruction by hand changes what the tables mean.
+//! addresses between them, so that the text has the complete contents of the object. Tables hold offsets of
+//! instructions as numbers. A manual change to an instruction therefore makes the tables wrong.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `body.rs` | the instructions of a function |
-//! | `sections.rs` | sections other than that of the code |
-//! | `words.rs` | symbols and relocations as the assembler reads them |
+//! | `sections.rs` | sections other than code |
+//! | `words.rs` | symbols and relocations in the form of the assembler |
 //! | `text.rs` | lines of the text |
 
 mod body;
@@ -38,7 +38,7 @@ use text::Text;
 /// An object that is read back.
 type File<'data> = ElfFile64<'data, LittleEndian>;
 
-/// The instructions of an object's functions as text.
+/// The functions of an object as text.
 #[derive(Debug)]
 pub struct Assembly {
     triple: Triple,
@@ -51,7 +51,7 @@ pub struct Assembly {
 struct FunctionText {
     /// Alignment of the first byte.
     align: u32,
-    /// Everything after the function's label.
+    /// The text after the function's label.
     body: Text,
 }
 
@@ -59,15 +59,15 @@ impl Assembly {
     /// Returns a text without functions, for a target.
     ///
     /// # Errors
-    /// A target without ELF form.
+    /// If the target has no ELF form.
     pub fn new(triple: &Triple) -> Result<Assembly, ObjectError> {
         Ok(Assembly { triple: triple.clone(), architecture: architecture(triple)?, functions: Vec::new() })
     }
 
-    /// Adds a function, and its listing.
+    /// Adds a function with its listing.
     ///
     /// # Errors
-    /// A relocation that has no form in text.
+    /// If a relocation has no form in text.
     pub fn function(&mut self, listing: &Listing, f: FunctionView<'_>) -> Result<(), ObjectError> {
         let (architecture, triple) = (self.architecture, &self.triple);
         let body = Body { number: self.functions.len(), listing, f, triple, architecture }.text()?;
@@ -75,10 +75,10 @@ impl Assembly {
         Ok(())
     }
 
-    /// Returns the text of `object`, which holds the functions that were added, in their order.
+    /// Returns the text of `object`, which must hold the added functions in their order.
     ///
     /// # Errors
-    /// An object of other functions, and a name that assemblers do not read.
+    /// If the object has other functions, or a name that assemblers do not accept.
     pub fn finish(self, object: &[u8]) -> Result<String, ObjectError> {
         let file = File::parse(object).map_err(sections::malformed)?;
         words::check_names(&file)?;
@@ -89,7 +89,7 @@ impl Assembly {
         }
         text.line(".text");
         self.code(&file, &mut text)?;
-        // Names of symbols may be those of registers, which only the syntax of AT&T distinguishes.
+        // Symbols may have names of registers. Only the AT&T syntax distinguishes the two.
         if is_x64 {
             text.line(".att_syntax prefix");
         }

@@ -1,4 +1,4 @@
-//! Sections other than that of the code: bytes, with symbols and addresses between them.
+//! Sections other than code: bytes, with symbols and addresses between them.
 
 use super::text::Text;
 use super::{File, words};
@@ -8,23 +8,23 @@ use object::{
     LittleEndian, Object, ObjectSection, ObjectSymbol, Relocation, RelocationFlags, RelocationTarget, SymbolKind, elf,
 };
 
-/// Returns the error of an object that is not as `elf.rs` writes it.
+/// Returns the error for an object that `elf.rs` would not write.
 pub(super) fn malformed(error: object::Error) -> ObjectError {
     ObjectError::Format(error.to_string())
 }
 
-/// Writes every section that a program may hold, except for the code.
+/// Writes every section that belongs to the program, except for the code.
 pub(super) fn write(file: &File<'_>, text: &mut Text) -> Result<(), ObjectError> {
     for section in file.sections() {
         let kind = match section.elf_section_header().sh_type(LittleEndian) {
             elf::SHT_PROGBITS => "progbits",
             elf::SHT_NOBITS => "nobits",
             elf::SHT_NOTE => "note",
-            // Assemblers make symbol tables and relocations themselves.
+            // Assemblers create symbol tables and relocations themselves.
             _ => continue,
         };
         let name = section.name().map_err(malformed)?;
-        // An empty section is there for what it is called.
+        // An empty section matters only if its name has a meaning.
         if name != ".text" && (section.size() > 0 || name.starts_with(".note")) {
             head(&section, name, kind, text);
             contents(file, &section, text)?;
@@ -55,7 +55,7 @@ fn head(section: &ElfSection64<'_, '_, LittleEndian>, name: &str, kind: &str, te
     }
 }
 
-/// Writes what is in a section, in the order of its bytes.
+/// Writes the contents of a section, in the order of its bytes.
 fn contents(file: &File<'_>, section: &ElfSection64<'_, '_, LittleEndian>, text: &mut Text) -> Result<(), ObjectError> {
     let index = Some(section.index());
     let mut symbols: Vec<_> = file.symbols().filter(|symbol| symbol.section_index() == index).collect();
@@ -84,7 +84,7 @@ fn contents(file: &File<'_>, section: &ElfSection64<'_, '_, LittleEndian>, text:
         match data.get(at as usize..next as usize) {
             _ if next < at => return Err(ObjectError::Format("an address overlaps with what follows it".into())),
             Some(bytes) => text.bytes(bytes),
-            // All of it is zeros that the object has no bytes for.
+            // The remainder consists of zeros that have no bytes in the object.
             None => text.zeros(next - at),
         }
         at = next;

@@ -17,7 +17,7 @@ impl Text {
         let _ = writeln!(self.0, "{name}:");
     }
 
-    /// Adds bytes. Zeros at their end are a number.
+    /// Adds bytes. Trailing zeros are written as a count.
     pub(super) fn bytes(&mut self, bytes: &[u8]) {
         let zeros = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
         let (head, zeros) = if zeros > 16 { bytes.split_at(bytes.len() - zeros) } else { (bytes, &[][..]) };

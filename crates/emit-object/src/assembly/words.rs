@@ -1,4 +1,4 @@
-//! Symbols and relocations as the assembler reads them.
+//! Symbols and relocations in the form of the assembler.
 
 use super::File;
 use super::sections::malformed;
@@ -8,8 +8,8 @@ use kingpost_mach::RelocKind;
 use object::read::elf::ElfSymbol64;
 use object::{LittleEndian, Object, ObjectSymbol, SymbolFlags, SymbolKind, elf};
 
-/// Refuses names that the assembler reads as something else: those of its own labels and sections, and those that are
-/// no text.
+/// Refuses names that the assembler would misread: names of its own labels and sections, and names with control
+/// characters.
 pub(super) fn check_names(file: &File<'_>) -> Result<(), ObjectError> {
     for symbol in file.symbols().filter(|symbol| !symbol.is_local()) {
         let name = symbol.name().map_err(malformed)?;
@@ -20,7 +20,7 @@ pub(super) fn check_names(file: &File<'_>) -> Result<(), ObjectError> {
     Ok(())
 }
 
-/// Declares a symbol, unless it is a label of the assembler's own, and returns its name.
+/// Declares a symbol, unless it is a local label of the assembler, and returns its name.
 pub(super) fn declare(symbol: &ElfSymbol64<'_, '_, LittleEndian>, text: &mut Text) -> Result<String, ObjectError> {
     let name = quoted(symbol.name().map_err(malformed)?);
     if symbol.is_local() && name.starts_with('.') {
@@ -46,7 +46,7 @@ pub(super) fn declare(symbol: &ElfSymbol64<'_, '_, LittleEndian>, text: &mut Tex
     Ok(name)
 }
 
-/// Returns the name of a symbol as the assembler reads it.
+/// Returns the name of a symbol in the form of the assembler.
 pub(super) fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
     let is_word = !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(is_plain);
@@ -57,12 +57,12 @@ pub(super) fn quoted(name: &str) -> String {
     }
 }
 
-/// Letters that make the name of a register with a number behind them, on one machine or the other.
+/// Prefixes that are register names together with a number, on either machine.
 const NUMBERED: [&str; 20] = [
     "r", "st", "mm", "xmm", "ymm", "zmm", "tmm", "k", "cr", "dr", "db", "tr", "bnd", "x", "w", "b", "h", "s", "d", "q",
 ];
 
-/// Registers and operators that have no number.
+/// Registers and operators without a number.
 const RESERVED: [&str; 80] = [
     "ah", "al", "and", "ax", "bcst", "bh", "bl", "bp", "bpl", "bx", "byte", "ch", "cl", "cs", "cx", "dh", "di", "dil",
     "dl", "ds", "dword", "dx", "eax", "ebp", "ebx", "ecx", "edi", "edx", "eip", "eiz", "eq", "es", "esi", "esp", "far",
@@ -71,7 +71,7 @@ const RESERVED: [&str; 80] = [
     "short", "shr", "si", "sil", "sp", "spl", "ss", "st", "tbyte", "word", "wsp", "wzr", "xor", "xzr",
 ];
 
-/// Returns `true` if the name, in letters of either case, means something else to an assembler.
+/// Returns `true` if the name, in either case, is a register or operator of an assembler.
 pub(super) fn is_reserved(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let letters = name.find(|c: char| c.is_ascii_digit()).unwrap_or(name.len());
@@ -79,7 +79,7 @@ pub(super) fn is_reserved(name: &str) -> bool {
     is_register || RESERVED.contains(&&*name) || name.ends_with("mmword")
 }
 
-/// Returns the relocation as `.reloc` names it. Only x86-64 has instructions with relocations that are spelled out.
+/// Returns the name of the relocation in `.reloc`. Only x86-64 has instructions whose relocations are written out.
 pub(super) fn relocation_name(kind: RelocKind) -> Result<&'static str, ObjectError> {
     Ok(match kind {
         RelocKind::Abs8 => "R_X86_64_64",
