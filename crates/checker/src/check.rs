@@ -1,5 +1,5 @@
-//! The checker itself: rules without states first, then the fixpoint over block entries, then, if something was found,
-//! one reporting walk.
+//! The checker itself: rules without states first, then the fixpoint over block entries, then, if an error was
+//! found, one reporting walk.
 
 use crate::entry::{Arrival, Entries};
 use crate::error::{CheckError, Entity, Rule};
@@ -16,7 +16,7 @@ use kingpost_regalloc::{Allocation, Block, Edge, MachineEnv, Problem, RegClass};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Checks one allocation after another, reusing its memory.
+/// Checks one allocation at a time, and reuses its memory.
 #[derive(Default)]
 pub struct Checker {
     flow: Flow,
@@ -25,7 +25,7 @@ pub struct Checker {
     names: ValueNumbering,
     state: State,
     entries: Entries,
-    /// Roots to be walked: those ahead, and those to go back to.
+    /// Roots to be walked: ones ahead in the order, and ones to return to.
     ahead: BinaryHeap<Reverse<usize>>,
     back: BinaryHeap<usize>,
     queued: Vec<bool>,
@@ -34,16 +34,16 @@ pub struct Checker {
     failed: bool,
 }
 
-/// A block to be walked from the state saved last.
+/// A block to be walked from the last saved state.
 struct Pending {
     block: Block,
     via: Edge,
-    /// The saved state is not needed after that.
+    /// Whether the saved state is not needed after that.
     last: bool,
 }
 
 impl Checker {
-    /// Returns a checker without memory of anything.
+    /// Creates a checker.
     pub fn new() -> Checker {
         Checker::default()
     }
@@ -54,8 +54,8 @@ impl Checker {
     /// `problem` must keep the rules of its own verifier.
     ///
     /// # Errors
-    /// The broken rules, in the order of the code, the first few dozen of them. Rules about contents are looked at only
-    /// if all others hold.
+    /// The first few dozen broken rules, in the order of the code. Rules about contents are checked only if all
+    /// other rules hold.
     pub fn check(&mut self, problem: &Problem, env: &MachineEnv, answer: &Allocation) -> Result<(), Vec<CheckError>> {
         let input = Input::new(problem, env, answer);
         let mut report = Report::default();
@@ -67,7 +67,8 @@ impl Checker {
             self.flow.compute(problem);
             self.names.settle(problem, &self.flow);
             match self.solve(input) {
-                // Every root was walked once more after its entry last changed, so what was found on the way is all.
+                // Every root was walked again after its entry last changed, so that the errors found on the way are
+                // complete.
                 true if !self.failed && answer.labels.is_empty() => self.reached(input, &mut report),
                 true => self.report(input, &mut report),
                 false => report.add(CheckError::new(Rule::TooLarge, Entity::Allocation)),
@@ -85,8 +86,9 @@ impl Checker {
         structural_rules::callee_saved(input, self.operands.written, report);
     }
 
-    /// Lowers the entry states until every edge into a root guarantees at least what is stored there. `false`: too
-    /// large. Ends, because a root is queued again only if its entry state became less.
+    /// Lowers the entry states until every edge into a root guarantees at least the state stored there. Returns
+    /// `false` if there are too many classes. Terminates because a root is queued again only if its entry state was
+    /// lowered.
     fn solve(&mut self, input: Input) -> bool {
         let roots = self.flow.roots.len();
         self.state.reset(input.problem, input.env, input.answer.slots.len());
@@ -109,7 +111,7 @@ impl Checker {
         true
     }
 
-    /// Returns the root to walk next: a loop is walked until it is settled before anything after it, but as a whole.
+    /// Returns the root to walk next. A loop is walked as a whole until it is stable, before the code after it.
     fn next_root(&mut self) -> Option<usize> {
         let ahead = self.ahead.peek().map(|&Reverse(root)| root);
         let back = self.back.peek().copied();
@@ -140,8 +142,8 @@ impl Checker {
         }
     }
 
-    /// Walks a root and the blocks that are entered only through it. Without a report, joins what is known on the edges
-    /// into other roots to their entries.
+    /// Walks a root and the blocks that are entered only through it. Without a report, joins the states on the
+    /// edges into other roots to their entries.
     fn walk_from(&mut self, input: Input, root: usize, mut report: Option<&mut Report>) {
         let (regs, version) = self.entries.get(root, self.state.regs.len());
         let block = self.flow.roots[root];
@@ -178,8 +180,8 @@ impl Checker {
         walk.block(block);
     }
 
-    /// Arrives at the roots after `block`, which is walked for root number `root`. Gives the block to walk next, if one
-    /// is entered only from here, and leaves the others for later.
+    /// Processes the edges out of `block`, which is walked for root number `root`: joins states at roots. Returns a
+    /// block that is entered only from here, to be walked next, and leaves other such blocks for later.
     fn successors(&mut self, input: Input, block: Block, root: usize, checking: bool) -> Option<(Block, Option<Edge>)> {
         let problem = input.problem;
         let first = self.pending.len();
@@ -193,7 +195,8 @@ impl Checker {
         }
         if self.pending.len() > first + 1 {
             self.state.save();
-            // A block from which no other is entered goes first, so that not all of a long chain is kept.
+            // A block from which no further block is entered is walked first, so that a long chain is not kept
+            // completely.
             let leads_on = |p: &Pending| {
                 problem.succs(p.block).iter().any(|&edge| self.flow.root(problem.edge(edge).to).is_none())
             };
@@ -208,7 +211,7 @@ impl Checker {
         }
     }
 
-    /// Arrives from root number `from` at root number `root`.
+    /// Joins the state at the end of an edge from root number `from` to root number `root`.
     fn arrive(&mut self, problem: &Problem, edge: Edge, from: usize, root: usize) {
         let changed = self.entries.join(&mut self.state, &mut self.names, Arrival { problem, edge, root });
         if !changed || self.queued[root] {

@@ -1,4 +1,4 @@
-//! Classes of values that hold the same contents.
+//! Classes of values with equal contents.
 
 use kingpost_regalloc::{RegClass, VRegData};
 
@@ -6,15 +6,16 @@ const REF: u32 = 1 << 31;
 
 const FLOAT: u32 = 1 << 30;
 
-/// Room for classes of values and sets.
+/// Bound on the number of classes of values and sets.
 pub(crate) const MAX_CLASSES: usize = FLOAT as usize;
 
-/// Values with equal contents, or a set of such: see [`ValueNumbering`](crate::value_numbering::ValueNumbering).
+/// A class of values with equal contents, or a set of classes: see
+/// [`ValueNumbering`](crate::value_numbering::ValueNumbering).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub(crate) struct Class(u32);
 
 impl Class {
-    /// Nothing known.
+    /// The class of an unknown content.
     pub(crate) const NONE: Class = Class(0);
 
     pub(crate) fn new(number: usize, data: &VRegData) -> Class {
@@ -22,18 +23,18 @@ impl Class {
         Class((number as u32 + 1) | float | if data.is_ref { REF } else { 0 })
     }
 
-    /// Returns the class of a set of this kind of values, some of which may be references.
+    /// Returns the class of set number `number` of values of this kind. `has_refs` is whether some are references.
     pub(crate) fn in_set(self, number: usize, has_refs: bool) -> Class {
         Class((number as u32 + 1) | self.0 & FLOAT | if has_refs { REF } else { 0 })
     }
 
-    /// Returns the number that it was made with. [`Class::NONE`] has none.
+    /// Returns the number of the class. [`Class::NONE`] has none.
     #[inline]
     pub(crate) fn number(self) -> usize {
         ((self.0 & !(REF | FLOAT)) as usize).wrapping_sub(1)
     }
 
-    /// Returns `true` if it is of references, or a set with references.
+    /// Returns `true` if the class is of references, or a set with references.
     #[inline]
     pub(crate) fn is_ref(self) -> bool {
         self.0 & REF != 0

@@ -1,12 +1,12 @@
-//! The stored states at the entries of roots, and how arrivals lower them.
+//! The stored states at the entries of roots, and how arriving states lower them.
 //!
-//! The first state that arrives is stored, with the parameters added to what holds their arguments. Each later arrival
-//! takes away what it does not confirm: where the stored state says that a location holds `v`, the arriving one must
-//! hold `v` there, or `v`'s argument on this edge if `v` is a parameter of the root. Sets only shrink, so the fixpoint
-//! ends.
+//! The first state that arrives is stored, and the parameters are added to the locations of their arguments. Each
+//! later arrival removes the contents that it does not confirm. If the stored state has `v` in a location, the
+//! arriving one must have `v` there, or `v`'s argument on this edge if `v` is a parameter of the root. Sets only
+//! shrink, so that the fixpoint terminates.
 //!
-//! Registers are all looked at. Of slots, those that differ are, and those that are stored as holding a parameter: an
-//! arriving state may agree there and mean the parameter of the last round.
+//! All registers are compared. Of the slots, those are compared that differ, and those that are stored as holding a
+//! parameter: an arriving state may agree there and mean the parameter of the previous iteration.
 
 use crate::class::Class;
 use crate::state::{Cell, Epoch, State, UNKNOWN_CELL, Version};
@@ -14,15 +14,15 @@ use crate::value_numbering::ValueNumbering;
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{Edge, Problem};
 
-/// Knowledge on entry to a root, but for the registers.
+/// The stored state at the entry of a root, without the registers.
 #[derive(Default)]
 pub(crate) struct Entry {
-    /// Some walk has arrived.
+    /// Whether some walk has arrived.
     pub(crate) reached: bool,
     pub(crate) version: Version,
     /// Slots stored as holding parameters of the root.
     params: Vec<u32>,
-    /// Slots of references, once arrivals of different epochs were joined.
+    /// Slots of references, after arrivals of different epochs were joined.
     refs: Option<Vec<u32>>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Entries {
     list: Vec<Entry>,
     /// Cells of all roots, one per register and root.
     regs: Vec<Cell>,
-    /// Slots to look at in a join.
+    /// Slots to compare in a join.
     slots: Vec<u32>,
     /// Classes of arguments and parameters of an edge.
     passed: Vec<(Class, Class)>,
@@ -47,7 +47,7 @@ pub(crate) struct Arrival<'a> {
 }
 
 impl Entries {
-    /// Resets the entries: only the entry of the function is reached, and nothing is known there.
+    /// Resets the entries: only the entry of the function is reached, and its contents are unknown.
     pub(crate) fn reset(&mut self, roots: usize, regs: usize) {
         self.list.iter_mut().take(roots).for_each(|entry| {
             entry.reached = false;
@@ -68,7 +68,8 @@ impl Entries {
         (&self.regs[root * regs..][..regs], self.list[root].version)
     }
 
-    /// Joins the current state in. Returns whether the entry became less precise or is reached for the first time.
+    /// Joins the current state to the entry. Returns `true` if the entry became less precise or is reached for the
+    /// first time.
     pub(crate) fn join(&mut self, state: &mut State, names: &mut ValueNumbering, arrival: Arrival) -> bool {
         let regs = state.regs.len();
         let stored = &mut self.regs[arrival.root * regs..][..regs];
@@ -87,7 +88,7 @@ impl Entries {
 }
 
 impl Entry {
-    /// Adds the parameters, which are where their arguments are.
+    /// Adds the parameters to the locations of their arguments.
     fn add_params(
         &mut self,
         stored: &mut [Cell],
@@ -179,8 +180,8 @@ impl Entry {
         changed
     }
 
-    /// Begins an epoch of the join's own, with the references that both ways in know: they are among `slots`, since
-    /// cells of different epochs differ.
+    /// Begins a separate epoch for the join, with the references that both states know. Their slots are among
+    /// `slots`, because cells of different epochs differ.
     fn restamp(&mut self, stored: &mut [Cell], state: &mut State, slots: &[u32], root: usize) {
         let (old, new) = (self.version.epoch, Epoch::join(root));
         for cell in stored.iter_mut().filter(|cell| cell.class.is_ref() && cell.epoch == old) {
@@ -208,7 +209,7 @@ struct Join<'a> {
 }
 
 impl Join<'_> {
-    /// Takes from `cell` what `there` does not confirm. Says whether that is something.
+    /// Intersects `cell` with `there`. Returns `true` if `cell` changed.
     #[inline]
     fn lower(&self, names: &mut ValueNumbering, cell: &mut Cell, there: Cell) -> bool {
         if cell.class == Class::NONE {

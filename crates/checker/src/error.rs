@@ -1,5 +1,5 @@
-//! What the checker found wrong: a numbered rule, the part of the allocation that breaks it, and what is known about
-//! the location there.
+//! Errors of the checker: a numbered rule, the part of the allocation that breaks it, and the known content of the
+//! location there.
 
 use kingpost_regalloc::{Block, Inst, Loc, VReg};
 use std::fmt;
@@ -46,10 +46,10 @@ rules! {
     Overlap 10 "operands that occupy a location at the same point are one value",
     ClobberedOperand 11 "no def and no late use is in a register that its instruction destroys",
     DropAllowed 12 "only a move with equal locations or a rematerializable instruction is dropped",
-    EditOrder 13 "edits are sorted by the instruction before which they stand, which is one of the problem",
+    EditOrder 13 "edits are sorted by the instruction that they precede, which exists in the problem",
     EditRegisters 14 "the two registers of an edit are of one class",
     EditAvailable 15 "the machine has the edit",
-    RematAllowed 16 "a value is rematerialised only by its own instruction, in a register it may define",
+    RematAllowed 16 "a value is rematerialized only by its own instruction, in a register it may define",
     EmergencyPrivate 17 "an emergency slot is no operand's location and in no stack map",
     CalleeSaved 18 "written callee-saved registers are saved",
     MapOrder 19 "stack map entries are sorted, distinct and at safepoints",
@@ -57,7 +57,7 @@ rules! {
     UseHoldsValue 21 "the location of a use holds the value on every path",
     MapHoldsReference 22 "a slot in a stack map holds a live reference on every path",
     LabelRequested 23 "a label range lies within the request that it answers",
-    LabelHoldsValue 24 "a labelled value is where its range says, before each instruction of the range",
+    LabelHoldsValue 24 "a labeled value is in the location of its range, before each instruction of the range",
     Reached 25 "every block that the entry reaches was checked",
     TooLarge 26 "the classes of equal values are few enough to be numbered",
     EditWidth 27 "an edit moves as many bytes as one instruction can for registers of its class",
@@ -115,9 +115,9 @@ impl fmt::Display for Entity {
 /// Last change of a location before an error.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Origin {
-    /// Nothing between the entry of the function and here.
+    /// No change since the entry of the function.
     Nothing,
-    /// The edges into this block disagree, or none of them defines it.
+    /// The entry of this block, whose incoming edges disagree or leave the location undefined.
     Entry(Block),
     /// A def of this instruction.
     Def(Inst),
@@ -127,7 +127,8 @@ pub enum Origin {
     Clobber(Inst),
     /// The collector at this safepoint, which does not know the location.
     Safepoint(Inst),
-    /// The end of the edits before this instruction, beyond which scratch registers and emergency slots keep nothing.
+    /// The end of the edits before this instruction, after which scratch registers and emergency slots hold no
+    /// content.
     Scratch(Inst),
 }
 
@@ -148,11 +149,11 @@ impl fmt::Display for Origin {
 /// Content found in a location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
-    /// The values it is known to hold; none if nothing is known.
+    /// The values that it is known to hold; empty if the content is unknown.
     pub values: Vec<VReg>,
-    /// Number of its low bytes that are there.
+    /// Number of known low bytes.
     pub bytes: u8,
-    /// Change that put them there, or took them away.
+    /// Change that wrote the content or destroyed it.
     pub origin: Origin,
 }
 

@@ -1,7 +1,7 @@
-//! The blocks as the checker walks them: those the entry reaches, and which of them need a stored entry state.
+//! The blocks in the order of the checker's walk: the reachable ones, and which of them need a stored entry state.
 //!
-//! A *root* is the entry or a block with several edges into it. Every other block has one way in and is walked right
-//! after its predecessor, so its state is never stored.
+//! A *root* is the entry or a block with several incoming edges. Every other block has one incoming edge and is
+//! walked right after its predecessor, so that its state is never stored.
 
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Problem};
@@ -10,12 +10,12 @@ const NONE: u32 = u32::MAX;
 
 #[derive(Default)]
 pub(crate) struct Flow {
-    /// All blocks that the entry reaches, each after those it leads to wherever there is no loop.
+    /// All reachable blocks, each after its successors except on edges of loops.
     pub(crate) postorder: Vec<Block>,
-    /// The roots that the entry reaches, the entry first, in the problem's order: loops are contiguous there, so that
-    /// one can be walked until it is settled before what follows it. Nothing but speed depends on that.
+    /// The reachable roots in the problem's order, the entry first. Loops are contiguous in this order, so that a
+    /// loop can be walked until it is stable before the code after it. Only speed depends on this.
     pub(crate) roots: Vec<Block>,
-    /// For each root, the last one from which an edge leads back to it, or itself.
+    /// For each root, the last root from which an edge leads back to it, or itself.
     pub(crate) last_latch: Vec<u32>,
     /// For each block, the root that it is walked with.
     walked_with: Vec<u32>,
@@ -52,7 +52,7 @@ impl Flow {
             }
         }
         self.number_roots(problem, problem.order.iter().copied());
-        // An order that is not one of all blocks breaks a rule of problems; it must not break the walk.
+        // An order that is not a permutation of all blocks breaks a rule of problems; it must not break the walk.
         let known = |&block: &Block| self.root_of[block.index()] != NONE || !is_root(problem, block);
         if self.roots.first() != Some(&problem.entry()) || !self.postorder.iter().all(known) {
             self.roots.clear();

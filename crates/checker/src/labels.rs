@@ -1,6 +1,6 @@
-//! Checks where the allocation says that labeled values are.
+//! Checks the locations that the allocation records for labeled values.
 //!
-//! A claim is looked at where it begins, at each block's head, and after each change of its location, so that long
+//! A range is checked where it begins, at each block's head, and after each change of its location, so that long
 //! ranges cost no more than short ones.
 
 use crate::error::{CheckError, Entity, Rule};
@@ -15,25 +15,25 @@ use kingpost_regalloc::{Allocation, Block, Inst, LabelUse, Problem, VReg};
 
 #[derive(Default)]
 pub(crate) struct Labels {
-    /// Sorted by label, then place.
+    /// Sorted by label, then by position.
     requests: Vec<LabelUse>,
-    /// Per request of a label, the last end of it and of all requests before it.
+    /// Per request of a label, the greatest end among it and the requests before it.
     reach: Vec<Inst>,
-    /// Indices of the ranges that touch each block, block by block, and where each block's share ends.
+    /// Indices of the ranges in each block, block by block, and the end of each block's part.
     ranges: Vec<u32>,
     ends: Vec<u32>,
-    /// Events of the current block, each with the number of requests that are past: ranges begin, requests begin or
-    /// end.
+    /// Events of the current block, each with the number of requests that have ended: ranges begin, requests begin
+    /// or end.
     events: Vec<(Inst, u32)>,
     past: usize,
     /// The current block's ranges by location.
     by_loc: Vec<(usize, u32)>,
-    /// Ranges to be looked at before the next instruction.
+    /// Ranges to be checked before the next instruction.
     due: Vec<u32>,
 }
 
 impl Labels {
-    /// Prepares for an answer; `false` if it has no ranges.
+    /// Prepares for an answer. Returns `false` if it has no ranges.
     pub(crate) fn prepare(&mut self, problem: &Problem, answer: &Allocation) -> bool {
         self.requests.clear();
         self.ranges.clear();
@@ -61,7 +61,7 @@ impl Labels {
         true
     }
 
-    /// Begins to walk `block`.
+    /// Begins the walk over `block`.
     pub(crate) fn enter(&mut self, input: Input, block: Block, state: &mut State) {
         let end = |b: usize| self.ends.get(b).map_or(0, |&end| end as usize);
         let share = block.index().checked_sub(1).map_or(0, end)..end(block.index());
@@ -133,7 +133,7 @@ impl Labels {
         }
     }
 
-    /// Returns the values that `label` is to name before `inst`.
+    /// Returns the values that `label` names before `inst`.
     fn requested(&self, label: u32, inst: Inst) -> impl Iterator<Item = VReg> {
         let end = self.requests.partition_point(|request| (request.label, request.from) <= (label, inst));
         let here = (0..end).rev().take_while(move |&i| self.requests[i].label == label && self.reach[i] > inst);

@@ -1,4 +1,4 @@
-//! Rules of one instruction's operands that need no states: locations, constraints, and which operands share.
+//! Rules of one instruction's operands that need no states: locations, constraints, and shared locations.
 
 use crate::error::{CheckError, Entity, Rule};
 use crate::report::Report;
@@ -8,7 +8,7 @@ use crate::value_numbering::ValueNumbering;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use kingpost_regalloc::{Block, ClobberId, Constraint, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, VReg};
 
-/// A def that occupies a location within the instruction or edge of the same stamp.
+/// A def that occupies a location within the instruction or edge with the stamp.
 #[derive(Clone, Copy, Default)]
 struct Occupant {
     stamp: u32,
@@ -16,14 +16,14 @@ struct Occupant {
     early: bool,
 }
 
-/// Checks instruction by instruction.
+/// Checks one instruction at a time.
 #[derive(Default)]
 pub(crate) struct OperandRules {
     occupants: Vec<Occupant>,
     stamp: u32,
     /// Locations of the defs of terminators, by value.
     pub(crate) terminator_defs: SecondaryMap<VReg, Option<Loc>>,
-    /// Those of them that an edge lists; the others are temporaries.
+    /// Defs of terminators that an edge lists; the other ones are temporaries.
     on_edges: EntitySet<VReg>,
     /// Registers that defs write and that instructions clobber.
     pub(crate) written: PRegSet,
@@ -82,7 +82,7 @@ impl OperandRules {
         if input.problem.clobber_id(inst) != ClobberId::NONE {
             self.clobbered(input, inst, report);
         }
-        // One late def may share with any early uses.
+        // One late def may share a location with any early uses.
         if meets || defs > 1 {
             self.sharing(input, block, inst, report);
         }
@@ -132,8 +132,8 @@ impl OperandRules {
         }
     }
 
-    /// Checks that defs of a terminator share a location only if each is on an edge of its own. Temporaries are on all
-    /// edges.
+    /// Checks that defs of a terminator share a location only if each is on a different edge. Temporaries are on
+    /// all edges.
     fn terminator_defs(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
         let operands = input.problem.operands(inst);
         let locs = input.answer.operand_locs(input.problem, inst);
@@ -167,7 +167,7 @@ impl OperandRules {
         self.stamp += 1;
     }
 
-    /// Records a def; says whether there is one already.
+    /// Records a def. Returns `true` if its location is already occupied.
     fn occupy(&mut self, operand: Operand, k: usize, loc: Loc) -> bool {
         let occupant = &mut self.occupants[loc_index(loc)];
         let clash = occupant.stamp == self.stamp;
@@ -180,7 +180,7 @@ impl OperandRules {
     }
 }
 
-/// Checks rule 12.
+/// Returns `true` if the instruction may be dropped by rule 12.
 fn may_drop(input: Input, inst: Inst) -> bool {
     let flags = input.problem.flags(inst);
     let locs = input.answer.operand_locs(input.problem, inst);
@@ -191,7 +191,7 @@ fn may_drop(input: Input, inst: Inst) -> bool {
     }
 }
 
-/// Checks rules 2 to 6 and 17.
+/// Returns the rule among 2 to 6 and 17 that a location breaks.
 fn location_rule(input: Input, inst: Inst, operand: Operand, loc: Loc) -> Option<Rule> {
     if let Some(reg) = loc.as_reg() {
         return match () {
@@ -211,7 +211,7 @@ fn location_rule(input: Input, inst: Inst, operand: Operand, loc: Loc) -> Option
     }
 }
 
-/// Checks rules 7 and 9.
+/// Returns the rule of 7 and 9 that a location breaks.
 fn constraint_rule(input: Input, operand: Operand, loc: Loc, locs: &[Loc]) -> Option<Rule> {
     if loc.is_none() {
         return None;

@@ -1,20 +1,20 @@
-//! An array whose versions share what they have in common.
+//! An array whose versions share common parts.
 //!
-//! A version is a root number; writing makes a new version and leaves the old one as it was. Two versions are compared
-//! in time proportional to what was written since they parted, since common parts are the same nodes. Nodes made since
-//! the last [`Arena::freeze`] belong to one version only and are overwritten in place.
+//! A version is a root number; a write makes a new version and leaves the old one unchanged. Comparing two versions
+//! takes time proportional to the writes since they diverged, because common parts are the same nodes. Nodes made
+//! since the last [`Arena::freeze`] belong to one version only and are overwritten in place.
 
 const FAN: usize = 8;
 const BITS: u32 = FAN.trailing_zeros();
 
-/// A version: the number of its topmost node, 0 if all elements have their default value.
+/// A version: the number of its topmost node, or 0 if all elements have their default value.
 pub(crate) type Root = u32;
 
-/// Elements that know when they need not be looked at.
+/// Elements that may be unknown.
 pub(crate) trait Element: Copy + Default {
-    /// Returns `true` if nothing is known here.
+    /// Returns `true` if the content is unknown.
     fn is_unknown(&self) -> bool;
-    /// Returns `true` if both hold equal knowledge, however it came about.
+    /// Returns `true` if both have equal contents, whatever their origin.
     fn same(&self, other: &Self) -> bool;
 }
 
@@ -27,12 +27,12 @@ pub(crate) struct Arena<T> {
     /// Levels of inner nodes.
     height: u32,
     frozen: (usize, usize),
-    /// Nodes below these belong to versions that are kept.
+    /// Numbers of nodes that belong to kept versions.
     kept: (usize, usize),
 }
 
 impl<T: Element> Arena<T> {
-    /// Clears all versions; elements are numbered up to `len`.
+    /// Clears all versions. Elements are numbered up to `len`.
     pub(crate) fn reset(&mut self, len: usize) {
         self.inner.clear();
         self.leaves.clear();
@@ -50,18 +50,18 @@ impl<T: Element> Arena<T> {
         (self.inner.len(), self.leaves.len())
     }
 
-    /// Freezes every existing version: it stays as it is from here on.
+    /// Keeps every existing version unchanged from here on.
     pub(crate) fn freeze(&mut self) {
         self.frozen = self.len();
     }
 
-    /// Keeps versions made so far when [`Arena::give_back`] drops others.
+    /// Keeps the existing versions when [`Arena::give_back`] drops nodes.
     pub(crate) fn keep(&mut self) {
         self.freeze();
         self.kept = self.len();
     }
 
-    /// Drops nodes made since the arena had the given length, unless they were kept.
+    /// Drops the nodes made since the arena had the given length, except kept ones.
     pub(crate) fn give_back(&mut self, len: (usize, usize)) {
         self.inner.truncate(len.0.max(self.kept.0));
         self.leaves.truncate(len.1.max(self.kept.1));
@@ -79,7 +79,7 @@ impl<T: Element> Arena<T> {
         if node == 0 { T::default() } else { self.leaves[node as usize - 1][digit(index, 0)] }
     }
 
-    /// Returns the version in which element `index` is `value` and all others are as in `root`.
+    /// Returns the version in which element `index` is `value` and all other elements are as in `root`.
     pub(crate) fn set(&mut self, root: Root, index: usize, value: T) -> Root {
         let top = self.own(root, self.height);
         let mut node = top;
@@ -93,8 +93,8 @@ impl<T: Element> Arena<T> {
         top
     }
 
-    /// Returns the version in which nothing is known about element `index`. Nodes that say nothing more are left out,
-    /// so that comparisons need not look at them.
+    /// Returns the version in which element `index` is unknown. Nodes without a known element are left out, so that
+    /// comparisons skip them.
     pub(crate) fn clear(&mut self, root: Root, index: usize) -> Root {
         self.clear_below(root, self.height, index)
     }
@@ -135,7 +135,8 @@ impl<T: Element> Arena<T> {
         self.leaves.len() as u32
     }
 
-    /// Calls `differs` for each element that `a` has and that `b` lacks or has otherwise, in order.
+    /// Calls `differs` in order for each element that is known in `a` and that `b` lacks or has with another
+    /// content.
     pub(crate) fn differences(&self, a: Root, b: Root, differs: &mut impl FnMut(usize, T, T)) {
         self.compare(a, b, self.height, 0, differs);
     }

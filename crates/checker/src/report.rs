@@ -2,7 +2,7 @@
 
 use crate::error::CheckError;
 
-/// More errors than this say nothing more.
+/// Largest number of errors that are reported.
 pub(crate) const MAX_ERRORS: usize = 64;
 
 #[derive(Default)]

@@ -1,11 +1,11 @@
-//! The abstract state: which class of values each location is known to hold.
+//! The abstract state: the class of values that each location is known to hold.
 //!
-//! Registers are few and an array. Slots may be many and are a version of an array whose versions share what they have
-//! in common (`persistent.rs`), so that a stored state costs what it says anew.
+//! Registers are few and stored in an array. Slots may be many and are a version of an array whose versions share
+//! common parts (`persistent.rs`), so that a stored state costs only its differences.
 //!
-//! References are known only where their cell has the state's *epoch*, which is the last safepoint: passing one then
-//! costs as much as its stack map has entries. No location has the epoch of a safepoint when that runs, by the argument
-//! in `value_numbering.rs`.
+//! A reference is known only if its cell has the state's *epoch*, which is the last safepoint. Passing a safepoint
+//! then costs as much as its stack map has entries. No location has the epoch of a safepoint when the safepoint
+//! runs, by the argument in `value_numbering.rs`.
 
 use crate::class::Class;
 use crate::error::{CheckError, Found, Origin};
@@ -15,7 +15,7 @@ use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Inst, Loc, MachineEnv, PReg, Problem, RegClass, VReg};
 use std::collections::BTreeSet;
 
-/// Point at which references were last known: the entry, a safepoint, or a join of different epochs.
+/// The point at which references were last known: the entry, a safepoint, or a join of different epochs.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Epoch(u32);
 
@@ -29,7 +29,7 @@ impl Epoch {
     }
 }
 
-/// Knowledge about one location.
+/// Known content of one location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
     pub(crate) class: Class,
@@ -74,7 +74,7 @@ pub(crate) struct Content {
 
 pub(crate) const UNKNOWN: Content = Content { class: Class::NONE, bytes: 0 };
 
-/// All of the state but the registers.
+/// The state without the registers.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Version {
     pub(crate) slots: Root,
@@ -82,13 +82,13 @@ pub(crate) struct Version {
     safepoint: Option<Inst>,
 }
 
-/// A state to which [`State::restore`] goes back.
+/// A state that [`State::restore`] restores.
 struct Saved {
     version: Version,
     nodes: (usize, usize),
 }
 
-/// Something that a label claim may depend on changed.
+/// A change on which a label range may depend.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Change {
     /// The location with this index.
@@ -97,25 +97,25 @@ pub(crate) enum Change {
     Epoch,
 }
 
-/// No such register.
+/// Number of a register that allocations may not name.
 const NOWHERE: u8 = u8::MAX;
 
-/// The current state, saved ones, and the memory of the slots of all.
+/// The current state, saved states, and the memory of the slots of all states.
 pub(crate) struct State {
     /// Dense number of each register that an allocation may name.
     numbers: [u8; PReg::COUNT],
-    /// By dense number.
+    /// Cells by dense number.
     pub(crate) regs: Vec<Cell>,
     pub(crate) now: Version,
     pub(crate) slots: Arena<Cell>,
     saved: Vec<Saved>,
     saved_regs: Vec<Cell>,
-    /// Block from which on nothing wrote to the locations without an entry of their own.
+    /// Block since whose head the locations without an entry of their own are unchanged.
     untouched: Option<Block>,
-    /// Whether changes are noted.
+    /// Whether changes are recorded.
     pub(crate) watched: bool,
     pub(crate) changes: Vec<Change>,
-    /// Slots where each class was ever put, as lists: the first entry of each, and entries with the next.
+    /// Slots that ever held each class, as lists: the first entry of each, and entries with the next.
     first_slots: Vec<u32>,
     slot_lists: Vec<(u32, u32)>,
     /// Locations that ever held an integer and a reference at once.
@@ -154,7 +154,7 @@ pub(crate) fn loc_index(loc: Loc) -> usize {
 const END: u32 = u32::MAX;
 
 impl State {
-    /// Resets the state: nothing is known about any register of the machine and the given number of slots.
+    /// Resets the state: all registers of the machine and `slots` slots are unknown.
     pub(crate) fn reset(&mut self, problem: &Problem, env: &MachineEnv, slots: usize) {
         self.numbers = [NOWHERE; PReg::COUNT];
         let scratch = RegClass::ALL.into_iter().filter_map(|class| env.class(class).scratch);
@@ -178,7 +178,8 @@ impl State {
         self.mixed.clear();
     }
 
-    /// Begins a walk with the current version at `block`, unless it is the entry of the function.
+    /// Begins a walk with the given registers and version at `block`, which is `None` for the entry of the
+    /// function.
     pub(crate) fn begin(&mut self, regs: &[Cell], version: Version, block: Option<Block>) {
         self.slots.freeze();
         self.regs.copy_from_slice(regs);
@@ -186,14 +187,14 @@ impl State {
         self.untouched = block;
     }
 
-    /// Saves the current state until [`State::restore`] has gone back to it for the last time.
+    /// Saves the current state until [`State::restore`] has restored it for the last time.
     pub(crate) fn save(&mut self) {
         self.slots.freeze();
         self.saved.push(Saved { version: self.now, nodes: self.slots.len() });
         self.saved_regs.extend_from_slice(&self.regs);
     }
 
-    /// Restores the state saved last.
+    /// Restores the last saved state.
     pub(crate) fn restore(&mut self, last_time: bool) {
         let Some(saved) = self.saved.last() else { return };
         self.now = saved.version;
@@ -262,7 +263,7 @@ impl State {
         }
     }
 
-    /// Clears what the location holds.
+    /// Clears the content of a location.
     #[inline]
     pub(crate) fn kill(&mut self, names: &ValueNumbering, loc: Loc, origin: Origin) {
         if self.content(loc).class != Class::NONE {
@@ -270,7 +271,7 @@ impl State {
         }
     }
 
-    /// Clears what a register holds.
+    /// Clears the content of a register.
     #[inline]
     pub(crate) fn kill_reg(&mut self, reg: PReg, origin: Origin) {
         if let Some(cell) = self.regs.get_mut(usize::from(self.numbers[reg.index()]))
@@ -290,9 +291,9 @@ impl State {
             && problem.width(vreg) <= content.bytes
     }
 
-    /// Begins an epoch in which no location holds a reference, except the ones that [`State::keep_reference`] names.
-    /// What of a mixed set the collector leaves as it is stays: the references in the slots that `is_mapped` says,
-    /// elsewhere the others.
+    /// Begins an epoch in which no location holds a reference, except the ones that [`State::keep_reference`]
+    /// names. Of a mixed set the part remains that the collector does not change: references in the slots for which
+    /// `is_mapped` returns `true`, the other values elsewhere.
     pub(crate) fn begin_epoch(&mut self, names: &mut ValueNumbering, inst: Inst, is_mapped: impl Fn(Loc) -> bool) {
         for loc in self.mixed.clone() {
             let Content { class, bytes } = self.content(loc);
@@ -306,7 +307,7 @@ impl State {
         self.now.safepoint = Some(inst);
     }
 
-    /// Keeps the reference that `loc` held in epoch `last` in this one.
+    /// Keeps the reference that `loc` held in epoch `last`.
     pub(crate) fn keep_reference(&mut self, names: &ValueNumbering, loc: Loc, last: Epoch) {
         let cell = self.cell(loc);
         if cell.class.is_ref() && cell.epoch == last {
@@ -314,9 +315,9 @@ impl State {
         }
     }
 
-    /// Records that `class` was put into a slot.
+    /// Records that a slot holds `class`.
     pub(crate) fn note_slot(&mut self, class: Class, slot: u32) {
-        // The same few slots come up again and again: it is enough to look at some of them.
+        // The slots of a class repeat, so that comparing a few of them suffices.
         let known = self.slots_of(class).take(4).any(|known| known == slot);
         if let (false, Some(first)) = (known, self.first_slots.get_mut(class.number())) {
             self.slot_lists.push((slot, *first));
@@ -324,7 +325,7 @@ impl State {
         }
     }
 
-    /// Returns the slots that `class` was ever put into, some of them more than once.
+    /// Returns the slots that ever held `class`, some of them more than once.
     pub(crate) fn slots_of(&self, class: Class) -> impl Iterator<Item = u32> {
         let mut next = self.first_slots.get(class.number()).copied().unwrap_or(END);
         std::iter::from_fn(move || {
@@ -335,7 +336,7 @@ impl State {
     }
 }
 
-/// Adds to an error what is in `loc`. It looks at every value: for messages only.
+/// Adds the content of `loc` to an error. It examines every value, so it is for messages only.
 pub(crate) fn with_content(
     error: CheckError,
     problem: &Problem,

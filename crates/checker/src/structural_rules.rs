@@ -8,7 +8,7 @@ use kingpost_regalloc::{
     Allocation, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, PReg, PRegSet, Problem, RegClass, Slot,
 };
 
-/// The three parts of a question.
+/// The problem, the machine and the answer.
 #[derive(Clone, Copy)]
 pub(crate) struct Input<'a> {
     pub(crate) problem: &'a Problem,
@@ -26,7 +26,7 @@ impl<'a> Input<'a> {
         self.answer.emergency.contains(&Some(slot))
     }
 
-    /// Checks rules 5 and 6: the slot exists and takes `width` bytes.
+    /// Returns the broken rule unless the slot exists and holds `width` bytes (rules 5 and 6).
     pub(crate) fn slot_rule(&self, slot: Slot, width: u8) -> Option<Rule> {
         let Some(data) = self.answer.slots.get(slot) else { return Some(Rule::SlotExists) };
         let width = u32::from(width);
@@ -34,7 +34,7 @@ impl<'a> Input<'a> {
     }
 }
 
-/// Checks rule 1.
+/// Checks rule 1. Returns `true` if it holds.
 pub(crate) fn counts(input: Input, report: &mut Report) -> bool {
     let right = input.answer.locs.len() == input.problem.num_operands();
     if !right {
@@ -101,7 +101,7 @@ fn edit_registers(input: Input, kind: EditKind, entity: Entity, report: &mut Rep
     }
 }
 
-/// Checks rule 27. What a slot holds may be of any class.
+/// Returns `true` if rule 27 holds. The content of a slot may be of either class.
 fn has_width(kind: EditKind) -> bool {
     match kind {
         EditKind::Move { from: reg, width, .. }
@@ -145,7 +145,8 @@ fn remat(input: Input, inst: Inst, to: PReg, entity: Entity, report: &mut Report
     }
 }
 
-/// Checks rules 18 and 29. Unreachable code counts: it is emitted, and the saved set is that of the whole function.
+/// Checks rules 18 and 29. Unreachable code counts, because it is emitted and the saved set covers the whole
+/// function.
 pub(crate) fn callee_saved(input: Input, written: PRegSet, report: &mut Report) {
     for reg in input.answer.saved.difference(input.env.callee_saved()).iter() {
         report.add(CheckError::new(Rule::SavedSet, Entity::Allocation).at(Loc::reg(reg)));
@@ -154,7 +155,7 @@ pub(crate) fn callee_saved(input: Input, written: PRegSet, report: &mut Report) 
     if missing.is_empty() {
         return;
     }
-    // `written` is what all instructions write together: only if something is wrong is it worth to know which does.
+    // `written` covers all instructions: only if a register is missing, its instruction is searched.
     let all = if written.intersection(missing).is_empty() { 0 } else { input.problem.num_insts() };
     for inst in (0..all).map(Inst::new) {
         let written = if input.answer.is_dropped(inst) { PRegSet::EMPTY } else { written_by(input, inst) };
@@ -253,12 +254,12 @@ pub(crate) fn label_ranges(input: Input, report: &mut Report) {
     overlapping_ranges(input, report);
 }
 
-/// The second part of rule 28: at every point a label has at most as many ranges as requests.
+/// Checks the second part of rule 28: at every point a label has at most as many ranges as requests.
 fn overlapping_ranges(input: Input, report: &mut Report) {
     if input.answer.labels.len() < 2 {
         return;
     }
-    // Where each request and each range begins or ends, and by how much that raises the number of requests less that of ranges.
+    // The beginning and end of each request and range, and the change there of the number of requests minus ranges.
     let mut steps: Vec<(u32, Inst, i32)> = Vec::new();
     for request in &input.problem.labels {
         steps.extend([(request.label, request.from, 1), (request.label, request.to, -1)]);

@@ -1,27 +1,27 @@
-//! Judging allocations that are given as `.ra` text.
+//! Checks of allocations in `.ra` text.
 
 use crate::{CheckError, Checker, Entity};
 use kingpost_regalloc::text::{Case, Positions, line_and_column, parse};
 use kingpost_regalloc::{MachineEnv, VerifyError};
 use std::fmt;
 
-/// Fault in one case of a text, with its place.
+/// Error in one case of a text, with its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// Line, from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub col: u32,
-    /// Rule that is broken.
+    /// The broken rule.
     pub what: Broken,
 }
 
 /// A broken rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Broken {
-    /// Of problems: its allocation was not looked at.
+    /// Rule of problems. The allocation was not checked.
     Problem(VerifyError),
-    /// Of allocations.
+    /// Rule of allocations.
     Allocation(CheckError),
 }
 
@@ -35,16 +35,16 @@ impl fmt::Display for Finding {
     }
 }
 
-/// The verdict on one case of a text.
+/// Result for one case of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Verdict {
     /// Name of the function.
     pub name: String,
-    /// Faults; none if the allocation is accepted.
+    /// Errors; empty if the allocation is accepted.
     pub findings: Vec<Finding>,
 }
 
-/// Judges the allocation of each problem in a `.ra` text, for the machine that the text describes or else for
+/// Checks the allocation of each problem in a `.ra` text, for the machine that the text describes or otherwise for
 /// `machine`.
 ///
 /// # Errors

@@ -1,14 +1,15 @@
-//! What the values are called: which are copies of each other by the problem alone, and sets of values.
+//! Names of values: classes of values that are copies of each other in the problem itself, and sets of classes.
 //!
-//! A value's *class* is its own, or the class of the value that it can only be a copy of: the source of a move, the one
-//! argument that a parameter is ever passed. Classes are the same everywhere, so a state need not say what a value is
-//! called at some point, only what locations hold. Where a parameter is not decided by the problem, a location may hold
-//! it and its argument at once; such *sets* of classes are classes too. So are an integer and the reference it was copied
-//! from or to, which part at the next safepoint.
+//! A value's *class* is its own, or the class of the value that it is always a copy of: the source of a move, or
+//! the only argument that a parameter is ever passed. Classes are the same everywhere, so that a state records only
+//! the contents of locations, not the names of values. If the problem does not determine a parameter, a location
+//! may hold it and its argument at once; such *sets* of classes are classes too. An integer and the reference that
+//! it was copied from or to form a set as well, which separates at the next safepoint.
 //!
-//! Why one class per value will do although a value is defined anew in each round of a loop: a location that holds `v` before
-//! `v` is defined would hold it on all ways from the entry, also the one that comes to the def for the first time. And a
-//! copy is used only where its source is still the one it was copied from, since its def dominates the use.
+//! One class per value suffices, although a value is defined again in each iteration of a loop. A location that
+//! holds `v` before `v` is defined would hold it on all paths from the entry, including the path that reaches the
+//! def for the first time. And a copy is used only while its source is the value that it was copied from, because
+//! the source's def dominates the use.
 
 use crate::class::{Class, MAX_CLASSES};
 use crate::flow::Flow;
@@ -17,7 +18,7 @@ use kingpost_regalloc::{Block, Edge, Problem, VReg, VRegData};
 
 const NONE: u32 = u32::MAX;
 
-/// A parameter that the ways into its root decide.
+/// A parameter that depends on the path into its root.
 #[derive(Clone, Copy)]
 struct Param {
     /// Number of the root.
@@ -31,20 +32,20 @@ const NO_PARAM: Param = Param { root: NONE, position: 0 };
 /// Classes of values, and sets of classes.
 #[derive(Default)]
 pub(crate) struct ValueNumbering {
-    /// A value that this one is a copy of; in the end the first of all.
+    /// A value that this one is a copy of; in the end the first value of all its copies.
     source: Vec<VReg>,
     /// The class of each value.
     classes: Vec<Class>,
     params: Vec<Param>,
-    /// Where each set's members end in `members`.
+    /// Per set, the end of its members in `members`.
     set_ends: Vec<u32>,
     members: Vec<Class>,
-    /// Is there a set of references and others?
+    /// Whether some set has references and other values.
     has_mixed: bool,
 }
 
 impl ValueNumbering {
-    /// All values are their own.
+    /// Resets every value to a class of its own.
     pub(crate) fn reset(&mut self, problem: &Problem) {
         self.source.clear();
         self.source.extend(problem.vregs.keys());
@@ -53,7 +54,7 @@ impl ValueNumbering {
         self.has_mixed = false;
     }
 
-    /// `to` is a copy of `from`, if that says all about it.
+    /// Records that `to` is a copy of `from`, if both are of one kind and the copy keeps all bytes.
     pub(crate) fn copy(&mut self, problem: &Problem, from: VReg, to: VReg) {
         let (a, b): (VRegData, VRegData) = (problem.vregs[from], problem.vregs[to]);
         let fits = if a.is_ref { b.width == a.width } else { b.width <= a.width };
@@ -63,8 +64,8 @@ impl ValueNumbering {
         }
     }
 
-    /// Returns the first of the copies that `vreg` is one of, with path halving. Takes at most one step for each value: a link is only
-    /// ever made to a first one of other copies, which closes no ring.
+    /// Returns the first value of the copies of `vreg`, with path halving. Takes at most one step per value,
+    /// because links lead only to first values and form no cycle.
     fn first(&mut self, vreg: VReg) -> VReg {
         let mut at = vreg;
         while self.source[at.index()] != at {
@@ -75,12 +76,12 @@ impl ValueNumbering {
         at
     }
 
-    /// Finds the parameters that are only ever passed one value, and classes for all.
+    /// Finds the parameters that are only ever passed one value, and numbers the classes of all values.
     pub(crate) fn settle(&mut self, problem: &Problem, flow: &Flow) {
         for &block in flow.postorder.iter().rev() {
             self.params_of(problem, block);
         }
-        // What a loop passes to itself through inner loops shows only when those are known.
+        // Values that a loop passes to itself through inner loops are known only after these.
         for &block in &flow.postorder {
             self.params_of(problem, block);
         }
@@ -124,13 +125,13 @@ impl ValueNumbering {
         }
     }
 
-    /// The class of a value.
+    /// Returns the class of a value.
     #[inline]
     pub(crate) fn class(&self, vreg: VReg) -> Class {
         self.classes[vreg.index()]
     }
 
-    /// The classes that a class stands for: itself, or the members of a set.
+    /// Returns the classes that a class consists of: itself, or the members of a set.
     #[inline]
     pub(crate) fn members(&self, class: Class) -> &[Class] {
         let number = class.number();
@@ -142,13 +143,13 @@ impl ValueNumbering {
         &self.members[start..self.set_ends[set] as usize]
     }
 
-    /// Is what a location of class `class` holds also called `of`?
+    /// Returns `true` if the class of a location includes the class `of`.
     #[inline]
     pub(crate) fn contains(&self, class: Class, of: Class) -> bool {
         class == of || (class.number() >= self.classes.len() && self.members(class).contains(&of))
     }
 
-    /// May something be different about `class` on an edge into root number `root`, since it is or holds a parameter?
+    /// Returns `true` if an edge into root number `root` may affect `class`, because it is or contains a parameter.
     #[inline]
     pub(crate) fn is_passed(&self, class: Class, root: usize) -> bool {
         match self.params.get(class.number()) {
@@ -157,7 +158,7 @@ impl ValueNumbering {
         }
     }
 
-    /// Does a location of class `there` hold the value called `of` once `edge` into root number `root` is taken?
+    /// Returns `true` if a location of class `there` holds the class `of` after `edge` into root number `root`.
     pub(crate) fn holds_after(&self, problem: &Problem, there: Class, edge: Edge, root: usize, of: Class) -> bool {
         let param = self.params[of.number()];
         if param.root != root as u32 {
@@ -167,7 +168,7 @@ impl ValueNumbering {
         arg.is_some_and(|&arg| self.contains(there, self.class(arg)))
     }
 
-    /// The set of `class` and others, which it does not hold yet.
+    /// Returns the set of `class` and other classes, which it does not contain yet.
     pub(crate) fn with(&mut self, class: Class, others: impl Iterator<Item = Class>) -> Class {
         let start = self.members.len();
         for i in 0..self.members(class).len() {
@@ -178,7 +179,7 @@ impl ValueNumbering {
         self.new_set(start)
     }
 
-    /// What remains of `class` if only members that `keep` holds of do: the same class if all do.
+    /// Returns the subset of `class` whose members satisfy `keep`. This is `class` itself if all members do.
     #[inline]
     pub(crate) fn filtered(&mut self, class: Class, keep: impl Fn(&ValueNumbering, Class) -> bool) -> Class {
         if class.number() < self.classes.len() {
@@ -201,7 +202,7 @@ impl ValueNumbering {
         if kept == count { class } else { one }
     }
 
-    /// The set of the members from `start` on.
+    /// Returns the set of the members from `start` on.
     fn new_set(&mut self, start: usize) -> Class {
         self.set_ends.push(self.members.len() as u32);
         let number = self.classes.len() + self.set_ends.len() - 1;
@@ -210,13 +211,13 @@ impl ValueNumbering {
         self.members[start].in_set(number, refs != 0)
     }
 
-    /// Is it a set of references and others?
+    /// Returns `true` if the class is a set of references and other values.
     #[inline]
     pub(crate) fn is_mixed(&self, class: Class) -> bool {
         self.has_mixed && class.is_ref() && !self.members(class).iter().all(|member| member.is_ref())
     }
 
-    /// Are there more sets than can be distinguished?
+    /// Returns `true` if there are more classes or members than can be numbered.
     pub(crate) fn is_full(&self) -> bool {
         self.classes.len() + self.set_ends.len() >= MAX_CLASSES || self.members.len() >= u32::MAX as usize
     }
@@ -227,7 +228,7 @@ mod tests {
     use super::*;
     use kingpost_regalloc::RegClass;
 
-    /// Each value is called a copy of a random one, in rings too: what leads to one first value are copies of each other.
+    /// Checks random copies, cycles included: values that lead to one first value are copies of each other.
     #[test]
     fn random_copies_have_a_first() {
         let mut state = 1_u64;

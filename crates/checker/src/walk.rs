@@ -1,8 +1,8 @@
 //! The meaning of edits, instructions and edges on the abstract state, and the checks made there.
 //!
-//! Order within an instruction: early uses are checked; early defs; clobbers; late uses are checked; the collector runs
-//! if this is a safepoint; late defs. A terminator's defs appear on their edges, which lead to blocks without other
-//! ways in.
+//! Order within an instruction: early uses are checked; early defs; clobbers; late uses are checked; the collector
+//! runs if this is a safepoint; late defs. A terminator's defs appear on their edges, which lead to blocks without
+//! other incoming edges.
 
 use crate::class::Class;
 use crate::error::{CheckError, Entity, Origin, Rule};
@@ -14,7 +14,7 @@ use crate::value_numbering::ValueNumbering;
 use cranelift_entity::SecondaryMap;
 use kingpost_regalloc::{Block, ClobberId, Edge, EditKind, Inst, InstFlags, Loc, Pos, RegClass, VReg};
 
-/// Walks blocks forwards, changing `state`. Errors are noted, and reported if there is a report.
+/// Walks blocks forwards, changing `state`. Errors are recorded, and reported if there is a report.
 pub(crate) struct Walk<'a, 'r> {
     pub(crate) input: Input<'a>,
     pub(crate) names: &'a mut ValueNumbering,
@@ -22,7 +22,7 @@ pub(crate) struct Walk<'a, 'r> {
     pub(crate) terminator_defs: &'a SecondaryMap<VReg, Option<Loc>>,
     /// Whether there are scratch registers or emergency slots.
     pub(crate) has_private: bool,
-    /// Something was not as it should be.
+    /// Whether an error was found.
     pub(crate) failed: &'a mut bool,
     pub(crate) report: Option<(&'a mut Report, &'r mut Labels)>,
 }
@@ -54,7 +54,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Checks an edge into a block without other predecessors. Its parameters are but other names.
+    /// Checks an edge into a block without other predecessors. The block's parameters are further names of the
+    /// arguments.
     pub(crate) fn edge(&mut self, edge: Edge) {
         let problem = self.input.problem;
         for &vreg in problem.edge_defs(edge) {
@@ -97,7 +98,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Checks rule 15 where the class of a slot's contents decides.
+    /// Checks rule 15 for a slot move whose availability depends on the class of the slot's content.
     fn slot_move_available(&mut self, n: usize, from: Loc) {
         let class = self.state.content(from).class;
         if class != Class::NONE && !self.input.env.class(class.reg_class()).slot_move {
@@ -119,13 +120,13 @@ impl Walk<'_, '_> {
         self.define_copy(def.vreg(), loc, inst, content);
     }
 
-    /// Defines `vreg` in `loc`, with all that the source of the copy holds.
+    /// Defines `vreg` in `loc`, with all names of the copy's source.
     fn define_copy(&mut self, vreg: VReg, loc: Loc, inst: Inst, content: Content) {
         let own = self.value(vreg);
         let class = match content.class {
             Class::NONE => own.class,
             class if self.names.contains(class, own.class) => class,
-            // An integer made of a reference, or the reverse: the collector changes but one of them.
+            // An integer made of a reference, or the reverse: the collector changes only one of them.
             class => self.names.with(class, std::iter::once(own.class)),
         };
         self.state.set(self.names, loc, Content { class, bytes: own.bytes.max(content.bytes) }, Origin::Def(inst));
@@ -165,7 +166,7 @@ impl Walk<'_, '_> {
         self.define_copy(def.vreg(), to, inst, content);
     }
 
-    /// Checks the uses at `pos`. Says whether there are late uses or early defs.
+    /// Checks the uses at `pos`. Returns `true` if there are late uses or early defs.
     #[inline]
     fn uses(&mut self, inst: Inst, pos: Pos) -> bool {
         let Input { problem, answer, .. } = self.input;
@@ -203,7 +204,7 @@ impl Walk<'_, '_> {
         self.state.set(self.names, loc, content, Origin::Def(inst));
     }
 
-    /// Returns the contents of a location that gets a value.
+    /// Returns the content of a location after the value is written to it.
     #[inline]
     fn value(&self, vreg: VReg) -> Content {
         Content { class: self.names.class(vreg), bytes: self.input.problem.width(vreg) }
@@ -236,7 +237,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Moves every object as the collector does: references survive in mapped slots, where it finds and updates them.
+    /// Applies a moving collector: references survive in mapped slots, which it finds and updates.
     fn collect(&mut self, inst: Inst) {
         let answer = self.input.answer;
         let first = answer.stack_maps.partition_point(|entry| entry.inst < inst);
@@ -254,7 +255,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Clears scratch registers and emergency slots, which carry nothing over an instruction.
+    /// Clears scratch registers and emergency slots, which hold no content over an instruction.
     fn end_of_edits(&mut self, inst: Inst) {
         for class in RegClass::ALL {
             if let Some(reg) = self.input.env.class(class).scratch {
@@ -283,8 +284,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Returns the content that is left if only the low `width` bytes are kept. Part of a reference is nothing: the
-/// collector would not know it.
+/// Returns the content after all but the low `width` bytes are lost. A part of a reference is unknown, because the
+/// collector would not recognize it.
 fn low_bytes(content: Content, width: u8) -> Content {
     let bytes = content.bytes.min(width);
     let cut = content.class.is_ref() && bytes < content.bytes;

@@ -1,5 +1,5 @@
-//! Large functions are checked in about linear time: quadratic work would take minutes here, and a table of blocks and
-//! slots more memory than there is.
+//! Tests that large functions are checked in about linear time: quadratic work would take minutes here, and a table
+//! of blocks and slots would need more memory than there is.
 
 use kingpost_checker::Checker;
 use kingpost_regalloc::*;
@@ -56,8 +56,8 @@ impl Builder {
     }
 }
 
-/// A chain of `n` diamonds, all joined blocks with a parameter, with `through` values in slots from the first to the
-/// last.
+/// Checks a chain of `n` diamonds, all joined blocks with a parameter, with `through` values in slots from the
+/// first to the last.
 fn check_diamonds(n: u32, through: u32) {
     let mut b = Builder::new(through + 2 * n + 1);
     b.slots(through);
@@ -102,7 +102,7 @@ fn many_values_alive_through_many_joins() {
 
 #[test]
 fn many_ways_into_one_block() {
-    // A chain of blocks, each with a way out to the same last block, which reads one value.
+    // A chain of blocks, each with an edge to the same last block, which reads one value.
     let n = 30_000;
     let mut b = Builder::new(n + 1);
     let r0 = Loc::reg(PReg::int(0));
@@ -110,7 +110,7 @@ fn many_ways_into_one_block() {
     b.block(&[]);
     b.inst(InstFlags::NONE, &[(Operand::reg_def(v(n)), r1)]);
     b.inst(InstFlags::BRANCH, &[]);
-    // Block 2k + 1 goes on the chain, block 2k + 2 leads out.
+    // Block 2k + 1 continues the chain, block 2k + 2 leaves it.
     for k in 0..n {
         b.edge(if k == 0 { 0 } else { 2 * k - 1 }, 2 * k + 1, &[]);
         b.edge(if k == 0 { 0 } else { 2 * k - 1 }, 2 * k + 2, &[]);
@@ -174,7 +174,7 @@ fn nested_loops_with_parameters() {
         let back = 2 * depth + 2 * (k - depth) - 1;
         b.edge(k, back, &[]);
     }
-    // The way back from each latch, of two blocks.
+    // The path back from each latch, of two blocks.
     for k in depth + 1..=2 * depth {
         for i in 0..2 {
             b.block(&[]);

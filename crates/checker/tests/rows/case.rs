@@ -39,7 +39,7 @@ pub(crate) fn slot(n: u32) -> Loc {
     Loc::slot(s(n))
 }
 
-/// One instruction: what it is, and its operands with their locations.
+/// One instruction: its properties, and its operands with their locations.
 pub(crate) struct Row {
     pub(crate) flags: InstFlags,
     pub(crate) clobbers: Clobbers,
@@ -58,8 +58,8 @@ pub(crate) fn clobbering(clobbers: Clobbers, operands: &[(Operand, Loc)]) -> Row
     Row { clobbers, ..row(operands) }
 }
 
-/// Returns values by letter: `i` an 8-byte integer, `w` a 4-byte one, `r` a reference, `f` an 8-byte float, `x` a
-/// 16-byte vector.
+/// Returns a case with a value per letter: `i` an 8-byte integer, `w` a 4-byte one, `r` a reference, `f` an 8-byte
+/// float, `x` a 16-byte vector.
 pub(crate) fn case(vregs: &str) -> Case {
     let mut problem = Problem::default();
     for letter in vregs.chars() {
@@ -94,7 +94,7 @@ impl Case {
         self
     }
 
-    /// Ends building; `slots` are widths.
+    /// Completes the case; `slots` are the widths of its slots.
     pub(crate) fn done(mut self, slots: &[u8]) -> Case {
         self.problem.finish();
         let locs = std::mem::take(&mut self.answer.locs);

@@ -23,7 +23,7 @@ fn rules_19_20_and_22_stack_maps() {
     safepoint().with(|c| c.answer.stack_maps[0].slot = s(2)).rejected(Rule::SlotExists);
     safepoint().with(|c| c.answer.stack_maps.clear()).rejected(Rule::UseHoldsValue);
     safepoint().with(|c| c.answer.emergency[0] = Some(s(0))).rejected(Rule::EmergencyPrivate);
-    // The collector moves the object: the copy in the register is stale though nothing overwrote it.
+    // The collector moves the object: the copy in the register is stale although no instruction overwrote it.
     safepoint().with(|c| assert!(c.answer.edits.pop().is_some())).rejected(Rule::UseHoldsValue);
     // Written, but not yet at the safepoint.
     let late = safepoint().with(|c| c.answer.edits[0].at = i(2)).with(|c| assert!(c.answer.edits.pop().is_some()));
@@ -58,7 +58,7 @@ fn rules_23_and_24_labels() {
     };
     two_requests(0).accepted();
     two_requests(1).rejected(Rule::LabelHoldsValue);
-    // Overwritten in the midst of the range.
+    // Overwritten within the range.
     labelled(r(0), 1, 3).with(|c| c.answer.locs[2] = r(2)).edit(2, mov(R1, R0)).first_rule_is(Rule::LabelHoldsValue);
     labelled(r(9), 1, 2).rejected(Rule::Allocatable);
 }

@@ -1,4 +1,4 @@
-//! Each thing that the checker must notice, as a hand-written bad allocation and a good twin.
+//! Each error that the checker must detect, as a hand-written bad allocation and a good counterpart.
 
 mod case;
 mod claims;

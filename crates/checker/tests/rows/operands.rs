@@ -1,4 +1,4 @@
-//! Rules 1 to 12: each location, alone and among those of its instruction.
+//! Rules 1 to 12: each location, by itself and among the locations of its instruction.
 
 use crate::case::*;
 use kingpost_checker::Rule;
@@ -47,7 +47,7 @@ fn rules_5_and_6_slots_exist_and_fit() {
     stays(4).rejected(Rule::SlotFits);
 }
 
-/// `v0 = .. (r0); use v0 with the constraint at loc`, v0 having been put there.
+/// Returns `v0 = .. (r0); use v0 with the constraint at loc`, with `v0` moved to `loc`.
 fn constrained(constraint: Constraint, loc: Loc) -> Case {
     let operand = Operand::new(v(0), Kind::Use, Pos::Early, constraint);
     let built = case("i").block(&[], vec![row(&[(def(0), r(0))]), ret(&[(operand, loc)])]).done(&[8]);
@@ -121,7 +121,7 @@ fn rule_9_reuse() {
     no_twin.rejected(Rule::ReuseSame);
 }
 
-/// `v0 = .. (r0); op; use v1`, for the operands that meet at `op`.
+/// Returns `v0 = .. (r0); op; use v1`, for the operands that meet at `op`.
 fn meeting(first: Operand, a: Loc, second: Operand, b: Loc) -> Case {
     let op = row(&[(first, a), (second, b)]);
     case("iii").block(&[], vec![row(&[(def(0), r(0))]), op, ret(&[])]).done(&[])

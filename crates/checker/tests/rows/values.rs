@@ -1,4 +1,4 @@
-//! Rule 21: the location of a use holds its value on every way there.
+//! Rule 21: the location of a use holds its value on every path.
 
 use crate::case::*;
 use kingpost_checker::Rule;
@@ -24,7 +24,7 @@ fn rule_21_in_loops_the_value_of_the_last_round_is_not_this_rounds() {
             .done(&[8])
     };
     looping(false).edit(3, spill(R0, 0)).accepted();
-    // The spill stands after the use: the slot holds last round's v0.
+    // The spill is after the use: the slot holds the v0 of the last iteration.
     looping(false).edit(4, spill(R0, 0)).rejected(Rule::UseHoldsValue);
     looping(true).edit(1, spill(R1, 0)).accepted();
     looping(true).edit(1, spill(R1, 0)).edit(4, spill(R0, 0)).rejected(Rule::UseHoldsValue);
@@ -54,10 +54,10 @@ fn rule_21_a_loops_parameter_may_share_with_what_it_was_passed_only_at_first() {
     // v0 stays in r0 and v1 gets a register or slot of its own.
     looping(Some(mov(R0, R1)), Some(mov(R2, R1)), r(0), r(1)).accepted();
     looping(Some(spill(R0, 0)), Some(spill(R2, 0)), r(0), slot(0)).accepted();
-    // What the slot or register holds in the second round is the v1 of the first.
+    // The slot or register in the second iteration holds the v1 of the first one.
     looping(Some(spill(R0, 0)), None, r(0), slot(0)).rejected(Rule::UseHoldsValue);
     looping(Some(mov(R0, R1)), None, r(0), r(1)).rejected(Rule::UseHoldsValue);
-    // It is still v0, which either may have kept.
+    // It is still v0, which either location may have kept.
     looping(Some(spill(R0, 0)), Some(mov(R2, R0)), slot(0), r(0)).accepted();
     looping(None, None, r(0), r(0)).rejected(Rule::UseHoldsValue);
 }
@@ -105,7 +105,7 @@ fn an_order_that_breaks_the_rules_of_problems_does_not_break_the_walk() {
 
 #[test]
 fn rule_21_parameters_take_the_place_of_their_arguments() {
-    // The example at the end of the checker's design: v3 is v2 on one way and v1 on the other.
+    // The example at the end of the checker's design: v3 is v2 on one path and v1 on the other.
     let diamond = |v2, v1_end: Option<EditKind>| {
         let built = case("iiii")
             .block(&[], vec![row(&[(def(0), r(3)), (def(1), r(0))]), ret(&[(use_(0), r(3))])])
@@ -167,7 +167,7 @@ fn rule_21_widths() {
 #[test]
 fn rule_21_an_edit_of_an_unknown_location_makes_its_target_unknown() {
     two(r(0), r(1)).edit(2, mov(R2, R0)).rejected(Rule::UseHoldsValue);
-    // Saving and restoring unknown contents is no fault by itself.
+    // Saving and restoring unknown contents is no error by itself.
     two(r(0), r(1)).edit(2, mov(R2, PReg::int(3))).edit(2, mov(PReg::int(3), R2)).accepted();
 }
 
@@ -234,7 +234,7 @@ fn an_integer_and_the_reference_it_was_made_of_part_at_a_safepoint() {
             })
     };
     for dropped in [false, true] {
-        // The collector updates the mapped slot, and nothing else.
+        // The collector updates only the mapped slot.
         copied(dropped, 0, 0).accepted();
         copied(dropped, 1, 1).accepted();
         copied(dropped, 1, 2).accepted();
