@@ -74,11 +74,14 @@ pub fn byte_mask(bits: u8) -> u64 {
     (0..8).filter(|k| bits >> k & 1 == 1).fold(0, |mask, k| mask | 0xff << (8 * k))
 }
 
-/// Appends a register: `0` by its operand's width, `0v` a vector, `0w` 32 bits, `0x` by its extension. In its row's
-/// lanes: `0.` all of them, `0l` twice as wide ones in 16 bytes, `0p` twice as wide ones in as many bytes, `0d` as many
-/// bytes of a fourth of the width, `0e` and `2E` the one of the immediate's first and second number, `0s` the lowest
-/// one as a scalar, `0S` one twice as wide, `0r` what has its width among integer registers. `0t` is a list of one
-/// vector in these lanes, `0T` one of bytes and `0U` one of two.
+/// Appends the register of an operand. The letter after the operand's number chooses the form:
+///
+/// - none: by the operand's width; `v`: a vector without lanes; `w`: 32 bits; `x`: by the extension in the immediate;
+/// - `.`: all lanes of the row; `l`: lanes of twice the width in 16 bytes; `p`: lanes of twice the width in as many
+///   bytes; `d`: lanes of a fourth of the width in as many bytes;
+/// - `e`, `E`: the lane whose number is the first or second one in the immediate;
+/// - `s`: the lowest lane as a scalar; `S`: a scalar of twice the width; `r`: an integer register of the lane's width;
+/// - `t`: a list of one vector in the row's lanes; `T`: a list of one vector of bytes; `U`: a list of two.
 fn operand(field: &str, row: RowId, args: &Args<'_>, out: &mut String) -> std::fmt::Result {
     let (digits, kind) = field.split_at(field.find(|c: char| !c.is_ascii_digit()).unwrap_or(field.len()));
     let k = digits.parse().unwrap_or(usize::MAX);
@@ -112,7 +115,7 @@ fn lane_letter(row: RowId) -> char {
 
 const SHIFTS: [&str; 4] = ["lsl", "lsr", "asr", "ror"];
 
-/// Appends the shift that [`shifted`](crate::immediates::shifted) made, unless it is none.
+/// Appends the shift that [`shifted`](crate::immediates::shifted) made, unless there is none.
 fn shift(imm: i64, out: &mut String) -> std::fmt::Result {
     if imm == 0 { Ok(()) } else { write!(out, ", {} #{}", SHIFTS[(imm >> 12 & 3) as usize], imm & 63) }
 }

@@ -81,7 +81,7 @@ impl Arrangement {
 /// Encoding of the immediate in the word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ImmField {
-    /// There is none.
+    /// No immediate.
     None,
     /// Unchanged, its lowest bit at this position. [`immediates`](crate::immediates) makes such fields.
     At(u8),
@@ -131,7 +131,7 @@ pub enum MemField {
     Address,
 }
 
-/// Rows whose emission depends on where blocks lie, or is more than one instruction.
+/// Rows whose emission depends on the positions of blocks, or that are more than one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Special {
     /// A single instruction, encoded according to the other fields.

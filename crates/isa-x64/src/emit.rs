@@ -1,4 +1,4 @@
-//! Emission of instructions whose bytes depend on where blocks lie or on the frame, and of the allocator's edits.
+//! Emission of instructions whose bytes depend on the positions of blocks or on the frame, and of the allocator's edits.
 
 use crate::branches::{X64Branches, address_form, form, jump_if};
 use crate::encode::{Place, assemble, encode};

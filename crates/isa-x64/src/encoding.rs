@@ -56,7 +56,7 @@ pub enum Scheme {
     Vex(Option<u8>, bool),
 }
 
-/// Rows whose emission depends on where blocks lie, or is more than one instruction.
+/// Rows whose emission depends on the positions of blocks, or that are more than one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Special {
     /// A single instruction, encoded according to the other fields.

@@ -37,7 +37,7 @@ rows! {
     // Calls with handlers.
     TRY_SYM = Clobber "bl {t}" [] op(0x9400_0000).reloc(RelocKind::Aarch64Call), .kind(RowKind::TryCall);
     TRY_R = Clobber "blr {0}" [U8] op(0xd63f_0000).rn(0), .kind(RowKind::TryCall);
-    // The address of a block that is a target: the one at the immediate.
+    // The address of the target block whose index is the immediate.
     ADR_BLOCK = None "adr {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat), .index(ListIndex::Targets(1));
     // The address of a thread-local symbol, by a descriptor. Linkers recognize the first four instructions.
     TLS_ADDRESS = Clobber "adrp x0, :tlsdesc:{t}; ldr x1, [x0, :tlsdesc_lo12:{t}]; add x0, x0, :tlsdesc_lo12:{t}; .tlsdesccall {t}; blr x1; mrs x1, tpidr_el0; add {0}, x0, x1" [D8.fixed(x(0))] special(Special::TlsAddress);

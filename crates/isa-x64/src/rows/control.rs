@@ -36,7 +36,7 @@ rows! {
     TRY_SYM = Clobber "call {t}" [] op(0xe8).id().reloc(RelocKind::X86CallPcRel4), .kind(RowKind::TryCall);
     TRY_PLT = Clobber "call {t}@PLT" [] op(0xe8).id().reloc(RelocKind::X86CallPltRel4), .kind(RowKind::TryCall);
     TRY_R = Clobber "call {0}" [U8] op(0xff).digit(2).rm(0), .kind(RowKind::TryCall);
-    // The address of a block that is a target: the one at the immediate.
+    // The address of the target block whose index is the immediate.
     LEA64_BLOCK = None "lea {0}, {t}" [D8] special(Special::BlockAddress), .kind(RowKind::Remat), .index(ListIndex::Targets(1));
     // The address of a thread-local symbol, general dynamic model. Linkers recognize these 16 bytes.
     TLS_ADDRESS = Clobber "data16 lea rdi, {t}@tlsgd[rip]; .value 0x6666; rex64 call symbol{i}@PLT" [D8.fixed(RAX)] special(Special::TlsAddress).reloc(RelocKind::X86TlsGd), .index(ListIndex::Name);
