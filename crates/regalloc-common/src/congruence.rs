@@ -531,7 +531,7 @@ mod tests {
         }
     }
 
-    /// Each value is merged with a random one, in rings too: connected values have one representative.
+    /// Checks that merging each value with a random one, cycles included, gives connected values one representative.
     #[test]
     fn random_links_are_joined() {
         let mut state = 1_u64;

@@ -192,7 +192,7 @@ impl LiveBlocks {
         (low.index(), self.last_reached(order, low.next(), high).index())
     }
 
-    /// Notes the blocks that define and use values. Takes one step for each use: the uses of a value are in a list by
+    /// Records the blocks that define and use values. Takes one step for each use: the uses of a value are in a list by
     /// ascending points.
     fn note_blocks(&mut self, order: &LinearOrder, values: &impl DefsAndUses, chunk: &[VReg]) {
         for (k, &vreg) in chunk.iter().enumerate() {
