@@ -1,6 +1,6 @@
-//! Machine instructions before allocation, by the names of the text: `v6 = lea64_rm [v4 + v5]`.
+//! Machine instructions before allocation, with the names of the text: `v6 = lea64_rm [v4 + v5]`.
 //!
-//! A register that the instruction demands stands behind a colon: `v1:rdi`.
+//! A register that the instruction requires follows a colon: `v1:rdi`.
 
 use crate::names::Names;
 use kingpost_ir::Function;
@@ -9,7 +9,7 @@ use kingpost_mach::{AddrKind, Code, IndexExtend, Isa, MInst, NO_BLOCK, Row, RowK
 use kingpost_regalloc::{Inst, Operand};
 use std::fmt::Write;
 
-/// Returns the names of machine blocks: their block, or the two blocks that an edge connects.
+/// Returns the names of machine blocks: the name of the block, or the names of the two blocks that an edge connects.
 pub(crate) fn block_names(func: &Function, blocks: &[MachineBlock]) -> Vec<String> {
     let name = |block: &MachineBlock| match *block {
         MachineBlock::Ir(block) => func.names.block(block).to_string(),
@@ -86,7 +86,7 @@ fn immediate(row: &Row, inst: &MInst) -> Option<String> {
         .then(|| format!("{}", inst.imm64() as i64))
 }
 
-/// Returns the blocks that a branch names itself.
+/// Returns the blocks that a branch refers to.
 fn targets(row: &Row, inst: &MInst, names: &Names) -> Vec<String> {
     if row.kind != RowKind::Branch || inst.mode.kind() != AddrKind::None {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What the allocator decided, in its order.
+//! Decisions of the allocator, in their order.
 
 use crate::names::Names;
 use kingpost_regalloc::{Event, Inst, Loc, Observer, VReg};
@@ -8,17 +8,17 @@ use kingpost_regalloc::{Event, Inst, Loc, Observer, VReg};
 pub struct Decision {
     /// Kind: `stage`, `assign`, `split`, `evict`, `spill`, `reload` or `coalesce`.
     pub kind: &'static str,
-    /// In words, by the names of the text.
+    /// The decision in words, with the names of the text.
     pub text: String,
-    /// The value it is about, and another that it is about too.
+    /// The value that is concerned, and a second one if there is one.
     pub vregs: [Option<VReg>; 2],
     /// The location.
     pub loc: Option<Loc>,
-    /// The first instruction, and one past the last; equal where it is about a place between two.
+    /// The first instruction, and one past the last; equal for a place between two instructions.
     pub range: Option<(Inst, Inst)>,
 }
 
-/// Writes decisions down.
+/// Observer that records decisions.
 pub(crate) struct Recorder<'a> {
     pub(crate) names: &'a Names<'a>,
     pub(crate) decisions: Vec<Decision>,

@@ -1,14 +1,15 @@
-//! The control-flow graph in the language of Graphviz: instructions, frequencies, when edges are taken, loops by color.
+//! The control-flow graph in the language of Graphviz, with instructions, frequencies, conditions of edges, and loops
+//! by color.
 
 use crate::source::{Graph, GraphBlock};
 use kingpost_ir::Function;
 use std::fmt::Write;
 
-/// Fills by depth of loops, light enough for black text.
+/// Fill colors by depth of loops, light enough for black text.
 const FILLS: [&str; 5] = ["#ffffff", "#e8f1fb", "#d3e5f8", "#bcd8f4", "#a4caf0"];
 
-/// Returns the control-flow graph of a function. Blocks of deeper loops are filled darker, back edges are drawn in
-/// color, and an edge is as thick as its source is frequent.
+/// Returns the control-flow graph of a function. Blocks of deeper loops are filled darker, back edges are colored,
+/// and an edge is as thick as its source is frequent.
 pub fn dot(func: &Function) -> String {
     let graph = Graph::new(func);
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! A function compiled by several compilers, and everything that can be said of it.
+//! A function compiled by several compilers, and all facts about the results.
 
 use crate::code::{block_names, inst_text};
 use crate::decisions::{Decision, Recorder};
@@ -13,13 +13,13 @@ use kingpost_mach::ModuleBuffer;
 use kingpost_regalloc::{Allocation, Cost, Diagnostics, Inst, Loc, Stats, VReg};
 use std::collections::BTreeSet;
 
-/// Everything that can be said of a function.
+/// All facts about a function and its compilation.
 pub struct Explanation {
-    /// As `%f`.
+    /// Name of the function, such as `%f`.
     pub name: String,
     /// The target's triple.
     pub target: String,
-    /// Its text and its control-flow graph.
+    /// Text and control-flow graph.
     pub graph: Graph,
     /// Names of virtual registers.
     pub vregs: Vec<VRegName>,
@@ -27,7 +27,7 @@ pub struct Explanation {
     pub machine_blocks: Vec<String>,
     /// The machine instructions before allocation.
     pub code: Vec<String>,
-    /// One for each compiler.
+    /// One solution for each compiler.
     pub solutions: Vec<Solution>,
 }
 
@@ -35,13 +35,13 @@ pub struct Explanation {
 pub struct Solution {
     /// The allocator.
     pub allocator: String,
-    /// Cost of its answer.
+    /// Cost of the allocation.
     pub cost: Cost,
-    /// Its own counters.
+    /// Counters of the compiler.
     pub stats: Stats,
     /// Bytes of code.
     pub code_bytes: usize,
-    /// All locations that the code names, registers first, with their names.
+    /// All locations that the code uses, with their names, registers first.
     pub locs: Vec<(Loc, String)>,
     /// The code.
     pub rows: Vec<Row>,
@@ -51,14 +51,14 @@ pub struct Solution {
     pub decisions: Vec<Decision>,
 }
 
-/// Compiles `func` with each of `compilers`, which differ in their allocators only, and explains what they made of it.
-/// They have the option [`Options::list`](kingpost_codegen::Options::list).
+/// Compiles `func` with each of `compilers`, and explains the results. The compilers differ only in their allocators,
+/// and have the option [`Options::list`](kingpost_codegen::Options::list).
 ///
 /// # Errors
-/// The first compiler's error.
+/// The error of the first compiler that fails.
 ///
 /// # Panics
-/// If there is no compiler, or one that makes no listings.
+/// If there is no compiler, or if one does not record listings.
 pub fn explain(func: &Function, compilers: &[Compiler]) -> Result<Explanation, CompileError> {
     let graph = Graph::new(func);
     let mut explanation = None;
@@ -114,7 +114,8 @@ fn solution(compiler: &Compiler, cx: &Context, names: &Names, graph: &Graph, mod
     let is_fused = compiler.is_fused();
     if !is_fused {
         let mut diagnostics = Diagnostics { observer: Some(&mut recorder), ..Diagnostics::default() };
-        // The same problem again, this time observed. It was solved before, and equal problems have equal answers.
+        // Solves the problem again with an observer. The answer is the same, because equal problems have equal
+        // answers.
         let mut again = Allocation::default();
         let _solved_before = allocator.allocate_with(problem, compiler.isa().env(), &mut again, &mut diagnostics);
     }
@@ -130,7 +131,7 @@ fn solution(compiler: &Compiler, cx: &Context, names: &Names, graph: &Graph, mod
     }
 }
 
-/// Returns all locations that are named. Registers are before slots.
+/// Returns all locations that the rows and ranges use. Registers precede slots.
 fn locs(rows: &[Row], ranges: &[LiveRange]) -> BTreeSet<Loc> {
     let places = rows.iter().filter(|row| matches!(row.kind, RowKind::Inst { .. })).flat_map(|row| &row.places);
     let used = places.map(|&(_, loc)| loc).chain(ranges.iter().map(|range| range.loc));

@@ -1,5 +1,6 @@
-//! What became of a function: its text, its control-flow graph, machine code before and after allocation, bytes, where
-//! each value is at each instruction, and what allocators decided. As a page for a browser, or as text.
+//! The compilation of a function: its text, its control-flow graph, machine code before and after allocation, bytes,
+//! the location of each value at each instruction, and the decisions of allocators. The result is a page for a
+//! browser, or text.
 //!
 //! ```text
 //! Function, Compiler ──explain──▶ Explanation ──page──▶ HTML     text ──▶ columns
@@ -9,11 +10,11 @@
 //! |---|---|
 //! | `explain.rs` | a function compiled by several compilers: [`Explanation`] |
 //! | `source.rs` | its text, line by line, and its control-flow graph |
-//! | `code.rs` | its machine instructions before allocation, by the names of the text |
+//! | `code.rs` | its machine instructions before allocation, with the names of the text |
 //! | `rows.rs` | one allocation, instruction by instruction: edits, assembly, bytes |
-//! | `live_ranges.rs` | which value is in which location when |
-//! | `decisions.rs` | what the allocator decided, in its order |
-//! | `page.rs`, `page/` | one page that needs nothing else |
+//! | `live_ranges.rs` | live ranges of values in locations |
+//! | `decisions.rs` | decisions of the allocator, in their order |
+//! | `page.rs`, `page/` | a self-contained page |
 //! | `text.rs` | columns of text, one for each allocator |
 //! | `dot.rs` | the control-flow graph in the language of Graphviz |
 //!

@@ -1,19 +1,19 @@
-//! Which value is in which location when, from the allocation alone.
+//! Live ranges of values in locations, from the allocation alone.
 //!
-//! What a location holds matters above an instruction if the instruction reads it, or if it matters below and the
-//! instruction does not write it. So the live contents of locations follow from a walk backwards over instructions and
-//! edits, as the liveness of variables does: a use of `v` in a location makes the location hold `v` above it, an edit
-//! hands the name on from where it writes to where it reads, and a parameter of a block has its argument's name in a
-//! predecessor. Iterated to a fixed point over the blocks; the sets only grow.
+//! The contents of a location are live before an instruction if the instruction reads them, or if they are live after
+//! it and it does not write them. A backward walk over instructions and edits computes them, like the liveness of
+//! variables. A use of `v` in a location makes `v` live there before it. An edit moves the name from its destination
+//! to its source. A parameter of a block has the name of its argument in a predecessor. The walk is iterated to a
+//! fixed point over the blocks; the sets only grow.
 //!
-//! Ranges are in half rows: row `r` of a listing covers `2r..2r+2`, and its instruction runs at `2r+1`.
+//! Ranges are in half rows: row `r` of a listing covers `2r..2r+2`, and its instruction is at `2r+1`.
 
 use crate::rows::{Move, Row, RowKind};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Block, EditKind, Inst, InstFlags, Loc, Problem, VReg};
 use std::collections::BTreeMap;
 
-/// A value is in one location.
+/// A range in which a value is in a location.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct LiveRange {
     /// Location.
@@ -26,17 +26,16 @@ pub struct LiveRange {
     pub vreg: VReg,
 }
 
-/// The contents of locations that matter at one point of a walk backwards.
+/// The live contents of locations at one point of a backward walk.
 #[derive(Default)]
 struct Contents {
-    /// Value of each location, and the point up to which it is there.
+    /// Value of each location, and the end of its range.
     held: BTreeMap<Loc, (VReg, u32)>,
     at: u32,
     ended: Vec<LiveRange>,
 }
 
-/// Returns the live ranges of `allocation`, of which `rows` is the listing. Edits in the listing are annotated with
-/// what they move.
+/// Returns the live ranges of `allocation`, whose listing is `rows`. Records in the listing the moves of each edit.
 pub(crate) fn live_ranges(problem: &Problem, allocation: &Allocation, rows: &mut [Row]) -> Vec<LiveRange> {
     let live_in = live_in(problem, allocation);
     let mut contents = Contents::default();
@@ -47,7 +46,7 @@ pub(crate) fn live_ranges(problem: &Problem, allocation: &Allocation, rows: &mut
         .filter_map(|(index, row)| if let RowKind::Block(block) = row.kind { Some((index, block)) } else { None })
         .collect();
     for &(head, block) in heads.iter().rev() {
-        // What stands behind the last block is not part of it.
+        // Rows after the last block are not part of it.
         while matches!(rows[end - 1].kind, RowKind::Frame) && end - 1 > head {
             end -= 1;
         }
@@ -108,7 +107,7 @@ fn live_in(problem: &Problem, allocation: &Allocation) -> Vec<BTreeMap<Loc, VReg
     live_in
 }
 
-/// Adds what the successors of a block need.
+/// Adds the values that the successors of a block need.
 fn live_out(problem: &Problem, block: Block, live_in: &[BTreeMap<Loc, VReg>], contents: &mut Contents) {
     for &edge in problem.succs(block) {
         let to = problem.edge(edge).to;
@@ -121,12 +120,12 @@ fn live_out(problem: &Problem, block: Block, live_in: &[BTreeMap<Loc, VReg>], co
 }
 
 impl Contents {
-    /// From here upwards, a location holds a value.
+    /// Records that the location holds a value before this point.
     fn begin(&mut self, loc: Loc, vreg: VReg) {
         self.held.entry(loc).or_insert((vreg, self.at));
     }
 
-    /// Above, what a location holds does not matter.
+    /// Records that the contents of the location are not live before this point.
     fn end(&mut self, loc: Loc) -> Option<VReg> {
         let (vreg, to) = self.held.remove(&loc)?;
         self.ended.push(LiveRange { loc, from: self.at, to, vreg });
@@ -137,7 +136,7 @@ impl Contents {
         let places = || problem.operands(inst).iter().zip(allocation.operand_locs(problem, inst));
         for (operand, &loc) in places().filter(|(operand, loc)| operand.is_def() && !loc.is_none()) {
             if self.end(loc).is_none() {
-                // Written for nothing.
+                // A result that is never read.
                 self.ended.push(LiveRange { loc, from: self.at, to: self.at + 1, vreg: operand.vreg() });
             }
         }
@@ -149,7 +148,7 @@ impl Contents {
         }
     }
 
-    /// Goes over an edit, and returns what it moves.
+    /// Processes an edit, and returns its moves.
     fn edit(&mut self, kind: &EditKind) -> Vec<Move> {
         let mut pass = |from: Option<Loc>, to: Loc| {
             let vreg = self.end(to);
@@ -175,7 +174,7 @@ impl Contents {
     }
 }
 
-/// Returns the ranges that meet become one.
+/// Returns the ranges with adjacent ones joined.
 fn joined(mut ranges: Vec<LiveRange>) -> Vec<LiveRange> {
     ranges.retain(|range| range.from < range.to);
     ranges.sort_unstable();

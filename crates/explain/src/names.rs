@@ -6,9 +6,10 @@ use kingpost_regalloc::{Loc, VReg};
 
 /// A virtual register.
 pub struct VRegName {
-    /// The value's name, as `v4`, behind a dot the half of a value of two registers; else `t` and a number.
+    /// Name of the value, such as `v4`. For a value of two registers, a dot and the half follow. Other registers have
+    /// `t` and a number.
     pub name: String,
-    /// Its class and width in bytes, as `int 8`.
+    /// Class and width in bytes, such as `int 8`.
     pub kind: String,
 }
 

@@ -1,4 +1,4 @@
-//! One page that needs nothing else: the explanations as JSON in a page of `page/`, with its style and its program.
+//! A self-contained page: the explanations as JSON in a page of `page/`, with its style and its program.
 
 use crate::explain::{Explanation, Solution};
 use crate::rows::{Row, RowKind};
@@ -15,7 +15,7 @@ const PROGRAM: &[&str] = &[include_str!("page/graph.js"), include_str!("page/cha
 pub fn page(title: &str, explanations: &[Explanation]) -> String {
     let functions: Vec<Value> = explanations.iter().map(function).collect();
     let data = json!({ "title": title, "functions": functions }).to_string();
-    // The end of the element that holds the data must not stand in it.
+    // The data must not contain the end of its element.
     let data = data.replace('<', "\\u003c");
     let program = PROGRAM.concat();
     let parts = [("{title}", escaped(title)), ("{style}", STYLE.into()), ("{data}", data), ("{program}", program)];
@@ -90,7 +90,8 @@ fn vreg(vreg: Option<VReg>) -> Value {
     vreg.map_or(json!(-1), |vreg| json!(vreg.as_u32()))
 }
 
-/// Kind, line, instruction or machine block or kind of edit, assembly, offset, bytes, places, moves.
+/// Returns the kind, the line, the instruction or machine block or kind of edit, the assembly, the offset, the bytes,
+/// the places and the moves of a row.
 fn row(row: &Row, column: &dyn Fn(Loc) -> Value) -> Value {
     let (kind, what) = match row.kind {
         RowKind::Block(block) => ("block", json!(block.as_u32())),

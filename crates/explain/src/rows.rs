@@ -13,15 +13,15 @@ use std::iter::Peekable;
 pub struct Row {
     /// Kind of the row.
     pub kind: RowKind,
-    /// The line of the function that begins here: an index into [`Graph::lines`].
+    /// The line of the function that begins in this row: an index into [`Graph::lines`].
     pub line: Option<usize>,
-    /// The assembler's text; empty where nothing is emitted.
+    /// Assembly text; empty if nothing is emitted.
     pub asm: String,
-    /// Offset of its bytes from the first of the function.
+    /// Offset of the bytes from the start of the function.
     pub offset: u32,
-    /// Its bytes.
+    /// The bytes.
     pub bytes: Vec<u8>,
-    /// Its operands: what was in which location.
+    /// The operands, with their locations.
     pub places: Vec<(VReg, Loc)>,
     /// Moves of an edit.
     pub moves: Vec<Move>,
@@ -30,11 +30,11 @@ pub struct Row {
 /// Kind of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowKind {
-    /// A machine block begins.
+    /// Start of a machine block.
     Block(Block),
-    /// A line of the function for which nothing is emitted here.
+    /// A line of the function without code at this position.
     Line,
-    /// Part without an instruction: the prologue, or traps after the code.
+    /// Code without an instruction of the problem: the prologue, or traps after the code.
     Frame,
     /// An instruction of the problem.
     Inst {
@@ -45,18 +45,18 @@ pub enum RowKind {
     },
     /// An edit of the allocator, by its kind.
     Edit(&'static str),
-    /// More of the row above.
+    /// Continuation of the previous row.
     More,
 }
 
-/// A value goes from one location to another.
+/// A move of a value from one location to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Move {
-    /// The value, where it is known.
+    /// The value, if it is known.
     pub vreg: Option<VReg>,
-    /// Location before; `None` if it is rematerialized.
+    /// Source; `None` for a rematerialization.
     pub from: Option<Loc>,
-    /// Location after.
+    /// Destination.
     pub to: Loc,
 }
 
@@ -67,7 +67,7 @@ impl Row {
     }
 }
 
-/// Returns the rows of the function compiled last in `cx`, which is the last one of `module`.
+/// Returns the rows of the function compiled last in `cx`, which is the last function of `module`.
 pub(crate) fn rows(cx: &Context, names: &Names, graph: &Graph, module: &ModuleBuffer) -> Vec<Row> {
     let insts = cx.listing().insts(|mention| mention.to_string()).peekable();
     let code = module.function(module.len() - 1).code;
@@ -135,15 +135,15 @@ impl<I: Iterator<Item = ListedInst>> Rows<'_, I> {
         !has_edits && !self.insts.peek().is_some_and(begins)
     }
 
-    /// Lines of the function without code of their own.
+    /// Adds lines of the function that have no code.
     fn lines(&mut self, lines: std::ops::Range<usize>) {
         for line in lines {
             self.rows.push(Row { line: Some(line), ..Row::new(RowKind::Line) });
         }
     }
 
-    /// Returns the instructions that were emitted for `origin`; without any, one row all the same, but none for the
-    /// frame. Returns the index of the first.
+    /// Adds rows for the instructions that were emitted for `origin`. If there are none, adds one row, except for the
+    /// frame. Returns the index of the first row.
     fn emitted(&mut self, origin: Origin, kind: RowKind) -> usize {
         let first = self.rows.len();
         while let Some(inst) = self.insts.next_if(|inst| inst.origin == origin) {

@@ -1,4 +1,4 @@
-//! The function's text, line by line, and its control-flow graph.
+//! The text of the function, line by line, and its control-flow graph.
 
 use cranelift_entity::SecondaryMap;
 use kingpost_ir::cfg::ControlFlowGraph;
@@ -12,11 +12,11 @@ use std::ops::Range;
 /// A line of the function: the header of a block, or an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// Without indentation.
+    /// Text without indentation.
     pub text: String,
     /// Index into [`Graph::blocks`].
     pub block: usize,
-    /// Whether it is a block's header.
+    /// Whether the line is a block's header.
     pub is_header: bool,
 }
 
@@ -27,37 +27,37 @@ pub struct Graph {
     pub blocks: Vec<GraphBlock>,
     /// The lines of all blocks.
     pub lines: Vec<Line>,
-    /// Of each block of the function, its index.
+    /// Index of each block of the function in `blocks`.
     pub(crate) index: SecondaryMap<Block, Option<u32>>,
 }
 
 /// A block.
 #[derive(Clone, Debug)]
 pub struct GraphBlock {
-    /// As `block1`.
+    /// Name of the block, such as `block1`.
     pub name: String,
-    /// Its lines, the header first.
+    /// Indices of the lines, the header first.
     pub lines: Range<usize>,
-    /// Estimated executions per call; `None` if it cannot be reached.
+    /// Estimated executions per call; `None` if the block is unreachable.
     pub frequency: Option<f64>,
     /// Number of loops around it.
     pub loop_depth: u32,
-    /// The header of the innermost loop it is in: an index into [`Graph::blocks`].
+    /// The header of the innermost loop around the block: an index into [`Graph::blocks`].
     pub loop_header: Option<usize>,
-    /// Whether it is marked as cold.
+    /// Whether the block is marked as cold.
     pub is_cold: bool,
-    /// Edges out of it.
+    /// Outgoing edges.
     pub edges: Vec<GraphEdge>,
 }
 
 /// An edge to a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GraphEdge {
-    /// Index into [`Graph::blocks`].
+    /// Destination: an index into [`Graph::blocks`].
     pub to: usize,
-    /// Condition under which it is taken: `T` and `F` of a condition, the numbers of a table; empty if always.
+    /// Condition of the edge: `T` or `F` for a condition, numbers for a table, empty if it is always taken.
     pub when: String,
-    /// Whether it leads back to the header of a loop.
+    /// Whether the edge leads back to the header of a loop.
     pub is_back: bool,
 }
 
@@ -98,7 +98,7 @@ impl Graph {
         graph
     }
 
-    /// Gives each instruction its line as source location, so that machine code says which line it is of.
+    /// Sets the source location of each instruction to its line, so that machine code refers to lines.
     pub(crate) fn number(&self, func: &mut Function) {
         let mut line = 0;
         let blocks: Vec<Block> = func.layout.blocks().collect();
@@ -118,7 +118,7 @@ impl Graph {
     }
 }
 
-/// Edges of one block to one place become one.
+/// Merges edges from one block to one destination.
 fn merged(edges: impl Iterator<Item = GraphEdge>) -> Vec<GraphEdge> {
     let mut out: Vec<GraphEdge> = Vec::new();
     for edge in edges {
@@ -132,7 +132,7 @@ fn merged(edges: impl Iterator<Item = GraphEdge>) -> Vec<GraphEdge> {
     out
 }
 
-/// Returns the condition under which a block transfers control to its destination number `edge`.
+/// Returns the condition under which a block branches to its destination number `edge`.
 fn when(func: &Function, block: Block, edge: usize) -> String {
     let Some(inst) = func.layout.last_inst(block) else { return String::new() };
     let handlers = func.dfg.num_handlers(inst);
@@ -146,7 +146,7 @@ fn when(func: &Function, block: Block, edge: usize) -> String {
 }
 
 impl GraphBlock {
-    /// Returns the executions per call, in few digits.
+    /// Returns the executions per call, with few digits.
     pub fn frequency_text(&self) -> String {
         match self.frequency {
             None => "unreachable".into(),

@@ -1,4 +1,4 @@
-//! An explanation as columns of text: the function, and beside each of its lines what became of it.
+//! An explanation as columns of text: the function, and next to each line its code.
 //!
 //! ```text
 //! block2:                          ; 8 times
@@ -7,13 +7,14 @@
 //!                                + xchg rcx, rax             exchange v6 rcx rax, v5 rax rcx
 //!     jump block1(v8, v5, v6)      jmp block1
 //! ```
-//! Lines with `+` are edits, which the allocator added. Several allocators are side by side, without the values.
+//! Lines with `+` are edits, which the allocator inserted. Several allocators are shown side by side, without the
+//! values.
 
 use crate::explain::{Explanation, Solution};
 use crate::rows::{Row, RowKind};
 use std::fmt::Write;
 
-/// Widest columns, in characters; longer text pushes the rest of its line to the right.
+/// Maximum width of a column in characters. Longer text shifts the remainder of its line to the right.
 const MAX_SOURCE: usize = 48;
 const MAX_ASM: usize = 40;
 
@@ -28,7 +29,7 @@ pub fn text(explanation: &Explanation) -> String {
     out
 }
 
-/// Returns the cost of each answer, a row for each allocator.
+/// Returns the cost of each solution, one row per allocator.
 fn costs(solutions: &[Solution]) -> String {
     let head = ["", "cost", "spills", "fills", "moves", "exchanges", "remats", "saved", "bytes"].map(String::from);
     let mut table = vec![head];
@@ -72,7 +73,7 @@ impl Explanation {
         }
     }
 
-    /// Returns the values that an instruction or edit names, with their locations.
+    /// Returns the values of an instruction or edit, with their locations.
     fn places(&self, solution: &Solution, row: &Row) -> String {
         let vreg = |vreg: kingpost_regalloc::VReg| self.vregs[vreg.as_u32() as usize].name.as_str();
         let loc = |loc| solution.locs.iter().find(|known| known.0 == loc).map_or("", |known| known.1.as_str());
@@ -94,7 +95,7 @@ impl Explanation {
     }
 }
 
-/// The machine code of a row, or why there is none.
+/// Returns the machine code of a row, or the reason why there is none.
 fn asm(row: &Row) -> &str {
     match row.kind {
         RowKind::Inst { is_dropped: true, .. } => "(elided)",
@@ -118,7 +119,7 @@ fn one(explanation: &Explanation, solution: &Solution, out: &mut String) {
     }
 }
 
-/// Rows of all allocators that belong to one line of the function, or to one instruction of the problem.
+/// Prints the rows of all allocators side by side, aligned at lines of the function and instructions of the problem.
 fn side_by_side(explanation: &Explanation, out: &mut String) {
     let solutions = &explanation.solutions;
     let mut groups: Vec<_> = solutions.iter().map(|solution| Groups { rows: &solution.rows }).collect();
@@ -140,7 +141,7 @@ fn side_by_side(explanation: &Explanation, out: &mut String) {
         if parts.iter().all(|part| part.is_empty()) {
             break;
         }
-        // What all have in common stands in one line: edits are above it, more of it below.
+        // The rows that all allocators have share one line of output: edits are above it, additional rows below.
         let common = |part: &[Row]| part.iter().position(is_common).unwrap_or(part.len());
         let above = parts.iter().map(|part| common(part)).max().unwrap_or(0);
         let height = parts.iter().map(|part| above - common(part) + part.len()).max().unwrap_or(0);
@@ -164,13 +165,13 @@ fn side_by_side(explanation: &Explanation, out: &mut String) {
     }
 }
 
-/// Returns `true` if it is a row that every allocator has.
+/// Returns `true` if every allocator has this row.
 fn is_common(row: &Row) -> bool {
     matches!(row.kind, RowKind::Block(_) | RowKind::Line | RowKind::Inst { .. })
 }
 
-/// The rows of one allocator, cut behind each block header, line and instruction, so that the pieces of all allocators
-/// correspond.
+/// Iterator over the rows of one allocator, in groups that end after each block header, line and instruction. The
+/// groups of all allocators correspond.
 struct Groups<'a> {
     rows: &'a [Row],
 }

@@ -1,4 +1,5 @@
-//! The page in a browser: it comes up without an error, shows what it should, and stays quick at ten thousand instructions.
+//! Checks the page in a browser: it loads without an error, shows its contents, and stays responsive at ten thousand
+//! instructions.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, Options, Settings};
 use kingpost_explain::{Explanation, RowKind, explain, page, text};
@@ -8,7 +9,7 @@ use target_lexicon::{Triple, triple};
 
 const FIB: &str = include_str!("../../../filetests/run/fib.clif");
 
-/// A function of about `insts` instructions with calls, loops and more values than registers.
+/// Returns a function of about `insts` instructions with calls, loops and more values than registers.
 fn large(insts: usize) -> String {
     let mut text = "function %large(i64) -> i64 {\n    fn0 = %callee(i64) -> i64\nblock0(v0: i64):\n".to_string();
     let (mut value, mut block) = (1, 0);
@@ -47,7 +48,7 @@ fn x64() -> Triple {
     triple!("x86_64-unknown-linux-gnu")
 }
 
-/// The page as a browser has it after its program has run; `None` without a browser.
+/// Returns the page after its program has run in a browser; `None` without a browser.
 fn browse(page: &str, hash: &str) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.html");
@@ -102,7 +103,7 @@ fn ten_thousand_instructions_are_quick() {
     let page = page("large.clif", &[explanation]);
     let Some(text) = browse(&page, "allocator=linear&measure") else { return };
     let median: f64 = attribute(&text, "data-scroll").parse().unwrap();
-    // A frame has 16 ms; the machine may have other work.
+    // A frame has 16 ms, but the machine may have other work.
     assert!(median < 60.0, "{median} ms for another part of the listing");
     let rows = text.matches("class=\"row ").count();
     assert!(rows < 300, "only what is in view is in the page, not {rows} rows");
@@ -117,7 +118,7 @@ fn pages_need_nothing_else() {
     assert_eq!(page.matches("</script>").count(), 3, "titles do not end the data");
 }
 
-/// The ranges of each location do not overlap, and every operand is within one of its value's.
+/// Checks that the ranges of each location do not overlap, and that every operand is within a range of its value.
 #[test]
 fn live_ranges_hold_what_operands_read() {
     for source in [FIB, &large(2_000)] {
