@@ -10,7 +10,7 @@ pub const MAX_WIDTH: u32 = 128;
 pub enum Sort {
     /// True or false.
     Bool,
-    /// A bit-vector of so many bits, 1 to [`MAX_WIDTH`].
+    /// A bit-vector of this many bits, 1 to [`MAX_WIDTH`].
     Bits(u32),
 }
 
@@ -112,7 +112,7 @@ impl Bits {
         self.value == mask(self.width)
     }
 
-    /// Returns the logarithm, if exactly one bit is set.
+    /// Returns the logarithm to base 2, if exactly one bit is set.
     pub fn power_of_two(self) -> Option<u32> {
         self.value.is_power_of_two().then(|| self.value.trailing_zeros())
     }

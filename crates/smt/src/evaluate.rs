@@ -1,11 +1,11 @@
-//! The value of terms under models: one pass over the terms in order of their numbers.
+//! Evaluation of terms under models: one pass over the terms in order of their numbers.
 
 use crate::bits::{Bits, Sort, Value};
 use crate::float;
 use crate::term::{Node, Op, Term, Terms};
 use std::collections::HashMap;
 
-/// Values of variables, by name. Variables that it does not name are zero or false.
+/// Values of variables, by name. Variables without an entry are zero or false.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Model {
     values: HashMap<String, Value>,
@@ -34,7 +34,7 @@ enum Step {
     Constant(Value),
     /// The variable of this name.
     Variable(String),
-    /// An operation on the values at these places.
+    /// An operation on the values with these indices.
     Operation {
         op: Op,
         args: [usize; 3],
@@ -42,7 +42,7 @@ enum Step {
     },
 }
 
-/// Values of the terms below some roots, under one model after the other.
+/// Evaluator of the terms below some roots, under one model after the other.
 #[derive(Debug)]
 pub struct Evaluator {
     /// The terms in the order in which they are computed.
@@ -56,14 +56,14 @@ impl Evaluator {
     /// Evaluates `roots` and all terms below them.
     ///
     /// # Panics
-    /// If the model has for a variable a value of another sort.
+    /// If the model has a value of another sort for a variable.
     pub fn new(terms: &Terms, roots: &[Term], model: &Model) -> Evaluator {
         let mut evaluator = Evaluator::prepare(terms, roots);
         evaluator.evaluate(model);
         evaluator
     }
 
-    /// Lists what `roots` are made of, to be evaluated under many models.
+    /// Prepares the evaluation of `roots` under many models.
     pub fn prepare(terms: &Terms, roots: &[Term]) -> Evaluator {
         let (mut steps, mut places) = (Vec::new(), HashMap::new());
         for term in terms.cone(roots) {
@@ -82,10 +82,10 @@ impl Evaluator {
         Evaluator { steps, places, values: Vec::new() }
     }
 
-    /// Evaluates everything under a model.
+    /// Evaluates all terms under a model.
     ///
     /// # Panics
-    /// If the model has for a variable a value of another sort.
+    /// If the model has a value of another sort for a variable.
     pub fn evaluate(&mut self, model: &Model) {
         let values = &mut self.values;
         values.clear();

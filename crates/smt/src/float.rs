@@ -1,8 +1,8 @@
 //! Floating-point operations on the bits of binary16, binary32 and binary64 (IEEE 754, section 3.4), rounded to nearest
 //! even.
 //!
-//! A result that is no number is any NaN: a solver may choose which, and evaluation takes the positive canonical one.
-//! So terms must not depend on its bits.
+//! A NaN result may be any NaN: a solver may choose one, and evaluation returns the positive canonical NaN. Terms
+//! must therefore not depend on the bits of a NaN.
 
 use crate::bits::{Bits, Sort};
 use crate::float_op::FloatOp;
@@ -10,10 +10,10 @@ use crate::term::{Node, Op, Term, Terms};
 use std::fmt::{self, Write};
 
 impl Terms {
-    /// Returns a floating-point operation with a result of `width` bits.
+    /// Returns the term of a floating-point operation with a result of `width` bits.
     ///
     /// # Panics
-    /// If an operand or the result has a width that is no format of the operation.
+    /// If the operation has no format of the width of an operand or of the result.
     pub fn float(&mut self, op: FloatOp, operands: &[Term], width: u32) -> Term {
         let mut operands = operands.to_vec();
         if self.simplifies() {
@@ -40,7 +40,8 @@ pub(crate) fn apply(op: FloatOp, width: u32, args: &[Bits]) -> Bits {
     let format = if matches!(op, FloatOp::ToSigned | FloatOp::ToUnsigned) { args[0].width() } else { width };
     match (op, args) {
         (FloatOp::Convert, &[a]) => from_f64(width, to_f64(a)),
-        // From more than 53 bits both roundings must not add up: integers that large are infinite as binary16.
+        // Integers of more than 53 bits are rounded twice. This is harmless, because integers that large are
+        // infinite in binary16.
         (FloatOp::FromSigned, &[a]) if format == 32 => single(a.signed() as f32),
         (FloatOp::FromUnsigned, &[a]) if format == 32 => single(a.unsigned() as f32),
         (FloatOp::FromSigned, &[a]) => from_f64(width, a.signed() as f64),
@@ -49,7 +50,8 @@ pub(crate) fn apply(op: FloatOp, width: u32, args: &[Bits]) -> Bits {
         (FloatOp::ToUnsigned, &[a]) => Bits::new(width, to_f64(a) as u128),
         (FloatOp::Fma, &[a, b, c]) if format == 32 => single(to_f32(a).mul_add(to_f32(b), to_f32(c))),
         (FloatOp::Fma, &[a, b, c]) if format == 64 => from_f64(64, to_f64(a).mul_add(to_f64(b), to_f64(c))),
-        // More than twice the digits of the result are enough to round twice (Figueroa, When is double rounding innocuous?, 1995).
+        // Rounding twice is harmless if the first format has more than twice the digits of the result (Figueroa,
+        // When is double rounding innocuous?, 1995).
         (_, &[a, b]) => from_f64(width, binary(op, to_f64(a), to_f64(b))),
         (_, &[a]) => from_f64(width, unary(op, to_f64(a))),
         _ => panic!("{op:?} of {args:?}"),
@@ -128,12 +130,12 @@ fn to_half(value: f64) -> u16 {
         return sign | 0x7c00;
     }
     let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(HALF_LEAST);
-    // In units of the last digit; a carry out of the digits is one more in the exponent, up to infinity.
+    // In units of the last digit. A carry out of the digits increments the exponent, up to infinity.
     let units = (magnitude * f64::powi(2.0, HALF_DIGITS - exponent)).round_ties_even() as u16;
     sign | ((((exponent - HALF_LEAST) as u16) << HALF_DIGITS) + units)
 }
 
-/// Returns the number of exponent bits and of significand bits, including the hidden bit.
+/// Returns the numbers of exponent bits and of significand bits, including the hidden bit, as text.
 fn format_text(width: u32) -> &'static str {
     match width {
         16 => "5 11",
@@ -143,16 +145,16 @@ fn format_text(width: u32) -> &'static str {
     }
 }
 
-/// The operation's text without the bits of its result, and whether that is a float.
+/// Text of a float operation, without the bits of its result.
 pub(crate) struct FloatText<'t> {
     pub(crate) op: FloatOp,
     pub(crate) operands: &'t [String],
-    /// Of operands and result, in bits.
+    /// Widths of operands and result, in bits.
     pub(crate) widths: [u32; 2],
 }
 
 impl FloatText<'_> {
-    /// Returns `true` if the operation makes an integer.
+    /// Returns `true` if the result of the operation is an integer.
     pub(crate) fn makes_bits(&self) -> bool {
         matches!(self.op, FloatOp::ToSigned | FloatOp::ToUnsigned)
     }

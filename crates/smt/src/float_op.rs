@@ -11,7 +11,7 @@ pub enum FloatOp {
     Mul,
     /// Quotient.
     Div,
-    /// Product of the first two and sum with the third, rounded once. Not of binary16.
+    /// Product of the first two operands plus the third, rounded once. Not available for binary16.
     Fma,
     /// Square root.
     Sqrt,
@@ -19,9 +19,9 @@ pub enum FloatOp {
     Ceil,
     /// The nearest integer that is not larger.
     Floor,
-    /// The nearest integer that is no further from zero.
+    /// The nearest integer that is not further from zero.
     Trunc,
-    /// The nearest integer, the even one of two.
+    /// The nearest integer; if two are equally near, the even one.
     Nearest,
     /// The number in another format.
     Convert,
@@ -29,8 +29,8 @@ pub enum FloatOp {
     FromSigned,
     /// An unsigned integer as a float.
     FromUnsigned,
-    /// The signed integer that truncation makes; any where there is none of the width.
+    /// The truncated value as a signed integer; arbitrary if it does not fit the width.
     ToSigned,
-    /// The unsigned integer that truncation makes; any where there is none of the width.
+    /// The truncated value as an unsigned integer; arbitrary if it does not fit the width.
     ToUnsigned,
 }

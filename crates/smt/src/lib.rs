@@ -19,9 +19,9 @@
 //! | `substitute.rs` | a term with variables replaced, rebuilt by the constructors |
 //! | `script.rs` | SMT-LIB 2.6 text, one definition per shared term |
 //! | `solver.rs` | z3 and cvc5 as processes, with time limits |
-//! | `reply.rs` | their answers, parsed |
+//! | `reply.rs` | parser of their answers |
 //!
-//! Nothing here interprets what the terms mean; the crate depends on nothing.
+//! The crate does not interpret the meaning of terms, and has no dependencies.
 //!
 //! ```
 //! use kingpost_smt::{Sort, Terms};

@@ -7,17 +7,17 @@ use crate::bits::{Bits, Value};
 use crate::term::{Node, Op, Term, Terms};
 use std::collections::BTreeMap;
 
-/// Polynomials with more monomials are given up.
+/// Maximum number of monomials of a polynomial.
 const MAX_MONOMIALS: usize = 128;
-/// Products nested deeper are unknowns of their own.
+/// Maximum nesting of products. More deeply nested products are unknowns.
 const MAX_DEPTH: u32 = 64;
-/// Terms that are visited more often than this in all, shared ones each time, are given up.
+/// Maximum number of visits to terms, counting a shared term each time.
 const MAX_VISITS: u32 = 2000;
 
 /// Coefficient by monomial, a sorted list of unknowns. No coefficient is zero.
 type Polynomial = BTreeMap<Vec<Term>, Bits>;
 
-/// Returns `true` if two bit-vector terms of one width have the same polynomial.
+/// Returns `true` if two bit-vector terms of one width have equal polynomials.
 pub fn equal_polynomials(terms: &mut Terms, a: Term, b: Term) -> bool {
     let width = terms.width(a);
     let mut visits = MAX_VISITS;

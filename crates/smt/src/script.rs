@@ -1,7 +1,7 @@
 //! SMT-LIB 2.6 text of a query.
 //!
-//! Every term with operands is defined once, children first, so the text is linear in the number of terms and never
-//! nested, except below a quantifier, where definitions that depend on its variables are nested `let`s.
+//! Every term with operands is defined once, children first, so that the text is linear in the number of terms and
+//! not nested. Below a quantifier, definitions that depend on its variables are nested `let`s.
 
 use crate::bits::{Sort, Value};
 use crate::float::FloatText;
@@ -157,7 +157,7 @@ fn expression(text: &mut String, terms: &Terms, term: Term) {
     text.push(')');
 }
 
-/// Returns the name of the function; indexed names contain the widths of operand and result.
+/// Writes the name of the function. Indexed names contain the widths of operand and result.
 fn function(text: &mut String, terms: &Terms, op: Op, term: Term) {
     let added = |terms: &Terms| {
         let inner = terms.node(term).operands().next().map_or(0, |operand| terms.width(operand));

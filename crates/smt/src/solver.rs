@@ -1,8 +1,8 @@
 //! Solvers as long-lived processes that read SMT-LIB text from a pipe.
 //!
-//! Between queries a solver receives `(reset)`: for z3 that is faster than `(push)` and `(pop)`, which would choose its
-//! incremental engine. Limits are processor time of the solver, so that an answer does not depend on what else the machine
-//! does; a solver that exceeds its limit is ended, and started again for the next query.
+//! Between queries a solver receives `(reset)`. For z3 this is faster than `(push)` and `(pop)`, which would select
+//! its incremental engine. Limits are processor time of the solver, so that an answer does not depend on the load
+//! of the machine. A solver that exceeds its limit is terminated, and started again for the next query.
 
 use crate::evaluate::Model;
 use crate::reply;
@@ -19,14 +19,14 @@ const POLL: Duration = Duration::from_millis(10);
 /// Ticks of processor time in a second, as `/proc` counts them on every Linux.
 const TICKS: u64 = 100;
 
-/// A program, and how it is used.
+/// A solver program and its mode.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Backend {
     /// Z3.
     Z3,
     /// cvc5.
     Cvc5,
-    /// cvc5 that translates bit-vectors to integers: decides products and quotients that bits do not.
+    /// cvc5 with translation of bit-vectors to integers, which decides products and quotients that bits do not.
     Cvc5Integers,
 }
 
@@ -67,15 +67,15 @@ impl Backend {
 /// Answer of a solver to a query.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// There is such a model; this is one.
+    /// A model exists; this is one.
     Sat(Model),
-    /// There is none.
+    /// No model exists.
     Unsat,
     /// The solver gave up, or ran out of time.
     Unknown,
 }
 
-/// Reason for which a query has no answer.
+/// Reason why a query has no answer.
 #[derive(Debug)]
 pub enum SolverError {
     /// The program cannot be started.
@@ -128,7 +128,7 @@ impl Solver {
     /// Decides a query within a limit of processor time.
     ///
     /// # Errors
-    /// If the program cannot be started or does not keep to the protocol. Running out of time is [`Answer::Unknown`].
+    /// If the program cannot be started or does not follow the protocol. A timeout is [`Answer::Unknown`].
     pub fn check(&mut self, terms: &Terms, query: &Query, limit: Duration) -> Result<Answer, SolverError> {
         let mut process = match self.process.take() {
             Some(process) => process,
@@ -149,7 +149,7 @@ impl Solver {
     }
 }
 
-/// Reason for which a process does not answer.
+/// Reason why a process does not answer.
 enum Failure {
     Late,
     Closed,
@@ -165,7 +165,7 @@ impl Process {
             return Err(SolverError::Closed(backend));
         };
         let (send, lines) = channel();
-        // Ends when the pipe or the receiver closes, at the latest when this process is dropped.
+        // Ends when the pipe or the receiver is closed, at the latest when this process is dropped.
         let read = move || {
             for line in BufReader::new(output).lines() {
                 let Ok(line) = line else { break };
@@ -192,12 +192,14 @@ impl Process {
         }
     }
 
-    /// Returns the processor time that the solver has used; where the system does not report it, the time since it was started.
+    /// Returns the processor time that the solver has used, or the time since it was started if the system does not
+    /// report that.
     fn processor_time(&self) -> Duration {
         let Ok(text) = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())) else {
             return self.start.elapsed();
         };
-        // The name of the program may contain anything; fields are counted from behind its bracket (proc(5)).
+        // The program's name may contain anything, so the fields are counted after its closing parenthesis
+        // (proc(5)).
         let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
         let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
         Duration::from_millis((ticks(11) + ticks(12)) * 1000 / TICKS)
@@ -254,7 +256,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It may have ended by itself; then there is nothing to end.
+        // An error means that the process has already ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,17 +1,17 @@
-//! Replaces variables, or other terms, by terms of the same sort. The result is rebuilt by the constructors, so that
+//! Substitution of terms for variables or other terms of equal sort. The constructors rebuild the result, so that
 //! constants fold all the way up.
 
 use crate::term::{Node, Term, Terms};
 use std::collections::HashMap;
 
-/// A replacement, and the terms it was applied to.
+/// A substitution, with its results for the terms to which it was applied.
 #[derive(Debug)]
 pub struct Substitution {
     replaced: HashMap<Term, Term>,
 }
 
 impl Substitution {
-    /// Replaces each first term by its second.
+    /// Returns a substitution that replaces each first term by its second.
     pub fn new(pairs: impl IntoIterator<Item = (Term, Term)>) -> Substitution {
         Substitution { replaced: pairs.into_iter().collect() }
     }

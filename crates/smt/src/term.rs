@@ -69,7 +69,7 @@ pub enum Op {
     BitXor,
     /// The first operand above the second.
     Concat,
-    /// The bits from `low`, as many as the result has.
+    /// The bits from `low` on, as many as the result has.
     Extract {
         /// The lowest bit that is kept.
         low: u32,
@@ -93,7 +93,7 @@ pub enum Node {
     Unary(Op, Term),
     /// Two operands.
     Binary(Op, Term, Term),
-    /// Three operands; of [`Op::Ite`] condition, then, else.
+    /// Three operands; for [`Op::Ite`], condition, then and else.
     Ternary(Op, Term, Term, Term),
 }
 
@@ -136,7 +136,7 @@ impl Terms {
         !self.raw
     }
 
-    /// Returns the term with this node; adds it if there is none.
+    /// Returns the term with this node, and adds it if there is none.
     pub(crate) fn intern(&mut self, node: Node, sort: Sort) -> Term {
         let next = Term(u32::try_from(self.nodes.len()).expect("fewer than 2^32 terms"));
         let term = *self.numbers.entry((node, sort)).or_insert(next);
@@ -167,7 +167,7 @@ impl Terms {
         }
     }
 
-    /// Returns the width of a bit-vector term, in bits; none if the term is a boolean.
+    /// Returns the width of a bit-vector term, in bits; `None` if the term is a boolean.
     pub fn bits_width(&self, term: Term) -> Option<u32> {
         match self.sort(term) {
             Sort::Bits(width) => Some(width),
@@ -188,10 +188,10 @@ impl Terms {
         self.value(term).and_then(Value::bits)
     }
 
-    /// Returns the variable of this name; adds it at its first use.
+    /// Returns the variable of this name, and adds it at its first use.
     ///
     /// # Panics
-    /// If the name is already one of another sort.
+    /// If a variable of this name has another sort.
     pub fn var(&mut self, name: &str, sort: Sort) -> Term {
         if let Some(&term) = self.variables.get(name) {
             assert_eq!(self.sort(term), sort, "variable {name} has two sorts");

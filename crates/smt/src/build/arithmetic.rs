@@ -1,4 +1,5 @@
-//! Sums by `linear.rs`, products with the constant first and shifts outside, quotients and remainders.
+//! Arithmetic: sums in the normal form of `linear.rs`, products with the constant first and shifts outside,
+//! quotients, and remainders.
 
 use crate::bits::Bits;
 use crate::term::{Node, Op, Term, Terms};
@@ -104,7 +105,7 @@ impl Terms {
                 return self.lshr(a, by);
             }
             if let Some(by) = self.symbolic_power(b) {
-                // A power that is shifted out is zero.
+                // A power whose one is shifted out is zero.
                 let limit = self.number(width, u128::from(width));
                 let small = self.ult(by, limit);
                 let shifted = self.lshr(a, by);
@@ -115,7 +116,7 @@ impl Terms {
         self.plain_binary(Op::Udiv, a, b, self.sort(a))
     }
 
-    /// Returns the `k` of `1 << k`.
+    /// Returns `k` if the term is `1 << k`.
     fn symbolic_power(&self, term: Term) -> Option<Term> {
         match self.node(term) {
             Node::Binary(Op::Shl, one, by) if self.bits(one).is_some_and(|one| one.unsigned() == 1) => Some(by),
@@ -152,7 +153,7 @@ impl Terms {
         self.plain_binary(Op::Sdiv, a, b, self.sort(a))
     }
 
-    /// Returns `a / 2^shift`, rounded to zero. Adds `2^shift - 1` to a negative dividend before the shift.
+    /// Returns `a / 2^shift`, rounded toward zero. Adds `2^shift - 1` to a negative dividend before the shift.
     fn divide_by_power(&mut self, a: Term, shift: u32) -> Term {
         if shift == 0 {
             return a;

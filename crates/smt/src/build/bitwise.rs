@@ -22,7 +22,7 @@ impl Terms {
         }
         match self.node(a) {
             Node::Const(Value::Bits(bits)) if bits.is_zero() => a,
-            // The order of two shifts left does not matter: the constant one goes outside.
+            // The order of two shifts left does not matter, so the shift by a constant is moved outside.
             Node::Binary(Op::Shl, inner, first) if self.bits(first).is_some() => {
                 let shifted = self.shl(inner, by);
                 self.shl(shifted, first)
@@ -164,7 +164,7 @@ impl Terms {
         if !self.simplifies() || (self.bits(a).is_some() && self.bits(b).is_some()) {
             return self.plain_binary(op, a, b, sort);
         }
-        // The constant first, else ascending.
+        // A constant is the first operand; other operands ascend.
         let (a, b) = if self.bits(a).is_some() || (self.bits(b).is_none() && a < b) { (a, b) } else { (b, a) };
         if a == b {
             return if op == Op::BitXor { self.number(self.width(a), 0) } else { a };

@@ -30,7 +30,8 @@ impl Terms {
         self.plain_binary(Op::Eq, a.min(b), a.max(b), Sort::Bool)
     }
 
-    /// Decides by the difference of both sides. Moves each remaining part to the side where its sign is positive.
+    /// Decides an equality by the difference of both sides. Moves each remaining part to the side where its sign is
+    /// positive.
     fn eq_bits(&mut self, a: Term, b: Term) -> Term {
         let difference = self.linear(a).plus(&self.linear(b).negated());
         match difference.parts[..] {
@@ -75,7 +76,7 @@ impl Terms {
                     return if constant == value { self.implies(is_other, equal) } else { self.and(is_other, equal) };
                 }
             }
-            // A one shifted left is lost if the amount does not fit.
+            // A one shifted left is lost if the amount is not below the width.
             Node::Binary(Op::Shl, one, by) if value.is_zero() && self.is_one(one) => {
                 let width = self.number(value.width(), value.width().into());
                 return self.ule(width, by);
@@ -111,7 +112,7 @@ impl Terms {
         self.not(equal)
     }
 
-    /// Returns the comparison unsigned less than.
+    /// Returns the comparison `a < b` of unsigned numbers.
     pub fn ult(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let width = self.width(a);
@@ -135,7 +136,7 @@ impl Terms {
         self.plain_binary(Op::Ult, a, b, Sort::Bool)
     }
 
-    /// Returns the comparison unsigned less or equal.
+    /// Returns the comparison `a <= b` of unsigned numbers.
     pub fn ule(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let less = self.ult(b, a);
@@ -144,7 +145,7 @@ impl Terms {
         self.plain_binary(Op::Ule, a, b, Sort::Bool)
     }
 
-    /// Returns the comparison signed less than.
+    /// Returns the comparison `a < b` of signed numbers.
     pub fn slt(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let width = self.width(a);
@@ -165,7 +166,7 @@ impl Terms {
         self.plain_binary(Op::Slt, a, b, Sort::Bool)
     }
 
-    /// Returns the comparison signed less or equal.
+    /// Returns the comparison `a <= b` of signed numbers.
     pub fn sle(&mut self, a: Term, b: Term) -> Term {
         if self.simplifies() {
             let less = self.slt(b, a);

@@ -1,8 +1,9 @@
-//! Constructors. Each folds constants and rewrites its operation to a normal form with equal value for every model; a
-//! test compares them with an arena that rewrites nothing.
+//! Constructors. Each folds constants, and rewrites its operation to a normal form with an equal value under every
+//! model. A test compares them with an arena that rewrites nothing.
 //!
-//! Normal forms: sums by `linear.rs`; products with the constant first and shifts outside; `<=` as a negated `<`;
-//! operands of commutative operations ascend; shifts of equal amount outside bitwise operations.
+//! Normal forms: sums as in `linear.rs`; products with the constant first and shifts outside; `<=` as a negated
+//! `<`; operands of commutative operations in ascending order; shifts by equal amounts outside of bitwise
+//! operations.
 //!
 //! | file | holds |
 //! |---|---|

@@ -10,7 +10,7 @@ impl Terms {
         self.plain_binary(Op::Concat, high, low, sort)
     }
 
-    /// Returns the `width` bits from bit `low` up.
+    /// Returns `width` bits of a term, from bit `low` on.
     pub fn extract(&mut self, a: Term, low: u32, width: u32) -> Term {
         let all = self.width(a);
         assert!(low + width <= all, "bits {low} to {} of {all}", low + width);
