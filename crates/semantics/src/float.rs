@@ -1,8 +1,8 @@
-//! Floating-point opcodes on one lane: comparisons and choices by the bits of sign and magnitude, arithmetic by the
-//! solvers' theory.
+//! Floating-point opcodes on one lane. Comparisons and selections work on the bits of sign and magnitude;
+//! arithmetic uses the floating-point theory of the solvers.
 //!
-//! A result that is no number is one of a set: quiet, of any sign, and canonical, with nothing but the quiet bit set,
-//! if every NaN among the operands is ([`NanChoice`]).
+//! If a result is a NaN, it may be any NaN of a set ([`NanChoice`]). It is quiet and has any sign. It is canonical,
+//! with only the quiet bit set, if every NaN among the operands is canonical.
 
 use crate::int::flag;
 use crate::outcome::NanChoice;
@@ -56,7 +56,7 @@ pub(crate) fn is_nan(terms: &mut Terms, x: Term) -> Term {
     terms.ult(infinity, magnitude)
 }
 
-/// Returns whether a NaN may be the result of an operation on `operands`.
+/// Returns a term that holds if a NaN may be the result of an operation on `operands`.
 pub(crate) fn may_result(terms: &mut Terms, nan: Term, operands: &[Term]) -> Term {
     let width = terms.width(nan);
     let (magnitude_of, quiet) = (magnitude(terms, nan), canonical_nan(terms, width));
@@ -68,7 +68,7 @@ pub(crate) fn may_result(terms: &mut Terms, nan: Term, operands: &[Term]) -> Ter
     terms.and(is_quiet, canonical_if_all)
 }
 
-/// Returns whether an operand is a number or a canonical NaN.
+/// Returns a term that holds if an operand is a number or a canonical NaN.
 fn is_no_payload(terms: &mut Terms, x: Term) -> Term {
     let width = terms.width(x);
     let (nan, magnitude) = (is_nan(terms, x), magnitude(terms, x));
@@ -82,7 +82,7 @@ fn is_negative(terms: &mut Terms, x: Term) -> Term {
     crate::int::is_negative(terms, x)
 }
 
-/// Returns whether the number `x` is less than the number `y`, where -0.0 is less than 0.0.
+/// Returns a term that holds if the number `x` is less than the number `y`. Here -0.0 is less than 0.0.
 fn precedes(terms: &mut Terms, x: Term, y: Term) -> Term {
     let [x_magnitude, y_magnitude] = [x, y].map(|operand| magnitude(terms, operand));
     let [x_negative, y_negative] = [x, y].map(|operand| is_negative(terms, operand));
@@ -93,7 +93,7 @@ fn precedes(terms: &mut Terms, x: Term, y: Term) -> Term {
     terms.ite(x_negative, if_negative, if_positive)
 }
 
-/// Returns whether a comparison holds.
+/// Returns a term that holds if a comparison holds.
 pub(crate) fn compare(terms: &mut Terms, condition: FloatCC, x: Term, y: Term) -> Term {
     let [x_nan, y_nan] = [x, y].map(|operand| is_nan(terms, operand));
     let unordered = terms.or(x_nan, y_nan);
@@ -133,14 +133,14 @@ pub(crate) fn compared(terms: &mut Terms, condition: FloatCC, x: Term, y: Term) 
     flag(terms, holds, I8.bits())
 }
 
-/// Returns the smaller operand, or some NaN.
+/// Returns the smaller operand, or a NaN if an operand is one.
 pub(crate) fn min(terms: &mut Terms, x: Term, y: Term) -> Term {
     let before = precedes(terms, y, x);
     let smaller = terms.ite(before, y, x);
     or_nan(terms, [x, y], smaller)
 }
 
-/// Returns the larger operand, or some NaN.
+/// Returns the larger operand, or a NaN if an operand is one.
 pub(crate) fn max(terms: &mut Terms, x: Term, y: Term) -> Term {
     let before = precedes(terms, x, y);
     let larger = terms.ite(before, y, x);
@@ -160,7 +160,8 @@ pub(crate) fn has_theory(op: FloatOp, width: u32) -> bool {
     matches!(width, 32 | 64) || width == 16 && op != FloatOp::Fma
 }
 
-/// Returns the truncated integer, and the conditions under which there is none: a NaN, and a number out of range.
+/// Returns the truncated integer, and the conditions under which it does not exist: a NaN, and a number out of
+/// range.
 pub(crate) fn to_integer(terms: &mut Terms, x: Term, width: u32, is_signed: bool) -> (Term, [Term; 2]) {
     let format = terms.width(x);
     let truncated = terms.float(FloatOp::Trunc, &[x], format);
@@ -168,7 +169,7 @@ pub(crate) fn to_integer(terms: &mut Terms, x: Term, width: u32, is_signed: bool
     let limit = power_of_two(terms, format, most);
     let below = compare(terms, FloatCC::LessThan, truncated, limit);
     let least = if is_signed { negated(terms, limit) } else { terms.number(format, 0) };
-    // A limit that the format does not reach is infinity, which is no integer on either side.
+    // A limit that the format does not reach is represented by infinity, which is out of range on either side.
     let is_reached = !is_signed || limit != terms.number(format, infinity(format));
     let condition = if is_reached { FloatCC::GreaterThanOrEqual } else { FloatCC::GreaterThan };
     let above = compare(terms, condition, truncated, least);
@@ -194,7 +195,7 @@ pub(crate) fn negated(terms: &mut Terms, x: Term) -> Term {
 }
 
 impl NanChoice {
-    /// Returns whether a value may be the result.
+    /// Returns a term that holds if a value may be the result.
     pub fn allows(&self, terms: &mut Terms, value: Term) -> Term {
         may_result(terms, value, &self.operands)
     }

@@ -55,7 +55,7 @@ pub(crate) fn umax(terms: &mut Terms, x: Term, y: Term) -> Term {
     terms.ite(less, y, x)
 }
 
-/// Returns whether a comparison holds.
+/// Returns a term that holds if a comparison holds.
 pub(crate) fn compare(terms: &mut Terms, condition: IntCC, x: Term, y: Term) -> Term {
     match condition {
         IntCC::Equal => terms.eq(x, y),
@@ -71,7 +71,7 @@ pub(crate) fn compare(terms: &mut Terms, condition: IntCC, x: Term, y: Term) -> 
     }
 }
 
-/// Returns whether a signed quotient overflows: the minimum divided by -1.
+/// Returns a term that holds if a signed quotient overflows: the minimum divided by -1.
 pub(crate) fn quotient_overflows(terms: &mut Terms, x: Term, y: Term) -> Term {
     let width = terms.width(x);
     let (least, minus_one) = (terms.constant(Bits::sign_bit(width)), terms.constant(Bits::ones(width)));
@@ -88,7 +88,7 @@ pub(crate) fn umulhi(terms: &mut Terms, x: Term, y: Term) -> Term {
 pub(crate) fn smulhi(terms: &mut Terms, x: Term, y: Term) -> Term {
     high_half_of_product(terms, x, y, Terms::sign_extend, |terms, x, y| {
         let mut high = high_product(terms, x, y);
-        // A negative operand counts as 2^width too much in the unsigned product.
+        // In the unsigned product, a negative operand is too large by 2^width.
         for (sign, other) in [(x, y), (y, x)] {
             let negative = is_negative(terms, sign);
             let zero = terms.number(terms.width(x), 0);
@@ -99,7 +99,7 @@ pub(crate) fn smulhi(terms: &mut Terms, x: Term, y: Term) -> Term {
     })
 }
 
-/// Returns the high half of a product, through a product of double width where terms may be that wide.
+/// Returns the high half of a product, computed by a product of double width if terms may be that wide.
 fn high_half_of_product(
     terms: &mut Terms,
     x: Term,
@@ -116,7 +116,7 @@ fn high_half_of_product(
     terms.extract(product, width, width)
 }
 
-/// Returns the high half of the unsigned product, from four products of halves.
+/// Returns the high half of the unsigned product, computed from four products of halves.
 fn high_product(terms: &mut Terms, x: Term, y: Term) -> Term {
     let width = terms.width(x);
     let half = width / 2;
@@ -137,7 +137,7 @@ fn high_product(terms: &mut Terms, x: Term, y: Term) -> Term {
     terms.add(sum, other_high)
 }
 
-/// Returns the number within the signed range of `width` bits that is nearest to a signed number, in `width` bits.
+/// Returns the number in the signed range of `width` bits that is nearest to a signed number, in `width` bits.
 pub(crate) fn clamp_signed(terms: &mut Terms, x: Term, width: u32) -> Term {
     let wide = terms.width(x);
     let least = terms.constant(Bits::sign_bit(width));
@@ -148,7 +148,7 @@ pub(crate) fn clamp_signed(terms: &mut Terms, x: Term, width: u32) -> Term {
     terms.extract(within, 0, width)
 }
 
-/// Returns the number within the unsigned range of `width` bits that is nearest to a signed number.
+/// Returns the number in the unsigned range of `width` bits that is nearest to a signed number, in `width` bits.
 pub(crate) fn clamp_unsigned(terms: &mut Terms, x: Term, width: u32) -> Term {
     let wide = terms.width(x);
     let (least, most) = (terms.number(wide, 0), terms.number(wide, (1 << width) - 1));

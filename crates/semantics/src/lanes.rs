@@ -1,4 +1,4 @@
-//! From one lane to all: scalars are vectors of one lane.
+//! Conversion of operations on one lane to operations on all lanes. Scalars are vectors of one lane.
 
 use kingpost_ir::Type;
 use kingpost_smt::{Term, Terms};
@@ -14,7 +14,7 @@ pub(crate) fn of_lanes(terms: &mut Terms, lanes: impl IntoIterator<Item = Term>)
     lanes.into_iter().reduce(|low, high| terms.concat(high, low)).expect("a value has a lane")
 }
 
-/// Returns a value whose lanes are computed from the operands' lanes; operands have the type `ty`.
+/// Returns a value whose lanes are computed from the operands' lanes. All operands have the type `ty`.
 pub fn each_lane<const N: usize>(
     terms: &mut Terms,
     ty: Type,

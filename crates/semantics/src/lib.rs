@@ -1,27 +1,27 @@
-//! The meaning of every opcode as terms: results, and the trap that occurs instead.
+//! The meaning of every opcode as terms: its results, or the trap that occurs instead.
 //!
 //! ```text
 //! sdiv.i8 x, y     results: (bvsdiv x y)
 //!                  trap:    254 (int_divz) if y = 0, else 252 (int_ovf) if x = -128 and y = -1, else 0
 //! ```
 //!
-//! Proofs of rewrite rules rest on these meanings. They are a second text, written apart from the interpreter's on
-//! purpose: a test evaluates both on the same operands.
+//! Proofs of rewrite rules rest on these meanings. They are deliberately written independently of the interpreter,
+//! and a test evaluates both on equal operands.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `outcome.rs` | [`Operation`], its operands and its [`Outcome`] |
-//! | `meaning.rs` | the index: which function is the meaning of an opcode |
+//! | `meaning.rs` | dispatch from opcodes to the functions that are their meanings |
 //! | `int.rs` | integer arithmetic on one lane |
 //! | `bits.rs` | shifts, rotations, counts and orders of bits |
-//! | `overflow.rs` | sums, differences and products that say or trap if they do not fit |
-//! | `float.rs` | floating point on one lane, and what a result may be that is no number |
-//! | `memory.rs` | what accesses to memory move, and where |
-//! | `lanes.rs` | from one lane to all |
-//! | `vector.rs` | what moves lanes or depends on several |
+//! | `overflow.rs` | sums, differences and products that report overflow or trap on it |
+//! | `float.rs` | floating point on one lane, and the NaNs that may be a result |
+//! | `memory.rs` | the bits that accesses to memory move, and their addresses |
+//! | `lanes.rs` | conversion from one lane to all |
+//! | `vector.rs` | operations that move lanes or depend on several |
 //!
-//! Vectors have their first lane in the lowest bits. There is no meaning yet of floating-point arithmetic on vectors
-//! and of 128 bits, of atomic accesses, and of values of more than 128 bits.
+//! Vectors have their first lane in the lowest bits. The following have no meaning yet: floating-point arithmetic
+//! on vectors and of 128 bits, atomic accesses, and values of more than 128 bits.
 //!
 //! ```
 //! use kingpost_ir::Opcode;

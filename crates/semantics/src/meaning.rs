@@ -1,4 +1,4 @@
-//! The index: which function is the meaning of an opcode.
+//! Dispatch: maps each opcode to the function that is its meaning.
 
 use crate::lanes::each_lane;
 use crate::outcome::{Immediate, NanChoice, Operand, Operation, Outcome};
@@ -30,7 +30,7 @@ struct Meaning<'t, 'o> {
 impl Meaning<'_, '_> {
     fn of(mut self, opcode: Opcode) -> Option<Outcome> {
         let result = match opcode {
-            // Control flow: the trap is all there is.
+            // Control flow. The trap is the only outcome.
             Opcode::Trap => return self.trap_if(|terms, _| terms.bool(true)),
             Opcode::Trapz => return self.trap_if(int::is_zero),
             Opcode::Trapnz => {
@@ -297,7 +297,7 @@ impl Meaning<'_, '_> {
         }))
     }
 
-    /// Returns an operation on two floats. Its result is any NaN of a set where it is no number.
+    /// Returns the outcome of an operation on two floats. If the result is a NaN, it may be any NaN of a set.
     fn float2(self, op: fn(&mut Terms, Term, Term) -> Term) -> Outcome {
         let [x, y] = self.all();
         let result = op(self.terms, x, y);
@@ -329,7 +329,7 @@ impl Meaning<'_, '_> {
         })
     }
 
-    /// Traps where there is no such integer.
+    /// Converts a float to an integer. Traps if there is no such integer.
     fn float_to_integer(self, is_signed: bool) -> Option<Outcome> {
         let from = self.operands[0].ty;
         if !self.ty.is_int() || !from.is_float() || !float::has_theory(FloatOp::ToSigned, from.bits()) {
@@ -372,7 +372,7 @@ impl Meaning<'_, '_> {
         Outcome::values(self.terms, [result, overflow])
     }
 
-    /// Traps where a condition on the operand, if there is one, holds.
+    /// Traps if `condition` holds for the operand, if there is one.
     fn trap_if(self, condition: fn(&mut Terms, Term) -> Term) -> Option<Outcome> {
         let Immediate::Code(code) = self.immediate else { return None };
         let operand = self.operands.first().map_or(code, |operand| operand.bits);

@@ -1,8 +1,8 @@
-//! Accesses to memory: where they are, how many bits they move, and how those are the value.
+//! Accesses to memory: their addresses, the bits that they move, and the relation of these bits to the value.
 //!
-//! An access is equal to another one of the same flags if it has the same address and moves the same bits, in lanes of
-//! the same size: it then traps as the other, reads what that would read, or leaves in memory what that would leave, in
-//! either order of the bytes of each lane. So neither memory nor that order appears in a term.
+//! Two accesses with equal flags are equal if they have equal addresses, and move equal bits in lanes of equal
+//! size. They then trap alike, read equal values, or leave equal bytes in memory, in either order of the bytes of
+//! each lane. Therefore neither memory nor the byte order appears in a term.
 
 use kingpost_ir::{Opcode, Type};
 use kingpost_smt::{Term, Terms};
@@ -41,7 +41,7 @@ pub fn stored(terms: &mut Terms, opcode: Opcode, value: Operand) -> Option<Term>
     Some(terms.extract(value.bits, 0, bits))
 }
 
-/// Returns the result of a load, of type `ty`, where memory holds these bits.
+/// Returns the result of a load, of type `ty`, if memory holds these bits.
 pub fn loaded(terms: &mut Terms, opcode: Opcode, ty: Type, bits: Term) -> Option<Term> {
     Some(match opcode {
         Opcode::Load => bits,

@@ -1,4 +1,4 @@
-//! An instruction without its operands, and what executing it comes to.
+//! An instruction without its operands, and the outcome of executing it.
 
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::{Opcode, TrapCode, Type};
@@ -7,7 +7,7 @@ use kingpost_smt::{Sort, Term, Terms};
 /// Immediate of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Immediate {
-    /// Nothing.
+    /// No immediate.
     None,
     /// The condition of `icmp`.
     Condition(IntCC),
@@ -35,16 +35,16 @@ pub struct Operation {
 pub struct Operand {
     /// The type.
     pub ty: Type,
-    /// Value, of as many bits as the type has.
+    /// The value, as wide as the type.
     pub bits: Term,
 }
 
 /// Outcome of executing an instruction.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// Bits of each result; unspecified where a trap occurs.
+    /// Bits of each result; unspecified if a trap occurs.
     pub results: Vec<Term>,
-    /// Values that a float result may have where it is no number.
+    /// Values that a float result may have if it is a NaN.
     pub nan: Option<NanChoice>,
     /// The byte of the trap code, or zero if there is no trap: a term of eight bits.
     pub trap: Term,
@@ -54,13 +54,13 @@ pub struct Outcome {
 /// every value that [`NanChoice::allows`].
 #[derive(Clone, Debug)]
 pub struct NanChoice {
-    /// Condition under which the result is no number.
+    /// Condition under which the result is a NaN.
     pub open: Term,
     /// The operands that are floats.
     pub(crate) operands: Vec<Term>,
 }
 
-/// The bits of [`Outcome::trap`].
+/// Width of [`Outcome::trap`], in bits.
 pub(crate) const TRAP_BITS: u32 = 8;
 
 impl Outcome {
@@ -69,13 +69,13 @@ impl Outcome {
         Outcome { results: results.into_iter().collect(), nan: None, trap: terms.number(TRAP_BITS, 0) }
     }
 
-    /// Returns the outcome with a trap added where `condition` holds.
+    /// Returns the outcome with a trap that occurs if `condition` holds.
     pub(crate) fn trapping(self, terms: &mut Terms, condition: Term, code: TrapCode) -> Outcome {
         let code = terms.number(TRAP_BITS, code.byte().into());
         self.trapping_with(terms, condition, code)
     }
 
-    /// Returns the outcome with a trap added where `condition` holds; the trap code is a term.
+    /// Returns the outcome with a trap that occurs if `condition` holds. The trap code is a term.
     pub(crate) fn trapping_with(self, terms: &mut Terms, condition: Term, code: Term) -> Outcome {
         debug_assert_eq!(terms.sort(code), Sort::Bits(TRAP_BITS));
         Outcome { trap: terms.ite(condition, code, self.trap), ..self }

@@ -3,7 +3,7 @@
 use crate::int::is_zero;
 use kingpost_smt::{Bits, Term, Terms};
 
-/// A wrapped result, and whether the unbounded one is another.
+/// A wrapped result, and whether it differs from the unbounded result.
 pub(crate) type Wrapped = (Term, Term);
 
 pub(crate) fn uadd(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
@@ -15,7 +15,7 @@ pub(crate) fn usub(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     (terms.sub(x, y), terms.ult(x, y))
 }
 
-/// Returns the sum; it overflows if the operands have one sign and the sum the other.
+/// Returns the sum. It overflows if both operands have one sign and the sum has the other.
 pub(crate) fn sadd(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     let sum = terms.add(x, y);
     let (from_x, from_y) = (terms.bit_xor(sum, x), terms.bit_xor(sum, y));
@@ -23,7 +23,7 @@ pub(crate) fn sadd(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     (sum, crate::int::is_negative(terms, both))
 }
 
-/// Returns the difference; it overflows if the operands have different signs and the difference has the sign of the
+/// Returns the difference. It overflows if the operands have different signs and the difference has the sign of the
 /// subtrahend.
 pub(crate) fn ssub(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     let difference = terms.sub(x, y);
@@ -47,8 +47,8 @@ pub(crate) fn smul(terms: &mut Terms, x: Term, y: Term) -> Wrapped {
     (low, terms.ne(high, expected))
 }
 
-/// Applies `step` twice, the second time with a carry or borrow that counts as 1 if it is not zero. Or-s both
-/// overflows.
+/// Applies `step` twice, the second time with a carry or borrow that counts as 1 if it is not zero. Combines both
+/// overflows by or.
 pub(crate) fn with_carry(
     terms: &mut Terms,
     step: fn(&mut Terms, Term, Term) -> Wrapped,
@@ -62,7 +62,7 @@ pub(crate) fn with_carry(
     (result, terms.or(overflow, again))
 }
 
-/// Returns a sum or difference, or `limit` where it overflows.
+/// Returns a sum or difference, or `limit` if it overflows.
 pub(crate) fn saturated(terms: &mut Terms, (result, overflow): Wrapped, limit: Term) -> Term {
     terms.ite(overflow, limit, result)
 }

@@ -24,13 +24,13 @@ pub(crate) fn extractlane(terms: &mut Terms, ty: Type, x: Term, lane: u8) -> Opt
     lanes_of(terms, ty, x).get(usize::from(lane)).copied()
 }
 
-/// Returns whether any bit of the value is set.
+/// Returns a term that holds if any bit of the value is set.
 pub(crate) fn any_true(terms: &mut Terms, x: Term) -> Term {
     let none = int::is_zero(terms, x);
     terms.not(none)
 }
 
-/// Returns whether no lane is zero.
+/// Returns a term that holds if no lane is zero.
 pub(crate) fn all_true(terms: &mut Terms, ty: Type, x: Term) -> Term {
     let lanes = lanes_of(terms, ty, x);
     let zeros: Vec<Term> = lanes.into_iter().map(|lane| int::is_zero(terms, lane)).collect();
@@ -38,7 +38,7 @@ pub(crate) fn all_true(terms: &mut Terms, ty: Type, x: Term) -> Term {
     terms.not(any_zero)
 }
 
-/// Returns the top bits of the lanes, in `width` bits.
+/// Returns the top bits of the lanes, as a value of `width` bits.
 pub(crate) fn high_bits(terms: &mut Terms, ty: Type, x: Term, width: u32) -> Term {
     let top = ty.lane_bits() - 1;
     let tops: Vec<Term> = lanes_of(terms, ty, x).into_iter().map(|lane| terms.extract(lane, top, 1)).collect();
@@ -46,7 +46,8 @@ pub(crate) fn high_bits(terms: &mut Terms, ty: Type, x: Term, width: u32) -> Ter
     int::resize(terms, bits, width)
 }
 
-/// Returns at every `i` the byte of `x` at the index that `pick` computes from `y[i]`; zero if there is no such byte.
+/// Returns a vector whose byte `i` is the byte of `x` at the index that `pick` computes from byte `i` of `y`, or
+/// zero if there is no such byte.
 pub(crate) fn permuted(terms: &mut Terms, x: Term, y: Term, pick: fn(&mut Terms, Term) -> Term) -> Term {
     let (bytes, indices) = (lanes_of(terms, I8X16, x), lanes_of(terms, I8X16, y));
     let picked: Vec<Term> = indices
@@ -64,7 +65,7 @@ pub(crate) fn permuted(terms: &mut Terms, x: Term, y: Term, pick: fn(&mut Terms,
     of_lanes(terms, picked)
 }
 
-/// Returns the index of `x86_pshufb`: the low four bits, or none if the top bit is set.
+/// Returns the index for `x86_pshufb`: the low four bits, or an index without a byte if the top bit is set.
 pub(crate) fn pshufb_index(terms: &mut Terms, index: Term) -> Term {
     let mask = terms.number(8, 0x8f);
     terms.bit_and(index, mask)
@@ -84,7 +85,7 @@ pub(crate) fn narrowed(
     of_lanes(terms, narrow)
 }
 
-/// Returns the number within the unsigned range of `width` bits that is nearest to an unsigned number.
+/// Returns the number in the unsigned range of `width` bits that is nearest to an unsigned number, in `width` bits.
 pub(crate) fn narrow_unsigned(terms: &mut Terms, x: Term, width: u32) -> Term {
     let most = terms.number(terms.width(x), (1 << width) - 1);
     let within = int::umin(terms, x, most);

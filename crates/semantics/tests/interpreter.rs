@@ -1,6 +1,7 @@
-//! Meanings against the interpreter: every opcode that has one, at every type, on corner cases and random operands.
+//! Comparison of the meanings with the interpreter, for every opcode with a meaning, at every type, on corner cases
+//! and random operands.
 //!
-//! `KINGPOST_CASES` says how many operands each opcode gets at least, at all its types and immediates together.
+//! `KINGPOST_CASES` is the minimum number of cases for each opcode, over all its types and immediates.
 
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Stop};
 use kingpost_ir::condcodes::{FloatCC, IntCC};
@@ -11,9 +12,9 @@ use kingpost_semantics::{Immediate, Operand, Operation, access_bits, loaded, out
 use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Operands for each opcode at each combination of types and each immediate.
+/// Number of operands for each opcode at each combination of types and each immediate.
 const CASES: usize = 300;
-/// More cases than this must be compared in all.
+/// Minimum number of cases in all.
 const LEAST_CASES: usize = 1_000_000;
 
 /// A small generator (Marsaglia, Xorshift RNGs, 2003).
@@ -46,7 +47,7 @@ impl Random {
             4 => ((any % 2) << exponent | ((1 << exponent) - 1)) << (lane - 1 - exponent),
             _ => any,
         };
-        // Each lane of a vector is another kind of number only where the whole is any.
+        // Half of the vectors have equal lanes; the lanes of the other half differ in random bits.
         let copies = (0..ty.lane_count()).fold(0, |all, index| all | (bits & ty.lane_mask()) << (index * lane));
         if self.next().is_multiple_of(2) { copies } else { copies ^ any & u128::from(self.next()) }
     }
@@ -58,7 +59,7 @@ struct Subject {
     ctrl: Type,
     operands: Vec<Type>,
     immediate: Immediate,
-    /// The instruction's text after its operands or before them.
+    /// The instruction's text between the opcode and the operands. The next field is the text after the operands.
     condition: String,
     trailing: String,
 }
@@ -127,7 +128,8 @@ fn immediates(terms: &mut Terms, opcode: Opcode, ctrl: Type) -> Vec<(Immediate, 
     }
 }
 
-/// Compares on many operands; the number of cases, or zero if the opcode has no meaning at these types.
+/// Compares the meaning with the interpreter on many operands. Returns the number of cases, or zero if the opcode
+/// has no meaning at these types.
 fn compare(subject: &Subject, terms: &mut Terms, random: &mut Random, cases: usize) -> usize {
     let operands: Vec<Operand> = subject
         .operands
@@ -144,7 +146,7 @@ fn compare(subject: &Subject, terms: &mut Terms, random: &mut Random, cases: usi
         kingpost_reader::parse_functions(text.as_bytes()).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let environment = Environment::new(&functions);
     let mut interpreter = Interpreter::new(&environment);
-    // Of what is no number there may be several; the interpreter's must be one of them.
+    // A NaN result may be one of several; the interpreter's NaN must be one of them.
     let any = outcome.nan.as_ref().map(|nan| (nan, terms.var("any NaN", Sort::Bits(results[0].bits()))));
     let allowed = any.map(|(nan, any)| [nan.open, nan.allows(terms, any)]);
     let roots: Vec<Term> =
@@ -182,8 +184,8 @@ fn compare(subject: &Subject, terms: &mut Terms, random: &mut Random, cases: usi
     cases
 }
 
-/// Compares an opcode with the same number of cases at all types and immediates, `least` in all; how many there were,
-/// or zero if the opcode has no meaning. Each opcode has its own sequence of operands.
+/// Compares an opcode in `least` cases or more, equally many at all types and immediates. Returns the number of
+/// cases, or zero if the opcode has no meaning. Each opcode has its own sequence of operands.
 fn compare_opcode(opcode: Opcode, least: usize) -> usize {
     let info = opcode.info();
     let controlling: Vec<Type> = match info.suffix {
