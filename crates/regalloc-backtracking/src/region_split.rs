@@ -480,7 +480,8 @@ impl Search<'_, '_> {
 mod tests {
     use super::*;
 
-    /// Each state is joined with a random one, in rings too: the least of those that are connected is found for each.
+    /// Joins each state with a random one, cycles included, and checks that the least of the connected states is
+    /// found.
     #[test]
     fn random_links_are_joined() {
         let mut state = 1_u64;

@@ -404,8 +404,8 @@ impl Values {
         self.live_until(vreg, point) > point
     }
 
-    /// Advances the value to the first use at or after `point` and returns its index, or [`NONE`]. Takes at most one step
-    /// for each use of the value in the whole scan, as it never goes back.
+    /// Advances the value to the first use at or after `point` and returns its index, or [`NONE`]. Takes at most
+    /// one step for each use of the value in the whole scan, because it never moves back.
     #[inline]
     pub(crate) fn find_use(&mut self, vreg: VReg, point: ProgPoint) -> u32 {
         let Values { list, uses, .. } = self;

@@ -191,8 +191,8 @@ impl Coalescing {
 mod tests {
     use super::*;
 
-    /// Each value is merged with a random one, in rings too: the least of those that are connected stands for each, and the
-    /// ring of a class has all its members.
+    /// Merges each value with a random one, cycles included. Checks that the least of the connected values
+    /// represents each of them, and that the ring of a class has all its members.
     #[test]
     fn random_links_are_joined() {
         let mut state = 1_u64;
