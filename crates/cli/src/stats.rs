@@ -2,7 +2,7 @@
 
 use crate::args::StatsFormat;
 use kingpost_codegen::{Stage, Stats};
-use kingpost_mach::lower::TileInfo;
+use kingpost_mach::tiles::TileInfo;
 use std::fmt::Write;
 
 /// Statistics of one run of `compile`.

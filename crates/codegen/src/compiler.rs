@@ -3,7 +3,7 @@
 use crate::allocators::{ALLOCATORS, AllocatorFactory, DEFAULT, FUSED, allocator, allocator_name};
 use crate::options::Options;
 use crate::stages::Stats;
-use crate::targets::{self, CpuFlags, TargetError};
+use crate::targets::{self, CpuFlags, TargetError, TargetIsa};
 use kingpost_checker::Checker;
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
@@ -11,7 +11,7 @@ use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, Settings};
-use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Isa, Listing, Lowering};
+use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Listing, Lowering};
 use kingpost_opt::Optimizer;
 use kingpost_regalloc::{Allocation, Allocator, RegClass};
 use kingpost_regalloc_fused::Fused;
@@ -33,7 +33,7 @@ use target_lexicon::{CallingConvention, Triple};
 /// assert!(Compiler::host(settings).is_err_and(|error| error.to_string().contains("`best`")));
 /// ```
 pub struct Compiler {
-    isa: Box<dyn Isa>,
+    isa: Box<dyn TargetIsa>,
     settings: Settings,
     triple: Triple,
     allocator: AllocatorFactory,
@@ -169,7 +169,7 @@ impl Compiler {
     }
 
     /// Returns the target's instruction set.
-    pub fn isa(&self) -> &dyn Isa {
+    pub fn isa(&self) -> &dyn TargetIsa {
         &*self.isa
     }
 

@@ -57,4 +57,4 @@ pub use kingpost_opt::rewrite::{Rule, RuleLimits};
 pub use options::{DumpSink, Options, Passes};
 pub use stage::Stage;
 pub use stages::{Stats, solution_text};
-pub use targets::{CpuFlags, TARGETS, TargetError, Unavailable};
+pub use targets::{CpuFlags, TARGETS, TargetError, TargetIsa, Unavailable};

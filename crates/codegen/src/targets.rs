@@ -12,8 +12,8 @@
 use kingpost_isa_aarch64::{A64, A64Flags};
 #[cfg(feature = "x64")]
 use kingpost_isa_x64::{X64, X64Flags};
-use kingpost_mach::Isa;
 use kingpost_mach::settings::{SettingError, Settings};
+use kingpost_mach::{EmitIsa, LowerIsa};
 use std::fmt;
 #[cfg(feature = "aarch64")]
 use target_lexicon::Aarch64Architecture;
@@ -73,8 +73,13 @@ impl From<SettingError> for TargetError {
     }
 }
 
+/// An instruction set that a compiler can use: it is described, lowers functions and emits code.
+pub trait TargetIsa: LowerIsa + EmitIsa {}
+
+impl<I: LowerIsa + EmitIsa> TargetIsa for I {}
+
 /// Returns the instruction set for `triple`. Words that are not shared settings are flags of the instruction set.
-pub(crate) fn isa(triple: &Triple, settings: &Settings, words: &[String]) -> Result<Box<dyn Isa>, TargetError> {
+pub(crate) fn isa(triple: &Triple, settings: &Settings, words: &[String]) -> Result<Box<dyn TargetIsa>, TargetError> {
     let unavailable = || TargetError::Unavailable(Unavailable(triple.to_string()));
     // The x32 and ILP32 environments have pointers of 32 bits on 64-bit processors.
     let has_wide_pointers = triple.pointer_width() == Ok(PointerWidth::U64);

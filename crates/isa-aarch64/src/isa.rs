@@ -8,10 +8,11 @@ use crate::{abi, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
-use kingpost_mach::lower::{self, Lowered, TileInfo};
+use kingpost_mach::lower::{self, Lowered};
+use kingpost_mach::tiles::TileInfo;
 use kingpost_mach::{
-    Blocks, BranchForms, Buffer, ControlFlowGuards, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision,
-    Isa, Lower, LowerError, MInst, MachineEdit, Regs, Row,
+    Blocks, BranchForms, Buffer, ControlFlowGuards, CpuFeatures, EmitContext, EmitIsa, FrameLayout, FrameNeeds,
+    HalfPrecision, Isa, Lower, LowerError, LowerIsa, MInst, MachineEdit, Regs, Row,
 };
 use kingpost_regalloc::{Block, MachineEnv, PReg, PRegSet};
 
@@ -52,6 +53,16 @@ impl Isa for A64 {
         &table::ZEROS_FROM
     }
 
+    fn tiles(&self) -> &'static [TileInfo] {
+        tiles::TILES
+    }
+
+    fn stack_align(&self) -> u32 {
+        STACK_ALIGN
+    }
+}
+
+impl LowerIsa for A64 {
     fn lower(&self, cx: &mut Lower<'_>, inst: Inst) -> Lowered {
         table::lower(&mut Cx { lower: cx, isa: self }, inst)
     }
@@ -61,17 +72,11 @@ impl Isa for A64 {
     }
 
     fn lower_edge(&self, cx: &mut Lower<'_>, branch: Inst, edge: usize, target: Block) -> Lowered {
-        lower::branch::edge(&mut Cx { lower: cx, isa: self }, branch, edge, target)
+        lower::try_call::edge(&mut Cx { lower: cx, isa: self }, branch, edge, target)
     }
+}
 
-    fn tiles(&self) -> &'static [TileInfo] {
-        tiles::TILES
-    }
-
-    fn stack_align(&self) -> u32 {
-        STACK_ALIGN
-    }
-
+impl EmitIsa for A64 {
     fn frame(&self, needs: &FrameNeeds, frame: &mut FrameLayout) -> Result<(), LowerError> {
         frame::lay_out(needs, STACK_ALIGN, self.signing(), frame)
     }

@@ -7,10 +7,11 @@ use crate::{abi, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
-use kingpost_mach::lower::{self, Lowered, TileInfo};
+use kingpost_mach::lower::{self, Lowered};
+use kingpost_mach::tiles::TileInfo;
 use kingpost_mach::{
-    Blocks, BranchForms, Buffer, CpuFeatures, EmitContext, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower,
-    LowerError, MInst, MachineEdit, Regs, Row, ShortRows,
+    Blocks, BranchForms, Buffer, CpuFeatures, EmitContext, EmitIsa, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower,
+    LowerError, LowerIsa, MInst, MachineEdit, Regs, Row, ShortRows,
 };
 use kingpost_regalloc::{Block, MachineEnv, PReg, PRegSet};
 
@@ -51,6 +52,16 @@ impl Isa for X64 {
         &table::ZEROS_FROM
     }
 
+    fn tiles(&self) -> &'static [TileInfo] {
+        tiles::TILES
+    }
+
+    fn stack_align(&self) -> u32 {
+        STACK_ALIGN
+    }
+}
+
+impl LowerIsa for X64 {
     fn lower(&self, cx: &mut Lower<'_>, inst: Inst) -> Lowered {
         table::lower(&mut Cx { lower: cx, isa: self }, inst)
     }
@@ -60,17 +71,11 @@ impl Isa for X64 {
     }
 
     fn lower_edge(&self, cx: &mut Lower<'_>, branch: Inst, edge: usize, target: Block) -> Lowered {
-        lower::branch::edge(&mut Cx { lower: cx, isa: self }, branch, edge, target)
+        lower::try_call::edge(&mut Cx { lower: cx, isa: self }, branch, edge, target)
     }
+}
 
-    fn tiles(&self) -> &'static [TileInfo] {
-        tiles::TILES
-    }
-
-    fn stack_align(&self) -> u32 {
-        STACK_ALIGN
-    }
-
+impl EmitIsa for X64 {
     fn frame(&self, needs: &FrameNeeds, frame: &mut FrameLayout) -> Result<(), LowerError> {
         frame::lay_out(needs, STACK_ALIGN, self.guard(), frame)
     }

@@ -1,7 +1,7 @@
 //! What goes into an instruction besides its row, and the row's text with that filled in.
 
 use crate::code::SymbolRef;
-use crate::isa::Mem;
+use crate::mem::Mem;
 use kingpost_ir::TrapCode;
 use kingpost_regalloc::PReg;
 

@@ -5,8 +5,7 @@
 //! the block taken, [`MInst::extra`] the other one.
 
 use crate::buffer::{BranchForms, Buffer, Label};
-use crate::emit::NO_BLOCK;
-use crate::inst::MInst;
+use crate::inst::{MInst, NO_BLOCK};
 use kingpost_regalloc::Block;
 
 /// Emits branches of one instruction set in front of one block.

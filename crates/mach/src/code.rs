@@ -5,11 +5,10 @@
 
 use crate::buffer::JumpTables;
 use crate::compiled::{DebugTag, KeyedSlot, SymbolName, ValueConstant};
-use crate::frame::StackLimit;
 use crate::inst::MInst;
 use cranelift_entity::PrimaryMap;
-use kingpost_ir::Type;
-use kingpost_regalloc::{Block, Inst, PRegSet, Problem, VReg};
+use kingpost_ir::{TrapCode, Type};
+use kingpost_regalloc::{Block, Inst, PReg, PRegSet, Problem, VReg};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -22,6 +21,29 @@ pub struct SymbolRef {
     pub colocated: bool,
     /// Bytes added to its address.
     pub offset: i64,
+}
+
+/// The lowest address that the stack may reach, as a prologue can compute it from a parameter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StackLimit {
+    /// The register of the parameter that it is computed from.
+    pub base: PReg,
+    /// What is done to the parameter, in order.
+    pub steps: SmallVec<[LimitStep; 2]>,
+}
+
+/// A step of computing the limit of the stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LimitStep {
+    /// Bytes are added.
+    Add(i32),
+    /// A pointer is loaded from this many bytes further.
+    Load {
+        /// Bytes.
+        offset: i32,
+        /// How the load may trap.
+        trap: Option<TrapCode>,
+    },
 }
 
 /// Entries of the compiled function's tables for a call or a sequence point. Offsets are bytes from the start of the

@@ -6,33 +6,19 @@
 
 use crate::buffer::{Buffer, TooLong};
 use crate::code::Code;
-use crate::compiled::{ContextPlace, FrameInfo, FunctionHead, KeyedSlot, ModuleBuffer, SymbolName, ValueSite};
-use crate::emit_blocks::{Blocks, Body, jump_target};
-use crate::frame::{FrameLayout, FrameNeeds, SpillArea};
-use crate::isa::Isa;
+use crate::compiled::{FrameInfo, FunctionHead, KeyedSlot, ModuleBuffer, SymbolName, ValueSite};
+use crate::emit_isa::{Blocks, Body, EmitIsa, EmitOptions};
+use crate::error::LowerError;
+use crate::frame::{FrameLayout, FrameNeeds, SpillArea, place};
 use crate::limits::{Guard, check_limit};
 use crate::listing::{Listing, Origin};
-use crate::lower::LowerError;
 use crate::row::Row;
 use crate::steps::{PlacedInst, Step, Steps};
-use crate::thread_jumps::Threads;
+use crate::thread_jumps::{Threads, jump_target};
 use crate::value_sites::ValueSites;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::sort::sort;
-use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, Loc, PRegSet, Slot, SlotData};
-
-/// Settings of emission.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct EmitOptions {
-    /// Bytes of padding behind each block, to test long branches, rounded up to whole instructions; 0 for none.
-    pub block_padding: usize,
-    /// Alignment of functions in bytes, at least what the instruction set needs.
-    pub function_align: u32,
-    /// Note where blocks begin, and the edges between them.
-    pub block_offsets: bool,
-    /// Set up a frame pointer in every function.
-    pub keep_frame_pointer: bool,
-}
+use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, PRegSet, Slot, SlotData};
 
 /// Reusable scratch of emission.
 #[derive(Default, Debug)]
@@ -45,9 +31,6 @@ pub struct Emitter {
     pads: Vec<u32>,
     sites: ValueSites,
 }
-
-/// "No block" in [`MInst::extra`](crate::MInst::extra) of a branch without second target.
-pub const NO_BLOCK: u32 = u32::MAX;
 
 impl Emitter {
     /// Returns scratch of emission that keeps to limits and can be cancelled.
@@ -71,7 +54,7 @@ impl Emitter {
     /// If the frame or the code is too large for the target, and if emission is cancelled, as is looked up before each block.
     pub fn emit(
         &mut self,
-        isa: &dyn Isa,
+        isa: &dyn EmitIsa,
         code: &mut Code,
         body: Body<'_>,
         options: &EmitOptions,
@@ -105,7 +88,7 @@ impl Emitter {
     /// Emits the prologue and the blocks, through which [`Emitter::threads`] lead.
     fn blocks(
         &mut self,
-        isa: &dyn Isa,
+        isa: &dyn EmitIsa,
         code: &mut Code,
         body: Body<'_>,
         frame: &FrameLayout,
@@ -132,7 +115,7 @@ impl Emitter {
     /// Emits what stands behind the blocks, and adds the function to the module.
     fn complete(
         &mut self,
-        isa: &dyn Isa,
+        isa: &dyn EmitIsa,
         code: &Code,
         frame: &FrameLayout,
         options: &EmitOptions,
@@ -203,7 +186,7 @@ impl Emitter {
     /// Lays out the frame, in a layout that is empty.
     fn layout_frame(
         &mut self,
-        isa: &dyn Isa,
+        isa: &dyn EmitIsa,
         code: &mut Code,
         saved: PRegSet,
         slots: &PrimaryMap<Slot, SlotData>,
@@ -283,10 +266,4 @@ fn edits_at(edits: &[Edit], at: Inst) -> &[Edit] {
     let start = edits.partition_point(|e| e.at < at);
     let len = edits[start..].iter().take_while(|e| e.at == at).count();
     &edits[start..start + len]
-}
-
-/// Where a runtime or a debugger finds what is in `loc`.
-pub(crate) fn place(loc: Loc, frame: &FrameLayout, spill_area: &SpillArea) -> Option<ContextPlace> {
-    let slot = |slot| ContextPlace::Stack(frame.above_stack_pointer(spill_area.offset(slot)) as u32);
-    loc.as_reg().map(ContextPlace::Reg).or(loc.as_slot().map(slot))
 }

@@ -1,6 +1,6 @@
 //! The blocks of a function become bytes: the walk over instructions and edits, one instance per instruction set.
 //!
-//! Needs a frame and a threading of jumps; leaves the bytes of all blocks in the buffer, in layout order. [`Isa::emit_blocks`] is
+//! Needs a frame and a threading of jumps; leaves the bytes of all blocks in the buffer, in layout order. [`EmitIsa::emit_blocks`] is
 //! the one virtual call. Behind it the walk knows the instruction set, so that its encoder is inlined where an
 //! instruction is emitted, and none of what the two exchange goes through memory.
 
@@ -8,16 +8,17 @@ use crate::branching::Branching;
 use crate::buffer::{Buffer, Label};
 use crate::code::Code;
 use crate::compiled::DebugTag;
-use crate::emit::{EmitOptions, NO_BLOCK, place};
-use crate::frame::{FrameLayout, SpillArea};
+use crate::emit_isa::{Blocks, Body, EmitContext, EmitIsa, MachineEdit, ShortRows};
+use crate::error::LowerError;
+use crate::frame::{FrameLayout, SpillArea, place};
 use crate::inst::{AddrKind, MInst};
-use crate::isa::{EmitContext, Isa, MachineEdit, Mem, MemBase, ShortRows};
-use crate::limits::{Guard, check_limit};
+use crate::limits::check_limit;
 use crate::listing::Origin;
-use crate::lower::LowerError;
+use crate::mem::{Mem, MemBase};
 use crate::regs::Regs;
 use crate::row::{MAX_REGS, Row, RowKind};
 use crate::steps::{PlacedInst, Step, Steps};
+use crate::thread_jumps::jump_target;
 use crate::value_sites::{Span, ValueSites};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, PReg, Slot};
@@ -25,58 +26,12 @@ use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc,
 /// So many instructions are looked at to know whether the flags are dead.
 pub const MAX_FLAG_ROWS: usize = 8;
 
-/// The blocks of a function, ready to be emitted.
-#[derive(Debug)]
-pub struct Blocks<'a> {
-    pub(crate) code: &'a Code,
-    pub(crate) body: Body<'a>,
-    pub(crate) frame: &'a FrameLayout,
-    pub(crate) options: &'a EmitOptions,
-    /// Per block, where a branch to it really goes.
-    pub(crate) thread: &'a [Block],
-    /// Blocks that begin with a landing pad, ascending.
-    pub(crate) pads: &'a [u32],
-    pub(crate) spill_area: &'a SpillArea,
-    pub(crate) buffer: &'a mut Buffer,
-    pub(crate) sites: &'a mut ValueSites,
-    pub(crate) guard: &'a Guard,
-}
-
-/// The instructions of a function, with registers.
-#[derive(Clone, Copy, Debug)]
-pub enum Body<'a> {
-    /// Instructions of the code, in the places of an allocation.
-    Allocated(&'a Allocation),
-    /// Steps, and the allocation that they stand for if a listing or values for a debugger are asked for. The bytes are those of
-    /// the steps with or without it.
-    Steps(&'a Steps, Option<&'a Allocation>),
-}
-
-impl<'a> Body<'a> {
-    /// Returns the allocation, if it is known.
-    pub(crate) fn allocation(self) -> Option<&'a Allocation> {
-        match self {
-            Body::Allocated(allocation) => Some(allocation),
-            Body::Steps(_, allocation) => allocation,
-        }
-    }
-}
-
-/// Returns the only block that an instruction can go to, if it is a jump to one.
-#[inline]
-pub(crate) fn jump_target(rows: &[Row], inst: &MInst) -> Option<Block> {
-    let row = &rows[usize::from(inst.row.0)];
-    let is_jump =
-        row.kind == RowKind::Branch && inst.extra == NO_BLOCK && inst.aux != NO_BLOCK && row.operands.is_empty();
-    is_jump.then(|| Block::from_u32(inst.aux))
-}
-
 impl Blocks<'_> {
     /// Emits them.
     ///
     /// # Errors
     /// If the code is too large, or emission is cancelled.
-    pub fn emit<I: Isa>(self, isa: &I) -> Result<(), LowerError> {
+    pub fn emit<I: EmitIsa>(self, isa: &I) -> Result<(), LowerError> {
         let Blocks { code, body, options, thread, pads, sites, guard, .. } = self;
         let (landing_pad, branches) = (isa.landing_pad(), isa.branches());
         let mut encode = Encode {
@@ -146,7 +101,7 @@ struct Allocated<'a, 'b, I> {
     next_edit: &'a mut usize,
 }
 
-impl<I: Isa> Allocated<'_, '_, I> {
+impl<I: EmitIsa> Allocated<'_, '_, I> {
     fn block(&mut self, block: Block, next: Option<Block>) {
         let (code, allocation) = (self.encode.code, self.allocation);
         let edits = allocation.edits.as_slice();
@@ -277,7 +232,7 @@ struct Observed<'a, 'b, I> {
     sites: &'a mut ValueSites,
 }
 
-impl<I: Isa> Observed<'_, '_, I> {
+impl<I: EmitIsa> Observed<'_, '_, I> {
     fn block(&mut self, block: Block, next: Option<Block>) {
         let Observed { encode, steps, allocation, sites } = self;
         let problem = &encode.code.problem;
@@ -307,7 +262,7 @@ impl<I: Isa> Observed<'_, '_, I> {
     }
 }
 
-impl<I: Isa> Encode<'_, I> {
+impl<I: EmitIsa> Encode<'_, I> {
     /// Emits a block of which the steps are known.
     fn steps(&mut self, steps: &Steps, block: Block, next: Option<Block>) {
         if !steps.srclocs.is_empty() {
@@ -367,7 +322,7 @@ impl<I: Isa> Encode<'_, I> {
     }
 }
 
-impl<I: Isa> Encode<'_, I> {
+impl<I: EmitIsa> Encode<'_, I> {
     /// Notes where a block begins, and its edges.
     fn block_offsets(&mut self, block: Block) {
         self.buffer.block_start();

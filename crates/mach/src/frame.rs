@@ -17,12 +17,11 @@
 //! are, a target may have something else at the bottom: the callee-saved registers, which it pushes and pops there, or the link, so
 //! that one instruction makes room and stores the link, and one undoes both.
 
-use crate::code::SymbolRef;
-use crate::compiled::UnwindOp;
-use crate::isa::{Mem, MemBase};
+use crate::code::{StackLimit, SymbolRef};
+use crate::compiled::{ContextPlace, UnwindOp};
+use crate::mem::{Mem, MemBase};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
-use kingpost_ir::TrapCode;
-use kingpost_regalloc::{PReg, PRegSet, RegClass, Slot, SlotData};
+use kingpost_regalloc::{Loc, PReg, PRegSet, RegClass, Slot, SlotData};
 use smallvec::SmallVec;
 
 /// What a function needs of its frame.
@@ -105,29 +104,6 @@ pub struct FrameLayout {
     pub has_calls: bool,
     /// The limit that the prologue checks, if the body does not.
     pub stack_limit: Option<StackLimit>,
-}
-
-/// The lowest address that the stack may reach, as a prologue can compute it from a parameter.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StackLimit {
-    /// The register of the parameter that it is computed from.
-    pub base: PReg,
-    /// What is done to the parameter, in order.
-    pub steps: SmallVec<[LimitStep; 2]>,
-}
-
-/// A step of computing the limit of the stack.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LimitStep {
-    /// Bytes are added.
-    Add(i32),
-    /// A pointer is loaded from this many bytes further.
-    Load {
-        /// Bytes.
-        offset: i32,
-        /// How the load may trap.
-        trap: Option<TrapCode>,
-    },
 }
 
 impl FrameLayout {
@@ -262,6 +238,12 @@ impl FrameLayout {
 fn top_of_save(top: u64, reg: PReg) -> u64 {
     let bytes = if reg.class() == RegClass::Int { 8 } else { 16 };
     (top + bytes).next_multiple_of(bytes)
+}
+
+/// Where a runtime or a debugger finds what is in `loc`.
+pub(crate) fn place(loc: Loc, frame: &FrameLayout, spill_area: &SpillArea) -> Option<ContextPlace> {
+    let slot = |slot| ContextPlace::Stack(frame.above_stack_pointer(spill_area.offset(slot)) as u32);
+    loc.as_reg().map(ContextPlace::Reg).or(loc.as_slot().map(slot))
 }
 
 /// Offsets of spill slots within the spill area. Cleared and used again.

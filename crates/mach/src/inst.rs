@@ -3,6 +3,9 @@
 use crate::row::RowId;
 use kingpost_ir::TrapCode;
 
+/// "No block" in [`MInst::extra`] of a branch without second target.
+pub const NO_BLOCK: u32 = u32::MAX;
+
 /// Address of an instruction's memory operand. Address registers follow the row's own operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]

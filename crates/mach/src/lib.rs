@@ -7,11 +7,13 @@
 //! | `args.rs` | what goes into an instruction besides its row |
 //! | `row_table.rs` | how an instruction set writes its rows |
 //! | `inst.rs` | one machine instruction in 16 bytes |
+//! | `mem.rs` | its memory operand, once registers are known |
 //! | `regs.rs` | the registers of one instruction |
 //! | `code.rs` | a function in machine instructions over virtual registers |
 //! | `settings.rs` | the settings all targets share |
 //! | `cpu_flags.rs` | what a CPU can do, by name |
-//! | `isa.rs` | what an instruction set provides |
+//! | `isa.rs` | facts of an instruction set |
+//! | `tiles.rs` | its list of local patterns |
 //! | `abi.rs` | where arguments and results are |
 //! | `abi_cache.rs` | the same of signatures seen before |
 //! | `block_order.rs` | machine blocks and their order |
@@ -23,6 +25,7 @@
 //! | `verify.rs` | what machine code must keep |
 //! | `frame.rs` | the shape of a frame |
 //! | `emit.rs` | allocated code becomes bytes |
+//! | `emit_isa.rs` | what an instruction set provides for that |
 //! | `emit_blocks.rs` | the walk over its blocks, one instance per instruction set |
 //! | `steps.rs` | code whose operands have their places, last instruction first |
 //! | `steps_allocation.rs` | the allocation that such code stands for |
@@ -60,6 +63,7 @@ pub mod data;
 mod edge_widths;
 pub mod emit;
 pub mod emit_blocks;
+pub mod emit_isa;
 mod error;
 pub mod frame;
 pub mod inst;
@@ -70,6 +74,7 @@ pub mod literal;
 mod live;
 mod loop_rotation;
 pub mod lower;
+pub mod mem;
 pub mod operands;
 mod regs;
 pub mod row;
@@ -79,13 +84,14 @@ pub mod steps;
 mod steps_allocation;
 pub mod text;
 mod thread_jumps;
+pub mod tiles;
 mod value_sites;
 pub mod verify;
 
 pub use args::{Args, fill_template};
 pub use branching::Branching;
 pub use buffer::{BranchForms, Buffer, JumpTable, JumpTables, Label, LastTwoWords, NoBranches, Reach, Target};
-pub use code::{Annotation, CallExits, Code, Handler, SymbolRef};
+pub use code::{Annotation, CallExits, Code, Handler, LimitStep, StackLimit, SymbolRef};
 pub use compiled::{
     BlockEdge, CallSite, CompiledFunction, ContextPlace, ControlFlowGuards, DebugTag, DebugTagSite, FrameInfo,
     FunctionHead, FunctionView, HandlerSite, KeyedSlot, ModuleBuffer, PatchableCall, Reloc, RelocKind, SrcLocSite,
@@ -93,16 +99,18 @@ pub use compiled::{
 };
 pub use cpu_flags::{CpuFeatures, FlagError};
 pub use data::{DataFault, DataObject, DataPointer};
-pub use emit::{EmitOptions, Emitter, NO_BLOCK};
-pub use emit_blocks::{Blocks, Body, MAX_FLAG_ROWS};
+pub use emit::Emitter;
+pub use emit_blocks::MAX_FLAG_ROWS;
+pub use emit_isa::{Blocks, Body, EmitContext, EmitIsa, EmitOptions, MachineEdit, ShortRows};
 pub use error::{LowerError, Refusal};
-pub use frame::{FrameLayout, FrameNeeds, LimitStep, StackLimit};
-pub use inst::{AddrKind, AddrMode, IndexExtend, MInst};
-pub use isa::{EmitContext, HalfPrecision, Isa, MachineEdit, Mem, MemBase, ShortRows};
+pub use frame::{FrameLayout, FrameNeeds};
+pub use inst::{AddrKind, AddrMode, IndexExtend, MInst, NO_BLOCK};
+pub use isa::{HalfPrecision, Isa};
 pub use limits::{Guard, Limits, check_limit};
 pub use listing::{ListedInst, ListedLabel, Listing, Mention, Origin};
 pub use literal::Literal;
-pub use lower::{Address, Lower, Lowering, Machine};
+pub use lower::{Address, Lower, LowerIsa, Lowering, Machine};
+pub use mem::{Mem, MemBase};
 pub use regs::Regs;
 pub use row::{
     Effect, Family, FlagsEffect, ListIndex, OperandSpec, PlainOperands, Row, RowConstraint, RowId, RowKind, Twin,

@@ -8,7 +8,7 @@
 //! ```
 //! The encoder says what it encodes; offsets move with branches that grow like those of all tables.
 
-use crate::buffer::{Buffer, Label};
+use crate::buffer::Label;
 use crate::compiled::{FunctionView, SymbolName};
 use kingpost_regalloc::{Block, Inst};
 use std::fmt;
@@ -113,40 +113,22 @@ pub struct Listing {
     tables: Vec<(u32, Vec<Label>)>,
 }
 
-/// Listing, as instruction sets fill it.
-impl Buffer {
-    /// Returns `true` if a listing is made.
-    #[inline]
-    pub fn is_listed(&self) -> bool {
-        self.listing.wanted
-    }
-
-    /// Records what is emitted next.
-    #[inline]
-    pub fn list(&mut self, text: impl FnOnce() -> String) {
-        if self.listing.wanted {
-            self.list_line(text(), None);
-        }
-    }
-
-    /// Records that a branch to `label` is emitted next.
-    #[inline]
-    pub fn list_branch(&mut self, label: Label, text: impl FnOnce() -> String) {
-        if self.listing.wanted {
-            self.list_line(text(), Some(label));
-        }
-    }
-
-    fn list_line(&mut self, text: String, target: Option<Label>) {
-        let (offset, origin) = (self.len() as u32, self.listing.origin);
-        self.listing.lines.push(Line { offset, text, target, origin });
-    }
-}
-
 impl Listing {
     /// Returns `true` if a listing is made from now on.
     pub(crate) fn set_wanted(&mut self, wanted: bool) {
         self.wanted = wanted;
+    }
+
+    /// Returns `true` if a listing is made.
+    #[inline]
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    /// Adds a line whose first byte is at `offset`, of a branch to `target` if that is given.
+    pub(crate) fn add(&mut self, offset: u32, text: String, target: Option<Label>) {
+        let origin = self.origin;
+        self.lines.push(Line { offset, text, target, origin });
     }
 
     /// Reports what is emitted from now on.

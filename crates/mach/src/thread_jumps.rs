@@ -15,6 +15,8 @@
 //! Cost: linear in blocks, rings included, but for sorting those that hold moves and a jump; each is compared with a
 //! few.
 
+use crate::inst::{MInst, NO_BLOCK};
+use crate::row::{Row, RowKind};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::Block;
 use kingpost_regalloc::sort::sort_by_key;
@@ -117,6 +119,15 @@ impl Threads {
         }
         merged
     }
+}
+
+/// Returns the only block that an instruction can go to, if it is a jump to one.
+#[inline]
+pub(crate) fn jump_target(rows: &[Row], inst: &MInst) -> Option<Block> {
+    let row = &rows[usize::from(inst.row.0)];
+    let is_jump =
+        row.kind == RowKind::Branch && inst.extra == NO_BLOCK && inst.aux != NO_BLOCK && row.operands.is_empty();
+    is_jump.then(|| Block::from_u32(inst.aux))
 }
 
 #[cfg(test)]

@@ -8,9 +8,7 @@ use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, Value};
-use kingpost_mach::lower::wide::WideRows;
-use kingpost_mach::lower::wide_atomic::PairRows;
-use kingpost_mach::lower::{CallRows, CommonRows, Machine, use_widened};
+use kingpost_mach::lower::{CallRows, CommonRows, Machine, PairRows, WideRows, use_widened};
 use kingpost_mach::{Address, LowerError, MInst, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 

@@ -10,9 +10,7 @@ use crate::regs::{RAX, RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, TrapCode, Value};
-use kingpost_mach::lower::wide::WideRows;
-use kingpost_mach::lower::wide_atomic::PairRows;
-use kingpost_mach::lower::{CallRows, CommonRows, Machine};
+use kingpost_mach::lower::{CallRows, CommonRows, Machine, PairRows, WideRows};
 use kingpost_mach::{Address, LowerError, MInst, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 

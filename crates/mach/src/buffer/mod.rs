@@ -3,16 +3,19 @@
 //! | file | holds |
 //! |---|---|
 //! | `mod.rs` | what is emitted into a buffer |
+//! | `label.rs` | labels, and what references refer to |
 //! | `forms.rs` | how an instruction set encodes references |
 //! | `tables.rs` | jump tables |
 //! | `finish.rs` | completion, where references get their sizes |
 
 mod finish;
 mod forms;
+mod label;
 mod tables;
 
 pub use finish::TooLong;
 pub use forms::{BranchForms, NoBranches, Reach};
+pub use label::{Label, Target};
 pub use tables::{JumpTable, JumpTables};
 
 use crate::compiled::{
@@ -21,31 +24,6 @@ use crate::compiled::{
 };
 use crate::listing::Listing;
 use kingpost_ir::{TrapCode, Type};
-
-/// A place in the code that branches go to.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Label(u32);
-
-impl Label {
-    /// Label number `index`; the emitter numbers labels as the blocks they stand for.
-    pub fn new(index: usize) -> Label {
-        Label(index as u32)
-    }
-
-    /// Its number.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}
-
-/// Target of a reference.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Target {
-    /// A label.
-    Label(Label),
-    /// A jump table.
-    Table(u32),
-}
 
 /// A hole for code that depends on the distance to a target.
 #[derive(Clone, Copy, Debug)]
@@ -442,5 +420,34 @@ impl Buffer {
     /// Notes an edge between two blocks.
     pub fn block_edge(&mut self, from: Label, to: Label) {
         self.block_edges.push(BlockEdge { from: from.0, to: to.0 });
+    }
+}
+
+/// Listing, as instruction sets fill it.
+impl Buffer {
+    /// Returns `true` if a listing is made.
+    #[inline]
+    pub fn is_listed(&self) -> bool {
+        self.listing.is_wanted()
+    }
+
+    /// Records what is emitted next.
+    #[inline]
+    pub fn list(&mut self, text: impl FnOnce() -> String) {
+        if self.listing.is_wanted() {
+            self.list_line(text(), None);
+        }
+    }
+
+    /// Records that a branch to `label` is emitted next.
+    #[inline]
+    pub fn list_branch(&mut self, label: Label, text: impl FnOnce() -> String) {
+        if self.listing.is_wanted() {
+            self.list_line(text(), Some(label));
+        }
+    }
+
+    fn list_line(&mut self, text: String, target: Option<Label>) {
+        self.listing.add(self.len() as u32, text, target);
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Before: `br_table v0, block9, [block1, block2]`. After: `jchain2_r v0, block1, block2, block9`.
 
+use super::Lowered;
 use super::machine::Machine;
-use super::{Lowered, try_call};
-use crate::emit::NO_BLOCK;
+use crate::inst::NO_BLOCK;
 use kingpost_ir::{Inst, InstView};
 use kingpost_regalloc::Block;
 use smallvec::SmallVec;
@@ -24,19 +24,6 @@ pub fn jump_to<'f, M: Machine<'f>>(cx: &mut M, target: Block) {
     let jump = cx.emit(M::ROWS.jump, &[]);
     jump.aux = target.as_u32();
     jump.extra = NO_BLOCK;
-}
-
-/// The block of the edge to destination number `edge` of `branch`: a jump to `target`, and before it what a call with
-/// handlers leaves to be done.
-///
-/// # Errors
-/// Results of a type that there is no code for.
-pub fn edge<'f>(cx: &mut impl Machine<'f>, branch: Inst, edge: usize, target: Block) -> Lowered {
-    if let Some(table) = cx.func.dfg.inst_exception_table(branch) {
-        try_call::edge(cx, branch, table, edge)?;
-    }
-    jump_to(cx, target);
-    Ok(())
 }
 
 /// Returns the two targets of `brif`. If they are one, appends a jump there instead.

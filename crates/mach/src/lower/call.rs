@@ -6,8 +6,10 @@
 //! arguments are stored into the area at the frame's bottom before. Results without a register come back in an area of
 //! the frame whose address is passed as a hidden argument.
 
-use super::machine::{CallRows, Machine};
-use super::memory::{load_into, store_place_row};
+use super::access::store_place_row;
+use super::machine::Machine;
+use super::memory::load_into;
+use super::rows::CallRows;
 use super::symbol::symbol_address;
 use super::width::extend_for_abi;
 use super::{Address, Lower, Lowered, Parts};

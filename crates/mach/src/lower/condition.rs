@@ -2,6 +2,7 @@
 
 use super::Lower;
 use super::machine::Machine;
+use super::rows::CondRows;
 use crate::inst::MInst;
 use crate::row::RowId;
 use kingpost_ir::condcodes::IntCC;
@@ -44,10 +45,6 @@ impl Cond {
         if negated { self.inverse() } else { self }
     }
 }
-
-/// Rows that do something on one condition, on any of two, on both of two. The second one is the upper half of the
-/// immediate.
-pub type CondRows = [RowId; 3];
 
 fn emit_on<'a>(cx: &'a mut Lower<'_>, rows: CondRows, cond: Cond) -> &'a mut MInst {
     let (row, imm) = match cond {

@@ -2,8 +2,8 @@
 //!
 //! Before: `v1 = load.i32 big v0`. After: `mov32_rm t, [v0]; bswap32_r v1, t`.
 
+use super::access::{is_little, load_row, store_row};
 use super::machine::Machine;
-use super::memory::{is_little, load_row, store_row};
 use super::{Address, Lowered};
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::types::{I8, I16, I32, I64};

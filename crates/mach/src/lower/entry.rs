@@ -2,8 +2,9 @@
 //!
 //! Before: `block0(v0: i64, v1: i64): return v0`. After: `entry def v0 fixed rdi; ret use v0 fixed rax`.
 
+use super::access::load_place_row;
 use super::machine::Machine;
-use super::memory::{load_place_row, store_reg};
+use super::memory::store_reg;
 use super::symbol::global_base;
 use super::width::extend_for_abi;
 use super::{Address, Lower, Lowered};

@@ -6,10 +6,7 @@
 //!
 //! Unless said otherwise a method may change the flags: a reader of them is emitted right behind their definition.
 
-use super::condition::CondRows;
-use super::wide::WideRows;
-use super::wide_atomic::PairRows;
-use super::width::use_widened;
+use super::rows::{CallRows, CommonRows};
 use super::{Address, Lower};
 use crate::error::LowerError;
 use crate::inst::MInst;
@@ -18,92 +15,6 @@ use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, Value};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 use std::ops::DerefMut;
-
-/// Rows that every machine has under a name of its own. Destinations come first.
-#[derive(Clone, Copy, Debug)]
-pub struct CommonRows {
-    /// Row of parameters: defs only, no bytes.
-    pub entry: RowId,
-    /// Out of the function.
-    pub ret: RowId,
-    /// To the block in `aux`.
-    pub jump: RowId,
-    /// To the block in `aux` on a condition, else to the one in `extra`.
-    pub branch_if: CondRows,
-    /// To one of two targets by number, else to the next; the immediate is where they begin.
-    pub chain2: RowId,
-    /// As `chain2`, of three.
-    pub chain3: RowId,
-    /// A trap.
-    pub trap: RowId,
-    /// A trap on a condition.
-    pub trap_if: CondRows,
-    /// A stop for debuggers.
-    pub breakpoint: RowId,
-    /// A place that debug information records.
-    pub sequence_point: RowId,
-    /// Calls.
-    pub call: CallRows,
-    /// Calls with handlers, which end their blocks.
-    pub try_call: CallRows,
-    /// The address of the block that is the target with the number in the immediate.
-    pub block_address: RowId,
-    /// A copy of 32 bits.
-    pub move32: RowId,
-    /// A copy of 64 bits.
-    pub move64: RowId,
-    /// The sum of two registers.
-    pub add64: RowId,
-    /// A shift to the right by the immediate, zeros coming in, in 32 bits.
-    pub shift_right32: RowId,
-    /// As `shift_right32`, in 64 bits.
-    pub shift_right64: RowId,
-    /// The low 32 bits of an integer register to a float register.
-    pub int_to_float32: RowId,
-    /// 64 bits of an integer register to a float register.
-    pub int_to_float64: RowId,
-    /// The low 32 bits of a float register to an integer register.
-    pub float_to_int32: RowId,
-    /// The low 64 bits of a float register to an integer register.
-    pub float_to_int64: RowId,
-    /// 128 zero bits.
-    pub zero128: RowId,
-    /// A load of a literal of 128 bits.
-    pub literal128: RowId,
-    /// An address without registers: of a near symbol, of a place in the frame, of a jump table.
-    pub address: RowId,
-    /// The address of a symbol, from the global offset table.
-    pub address_got: RowId,
-    /// The address of a symbol that may be anywhere, in code with a fixed place.
-    pub address_absolute: RowId,
-    /// The address of a thread-local symbol. The immediate is the number of the routine's name, if there is one.
-    pub tls_address: RowId,
-    /// Goes on with another stack.
-    pub stack_switch: RowId,
-    /// The frame pointer.
-    pub frame_pointer: RowId,
-    /// The stack pointer.
-    pub stack_pointer: RowId,
-    /// The pinned register.
-    pub pinned: RowId,
-    /// Writes the pinned register.
-    pub set_pinned: RowId,
-    /// Arithmetic on integers of 128 bits.
-    pub wide: WideRows,
-    /// Atomic operations on 16 bytes.
-    pub pairs: PairRows,
-}
-
-/// Rows that call something, or jump to it with the frame taken down.
-#[derive(Clone, Copy, Debug)]
-pub struct CallRows {
-    /// A symbol that is near.
-    pub near: RowId,
-    /// A symbol that may be anywhere, in position-independent code.
-    pub far: RowId,
-    /// The address in a register.
-    pub reg: RowId,
-}
 
 /// A function being lowered for a machine, and what the machine does its own way.
 pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
@@ -282,4 +193,19 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
             }
         }
     }
+}
+
+/// Returns the register of `value`, or one with all 32 bits defined if it has fewer.
+pub fn use_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) -> VReg {
+    let (source, bits) = (cx.use_reg(value), cx.ty(value).bits());
+    if bits >= 32 {
+        return source;
+    }
+    let wide = cx.int_temp(32);
+    if signed {
+        cx.sign_extend(wide, source, bits, 32);
+    } else {
+        cx.zero_extend(wide, source, bits);
+    }
+    wide
 }

@@ -2,20 +2,14 @@
 //!
 //! Before: `v1 = load.i32 v0+8`. After: `mov32_rm v1, [v0 + 8]`.
 
+use super::access::{is_little, load_row, store_row};
 use super::machine::Machine;
 use super::types::is_float_reg;
 use super::{Address, Lower, Lowered, endian};
 use crate::error::LowerError;
-use crate::row::RowId;
-use kingpost_ir::memflags::Endianness;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, MemFlags, StackSlot, TrapCode, Type, Value};
 use kingpost_regalloc::{RegClass, VReg};
-
-/// Returns `true` if the access is in the machine's byte order. All machines here put the low byte first.
-pub fn is_little(flags: MemFlags) -> bool {
-    flags.endianness() != Some(Endianness::Big)
-}
 
 /// Returns the bytes of an access to a value of this type, as far as addresses are concerned: those of its parts.
 #[inline]
@@ -27,44 +21,6 @@ fn part_bytes(ty: Type) -> u8 {
 /// Returns `true` if this is a value of 16 bits in a float register.
 fn is_half(ty: Type) -> bool {
     is_float_reg(ty) && ty.bits() == 16
-}
-
-/// Class and bytes of the access to a value of this type in one register. None if there is no code for it.
-fn access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
-    let bytes = ty.bytes() as u8;
-    let class = match ty.bits() {
-        8..=64 if ty.is_int() => RegClass::Int,
-        _ if is_float_reg(ty) && bytes >= M::LEAST_FLOAT_BYTES => RegClass::Float,
-        _ => return None,
-    };
-    Some((class, bytes))
-}
-
-/// Returns the access to the place of an argument of this type on the stack. Where no float register is stored with
-/// less than 32 bits, each place has 8 bytes at least.
-fn place_access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
-    let narrow = is_float_reg(ty) && ty.bytes() < u32::from(M::LEAST_FLOAT_BYTES);
-    if narrow { Some((RegClass::Float, M::LEAST_FLOAT_BYTES)) } else { access::<M>(ty) }
-}
-
-/// Returns the row that loads a value of this type into one register.
-pub(super) fn load_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
-    access::<M>(ty).map(|(class, bytes)| M::load_row(class, bytes))
-}
-
-/// Returns the row that stores one register of this type.
-pub(super) fn store_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
-    access::<M>(ty).map(|(class, bytes)| M::store_row(class, bytes))
-}
-
-/// Returns the row that loads an argument of this type from its place on the stack.
-pub(super) fn load_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
-    place_access::<M>(ty).map(|(class, bytes)| M::load_row(class, bytes))
-}
-
-/// Returns the row that stores an argument of this type to its place on the stack.
-pub(super) fn store_place_row<'f, M: Machine<'f>>(ty: Type) -> Option<RowId> {
-    place_access::<M>(ty).map(|(class, bytes)| M::store_row(class, bytes))
 }
 
 /// Lowers `load` of a value of one register.

@@ -3,7 +3,7 @@
 use super::machine::Machine;
 use super::{Lower, Lowered};
 use crate::abi::{AbiArg, AbiPart, AbiPlace};
-use crate::frame::{LimitStep, StackLimit};
+use crate::code::{LimitStep, StackLimit};
 use crate::inst::MInst;
 use crate::row::RowId;
 use kingpost_ir::memflags::Endianness;

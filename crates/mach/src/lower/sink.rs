@@ -7,13 +7,12 @@
 //!
 //! A sink keeps no [`Code`] of instructions; symbols, tables and registers are in it all the same.
 
-use super::{Lower, Lowering, Receiver, Record};
+use super::{Edges, Lower, LowerIsa, Lowering, Receiver, Record, Sink};
 use crate::abi::{AbiArg, AbiPlace};
 use crate::block_order::{BlockOrder, MachineBlock};
 use crate::code::Code;
 use crate::error::Refusal;
 use crate::inst::MInst;
-use crate::isa::Isa;
 use crate::row::Row;
 use crate::settings::Settings;
 use cranelift_entity::packed_option::PackedOption;
@@ -22,49 +21,8 @@ use kingpost_ir::loops::{Loop, LoopForest};
 use kingpost_ir::{Block as IrBlock, BlockArgKind, BlockCall, Function, Inst, Opcode, Value, ValueDef};
 use kingpost_regalloc::{Block, InstFlags, MachineEnv, Operand, PReg, VReg};
 
-/// What takes over machine code as it is selected.
-pub trait Sink {
-    /// The walk has come to the end of `block`. The sink may keep `edges` and leave others to be used again.
-    fn end(&mut self, lower: &mut Lower<'_>, block: Block, edges: &mut Box<Edges>);
-
-    /// One instruction of the function has become those of [`Lower::piece`], one at least.
-    fn piece(&mut self, lower: &mut Lower<'_>);
-
-    /// The walk has come to the head of `block`.
-    fn head(&mut self, lower: &mut Lower<'_>, block: Block);
-
-    /// The walk is over. The sink may complete the instructions and the problem of [`Lower::code`], which labels of values need.
-    fn finish(&mut self, lower: &mut Lower<'_>);
-}
-
-/// The edges out of a block.
-#[derive(Default, Debug)]
-pub struct Edges {
-    /// Where they lead.
-    pub succs: Vec<Block>,
-    /// The arguments passed to the only successor, with their parameters.
-    pub pairs: Vec<(VReg, VReg)>,
-}
-
-/// Memory of lowering into a sink.
-#[derive(Default, Debug)]
-pub(super) struct Handed {
-    edges: Option<Box<Edges>>,
-    /// By register: the value that it is a part of, if lowering into a sink. What is behind those of this function is left over from
-    /// others.
-    origins: Vec<PackedOption<Value>>,
-    /// Instructions handed over so far.
-    pub(super) count: usize,
-}
-
 /// So many entries are added to the origins at once.
 const ROOM: usize = 32;
-
-impl Handed {
-    pub(super) fn clear(&mut self) {
-        self.count = 0;
-    }
-}
 
 impl Lowering {
     /// Lowers `func` as [`Lowering::run`] does, but hands instructions to `sink`. What a call with handlers defines on its edges is
@@ -76,7 +34,7 @@ impl Lowering {
         &'a mut self,
         func: &'a Function,
         analyses: &'a mut Analyses,
-        isa: &'a dyn Isa,
+        isa: &'a dyn LowerIsa,
         settings: &'a Settings,
         code: &'a mut Code,
         sink: &'a mut dyn Sink,

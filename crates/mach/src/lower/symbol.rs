@@ -5,8 +5,9 @@
 //! What is near is addressed relative to the instruction, what is far through the GOT in position-independent code and
 //! by its absolute address otherwise.
 
+use super::access::is_little;
 use super::machine::Machine;
-use super::memory::{is_little, load_into};
+use super::memory::load_into;
 use super::{Address, Lower, Lowered, endian};
 use crate::error::LowerError;
 use kingpost_ir::extfunc::ExternalName;

@@ -17,9 +17,9 @@
 //! is loaded at its entry, and not again once a tail call writes there.
 
 use super::Lowered;
+use super::access::store_place_row;
 use super::call::{Callee, Operands, direct, go_to, indirect};
 use super::machine::Machine;
-use super::memory::store_place_row;
 use super::width::extend_for_abi;
 use crate::abi::{AbiArg, AbiPart, AbiPlace};
 use kingpost_ir::{Inst, SigRef, Value};

@@ -8,30 +8,10 @@
 
 use super::{Lower, Lowered, Lowering};
 use crate::row::RowId;
+use crate::tiles::{TileCounts, TileId};
 use kingpost_ir::{Inst, Value};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
-
-/// No instruction set has more tiles.
-pub const MAX_TILES: usize = 32;
-
-/// Number of times that each tile has fired, indexed by [`TileId`].
-pub type TileCounts = [u64; MAX_TILES];
-
-/// Number of a tile in the list of its instruction set.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TileId(pub u8);
-
-/// A line of the list.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TileInfo {
-    /// Its name.
-    pub name: &'static str,
-    /// Pattern, in CLIF with a definition in the place of a value that has no other use.
-    pub pattern: &'static str,
-    /// Emitted instructions, in assembly.
-    pub emitted: &'static str,
-}
 
 /// A match: the row that defines the result from these values, and its immediate.
 #[derive(Clone, Copy, Debug)]
@@ -54,42 +34,6 @@ impl Tile {
     pub fn imm(self, imm: i32) -> Tile {
         Tile { imm, ..self }
     }
-}
-
-/// Returns the number of the tile `name` in the list whose names are `order`.
-pub const fn tile_number(order: &[&str], name: &str) -> TileId {
-    let mut k = 0;
-    while !same(order[k].as_bytes(), name.as_bytes()) {
-        k += 1;
-    }
-    TileId(k as u8)
-}
-
-const fn same(a: &[u8], b: &[u8]) -> bool {
-    let mut k = 0;
-    while k < a.len() && k < b.len() && a[k] == b[k] {
-        k += 1;
-    }
-    k == a.len() && k == b.len()
-}
-
-/// Makes constants of type [`TileId`] and their list, `TILES`.
-#[macro_export]
-macro_rules! tiles {
-    ($($(#[$doc:meta])* $id:ident = $name:literal $pattern:literal => $emitted:literal;)*) => {
-        /// Names in the order of the list.
-        const ORDER: &[&str] = &[$(stringify!($id)),*];
-
-        $($(#[$doc])* #[doc = concat!("`", $pattern, "`: `", $emitted, "`.")]
-        pub(super) const $id: $crate::lower::TileId = $crate::lower::tile_number(ORDER, stringify!($id));)*
-
-        /// The tiles of this instruction set.
-        pub(crate) static TILES: &[$crate::lower::TileInfo] = &[
-            $($crate::lower::TileInfo { name: $name, pattern: $pattern, emitted: $emitted }),*
-        ];
-
-        const _: () = assert!(TILES.len() <= $crate::lower::MAX_TILES);
-    };
 }
 
 impl Lower<'_> {

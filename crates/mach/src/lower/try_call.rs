@@ -32,22 +32,6 @@ use kingpost_ir::{BlockArgKind, ExceptionTable, Inst, InstView, SigRef, Value};
 use kingpost_regalloc::{Block, Clobbers, Constraint, Kind, Operand, Pos, VReg};
 use smallvec::SmallVec;
 
-/// Results that the call being lowered defines on its edges, as far as they have uses. Empty between calls.
-#[derive(Default, Debug)]
-pub(super) struct EdgeResults {
-    /// By number of the result.
-    results: Vec<Parts>,
-    /// By number of the handler's edge.
-    payloads: Vec<[PackedOption<VReg>; 2]>,
-}
-
-impl EdgeResults {
-    pub(super) fn clear(&mut self) {
-        self.results.clear();
-        self.payloads.clear();
-    }
-}
-
 /// Lowers `try_call`.
 ///
 /// # Errors
@@ -169,12 +153,25 @@ fn note_exits<'f>(
     Ok(cx.code.exits.len() as i32 - 1)
 }
 
-/// The block of the edge to destination number `edge` of a call with handlers: on the normal edge, what follows the
-/// call.
+/// Lowers the block of the edge to destination number `edge` of `branch`: a jump to `target`, and before it what a call with
+/// handlers leaves to be done.
 ///
 /// # Errors
 /// Results of a type that there is no code for.
-pub(super) fn edge<'f>(cx: &mut impl Machine<'f>, call: Inst, table: ExceptionTable, edge: usize) -> Lowered {
+pub fn edge<'f>(cx: &mut impl Machine<'f>, branch: Inst, edge: usize, target: Block) -> Lowered {
+    if let Some(table) = cx.func.dfg.inst_exception_table(branch) {
+        results_of_edge(cx, branch, table, edge)?;
+    }
+    jump_to(cx, target);
+    Ok(())
+}
+
+/// Lowers what a call with handlers leaves to the block of the edge to destination number `edge`: on the normal edge,
+/// the instructions after the call.
+///
+/// # Errors
+/// Results of a type that there is no code for.
+fn results_of_edge<'f>(cx: &mut impl Machine<'f>, call: Inst, table: ExceptionTable, edge: usize) -> Lowered {
     let table = cx.func.dfg.exception_table(table);
     if edge < table.handlers.len() {
         return Ok(());

@@ -2,28 +2,15 @@
 //!
 //! Before: `v1 = load.i128 v0`. After: `mov64_rm v1l, [v0]; mov64_rm v1h, [v0 + 8]`.
 
+use super::access::is_little;
 use super::machine::Machine;
-use super::memory::{Store, is_little};
+use super::memory::Store;
+use super::rows::WideRows;
 use super::{Lowered, endian};
 use crate::row::RowId;
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Inst, MemFlags, Value};
 use kingpost_regalloc::{RegClass, VReg};
-
-/// Rows of arithmetic on halves of 64 bits. Destinations come first.
-#[derive(Clone, Copy, Debug)]
-pub struct WideRows {
-    /// The sum of the low halves, with its carry, and that of the high halves and the carry.
-    pub add: [RowId; 2],
-    /// As `add`, the difference.
-    pub sub: [RowId; 2],
-    /// Bitwise and.
-    pub and: RowId,
-    /// Bitwise exclusive or.
-    pub xor: RowId,
-    /// A shift to the right by the immediate, copies of the sign coming in.
-    pub shift_right_signed: RowId,
-}
 
 /// Bytes of a half.
 const HALF: i32 = 8;

@@ -3,57 +3,12 @@
 //! Before: `v2 = atomic_rmw.i128 xor v0, v1`. After, on x86-64: `atomic_xor16 [v0], v1l, v1h`. Loads may store what
 //! they read, so that also their memory must be writable.
 
+use super::access::is_little;
 use super::machine::Machine;
-use super::memory::is_little;
 use super::wide::{in_memory_order, to_memory_order};
 use super::{Lowered, is_arithmetic};
-use crate::row::RowId;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::{Inst, InstView};
-
-/// Loops of operations on 16 bytes. Destinations are the old value, and but for `swap` two temporaries.
-#[derive(Clone, Copy, Debug)]
-pub struct PairRows {
-    /// The operand replaces the value.
-    pub swap: RowId,
-    /// Bitwise and.
-    pub and: RowId,
-    /// Complement of bitwise and.
-    pub nand: RowId,
-    /// Bitwise or.
-    pub or: RowId,
-    /// Bitwise exclusive or.
-    pub xor: RowId,
-    /// Addition, in little-endian and in big-endian byte order.
-    pub add: [RowId; 2],
-    /// Unsigned minimum, as `add`.
-    pub umin: [RowId; 2],
-    /// Unsigned maximum, as `add`.
-    pub umax: [RowId; 2],
-    /// Signed minimum, as `add`.
-    pub smin: [RowId; 2],
-    /// Signed maximum, as `add`.
-    pub smax: [RowId; 2],
-}
-
-impl PairRows {
-    /// Returns the row of an operation. What is subtracted is negated and added.
-    fn row(&self, op: AtomicRmwOp, is_big: bool) -> RowId {
-        let by_order = |rows: [RowId; 2]| rows[usize::from(is_big)];
-        match op {
-            AtomicRmwOp::Xchg => self.swap,
-            AtomicRmwOp::And => self.and,
-            AtomicRmwOp::Nand => self.nand,
-            AtomicRmwOp::Or => self.or,
-            AtomicRmwOp::Xor => self.xor,
-            AtomicRmwOp::Add | AtomicRmwOp::Sub => by_order(self.add),
-            AtomicRmwOp::Umin => by_order(self.umin),
-            AtomicRmwOp::Umax => by_order(self.umax),
-            AtomicRmwOp::Smin => by_order(self.smin),
-            AtomicRmwOp::Smax => by_order(self.smax),
-        }
-    }
-}
 
 /// Lowers `atomic_load`.
 ///

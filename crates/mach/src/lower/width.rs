@@ -2,11 +2,11 @@
 //!
 //! Before: `v1, v2 = isplit v0`. After: `mov32_rr v1, v0; shr64_ri v2, v0, 32`.
 
+use super::access::is_little;
 use super::machine::Machine;
-use super::memory::is_little;
 use super::{Lowered, by_row, wide};
 use kingpost_ir::signature::ArgumentExtension;
-use kingpost_ir::{Inst, InstView, Type, Value};
+use kingpost_ir::{Inst, InstView, Type};
 use kingpost_regalloc::VReg;
 
 /// Lowers `uextend`, where the operand's register has no zeros above it by itself.
@@ -18,21 +18,6 @@ pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let [def, source] = cx.registers(inst);
     cx.zero_extend(def, source, cx.ty(x).bits());
     Ok(())
-}
-
-/// Returns the register of `value`, or one with all 32 bits defined if it has fewer.
-pub fn use_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) -> VReg {
-    let (source, bits) = (cx.use_reg(value), cx.ty(value).bits());
-    if bits >= 32 {
-        return source;
-    }
-    let wide = cx.int_temp(32);
-    if signed {
-        cx.sign_extend(wide, source, bits, 32);
-    } else {
-        cx.zero_extend(wide, source, bits);
-    }
-    wide
 }
 
 /// Lowers `ireduce`. Its users take the operand's register, so this is only reached through other results of a

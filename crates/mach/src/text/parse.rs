@@ -4,11 +4,9 @@
 //! parts are read, line by line.
 
 use crate::buffer::JumpTable;
-use crate::code::{Annotation, CallExits, Code, Handler, SymbolRef};
+use crate::code::{Annotation, CallExits, Code, Handler, LimitStep, StackLimit, SymbolRef};
 use crate::compiled::{DebugTag, KeyedSlot, SymbolName, ValueConstant};
-use crate::emit::NO_BLOCK;
-use crate::frame::{LimitStep, StackLimit};
-use crate::inst::{AddrKind, AddrMode, IndexExtend, MInst};
+use crate::inst::{AddrKind, AddrMode, IndexExtend, MInst, NO_BLOCK};
 use crate::literal::Literal;
 use crate::row::{ListIndex, Row, RowId, RowKind};
 use kingpost_ir::libcall::{KnownSymbol, LibCall};

@@ -1,10 +1,8 @@
 //! Printing the text form of machine code.
 
-use crate::code::{Annotation, CallExits, Code, SymbolRef};
+use crate::code::{Annotation, CallExits, Code, LimitStep, SymbolRef};
 use crate::compiled::{DebugTag, SymbolName};
-use crate::emit::NO_BLOCK;
-use crate::frame::LimitStep;
-use crate::inst::{AddrKind, IndexExtend, MInst};
+use crate::inst::{AddrKind, IndexExtend, MInst, NO_BLOCK};
 use crate::row::{Row, RowKind};
 use cranelift_entity::EntityRef;
 use kingpost_ir::extfunc::FuncName;

@@ -1,0 +1,37 @@
+//! Memory operands of instructions whose registers are known and whose frame is laid out.
+
+use crate::inst::IndexExtend;
+use kingpost_regalloc::PReg;
+
+/// What the base of a resolved memory operand is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemBase {
+    /// A register.
+    Reg(PReg),
+    /// The stack pointer.
+    StackPointer,
+    /// The frame pointer.
+    FramePointer,
+    /// A symbol: index into the code's symbols.
+    Symbol(u32),
+    /// A jump table.
+    Table(u32),
+}
+
+/// A memory operand after allocation and frame layout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mem {
+    /// Base of the address.
+    pub base: MemBase,
+    /// Index register with its shift and extension.
+    pub index: Option<(PReg, u8, IndexExtend)>,
+    /// Added to the address, bytes.
+    pub disp: i64,
+}
+
+impl Mem {
+    /// `base + disp`.
+    pub fn base(base: MemBase, disp: i64) -> Mem {
+        Mem { base, index: None, disp }
+    }
+}
