@@ -13,8 +13,7 @@
 //!
 //! 1. No two members of a class are live at one point.
 //! 2. All members of a class are of one register class, and all or none are references. A far value is the only
-//! member
-//!    of its class.
+//!    member of its class.
 //!
 //! Cost: linear in the pairs that are tried; a budget bounds tests of large classes.
 
