@@ -29,7 +29,7 @@ pub(crate) fn execute<'a>(m: &mut Interpreter<'a>, cx: Cx<'a>) -> Result<Flow, S
         Opcode::FuncAddr => m.func_addr(cx),
         Opcode::GetExceptionHandlerAddress => m.handler_address(cx),
         Opcode::GetFramePointer | Opcode::GetStackPointer => Ok(m.frame_address(cx)),
-        // There is one thread and no debugger, so nothing has to be done.
+        // These have no effect, because there is one thread and no debugger.
         Opcode::Debugtrap | Opcode::SequencePoint | Opcode::Nop | Opcode::Fence => Ok(Flow::Next),
 
         // Memory.

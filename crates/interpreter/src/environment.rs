@@ -18,7 +18,7 @@ pub(crate) struct Callable<'a> {
     pub(crate) function: &'a Function,
     /// Offset of each slot, in bytes from the frame's first byte.
     slot_offsets: Vec<u64>,
-    /// Offsets of the slots of dynamic types, likewise.
+    /// Offset of each slot of a dynamic type, in bytes from the frame's first byte.
     dynamic_slot_offsets: Vec<u64>,
     /// Size of the frame, in bytes.
     pub(crate) frame_size: u64,

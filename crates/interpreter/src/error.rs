@@ -21,12 +21,12 @@ pub enum Stop {
     Fuel,
     /// A call names a function that is neither in the environment nor a known library routine.
     UnknownFunction {
-        /// The name as the text writes it.
+        /// The name as it is written in the text.
         name: String,
     },
     /// The address or the contents of a symbol are not known here.
     UnknownSymbol {
-        /// The name as the text writes it.
+        /// The name as it is written in the text.
         name: String,
     },
     /// An indirect call has an address that is not the address of a function.
@@ -41,12 +41,12 @@ pub enum Stop {
     },
     /// The arguments of a call do not fit the signature of the function.
     Arguments {
-        /// The function as the text writes it.
+        /// The function as it is written in the text.
         function: String,
     },
     /// The function breaks a rule of the verifier.
     Malformed {
-        /// The function as the text writes it.
+        /// The function as it is written in the text.
         function: String,
     },
 }

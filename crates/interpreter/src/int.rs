@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(umulhi(128, u128::MAX, u128::MAX), u128::MAX - 1);
         assert_eq!(smulhi(128, u128::MAX, u128::MAX), 0);
         assert_eq!(smulhi(128, 1 << 127, 2), u128::MAX);
-        // 64-bit products, computed as halves of a 128-bit one.
+        // Products of 64-bit numbers, computed as the high halves of 256-bit products.
         for (x, y) in [(0x1234_5678_9abc_def0_u64, 0xfedc_ba98_7654_3210_u64), (u64::MAX, 3)] {
             let wide = high_product(u128::from(x) << 64, u128::from(y) << 64);
             assert_eq!(wide, u128::from(x) * u128::from(y));

@@ -47,8 +47,8 @@ impl Walk<'_> {
     }
 
     /// Simplifies the condition of a branch or trap, and applies the rules to the instruction. Returns `true`
-    /// unless the instruction was removed or became a jump. Ends, because each rule leads to an operand of what
-    /// it matches, or to fewer instructions.
+    /// unless the instruction was removed or became a jump. Terminates because each rule leads to an operand of the
+    /// instruction that it matches, or to fewer instructions.
     pub(crate) fn visit_condition(&mut self, inst: Inst) -> bool {
         loop {
             let condition = self.func.dfg.inline_arg(inst, 0);

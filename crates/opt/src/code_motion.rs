@@ -50,7 +50,7 @@ struct Uses {
 #[derive(Copy, Clone, Debug)]
 struct Here {
     block: Block,
-    /// Preorder number of the header of the block's innermost loop, 0 if there is none.
+    /// Preorder number of the header of the block's innermost loop, or 0 outside of loops.
     header: u32,
     /// Whether the instruction ends the block.
     is_last: bool,

@@ -1,4 +1,4 @@
-//! Block parameters that always have one value.
+//! Removal of block parameters that always have one value.
 //!
 //! ```text
 //! block0(v0: i32): jump block1(v0)         block0(v0: i32): jump block1
@@ -8,8 +8,8 @@
 //! Needs the control-flow graph, which stays valid. The function may use aliases, before and after. A parameter is
 //! superfluous if all its arguments are one value or the parameter itself (Braun et al., "Simple and Efficient
 //! Construction of SSA Form", 2013, section 3). Blocks are swept backward and forward, at most [`SWEEPS`] times,
-//! which finds all superfluous parameters of nested loops. Cycles of parameters in irreducible control flow stay.
-//! Cost: linear in blocks, edges and their arguments.
+//! which finds all superfluous parameters of nested loops. Cycles of parameters in irreducible control flow are
+//! kept. Cost: linear in blocks, edges and their arguments.
 
 use kingpost_ir::cfg::{ControlFlowGraph, Predecessor};
 use kingpost_ir::{Block, Function, Value};
@@ -18,12 +18,12 @@ use kingpost_ir::{Block, Function, Value};
 /// parameter.
 const SWEEPS: usize = 4;
 
-/// Memory of the removal.
+/// Memory of the pass.
 #[derive(Default, Debug)]
 pub(crate) struct ConstantParams {
     /// Blocks other than the entry that have parameters, or had some.
     pub(crate) joins: Vec<Block>,
-    /// By parameter of a block: whether it stays.
+    /// By parameter of the current block: whether it is kept.
     keep: Vec<bool>,
 }
 

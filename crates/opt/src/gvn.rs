@@ -47,15 +47,15 @@ const FUEL: u32 = 16;
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Edges {
     Kept,
-    /// Some branches have exchanged their destinations.
+    /// The destinations of some branches were exchanged.
     Reordered,
-    /// Some edges are gone.
+    /// Some edges were removed.
     Died,
 }
 
 /// A loop of this many blocks is large: values compete for registers all around it.
 const LARGE_LOOP: u32 = 200;
-/// A loop of this many blocks is large for machines with few registers, and of medium size for others.
+/// A loop of this many blocks is large for machines with few registers, and of medium size for other machines.
 pub(crate) const MEDIUM_LOOP: u32 = 30;
 
 /// Memory of the pass.
@@ -67,7 +67,7 @@ pub(crate) struct Gvn {
     /// itself have a representative, which is the final one.
     representatives: SecondaryMap<Value, PackedOption<Value>>,
     pub(crate) applications: Applications,
-    /// Whether accesses to memory are left as they are.
+    /// Whether accesses to memory are kept unchanged.
     pub(crate) keeps_accesses: bool,
     /// Whether short code is better than fast code.
     pub(crate) prefers_size: bool,
@@ -136,7 +136,7 @@ pub(crate) struct Walk<'a> {
     pub(crate) are_uses_counted: bool,
     /// The block that is visited.
     pub(crate) block: Block,
-    /// Least number of blocks of a large loop.
+    /// Minimum number of blocks of a large loop.
     pub(crate) large_loop: u32,
     /// Number of blocks of the largest loop around the block, as far as `loop_size` counts.
     pub(crate) loop_size: u32,
@@ -191,7 +191,7 @@ impl Walk<'_> {
         self.func.dfg.map_values(inst, |value| representative(representatives, value));
     }
 
-    /// Numbers a pure instruction that is the root of no rule.
+    /// Numbers a pure instruction whose opcode is the root of no rule.
     pub(crate) fn number_only(&mut self, inst: Inst) {
         let data = *self.func.dfg.inst(inst);
         if let Some(result) = self.func.dfg.first_result(inst) {

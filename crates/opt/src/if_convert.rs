@@ -1,4 +1,4 @@
-//! If conversion: a branch around a few cheap instructions becomes a choice between their results.
+//! If conversion: replaces a branch around a few cheap instructions by a choice between their results.
 //!
 //! ```text
 //! brif v0, block1, block2                  v5 = iconst.i32 1

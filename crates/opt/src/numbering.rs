@@ -88,7 +88,7 @@ impl Walk<'_> {
     }
 
     /// Returns `true` if repeating an instruction costs less than keeping its result in a register between blocks
-    /// of a medium or large loop. Such an instruction is cheap, and one of its operands at most is no constant.
+    /// of a medium or large loop. Such an instruction is cheap, and at most one of its operands is not a constant.
     fn is_better_repeated(&self, data: &InstData) -> bool {
         is_cheap(data.opcode())
             && match *data.args() {

@@ -108,8 +108,7 @@ pub(crate) fn constant(func: &Function, value: kingpost_ir::Value) -> Option<u64
     func.dfg.inst(func.dfg.first_result_of(value)?).iconst_bits()
 }
 
-/// Returns `true` if instructions of an opcode have no operands and cost next to nothing, or nothing, where they are
-/// used.
+/// Returns `true` if instructions of an opcode have no operands and cost little or nothing where they are used.
 #[inline]
 pub(crate) fn is_constant(opcode: Opcode) -> bool {
     purity(opcode) == Purity::Constant

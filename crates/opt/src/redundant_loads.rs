@@ -8,9 +8,9 @@
 //! v4 = load.i32 v3+4
 //! ```
 //!
-//! Needs the control-flow graph. The function may use aliases. Leaves more aliases in use, and all `Analyses` valid.
-//! The pass pays for itself without the optimizer, because front ends read such fields anew for each access, and a
-//! removed load need not be compiled.
+//! Needs the control-flow graph. The function may use aliases. Leaves more aliases in use, and all `Analyses`
+//! valid. The pass pays for itself without the optimizer, because front ends read such fields again for each
+//! access, and a removed load need not be compiled.
 //!
 //! Dominance between loads is found without a dominator tree: the earlier load is in the same block, in the entry,
 //! or a few single predecessors back. Instructions are visited in the order in which they were made. Front ends

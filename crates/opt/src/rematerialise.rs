@@ -128,7 +128,7 @@ impl Rematerialise {
         analyses.loops.innermost_loop(block).map_or(Site::default(), |each| self.sites[each])
     }
 
-    /// Counts a use in a block whose innermost loop short of registers is `around`.
+    /// Counts a use in a block. `around` is the innermost loop around it that is short of registers.
     fn count(&mut self, func: &Function, analyses: &Analyses, value: Value, block: Block, around: Loop) {
         let uses = &mut self.uses[value];
         if uses.last.expand() == Some(block) {

@@ -33,7 +33,7 @@ pub(crate) struct SimplifyCfg {
     pub(crate) cfg: ControlFlowGraph,
     /// By block: whether it is reached.
     reached: Vec<bool>,
-    /// By block: whether an instruction names it other than as a destination. Empty if there can be none.
+    /// By block: whether an instruction names it other than as a destination. Empty if no instruction can.
     named: Vec<bool>,
     stack: Vec<Block>,
     pub(crate) blocks: Vec<Block>,
@@ -43,8 +43,8 @@ pub(crate) struct SimplifyCfg {
 }
 
 impl SimplifyCfg {
-    /// Runs the pass. Returns what it invalidated. Leaves the control-flow graph in `cfg`, unless that is invalid,
-    /// too. If `is_graph_known`, the graph is in `cfg` before, and all blocks must be reachable.
+    /// Runs the pass, and returns its changes. Leaves the control-flow graph in `cfg`, unless that is invalid, too.
+    /// If `is_graph_known`, the graph is in `cfg` before, and all blocks must be reachable.
     pub(crate) fn run(&mut self, func: &mut Function, is_graph_known: bool) -> Changes {
         let Some(entry) = func.layout.entry_block() else { return Changes::All };
         self.find_named_blocks(func);

@@ -37,8 +37,8 @@ impl ValueTable {
         self.slots.resize(count.next_power_of_two().max(16), 0);
     }
 
-    /// Returns the place of a key, and the payload of its entry if there is one. Ends, because half of the
-    /// slots are empty.
+    /// Returns the place of a key, and the payload of its entry if there is one. Terminates because at least half
+    /// of the slots are empty.
     #[inline]
     pub(crate) fn find(&self, key: [u64; 2]) -> (Position, Option<Payload>) {
         let mask = self.slots.len() - 1;

@@ -351,7 +351,7 @@ impl<'a> Meanings<'a> {
     }
 }
 
-/// Optimizes functions, and returns what a judge has counted.
+/// Optimizes functions, and returns the counts of a judge that observes the optimizer.
 fn judged(functions: impl IntoIterator<Item = Function>, is_faulty: bool) -> Counts {
     let (judge, counts) = Judge::new(is_faulty);
     let (mut optimizer, mut analyses) = (Optimizer::default().observed_by(Box::new(judge)), Analyses::default());

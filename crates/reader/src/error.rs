@@ -64,7 +64,7 @@ pub enum ErrorKind {
     UnknownType(Box<str>),
     /// An entity is declared or defined twice.
     Duplicate {
-        /// The entity's prefix, as `v` or `block`.
+        /// The entity's prefix, such as `v` or `block`.
         prefix: &'static str,
         /// Its number.
         number: u32,

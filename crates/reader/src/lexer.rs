@@ -123,7 +123,8 @@ impl<'a> Lexer<'a> {
         Some(u64::from_le_bytes(*self.text.get(index..)?.first_chunk()?))
     }
 
-    /// Skips white space and comments. Nearly always, these are nothing, one space, or a line end and one space.
+    /// Skips white space and comments. The text to skip is nearly always empty, one space, or a line end and one
+    /// space.
     #[inline(always)]
     pub(crate) fn skip(&mut self) {
         let byte = self.byte();

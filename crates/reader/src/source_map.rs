@@ -1,7 +1,7 @@
 //! Map from the entities of a function to their places in its text.
 //!
 //! Nothing is recorded while functions are read. If a function has an error, it is read a second time for the text
-//! of each of its entities, so that correct functions pay nothing.
+//! of each of its entities, so that correct functions cost nothing extra.
 
 use kingpost_ir::AnyEntity;
 use std::ops::Range;

@@ -23,7 +23,7 @@ pub enum Verdict {
     Error(RuleError),
 }
 
-/// Result of a typing.
+/// Result of a rule at one typing.
 enum Judged {
     Holds,
     Fails(Box<Counterexample>),

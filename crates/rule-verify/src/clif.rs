@@ -387,8 +387,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Returns the meaning of a root that is executed for its effect: an edge, the bits that an access moves, or
-    /// nothing.
+    /// Returns the value and the traps of a root that is executed for its effect. The value is an edge, the bits
+    /// that an access moves, or zero.
     fn effect(&mut self, node: &Node, opcode: Opcode, operands: &[Node]) -> Result<(Term, Vec<Term>), RuleError> {
         let (mut all, mut traps) = (Vec::new(), Vec::new());
         for operand in operands {
@@ -432,7 +432,7 @@ impl Builder<'_, '_> {
         Ok((value, traps))
     }
 
-    /// Records the address of an access: an operand, with an offset if one is written.
+    /// Records the address of an access: an operand, plus an offset if one is written.
     fn access(&mut self, place: &[Operand], lane_bits: Option<u32>) {
         let bases = place.iter().map(|operand| operand.bits);
         let sum = bases.reduce(|base, offset| address(self.encoder.terms, base, offset));

@@ -11,7 +11,7 @@ use kingpost_rules::{ConvertOp, ExprKind, Inst, Operand, Rule, RuleError, Statem
 use kingpost_smt::{Sort, Term, Terms};
 use std::collections::HashMap;
 
-/// Error in a rewrite.
+/// Kind of an error in a rewrite.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum WrongKind {
     /// A block is entered under another condition.

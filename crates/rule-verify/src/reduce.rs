@@ -76,7 +76,7 @@ fn propagate(terms: &mut Terms, reduced: &mut Reduced) {
         }
     }
     // Atoms are assumed in all other conjuncts, and in atoms that contain them. A part has a smaller number than
-    // the whole, so that nothing is assumed of itself.
+    // the whole, so that no atom is replaced in itself.
     let (atoms, others): (Vec<Term>, Vec<Term>) =
         conjuncts(terms, reduced.formula).into_iter().partition(|&part| is_atom(terms, part));
     let known: Vec<(Term, Term)> = atoms.iter().map(|&atom| assumed(terms, atom)).collect();

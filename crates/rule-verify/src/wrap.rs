@@ -15,7 +15,7 @@ pub(crate) fn fits(terms: &mut Terms, op: InstOp, sign: Sign, a: Term, b: Term) 
     match op {
         InstOp::Add | InstOp::Sub | InstOp::Mul => {
             let width = terms.width(a);
-            // One more bit holds a sum, twice as many a product.
+            // A sum needs one more bit, a product twice as many.
             let wide = if op == InstOp::Mul { 2 * width } else { width + 1 };
             let narrow = arithmetic(terms, op, a, b);
             let [a, b, narrow] = [a, b, narrow].map(|term| extend(terms, sign, term, wide));

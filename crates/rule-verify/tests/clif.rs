@@ -24,7 +24,7 @@ fn wrong_rules_are_refused() {
     let mut prover = Prover::new(SolverChoice::Z3);
     for (expected, text) in [
         ("correct", "rule r : icmp uge (x, band(x, y)) => 1"),
-        // Traps are part of what an instruction does.
+        // Traps are part of the outcome.
         ("wrong: trap", "rule r : sdiv(x, -1) => ineg(x)"),
         ("wrong: trap", "rule r : udiv(x, x) => 1"),
         ("wrong: trap", "rule r : imul(x, 0) => urem(x, x)"),

@@ -114,7 +114,7 @@ fn memory() {
             "wrong: memory",
             "Pre: hasOneUse(%p) && hasOneUse(%q)\n%p = alloca i8\n%q = bitcast %p to i4*\nstore %x, %q\nstore i8 %y, %z\n=>\nskip",
         ),
-        // A copy may be used elsewhere.
+        // A copy of the address may be used elsewhere.
         ("wrong: memory", "Pre: hasOneUse(%p)\n%p = alloca i8\n%q = %p\nstore i8 %x, %q\n=>\nskip"),
         // Unrelated addresses hold unrelated bytes.
         ("wrong: value", "%a = load i8* %p\n%b = load i8* %q\n%r = add %a, %b\n=>\n%r = add %a, %a"),

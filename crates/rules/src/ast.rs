@@ -46,7 +46,7 @@ pub struct Block {
     pub statements: Vec<Statement>,
 }
 
-/// An instruction and what it defines.
+/// An instruction and the register that it defines.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Statement {
     /// Position of its start.

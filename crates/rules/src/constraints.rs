@@ -40,9 +40,9 @@ pub(crate) enum Shape {
 /// A relation between the sizes of two classes, in bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SizeRelation {
-    /// The first is narrower.
+    /// The first class is narrower.
     Less(TypeVar, TypeVar),
-    /// Both have one size.
+    /// Both classes have one size.
     Equal(TypeVar, TypeVar),
 }
 
@@ -524,7 +524,8 @@ fn least_width(value: i128) -> u32 {
 mod tests {
     use super::*;
 
-    /// Each type is unified with a random one, in rings too: connected types have one root, and pointers to them have too.
+    /// Checks that connected types have one root, and that pointers to them have one. Each type is unified with a
+    /// random one, which may form rings.
     #[test]
     fn random_links_are_joined() {
         let mut state = 1_u64;
@@ -551,7 +552,7 @@ mod tests {
         }
     }
 
-    /// Types that contain each other in a ring do not keep unification from ending.
+    /// Checks that unification ends if types contain each other in rings.
     #[test]
     fn random_rings_of_pointers_end() {
         let mut state = 1_u64;
@@ -565,7 +566,8 @@ mod tests {
             let mut all = Constraints::of_widths(&[]);
             let types: Vec<TypeVar> = (0..count).map(|_| all.fresh(Shape::Unknown)).collect();
             for (from, &to) in next.iter().enumerate() {
-                // Each type is a pointer to a random one: two rings are unified only as deep as types may be nested.
+                // Each type is a pointer to a random one. Unification of two rings ends at the maximum nesting of
+                // types.
                 _ = all.shaped(types[from], Shape::Pointer(types[to]));
             }
             for &to in &next {

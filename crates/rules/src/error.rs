@@ -18,7 +18,7 @@ pub enum ErrorKind {
     Function,
     /// No assignment of types satisfies the rule.
     Type,
-    /// Rewriting by the rule need not end, or the rule is never applied.
+    /// Rewriting by the rule may not terminate, or the rule is never applied.
     Order,
     /// The language has a feature that is not supported here.
     Unsupported,

@@ -272,7 +272,7 @@ fn target_blocks(rule: &Rule) -> Result<Vec<Side<'_>>, RuleError> {
     let replaced: HashSet<&str> = statements(&rule.target.blocks).filter_map(|s| s.defines.as_deref()).collect();
     let mut written: Vec<(&str, &Block)> =
         rule.target.blocks.iter().map(|block| (block.label.as_deref().unwrap_or_default(), block)).collect();
-    // Instructions before the first label belong to the source's entry, whatever its label.
+    // Instructions before the first label belong to the source's entry, even if that has a label.
     if let Some((label, _)) = written.first_mut()
         && label.is_empty()
     {

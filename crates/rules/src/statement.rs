@@ -38,7 +38,7 @@ impl Scanner<'_> {
     fn definition(&mut self) -> Result<Inst, RuleError> {
         let word = self.peek_word();
         let at = self.position();
-        // `lshr (C1), C2` is an instruction, `lshr(C1, C2)` a copied value.
+        // `lshr (C1), C2` is an instruction, and `lshr(C1, C2)` is a copied value.
         let is_call = self.is_call(word);
         if let Some(op) = InstOp::named(word)
             && !(is_call && self.call_stands_alone(word))

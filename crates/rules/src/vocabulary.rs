@@ -258,7 +258,7 @@ words! {
 /// Argument of a predicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Argument {
-    /// Anything.
+    /// Any argument.
     Any,
     /// An input, a constant or an expression, but no register of the source.
     Input,

@@ -43,7 +43,7 @@ impl Random {
             1 => (1 << (any % u128::from(lane))) - any % 3 % 2,
             2 => !(any % 4),
             3 => (1 << (lane - 1)) ^ (any % 3),
-            // Infinities, of floats.
+            // Infinities of floats.
             4 => ((any % 2) << exponent | ((1 << exponent) - 1)) << (lane - 1 - exponent),
             _ => any,
         };

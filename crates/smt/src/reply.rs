@@ -1,4 +1,4 @@
-//! A solver's answer to `(get-value (…))`, as values.
+//! Parser of a solver's answer to `(get-value (…))`.
 
 use crate::bits::{Bits, MAX_WIDTH, Value};
 

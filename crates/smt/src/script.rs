@@ -10,7 +10,7 @@ use crate::term::{Node, Op, Term, Terms};
 use std::collections::HashSet;
 use std::fmt::Write;
 
-/// The question whether a model exists in which `assertion` holds for all values of the `universal` variables.
+/// Query whether a model exists in which `assertion` holds for all values of the `universal` variables.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The formula.

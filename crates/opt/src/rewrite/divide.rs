@@ -27,7 +27,7 @@ impl Magic {
     fn new(width: u32, divisor: u64, limit: u128) -> Option<Magic> {
         let divisor = u128::from(divisor);
         (width..=2 * width).find_map(|shift| {
-            // 2^n is no multiple of the divisor, and 2^128 is no u128.
+            // 2^n is not a multiple of the divisor, and 2^128 does not fit a `u128`.
             let power_minus_one = u128::MAX >> (128 - shift);
             let factor = power_minus_one / divisor + 1;
             let excess = factor.wrapping_mul(divisor).wrapping_sub(power_minus_one).wrapping_sub(1);

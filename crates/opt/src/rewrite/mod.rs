@@ -1,4 +1,4 @@
-//! Rewriting: the rules of one root opcode, tried on an instruction that is about to be made.
+//! Rewriting: tries the rules of one root opcode on an instruction that is about to be made.
 //!
 //! A *request* is an instruction that does not exist yet: an [`InstData`] with finished operands. Every request
 //! passes through [`Graph::make`], the only constructor. It folds constants, orders operands, tries the rules of

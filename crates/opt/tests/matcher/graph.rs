@@ -20,7 +20,7 @@ pub(crate) enum Matcher {
 pub(crate) enum Step {
     /// An operand of a type.
     Param(Type),
-    /// An instruction that stays as it is.
+    /// An instruction that is kept unchanged.
     Keep(InstData),
     /// An instruction that rules may simplify.
     Make(InstData),

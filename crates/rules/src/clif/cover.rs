@@ -21,7 +21,7 @@ impl<'r> Typed<'r> {
     }
 }
 
-/// Rejects a rule that cannot be applied: an earlier rule matches whatever it matches, or some rule rewrites a part
+/// Rejects a rule that cannot be applied: an earlier rule matches all that it matches, or some rule rewrites a part
 /// of its source before the whole source exists.
 ///
 /// # Errors

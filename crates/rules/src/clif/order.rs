@@ -1,4 +1,4 @@
-//! The order that every rule descends, so that rewriting ends.
+//! The order in which every rule decreases, so that rewriting terminates.
 //!
 //! An application turns one request, an opcode with finished operands, into the requests of the right side.
 //!
@@ -60,7 +60,7 @@ fn precedence(node: &Node) -> u32 {
     }
 }
 
-/// Rejects a rule that does not descend.
+/// Rejects a rule whose target is not less than its source in the order.
 ///
 /// # Errors
 /// The measure that does not decrease.

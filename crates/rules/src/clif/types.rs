@@ -390,7 +390,8 @@ mod tests {
         assert_eq!(roots("rule r : ireduce(x: i8) => x"), ["no types satisfy the rule"]);
     }
 
-    /// Each variable is unified with a random one, in rings too: the least of those that are connected is the root of each.
+    /// Checks that the root of each variable is the least variable of its connected set. Each variable is unified with
+    /// a random one, which may form rings.
     #[test]
     fn random_links_are_joined() {
         let mut state = 1_u64;

@@ -5,7 +5,8 @@ use super::ast::{ClifRule, ConditionName, Node, NodeKind};
 use crate::ast::{ExprKind, Precondition};
 use std::collections::HashMap;
 
-/// Returns the source of a rule in all orders, the written one first. Orders that match nothing new are left out.
+/// Returns the source of a rule in all orders, the written one first. Orders that match no further graph are left
+/// out.
 pub(super) fn variants(rule: &ClifRule) -> Vec<Node> {
     let mut found: Vec<Node> = Vec::new();
     for order in orders(&rule.source) {

@@ -239,7 +239,7 @@ impl fmt::Display for Sources {
         }
         write!(f, "of(&[{}], &[{}])", list(&self.opcodes[0]), list(&self.opcodes[1]))?;
         match (self.constants, self.zero) {
-            // Any opcode may be beside them.
+            // Constants are looked for beside any opcode.
             (true, _) => return f.write_str(".or_constants()"),
             (false, true) => f.write_str(".or_zero()")?,
             (false, false) => {}

@@ -2,7 +2,7 @@
 //!
 //! Candidates that test one place form a group, and each candidate is in one group only, so the code is no longer
 //! than the rules. Rules keep their order if it matters: a candidate joins a group before other candidates only if
-//! it matches nothing that they match.
+//! no request matches it and one of them.
 
 use super::super::Condition;
 use super::super::ast::{ClifRule, ConditionName, Node, NodeKind};
