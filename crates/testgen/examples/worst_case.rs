@@ -1,4 +1,4 @@
-//! Prints a function that is hard on the optimiser: `worst_case NAME SIZE`; without arguments, the names.
+//! Prints a function that is expensive for the optimizer: `worst_case NAME SIZE`; without arguments, the names.
 
 use kingpost_testgen::worst_cases::CASES;
 

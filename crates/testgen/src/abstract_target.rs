@@ -1,16 +1,16 @@
-//! Functions on an abstract machine: with any number of registers, and with all the constraints by which real
-//! machines trouble register allocators.
+//! Functions on an abstract machine with any number of registers and with all kinds of constraints of real
+//! machines.
 //!
 //! | instruction | constraints |
 //! |---|---|
 //! | addition | none; a constant on the right is part of the instruction |
-//! | other arithmetic | the result is where the first input was; constants as above |
+//! | other arithmetic | the result has the location of the first input; constants as above |
 //! | shifts | the amount is in `r1` |
-//! | division | first input and quotient in `r0`, remainder in `r2`, the other of the two lost |
+//! | division | first input and quotient in `r0`, remainder in `r2`; the register without a result is lost |
 //! | high half of a product | inputs `r0` and any, result in `r2`, `r0` lost |
 //! | comparison | the result is in one of the first four registers |
 //! | constants | may be rematerialized |
-//! | call, return, entry | up to six integers in `r0` to `r5`, up to eight floats from `f0`, the rest in memory of the convention; a call loses all registers |
+//! | call, return, entry | up to six integers in `r0` to `r5`, up to eight floats from `f0`, other values in memory of the convention; a call clobbers all registers |
 
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
@@ -22,8 +22,8 @@ use kingpost_regalloc::{
     RegClass, RegSetId, VReg,
 };
 
-/// Returns the problem of allocating registers of `env` for `func`. References among its values are `refs`: every call
-/// is then a safepoint.
+/// Returns the problem of allocating registers of `env` for `func`. `refs` are the references among its values;
+/// with references, every call is a safepoint.
 pub fn problem(func: &Function, env: &MachineEnv, refs: &[Value]) -> Problem {
     let mut analyses = Analyses::default();
     analyses.update(func);
@@ -45,7 +45,7 @@ pub fn problem(func: &Function, env: &MachineEnv, refs: &[Value]) -> Problem {
     target.p
 }
 
-/// Constants all of whose uses are inside of instructions.
+/// Returns the constants that are only used inside instructions.
 fn folded(func: &Function) -> SecondaryMap<Value, bool> {
     let mut outside: SecondaryMap<Value, u32> = SecondaryMap::new();
     let mut folded: SecondaryMap<Value, bool> = SecondaryMap::new();
@@ -62,7 +62,7 @@ fn folded(func: &Function) -> SecondaryMap<Value, bool> {
     folded
 }
 
-/// Returns the constant that an instruction could have inside.
+/// Returns the constant that an instruction could hold itself.
 fn immediate(func: &Function, inst: Inst) -> Option<Value> {
     use Opcode::{Band, Bor, Bxor, Iadd, Icmp, Imul, Isub};
     let takes_one = matches!(func.dfg.opcode(inst), Iadd | Isub | Imul | Band | Bor | Bxor | Icmp);
@@ -216,7 +216,7 @@ impl AbstractTarget<'_> {
         }
     }
 
-    /// Uses in any register, but for a constant inside of the instruction.
+    /// Returns uses in any register, without a constant inside the instruction.
     fn inputs(&mut self, inst: Inst) -> Vec<Operand> {
         let args = self.func.dfg.inst_args(inst).to_vec();
         let inside = immediate(self.func, inst).is_some();
@@ -224,7 +224,7 @@ impl AbstractTarget<'_> {
         args.iter().map(|&arg| Operand::reg_use(self.vreg(arg))).collect()
     }
 
-    /// From `r0` and another register into `result`; `lost` is overwritten.
+    /// Adds an instruction from `r0` and another register to `result`; `lost` is overwritten.
     fn through(&mut self, args: &[Value], value: Value, result: u8, lost: u8) {
         let [x, y, def] = [args[0], args[1], value].map(|value| self.vreg(value));
         let clobbers = self.p.intern_clobbers(Clobbers::lost([PReg::int(lost)].into_iter().collect()));
@@ -242,7 +242,7 @@ impl AbstractTarget<'_> {
         self.arrive(&results, self.everything, &operands, flags);
     }
 
-    /// Returns values that leave the function: fixed uses for those in registers, stores before for the rest.
+    /// Returns fixed uses for values that leave the function in registers, and adds stores for the others.
     fn leave(&mut self, values: &[Value]) -> Vec<Operand> {
         let mut places = Places::new(self.env);
         let mut uses = Vec::new();
@@ -255,8 +255,8 @@ impl AbstractTarget<'_> {
         uses
     }
 
-    /// An instruction after which values have come from outside: in registers, or loaded after it. A place outside
-    /// keeps its value, so the load may run again.
+    /// Adds an instruction after which values have arrived from outside: in registers, or loaded after it. The load
+    /// may run again, because memory outside keeps its value.
     fn arrive(&mut self, vregs: &[VReg], clobbers: ClobberId, uses: &[Operand], flags: InstFlags) {
         let mut places = Places::new(self.env);
         let found: Vec<_> = vregs.iter().map(|&vreg| places.next(self.p.class(vreg))).collect();
@@ -293,7 +293,7 @@ fn edge_freq(
     }
 }
 
-/// Registers of the calling convention, one after the other.
+/// Registers of the calling convention, in order.
 struct Places<'a> {
     env: &'a MachineEnv,
     next: [usize; 2],

@@ -1,4 +1,4 @@
-//! What every register allocator must do, and what a good one does, as macros for their tests.
+//! Requirements on every register allocator, and on the quality of a good one, as macros for their tests.
 //!
 //! ```text
 //! kingpost_testgen::conformance! { kingpost_regalloc_linear::LinearScan::default() }
@@ -13,7 +13,7 @@ use kingpost_regalloc::text;
 use kingpost_regalloc::{AllocError, Allocation, Allocator, Cost, Inst, MachineEnv, PReg, Problem, RegClass};
 use std::fmt::Write;
 
-/// The problems against which the contract was designed on paper, as `.ra` text.
+/// The problems for which the contract was designed, as `.ra` text.
 pub const PAPER: [(&str, &str); 9] = [
     ("try_call", include_str!("../paper/try_call.ra")),
     ("i128_add", include_str!("../paper/i128_add.ra")),
@@ -26,7 +26,7 @@ pub const PAPER: [(&str, &str); 9] = [
     ("swap_loop", include_str!("../paper/swap_loop.ra")),
 ];
 
-/// Tests of an allocator, given an expression that makes one.
+/// Defines tests of an allocator, given an expression that creates one.
 #[macro_export]
 macro_rules! conformance {
     ($allocator:expr) => {
@@ -87,7 +87,7 @@ macro_rules! conformance {
     };
 }
 
-/// A test of what an allocator's answers may cost, for those that want to be good.
+/// Defines tests of the cost of an allocator's answers, for allocators of good quality.
 #[macro_export]
 macro_rules! quality {
     ($allocator:expr) => {
@@ -103,10 +103,10 @@ macro_rules! quality {
     };
 }
 
-/// Solves all problems of a text. What the text has of answers is checked, and what is printed can be read again.
+/// Solves all problems of a text. Checks the answers in the text, and that printed text can be read again.
 ///
 /// # Panics
-/// Where something is wrong.
+/// If a check fails.
 #[track_caller]
 pub fn solve_text(allocator: &mut dyn Allocator, source: &str) -> Vec<(Allocation, Cost)> {
     let mut file = text::parse(source).unwrap_or_else(|error| panic!("{error}"));
@@ -128,15 +128,15 @@ pub fn solve_text(allocator: &mut dyn Allocator, source: &str) -> Vec<(Allocatio
 /// Solves [`PAPER`].
 ///
 /// # Panics
-/// Where something is wrong.
+/// If a problem is not solved.
 pub fn paper(allocator: &mut dyn Allocator) {
     for (_, source) in PAPER {
         solve_text(allocator, source);
     }
 }
 
-/// Returns a jump table whose entries have each a block of their own that leads to a common end. Its branch has a
-/// temporary for the address.
+/// Returns a jump table with a separate block for each entry; all these blocks lead to a common end. Its branch has
+/// a temporary for the address.
 pub fn jump_table(entries: usize) -> String {
     let mut source = String::from("env {\nint r0-r3\n}\nproblem %br_table {\nv0, v1, v2, v3: int 8\n");
     source.push_str("b0:\ndef v0 = r0, def v1 = r1\nbranch use v0, early def v2 -> b1");
@@ -150,20 +150,20 @@ pub fn jump_table(entries: usize) -> String {
     source
 }
 
-/// Two uses of one value whose registers differ must share the only one that both allow.
+/// Checks that two uses of one value with different register subsets share the only register in both.
 ///
 /// # Panics
-/// Where they do not.
+/// If they do not.
 pub fn shared_register(allocator: &mut dyn Allocator) {
     let source = "env {\nint r0-r2\n}\nproblem %f {\nv0, v1, v2: int 8\nb0:\ndef v0, def v1, def v2\n\
         use v0 in {r0, r1}, use v0 in {r1, r2}, use v1 = r0, use v2 = r2\nbranch\n}\n";
     solve_text(allocator, source);
 }
 
-/// Instructions that need more than the machine has are named in the error.
+/// Checks that errors name the instructions that need more than the machine has.
 ///
 /// # Panics
-/// Where they are not.
+/// If they do not.
 pub fn impossible(allocator: &mut dyn Allocator) {
     let mut error = |body: &str| {
         let source = format!("env {{\nint r0, r1\n}}\nproblem %f {{\nv0, v1, v2, v3: int 8\nb0:\n{body}\n}}");
@@ -181,16 +181,16 @@ pub fn impossible(allocator: &mut dyn Allocator) {
     assert_eq!(error("def v0\ndef v1\nuse v0, use v1, def v2, def v3\nbranch"), Ok(()));
 }
 
-/// Things an allocator has to look at.
+/// Returns the number of items that an allocator has to process.
 fn items(problem: &Problem) -> u64 {
     (problem.num_insts() + problem.num_operands() + problem.num_edges() + problem.vregs.len()) as u64
 }
 
-/// Steps per item grow by no more than an exponent of 1.1 in problems of 10^3 to 10^5 instructions, whatever their
-/// shape.
+/// Checks that steps per item grow with an exponent of at most 1.1 in problems of 10^3 to 10^5 instructions of
+/// every shape.
 ///
 /// # Panics
-/// Where they do, or an answer is wrong.
+/// If they grow faster, or an answer is wrong.
 pub fn growth(allocator: &mut dyn Allocator) {
     let env = shapes::machine();
     for (name, shape) in shapes::SHAPES {
@@ -206,10 +206,10 @@ pub fn growth(allocator: &mut dyn Allocator) {
     }
 }
 
-/// Damaged problems that still keep the rules are solved, or refused because they cannot be solved.
+/// Checks that damaged problems that still keep the rules are solved, or rejected because they have no solution.
 ///
 /// # Panics
-/// Where something else happens.
+/// If the allocator or the checker fails otherwise.
 pub fn damaged(allocator: &mut dyn Allocator) {
     let mut rng = Rng::new(1);
     let mut solved = 0;
@@ -221,7 +221,7 @@ pub fn damaged(allocator: &mut dyn Allocator) {
         let env = file.env.unwrap_or_default();
         for case in file.cases.iter().filter(|case| case.problem.verify_with(&env).is_ok()) {
             if let Some(answer) = &case.allocation {
-                // Whatever it says, it must not panic.
+                // The result is arbitrary, but it must not panic.
                 let _ = Checker::new().check(&case.problem, &env, answer);
             }
             let mut answer = Allocation::default();
@@ -236,7 +236,7 @@ pub fn damaged(allocator: &mut dyn Allocator) {
     assert!(solved > 500, "only {solved} damaged texts were still problems");
 }
 
-/// What is wrong once a fault was planted into an answer, the checker rejects.
+/// Checks that the checker rejects the faults planted into answers.
 ///
 /// # Panics
 /// With the mutant that it accepts.
@@ -246,10 +246,10 @@ pub fn faults(allocator: &mut dyn Allocator) {
     }
 }
 
-/// Functions of hundreds of blocks are solved from the fewest registers up.
+/// Checks that functions of hundreds of blocks are solved with various numbers of registers, beginning with 3.
 ///
 /// # Panics
-/// Where one is not.
+/// If one is not solved.
 pub fn large(allocator: &mut dyn Allocator) {
     for registers in [3, 4, 6, 8, 12, 16] {
         let env = MachineEnv::simple(registers, registers);
@@ -257,7 +257,7 @@ pub fn large(allocator: &mut dyn Allocator) {
     }
 }
 
-/// Large functions of both mixes, for a machine.
+/// Returns large functions of both mixes, for a machine.
 pub fn large_problems(env: &MachineEnv) -> impl Iterator<Item = Problem> {
     (0..8).map(|seed| {
         let mix = if seed % 2 == 0 { large::Mix::Plain } else { large::Mix::Fixed };
@@ -267,10 +267,10 @@ pub fn large_problems(env: &MachineEnv) -> impl Iterator<Item = Problem> {
     })
 }
 
-/// Small functions are solved whatever the numbers of their values and blocks.
+/// Checks that small functions are solved with any numbering of their values and blocks.
 ///
 /// # Panics
-/// Where one is not.
+/// If one is not solved.
 pub fn renumbered(allocator: &mut dyn Allocator) {
     for registers in properties::FEWEST..=properties::MOST {
         let env = MachineEnv::simple(registers, registers);
@@ -281,11 +281,12 @@ pub fn renumbered(allocator: &mut dyn Allocator) {
     }
 }
 
-/// Generated problems, judged by checker and simulator. `SEEDS=a..b` in the environment widens the run.
+/// Checks the answers to generated problems with checker and simulator. `SEEDS=a..b` in the environment widens the
+/// run.
 ///
 /// # Panics
-/// With the shrunken problem that is not solved, and the whole one if it is not solved at all, since cut down it may
-/// come to need more registers than there are.
+/// With the shrunken problem that fails. If it has no solution, also with the whole problem, because a shrunken
+/// problem may need more registers than there are.
 pub fn generated(allocator: &mut dyn Allocator) {
     let seeds = std::env::var("SEEDS").ok().and_then(|seeds| {
         let (from, to) = seeds.split_once("..")?;

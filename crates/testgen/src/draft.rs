@@ -1,4 +1,4 @@
-//! A problem that can still be changed anywhere: what the generator writes and the shrinker cuts.
+//! A problem that can be changed anywhere: the generator writes it and the shrinker cuts it.
 
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{
@@ -21,7 +21,7 @@ pub struct DraftInst {
 pub struct DraftEdge {
     /// Number of the successor.
     pub to: usize,
-    /// One per parameter of the successor.
+    /// Arguments, one per parameter of the successor.
     pub args: Vec<VReg>,
     /// Results of the terminator that exist only here.
     pub defs: Vec<VReg>,
@@ -34,7 +34,7 @@ pub struct DraftBlock {
     pub params: Vec<VReg>,
     /// Instructions; the last one is the terminator.
     pub insts: Vec<DraftInst>,
-    /// Ways out.
+    /// Outgoing edges.
     pub edges: Vec<DraftEdge>,
 }
 
@@ -51,7 +51,7 @@ pub struct DraftLabel {
     pub over: std::ops::Range<usize>,
 }
 
-/// A problem in pieces. Block 0 is the entry.
+/// A problem in parts. Block 0 is the entry.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
     /// All values.
@@ -67,7 +67,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Takes a problem apart. Labels that cross a block's end are left out.
+    /// Creates the draft of a problem. Labels that cross a block's end are left out.
     pub fn of(problem: &Problem) -> Draft {
         let block = |block: Block| DraftBlock {
             params: problem.params(block).to_vec(),
@@ -98,7 +98,7 @@ impl Draft {
         }
     }
 
-    /// Puts the problem together. Values that nothing defines are left out and the others numbered anew.
+    /// Builds the problem. Values without a definition are left out and the others renumbered.
     pub fn build(&self, name: &str) -> Problem {
         let mut problem = Problem::default();
         problem.name = name.into();
@@ -151,8 +151,8 @@ impl Draft {
         renamed
     }
 
-    /// Returns a frequency per block: the entry's, less in deeper branches, more from the target of a back edge to its
-    /// source.
+    /// Returns a frequency per block: the entry's, less in deeper branches, more from the target of a back edge to
+    /// its source.
     fn frequencies(&self) -> Vec<Freq> {
         let mut freqs = vec![Freq::ENTRY; self.blocks.len()];
         for (number, block) in self.blocks.iter().enumerate() {

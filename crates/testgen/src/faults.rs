@@ -1,7 +1,7 @@
-//! Plants faults into right allocations, to see whether the checker notices.
+//! Plants faults into correct allocations, to test the checker.
 //!
-//! Each operator changes one thing, chosen at random, and says whether it found something to change. Many mutants are
-//! still right, or wrong only on some paths: the simulator is the judge.
+//! Each operator makes one random change and returns whether it found something to change. Many mutants are still
+//! correct, or wrong only on some paths: the simulator decides.
 
 mod claims;
 mod edits;
@@ -14,7 +14,7 @@ use edits::*;
 use kingpost_regalloc::{Allocation, MachineEnv, Problem};
 use locations::*;
 
-/// Changes an allocation; `false` if there was nothing of the kind to change.
+/// Changes an allocation. Returns `false` if there was nothing to change.
 pub type Mutator = fn(&Problem, &MachineEnv, &mut Allocation, &mut Rng) -> bool;
 
 /// One way to break an allocation.
@@ -53,7 +53,7 @@ pub const FAULTS: &[Fault] = &[
     Fault { name: "halve the width of an edit", mutate: narrow_edit },
     Fault { name: "give an edit a width that no register has", mutate: odd_width },
     Fault { name: "pass a slot through the other class", mutate: other_class },
-    Fault { name: "rematerialise another value", mutate: wrong_remat },
+    Fault { name: "rematerialize another value", mutate: wrong_remat },
     Fault { name: "give two values one slot", mutate: share_slot },
     Fault { name: "halve a slot", mutate: shrink_slot },
     Fault { name: "halve the alignment of a slot", mutate: misalign_slot },

@@ -1,11 +1,11 @@
-//! Can the operands of one instruction be placed at all? A search over all ways, since generated instructions are
-//! small.
+//! Test whether the operands of one instruction can be placed: a search over all assignments, because generated
+//! instructions are small.
 
 use crate::draft::DraftInst;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{Constraint, MachineEnv, Operand, PRegSet, Pos, RegClass, VReg, VRegData};
 
-/// More steps than this count as "cannot".
+/// Budget of the search; exceeding it counts as infeasible.
 const STEPS: usize = 20_000;
 
 struct Node {
@@ -16,8 +16,8 @@ struct Node {
     reused_by: Option<usize>,
 }
 
-/// Returns `true` if there is a register for every operand of `inst` that needs one. `apart` says of two defs
-/// of a terminator that they can never exist together.
+/// Returns `true` if there is a register for every operand of `inst` that needs one. `apart` returns `true` for two
+/// defs of a terminator that never exist together.
 pub(crate) fn feasible(
     env: &MachineEnv,
     vregs: &PrimaryMap<VReg, VRegData>,
@@ -66,7 +66,8 @@ fn conflict(a: &Node, b: &Node) -> bool {
     let late = |n: &Node| n.operand.is_def() || n.operand.pos() == Pos::Late || n.reused_by.is_some();
     let early = |n: &Node| n.operand.is_use() || n.operand.pos() == Pos::Early;
     let writes = |n: &Node| n.operand.is_def() || n.reused_by.is_some();
-    // Two uses of one value may share. Allocators see that if they ask for the same; more is not demanded of them.
+    // Two uses of one value may share a register. Allocators detect this only for equal constraints, and no more is
+    // required.
     let one_value = a.operand == b.operand;
     let meet_early = early(a) && early(b) && !one_value;
     let meet_late = late(a) && late(b) && (!one_value || writes(a) || writes(b));

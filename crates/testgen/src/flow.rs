@@ -1,17 +1,18 @@
-//! Random control flow: every block reachable, no critical edge, loops of every kind, irreducible ones too.
+//! Random control flow: every block reachable, no critical edge, loops of every kind, including irreducible ones.
 
 use crate::rng::Rng;
 
-/// Successors and predecessors by block number; an edge is named by its source and its place among the successors.
+/// Successors and predecessors by block number. An edge is identified by its source and its index among the
+/// successors.
 pub(crate) struct Flow {
     pub(crate) succs: Vec<Vec<usize>>,
     pub(crate) preds: Vec<Vec<usize>>,
-    /// The block that immediately dominates each block but the entry.
+    /// The immediate dominator of each block except the entry.
     pub(crate) idom: Vec<usize>,
 }
 
 impl Flow {
-    /// About `blocks` blocks in reverse post-order: a block stands after those that dominate it.
+    /// Creates about `blocks` blocks in reverse post-order: a block follows its dominators.
     pub(crate) fn random(rng: &mut Rng, blocks: usize) -> Flow {
         let mut succs = random_succs(rng, blocks);
         connect(rng, &mut succs);
@@ -74,7 +75,8 @@ fn connect(rng: &mut Rng, succs: &mut [Vec<usize>]) {
     }
 }
 
-/// Splits critical edges, and some others into joins: a block that only leads to an edge block may end in any branch.
+/// Splits critical edges, and some other edges into joins: a block that only leads to an edge block may end in any
+/// branch.
 fn split_edges(rng: &mut Rng, succs: &mut Vec<Vec<usize>>) {
     let mut ways_in = vec![0; succs.len()];
     succs.iter().flatten().for_each(|&to| ways_in[to] += 1);
@@ -111,7 +113,8 @@ fn in_reverse_post_order(succs: &[Vec<usize>]) -> Vec<Vec<usize>> {
     order.iter().map(|&block| succs[block].iter().map(|&to| number[to]).collect()).collect()
 }
 
-/// By the definition: sets of dominators, shrunk until nothing changes. Generated problems are small.
+/// Computes immediate dominators by the definition: sets of dominators that shrink to a fixed point. Generated
+/// problems are small.
 fn immediate_dominators(preds: &[Vec<usize>]) -> Vec<usize> {
     let blocks = preds.len();
     let mut dominators = vec![vec![true; blocks]; blocks];

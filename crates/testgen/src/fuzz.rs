@@ -1,5 +1,5 @@
-//! Generated problems for allocators, and planted faults for the checker. Tests call these for a second, `make fuzz`
-//! for long.
+//! Fuzzing of allocators with generated problems, and of the checker with planted faults. Tests call these
+//! functions for a second, `make fuzz` for long.
 
 use crate::faults::FAULTS;
 use crate::problem::{Shape, generate, generate_shape};
@@ -22,7 +22,7 @@ pub struct Report {
     pub insts: u64,
     /// Edits made for them.
     pub edits: u64,
-    /// The most steps an allocator took per operand, instruction, edge and value of a problem.
+    /// The greatest number of steps per operand, instruction, edge and value of a problem.
     pub worst_steps: u64,
 }
 
@@ -40,7 +40,7 @@ pub enum Trouble {
     BadProblem(String),
     /// The allocator panicked.
     Panic,
-    /// It found no solution though there is one.
+    /// It found no solution although there is one.
     Unsolved(AllocError),
     /// A second run gave another answer.
     NotRepeatable,
@@ -48,16 +48,16 @@ pub enum Trouble {
     Rejected(Vec<CheckError>),
     /// The checker accepts the answer and the simulator does not.
     Wrong(Wrong),
-    /// The checker accepts a mutant that the simulator calls wrong.
+    /// The checker accepts a mutant that the simulator rejects.
     Missed(&'static str, Wrong),
 }
 
-/// A problem that fails, cut down.
+/// A shrunken problem that fails.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// Its seed before it was cut down.
+    /// Seed of the original problem.
     pub seed: u64,
-    /// Fault of the small one.
+    /// Fault of the shrunken problem.
     pub trouble: Trouble,
     /// Machine, problem and, if there is one, answer as `.ra` text.
     pub text: String,
@@ -74,10 +74,10 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Lets `allocator` solve the problems of `seeds`; checker and simulator must accept every answer.
+/// Solves the problems of `seeds` with `allocator`. Checker and simulator must accept every answer.
 ///
 /// # Errors
-/// The first problem for which that is not so, shrunken.
+/// The first problem with another outcome, shrunken.
 pub fn allocator(allocator: &mut dyn Allocator, seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     let mut report = Report::default();
     let mut judge = Judge::default();
@@ -91,10 +91,10 @@ pub fn allocator(allocator: &mut dyn Allocator, seeds: Range<u64>) -> Result<Rep
     Ok(report)
 }
 
-/// As [`allocator`] for the one problem that `bytes` decide about: for fuzzers that look for bytes.
+/// Solves the problem that `bytes` determine, for fuzzers that mutate bytes; see [`allocator`].
 ///
 /// # Errors
-/// As [`allocator`]. The failure's seed is the number of bytes.
+/// The failure of [`allocator`]; its seed is the number of bytes.
 pub fn allocator_on(allocator: &mut dyn Allocator, bytes: &[u8]) -> Result<(), Box<Failure>> {
     let (problem, env) = from_bytes(bytes).1;
     let mut judge = Judge::default();
@@ -112,7 +112,7 @@ fn from_bytes(bytes: &[u8]) -> (Rng, (Problem, MachineEnv)) {
 }
 
 impl Report {
-    /// Adds what another run saw.
+    /// Adds the results of another run.
     pub fn add(&mut self, other: &Report) {
         self.problems += other.problems;
         self.insts += other.insts;
@@ -135,7 +135,7 @@ pub fn show(seed: u64) -> String {
     text(&problem, &env, None)
 }
 
-/// An allocator's answer and what judges it.
+/// An allocator's answer and its checkers.
 #[derive(Default)]
 struct Judge {
     checker: Checker,
@@ -199,14 +199,14 @@ fn text(problem: &Problem, env: &MachineEnv, answer: Option<&Allocation>) -> Str
 pub struct Count {
     /// Mutants made.
     pub mutants: u64,
-    /// The simulator found a fault, and so did the checker.
+    /// Faults found by both the simulator and the checker.
     pub caught: u64,
-    /// The simulator found a fault, the checker none. There must be none of these.
+    /// Faults found by the simulator but not by the checker. This must be 0.
     pub missed: u64,
-    /// Neither found a fault.
+    /// Mutants without a fault found.
     pub harmless: u64,
-    /// The checker rejects, the simulator found nothing on the paths it took: a fault on another path, a broken rule
-    /// without effect, or a false alarm.
+    /// Mutants that the checker rejects although the simulator found no fault on its paths: a fault on another
+    /// path, a broken rule without effect, or a false alarm.
     pub undecided: u64,
 }
 
@@ -236,7 +236,8 @@ impl fmt::Display for FaultReport {
 /// Plants each kind of fault into the answers of `allocator` to the problems of `seeds`.
 ///
 /// # Errors
-/// The first mutant that the simulator calls wrong and the checker accepts, or the first answer that is wrong without.
+/// The first mutant that the simulator rejects and the checker accepts, or the first unchanged answer that is
+/// wrong.
 pub fn faults(allocator: &mut dyn Allocator, seeds: Range<u64>) -> Result<FaultReport, Box<Failure>> {
     let mut rows: Vec<(&'static str, Count)> = FAULTS.iter().map(|fault| (fault.name, Count::default())).collect();
     let mut judge = Judge::default();
@@ -262,10 +263,10 @@ pub fn faults(allocator: &mut dyn Allocator, seeds: Range<u64>) -> Result<FaultR
     Ok(FaultReport { rows })
 }
 
-/// As [`faults`] for one fault in the answer to one problem, as `bytes` decide.
+/// Plants one fault into the answer to one problem, both determined by `bytes`; see [`faults`].
 ///
 /// # Errors
-/// As [`faults`]. The failure's seed is the number of bytes.
+/// The failure of [`faults`]; its seed is the number of bytes.
 pub fn fault_on(allocator: &mut dyn Allocator, bytes: &[u8]) -> Result<(), Box<Failure>> {
     let (mut rng, (problem, env)) = from_bytes(bytes);
     let seed = bytes.len() as u64;
@@ -285,7 +286,7 @@ pub fn fault_on(allocator: &mut dyn Allocator, bytes: &[u8]) -> Result<(), Box<F
 }
 
 impl Count {
-    /// Adds what another run counted.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Count) {
         self.mutants += other.mutants;
         self.caught += other.caught;
@@ -296,7 +297,7 @@ impl Count {
 }
 
 impl FaultReport {
-    /// Adds what another run counted.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &FaultReport) {
         for ((_, sum), (_, count)) in self.rows.iter_mut().zip(&other.rows) {
             sum.add(count);

@@ -1,13 +1,14 @@
-//! CLIF functions of random control flow that need not end: rings of jumps, loops without an exit, blocks that no path reaches, and in
-//! such blocks rings of values.
+//! CLIF functions of random control flow that need not terminate: cycles of jumps, loops without an exit,
+//! unreachable blocks, and cycles of values in these.
 //!
-//! They are compiled, not run: the compiler must end whatever the graph is. Every block has a few parameters of one type, so
-//! that any block can go to any other one but the entry; edges pass them on as they are, exchanged, or constants.
+//! The functions are compiled, not run: compilation must terminate for every graph. Every block has a few
+//! parameters of one type, so that every block but the entry can be the target of any block. Edges pass the
+//! parameters unchanged, exchanged, or as constants.
 
 use crate::rng::Rng;
 use std::fmt::Write;
 
-/// What the blocks of a function end in, in percent. Blocks that end in none of these return or trap.
+/// Percentages of the instructions at the ends of a function's blocks. All other blocks return or trap.
 #[derive(Clone, Copy)]
 struct Ends {
     jump: usize,
@@ -15,7 +16,7 @@ struct Ends {
     br_table: usize,
 }
 
-/// Kinds of graphs, from functional ones to such with many edges.
+/// Kinds of graphs, from functional graphs to graphs with many edges.
 const KINDS: [Ends; 6] = [
     Ends { jump: 100, brif: 0, br_table: 0 },
     Ends { jump: 90, brif: 10, br_table: 0 },
@@ -25,14 +26,14 @@ const KINDS: [Ends; 6] = [
     Ends { jump: 30, brif: 10, br_table: 60 },
 ];
 
-/// A function in the making.
+/// A function under construction.
 struct Graph<'a> {
     rng: &'a mut Rng,
     text: String,
     blocks: usize,
-    /// Parameters of each block but the entry.
+    /// Number of parameters of each block but the entry.
     params: usize,
-    /// The percentage of edges to one of a few next blocks, so that chains and nested loops occur.
+    /// Percentage of edges to one of a few next blocks, so that chains and nested loops occur.
     near: usize,
     next_value: usize,
 }
@@ -96,7 +97,7 @@ impl Graph<'_> {
         }
     }
 
-    /// Adds a block that no path reaches, where two values are defined by each other.
+    /// Adds an unreachable block in which two values are defined by each other.
     fn ring_of_values(&mut self) {
         let [a, b] = [self.next_value, self.next_value + 1];
         let [first, second] = match self.rng.range(0..5) {
@@ -114,7 +115,7 @@ impl Graph<'_> {
         self.line(&format!("    jump {edge}"));
     }
 
-    /// Something besides the jump.
+    /// Adds an instruction besides the jump.
     fn work(&mut self, params: &[usize]) {
         let value = self.value(params);
         match self.rng.range(0..4) {
@@ -149,12 +150,12 @@ impl Graph<'_> {
         self.line(&format!("    br_table v0, {default}, [{}]", entries.join(", ")));
     }
 
-    /// The number of a value that is at hand in a block.
+    /// Returns the number of a value that is available in a block.
     fn value(&mut self, params: &[usize]) -> usize {
         self.rng.pick(params).unwrap_or(1)
     }
 
-    /// An edge to any block but the entry.
+    /// Returns an edge to any block but the entry.
     fn edge(&mut self, from: usize, params: &[usize]) -> String {
         let near = self.rng.chance(self.near);
         let to = if near { (from + self.rng.range(0..4)).saturating_sub(1) } else { self.rng.range(1..self.blocks) };

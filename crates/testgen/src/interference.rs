@@ -1,21 +1,22 @@
-//! Which values interfere, found the plain way: sets of live values, from the last instruction of a block to its first.
+//! Interference of values, computed directly: sets of live values, from the last instruction of a block to its
+//! first.
 //!
-//! A second opinion on classes of values that are to share a place, and so without anything that allocators use. Two
-//! values interfere where one is defined while the other lives, or both are by one instruction. A parameter that
-//! nothing reads has no place, so that it interferes with none.
+//! A second opinion on classes of values that share a location, and therefore without code of allocators. Two
+//! values interfere if one is defined while the other is live, or if one instruction defines both. A parameter
+//! without uses has no location, so that it interferes with no value.
 
 use kingpost_regalloc::{Block, Edge, Inst, Pos, Problem, VReg};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// Fault of classes.
+/// Fault of a set of classes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Clash {
     /// A value is in two classes, or twice in one.
     Twice(VReg),
-    /// Members of one class are of different register classes, or a reference and none.
+    /// Members of one class are of different register classes, or only one of them is a reference.
     Unlike(VReg, VReg),
-    /// Members of one class live at once, first seen at this instruction.
+    /// Members of one class are live at one point, first found at this instruction.
     Interfere(VReg, VReg, Inst),
 }
 
@@ -29,10 +30,10 @@ impl fmt::Display for Clash {
     }
 }
 
-/// Judges classes of values that may share places.
+/// Checks classes of values that may share locations.
 ///
 /// # Errors
-/// The first thing that is wrong with them.
+/// The first fault of the classes.
 pub fn judge(problem: &Problem, classes: &[Vec<VReg>]) -> Result<(), Clash> {
     let mut class_of: Vec<Option<usize>> = vec![None; problem.vregs.len()];
     for (number, class) in classes.iter().enumerate() {
@@ -52,7 +53,7 @@ pub fn judge(problem: &Problem, classes: &[Vec<VReg>]) -> Result<(), Clash> {
 
 type Live = BTreeSet<VReg>;
 
-/// Returns the values live at the head of each block, parameters that are read included.
+/// Returns the values live at the head of each block, including parameters with uses.
 fn live_in(problem: &Problem) -> Vec<Live> {
     let mut live_in = vec![Live::new(); problem.blocks().count()];
     let mut changed = true;
@@ -71,8 +72,7 @@ fn live_in(problem: &Problem) -> Vec<Live> {
     live_in
 }
 
-/// Returns the values live over an edge: arguments of parameters that are read, and values that the successor has from
-/// before.
+/// Returns the values live on an edge: arguments of parameters with uses, and values live into the successor.
 fn on_edge(problem: &Problem, live_in: &[Live], edge: Edge) -> Live {
     let to = problem.edge(edge).to;
     let mut live = live_in[to.as_u32() as usize].clone();
@@ -82,7 +82,7 @@ fn on_edge(problem: &Problem, live_in: &[Live], edge: Edge) -> Live {
     live
 }
 
-/// From behind an instruction to before it.
+/// Moves a set of live values from after an instruction to before it.
 fn step(problem: &Problem, inst: Inst, live: &mut Live) {
     let operands = problem.operands(inst);
     operands.iter().filter(|operand| operand.is_def()).for_each(|operand| _ = live.remove(&operand.vreg()));
@@ -124,8 +124,8 @@ impl Judge<'_> {
         !has(edge) && self.problem.succs(block).iter().any(|&other| has(other))
     }
 
-    /// Returns `true` if definitions of an instruction meet values that live after it, each other, or values that are
-    /// read as late.
+    /// Checks that the definitions of an instruction do not interfere with values live after it, each other, or
+    /// late uses.
     fn inst(&self, inst: Inst, behind: &Live, absent: impl Fn(VReg) -> bool) -> Result<(), Clash> {
         let operands = self.problem.operands(inst);
         let defs: Vec<_> = operands.iter().filter(|operand| operand.is_def() && !absent(operand.vreg())).collect();

@@ -1,28 +1,31 @@
-//! Random functions that every target must run alike.
+//! Random functions with one meaning on every target.
 //!
-//! [`generate`] makes a [`Program`]: functions that call each other, and inputs for the first one. What a program does
-//! is fully defined, so that an interpreter and compiled code agree bit for bit:
+//! [`generate`] makes a [`Program`]: functions that call each other, and inputs for the first one. The meaning of a
+//! program is fully defined, so that an interpreter and compiled code agree bit for bit:
 //!
-//! - It ends: loops count down, such as do not are never entered, and a function calls only functions behind it.
-//! - It touches its own stack slots, which it fills first, and what its caller hands it a pointer to; indices are
-//!   masked. Some accesses go to the lowest addresses, which no one may touch, and trap.
+//! - It terminates: loops count down, endless loops are never entered, and a function calls only later functions.
+//! - It accesses its own stack slots, which it fills first, and the memory of pointers that its caller passes.
+//! Indices
+//!   are masked. Some accesses are to the lowest addresses, which are inaccessible, and trap.
 //! - No address is observed.
-//! - Every exception is caught: whatever may throw is called with a handler for everything or by what may throw itself.
-//! - No bits of a NaN that arithmetic made are observed: such a NaN is replaced before its bits are looked at.
+//! - Every exception is caught: a function that may throw is called with a handler for all exceptions, or by a function
+//!   that may itself throw.
+//! - No bits of a NaN from arithmetic are observed: such a NaN is replaced before its bits are read.
 //!
-//! The instructions that keep these promises are *pinned*: [`shrink`] leaves them alone for as long as they are used.
+//! The instructions that ensure these properties are *pinned*: [`shrink`] leaves them unchanged as long as they are
+//! used.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `plan.rs` | names, signatures, inputs |
-//! | `scope.rs` | the values at hand, and constants |
+//! | `scope.rs` | the available values, and constants |
 //! | `scalar.rs` | operations on scalars |
 //! | `vector.rs` | operations on vectors |
 //! | `memory.rs` | addresses, loads, stores, atomics |
 //! | `control.rs` | branches, loops, calls, returns |
 //! | `cycles.rs` | cycles that have several entries or never end |
-//! | `exceptions.rs` | calls with handlers, and what throws |
-//! | `shrink.rs` | makes a failing program small |
+//! | `exceptions.rs` | calls with handlers, and the throwing function |
+//! | `shrink.rs` | shrinks a failing program |
 
 mod control;
 mod cycles;
@@ -49,9 +52,9 @@ pub use shrink::shrink;
 /// Functions and inputs for the first of them.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The functions. Each calls only such as stand behind it.
+    /// The functions. Each one calls only later ones.
     pub functions: Vec<Function>,
-    /// Of each function, the instructions that keep it well defined.
+    /// Per function, the instructions that keep it well defined.
     pub pinned: Vec<EntitySet<Inst>>,
     /// Arguments of the first function, as bits.
     pub inputs: Vec<Vec<u64>>,
@@ -66,17 +69,18 @@ pub fn generate(seed: u64) -> Program {
     generate_by(TypeSet::All, &mut Rng::new(seed))
 }
 
-/// Returns the program of a seed that keeps to types that every compiler has: integers to 64 bits, floats of 32 and 64.
+/// Returns the program of a seed, restricted to types that every compiler has: integers up to 64 bits, floats of 32
+/// and 64.
 pub fn generate_with_usual_types(seed: u64) -> Program {
     generate_by(TypeSet::Usual, &mut Rng::new(seed))
 }
 
-/// Returns the program of a seed that is mostly operations on vectors: at least one, and many in most programs.
+/// Returns the program of a seed with mostly operations on vectors: at least one, and many in most programs.
 pub fn generate_vectors(seed: u64) -> Program {
     generate_by(TypeSet::Vectors, &mut Rng::new(seed))
 }
 
-/// Returns the program of a seed that mostly accesses a few places of memory, under alias regions and without one.
+/// Returns the program of a seed that mostly accesses a few places of memory, with and without alias regions.
 pub fn generate_accesses(seed: u64) -> Program {
     generate_by(TypeSet::Memory, &mut Rng::new(seed))
 }
@@ -97,7 +101,7 @@ fn generate_by(type_set: TypeSet, rng: &mut Rng) -> Program {
 }
 
 impl Program {
-    /// Returns instructions in all functions.
+    /// Returns the number of instructions in all functions.
     pub fn num_insts(&self) -> usize {
         let blocks = |f: &Function| f.layout.blocks().map(|block| f.layout.block_insts(block).count()).sum::<usize>();
         self.functions.iter().map(blocks).sum()

@@ -1,8 +1,9 @@
-//! Large functions as compilers of structured languages make them: hundreds of blocks, most with parameters.
+//! Large functions in the form that compilers of structured languages emit: hundreds of blocks, most with
+//! parameters.
 //!
-//! Text, written in one go: a stack of open constructs, each of which some branch may leave for its end with arguments
-//! (a loop for its head). Values that dominate are at hand; the oldest that is still unread is read first, so that
-//! values live long and nearly all are used.
+//! The text is written in one pass with a stack of open constructs. Branches leave a construct for its end (a loop
+//! for its head) with arguments. Dominating values are available. The oldest value that is still unread is read
+//! first, so that values live long and nearly all are used.
 
 use crate::rng::Rng;
 use std::fmt::Write;
@@ -16,7 +17,7 @@ pub enum Mix {
     Fixed,
 }
 
-/// Returns a function of about so many blocks.
+/// Returns a function of about `blocks` blocks.
 pub fn function(mix: Mix, blocks: usize, seed: u64) -> String {
     let mut writer =
         Writer { rng: Rng::new(seed), mix, text: String::new(), values: 0, blocks: 0, scope: Scope::default() };
@@ -55,7 +56,7 @@ type Value = (Kind, usize);
 #[derive(Clone, Default)]
 struct Scope {
     values: Vec<Value>,
-    /// Those of them that are still unread, oldest first.
+    /// Values in scope that are still unread, oldest first.
     unread: Vec<Value>,
 }
 
@@ -107,7 +108,7 @@ impl Writer {
         value
     }
 
-    /// Returns a value to read: mostly one that waits for it, else one of the last or any.
+    /// Returns a value to read: mostly an unread one, otherwise one of the last values or any.
     fn read(&mut self, kind: Kind) -> usize {
         let waiting = self.scope.unread.iter().position(|value| value.0 == kind);
         if let Some(index) = waiting
@@ -194,7 +195,7 @@ impl Writer {
         if args.is_empty() { String::new() } else { format!("({})", args.join(", ")) }
     }
 
-    /// A branch out of one of the open constructs, or on.
+    /// Adds a branch out of one of the open constructs, or to the next block.
     fn leave_if(&mut self, open: &[Construct]) {
         let Some(construct) = (!open.is_empty()).then(|| &open[self.rng.range(0..open.len())]) else { return };
         let (condition, args) = (self.read(Kind::Int), self.args(&construct.params));
@@ -211,7 +212,7 @@ impl Writer {
         self.begin(construct.target, &construct.params);
     }
 
-    /// Reads one by one all that is still unread, and returns.
+    /// Reads all values that are still unread, one by one, and returns.
     fn finish(&mut self) {
         let mut result = self.read(Kind::Int);
         let last = if self.mix == Mix::Fixed { "sdiv" } else { "bxor" };

@@ -1,26 +1,26 @@
 //! Seeded generators of allocation problems, a simulator, planted faults and a shrinker.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `problem.rs` | random machines and problems: `flow.rs` their control flow, `feasible.rs` whether an instruction can be served |
-//! | `draft.rs` | a problem in pieces that can be changed |
+//! | `problem.rs` | random machines and problems: `flow.rs` their control flow, `feasible.rs` whether an instruction has a solution |
+//! | `draft.rs` | a problem in parts that can be changed |
 //! | `mutate.rs` | mutants of texts of problems |
 //! | `simulate.rs` | runs a problem and its allocation side by side |
 //! | `faults.rs` | breaks allocations |
-//! | `shrink.rs` | makes a failing problem small |
+//! | `shrink.rs` | shrinks a failing problem |
 //! | `fuzz.rs` | all of these together, for tests and for `make fuzz` |
-//! | `properties.rs` | what a good allocator needs for small functions, with any number of registers |
+//! | `properties.rs` | requirements of a good allocation of small functions, with any number of registers |
 //! | `abstract_target.rs` | CLIF functions as problems for any number of registers |
 //! | `large.rs` | CLIF functions of hundreds of blocks |
-//! | `graphs.rs` | CLIF functions of random control flow that need not end |
-//! | `interference.rs` | which values live at once, to judge classes that share places |
-//! | `renumber.rs` | the same problem with other numbers |
-//! | `shapes.rs` | problems of any size in the shapes that compilers meet |
-//! | `conformance.rs` | what every allocator must do, for its tests |
-//! | `phases.rs` | what the phases of an allocator find out, for its tests |
+//! | `graphs.rs` | CLIF functions of random control flow that need not terminate |
+//! | `interference.rs` | interference of values, to check classes that share locations |
+//! | `renumber.rs` | problems with other numbers |
+//! | `shapes.rs` | problems of any size in shapes that compilers meet |
+//! | `conformance.rs` | requirements on every allocator, for its tests |
+//! | `phases.rs` | the results of the phases of an allocator, for its tests |
 //! | `text.rs` | mutations of texts, for readers |
-//! | `worst_cases.rs` | CLIF functions of any size that are as bad as can be for an optimizer |
-//! | `ir.rs` | random functions, for interpreter and compiled code to agree on |
+//! | `worst_cases.rs` | CLIF functions of any size that are as expensive as possible for an optimizer |
+//! | `ir.rs` | random functions on which interpreter and compiled code must agree |
 //! | `rng.rs` | the random numbers |
 //!
 //! ```

@@ -1,8 +1,8 @@
-//! Mutants of problems: most are nonsense, but what still keeps the rules an allocator must solve or refuse.
+//! Mutants of problems: most are invalid, but an allocator must solve or reject those that keep the rules.
 
 use crate::rng::Rng;
 
-/// Sound problems with their machines, to be mutated.
+/// Valid problems with their machines, to be mutated.
 pub(crate) const TEXTS: &[&str] = &[
     include_str!("../paper/try_call.ra"),
     include_str!("../paper/casp.ra"),
@@ -14,7 +14,7 @@ pub(crate) const TEXTS: &[&str] = &[
      i3: branch early def v4 -> b1, b2\nb1:\nuse v1\nbranch -> b3\nb2:\nbranch -> b3\nb3:\nuse v3\nbranch\nlabel 1 = v0 over i1..i3\n}",
 ];
 
-/// Pieces that belong somewhere.
+/// Words of the text form.
 const PIECES: &[&str] = &[
     "v0",
     "v1",

@@ -1,6 +1,6 @@
-//! What the phases of an allocator find out: problems in the folder of a phase, with the text of its result behind them
-//! as comments. In the folder `events` it is what an observer receives. With `KINGPOST_BLESS=1` the comments are
-//! written anew.
+//! Tests of the phases of an allocator: problems in the folder of a phase, each followed by the text of the phase's
+//! result as comments. In the folder `events` the comments are the events that an observer receives.
+//! `KINGPOST_BLESS=1` rewrites the comments.
 //!
 //! ```text
 //! kingpost_testgen::phases! { SsaAllocator::default(); liveness, spilling, events }
@@ -11,11 +11,11 @@ use kingpost_regalloc::{Allocation, Allocator, Diagnostics, Event, MachineEnv, O
 use std::fs;
 use std::path::Path;
 
-/// Before what a phase found out.
+/// Separator before the result of a phase.
 const MARK: &str = "; ---\n";
 
-/// Tests of phases, given an expression that makes an allocator, and their names, which are those of folders in
-/// `tests/phases`.
+/// Defines tests of phases, given an expression that creates an allocator, and the phases' names, which are the
+/// names of folders in `tests/phases`.
 #[macro_export]
 macro_rules! phases {
     ($allocator:expr; $($phase:ident),+) => {
@@ -27,10 +27,10 @@ macro_rules! phases {
     };
 }
 
-/// Compares what a phase finds out about the problems in its folder with what is expected.
+/// Compares the results of a phase for the problems in its folder with the expected ones.
 ///
 /// # Panics
-/// Where it differs.
+/// If they differ.
 #[track_caller]
 pub fn check(allocator: &mut dyn Allocator, folder: &Path, phase: &str) {
     let mut files: Vec<_> = fs::read_dir(folder.join(phase)).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -56,10 +56,10 @@ pub fn check(allocator: &mut dyn Allocator, folder: &Path, phase: &str) {
     }
 }
 
-/// Returns the text of what a phase finds out, all phases verified.
+/// Returns the text of a phase's result, with all phases verified.
 ///
 /// # Panics
-/// Where the answer or a phase is not as it must be.
+/// If the answer or a phase is invalid.
 pub fn result(allocator: &mut dyn Allocator, problem: &Problem, env: &MachineEnv, phase: &str) -> String {
     solve(allocator, problem, env);
     let (mut story, mut texts) = (Story::default(), Vec::new());
@@ -73,7 +73,7 @@ pub fn result(allocator: &mut dyn Allocator, problem: &Problem, env: &MachineEnv
     }
 }
 
-/// Keeps the events as lines.
+/// Collects the events as lines.
 #[derive(Default)]
 struct Story(String);
 

@@ -1,9 +1,9 @@
-//! Random allocation problems and machines, right by construction.
+//! Random allocation problems and machines, valid by construction.
 //!
 //! Control flow first, then block by block instructions of the kinds that lowering makes: constants, two-address
-//! arithmetic with a memory twin, shifts and divisions with fixed registers, calls, moves, temporaries. Values are
-//! taken from those that dominate. An instruction that the machine has too few registers for is not taken. Parameters
-//! get their arguments at the ends of predecessors, made there if no value fits.
+//! arithmetic with a memory twin, shifts and divisions with fixed registers, calls, moves, temporaries. Operands
+//! are chosen from dominating values. An instruction that needs more registers than the machine has is rejected.
+//! Parameters get their arguments at the ends of predecessors, where they are defined if no value fits.
 
 use crate::draft::{Draft, DraftBlock, DraftEdge, DraftInst, DraftLabel};
 use crate::feasible::feasible;
@@ -17,9 +17,9 @@ use kingpost_regalloc::{
 /// Shape of a generated case.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// Blocks before edges are split.
+    /// Number of blocks before edges are split.
     pub blocks: usize,
-    /// Instructions per block, at most.
+    /// Largest number of instructions per block.
     pub insts: usize,
     /// Whether a collector runs at some calls.
     pub refs: bool,
@@ -30,7 +30,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Returns a shape for a test case of one seed: mostly small, now and then long.
+    /// Returns a shape for a test case of one seed: mostly small, sometimes long.
     pub fn random(rng: &mut Rng) -> Shape {
         let blocks = if rng.chance(5) { rng.range(10..40) } else { rng.range(1..10) };
         let insts = if rng.chance(5) { rng.range(10..60) } else { rng.range(1..10) };
@@ -61,7 +61,7 @@ pub fn generate_shape(rng: &mut Rng, shape: Shape, name: &str) -> (Problem, Mach
     (generator.draft.build(name), generator.env)
 }
 
-/// Returns a machine with a few or many registers.
+/// Returns a machine with few or many registers.
 pub fn random_env(rng: &mut Rng) -> MachineEnv {
     let class = |rng: &mut Rng, class: RegClass| {
         let count = match rng.range(0..100) {
@@ -87,7 +87,7 @@ struct Generator<'a> {
     env: MachineEnv,
     shape: Shape,
     draft: Draft,
-    /// Values that may be used at the end of each finished block.
+    /// Values available at the end of each finished block.
     values: Vec<Vec<VReg>>,
 }
 
@@ -107,7 +107,8 @@ impl Generator<'_> {
 
     fn blocks(&mut self, flow: &Flow) {
         for block in 0..flow.succs.len() {
-            // Arguments come only from jumps; blocks are in reverse post-order, so a back edge finds its parameters made.
+            // Only jumps pass arguments. Blocks are in reverse post-order, so that a back edge finds its parameters
+            // defined.
             let takes_args = block != 0 && flow.preds[block].iter().all(|&pred| flow.succs[pred].len() == 1);
             let count = if takes_args && self.rng.chance(60) { self.rng.range(1..5) } else { 0 };
             let params = (0..count).map(|_| self.new_value(None)).collect();
@@ -153,7 +154,8 @@ impl Generator<'_> {
         self.draft.vregs.push(data)
     }
 
-    /// Returns a value with the given properties that may be used at the end of `block`, made there if need be.
+    /// Returns a value with the given properties that is available at the end of `block`. Defines one there if
+    /// necessary.
     fn value_like(&mut self, block: usize, data: VRegData) -> VReg {
         let fitting: Vec<VReg> =
             self.values[block].iter().copied().filter(|&vreg| self.draft.vregs[vreg] == data).collect();
@@ -224,7 +226,8 @@ impl Generator<'_> {
         DraftInst { flags, operands: vec![operand], ..DraftInst::default() }
     }
 
-    /// Returns any mixture of operands in registers, of register subsets and at both points, and perhaps one in memory.
+    /// Returns an instruction with any mixture of operands in registers, in register subsets and at both points,
+    /// and perhaps one in memory.
     fn plain(&mut self, block: usize) -> DraftInst {
         let mut operands = Vec::new();
         for _ in 0..self.rng.range(0..4) {
@@ -245,7 +248,7 @@ impl Generator<'_> {
         DraftInst { operands, ..DraftInst::default() }
     }
 
-    /// `d = op a, b` where d takes the place of a; b, or d and a together, may be in memory.
+    /// Returns `d = op a, b` with d in the location of a; b, or d and a together, may be in memory.
     fn two_address(&mut self, block: usize) -> DraftInst {
         let a = self.used(block);
         let b = self.used(block);
@@ -290,7 +293,7 @@ impl Generator<'_> {
         DraftInst { flags: InstFlags::MOVE, operands, ..DraftInst::default() }
     }
 
-    /// Operands in registers that the machine prescribes, as of a division or a shift.
+    /// Returns an instruction with operands in prescribed registers, such as a division or a shift.
     fn fixed(&mut self, block: usize) -> DraftInst {
         let mut operands = Vec::new();
         for _ in 0..self.rng.range(1..4) {
@@ -338,7 +341,7 @@ impl Generator<'_> {
         Clobbers { lost: without_fixed_defs(lost, operands), partial, kept_bytes }
     }
 
-    /// Returns the operands that no register is needed for.
+    /// Returns an instruction whose operands need no register.
     fn bookkeeping(&mut self, block: usize) -> DraftInst {
         let mut operands = Vec::new();
         let many = if self.rng.chance(5) { 40 } else { 4 };
@@ -395,7 +398,7 @@ impl Generator<'_> {
                 1 => Constraint::Any,
                 _ => Constraint::Reg,
             };
-            // The epilogue restores callee-saved registers before what the exit names is seen.
+            // The epilogue restores callee-saved registers before the exit reads the registers that it names.
             let is_restored = matches!(constraint, Constraint::Fixed(reg) if self.env.callee_saved().contains(reg));
             let constraint = if is_restored { Constraint::Any } else { constraint };
             operands.push(Operand::new(vreg, Kind::Use, Pos::Early, constraint));
@@ -416,7 +419,7 @@ impl Generator<'_> {
         DraftInst { flags: InstFlags::BRANCH, operands, ..DraftInst::default() }
     }
 
-    /// Results of a terminator that no edge lists.
+    /// Adds results of a terminator that no edge lists.
     fn temporaries(&mut self, operands: &mut Vec<Operand>) {
         for _ in 0..if self.rng.chance(20) { self.rng.range(1..4) } else { 0 } {
             let vreg = self.new_value(None);
@@ -425,7 +428,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A call that ends its block, with results on its edges.
+    /// Adds a call that ends its block, with results on its edges.
     fn call_with_ways(&mut self, block: usize) {
         let mut call = self.call(block);
         call.operands.retain(|operand| operand.is_use());
@@ -441,7 +444,8 @@ impl Generator<'_> {
         self.temporaries(&mut call.operands);
         call.flags = call.flags.and(InstFlags::BRANCH);
         call.clobbers = self.call_clobbers(&call.operands);
-        // Results on different edges may be fixed to one register; that others share one is not demanded.
+        // Results on different edges may be fixed to one register; allocators need not share one among other
+        // results.
         let fixed: Vec<VReg> =
             call.operands.iter().filter(|o| o.is_def() && o.fixed_reg().is_some()).map(|o| o.vreg()).collect();
         let way = |vreg: VReg| edges.iter().position(|edge| fixed.contains(&vreg) && edge.defs.contains(&vreg));
@@ -453,7 +457,7 @@ impl Generator<'_> {
         self.draft.blocks[block].insts.push(call);
     }
 
-    /// Any order that begins with the entry is right, however little it helps.
+    /// Shuffles the order of blocks: any order that begins with the entry is valid.
     fn shuffle_order(&mut self) {
         let mut order: Vec<usize> = (0..self.draft.blocks.len()).collect();
         for place in 1..order.len() {
@@ -462,7 +466,7 @@ impl Generator<'_> {
         self.draft.order = order;
     }
 
-    /// Labels for values from right after their definition to somewhere in the same block.
+    /// Adds labels for values from right after their definition to a point in the same block.
     fn labels(&mut self) {
         for block in 0..self.draft.blocks.len() {
             let insts = self.draft.blocks[block].insts.len();
@@ -481,7 +485,7 @@ impl Generator<'_> {
     }
 }
 
-/// Returns the members of `set` that no operand is fixed to as a def.
+/// Returns the members of `set` to which no def is fixed.
 fn without_fixed_defs(set: PRegSet, operands: &[Operand]) -> PRegSet {
     let defs = operands.iter().filter(|operand| operand.is_def()).filter_map(|operand| operand.fixed_reg());
     set.difference(defs.collect())

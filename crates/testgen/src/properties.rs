@@ -1,5 +1,5 @@
-//! What a good allocator needs for small functions, from the fewest registers up. `properties/*.clif` say it in
-//! comments, `properties/others.txt` for functions that others wrote.
+//! The cost that a good allocation of small functions has, with any number of registers. Comments in
+//! `properties/*.clif` state it, and `properties/others.txt` for third-party functions.
 
 mod claim;
 
@@ -19,21 +19,21 @@ const OURS: [&str; 4] = [
     include_str!("../properties/pressure.clif"),
 ];
 
-/// Claims about functions of others, behind `FILE FUNCTION`.
+/// Claims about third-party functions, after a line `FILE FUNCTION`.
 const OTHERS: &str = include_str!("../properties/others.txt");
 
-/// The fewest and the most registers that are tried.
+/// The least and the greatest number of registers that are tried.
 pub(crate) const FEWEST: u8 = 3;
 pub(crate) const MOST: u8 = 18;
 
-/// A function, its references, and what its allocation may cost.
+/// A function, its references, and bounds on the cost of its allocation.
 struct Case {
     function: Function,
     refs: Vec<Value>,
     claims: Vec<Claim>,
 }
 
-/// Returns the cases of a text. A comment in front of a function is about it.
+/// Returns the cases of a text. A comment before a function applies to it.
 fn cases(source: &str) -> Vec<Case> {
     let functions = kingpost_reader::parse_functions(source).unwrap_or_else(|error| panic!("{error}"));
     let mut functions = functions.into_iter();
@@ -61,7 +61,7 @@ fn values(function: &Function, names: &[&str]) -> Vec<Value> {
     params.chain(results).filter(named).copied().collect()
 }
 
-/// Solves a case with every number of registers; says what costs more than it may.
+/// Solves a case with every number of registers, and reports costs beyond the bounds.
 fn excess(allocator: &mut dyn Allocator, case: &Case, report: &mut String) {
     for registers in FEWEST..=MOST {
         let env = MachineEnv::simple(registers, registers);
@@ -79,7 +79,7 @@ fn excess(allocator: &mut dyn Allocator, case: &Case, report: &mut String) {
     }
 }
 
-/// Of claims about one place that for the most registers of those there are enough for.
+/// Returns, of the claims about one place, the one with the most registers that are available.
 fn in_force<'a>(claims: &'a [Claim], allocator: &'a str, registers: u8) -> impl Iterator<Item = &'a Claim> {
     let known = move |claim: &&Claim| claim.is_about(allocator, registers);
     claims.iter().filter(known).filter(move |claim| {
@@ -88,10 +88,10 @@ fn in_force<'a>(claims: &'a [Claim], allocator: &'a str, registers: u8) -> impl 
     })
 }
 
-/// Solves the functions of this crate's `properties` within their limits.
+/// Solves the functions of this crate's `properties` within their bounds.
 ///
 /// # Panics
-/// With all that cost more.
+/// With all exceeded bounds.
 pub fn ours(allocator: &mut dyn Allocator) {
     let mut report = String::new();
     for source in OURS {
@@ -100,10 +100,10 @@ pub fn ours(allocator: &mut dyn Allocator) {
     assert!(report.is_empty(), "{report}");
 }
 
-/// Solves functions that others wrote within the limits of `properties/others.txt`, where they are at hand.
+/// Solves third-party functions within the bounds of `properties/others.txt`, if they are available.
 ///
 /// # Panics
-/// Where one is not solved, or with all that cost more.
+/// If one is not solved, or with all exceeded bounds.
 pub fn others(allocator: &mut dyn Allocator, within_limits: bool) {
     let mut report = String::new();
     for mut case in cases_of_others() {
@@ -115,7 +115,7 @@ pub fn others(allocator: &mut dyn Allocator, within_limits: bool) {
     assert!(report.is_empty(), "{report}");
 }
 
-/// Returns all functions, ours and what is at hand of others', as problems for a machine.
+/// Returns all functions, including available third-party ones, as problems for a machine.
 pub fn problems(env: &MachineEnv) -> Vec<Problem> {
     let ours = OURS.into_iter().flat_map(cases);
     ours.chain(cases_of_others()).map(|case| abstract_target::problem(&case.function, env, &case.refs)).collect()
@@ -141,7 +141,7 @@ fn cases_of_others() -> Vec<Case> {
     all
 }
 
-/// Returns the lines of [`OTHERS`] behind a function's name.
+/// Returns the lines of [`OTHERS`] after a function's name.
 fn claims_about(file: &str, function: &Function) -> Vec<Claim> {
     let name = format!("{file} {}", function.name);
     OTHERS.lines().skip_while(|line| *line != name).skip(1).map_while(Claim::parse).collect()

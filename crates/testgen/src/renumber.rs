@@ -1,12 +1,12 @@
-//! The same problem with other numbers, which must not matter to whether it can be solved.
+//! Renumbering of a problem, which must not affect whether it can be solved.
 
 use crate::draft::with_constraint;
 use crate::rng::Rng;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Block, Problem, VReg};
 
-/// `problem` with the numbers of its values and blocks shuffled, but for the entry's. Blocks are visited in their old
-/// order. Labels are left out.
+/// Returns `problem` with the numbers of its values and blocks shuffled, except for the entry. Blocks keep their
+/// order of visits. Labels are left out.
 pub fn renumbered(problem: &Problem, rng: &mut Rng) -> Problem {
     let blocks = problem.blocks().len();
     let old_blocks: Vec<usize> = [0].into_iter().chain(shuffled(1, blocks, rng)).collect();

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
 ///
-/// It may be given bytes to decide with first, so that a fuzzer that changes bytes changes decisions.
+/// Bytes can determine the first decisions, so that a fuzzer that changes bytes changes decisions.
 #[derive(Clone, Debug)]
 pub struct Rng {
     state: u64,
-    /// Decisions to come, the next one last.
+    /// Bytes for the next decisions, the next one last.
     bytes: Vec<u8>,
 }
 
@@ -20,7 +20,8 @@ impl Rng {
         rng
     }
 
-    /// Returns one that decides by `bytes` as long as there are any: a byte for each choice among at most 256.
+    /// Returns a generator that decides by `bytes` as long as there are any: a byte for each choice among at most
+    /// 256.
     pub fn from_bytes(bytes: &[u8]) -> Rng {
         Rng { bytes: bytes.iter().rev().copied().collect(), ..Rng::new(bytes.len() as u64) }
     }
@@ -48,7 +49,7 @@ impl Rng {
         self.range(0..100) < percent
     }
 
-    /// Returns one of `items`; `None` if there is none.
+    /// Returns a random member of `items`, or `None` if there is none.
     pub fn pick<T: Copy>(&mut self, items: &[T]) -> Option<T> {
         (!items.is_empty()).then(|| items[self.range(0..items.len())])
     }

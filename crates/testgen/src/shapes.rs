@@ -1,4 +1,4 @@
-//! Problems of any size in the shapes that compilers meet, each about `n` instructions long.
+//! Problems of any size in shapes that compilers meet, each about `n` instructions long.
 
 use kingpost_regalloc::{
     Block, ClassEnv, Clobbers, Costs, Freq, InstFlags, MachineEnv, Operand, PReg, PRegSet, Problem, RegClass, VReg,
@@ -14,7 +14,7 @@ pub fn machine() -> MachineEnv {
     MachineEnv { classes: [int, float], costs: Costs::default() }
 }
 
-/// Makes a problem of about so many instructions.
+/// Creates a problem of about the given number of instructions.
 type Shape = fn(usize) -> Problem;
 
 /// The shapes by name.
@@ -39,7 +39,7 @@ pub const SHAPES: [(&str, Shape); 18] = [
     ("constants", constants),
 ];
 
-/// Builds problems; the values defined last are the ones used next.
+/// Builds problems. The values defined last are used next.
 struct Builder {
     p: Problem,
     recent: Vec<VReg>,
@@ -89,7 +89,8 @@ impl Builder {
         self.work_on(&back);
     }
 
-    /// Appends an instruction of a def, and of uses of the values so many defs back, as far as there are so many.
+    /// Appends an instruction with a def, and with uses of the values that were defined `back` defs ago, as far as
+    /// they exist.
     fn work_on(&mut self, back: &[usize]) {
         let last = self.recent.len();
         let uses: Vec<VReg> = back.iter().take(last).map(|&back| self.recent[last - 1 - back.min(last - 1)]).collect();
@@ -121,7 +122,7 @@ fn high_pressure(n: usize) -> Problem {
     b.finish()
 }
 
-/// Returns code whose operands are mostly near, and some so far back that they had better be in memory in between.
+/// Returns code whose operands are mostly near, and some so far away that they should be in memory in between.
 fn far_operands(n: usize) -> Problem {
     let mut b = Builder::new();
     b.block(1, &[]);
@@ -149,7 +150,7 @@ fn two_address(n: usize) -> Problem {
     b.finish()
 }
 
-/// if/else after if/else, each joining with a parameter.
+/// Returns a sequence of if/else constructs, each joining with a parameter.
 fn diamonds(n: usize) -> Problem {
     let mut b = Builder::new();
     let count = (n / 12).max(1);
@@ -185,7 +186,7 @@ fn diamonds(n: usize) -> Problem {
     b.finish()
 }
 
-/// Returns a long line of checks whose failures, far behind, need a value each.
+/// Returns a long sequence of checks whose failures, far after them, need a value each.
 fn cold_exits(n: usize) -> Problem {
     let mut b = Builder::new();
     let count = (n / 6).max(1);
@@ -212,7 +213,7 @@ fn cold_exits(n: usize) -> Problem {
     b.finish()
 }
 
-/// Calls with permuted arguments; a few values live across each.
+/// Returns calls with permuted arguments, with a few values live across each.
 fn calls(n: usize) -> Problem {
     let mut b = Builder::new();
     b.block(1, &[]);
@@ -240,8 +241,8 @@ fn calls(n: usize) -> Problem {
     b.finish()
 }
 
-/// Returns allocations by a bump of a pointer, each with a cold call for when memory is used up: a context and a sum live
-/// across all of them, and across many short values.
+/// Returns allocations by incrementing a pointer, each with a cold call for exhausted memory. A context and a sum
+/// live across all of them, and across many short values.
 fn bump_allocations(n: usize) -> Problem {
     let mut b = Builder::new();
     let count = (n / 10).max(1);
@@ -351,7 +352,7 @@ fn chain_of_loops(n: usize) -> Problem {
     b.finish()
 }
 
-/// Loops within loops: heads first, then latches outwards. With `extra`, each loop is entered in the middle as well.
+/// Returns nested loops: heads first, then latches outwards. With `extra`, each loop is also entered in the middle.
 fn nest(n: usize, extra: bool) -> Problem {
     let mut b = Builder::new();
     let depth = (n / 8).max(1);
@@ -364,14 +365,14 @@ fn nest(n: usize, extra: bool) -> Problem {
         (0..2).for_each(|_| b.work(8));
         let condition = Operand::reg_use(b.recent[b.recent.len() - 1]);
         b.branch(&[condition]);
-        // From the head into the loop; or, where entered twice, around the second entry.
+        // From the head into the loop; or, if it is entered twice, around the second entry.
         b.block(freq(d), &[]);
         b.branch(&[]);
     }
     let innermost = 1 + 2 * depth;
     b.block(freq(depth), &[]);
     b.branch(&[]);
-    // Latch d tests, then goes back through a block of its own, or out.
+    // Latch d tests, then branches back through a block of its own, or out.
     for d in (0..depth).rev() {
         b.block(freq(d), &[]);
         let back = 9.min(b.recent.len() - 1);
@@ -395,7 +396,7 @@ fn nest(n: usize, extra: bool) -> Problem {
         b.edge(Block::from_u32(latch as u32 + 1), into, freq(d));
         let next = latch + 2;
         let out = if next < exit { next } else { exit };
-        // The way out must not be critical: the latch after has no other predecessor.
+        // The exit edge must not be critical: the latch after it has no other predecessor.
         b.edge(Block::from_u32(latch as u32), out, freq(d));
     }
     b.edge(Block::from_u32(innermost as u32), innermost + 1, freq(depth));
@@ -442,7 +443,7 @@ fn all_live_in_blocks(n: usize) -> Problem {
     b.finish()
 }
 
-/// Loops with very many parameters, passed on rotated.
+/// Returns loops with very many parameters, passed on rotated.
 fn wide_parameters(n: usize) -> Problem {
     let mut b = Builder::new();
     let width = (n / 4).max(2);
@@ -497,7 +498,7 @@ fn many_predecessors(n: usize) -> Problem {
     b.finish()
 }
 
-/// Returns a call with very many handlers, each of which gets two results in the same two registers.
+/// Returns a call with very many handlers, each with two results in one pair of registers.
 fn exception_table(n: usize) -> Problem {
     let mut b = Builder::new();
     let entry = b.block(1, &[]);
@@ -518,7 +519,7 @@ fn exception_table(n: usize) -> Problem {
     b.finish()
 }
 
-/// Returns a constant for every use, some of them far from it.
+/// Returns code with a constant for every use, some of them far from it.
 fn constants(n: usize) -> Problem {
     let mut b = Builder::new();
     b.block(1, &[]);

@@ -1,7 +1,7 @@
-//! Makes a failing problem small, so that a person can read it.
+//! Shrinks a failing problem, so that a person can read it.
 //!
-//! Cuts that leave a right problem right are tried in turn, large ones first, as long as the failure stays: edges with
-//! all that only they lead to, instructions, values with all their uses, operands, flags and constraints.
+//! Cuts that keep a valid problem valid are tried in turn, large ones first, as long as the failure remains: edges
+//! with all code that only they lead to, instructions, values with all their uses, operands, flags and constraints.
 
 use crate::draft::{Draft, with_constraint};
 use cranelift_entity::EntityRef;
@@ -10,12 +10,12 @@ use kingpost_regalloc::{Clobbers, Constraint, InstFlags, Operand, Problem, VReg}
 /// Largest number of calls of the predicate.
 const TRIES: usize = 4000;
 
-/// The smallest problem found for which `fails` still holds. It holds for `problem`; it is asked only about problems
-/// that are right wherever `problem` is.
+/// Returns the smallest problem found for which `fails` still returns `true`, as it must for `problem`. `fails` is
+/// only called with problems that are valid if `problem` is.
 pub fn shrink(problem: &Problem, mut fails: impl FnMut(&Problem) -> bool) -> Problem {
     let mut shrinker =
         Shrinker { name: problem.name.clone(), best: Draft::of(problem), fails: &mut fails, left: TRIES };
-    // Labels across blocks are lost when a problem is taken apart; if they matter, nothing can be cut.
+    // Labels across blocks are not part of a draft; if they matter, no cut is possible.
     if !shrinker.still_fails(&shrinker.best.clone()) {
         return problem.clone();
     }
@@ -39,7 +39,7 @@ impl Shrinker<'_> {
         (self.fails)(&draft.build(&self.name))
     }
 
-    /// Takes the cut draft if it still fails.
+    /// Takes the cut draft if it still fails. Returns `true` if it is taken.
     fn attempt(&mut self, cut: impl FnOnce(&mut Draft)) -> bool {
         let mut draft = self.best.clone();
         cut(&mut draft);
@@ -50,7 +50,7 @@ impl Shrinker<'_> {
         better
     }
 
-    /// Tries every cut once; says whether one helped.
+    /// Tries every cut once. Returns `true` if one succeeded.
     fn round(&mut self) -> bool {
         let mut helped = !self.best.labels.is_empty() && self.attempt(|draft| draft.labels.clear());
         let orderly = self.best.order.is_sorted();
@@ -153,7 +153,7 @@ fn is_defined(draft: &Draft, vreg: VReg) -> bool {
     })
 }
 
-/// Removes an edge, the values it defines and the blocks that nothing else leads to.
+/// Removes an edge, the values it defines and the blocks to which no other edge leads.
 fn remove_edge(draft: &mut Draft, block: usize, way: usize) {
     let edge = draft.blocks[block].edges.remove(way);
     edge.defs.iter().for_each(|&vreg| remove_value(draft, vreg));
@@ -163,7 +163,8 @@ fn remove_edge(draft: &mut Draft, block: usize, way: usize) {
     remove_unreachable(draft);
 }
 
-/// An exit may not name callee-saved registers, and a draft does not know which these are.
+/// Removes the register constraints of an exit, which may not name callee-saved registers. A draft does not know
+/// these.
 fn name_no_registers(draft: &mut Draft, block: usize) {
     let exit = draft.blocks[block].insts.last_mut();
     for operand in exit.into_iter().flat_map(|exit| &mut exit.operands) {
@@ -200,8 +201,7 @@ fn remove_unreachable(draft: &mut Draft) {
     });
 }
 
-/// Makes one block of a jump and its target, if the jump is the only way there. Its arguments take the parameters'
-/// places.
+/// Merges a jump's block with its target, if the jump is the only edge to it. The arguments replace the parameters.
 fn merge_with_successor(draft: &mut Draft, block: usize) {
     let edge = draft.blocks[block].edges[0].clone();
     let ways_in = draft.blocks.iter().flat_map(|b| &b.edges).filter(|e| e.to == edge.to).count();
@@ -242,7 +242,7 @@ fn remove_inst(draft: &mut Draft, block: usize, index: usize) {
     inst.operands.iter().filter(|o| o.is_def()).for_each(|o| remove_value(draft, o.vreg()));
 }
 
-/// Removes a value with its definition and all uses. Where it was an argument, the parameter goes, too.
+/// Removes a value with its definition and all uses. If it was an argument, the parameter is removed too.
 fn remove_value(draft: &mut Draft, vreg: VReg) {
     let mut gone = vec![vreg];
     while let Some(vreg) = gone.pop() {
@@ -276,7 +276,7 @@ fn remove_param(draft: &mut Draft, block: usize, place: usize) -> VReg {
     draft.blocks[block].params.remove(place)
 }
 
-/// Removes an operand. A def that reused it may be in any register then, and the others keep what they reuse.
+/// Removes an operand. A def that reused it may then be in any register, and the others keep what they reuse.
 fn remove_operand(draft: &mut Draft, block: usize, index: usize, k: usize) {
     let inst = &mut draft.blocks[block].insts[index];
     inst.operands.remove(k);

@@ -1,12 +1,13 @@
 //! Runs a problem and its allocation side by side along random paths and compares what every use reads.
 //!
 //! A value is a token: each def makes a new one each time it runs. The problem is run with tokens in values; the
-//! allocation with tokens in registers and slots, as a machine would: operands in places that their constraints do
-//! not allow cannot be encoded, edits do what they say. The machine is as hostile as the contract allows: early
-//! defs are written before early uses are read, late uses are read after everything is written, scratch registers and
-//! emergency slots are lost at every instruction, the collector moves every object at every safepoint.
+//! allocation with tokens in registers and slots, like a machine. Operands in places that their constraints do not
+//! allow cannot be encoded, and edits have their stated effect. The machine is as hostile as the contract allows:
+//! early defs are written before early uses are read, late uses are read after all results are written, scratch
+//! registers and emergency slots are lost at every instruction, the collector moves every object at every
+//! safepoint.
 //!
-//! It shares no code with the checker. It finds only what happens on the paths it takes.
+//! It shares no code with the checker. It finds only faults on the paths that it takes.
 
 mod edits;
 
@@ -21,33 +22,33 @@ use std::collections::{HashMap, HashSet};
 /// Extent of a simulation.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Paths taken.
+    /// Number of paths.
     pub paths: usize,
-    /// Instructions per path at most.
+    /// Largest number of instructions per path.
     pub steps: usize,
 }
 
-/// Point at which a run went wrong.
+/// Fault of a run, with its point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wrong {
-    /// At or before this instruction.
+    /// The instruction at or before which the fault occurs.
     pub inst: Inst,
-    /// Event.
+    /// The fault.
     pub what: Fault,
 }
 
-/// Objection of a simulated machine.
+/// Fault that a simulated machine finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// The operand reads something else than its value.
+    /// The operand reads another value.
     WrongValue(Loc),
-    /// No encoding takes these operands there.
+    /// No encoding takes the operands in these locations.
     NotEncodable,
     /// The machine has no such edit.
     NoSuchEdit,
     /// Memory outside of a slot is touched, or the slot is not aligned.
     OutOfSlot,
-    /// Two results, or a result and something still needed, are in one place.
+    /// Two results, or a result and a value that is still needed, are in one location.
     ResultLost(Loc),
     /// An instruction with an effect was left out or run twice.
     EffectChanged,
@@ -74,7 +75,7 @@ const ALL_BYTES: u8 = 64;
 /// Runs `effort.paths` random paths.
 ///
 /// # Errors
-/// The first thing that goes wrong.
+/// The first fault.
 pub fn simulate(
     problem: &Problem,
     env: &MachineEnv,
@@ -116,19 +117,19 @@ struct Machine<'a> {
     answer: &'a Allocation,
     edits: &'a HashMap<Inst, Vec<Edit>>,
     allowed: PRegSet,
-    /// The problem's side.
+    /// State of the problem.
     values: SecondaryMap<VReg, Token>,
-    /// The machine's side.
+    /// State of the machine.
     regs: [Content; PReg::COUNT],
     slots: Vec<Content>,
-    /// Objects where they are now.
+    /// Objects at their current addresses.
     objects: HashSet<Token>,
     /// Locations that a terminator wrote and no edge lists: they hold their contents on every edge.
     temporaries: Vec<(Loc, Content)>,
     next: Token,
 }
 
-/// Constants have one token for good, far above all others.
+/// Returns the token of a constant, which is fixed and far above all other tokens.
 fn constant_token(inst: Inst) -> Token {
     u64::MAX - inst.index() as u64
 }
@@ -150,7 +151,7 @@ impl Machine<'_> {
             let Some(edge) = choose(self.problem.succs(block), rng, taken) else {
                 let inst = self.problem.terminator(block);
                 self.epilogue(inst).map_err(|what| Wrong { inst, what })?;
-                // What partial clobbers leave is all that callers expect.
+                // Callers expect only the bytes that partial clobbers keep.
                 let is_lost = |reg: PReg, content: Content| self.regs[reg.index()].token != content.token;
                 let lost = callers.iter().find(|&&(reg, c)| !self.answer.saved.contains(reg) && is_lost(reg, c));
                 return lost.map_or(Ok(()), |&(reg, _)| Err(Wrong { inst, what: Fault::CalleeSaved(reg) }));
@@ -162,7 +163,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Saved registers get the caller's values back before the exit sees the registers that it names.
+    /// Restores the saved registers of the caller before the exit reads the registers that it names.
     fn epilogue(&self, exit: Inst) -> Result<(), Fault> {
         let operands = self.problem.operands(exit).iter().zip(self.answer.operand_locs(self.problem, exit));
         for (operand, &loc) in operands {
@@ -194,7 +195,8 @@ impl Machine<'_> {
         if (0..operands.len()).filter(in_memory).count() > 1 {
             return Err(Fault::NotEncodable);
         }
-        // A terminator's results come into being on its edges; on all of them their places may be written.
+        // A terminator's results come into existence on its edges, but their locations may be written on all of
+        // them.
         let results = self.results(inst, is_terminator);
         self.write(&results, Pos::Early);
         self.read(operands, &locs, Pos::Early, &results)?;
@@ -228,7 +230,7 @@ impl Machine<'_> {
         } else if flags.has(InstFlags::MOVE) {
             let (from, to) = copy_operands(operands);
             self.values[to] = self.values[from];
-            // Leaving a copy out is right only if its source already is where its result should be.
+            // Omitting a copy is correct only if its source already has the location of its result.
             let locs = self.answer.operand_locs(self.problem, inst);
             if locs[0] != locs[1] {
                 return Err(Fault::EffectChanged);
@@ -240,7 +242,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Returns the locations in which the machine reads and writes each operand, if it has an encoding for that.
+    /// Returns the locations in which the machine reads and writes each operand, if it has an encoding for these.
     fn places(&self, inst: Inst) -> Result<Vec<Loc>, Fault> {
         let operands = self.problem.operands(inst);
         let locs = self.answer.operand_locs(self.problem, inst);
@@ -323,9 +325,8 @@ impl Machine<'_> {
         }
     }
 
-    /// Returns `true` if each use of one point finds its value. A use whose location a result has taken over does not,
-    /// unless the
-    /// result was to take exactly this one's.
+    /// Checks that each use of one point finds its value. A use whose location a result has taken over does not,
+    /// unless the result reuses exactly this use's location.
     fn read(&mut self, operands: &[Operand], locs: &[Loc], pos: Pos, results: &[Produced]) -> Result<(), Fault> {
         for (k, (operand, &loc)) in operands.iter().zip(locs).enumerate() {
             if operand.kind() != Kind::Use || operand.pos() != pos {
@@ -354,7 +355,7 @@ impl Machine<'_> {
         }
     }
 
-    /// A clobbered register may be destroyed after the results were written, too.
+    /// Checks that no result is in a clobbered register, which may be destroyed after the results were written.
     fn clobber_results(&self, inst: Inst, results: &[Produced]) -> Result<(), Fault> {
         let clobbers = self.problem.clobbers(inst);
         for result in results {
@@ -365,7 +366,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Returns `true` if all results survived each other. Of those on edges, that is a question of the edge.
+    /// Checks that no result has overwritten another one. Results on edges are checked on the edge.
     fn results_are_there(&mut self, results: &[Produced]) -> Result<(), Fault> {
         for result in results {
             if !result.on_edge && *self.at(result.loc) != result.content {
@@ -391,7 +392,7 @@ impl Machine<'_> {
         self.problem.vregs.get(vreg).is_some_and(|data| data.is_ref)
     }
 
-    /// Moves all objects. Mapped slots are updated, nothing else is.
+    /// Moves all objects. Only mapped slots are updated.
     fn collect(&mut self, inst: Inst) {
         let references = self.problem.vregs.keys().filter(|&v| self.is_ref(v));
         let mut old: Vec<Token> = references.map(|v| self.values[v]).filter(|&token| token != 0).collect();
@@ -431,7 +432,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Compares label claims.
+    /// Checks the label ranges at an instruction.
     fn debugger(&mut self, inst: Inst) -> Result<(), Wrong> {
         for claim in self.answer.labels.iter().filter(|claim| (claim.from..claim.to).contains(&inst)) {
             let requested = |request: &&kingpost_regalloc::LabelUse| {
@@ -486,7 +487,7 @@ impl Machine<'_> {
     }
 }
 
-/// Returns one of the ways out of a block, often the one taken least so far.
+/// Returns one of the outgoing edges of a block, often the least taken one.
 fn choose(ways: &[Edge], rng: &mut Rng, taken: &[u32]) -> Option<Edge> {
     match rng.chance(50) {
         true => ways.iter().copied().min_by_key(|&edge| taken[edge.index()]),

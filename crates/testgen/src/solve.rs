@@ -1,4 +1,4 @@
-//! Solving one problem, with the checker's judgment.
+//! Solution of one problem, with the checker's approval.
 
 use kingpost_checker::Checker;
 use kingpost_regalloc::text::display_allocation;
@@ -7,7 +7,7 @@ use kingpost_regalloc::{Allocation, Allocator, Cost, MachineEnv, Problem};
 /// Solves a problem that has a solution, which the checker must accept.
 ///
 /// # Panics
-/// Where something is wrong, with the texts of all.
+/// If there is an error, with all texts.
 #[track_caller]
 pub fn solve(allocator: &mut dyn Allocator, problem: &Problem, env: &MachineEnv) -> (Allocation, Cost) {
     problem.verify_with(env).unwrap_or_else(|errors| panic!("{}: {errors:?}", problem.name));
@@ -18,7 +18,7 @@ pub fn solve(allocator: &mut dyn Allocator, problem: &Problem, env: &MachineEnv)
     (answer, cost)
 }
 
-/// Panics with the texts of all if the checker rejects the answer.
+/// Checks that the checker accepts the answer; panics with all texts if it does not.
 #[track_caller]
 pub(crate) fn accept(problem: &Problem, env: &MachineEnv, answer: &Allocation) {
     if let Err(errors) = Checker::new().check(problem, env, answer) {

@@ -1,4 +1,4 @@
-//! Mutations of good texts, for readers: each must end in success or in a clean error.
+//! Mutations of valid texts, for readers: each must result in success or in a proper error.
 
 use crate::rng::Rng;
 use cpu_time::ThreadTime;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// Pieces that mean something to the readers of CLIF, and numbers at their limits.
+/// Words that the readers of CLIF know, and numbers at their limits.
 const PIECES: &[&str] = &[
     "v0",
     "v1",
@@ -105,16 +105,16 @@ const PIECES: &[&str] = &[
     "sarg(4294967295)",
 ];
 
-/// Largest growth of a text: copies of long spans stop there.
+/// Largest growth of a text, which limits copies of long spans.
 const MAX_GROWTH: usize = 4096;
 
-/// A mutant of a text: one to eight random changes of bytes, tokens, spans or lines. Equal seeds
-/// give equal mutants. The result need not be UTF-8.
+/// Returns a mutant of a text: one to eight random changes of bytes, tokens, spans or lines. Equal seeds give equal
+/// mutants. The result need not be UTF-8.
 pub fn mutate_text(seed: u64, text: &[u8]) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     let mut mutant = text.to_vec();
     let limit = text.len() + MAX_GROWTH;
-    // Half of the mutants have one change: the fewer, the farther readers get.
+    // Half of the mutants have one change, because readers get farther with fewer changes.
     let changes = if rng.chance(50) { 1 } else { 1 + rng.range(0..8) };
     for _ in 0..changes {
         change(&mut rng, &mut mutant);
@@ -123,21 +123,21 @@ pub fn mutate_text(seed: u64, text: &[u8]) -> Vec<u8> {
     mutant
 }
 
-/// What [`readers`] saw.
+/// Results of [`readers`].
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct TextReport {
     /// Mutants read.
     pub mutants: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Things that were read from them without error, by the reader's count.
+    /// Number of items read without error, as counted by the reader.
     pub accepted: u64,
     /// The longest time for one mutant.
     pub slowest: Duration,
 }
 
 impl TextReport {
-    /// Adds what another run saw.
+    /// Adds the results of another run.
     pub fn add(&mut self, other: &TextReport) {
         self.mutants += other.mutants;
         self.bytes += other.bytes;
@@ -153,12 +153,12 @@ impl fmt::Display for TextReport {
     }
 }
 
-/// A mutant that a reader does not get on with.
+/// A mutant on which a reader fails.
 #[derive(Clone, Debug)]
 pub struct TextFailure {
     /// Its seed.
     pub seed: u64,
-    /// What happened.
+    /// The failure.
     pub trouble: String,
     /// The mutant.
     pub text: Vec<u8>,
@@ -174,8 +174,8 @@ impl fmt::Display for TextFailure {
 /// CPU time within which one mutant is read.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// Calls `read` on mutants of the texts, one for each seed. It returns how many things it could read, or what is
-/// wrong with its own work; errors in the text are no failure.
+/// Calls `read` on mutants of the texts, one for each seed. `read` returns the number of items that it could read,
+/// or an error in its own work; errors in the text are no failure.
 ///
 /// # Errors
 /// The first mutant for which `read` fails, panics or takes too long.
@@ -208,10 +208,11 @@ pub fn readers(
     Ok(report)
 }
 
-/// Reads a `.ra` text; verifies its problems, prints what reads, and reads that again. Gives the number of problems.
+/// Reads a `.ra` text, verifies its problems, prints it, and reads the result again. Returns the number of
+/// problems.
 ///
 /// # Errors
-/// If what is printed does not read again as the same.
+/// If the printed text reads as something else.
 pub fn read_ra(bytes: &[u8]) -> Result<usize, String> {
     let Ok(file) = text::parse(&String::from_utf8_lossy(bytes)) else { return Ok(0) };
     let print = |file: &text::File| {
@@ -230,7 +231,7 @@ pub fn read_ra(bytes: &[u8]) -> Result<usize, String> {
             Some(env) => case.problem.verify_with(env).is_ok(),
             None => case.problem.verify().is_ok(),
         };
-        // What breaks the rules need not have a text form.
+        // An invalid problem need not have a text form.
         if !valid {
             return Ok(0);
         }
@@ -284,14 +285,14 @@ fn span(rng: &mut Rng, text: &[u8], at: usize, longest: usize) -> Span {
     at..(at + rng.range(0..longest)).min(text.len())
 }
 
-/// The line at a position, with its end.
+/// Returns the line at a position, including its end.
 fn line_around(text: &[u8], at: usize) -> Span {
     let start = text[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |index| index + 1);
     let end = text[at..].iter().position(|&byte| byte == b'\n').map_or(text.len(), |index| at + index + 1);
     start..end
 }
 
-/// The word or number at a position; empty if there is none.
+/// Returns the word or number at a position, or an empty span if there is none.
 fn token_around(text: &[u8], at: usize) -> Span {
     let inside = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let start = text[..at].iter().rposition(|byte| !inside(byte)).map_or(0, |index| index + 1);

@@ -1,12 +1,12 @@
-//! CLIF functions of any size that are as bad as can be for an optimizer: every instruction is a candidate for several
-//! rules, or shares operands in a way that a tree would repeat without end, or makes a pass look far.
+//! CLIF functions of any size that are as expensive as possible for an optimizer. Every instruction is a candidate
+//! for several rules, or shares operands that a tree would repeat without end, or makes a pass search far.
 //!
 //! Among them are the shapes of three inputs on which the e-graph of Cranelift grew or recursed without bounds (its
 //! pull request 10579 and issues 13068 and 13476).
 
 use std::fmt::{Display, Write};
 
-/// A name, and a function that writes CLIF of about so many instructions.
+/// A name, and a function that writes CLIF of about the given number of instructions.
 pub type Case = (&'static str, fn(usize) -> String);
 
 /// All cases.
@@ -37,7 +37,7 @@ pub const CASES: &[Case] = &[
     ("passed-on-parameters", passed_on_parameters),
 ];
 
-/// The text of a function, with its values numbered as it goes.
+/// The text of a function, whose values are numbered in order.
 struct Text {
     head: String,
     body: String,
@@ -45,7 +45,7 @@ struct Text {
 }
 
 impl Text {
-    /// Returns a function of these parameters, with one result of type `i64`. Its first block has begun.
+    /// Returns a function with these parameters and one result of type `i64`. Its first block has begun.
     fn new(params: &[&str]) -> Text {
         let head = format!("function %f({}) -> i64 {{\n", params.join(", "));
         let mut text = Text { head, body: String::new(), next: 0 };
@@ -58,7 +58,7 @@ impl Text {
         let _ = writeln!(self.body, "    {line}");
     }
 
-    /// Begins a block; the number of its first parameter.
+    /// Begins a block and returns the number of its first parameter.
     fn block(&mut self, number: usize, params: &[&str]) -> usize {
         let first = self.next;
         self.next += params.len();
@@ -68,7 +68,7 @@ impl Text {
         first
     }
 
-    /// Defines the next value; its number.
+    /// Defines the next value and returns its number.
     fn def(&mut self, inst: impl Display) -> usize {
         let value = self.next;
         self.next += 1;
@@ -82,7 +82,7 @@ impl Text {
     }
 }
 
-/// Returns `select(c, x, x)` of the one before: a search that follows both arms takes time exponential in the length.
+/// Returns a chain of `select(c, x, x)`: a search that follows both arms takes time exponential in the length.
 fn selects_of_equals(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64"]);
     let last = (0..size).fold(0, |x, _| t.def(format_args!("select v1, v{x}, v{x}")));
@@ -99,7 +99,7 @@ fn select_chain(size: usize) -> String {
     t.end(last)
 }
 
-/// Sums whose operands are shared by neighbors.
+/// Returns sums whose operands are shared by neighbors.
 fn nested_sums(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64", "i64", "i64"]);
     let mut layer = [0, 1, 2, 3];
@@ -109,7 +109,7 @@ fn nested_sums(size: usize) -> String {
     t.end(layer[0])
 }
 
-/// Returns `x + x` of the one before: a tree of them has exponential size.
+/// Returns a chain of `x + x`: a tree of them has exponential size.
 fn doubled_sums(size: usize) -> String {
     let mut t = Text::new(&["i64"]);
     let last = (0..size).fold(0, |x, _| t.def(format_args!("iadd v{x}, v{x}")));
@@ -132,7 +132,7 @@ fn constants_chain(size: usize) -> String {
     t.end(last)
 }
 
-/// Returns `(x - z) - (y - z)`, `(x + y) - (x + z)` and the like, of the results of one another.
+/// Returns `(x - z) - (y - z)`, `(x + y) - (x + z)` and similar, of each other's results.
 fn differences_of_sums(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64", "i64"]);
     let (mut x, mut y, mut z) = (0, 1, 2);
@@ -175,7 +175,7 @@ fn negations(size: usize) -> String {
     t.end(last)
 }
 
-/// And, or and exclusive or of the same pairs.
+/// Returns the and, or and exclusive or of equal pairs.
 fn bit_lattice(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64"]);
     let (mut x, mut y) = (0, 1);
@@ -195,7 +195,7 @@ fn products(size: usize) -> String {
     t.end(last)
 }
 
-/// Masks and shifts, of which known bits tell something at any depth.
+/// Returns masks and shifts for which known bits give information at any depth.
 fn masks(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64"]);
     let k = t.def("iconst.i64 0x00ff_ff00_ffff_0ff0");
@@ -234,7 +234,7 @@ fn diamonds(size: usize) -> String {
     t.end(x)
 }
 
-/// Of one slice, the same again and again, with an address that is only used where they hold.
+/// Returns repeated bounds checks of one slice, with an address that is only used if they hold.
 fn bounds_checks(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64", "i64"]);
     t.line("trapz v1, user1");
@@ -252,7 +252,7 @@ fn bounds_checks(size: usize) -> String {
     t.end(index)
 }
 
-/// Returns the same value in each of many blocks of which none dominates another.
+/// Returns one value in each of many blocks that do not dominate each other.
 fn siblings(size: usize) -> String {
     let mut t = Text::new(&["i64", "i64"]);
     let count = size / 3;
@@ -283,22 +283,23 @@ fn deep_dominators(size: usize) -> String {
     t.end(x)
 }
 
-/// Returns loops in loops, each with something to compute outside all of them.
+/// Returns nested loops, each with a computation that is invariant in all of them.
 fn loop_nest(size: usize) -> String {
     nest(size / 8, Text::new(&["i64", "i64"]), 1, 0)
 }
 
-/// Only the outermost loop uses more values than there are registers, and all use what can be made again.
+/// Returns nested loops in which only the outermost uses more values than there are registers, and all use values
+/// that can be rematerialized.
 fn nest_under_pressure(size: usize) -> String {
     let mut t = Text::new(&["i64"; PRESSURE]);
     let loaded = t.def("load.i64 notrap readonly can_move v0");
     nest(size / 8, t, loaded, PRESSURE)
 }
 
-/// More values than registers.
+/// Number of values, which exceeds the registers.
 const PRESSURE: usize = 40;
 
-/// Returns loops in loops behind the entry. All multiply by `factor`, and the outermost adds up so many parameters.
+/// Returns nested loops after the entry. All multiply by `factor`, and the outermost adds up `added` parameters.
 fn nest(depth: usize, mut t: Text, factor: usize, added: usize) -> String {
     t.line("jump block1(v0)");
     let heads: Vec<usize> = (1..=depth)

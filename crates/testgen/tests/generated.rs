@@ -1,4 +1,4 @@
-//! What is generated keeps the rules of problems, and comes in all kinds.
+//! Tests that generated problems keep the rules, and cover all kinds.
 
 use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Problem, RegClass};
 use kingpost_regalloc_spill_all::SpillAll;
@@ -23,7 +23,7 @@ fn problems_are_right_by_construction() {
     }
 }
 
-/// What an instruction has, in words.
+/// Adds the properties of an instruction to `seen`, in words.
 fn kinds(problem: &Problem, inst: Inst, seen: &mut BTreeSet<String>) {
     for (flag, name) in [(InstFlags::MOVE, "move"), (InstFlags::SAFEPOINT, "safepoint"), (InstFlags::REMAT, "remat")] {
         seen.extend(problem.flags(inst).has(flag).then(|| name.to_string()));
@@ -69,7 +69,8 @@ fn every_kind_of_operand_and_flag_appears() {
     assert!(largest > 300, "now and then one is long: {largest}");
 }
 
-/// Blocks on each block's way from the entry in a depth-first walk: an edge to one of them closes a loop.
+/// Returns the numbers of loop headers and of irreducible back edges, found by a depth-first walk: an edge to a
+/// block on the current path closes a loop.
 fn loops(problem: &Problem) -> (usize, usize) {
     let (mut heads, mut irreducible) = (BTreeSet::new(), 0);
     let mut seen = BTreeSet::from([problem.entry()]);
@@ -83,7 +84,7 @@ fn loops(problem: &Problem) -> (usize, usize) {
         let to = problem.edge(edge).to;
         if path.iter().any(|&(block, _)| block == to) {
             heads.insert(to);
-            // A path to the end of the loop without its head entered by another way.
+            // A path to the end of the loop that avoids its head.
             let latch = problem.edge(edge).from;
             irreducible += usize::from(reaches(problem, latch, to));
         } else if seen.insert(to) {
@@ -104,7 +105,7 @@ fn reaches(problem: &Problem, goal: Block, without: Block) -> bool {
     goal != without && seen.contains(&goal)
 }
 
-/// Branches with one successor that are no bare jumps, and whose edge block leads to a join.
+/// Returns the branches with one successor that are no bare jumps, and whose edge block leads to a join.
 fn branches_before_joins(problem: &Problem) -> impl Iterator<Item = Inst> {
     let next = |block| match *problem.succs(block) {
         [edge] => Some(problem.edge(edge).to),

@@ -1,4 +1,4 @@
-//! Answers that no allocator would give: the checker must say so, not panic.
+//! Answers that no allocator would give: the checker must reject them without a panic.
 
 use kingpost_checker::Checker;
 use kingpost_regalloc::*;
@@ -7,7 +7,7 @@ use kingpost_testgen::faults::FAULTS;
 use kingpost_testgen::problem::generate;
 use kingpost_testgen::rng::Rng;
 
-/// Returns a small number, or one near the end of what there is, or one far beyond.
+/// Returns a small number, one close to `len`, or one far beyond.
 fn number(rng: &mut Rng, len: usize) -> u32 {
     match rng.range(0..10) {
         0 => u32::MAX >> 1 >> rng.range(1..31),
@@ -44,7 +44,7 @@ fn kind(rng: &mut Rng, insts: usize, answer: &Allocation) -> EditKind {
     }
 }
 
-/// Puts nonsense somewhere.
+/// Puts an invalid entry somewhere.
 fn spoil(rng: &mut Rng, insts: usize, answer: &mut Allocation) {
     let inst = Inst::from_u32(number(rng, insts));
     match rng.range(0..10) {

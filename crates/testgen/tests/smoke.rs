@@ -1,4 +1,4 @@
-//! A second of what `make fuzz` does for long.
+//! A second of the work that `make fuzz` does for long.
 
 use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem};
 use kingpost_regalloc_linear::LinearScan;
@@ -23,7 +23,7 @@ fn linear_solves_generated_problems() {
     solves(&mut LinearScan::default());
 }
 
-/// No fault is missed, and every operator plants some that are caught, except those named.
+/// Checks that no fault is missed, and that every operator except those in `without` plants some that are caught.
 #[track_caller]
 fn notices(allocator: &mut dyn Allocator, without: &[&str]) {
     let report = match fuzz::faults(allocator, 0..60) {
@@ -36,7 +36,7 @@ fn notices(allocator: &mut dyn Allocator, without: &[&str]) {
 
 #[test]
 fn faults_planted_into_spill_all_are_caught() {
-    notices(&mut SpillAll::default(), &["rematerialise another value"]);
+    notices(&mut SpillAll::default(), &["rematerialize another value"]);
 }
 
 #[test]

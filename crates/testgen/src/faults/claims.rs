@@ -123,7 +123,7 @@ pub(super) fn relocate_label(_: &Problem, env: &MachineEnv, answer: &mut Allocat
     true
 }
 
-/// Mostly a register that an exit reads.
+/// Adds a register to the saved set, mostly one that an exit reads. Returns `false` if there is none.
 pub(super) fn save_other(problem: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     let exits = problem.blocks().filter(|&block| problem.succs(block).is_empty());
     let results = exits.flat_map(|block| answer.operand_locs(problem, problem.terminator(block)));
@@ -146,7 +146,8 @@ pub(super) fn exchange_labels(_: &Problem, _: &MachineEnv, answer: &mut Allocati
     true
 }
 
-/// Another range of the label over a part of the instructions, mostly in another location.
+/// Adds another range of a label over a part of its instructions, mostly in another location. Returns `false` if
+/// there are no labels.
 pub(super) fn repeat_label(_: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     if answer.labels.is_empty() {
         return false;

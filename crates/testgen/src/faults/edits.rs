@@ -14,7 +14,7 @@ pub(super) fn drop_edit(_: &Problem, _: &MachineEnv, answer: &mut Allocation, rn
     true
 }
 
-/// Removes an edit at the end of a block that passes arguments.
+/// Removes an edit at the end of a block that passes arguments. Returns `false` if there is none.
 pub(super) fn omit_parameter_move(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     let passes = |at: Inst| {
         let block = problem.block_of(at);
@@ -63,7 +63,7 @@ pub(super) fn reverse_edit(_: &Problem, _: &MachineEnv, answer: &mut Allocation,
     true
 }
 
-/// Picks an edit that `of` can change and puts the changed one in its place.
+/// Picks an edit that `of` can change and replaces it by the changed one. Returns `false` if there is none.
 fn change_edit(answer: &mut Allocation, rng: &mut Rng, of: impl Fn(EditKind, &mut Rng) -> Option<EditKind>) -> bool {
     let changeable: Vec<usize> =
         (0..answer.edits.len()).filter(|&n| of(answer.edits[n].kind, &mut rng.clone()).is_some()).collect();
@@ -127,7 +127,7 @@ pub(super) fn hasten_edit(problem: &Problem, _: &MachineEnv, answer: &mut Alloca
     shift_edit(problem, answer, rng, false)
 }
 
-/// From before a terminator to the head of one of its successors, or back.
+/// Moves an edit from before a terminator to the head of a successor, or back. Returns `false` if there is none.
 pub(super) fn move_edit_across_terminator(
     problem: &Problem,
     _: &MachineEnv,
@@ -172,7 +172,8 @@ fn with_width(kind: EditKind, width: u8) -> Option<EditKind> {
     })
 }
 
-/// The slots of the edit grow with it, so that nothing else is wrong.
+/// Changes the width of an edit. All slots grow with it, so that only the width is wrong. Returns `false` if there
+/// is no such edit.
 pub(super) fn odd_width(_: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     let width = if rng.chance(50) { rng.range(1..24) } else { rng.range(0..256) } as u8;
     for slot in answer.slots.values_mut() {
@@ -182,7 +183,8 @@ pub(super) fn odd_width(_: &Problem, _: &MachineEnv, answer: &mut Allocation, rn
     change_edit(answer, rng, |kind, _| with_width(kind, width).filter(|&new| new != kind))
 }
 
-/// Before a slot is read, its contents go through a register of the other class and back.
+/// Passes the contents of a slot through a register of the other class before the slot is read. Returns `false` if
+/// no slot is read.
 pub(super) fn other_class(_: &Problem, env: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     let fills: Vec<usize> =
         (0..answer.edits.len()).filter(|&n| matches!(answer.edits[n].kind, EditKind::Fill { .. })).collect();

@@ -58,7 +58,7 @@ pub(super) fn untie_reuse(problem: &Problem, env: &MachineEnv, answer: &mut Allo
     true
 }
 
-/// Gives one operand of an instruction the location of another one.
+/// Assigns the location of one operand of an instruction to another one. Returns `false` if there is no such pair.
 fn share(
     problem: &Problem,
     answer: &mut Allocation,
@@ -89,7 +89,8 @@ pub(super) fn share_defs(problem: &Problem, _: &MachineEnv, answer: &mut Allocat
     share(problem, answer, rng, Operand::is_def, Operand::is_def)
 }
 
-/// Gives a result of a terminator that no edge lists the location of another result.
+/// Assigns a result of a terminator that no edge lists the location of another result. Returns `false` if there is
+/// none.
 pub(super) fn share_temporary(problem: &Problem, _: &MachineEnv, answer: &mut Allocation, rng: &mut Rng) -> bool {
     let mut on_edges = EntitySet::new();
     problem.edges().flat_map(|edge| problem.edge_defs(edge)).for_each(|&vreg| _ = on_edges.insert(vreg));

@@ -4,7 +4,7 @@ use crate::rng::Rng;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{Inst, MachineEnv, Operand, PReg, Problem, Slot, SlotData};
 
-/// An operand of the answer: its index among all operands, its instruction, and itself.
+/// An operand of the answer: its index among all operands, its instruction, and the operand.
 pub(super) type OperandSite = (usize, Inst, Operand);
 
 pub(super) fn operand_sites(problem: &Problem, keep: impl Fn(Operand) -> bool) -> Vec<OperandSite> {

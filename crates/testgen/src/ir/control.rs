@@ -56,7 +56,7 @@ impl Scope<'_> {
                 continue;
             }
             self.pool.push(value);
-            // Only the inputs' bits are known; a caller may hand over any NaN.
+            // Only the bits of the inputs are known; a caller may pass any NaN.
             if self.index == 0 {
                 self.mark_clean(value);
             }
@@ -66,7 +66,7 @@ impl Scope<'_> {
         self.add_hidden_pointers();
     }
 
-    /// Statements until the budget is used up, or a few of them.
+    /// Adds statements until the budget is exhausted, or a few of them.
     pub(super) fn statements(&mut self, depth: usize) {
         let mut most = if depth == 0 { usize::MAX } else { self.rng.range(0..10) };
         while self.budget > 0 && most > 0 {
@@ -95,7 +95,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Types of some block parameters.
+    /// Returns the types of some block parameters.
     pub(super) fn types(&mut self) -> Vec<Type> {
         let count = if self.rng.chance(10) { self.rng.range(5..12) } else { self.rng.range(0..4) };
         (0..count).map(|_| self.any_type()).collect()
@@ -114,7 +114,7 @@ impl Scope<'_> {
         self.func.dfg.block_call_with_values(block, &args)
     }
 
-    /// Fills a block that goes on to `join`, unless it leaves the function.
+    /// Fills a block that continues at `join`, unless it leaves the function.
     fn arm(&mut self, block: Block, depth: usize, join: Block, types: &[Type]) {
         let (known, regions) = (self.pool.len(), self.regions.len());
         self.block = block;
@@ -134,7 +134,7 @@ impl Scope<'_> {
         self.regions.truncate(regions);
     }
 
-    /// Returns the destination of a branch: `join` at once, or an arm, which is added to `arms`.
+    /// Returns the destination of a branch: `join` directly, or an arm, which is added to `arms`.
     fn destination(&mut self, join: Block, types: &[Type], arms: &mut Vec<Block>) -> BlockCall {
         if self.rng.chance(25) {
             return self.edge(join, types);
@@ -202,14 +202,14 @@ impl Scope<'_> {
         }
     }
 
-    /// Goes on in a block whose parameters are new values.
+    /// Continues in a block whose parameters are new values.
     pub(super) fn enter(&mut self, block: Block, params: &[Value]) {
         self.func.layout.append_block(block);
         self.block = block;
         self.pool.extend_from_slice(params);
     }
 
-    /// A loop that counts down and carries values along. It is tested above or below.
+    /// Adds a loop that counts down and carries values along. Its condition is tested at the top or at the bottom.
     fn looped(&mut self, depth: usize) {
         let counter_type = random_word(self.rng);
         let types = self.types();
@@ -219,7 +219,7 @@ impl Scope<'_> {
         let params = self.append_params(header, &types);
         let exit_params = self.append_params(exit, &exit_types);
 
-        // At least once, since a loop that is tested below always runs.
+        // At least once, because a loop that is tested at the bottom always runs.
         let masked = self.masked(counter_type, 7);
         let one = self.pinned_const(counter_type, 1);
         let trips = self.ins().bor(masked, one);
@@ -268,13 +268,13 @@ impl Scope<'_> {
         self.block = on;
     }
 
-    /// Returns the functions behind this one but for the one that throws.
+    /// Returns the functions after this one, without the throwing function.
     fn callees(&self) -> Range<usize> {
         let throws = self.plans.iter().any(|plan| plan.may_throw);
         self.index + 1..self.plans.len() - usize::from(throws)
     }
 
-    /// Calls a function that stands behind this one. Loops in loops make no calls, so that programs end soon.
+    /// Calls a later function. Nested loops make no calls, so that programs terminate soon.
     fn call(&mut self, depth: usize) {
         let callees = self.callees();
         if callees.is_empty() || self.loops > 1 {
@@ -317,8 +317,8 @@ impl Scope<'_> {
             .collect()
     }
 
-    /// Returns a function behind this one that may be called in tail position. Pointers would point into the frame that
-    /// is gone. The first function returns results of its own: all of their bits are known.
+    /// Returns a later function that may be called in tail position. Pointers would point into the frame that is
+    /// gone. The first function computes its own results, because all of their bits must be known.
     fn tail_callee(&mut self) -> Option<usize> {
         let plan = &self.plans[self.index];
         if self.index == 0 || plan.signature.call_conv != CallConv::Tail {

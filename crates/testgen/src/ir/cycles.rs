@@ -1,5 +1,4 @@
-//! Cycles that are no structured loops: such as are entered at several blocks, and such as never end, which are never
-//! entered.
+//! Cycles that are no structured loops: cycles with several entries, and endless cycles, which are never entered.
 
 use super::plan::random_word;
 use super::scope::Scope;
@@ -8,7 +7,7 @@ use kingpost_ir::types::{I32, INVALID};
 use kingpost_ir::{Block, BlockCall, Type, Value};
 
 impl Scope<'_> {
-    /// A cycle of blocks, each of which may be the first and goes on to any of them. Each counts down, and leaves the
+    /// Adds a cycle of blocks. Each block may be the first, continues at any of them, counts down, and leaves the
     /// cycle at zero.
     pub(super) fn cycle(&mut self, depth: usize) {
         let counter_type = random_word(self.rng);
@@ -44,7 +43,7 @@ impl Scope<'_> {
         self.enter(exit, &exit_params);
     }
 
-    /// An edge to each of the blocks, chosen by a value.
+    /// Adds a branch to each of the blocks, chosen by a value.
     fn enter_at_any(&mut self, blocks: &[Block], trips: Value, types: &[Type]) {
         let calls: Vec<BlockCall> = blocks.iter().map(|&block| self.edge_with(block, trips, types)).collect();
         if let [a, b] = calls[..] {
@@ -65,7 +64,7 @@ impl Scope<'_> {
         self.func.dfg.block_call_with_values(block, &args)
     }
 
-    /// Blocks that go round without end, behind branches that are never taken, or that nothing reaches.
+    /// Adds blocks that run forever, after branches that are never taken, or unreachable ones.
     pub(super) fn endless(&mut self) {
         let types: Vec<Type> = (0..self.rng.range(0..3)).map(|_| self.any_type()).collect();
         let ring: Vec<Block> = (0..self.rng.range(1..6)).map(|_| self.func.dfg.make_block()).collect();
@@ -78,7 +77,7 @@ impl Scope<'_> {
             let data = self.func.dfg.brif_data(never, inside, on_call);
             self.ins().insert(data, INVALID);
             self.block = on;
-            // What this block defines does not dominate the ring if it is entered before.
+            // Definitions of this block do not dominate the cycle if it is entered before.
             self.pool.truncate(known);
         }
         let on = self.block;
@@ -98,7 +97,7 @@ impl Scope<'_> {
         self.block = on;
     }
 
-    /// Ends a block of a ring.
+    /// Ends a block of a cycle.
     fn go_round(&mut self, ring: &[Block], types: &[Type]) {
         match self.rng.range(0..10) {
             0..7 => {

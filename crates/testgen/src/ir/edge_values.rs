@@ -1,10 +1,10 @@
-//! Values at the edges of a type: zeros, limits, small numbers, NaNs, and anything.
+//! Boundary values of a type: zeros, limits, small numbers, NaNs, and arbitrary ones.
 
 use crate::rng::Rng;
 use kingpost_ir::Type;
 use kingpost_ir::types::{F16, F32, F64, F128, I64, I128};
 
-/// Interesting bits of a type.
+/// Returns interesting bits of a type.
 pub(super) fn edge_bits(ty: Type, rng: &mut Rng) -> u128 {
     match ty {
         _ if ty.is_vector() => edge_vector(ty, rng),
@@ -36,7 +36,7 @@ fn edge_word(bits: u32, rng: &mut Rng) -> u64 {
     value & u64::MAX >> (64 - bits)
 }
 
-/// Zeros, infinities, NaNs, limits of integers, small numbers, subnormals, and anything.
+/// Returns the bits of zeros, infinities, NaNs, limits of integers, small numbers, subnormals, and arbitrary ones.
 fn edge_float(rng: &mut Rng, fraction: u32, exponent: u32) -> u128 {
     let sign = u128::from(rng.bits() & 1) << (fraction + exponent);
     let bias = (1u128 << (exponent - 1)) - 1;
@@ -57,7 +57,7 @@ fn edge_float(rng: &mut Rng, fraction: u32, exponent: u32) -> u128 {
     sign | magnitude
 }
 
-/// Interesting bits of a vector: of each lane, of all lanes alike, or anything.
+/// Returns interesting bits of a vector: of each lane, of all lanes alike, or arbitrary ones.
 fn edge_vector(ty: Type, rng: &mut Rng) -> u128 {
     let lane = ty.lane_type();
     let all = match rng.range(0..4) {
@@ -68,7 +68,7 @@ fn edge_vector(ty: Type, rng: &mut Rng) -> u128 {
     all & (u128::MAX >> (128 - ty.bits()))
 }
 
-/// Returns a lane in all lanes of 128 bits.
+/// Returns 128 bits with the lane repeated in all lanes.
 pub(super) fn repeated(lane: u128, bits: u32) -> u128 {
     (0..128 / bits).fold(0, |all, k| all | lane << (k * bits))
 }

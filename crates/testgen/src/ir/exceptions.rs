@@ -1,4 +1,4 @@
-//! Calls with handlers, and what throws.
+//! Calls with handlers, and the throwing function.
 
 use super::plan::{Plan, TAGS};
 use super::scope::Scope;
@@ -11,7 +11,8 @@ use kingpost_ir::signature::{AbiParam, CallConv, Signature};
 use kingpost_ir::types::{I32, I64};
 use kingpost_ir::{Block, BlockArg, BlockArgKind, BlockCall, FuncRef, Function, Inst, TrapCode, Type, Value};
 
-/// Returns the function that throws: it calls the host, which resumes at a handler, from its own frame on.
+/// Returns the throwing function: it calls the host, which resumes at a handler, searching from this function's
+/// frame.
 pub(super) fn thrower(plan: &Plan) -> (Function, EntitySet<Inst>) {
     let mut func = Function::new(plan.name.clone(), plan.signature.clone());
     let mut signature = Signature::new(CallConv::SystemV);
@@ -22,7 +23,7 @@ pub(super) fn thrower(plan: &Plan) -> (Function, EntitySet<Inst>) {
     let mut cursor = Cursor::new(&mut func);
     let block = cursor.new_block();
     let [tag, first, second] = [I32, I64, I64].map(|ty| cursor.func.dfg.append_block_param(block, ty));
-    // The search ends nowhere: all exceptions are caught. It starts at the caller, as no address is 0.
+    // The search has no end, because all exceptions are caught. It starts at the caller, because no address is 0.
     let zero = cursor.ins().iconst(I64, 0);
     let frame = cursor.ins().get_frame_pointer(I64);
     let address = cursor.ins().func_addr(I64, host);
@@ -36,7 +37,7 @@ pub(super) fn thrower(plan: &Plan) -> (Function, EntitySet<Inst>) {
 }
 
 impl Scope<'_> {
-    /// Throws if a condition holds.
+    /// Adds a throw under a condition.
     pub(super) fn throw(&mut self) {
         let thrower = self.plans.len() - 1;
         let condition = self.condition();
@@ -55,7 +56,8 @@ impl Scope<'_> {
         self.enter(on, &[]);
     }
 
-    /// A call with handlers. It ends its block; all edges lead to the next one, at once or by a block of their own.
+    /// Adds a call with handlers. It ends its block. All edges lead to the next block, directly or through a block
+    /// of their own.
     pub(super) fn try_call(&mut self, callee: usize, func: FuncRef, args: &[Value], must_catch: bool, depth: usize) {
         let signature = &self.plans[callee].signature;
         let results: Vec<Type> = signature.returns.iter().map(|param| param.value_type).collect();
@@ -86,7 +88,7 @@ impl Scope<'_> {
         self.enter(join, &join_params);
     }
 
-    /// Items of an exception table, and the edges of its handlers.
+    /// Returns the items of an exception table, and the edges of its handlers.
     fn handlers(
         &mut self,
         must_catch: bool,
@@ -113,8 +115,8 @@ impl Scope<'_> {
         (items, handlers)
     }
 
-    /// An edge out of a call that defines values of `types` there: to `join`, or to a block of its own, which is added
-    /// to `arms`.
+    /// Returns an edge out of a call that defines values of `types` there: to `join`, or to a block of its own,
+    /// which is added to `arms`.
     fn exit(
         &mut self,
         types: &[Type],

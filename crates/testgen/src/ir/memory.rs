@@ -1,10 +1,10 @@
 //! Addresses, loads, stores and atomics.
 //!
-//! A region is a stack slot or what a pointer parameter points to. Its size is a power of two, and every address is
-//! `region + masked index * scale + constants`, in one of the shapes that address modes can swallow.
+//! A region is a stack slot or the memory of a pointer parameter. Its size is a power of two, and every address is
+//! `region + masked index * scale + constants`, in one of the shapes that address modes can fold.
 //!
-//! A region may have a name, an alias region. All pointer parameters have the same one, because they may point to the
-//! same bytes; an access names it or does not. So no byte is accessed under two names, as CLIF demands.
+//! A region may have a name, an alias region. All pointer parameters have one name, because they may point to the
+//! same bytes. An access uses the name or none. So no byte is accessed under two names, as CLIF requires.
 
 use super::plan::{POINTEE, TypeSet, random_word};
 use super::region::{Base, Region};
@@ -22,9 +22,9 @@ use smallvec::{SmallVec, smallvec};
 const CONSTANTS: u32 = 32;
 
 impl Scope<'_> {
-    /// Declares alias regions, in some functions more than an optimizer tells apart.
+    /// Declares alias regions, in some functions more than an optimizer distinguishes.
     pub(super) fn declare_names(&mut self) {
-        // Compilers that this one is compared with do not agree on what an access without a name may touch.
+        // Other compilers in the comparison disagree on the memory that an access without a name may touch.
         let percent = match self.type_set {
             TypeSet::Usual => return,
             TypeSet::Memory => 90,
@@ -39,13 +39,13 @@ impl Scope<'_> {
         self.pointee_name = self.name();
     }
 
-    /// Returns one of the declared names, or none.
+    /// Returns one of the declared names, or `None`.
     fn name(&mut self) -> Option<AliasRegion> {
         let names: Vec<AliasRegion> = self.func.alias_regions.keys().collect();
         self.rng.pick(&names).filter(|_| self.rng.chance(85))
     }
 
-    /// Declares stack slots. The first can be handed to functions that take pointers.
+    /// Declares stack slots. The first one can be passed to functions that take pointers.
     pub(super) fn declare_slots(&mut self) {
         let most = if self.type_set == TypeSet::Memory { 2 } else { 4 };
         for n in 0..self.rng.range(1..most) {
@@ -58,7 +58,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Gives a call a stack map of some things in its slots. A number distinguishes it from all other calls.
+    /// Adds a stack map of some values in its slots to a call. A number distinguishes it from all other calls.
     pub(super) fn annotate(&mut self, call: Inst) {
         let number = DebugTag::User(self.func.debug_tags.len() as u32);
         let (mut map, mut tags): (SmallVec<[_; 4]>, SmallVec<[_; 4]>) = (SmallVec::new(), smallvec![number]);
@@ -77,7 +77,7 @@ impl Scope<'_> {
         self.func.debug_tags.insert(call, tags);
     }
 
-    /// A sequence point, with a number that no call has.
+    /// Adds a sequence point, with a number that no call has.
     pub(super) fn sequence_point(&mut self) {
         let number = DebugTag::User(self.func.debug_tags.len() as u32);
         let point = self.ins().sequence_point();
@@ -88,7 +88,7 @@ impl Scope<'_> {
         self.regions.push(Region { base: Base::Pointer(pointer), size: POINTEE, name: self.pointee_name });
     }
 
-    /// Adds other addresses of some regions, which are equal without looking so.
+    /// Adds further addresses of some regions, whose equality is not obvious.
     pub(super) fn add_hidden_pointers(&mut self) {
         for index in 0..self.regions.len() {
             if self.type_set != TypeSet::Memory || self.rng.chance(40) {
@@ -127,8 +127,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Makes and fills a stack slot that nothing changes afterwards, in most functions. No load moves above the stores,
-    /// as they stand at the start of the entry.
+    /// Creates and fills a stack slot that does not change afterwards, in most functions. No load moves above the
+    /// stores, because they are at the start of the entry.
     pub(super) fn fill_constants(&mut self) {
         if self.rng.chance(30) {
             return;
@@ -145,7 +145,7 @@ impl Scope<'_> {
         self.constants = Some(base);
     }
 
-    /// Returns the address of a region's byte `offset`, exactly or less `rest`, which is to be added.
+    /// Returns the address of a region's byte `offset`, and a remaining displacement to be added.
     fn region_address(&mut self, region: Region, offset: u32) -> (Value, i32) {
         match region.base {
             Base::Slot(slot) => {
@@ -161,7 +161,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Returns a pointer to hand on, to at least [`POINTEE`] bytes.
+    /// Returns a pointer to at least [`POINTEE`] bytes, to be passed to a function.
     pub(super) fn pointer_argument(&mut self) -> Value {
         let large: Vec<Region> = self.regions.iter().copied().filter(|region| region.size >= POINTEE).collect();
         let region = self.rng.pick(&large).expect("the first slot is large enough");
@@ -175,8 +175,8 @@ impl Scope<'_> {
         }
     }
 
-    /// Returns an address and a displacement at which `size` bytes of some region start, at a multiple of `align`, and
-    /// the flags of the access.
+    /// Returns the flags of an access, and an address and a displacement at which `size` bytes of some region
+    /// start, at a multiple of `align`.
     fn address(&mut self, size: u32, align: u32) -> (MemFlags, Value, i32) {
         let fitting: Vec<Region> = self.regions.iter().copied().filter(|region| region.size >= size).collect();
         let region = self.rng.pick(&fitting).expect("every region holds a scalar");
@@ -215,14 +215,14 @@ impl Scope<'_> {
         if !self.rng.chance(30) {
             return (sum, displacement);
         }
-        // Another summand, taken off again by the displacement.
+        // A further summand, which the displacement cancels.
         let extra = self.rng.range(0..4096) as i32 - 2048;
         let summand = self.pinned_const(I64, extra.into());
         let sum = self.ins().iadd(sum, summand);
         (self.pin(sum), displacement - extra)
     }
 
-    /// Returns a 64-bit index of at most `mask`, at times from 32 bits that wrap on the way.
+    /// Returns a 64-bit index of at most `mask`, in some cases from 32 bits that wrap on the way.
     fn index(&mut self, mask: i64) -> Value {
         match self.rng.range(0..4) {
             0 | 1 => self.masked(I64, mask),
@@ -276,7 +276,7 @@ impl Scope<'_> {
         if self.rng.chance(10) { flags.with_endianness(Endianness::Little) } else { flags }
     }
 
-    /// One access; what it loads joins the values at hand.
+    /// Adds one access. A loaded value becomes available.
     pub(super) fn memory(&mut self) {
         if self.type_set == TypeSet::Memory && self.rng.chance(70) {
             return if self.rng.chance(50) { self.load() } else { self.store() };
@@ -300,7 +300,7 @@ impl Scope<'_> {
         self.mark_clean(value);
     }
 
-    /// A load of memory that never changes, of few places, so that some repeat others.
+    /// Adds a load of memory that never changes, from few places, so that some repeat others.
     fn constant_load(&mut self) {
         let Some(base) = self.constants else { return self.load() };
         let ty = self.any_type();
@@ -331,7 +331,7 @@ impl Scope<'_> {
         self.emit(InstData::load(opcode, ty, flags, address, offset), ty);
     }
 
-    /// A load of 8 bytes whose lanes are widened.
+    /// Adds a load of 8 bytes whose lanes are widened.
     pub(super) fn load_lanes(&mut self) {
         const LOADS: [Opcode; 6] = [
             Opcode::Uload8x8,
@@ -357,7 +357,7 @@ impl Scope<'_> {
         self.ins().insert(InstData::store(opcode, flags, value, address, offset), ty);
     }
 
-    /// Load, operation, store to the same place.
+    /// Adds a load, an operation, and a store to the address of the load.
     fn update(&mut self) {
         let ty = self.int_type();
         let opcodes = [Opcode::Iadd, Opcode::Isub, Opcode::Band, Opcode::Bor, Opcode::Bxor, Opcode::Ishl];
@@ -410,7 +410,7 @@ impl Scope<'_> {
         }
     }
 
-    /// An access to one of the lowest addresses, which traps.
+    /// Adds an access to one of the lowest addresses, which traps.
     fn trapping(&mut self) {
         if self.rng.chance(60) {
             return;
@@ -429,7 +429,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Everything in the stack slots, mixed into `sum`.
+    /// Combines all contents of the stack slots with `sum`.
     pub(super) fn mix_slots(&mut self, mut sum: Value) -> Value {
         for index in 0..self.regions.len() {
             let Region { base: Base::Slot(slot), size, .. } = self.regions[index] else { continue };

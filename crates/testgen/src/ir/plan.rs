@@ -8,10 +8,10 @@ use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::signature::{AbiParam, ArgumentExtension, CallConv, Signature};
 use kingpost_ir::types::{F16, F32, F64, F128, I8, I16, I32, I64, I128};
 
-/// Bytes behind each pointer that a function is given.
+/// Bytes accessible at each pointer that a function receives.
 pub(super) const POINTEE: u32 = 64;
 
-/// A function to be.
+/// A planned function.
 pub(super) struct Plan {
     pub(super) name: FuncName,
     pub(super) signature: Signature,
@@ -21,22 +21,22 @@ pub(super) struct Plan {
     pub(super) may_throw: bool,
 }
 
-/// The types that a program may have, and what it is about.
+/// The types that a program may have, and its main subject.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TypeSet {
     All,
     /// All types, most of them vectors.
     Vectors,
-    /// Those that every compiler has: integers to 64 bits, floats of 32 and 64.
+    /// Types that every compiler has: integers up to 64 bits, floats of 32 and 64.
     Usual,
-    /// A few usual ones. Most statements are accesses to a few places, by addresses that are equal without looking so.
+    /// A few usual types. Most statements are accesses to a few places, by addresses whose equality is not obvious.
     Memory,
 }
 
-/// Integer types, the usual ones more than once and first.
+/// Integer types, usual ones several times and first.
 const INTS: [Type; 11] = [I8, I8, I16, I16, I32, I32, I32, I64, I64, I64, I128];
 
-/// Float types, the usual ones more than once and first.
+/// Float types, usual ones several times and first.
 const FLOATS: [Type; 8] = [F32, F32, F32, F64, F64, F64, F16, F128];
 
 impl TypeSet {
@@ -77,7 +77,8 @@ pub(super) fn random_word(rng: &mut Rng) -> Type {
 /// Bound of the tags that programs throw.
 pub(super) const TAGS: u32 = 4;
 
-/// One to five functions; the first is the one to be run. If any may throw there is one more, which always does.
+/// Returns one to five functions; the first is the one to be run. If any may throw there is one more, which always
+/// throws.
 pub(super) fn plans(type_set: TypeSet, rng: &mut Rng) -> Vec<Plan> {
     let count = if rng.chance(30) { 1 } else { rng.range(2..6) };
     let throws = !type_set.is_usual() && rng.chance(if type_set == TypeSet::Vectors { 10 } else { 40 });
@@ -89,14 +90,14 @@ pub(super) fn plans(type_set: TypeSet, rng: &mut Rng) -> Vec<Plan> {
     plans
 }
 
-/// Takes a tag and the payloads, and does not return.
+/// Creates the plan of the throwing function, which takes a tag and the payloads, and does not return.
 fn thrower() -> Plan {
     let mut signature = Signature::new(CallConv::Tail);
     signature.params.extend([I32, I64, I64].map(AbiParam::new));
     Plan { name: FuncName::Named("throw".into()), signature, pointers: vec![false; 3], may_throw: true }
 }
 
-/// Gives functions that may call each other in tail position the same results, so that some do.
+/// Sets equal results for functions that may call each other in tail position, so that some do.
 fn share_results(plans: &mut [Plan], rng: &mut Rng) {
     let tail = |plan: &&mut Plan| plan.signature.call_conv == CallConv::Tail;
     let mut tails = plans.iter_mut().skip(1).filter(tail);
@@ -108,7 +109,8 @@ fn share_results(plans: &mut [Plan], rng: &mut Rng) {
     }
 }
 
-/// What throws natively restores no registers, so that only functions whose callers rely on none may throw.
+/// Creates a plan. Throwing restores no registers natively, so that only functions whose callers rely on none may
+/// throw.
 fn plan(index: usize, throws: bool, type_set: TypeSet, rng: &mut Rng) -> Plan {
     let conv = match rng.range(0..8) {
         6 if throws && index > 0 => CallConv::Winch,
@@ -138,7 +140,7 @@ fn plan(index: usize, throws: bool, type_set: TypeSet, rng: &mut Rng) -> Plan {
     Plan { name, signature, pointers, may_throw }
 }
 
-/// Mostly short, at times long enough for arguments on the stack.
+/// Returns the length of a list: mostly short, sometimes long enough for arguments on the stack.
 fn list_len(rng: &mut Rng) -> usize {
     match rng.range(0..10) {
         0..6 => rng.range(0..5),
@@ -147,7 +149,7 @@ fn list_len(rng: &mut Rng) -> usize {
     }
 }
 
-/// Returns a parameter or result; those of the function that is run are scalars of at most 64 bits.
+/// Returns a parameter or result. For the function that is run, it is a scalar of at most 64 bits.
 fn random_param(may_be_wide: bool, type_set: TypeSet, rng: &mut Rng) -> AbiParam {
     let ty = type_set.any(rng);
     let ty = if may_be_wide || ty.is_scalar() && ty.bits() <= 64 { ty } else { I64 };
@@ -159,7 +161,7 @@ fn random_param(may_be_wide: bool, type_set: TypeSet, rng: &mut Rng) -> AbiParam
     param.with_extension(extensions[rng.range(0..3)])
 }
 
-/// Returns the arguments for the function of a plan.
+/// Returns arguments for the function of a plan.
 pub(super) fn inputs(plan: &Plan, rng: &mut Rng) -> Vec<Vec<u64>> {
     let count = if plan.signature.params.is_empty() { 1 } else { 4 };
     let arguments = |rng: &mut Rng| plan.signature.params.iter().map(|p| edge_bits(p.value_type, rng) as u64).collect();

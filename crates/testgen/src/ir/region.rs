@@ -1,14 +1,14 @@
-//! Memory that a function may touch.
+//! Memory that a function may access.
 
 use kingpost_ir::{AliasRegion, StackSlot, Value};
 
-/// Memory that a function may touch.
+/// Memory that a function may access.
 #[derive(Clone, Copy)]
 pub(super) struct Region {
     pub(super) base: Base,
-    /// Bytes, a power of two.
+    /// Size in bytes, a power of two.
     pub(super) size: u32,
-    /// The name under which accesses may be made.
+    /// The name that accesses may use.
     pub(super) name: Option<AliasRegion>,
 }
 

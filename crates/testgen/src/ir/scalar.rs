@@ -56,7 +56,7 @@ const FLOAT_UNARY: &[Opcode] =
     &[Opcode::Sqrt, Opcode::Fneg, Opcode::Fabs, Opcode::Ceil, Opcode::Floor, Opcode::Trunc, Opcode::Nearest];
 
 impl Scope<'_> {
-    /// One operation; its results join the values at hand.
+    /// Adds one operation. Its results become available.
     pub(super) fn scalar(&mut self) {
         let vectors = match self.type_set {
             TypeSet::All => 20,
@@ -129,7 +129,7 @@ impl Scope<'_> {
         }
     }
 
-    /// The divisor is rarely zero.
+    /// Adds a division whose divisor is rarely zero.
     fn division(&mut self) {
         let opcode = self.opcode(DIVISIONS);
         let ty = self.int_type();
@@ -228,13 +228,13 @@ impl Scope<'_> {
         }
     }
 
-    /// A conversion that may trap, or one of those that are made so that it does not.
+    /// Adds a conversion that may trap, or one whose operand is adjusted so that it does not.
     fn float_to_int(&mut self) {
         let opcode = self.opcode(&[Opcode::FcvtToUint, Opcode::FcvtToSint]);
         let (from, to) = (self.float_type(), self.int_type());
         let mut x = self.pick(from);
         if self.rng.chance(75) {
-            // A narrow integer as a float is in range; so is a float near to it.
+            // A narrow integer as a float is in range, and so is a float close to it.
             let narrow = self.pick(I8);
             let most = match from {
                 F16 => 0x3a00,
@@ -266,7 +266,7 @@ impl Scope<'_> {
         code.filter(|_| self.rng.chance(70)).unwrap_or(TrapCode::INTEGER_OVERFLOW)
     }
 
-    /// Traps for few values only.
+    /// Adds a trap that only few values trigger.
     pub(super) fn cond_trap(&mut self) {
         let ty = self.int_type();
         let mut value = self.pick(ty);

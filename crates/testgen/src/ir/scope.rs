@@ -1,4 +1,4 @@
-//! A function in the making: the values at hand, the current block, and how values are picked and made.
+//! A function under construction: the available values, the current block, and the choice of values.
 
 use super::edge_values::{edge_bits, repeated};
 use super::plan::{Plan, TypeSet};
@@ -13,14 +13,14 @@ use kingpost_ir::memflags::Endianness;
 use kingpost_ir::types::{F16, F32, F64, I8, I16, I32, I64, I128, INVALID};
 use kingpost_ir::{AliasRegion, Block, FuncRef, Function, Inst, InstData, MemFlags, Opcode, Type, Value};
 
-/// A function in the making.
+/// A function under construction.
 pub(super) struct Scope<'a> {
     pub(super) rng: &'a mut Rng,
     pub(super) func: Function,
     pub(super) type_set: TypeSet,
     pub(super) plans: &'a [Plan],
     pub(super) index: usize,
-    /// The functions behind this one that were declared.
+    /// The later functions that are declared.
     pub(super) declared: Vec<Option<FuncRef>>,
     pub(super) pinned: EntitySet<Inst>,
     /// Values that dominate the current block.
@@ -28,14 +28,14 @@ pub(super) struct Scope<'a> {
     /// Floats whose bits may be observed even if they are NaNs.
     pub(super) clean: EntitySet<Value>,
     pub(super) regions: Vec<Region>,
-    /// The name of the memory that pointers point to.
+    /// The name of the memory of pointers.
     pub(super) pointee_name: Option<AliasRegion>,
     /// The address of memory that never changes, if there is any.
     pub(super) constants: Option<Value>,
     pub(super) block: Block,
     /// Loops around the current block.
     pub(super) loops: usize,
-    /// Statements that may still be made.
+    /// Remaining number of statements.
     pub(super) budget: usize,
 }
 
@@ -83,7 +83,7 @@ impl Scope<'_> {
         self.type_set.any(self.rng)
     }
 
-    /// Returns a new block at the end of the layout; some are cold.
+    /// Returns a new block at the end of the layout. Some blocks are cold.
     pub(super) fn new_block(&mut self) -> Block {
         let block = self.func.dfg.make_block();
         self.func.layout.append_block(block);
@@ -93,7 +93,7 @@ impl Scope<'_> {
         block
     }
 
-    /// Marks the instruction that defines a value, and returns the value.
+    /// Marks the instruction that defines a value as pinned, and returns the value.
     pub(super) fn pin(&mut self, value: Value) -> Value {
         if let kingpost_ir::ValueDef::Result(inst, _) = self.func.dfg.value_def(value) {
             self.pinned.insert(inst);
@@ -110,7 +110,7 @@ impl Scope<'_> {
         !self.type_of(value).lane_type().is_float() || self.clean.contains(value)
     }
 
-    /// Returns the instruction's results, which later instructions may use.
+    /// Adds an instruction and returns its first result. Later instructions may use all results.
     pub(super) fn emit(&mut self, data: InstData, ctrl: Type) -> Value {
         let inst = self.ins().insert(data, ctrl);
         let results = self.func.dfg.inst_results(inst);
@@ -126,12 +126,12 @@ impl Scope<'_> {
         self.emit(InstData::binary(opcode, ty, [x, y]), ty)
     }
 
-    /// Returns a value of the type: one at hand, a constant, or a conversion of another one.
+    /// Returns a value of the type: an available one, a constant, or a conversion of another one.
     pub(super) fn pick(&mut self, ty: Type) -> Value {
         if self.rng.chance(12) {
             return self.constant(ty);
         }
-        // Late values are used more than early ones, but none is forgotten.
+        // Late values are used more often than early ones, but all may be used.
         for _ in 0..6 {
             let len = self.pool.len();
             if len == 0 {
@@ -152,13 +152,13 @@ impl Scope<'_> {
         self.constant(ty)
     }
 
-    /// Returns a float whose bits may be observed, or any integer.
+    /// Returns a value of the type; the bits of a float may be observed.
     pub(super) fn pick_clean(&mut self, ty: Type) -> Value {
         let value = self.pick(ty);
         self.cleaned(value)
     }
 
-    /// Returns the value, or a constant where it is a NaN that arithmetic made.
+    /// Returns the value, with a NaN from arithmetic replaced by a constant.
     pub(super) fn cleaned(&mut self, value: Value) -> Value {
         if self.is_clean(value) {
             return value;
@@ -186,7 +186,7 @@ impl Scope<'_> {
         self.mark_clean(clean)
     }
 
-    /// Returns the value as another type, if there is a direct way.
+    /// Returns the value converted to another type, if there is a direct conversion.
     pub(super) fn convert(&mut self, value: Value, ty: Type) -> Option<Value> {
         let from = self.type_of(value);
         let opcode = match (from.is_int(), ty.is_int()) {
@@ -206,7 +206,7 @@ impl Scope<'_> {
         Some(result)
     }
 
-    /// Returns the same bits as an integer or float of the same width.
+    /// Returns the bits of the value as an integer or float of the same width.
     pub(super) fn bitcast(&mut self, value: Value, ty: Type) -> Value {
         let value = self.cleaned(value);
         let flags = MemFlags::new();
@@ -217,7 +217,7 @@ impl Scope<'_> {
         self.mark_clean(result)
     }
 
-    /// A constant; half of them are those at which something changes.
+    /// Returns a constant, in half of the cases a boundary value.
     pub(super) fn constant(&mut self, ty: Type) -> Value {
         let bits = edge_bits(ty, self.rng);
         self.constant_of(ty, bits)
@@ -244,14 +244,14 @@ impl Scope<'_> {
         self.mark_clean(value)
     }
 
-    /// Returns a vector constant that nothing else uses.
+    /// Returns a vector constant without other uses.
     fn vconst(&mut self, ty: Type, bits: u128) -> Value {
         let bytes = ConstantData::new(&bits.to_le_bytes()[..ty.bytes() as usize]);
         let constant = self.func.dfg.constants.insert(bytes);
         self.ins().vconst(ty, constant)
     }
 
-    /// Returns a float constant that nothing else uses.
+    /// Returns a float constant without other uses.
     fn float(&mut self, ty: Type, bits: u128) -> Value {
         match ty {
             F16 => self.ins().f16const(Ieee16::from_bits(bits as u16)),
@@ -261,7 +261,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Returns a pinned constant that nothing else uses.
+    /// Returns a pinned constant without other uses.
     pub(super) fn pinned_const(&mut self, ty: Type, bits: i64) -> Value {
         let value = self.ins().iconst(ty, bits);
         self.pin(value)
@@ -288,5 +288,5 @@ impl Scope<'_> {
     }
 }
 
-/// The integer types, narrow to wide.
+/// The integer types, from narrow to wide.
 pub(super) const INTS: [Type; 5] = [I8, I16, I32, I64, I128];

@@ -1,7 +1,7 @@
-//! Makes a failing program small: one input, fewer functions, branches that go one way, constants for instructions.
+//! Shrinks a failing program: one input, fewer functions, branches in one direction, constants for instructions.
 //!
-//! Each step changes a copy and keeps it if it is still valid and still fails. Steps are tried in large pieces first,
-//! and again until none helps or the budget of trials is used up.
+//! Each step changes a copy and keeps it if it is still valid and still fails. Steps are tried in large pieces
+//! first, and repeated until none succeeds or the budget of trials is exhausted.
 
 use super::{Program, TARGET};
 use kingpost_ir::builder::InstBuilder;
@@ -14,10 +14,10 @@ use kingpost_ir::verifier::verify;
 use kingpost_ir::{Block, BlockCall, Function, Inst, InstData, InstView, Type, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Candidates that are tried at most.
+/// Largest number of candidates that are tried.
 const TRIALS: usize = 4000;
 
-/// A smaller program for which `fails` holds, as it must for `program`.
+/// Returns a smaller program for which `fails` returns `true`, as it must for `program`.
 pub fn shrink(program: &Program, mut fails: impl FnMut(&Program) -> bool) -> Program {
     let mut shrinker = Shrinker { best: program.clone(), fails: &mut fails, trials: TRIALS };
     shrinker.inputs();
@@ -50,7 +50,7 @@ impl Shrinker<'_> {
         (self.best.functions.len(), self.best.num_insts(), values)
     }
 
-    /// Takes a changed program if it is valid and fails.
+    /// Takes a changed program if it is valid and fails. Returns `true` if it is taken.
     fn offer(&mut self, mut candidate: Program) -> bool {
         if self.trials == 0 {
             return false;
@@ -76,7 +76,7 @@ impl Shrinker<'_> {
         }
     }
 
-    /// Called functions return zeros and do nothing else.
+    /// Replaces the bodies of called functions by returns of zeros.
     fn bodies(&mut self) {
         for index in 1..self.best.functions.len() {
             let mut candidate = self.best.clone();
@@ -102,7 +102,7 @@ impl Shrinker<'_> {
         }
     }
 
-    /// Branches go one way only.
+    /// Replaces branches by jumps to one of their targets.
     fn branches(&mut self) {
         for index in 0..self.best.functions.len() {
             let blocks: Vec<Block> = self.best.functions[index].layout.blocks().collect();
@@ -134,7 +134,7 @@ impl Shrinker<'_> {
         }
     }
 
-    /// Zeros instead of what up to `chunk` consecutive instructions give.
+    /// Replaces the results of up to `chunk` consecutive instructions by zeros.
     fn instructions(&mut self, chunk: usize) {
         for index in 0..self.best.functions.len() {
             let mut end = usize::MAX;
@@ -153,11 +153,11 @@ impl Shrinker<'_> {
         }
     }
 
-    /// Returns instructions of a function that may be replaced by constants.
+    /// Returns the instructions of a function that may be replaced by constants.
     fn removable(&self, index: usize) -> Vec<Inst> {
         let function = &self.best.functions[index];
         let insts = function.layout.blocks().flat_map(|block| function.layout.block_insts(block));
-        // What fills the slots matters to accesses only.
+        // Stores that fill the slots matter only to accesses.
         let accesses = |inst| {
             let opcode = function.dfg.opcode(inst);
             let touches = opcode.can_load() || opcode.can_store() || opcode.is_call();
@@ -175,7 +175,7 @@ impl Shrinker<'_> {
             .collect()
     }
 
-    /// Block parameters become zeros.
+    /// Replaces block parameters by zeros.
     fn params(&mut self) {
         for index in 0..self.best.functions.len() {
             let blocks: Vec<Block> = self.best.functions[index].layout.blocks().skip(1).collect();
@@ -191,7 +191,7 @@ impl Shrinker<'_> {
         }
     }
 
-    /// The first function returns less.
+    /// Removes results of the first function.
     fn results(&mut self) {
         for number in (0..self.best.functions[0].signature.returns.len()).rev() {
             let mut candidate = self.best.clone();
@@ -211,7 +211,7 @@ impl Shrinker<'_> {
     }
 }
 
-/// Ends a block with a jump; what only a call would define on the edge is zero.
+/// Ends a block with a jump. Values that only a call would define on the edge are zero.
 fn go_to(function: &mut Function, block: Block, edge: BlockCall) {
     let Some(last) = function.layout.last_inst(block) else { return };
     let args = function.dfg.block_args(edge).to_vec();
@@ -224,7 +224,7 @@ fn go_to(function: &mut Function, block: Block, edge: BlockCall) {
     replace_last(function, block, data);
 }
 
-/// Ends a block, which ends with `last`, with a return of zeros.
+/// Ends a block, whose last instruction is `last`, with a return of zeros.
 fn return_zeros(function: &mut Function, block: Block, last: Inst) {
     let types: Vec<Type> = function.signature.returns.iter().map(|param| param.value_type).collect();
     let zeros: Vec<Value> = types.iter().map(|&ty| zero(function, ty, last)).collect();
@@ -336,7 +336,7 @@ fn rename(function: &mut Function, map: &BTreeMap<Value, Value>) {
     }
 }
 
-/// Drops unreachable blocks, and pure instructions that nothing uses.
+/// Drops unreachable blocks and unused pure instructions.
 fn sweep(function: &mut Function) {
     function.dfg.resolve_all_aliases();
     let Some(entry) = function.layout.entry_block() else { return };

@@ -32,7 +32,7 @@ const FLOAT_BINARY: &[Opcode] = &[Opcode::Fadd, Opcode::Fsub, Opcode::Fmul, Opco
 const FLOAT_UNARY: &[Opcode] = &[Opcode::Sqrt, Opcode::Ceil, Opcode::Floor, Opcode::Trunc, Opcode::Nearest];
 
 impl Scope<'_> {
-    /// One operation on vectors; its result joins the values at hand.
+    /// Adds one operation on vectors. Its result becomes available.
     pub(super) fn vector(&mut self) {
         match self.rng.range(0..100) {
             0..24 => self.vector_binary(INT_BINARY, &INTS),
@@ -132,7 +132,7 @@ impl Scope<'_> {
         self.mark_clean(result);
     }
 
-    /// Operations that take the lanes for bits.
+    /// Adds an operation that treats the lanes as bits.
     fn float_bits(&mut self) {
         let opcode = self.one_of(&[Opcode::Band, Opcode::Bor, Opcode::Bxor, Opcode::Bnot, Opcode::Blendv]);
         let lanes: &[(Type, &[u32])] = if opcode == Opcode::Blendv && self.rng.chance(60) { &INTS } else { &FLOATS };
@@ -196,7 +196,7 @@ impl Scope<'_> {
         self.mark_clean(result);
     }
 
-    /// Bytes in another order: any, whole lanes, lanes of two vectors in turn, a part of both.
+    /// Adds a permutation of bytes: arbitrary, whole lanes, lanes of two vectors alternating, or a part of both.
     fn bytes(&mut self) {
         let (x, y) = (self.pick(I8X16), self.pick(I8X16));
         if self.rng.chance(30) {
@@ -258,11 +258,11 @@ impl Scope<'_> {
         }
     }
 
-    /// Several operations that some targets do at once.
+    /// Adds several operations that some targets combine.
     fn idiom(&mut self) {
         match self.rng.range(0..4) {
             0 => {
-                // The lesser or greater of two, as front ends write it.
+                // The lesser or greater of two, in the form that front ends emit.
                 let ty = self.vector_type(&FLOATS);
                 let (x, y) = (self.pick_clean(ty), self.pick_clean(ty));
                 let cc = [FloatCC::LessThan, FloatCC::GreaterThan][self.rng.range(0..2)];

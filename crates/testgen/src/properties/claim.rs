@@ -1,4 +1,4 @@
-//! What an answer may cost, as a line of text.
+//! A bound on the cost of an answer, as a line of text.
 //!
 //! ```text
 //! K >= 3: stores 10 - K, loads 10 - K, copies 0, slots 1      everywhere
@@ -7,8 +7,8 @@
 //! K >= 3 except linear: copies 1                              not held by all: a gap that is known
 //! ```
 //!
-//! `K` is the number of registers of a class. A copy is a move; an exchange counts as two. Of claims about one place
-//! only that for the most registers, of those there are enough for, counts.
+//! `K` is the number of registers of a class. A copy is a move; an exchange counts as two. Of the claims about one
+//! place only the one with the most available registers counts.
 
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::{Block as IrBlock, Function};
@@ -19,10 +19,10 @@ use std::fmt;
 /// One line.
 #[derive(Clone, Debug)]
 pub(super) struct Claim {
-    /// The fewest registers with which it holds.
+    /// The least number of registers with which it holds.
     pub(super) registers: u8,
     place: Place,
-    /// Names of allocators that do not hold it.
+    /// Names of allocators for which it does not hold.
     except: Vec<String>,
     bounds: Vec<(Counted, Bound)>,
     text: String,
@@ -31,7 +31,7 @@ pub(super) struct Claim {
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Place {
     Everywhere,
-    /// Names of blocks, each of which leads to the next; what is in the last is not counted.
+    /// Names of blocks in the order of a path; edits of the last one are not counted.
     Way(Vec<String>),
     Edge(String, String),
 }
@@ -44,7 +44,7 @@ enum Counted {
     Slots,
 }
 
-/// At most so many, or so many less one for each register.
+/// At most this number, or this number minus one for each register.
 #[derive(Clone, Copy, Debug)]
 enum Bound {
     Constant(u64),
@@ -52,10 +52,10 @@ enum Bound {
 }
 
 impl Claim {
-    /// Returns the claim that a line makes, if it begins with `K >= `.
+    /// Returns the claim of a line, if it begins with `K >= `.
     ///
     /// # Panics
-    /// If it goes on in an unknown way.
+    /// If the line continues in an unknown form.
     pub(super) fn parse(line: &str) -> Option<Claim> {
         let (head, counts) = line.strip_prefix("K >= ")?.split_once(':').unwrap_or((&line[5..], ""));
         let (head, except) = head.split_once(" except ").unwrap_or((head, ""));
@@ -74,17 +74,17 @@ impl Claim {
         Some(Claim { registers, place, except, bounds, text: line.to_string() })
     }
 
-    /// Returns `true` if it is about the same place, for the same allocators.
+    /// Returns `true` if both are about one place, for the same allocators.
     pub(super) fn is_like(&self, other: &Claim) -> bool {
         (&self.place, &self.except) == (&other.place, &other.except)
     }
 
-    /// Returns `true` if it is about an allocator and so many registers.
+    /// Returns `true` if it applies to an allocator and a number of registers.
     pub(super) fn is_about(&self, allocator: &str, registers: u8) -> bool {
         self.registers <= registers && !self.except.iter().any(|name| name == allocator)
     }
 
-    /// Returns `true` if it holds for an answer with so many registers.
+    /// Returns `true` if it holds for an answer with `registers` registers.
     pub(super) fn holds(&self, registers: u8, subject: &Subject<'_>) -> bool {
         let answer = match &self.place {
             Place::Everywhere => subject.answer.clone(),
@@ -111,7 +111,7 @@ impl fmt::Display for Claim {
     }
 }
 
-/// From `stores 3` or `stores 14 - K`.
+/// Parses a bound such as `stores 3` or `stores 14 - K`.
 fn bound(text: &str) -> (Counted, Bound) {
     let words: Vec<&str> = text.split_whitespace().collect();
     let number = |word: &str| word.parse().unwrap_or_else(|_| panic!("not a number: {text}"));
@@ -139,7 +139,7 @@ impl Bound {
     }
 }
 
-/// An answer and what it is about.
+/// An answer and its problem.
 pub(super) struct Subject<'a> {
     pub(super) function: &'a Function,
     pub(super) problem: &'a Problem,
@@ -148,7 +148,7 @@ pub(super) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Returns the part of the answer that is in some blocks.
+    /// Returns the part of the answer that is in the given blocks.
     fn part(&self, blocks: &[Block]) -> Allocation {
         let mut part = self.answer.clone();
         part.edits.retain(|edit| blocks.contains(&self.problem.block_of(edit.at)));
@@ -158,7 +158,7 @@ impl Subject<'_> {
         part
     }
 
-    /// Returns blocks of the problem on a way, without the last.
+    /// Returns the blocks of the problem on a path, without the last.
     fn way(&self, names: &[String]) -> Vec<Block> {
         let order = self.order();
         let mut way = Vec::new();

@@ -1,4 +1,4 @@
-//! What edits do to registers and slots.
+//! Effects of edits on registers and slots.
 
 use super::{Content, Fault, Machine, Wrong, constant_token, truncated};
 use cranelift_entity::EntityRef;
@@ -89,7 +89,7 @@ impl Machine<'_> {
     }
 }
 
-/// Returns `true` if there is an instruction that moves so many bytes.
+/// Returns `true` if there is an instruction that moves as many bytes.
 fn has_width(kind: EditKind) -> bool {
     let (class, width) = match kind {
         EditKind::Move { from: reg, width, .. } | EditKind::Exchange { a: reg, width, .. } => (reg.class(), width),
