@@ -1,7 +1,7 @@
-//! What was compiled, in Cranelift's form.
+//! Compiled code in Cranelift's form.
 //!
-//! Only Cranelift's own ways to compile set what `Context::compiled_code` returns. One of them looks into a cache
-//! first: it is given an empty function and a cache that has our code for it.
+//! Only Cranelift's own compile functions can set the result of `Context::compiled_code`. One of them looks into a
+//! cache first. It is given an empty function and a cache that returns our code for it.
 
 use crate::translate::lib_call_back;
 use crate::{library, literals};
@@ -32,35 +32,35 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 use std::ops::Range;
 
-/// Makes compiled code known as Cranelift's contexts have it.
+/// Publishes compiled code in Cranelift's contexts.
 pub(crate) struct Publisher {
     stencil: Stencil,
-    /// The empty function, in place of a context's own during publication.
+    /// The empty function, which replaces a context's own function during publication.
     empty: ir::Function,
 }
 
-/// Compiled code, as the cache stores it.
+/// Compiled code in the form of a cache entry.
 ///
 /// Most fields of Cranelift's `MachBufferFinalized`, and some types of their entries, are private. `postcard`, which
-/// writes entries of the cache, writes fields one behind the other, so that tuples stand for such types here. The
-/// version at the start is Cranelift's own check that the form is the one it reads.
+/// writes cache entries, writes fields one after the other, so tuples can replace such types here. The version at the
+/// start is Cranelift's own check of the form.
 #[derive(Serialize)]
 struct Stencil {
     version: &'static str,
-    /// The code, and constants behind it.
+    /// The code, followed by constants.
     #[serde(serialize_with = "bytes")]
     code: Vec<u8>,
     /// Offset, kind, target, addend.
     relocs: Vec<(u32, Reloc, FinalizedRelocTarget, i64)>,
     traps: Vec<MachTrap>,
-    /// Return address, distance from the frame pointer down to the stack pointer, entries of `handlers`.
+    /// Return address, distance from the frame pointer down to the stack pointer, range of `handlers`.
     calls: Vec<(u32, Option<u32>, Range<u32>)>,
     /// Return address, bytes.
     patchable_calls: Vec<(u32, u32)>,
     handlers: Vec<FinalizedMachExceptionHandler>,
-    /// Start, end, location relative to the function's first.
+    /// Start, end, location relative to the function's base location.
     srclocs: Vec<(u32, u32, RelSourceLoc)>,
-    /// Offset, position, entries of `tags`.
+    /// Offset, position, range of `tags`.
     tag_sites: Vec<(u32, MachDebugTagPos, Range<u32>)>,
     tags: Vec<ir::DebugTag>,
     /// Return address, bytes of the frame, references.
@@ -71,19 +71,19 @@ struct Stencil {
     nop_units: Vec<Vec<u8>>,
     listing: Option<String>,
     value_labels: Vec<(ir::ValueLabel, Vec<ValueLocRange>)>,
-    /// Without `machine_code_cfg_info`, there are none, and no edges.
+    /// Empty without `machine_code_cfg_info`, as are the edges.
     block_starts: Vec<u32>,
     block_edges: Vec<(u32, u32)>,
 }
 
-/// Offsets of references by their type, from this many bytes above the stack pointer.
+/// Offsets of references by type, relative to the stack pointer plus this number of bytes.
 type StackMap = (Vec<(ir::Type, CompoundBitSet)>, Option<u32>);
 
 fn bytes<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_bytes(bytes)
 }
 
-/// A cache with one entry, for every function.
+/// A cache whose only entry matches every function.
 struct Cache(Vec<u8>);
 
 impl CacheKvStore for Cache {
@@ -95,7 +95,7 @@ impl CacheKvStore for Cache {
 }
 
 impl Publisher {
-    /// Publishes code for `isa`.
+    /// Returns a publisher of code for `isa`.
     ///
     /// # Errors
     /// If `isa` cannot compile an empty function.
@@ -109,10 +109,10 @@ impl Publisher {
         Ok(Publisher { stencil: Stencil::new(nop_units), empty })
     }
 
-    /// Sets the compiled code of `ctx` to `view`, which was compiled from its function, and `listing`.
+    /// Sets the compiled code of `ctx` to `view`, which was compiled from the function of `ctx`, and to `listing`.
     ///
     /// # Errors
-    /// If Cranelift does not take it.
+    /// If Cranelift does not accept the code.
     pub(crate) fn publish<'a>(
         &mut self,
         isa: &dyn TargetIsa,
@@ -122,7 +122,7 @@ impl Publisher {
     ) -> CodegenResult<&'a CompiledCode> {
         self.stencil.set(view, listing, &mut ctx.func)?;
         let entry = postcard::to_allocvec(&self.stencil).expect("a vector takes everything");
-        // The empty function's parameters are the base of source locations, and nothing else.
+        // The parameters of the empty function serve only as the base of source locations.
         self.empty.params = FunctionParameters::new();
         self.empty.params.ensure_base_srcloc(ctx.func.params.base_srcloc());
         std::mem::swap(&mut ctx.func, &mut self.empty);
@@ -159,10 +159,10 @@ impl Stencil {
         }
     }
 
-    /// Makes this the code of `view`, compiled from `func`.
+    /// Sets the contents to the code of `view`, compiled from `func`.
     ///
     /// # Errors
-    /// A relocation that Cranelift does not have, or a constant that is too far away.
+    /// If Cranelift does not have a relocation, or a constant is too far away.
     fn set(&mut self, view: &FunctionView<'_>, listing: Option<String>, func: &mut ir::Function) -> CodegenResult<()> {
         self.align = literals::append(view, &mut self.code)?.max(view.function.head.align);
         self.set_relocs(view, func)?;
@@ -198,7 +198,7 @@ impl Stencil {
         Ok(())
     }
 
-    /// The calls, and their handlers.
+    /// Sets the calls and their handlers.
     fn set_calls(&mut self, view: &FunctionView<'_>) {
         self.calls.clear();
         self.handlers.clear();
@@ -232,13 +232,14 @@ impl Stencil {
     }
 }
 
-/// Replaces what a table holds, and keeps its memory.
+/// Replaces the contents of a table, and keeps its memory.
 fn replace<T>(table: &mut Vec<T>, entries: impl Iterator<Item = T>) {
     table.clear();
     table.extend(entries);
 }
 
-/// The handlers of a call. Those of Cranelift stand behind the context that their tags are of.
+/// Passes the handlers of a call to `add`. In Cranelift's form, handlers follow the context that their tags belong
+/// to.
 fn handlers(of_call: &[HandlerSite], mut add: impl FnMut(FinalizedMachExceptionHandler)) {
     let mut context = None;
     for handler in of_call {
@@ -256,8 +257,8 @@ fn handlers(of_call: &[HandlerSite], mut add: impl FnMut(FinalizedMachExceptionH
     }
 }
 
-/// Where labeled values are. The label of a variable is that of one value after the other: where two are still there,
-/// it is that of the later one.
+/// Returns the ranges of labeled values. A variable has one label, which belongs to one value after the other. If two
+/// values are live at one point, the label belongs to the later one.
 fn value_labels(view: &FunctionView<'_>, func: &ir::Function) -> BTreeMap<u32, Vec<ValueLocRange>> {
     let mut by_label: BTreeMap<u32, Vec<ValueLocRange>> = BTreeMap::new();
     for sites in view.values.chunk_by(|a, b| a.value == b.value) {
@@ -282,10 +283,10 @@ fn value_labels(view: &FunctionView<'_>, func: &ir::Function) -> BTreeMap<u32, V
     by_label
 }
 
-/// Returns the labels of a value, which may be those of another.
+/// Returns the labels of a value. An alias has the labels of another value.
 fn label_starts(func: &ir::Function, mut value: ir::Value) -> &[ValueLabelStart] {
     let Some(assigned) = &func.dfg.values_labels else { return &[] };
-    // Aliases that lead around are not followed for ever.
+    // The number of steps is limited, because aliases may form a cycle.
     for _ in 0..assigned.len() {
         match assigned.get(&value) {
             Some(ValueLabelAssignments::Starts(starts)) => return starts,
@@ -305,7 +306,7 @@ fn value_place(place: ContextPlace, view: &FunctionView<'_>) -> LabelValueLoc {
     }
 }
 
-/// Returns the references of one call.
+/// Returns the stack map of one call.
 fn stack_map(entries: &[StackMapEntry]) -> StackMap {
     let mut by_type: Vec<(ir::Type, CompoundBitSet)> = Vec::new();
     for entry in entries {
@@ -331,7 +332,7 @@ fn frame_layout(view: &FunctionView<'_>, func: &ir::Function) -> Option<MachBuff
     (!view.keyed_slots.is_empty()).then_some(layout)
 }
 
-/// Returns the slots with keys: both sides have them in the order of the source.
+/// Returns the slots with keys. Both sides have them in the order of the source.
 fn keyed_slots<'a>(
     view: &'a FunctionView<'_>,
     func: &'a ir::Function,
@@ -340,7 +341,7 @@ fn keyed_slots<'a>(
     keyed.map(|(slot, _)| slot).zip(view.keyed_slots)
 }
 
-/// A tag; of slots without key it is not known which one they are.
+/// Returns a tag in Cranelift's form; `None` for a slot without a key, because it cannot be identified.
 fn debug_tag(tag: DebugTag, view: &FunctionView<'_>, func: &ir::Function) -> Option<ir::DebugTag> {
     match tag {
         DebugTag::User(number) => Some(ir::DebugTag::User(number)),
@@ -351,11 +352,11 @@ fn debug_tag(tag: DebugTag, view: &FunctionView<'_>, func: &ir::Function) -> Opt
     }
 }
 
-/// The prologue's steps in Cranelift's terms, in which epilogues have none.
+/// Passes the steps of the prologue to `step` in Cranelift's form, which has no steps for epilogues.
 fn unwind(view: &FunctionView<'_>, mut step: impl FnMut(u32, UnwindInst)) {
     let saved_below = |op| if let UnwindOp::Saved(_, below) = op { below } else { 0 };
     let lowest = view.unwind.iter().map(|site| saved_below(site.op)).max().unwrap_or(0);
-    // The registers saved by the link are those before the frame pointer is set.
+    // Registers that are saved before the frame pointer is set belong to the frame link.
     let (mut in_epilogue, mut cfa) = (false, None);
     for site in view.unwind {
         match site.op {
@@ -387,7 +388,7 @@ fn unwind(view: &FunctionView<'_>, mut step: impl FnMut(u32, UnwindInst)) {
     }
 }
 
-/// Returns a register: both sides number them as the instructions do.
+/// Returns a register. Both sides number registers like the instructions do.
 fn real_reg(reg: PReg) -> RealReg {
     let class = match reg.class() {
         RegClass::Int => regalloc2::RegClass::Int,
@@ -400,7 +401,7 @@ fn trap_code(code: kingpost_ir::TrapCode) -> ir::TrapCode {
     NonZeroU8::new(code.byte()).map(ir::TrapCode::from_raw).expect("no trap code is 0")
 }
 
-/// The name of a symbol; constants have none.
+/// Returns the name of a symbol; `None` for constants.
 fn external_name(name: &SymbolName, func: &mut ir::Function) -> Option<ir::ExternalName> {
     Some(match name {
         SymbolName::Named(word) => ir::ExternalName::testcase(word.as_bytes()),
@@ -422,10 +423,11 @@ fn external_name(name: &SymbolName, func: &mut ir::Function) -> Option<ir::Exter
     })
 }
 
-/// Returns the relocation that Cranelift has for one, and where. Those of moves are one of a word, see `literals.rs`.
+/// Returns the place and kind of the relocation in Cranelift's form. The relocations of four moves become a single
+/// one of a word, see `literals.rs`.
 ///
 /// # Errors
-/// A relocation that Cranelift does not have.
+/// If Cranelift does not have the relocation.
 fn reloc(offset: u32, kind: RelocKind) -> CodegenResult<Option<(u32, Reloc)>> {
     let reloc = match kind {
         RelocKind::Abs8 => Reloc::Abs8,

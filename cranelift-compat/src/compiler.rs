@@ -1,4 +1,4 @@
-//! A function of Cranelift through our compiler.
+//! Compilation of a function of Cranelift by our compiler.
 
 use crate::compiled_code::Publisher;
 use crate::pool::{Key, Pool};
@@ -16,20 +16,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Our compiler for the target and settings of a [`TargetIsa`](isa::TargetIsa).
 ///
-/// [`Compiler::compile`] is what `Context::compile` is upstream. The client's `TargetIsa` tells target, settings and
-/// conventions; its own compiler is used for one empty function, from which the form of
-/// [`CompiledCode`] is taken.
+/// [`Compiler::compile`] corresponds to `Context::compile` upstream. The client's `TargetIsa` gives target, settings
+/// and conventions. Its own compiler compiles a single empty function, which determines the form of [`CompiledCode`].
 pub struct Compiler {
     isa: OwnedTargetIsa,
     key: Key,
-    /// None once it is dropped.
+    /// `None` once the compiler is dropped.
     parts: Option<Box<Parts>>,
 }
 
-/// What a compiler consists of besides the client's `TargetIsa`. It serves one compiler after the other.
+/// Parts of a compiler other than the client's `TargetIsa`. They serve one compiler after the other.
 struct Parts {
     back_end: BackEnd,
-    /// For functions with labelled values, made for the first one.
+    /// Back end for functions with labeled values, created for the first one.
     labelling: Option<BackEnd>,
     func: kingpost_ir::Function,
     module: ModuleBuffer,
@@ -69,7 +68,7 @@ static DROPPED: Pool<Box<Parts>> = Pool::new();
 
 impl Drop for Compiler {
     fn drop(&mut self) {
-        // A panic may have left them half-way.
+        // A panic may have left the parts in an inconsistent state.
         if let Some(parts) = self.parts.take().filter(|_| !std::thread::panicking()) {
             DROPPED.keep(self.key.clone(), parts);
         }
@@ -83,7 +82,8 @@ impl fmt::Debug for Compiler {
 }
 
 impl Compiler {
-    /// A compiler for what `isa` describes, with the allocator that `isa` or the environment choose.
+    /// Returns a compiler for the target and settings of `isa`, with the allocator that `isa` or the environment
+    /// selects.
     ///
     /// # Errors
     /// [`CodegenError::Unsupported`] with the target, setting or CPU flag that is not supported.
@@ -91,10 +91,10 @@ impl Compiler {
         Compiler::with_regalloc(isa, None)
     }
 
-    /// The same with an allocator of ours by name.
+    /// Returns a compiler with one of our allocators by name.
     ///
     /// # Errors
-    /// As [`Compiler::new`], and if there is no such allocator.
+    /// See [`Compiler::new`]. Also fails if there is no such allocator.
     pub fn with_regalloc(isa: OwnedTargetIsa, regalloc: Option<&str>) -> CodegenResult<Compiler> {
         let key = Key::new(&*isa, regalloc, &settings::VARIABLES);
         let parts = match DROPPED.take(&key) {
@@ -104,28 +104,30 @@ impl Compiler {
         Ok(Compiler { isa, key, parts: Some(parts) })
     }
 
-    /// What the compiler was made for.
+    /// Returns the description of the target that the compiler was created for.
     pub fn isa(&self) -> &dyn isa::TargetIsa {
         &*self.isa
     }
 
-    /// The name of the allocator, as [`kingpost_codegen::ALLOCATORS`] lists it.
+    /// Returns the name of the allocator in [`kingpost_codegen::ALLOCATORS`].
     pub fn regalloc(&self) -> &str {
         let parts = self.parts.as_ref().expect("it is not dropped");
         &parts.back_end.compiler.settings().regalloc_algorithm
     }
 
-    /// Compiles `ctx.func`, which stays as it is. Returns what [`Context::compiled_code`] returns from then on.
+    /// Compiles `ctx.func` without changing it. Returns the code, which [`Context::compiled_code`] returns from then
+    /// on.
     ///
     /// # Errors
-    /// [`CodegenError::Verifier`] if the function breaks rules and the client's `enable_verifier` is on;
-    /// [`CodegenError::Unsupported`] with opcode, type and target for what we have no code for, and with its report if the
-    /// checker rejects an allocation; limits. The compiler may be used again.
+    /// [`CodegenError::Verifier`] if the function breaks rules and the client's `enable_verifier` is on.
+    /// [`CodegenError::Unsupported`] with opcode, type and target if we have no code for it, or with a report if the
+    /// checker rejects an allocation. Errors of limits. The compiler may be used again.
     pub fn compile<'a>(&mut self, ctx: &'a mut Context) -> CodegenResult<&'a CompiledCode> {
         self.compile_among(ctx, |_| false)
     }
 
-    /// As [`Compiler::compile`], where `is_preemptible` says of which symbols another module may have the definition in use.
+    /// Compiles like [`Compiler::compile`]. `is_preemptible` returns `true` for symbols whose definition another
+    /// module may replace.
     fn compile_among<'a>(
         &mut self,
         ctx: &'a mut Context,
@@ -142,7 +144,7 @@ impl Compiler {
             unlocate(&mut parts.func, &ctx.func, is_preemptible);
         }
         parts.module.clear();
-        // A function that failed may have left its own.
+        // A function that failed may have left its listing.
         parts.listing.take();
         parts.listing.wanted.store(ctx.want_disasm, Ordering::Relaxed);
         let has_labels = ctx.func.dfg.values_labels.as_ref().is_some_and(|labels| !labels.is_empty());
@@ -156,11 +158,11 @@ impl Compiler {
         parts.publisher.publish(&*self.isa, &parts.module.function(0), parts.listing.take(), ctx)
     }
 
-    /// Compiles `ctx.func` as a module's function `id`: its code, and its relocations as modules have them. Another module may
-    /// have the definition in use of the symbols of which `is_preemptible` says so.
+    /// Compiles `ctx.func` as a module's function `id`, and returns its code and its relocations in the form of
+    /// modules. `is_preemptible` returns `true` for symbols whose definition another module may replace.
     ///
     /// # Errors
-    /// As [`Compiler::compile`].
+    /// See [`Compiler::compile`].
     pub(crate) fn define<'a>(
         &mut self,
         id: FuncId,
@@ -175,8 +177,8 @@ impl Compiler {
     }
 }
 
-/// Takes symbols that are preemptible for ones that are not colocated, whatever the function says: linkers of shared objects
-/// refuse code with their distance in it. Upstream loads all addresses from the global offset table.
+/// Marks preemptible symbols as not colocated, because linkers of shared objects refuse code that contains the
+/// distance to such a symbol. Upstream loads all addresses from the global offset table.
 fn unlocate(
     func: &mut kingpost_ir::Function,
     from: &ir::Function,
@@ -195,7 +197,7 @@ fn unlocate(
     }
 }
 
-/// The text of the code that was emitted, if it is asked for.
+/// The text of the emitted code, if it is requested.
 #[derive(Default)]
 struct Listing {
     wanted: AtomicBool,

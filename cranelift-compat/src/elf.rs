@@ -7,7 +7,7 @@ use object::{Architecture, elf};
 /// Returns the type of a relocation in objects for an architecture.
 ///
 /// # Errors
-/// A relocation of another architecture or object format.
+/// If the relocation belongs to another architecture or object format.
 pub(crate) fn relocation_type(kind: Reloc, architecture: Architecture) -> ModuleResult<u32> {
     let of_x86 = || {
         Some(match kind {

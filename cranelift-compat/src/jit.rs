@@ -24,7 +24,7 @@ use std::fmt;
 type LibCallNames = Box<dyn Fn(ir::LibCall) -> String + Send + Sync>;
 type Lookup = Box<dyn Fn(&str) -> Option<*const u8> + Send>;
 
-/// Makes a [`JITModule`].
+/// Builder of a [`JITModule`].
 pub struct JITBuilder {
     isa: OwnedTargetIsa,
     regalloc: Option<String>,
@@ -43,18 +43,18 @@ impl fmt::Debug for JITBuilder {
 }
 
 impl JITBuilder {
-    /// A module for this machine. `libcall_names` returns the symbols of library routines.
+    /// Returns a builder for this machine. `libcall_names` returns the symbols of library routines.
     ///
     /// # Errors
-    /// A machine that Cranelift does not support.
+    /// If Cranelift does not support the machine.
     pub fn new(libcall_names: LibCallNames) -> ModuleResult<JITBuilder> {
         JITBuilder::with_flags(&[], libcall_names)
     }
 
-    /// The same with settings.
+    /// Returns a builder for this machine with settings.
     ///
     /// # Errors
-    /// A setting that Cranelift does not have, or a machine that it does not support.
+    /// If Cranelift does not have a setting, or does not support the machine.
     pub fn with_flags(flags: &[(&str, &str)], libcall_names: LibCallNames) -> ModuleResult<JITBuilder> {
         let mut builder = settings::builder();
         for (name, value) in flags {
@@ -67,7 +67,7 @@ impl JITBuilder {
         Ok(JITBuilder::with_isa(isa.finish(settings::Flags::new(builder))?, libcall_names))
     }
 
-    /// The same for a target and settings that the caller chose.
+    /// Returns a builder for a target and settings that the caller selected.
     pub fn with_isa(isa: OwnedTargetIsa, libcall_names: LibCallNames) -> JITBuilder {
         JITBuilder {
             isa,
@@ -81,33 +81,33 @@ impl JITBuilder {
         }
     }
 
-    /// Chooses an allocator of ours by name.
+    /// Sets one of our allocators by name.
     pub fn regalloc(&mut self, name: &str) -> &mut JITBuilder {
         self.regalloc = Some(name.into());
         self
     }
 
-    /// Does the process' unwinder get to know the functions, so that exceptions and backtraces pass through them? It does,
-    /// unless this or the setting `unwind_info` is off.
+    /// Sets whether functions are registered with the process's unwinder, so that exceptions and backtraces pass
+    /// through them. By default they are, if the setting `unwind_info` is on.
     pub fn register_frames(&mut self, yes: bool) -> &mut JITBuilder {
         self.registers_frames = yes;
         self
     }
 
-    /// Do gdb and lldb get to know the functions: their names, and with `unwind_info` their callers? They do not, unless this or
-    /// `KINGPOST_DEBUGGER=1` in the environment is on.
+    /// Sets whether functions are registered with gdb and lldb: their names and, with `unwind_info`, their frames. By
+    /// default they are only if `KINGPOST_DEBUGGER=1` is in the environment.
     pub fn debugger(&mut self, yes: bool) -> &mut JITBuilder {
         self.for_debugger = yes;
         self
     }
 
-    /// Says where a symbol is.
+    /// Sets the address of a symbol.
     pub fn symbol<K: Into<String>>(&mut self, name: K, address: *const u8) -> &mut JITBuilder {
         self.symbols.insert(name.into(), address as usize);
         self
     }
 
-    /// Says where many symbols are.
+    /// Sets the addresses of many symbols.
     pub fn symbols<It, K>(&mut self, symbols: It) -> &mut JITBuilder
     where
         It: IntoIterator<Item = (K, *const u8)>,
@@ -117,13 +117,14 @@ impl JITBuilder {
         self
     }
 
-    /// Adds a function that is asked where symbols are that were not said: the last one added first, this process last.
+    /// Adds a function that returns addresses of symbols without a given address. The last added function is called
+    /// first, and this process is searched last.
     pub fn symbol_lookup_fn(&mut self, lookup: Lookup) -> &mut JITBuilder {
         self.lookups.push(lookup);
         self
     }
 
-    /// Chooses where code and data are put; [`SystemMemoryProvider`] unless this is called.
+    /// Sets the provider of memory for code and data. The default is [`SystemMemoryProvider`].
     pub fn memory_provider(&mut self, provider: Box<dyn JITMemoryProvider + Send>) -> &mut JITBuilder {
         self.memory = Some(provider);
         self
@@ -133,13 +134,13 @@ impl JITBuilder {
 /// A definition in memory.
 struct Placed {
     block: Block,
-    /// Bytes of code or data in it.
+    /// Size of the code or data in bytes.
     len: usize,
     relocs: Vec<ModuleReloc>,
 }
 
 impl Placed {
-    /// Applies the relocations and drops them.
+    /// Applies the relocations and removes them.
     fn relocate(&mut self, addresses: &[usize]) -> ModuleResult<()> {
         if !self.relocs.is_empty() {
             let address = self.block.address();
@@ -150,21 +151,21 @@ impl Placed {
     }
 }
 
-/// A module in memory. What is defined can be called or read once it is finalized.
+/// A module in memory. Definitions can be called or read once they are finalized.
 pub struct JITModule {
     compiler: Compiler,
     declarations: ModuleDeclarations,
     functions: HashMap<FuncId, Placed>,
     data_objects: HashMap<DataId, Placed>,
-    /// Defined and not finalized.
+    /// Definitions that are not finalized.
     pending: (Vec<FuncId>, Vec<DataId>),
     libcall_names: LibCallNames,
     symbols: HashMap<String, usize>,
     lookups: Vec<Lookup>,
     pub(crate) memory: Box<dyn JITMemoryProvider + Send>,
-    /// Of the functions that are not finalized, if unwinders are to know them.
+    /// Frames of functions that are not finalized, if unwinders are enabled.
     frames: Option<Frames>,
-    /// Of those that are.
+    /// Registrations of finalized functions.
     pub(crate) registrations: Vec<Registration>,
     for_debugger: bool,
     pub(crate) symbol_files: Vec<SymbolFile>,
@@ -177,7 +178,7 @@ impl fmt::Debug for JITModule {
 }
 
 impl JITModule {
-    /// A module without declarations.
+    /// Returns a module without declarations.
     ///
     /// # Panics
     /// If [`JITModule::try_new`] fails.
@@ -185,10 +186,10 @@ impl JITModule {
         JITModule::try_new(builder).unwrap_or_else(|error| panic!("cannot make a JITModule: {error}"))
     }
 
-    /// The same.
+    /// Returns a module without declarations.
     ///
     /// # Errors
-    /// A target, setting, CPU flag or allocator that is not supported, by its name.
+    /// If a target, setting, CPU flag or allocator is not supported; the error has its name.
     pub fn try_new(builder: JITBuilder) -> ModuleResult<JITModule> {
         if builder.isa.flags().is_pic() {
             return Err(ModuleError::Backend(anyhow!("the setting `is_pic=true` is not supported in memory")));
@@ -212,11 +213,11 @@ impl JITModule {
         })
     }
 
-    /// Makes everything defined since the last time callable and readable.
+    /// Makes everything defined since the last call callable and readable.
     ///
     /// # Errors
-    /// A definition that mentions what is neither defined nor found, a relocation that does not reach, and what the
-    /// memory's provider fails with. What is not finalized then is tried again the next time.
+    /// If a definition refers to a symbol that is neither defined nor found, if a relocation does not reach, or if
+    /// the memory provider fails. The next call tries again to finalize these definitions.
     pub fn finalize_definitions(&mut self) -> ModuleResult<()> {
         for &id in &self.pending.0 {
             let addresses = self.addresses(self.functions.get(&id))?;
@@ -235,8 +236,8 @@ impl JITModule {
         Ok(())
     }
 
-    /// Makes the pending functions, which have this `.eh_frame` section, known to debuggers if they are to know them, and to the
-    /// profiler `perf` if it saves what was run.
+    /// Announces the pending functions, whose `.eh_frame` section is `unwind_info`, to debuggers if enabled, and to
+    /// the profiler `perf` if it records code.
     fn announce(&mut self, unwind_info: &[u8]) {
         let for_profiler = std::env::var_os("PERF_BUILDID_DIR").is_some();
         if self.pending.0.is_empty() || !self.for_debugger && !for_profiler {
@@ -255,7 +256,7 @@ impl JITModule {
         }
     }
 
-    /// The addresses of what the relocations of a definition name.
+    /// Returns the addresses of the symbols that the relocations of a definition refer to.
     fn addresses(&self, placed: Option<&Placed>) -> ModuleResult<Vec<usize>> {
         let relocs = placed.map_or(&[][..], |placed| &placed.relocs);
         let address = |reloc: &ModuleReloc| {
@@ -264,11 +265,11 @@ impl JITModule {
         relocs.iter().map(address).collect()
     }
 
-    /// The address of what a relocation names: of a definition, or else of what the module's symbols, its lookups or this
-    /// process know by the name. An undefined preemptible symbol is at address 0.
+    /// Returns the address of the target of a relocation: a definition, or a symbol found in the module's symbols,
+    /// its lookups or this process. An undefined preemptible symbol has address 0.
     ///
     /// # Panics
-    /// If nothing knows it.
+    /// If the symbol is not found.
     pub fn get_address(&self, name: &ModuleRelocTarget) -> *const u8 {
         self.address(name).unwrap_or_else(|| panic!("cannot resolve {name}")) as *const u8
     }
@@ -295,7 +296,7 @@ impl JITModule {
                 (declared.name.as_ref()?, declared.linkage)
             }
             ModuleRelocTarget::LibCall(libcall) => {
-                // Routines that only compilers know have other names with us.
+                // Routines that only compilers use have different names in our library.
                 let ours = default_libcall_name(lib_call(*libcall), self.compiler.isa().triple());
                 return self.lookup(&(self.libcall_names)(*libcall)).or_else(|| library_address(ours));
             }
@@ -313,7 +314,7 @@ impl JITModule {
         said.or_else(asked).or_else(|| library_address(name))
     }
 
-    /// The address of a function. It stays until the memory is freed.
+    /// Returns the address of a function. It is valid until the memory is freed.
     ///
     /// # Panics
     /// If the function is not defined and finalized.
@@ -322,7 +323,7 @@ impl JITModule {
         self.functions.get(&id).expect("the function is not defined").block.address() as *const u8
     }
 
-    /// The address of a data object, and its size in bytes. It stays until the memory is freed.
+    /// Returns the address of a data object, and its size in bytes. The address is valid until the memory is freed.
     ///
     /// # Panics
     /// If the object is not defined and finalized.
@@ -337,7 +338,7 @@ impl JITModule {
         definable(declared.linkage, self.functions.contains_key(&id), || declared.linkage_name(id).into_owned())
     }
 
-    /// Puts a function into memory. Returns its address.
+    /// Places a function in memory and returns its address.
     fn place_function(&mut self, id: FuncId, align: u64, code: &[u8], relocs: Vec<ModuleReloc>) -> ModuleResult<usize> {
         let isa = self.compiler.isa();
         let align = align.max(isa.function_alignment().minimum.into()).max(isa.symbol_alignment());
@@ -366,7 +367,8 @@ impl JITModule {
 
 impl Drop for JITModule {
     fn drop(&mut self) {
-        // What is finalized stays until `free_memory`: pointers to it may be in use, and functions may be running.
+        // Finalized functions stay until `free_memory`, because pointers to them may be in use and functions may be
+        // running.
         std::mem::forget(std::mem::take(&mut self.registrations));
         std::mem::forget(std::mem::take(&mut self.symbol_files));
     }

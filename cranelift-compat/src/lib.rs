@@ -1,19 +1,19 @@
-//! Kingpost behind Cranelift's API: clients keep Cranelift's intermediate representation, builder and settings, and get code of
-//! our compiler.
+//! Kingpost with Cranelift's API: clients keep Cranelift's intermediate representation, builder and settings, and get
+//! code of our compiler.
 //!
-//! [`ObjectModule`] and [`JITModule`] have the methods of Cranelift's types of these names and implement its trait
+//! [`ObjectModule`] and [`JITModule`] have the methods of Cranelift's types with these names and implement its trait
 //! [`Module`](cranelift_module::Module). [`Compiler`] is for clients without modules. Packages in `drop-in/` replace
-//! Cranelift's own in a client that is left as it is.
+//! Cranelift's own packages in an unchanged client.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `translate/` | a function of Cranelift as one of ours |
 //! | `settings.rs` | Cranelift's settings and CPU flags as ours |
-//! | `compiler.rs` | a function of Cranelift through our compiler |
-//! | `pool.rs` | parts of compilers that serve the next ones |
-//! | `compiled_code.rs` | what was compiled, in Cranelift's form |
+//! | `compiler.rs` | compilation of a function of Cranelift by our compiler |
+//! | `pool.rs` | parts of compilers, kept for later compilers |
+//! | `compiled_code.rs` | compiled code in Cranelift's form |
 //! | `library.rs` | library routines that Cranelift does not have |
-//! | `literals.rs` | constants behind the code that loads them |
+//! | `literals.rs` | constants after the code that loads them |
 //! | `unwind.rs` | `.eh_frame`; `unsafe` |
 //! | `object.rs` | a module that becomes an object file |
 //! | `elf.rs` | relocations in ELF files |
@@ -21,9 +21,10 @@
 //! | `relocate.rs` | relocations in memory |
 //! | `memory.rs` | memory of modules; `unsafe` |
 //!
-//! No other file has `unsafe`. Every public function that reaches the system is `unsafe` and says what its caller promises, or
-//! breaks no rule of Rust whatever its arguments are. There is one exception: the trait [`JITMemoryProvider`] is safe to implement, as
-//! Cranelift's is, and a module writes where a client's provider says. Its implementor answers for that.
+//! No other file has `unsafe`. Every public function that accesses the system is either `unsafe` and states its
+//! requirements, or follows the rules of Rust for all arguments. There is one exception: the trait
+//! [`JITMemoryProvider`] is safe to implement, like Cranelift's, and a module writes to memory that a client's
+//! provider returns. The implementor is responsible for this memory.
 //!
 //! | public function of a file with `unsafe` | why it is sound |
 //! |---|---|
@@ -53,7 +54,7 @@ pub use memory::{ArenaMemoryProvider, BranchProtection, JITMemoryKind, JITMemory
 pub use object::{ObjectBuilder, ObjectModule, ObjectProduct};
 pub use translate::translate;
 
-/// What clients of Cranelift's umbrella crate import, and the modules.
+/// Names that clients of Cranelift's umbrella crate import, and the modules.
 pub mod prelude {
     pub use crate::codegen::ir::condcodes::{FloatCC, IntCC};
     pub use crate::codegen::ir::immediates::{Ieee32, Ieee64, Imm64};

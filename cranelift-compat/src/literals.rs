@@ -1,17 +1,17 @@
-//! Constants behind the code that loads them, where Cranelift has them.
+//! Constants after the code that loads them, where Cranelift places them.
 //!
-//! Our objects and images have constants in read-only memory of their own. Compiled code in Cranelift's form has them
-//! as its last bytes, and loads them by their distance, without relocations: on AArch64 `adr` takes the place of
-//! `adrp`, and the offset of the load stays zero. The address of a far symbol stands among the code there, too, as
-//! Cranelift has no relocations of moves.
+//! Our objects and images have constants in separate read-only memory. Compiled code in Cranelift's form has them at
+//! its end, and loads them by their distance, without relocations: on AArch64, `adr` replaces `adrp`, and the offset
+//! of the load stays zero. There, the address of a far symbol is also stored among the code, because Cranelift has no
+//! relocations of moves.
 
 use cranelift_codegen::{CodegenError, CodegenResult};
 use kingpost_mach::{FunctionView, Literal, Reloc, RelocKind, SymbolName};
 
-/// Sets `code` to the function's code and the constants it mentions. Returns the alignment that they need.
+/// Sets `code` to the function's code and the constants it refers to. Returns the alignment that they need.
 ///
 /// # Errors
-/// A constant that is too far away.
+/// If a constant is too far away.
 pub(crate) fn append(view: &FunctionView<'_>, code: &mut Vec<u8>) -> CodegenResult<u32> {
     code.clear();
     code.extend_from_slice(view.code);
@@ -35,7 +35,7 @@ pub(crate) fn append(view: &FunctionView<'_>, code: &mut Vec<u8>) -> CodegenResu
     Ok(align)
 }
 
-/// Where the word stands that [`load_word`]'s code loads, bytes from its start.
+/// Offset in bytes of the word that the code of [`load_word`] loads.
 pub(crate) const WORD: u32 = 8;
 
 /// Replaces the four moves at the start of `code` by `ldr xd, 1f; b 2f; 1: .xword 0; 2:`.
@@ -48,7 +48,7 @@ fn load_word(code: &mut [u8]) {
     }
 }
 
-/// Returns the relocations that name constants.
+/// Returns the relocations that refer to constants.
 fn literal_relocs<'a>(view: &FunctionView<'a>) -> impl Iterator<Item = (&'a Reloc, &'a Literal)> {
     let symbols = view.symbols;
     view.relocs.iter().filter_map(move |reloc| match &symbols[reloc.symbol as usize] {
@@ -57,7 +57,7 @@ fn literal_relocs<'a>(view: &FunctionView<'a>) -> impl Iterator<Item = (&'a Relo
     })
 }
 
-/// Makes an instruction refer to what is so many bytes behind the relocation's place.
+/// Inserts the distance from the relocation's place to its target into an instruction, in bytes.
 fn insert(reloc: &Reloc, distance: i64, code: &mut [u8]) -> Option<()> {
     let field: &mut [u8; 4] = code[reloc.offset as usize..].first_chunk_mut()?;
     match reloc.kind {

@@ -1,8 +1,8 @@
-//! Memory of modules: what clients may provide, and two providers.
+//! Memory of modules: the interface of providers, and two providers.
 //!
-//! Sound because: a [`Block`] is memory that its provider allocated for it alone, and is written to only until it is
-//! finalized; the providers here hand out every byte of their [`Pages`] once, and free pages that may be in use only on an
-//! `unsafe` call. A client's provider must do the same; what it returns is trusted.
+//! Soundness: a [`Block`] is memory that its provider allocated for it alone, and it is written only until it is
+//! finalized. The providers here return every byte of their [`Pages`] once, and free pages that may be in use only in
+//! an `unsafe` call. A client's provider must do the same; its results are trusted.
 #![allow(unsafe_code, reason = "memory is written, and freed while pointers into it may exist")]
 
 use crate::jit::JITModule;
@@ -10,7 +10,7 @@ use cranelift_module::{ModuleError, ModuleResult};
 use kingpost_jit::{PageKind, PageSource, Pages};
 use std::io;
 
-/// Protection of code against jumps to its middle.
+/// Protection of code against jumps into its middle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BranchProtection {
     /// None.
@@ -19,14 +19,14 @@ pub enum BranchProtection {
     BTI,
 }
 
-/// What memory is for.
+/// Kind of contents of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JITMemoryKind {
-    /// Code, once it is finalized.
+    /// Code after it is finalized.
     Executable,
-    /// Data that may be written to.
+    /// Data that may be written.
     Writable,
-    /// Data that is only read, once it is finalized.
+    /// Data that is only read after it is finalized.
     ReadOnly,
 }
 
@@ -35,19 +35,19 @@ pub trait JITMemoryProvider {
     /// Allocates `size` bytes at a multiple of `align`, writable until the next call of [`JITMemoryProvider::finalize`].
     ///
     /// # Errors
-    /// No memory.
+    /// If there is not enough memory.
     fn allocate(&mut self, size: usize, align: u64, kind: JITMemoryKind) -> io::Result<*mut u8>;
 
-    /// Frees everything allocated.
+    /// Frees all allocated memory.
     ///
     /// # Safety
-    /// No code in it is running or called again, and no data in it is used again.
+    /// No code in the memory may be running or be called again, and no data in it may be used again.
     unsafe fn free_memory(&mut self);
 
-    /// Protects everything allocated since the last time as its kind requires.
+    /// Protects everything allocated since the last call according to its kind.
     ///
     /// # Errors
-    /// What the system refuses.
+    /// If the system refuses.
     fn finalize(&mut self, branch_protection: BranchProtection) -> ModuleResult<()>;
 }
 
@@ -72,23 +72,23 @@ impl Block {
         self.address
     }
 
-    /// What stands in the block, which is not finalized.
+    /// Returns the contents of the block, which must not be finalized.
     pub(crate) fn contents(&mut self) -> &mut [u8] {
-        // SAFETY: the provider allocated these bytes, zero or written since, for this block alone, and they are writable until
-        // it is finalized; the borrow of `self` keeps other slices away.
+        // SAFETY: the provider allocated these bytes for this block alone. They are initialized, and writable until
+        // the block is finalized. The borrow of `self` prevents other slices.
         unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(self.address), self.size) }
     }
 }
 
 impl JITModule {
-    /// Frees the memory of everything defined. Without this call it stays until the process ends.
+    /// Frees the memory of all definitions. Without this call it stays until the process ends.
     ///
     /// # Safety
-    /// No function of the module is running or called again, and no data of it is used again.
+    /// No function of the module may be running or be called again, and no data of it may be used again.
     pub unsafe fn free_memory(mut self) {
         self.registrations.clear();
         self.symbol_files.clear();
-        // SAFETY: promised by the caller.
+        // SAFETY: the caller promises it.
         unsafe { self.memory.free_memory() };
     }
 }
@@ -96,13 +96,13 @@ impl JITModule {
 /// Memory of a module: pages that definitions share until they are finalized.
 struct Spans {
     source: PageSource,
-    /// Pages that are written to, with the number of bytes in use at their start.
+    /// Writable pages, with the number of bytes in use at their start.
     open: Vec<(JITMemoryKind, Pages, usize)>,
-    /// Pages that are finalized.
+    /// Finalized pages.
     sealed: Vec<Pages>,
 }
 
-/// Bytes of pages up to which a module takes as many as it has taken before.
+/// Size in bytes up to which a module doubles its memory with each allocation of pages.
 const MOST_BYTES: usize = 1 << 18;
 
 impl Spans {
@@ -127,7 +127,7 @@ impl Spans {
         Ok(std::ptr::with_exposed_provenance_mut(address))
     }
 
-    /// Protects the pages in use and gives back the others. Data that is written to stays open.
+    /// Protects the pages in use and returns all others. Writable data stays open.
     fn finalize(&mut self, branch_protection: BranchProtection) -> ModuleResult<()> {
         let mut index = 0;
         while let Some((kind, pages, used)) = self.open.get_mut(index) {
@@ -151,7 +151,7 @@ impl Spans {
 }
 
 impl Drop for Spans {
-    /// Keeps what may still be in use: what is finalized, and data that is written to. Other pages are given back.
+    /// Keeps memory that may still be in use: finalized pages, and writable data. Returns all other pages.
     fn drop(&mut self) {
         for (_, mut pages, used) in self.open.drain(..).filter(|(kind, ..)| *kind == JITMemoryKind::Writable) {
             pages.truncate(used);
@@ -161,7 +161,7 @@ impl Drop for Spans {
     }
 }
 
-/// Takes bytes of pages of which some at the start are in use. Returns their address.
+/// Takes bytes after the used part of the pages. Returns their address.
 fn take(pages: &mut Pages, used: &mut usize, size: usize, align: usize) -> Option<usize> {
     let address = (pages.address() + *used).checked_next_multiple_of(align)?;
     let end = (address - pages.address()).checked_add(size)?;
@@ -179,11 +179,11 @@ fn page_kind(kind: JITMemoryKind) -> PageKind {
     }
 }
 
-/// Memory from ranges of addresses that all modules of the process share. A module takes whole pages of them.
+/// A provider of memory in ranges of addresses that all modules of the process share. A module takes whole pages.
 pub struct SystemMemoryProvider(Spans);
 
 impl SystemMemoryProvider {
-    /// Returns a provider that has no memory yet.
+    /// Returns a provider without memory.
     pub fn new() -> SystemMemoryProvider {
         SystemMemoryProvider(Spans::new(PageSource::shared()))
     }
@@ -195,11 +195,11 @@ impl Default for SystemMemoryProvider {
     }
 }
 
-/// Memory from one range of addresses, so that everything is near to everything.
+/// A provider of memory in a single range of addresses, so that all definitions are near each other.
 pub struct ArenaMemoryProvider(Spans);
 
 impl ArenaMemoryProvider {
-    /// Reserves a range of `reserve_size` bytes, none of which takes memory yet.
+    /// Reserves a range of `reserve_size` bytes of addresses, which take no memory yet.
     ///
     /// # Errors
     /// If the system refuses.

@@ -24,7 +24,7 @@ use std::fmt;
 
 type LibCallNames = Box<dyn Fn(ir::LibCall) -> String + Send + Sync>;
 
-/// Makes an [`ObjectModule`].
+/// Builder of an [`ObjectModule`].
 pub struct ObjectBuilder {
     compiler: Compiler,
     isa: OwnedTargetIsa,
@@ -43,11 +43,11 @@ impl fmt::Debug for ObjectBuilder {
 }
 
 impl ObjectBuilder {
-    /// Returns an object for the target of `isa`, in a file symbol called `name`. `libcall_names` returns the symbols
-    /// of library routines.
+    /// Returns a builder of an object for the target of `isa`, with a file symbol `name`. `libcall_names` returns the
+    /// symbols of library routines.
     ///
     /// # Errors
-    /// A target, setting or CPU flag that is not supported, by its name.
+    /// If a target, setting or CPU flag is not supported; the error has its name.
     pub fn new<V: Into<Vec<u8>>>(
         isa: OwnedTargetIsa,
         name: V,
@@ -71,28 +71,28 @@ impl ObjectBuilder {
         })
     }
 
-    /// Chooses an allocator of ours by name.
+    /// Sets one of our allocators by name.
     ///
     /// # Errors
-    /// If there is none of this name.
+    /// If there is no allocator with this name.
     pub fn regalloc(&mut self, name: &str) -> ModuleResult<&mut ObjectBuilder> {
         self.compiler = Compiler::with_regalloc(self.isa.clone(), Some(name))?;
         Ok(self)
     }
 
-    /// Returns `true` if each function gets a section of its own.
+    /// Sets whether each function gets a separate section.
     pub fn per_function_section(&mut self, yes: bool) -> &mut ObjectBuilder {
         self.per_function_section = yes;
         self
     }
 
-    /// Returns `true` if each data object gets a section of its own.
+    /// Sets whether each data object gets a separate section.
     pub fn per_data_object_section(&mut self, yes: bool) -> &mut ObjectBuilder {
         self.per_data_object_section = yes;
         self
     }
 
-    /// Returns `true` if there is `.eh_frame` for the functions that are compiled.
+    /// Sets whether compiled functions get an `.eh_frame` section.
     pub fn unwind_info(&mut self, yes: bool) -> &mut ObjectBuilder {
         self.unwind_info = yes;
         self
@@ -107,7 +107,7 @@ pub struct ObjectModule {
     declarations: ModuleDeclarations,
     functions: SecondaryMap<FuncId, Option<(SymbolId, bool)>>,
     data_objects: SecondaryMap<DataId, Option<(SymbolId, bool)>>,
-    /// With the place in a section that offsets count from.
+    /// Relocations with their section and the position in the section that offsets count from.
     relocs: Vec<(SectionId, u64, ModuleReloc)>,
     libcall_names: LibCallNames,
     libcalls: HashMap<ir::LibCall, SymbolId>,
@@ -147,10 +147,10 @@ impl ObjectModule {
         }
     }
 
-    /// Returns the object, once all that others need is defined.
+    /// Returns the object. Everything that it must define should be defined before.
     ///
     /// # Panics
-    /// In debug builds, if something that is declared to be defined here is not.
+    /// In debug builds, if something is declared to be defined here and is not.
     pub fn finish(mut self) -> ObjectProduct {
         if cfg!(debug_assertions) {
             self.check_defined();
@@ -165,7 +165,7 @@ impl ObjectModule {
         if let Some(frames) = self.frames {
             frames.write(&mut self.object).expect("addresses of functions are all it mentions");
         }
-        // Without this note linkers take the object to need an executable stack.
+        // Without this note, linkers assume that the object needs an executable stack.
         self.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Linker);
         ObjectProduct { object: self.object, functions: self.functions, data_objects: self.data_objects }
     }
@@ -198,13 +198,13 @@ impl ObjectModule {
         })
     }
 
-    /// Adapts a symbol to another declaration.
+    /// Adapts a symbol to an additional declaration.
     fn redeclare(&mut self, symbol: SymbolId, linkage: Linkage) {
         let symbol = self.object.symbol_mut(symbol);
         (symbol.scope, symbol.weak) = scope(linkage);
     }
 
-    /// Returns the symbol of what a relocation names. Those of library routines are made on the way.
+    /// Returns the symbol of the target of a relocation. Creates symbols of library routines on demand.
     fn target(&mut self, name: &ModuleRelocTarget) -> SymbolId {
         const DECLARED: &str = "an id of this module";
         if let Some(routine) = library::symbol(name, self.compiler.isa().triple()) {
@@ -265,7 +265,7 @@ fn scope(linkage: Linkage) -> (SymbolScope, bool) {
     (scope, linkage == Linkage::Preemptible)
 }
 
-/// Returns `true` if the definition of a symbol that is in use may be the one of another module.
+/// Returns `true` if the linker may use another module's definition of the symbol.
 fn is_preemptible(declarations: &ModuleDeclarations, name: &ir::UserExternalName) -> bool {
     let target = ModuleRelocTarget::user(name.namespace, name.index);
     let linkage = match name.namespace {
@@ -278,7 +278,7 @@ fn is_preemptible(declarations: &ModuleDeclarations, name: &ir::UserExternalName
     !matches!(linkage, Linkage::Local | Linkage::Hidden)
 }
 
-/// Names in ELF files end with a zero.
+/// Checks that a name contains no zero byte, because names in ELF files end with one.
 fn check_name(name: &str) -> ModuleResult<()> {
     match name.contains('\0') {
         true => Err(ModuleError::Backend(anyhow!("{name:?} is no name for a symbol: it has a null byte"))),
@@ -288,7 +288,7 @@ fn check_name(name: &str) -> ModuleResult<()> {
 
 /// Definitions.
 impl ObjectModule {
-    /// Returns `true` if the function may be defined.
+    /// Checks that the function may be defined.
     fn check_function(&self, id: FuncId) -> ModuleResult<()> {
         let declared = self.declarations.get_function_decl(id);
         let defined = self.functions[id].is_some_and(|(_, defined)| defined);
@@ -306,7 +306,7 @@ impl ObjectModule {
         let (symbol, defined) = self.functions[id].as_mut().expect("an id of this module");
         *defined = true;
         let section = if self.per_function_section {
-            // The name of the section would end with a dot without a name here.
+            // A name is needed here, because the name of the section would otherwise end with a dot.
             self.object.add_subsection(StandardSection::Text, b"subsection")
         } else {
             self.object.section_id(StandardSection::Text)
@@ -334,7 +334,7 @@ impl ObjectModule {
                 (_, _, _, false) => StandardSection::ReadOnlyData,
                 (_, _, _, true) => StandardSection::ReadOnlyDataWithRel,
             };
-            // What is retained must not retain others with it.
+            // Data that is retained must not retain other data of its section.
             return Ok(if self.per_data_object_section || data.used {
                 self.object.add_subsection(section, b"subsection")
             } else {
@@ -353,7 +353,7 @@ impl ObjectModule {
     }
 }
 
-/// Returns `true` if something may be defined.
+/// Checks that something may be defined.
 pub(crate) fn definable(linkage: Linkage, defined: bool, name: impl FnOnce() -> String) -> ModuleResult<()> {
     if !linkage.is_definable() {
         Err(ModuleError::InvalidImportDefinition(name()))
@@ -461,7 +461,7 @@ fn data_kind(tls: bool) -> SymbolKind {
     if tls { SymbolKind::Tls } else { SymbolKind::Data }
 }
 
-/// What a module became.
+/// Result of a module.
 #[derive(Debug)]
 pub struct ObjectProduct {
     /// The object with everything that was defined.
@@ -476,7 +476,7 @@ impl ObjectProduct {
     /// Returns the symbol of a function.
     ///
     /// # Panics
-    /// If it is of another module.
+    /// If it belongs to another module.
     pub fn function_symbol(&self, id: FuncId) -> SymbolId {
         self.functions[id].expect("a function of the module").0
     }
@@ -484,7 +484,7 @@ impl ObjectProduct {
     /// Returns the symbol of a data object.
     ///
     /// # Panics
-    /// If it is of another module.
+    /// If it belongs to another module.
     pub fn data_symbol(&self, id: DataId) -> SymbolId {
         self.data_objects[id].expect("a data object of the module").0
     }
@@ -492,7 +492,7 @@ impl ObjectProduct {
     /// Returns the bytes of the file.
     ///
     /// # Errors
-    /// What the format cannot hold.
+    /// If the format cannot represent the object.
     pub fn emit(self) -> Result<Vec<u8>, object::write::Error> {
         self.object.write()
     }

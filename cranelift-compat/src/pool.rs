@@ -1,21 +1,21 @@
-//! Parts of compilers that were dropped, kept for the next compiler with equal settings: making them takes longer than
-//! compiling a small function, and clients make a module for each.
+//! Parts of dropped compilers, kept for the next compiler with equal settings. Creating them takes longer than
+//! compiling a small function, and clients create a module for each function.
 
 use cranelift_codegen::isa::TargetIsa;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
-/// Everything that the parts of a compiler depend on.
+/// Everything that determines the parts of a compiler.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
-    /// Target, settings and CPU flags, as they are hashed.
+    /// Target, settings and CPU flags, in the form in which they are hashed.
     target: Vec<u8>,
     regalloc: Option<String>,
-    /// Values in the environment.
+    /// Values of environment variables.
     environment: Vec<Option<String>>,
 }
 
-/// Collects bytes instead of hashing them, so that equal bytes mean equal values.
+/// A hasher that collects bytes, so that equal bytes mean equal values.
 struct Bytes(Vec<u8>);
 
 impl Hasher for Bytes {
@@ -29,7 +29,8 @@ impl Hasher for Bytes {
 }
 
 impl Key {
-    /// Returns the key of compilers for `isa` with an allocator by name, if it is given, and the values of these variables.
+    /// Returns the key of compilers for `isa` with an allocator by name, if it is given, and with the values of these
+    /// variables.
     pub(crate) fn new(isa: &dyn TargetIsa, regalloc: Option<&str>, variables: &[&str]) -> Key {
         let mut target = Bytes(Vec::new());
         (isa.triple(), isa.flags(), isa.isa_flags_hash_key()).hash(&mut target);
@@ -38,10 +39,10 @@ impl Key {
     }
 }
 
-/// Parts that wait for a compiler, the last dropped last.
+/// Parts that are available for a compiler, in the order in which they were dropped.
 pub(crate) struct Pool<T>(Mutex<Vec<(Key, T)>>);
 
-/// Parts that a pool keeps.
+/// Maximum number of parts in a pool.
 const MOST: usize = 16;
 
 impl<T> Pool<T> {
@@ -49,19 +50,19 @@ impl<T> Pool<T> {
         Pool(Mutex::new(Vec::new()))
     }
 
-    /// Takes the parts of this key that were kept last.
+    /// Takes the most recently kept parts with this key.
     pub(crate) fn take(&self, key: &Key) -> Option<T> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let index = kept.iter().rposition(|(of, _)| of == key)?;
         Some(kept.remove(index).1)
     }
 
-    /// Keeps parts, in place of the oldest if there are too many.
+    /// Keeps parts, and removes the oldest parts if there are too many.
     pub(crate) fn keep(&self, key: Key, parts: T) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let oldest = if kept.len() == MOST { Some(kept.remove(0)) } else { None };
         kept.push((key, parts));
-        // Large parts take a while to free.
+        // Dropped without the lock, because large parts take a while to free.
         drop((kept, oldest));
     }
 }

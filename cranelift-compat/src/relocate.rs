@@ -5,10 +5,10 @@ use cranelift_module::{ModuleError, ModuleReloc, ModuleResult};
 use kingpost_jit::relocate::{self, STUB_LEN, Target};
 use kingpost_mach::{RelocKind, SymbolName};
 
-/// Bytes behind code for a call that does not reach: a jump, and the address that it loads.
+/// Size in bytes of a detour after the code, for a call that does not reach: a jump, and the address that it loads.
 const DETOUR_BYTES: usize = STUB_LEN + 8;
 
-/// Returns bytes that `relocs` may need behind the code.
+/// Returns the number of bytes that detours for `relocs` may need after the code.
 pub(crate) fn detours(relocs: &[ModuleReloc]) -> usize {
     let calls = relocs.iter().filter(|reloc| is_call(reloc.kind)).count();
     if calls == 0 { 0 } else { calls * DETOUR_BYTES + 16 }
@@ -18,11 +18,11 @@ fn is_call(kind: Reloc) -> bool {
     matches!(kind, Reloc::X86CallPCRel4 | Reloc::Arm64Call)
 }
 
-/// Applies `relocs`, whose targets are at `symbols`, to what stands at `address`: `contents`, of which the first `len`
-/// bytes are code or data and the others are for detours.
+/// Applies `relocs` to the definition at `address`. Their targets are at `symbols`. The first `len` bytes of
+/// `contents` are code or data, and the other bytes are for detours.
 ///
 /// # Errors
-/// A relocation that is none of this machine's or does not reach.
+/// If a relocation is of another machine or does not reach.
 pub(crate) fn apply(
     relocs: &[ModuleReloc],
     symbols: &[usize],
@@ -50,7 +50,7 @@ pub(crate) fn apply(
     Ok(())
 }
 
-/// Returns the relocations of code that is not position-independent.
+/// Returns the kind of a relocation of code that is not position-independent.
 fn reloc_kind(kind: Reloc) -> ModuleResult<RelocKind> {
     Ok(match kind {
         Reloc::Abs8 => RelocKind::Abs8,

@@ -1,25 +1,26 @@
-//! Cranelift's settings and CPU flags as ours.
+//! Conversion of Cranelift's settings and CPU flags to ours.
 //!
-//! A setting is honoured, has no meaning to a compiler, or is refused by its name. Two kinds need words:
+//! A setting is applied, ignored because it has no meaning for a compiler, or refused by its name. Two kinds need an
+//! explanation:
 //!
-//! - The allocator is that of the caller, else that of the environment variable `KINGPOST_REGALLOC`, else what
-//!   `regalloc_algorithm` says: Cranelift's default `backtracking` is our default `ssa`, its fast `single_pass` is our
-//!   `fused`.
-//! - The environment variable `KINGPOST_CHECKER=1` turns the checker of allocations on, as the setting
-//!   `regalloc_checker` does.
+//! - The allocator is the one that the caller gives. Otherwise the environment variable `KINGPOST_REGALLOC` names it.
+//!   Otherwise `regalloc_algorithm` selects it: Cranelift's default `backtracking` is our default `ssa`, and its fast
+//!   `single_pass` is our `fused`.
+//! - The environment variable `KINGPOST_CHECKER=1` turns the checker of allocations on, like the setting
+//!   `regalloc_checker`.
 
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::settings::Value;
 use cranelift_codegen::{CodegenError, CodegenResult, settings};
 use kingpost_codegen::Settings;
 
-/// The variables of the environment that choose settings.
+/// The environment variables that affect settings.
 pub(crate) const VARIABLES: [&str; 2] = ["KINGPOST_REGALLOC", "KINGPOST_CHECKER"];
 
-/// The settings of a client for our compiler, with the allocator `regalloc` if it is given.
+/// Returns the settings of a client for our compiler, with the allocator `regalloc` if it is given.
 ///
 /// # Errors
-/// [`CodegenError::Unsupported`] with the setting that is refused.
+/// [`CodegenError::Unsupported`] with the name of a refused setting.
 pub(crate) fn shared(isa: &dyn TargetIsa, regalloc: Option<&str>) -> CodegenResult<Settings> {
     let mut ours = Settings::default();
     let defaults = settings::Flags::new(settings::builder());
@@ -27,7 +28,7 @@ pub(crate) fn shared(isa: &dyn TargetIsa, regalloc: Option<&str>) -> CodegenResu
         let text = value.value_string();
         match value.name {
             "regalloc_algorithm" => ours.regalloc_algorithm = allocator(&text, regalloc),
-            // Its own verifier looks at what the client built, with its messages.
+            // Cranelift's verifier checks the client's function, with its own messages.
             "enable_verifier" => ours.enable_verifier = false,
             name => {
                 if ours.set(name, &text).is_err() && text != default.value_string() {
@@ -48,7 +49,7 @@ fn allocator(algorithm: &str, chosen: Option<&str>) -> String {
     })
 }
 
-/// The words by which our compiler is given the CPU flags that are on.
+/// Returns the CPU flags that are on, in the form of our compiler.
 pub(crate) fn cpu_flags(isa: &dyn TargetIsa) -> Vec<String> {
     isa.isa_flags().iter().filter(|flag| flag.as_bool() == Some(true)).map(|flag| flag.name.to_string()).collect()
 }

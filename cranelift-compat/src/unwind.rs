@@ -1,4 +1,4 @@
-//! `.eh_frame`, from the unwind information that Cranelift makes of compiled code.
+//! `.eh_frame`, from the unwind information of compiled code in Cranelift's form.
 
 use cranelift_codegen::CodegenResult;
 use cranelift_codegen::CompiledCode;
@@ -13,16 +13,16 @@ use kingpost_jit::Registration;
 use object::write::{Object, Relocation as ObjectRelocation, StandardSection, SymbolId};
 use object::{RelocationEncoding, RelocationFlags, RelocationKind};
 
-/// Entries of functions, and the common one.
+/// FDEs of functions, and their CIE.
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
     table: FrameTable,
     cie: Option<CieId>,
-    /// Functions of an object by the numbers that the table has for them.
+    /// Symbols of functions of an object, by their numbers in the table.
     symbols: Vec<SymbolId>,
 }
 
-/// Bytes, and the places in them where addresses go.
+/// Bytes, and the positions of addresses in them.
 #[derive(Clone)]
 struct Section {
     bytes: EndianVec<LittleEndian>,
@@ -49,7 +49,7 @@ impl Frames {
     /// Adds a function whose symbol is `symbol`.
     ///
     /// # Errors
-    /// Registers that have no number in DWARF.
+    /// If a register has no number in DWARF.
     pub(crate) fn add_symbol(
         &mut self,
         isa: &dyn TargetIsa,
@@ -64,7 +64,7 @@ impl Frames {
     /// Adds a function at an address.
     ///
     /// # Errors
-    /// As [`Frames::add_symbol`].
+    /// See [`Frames::add_symbol`].
     pub(crate) fn add_address(
         &mut self,
         isa: &dyn TargetIsa,
@@ -91,19 +91,20 @@ impl Frames {
         Ok(())
     }
 
-    /// Makes the process's unwinder know the functions added by address since the last time, which are in memory.
+    /// Registers the functions added by address since the last call with the process's unwinder. The functions must
+    /// be in memory.
     ///
     /// # Errors
-    /// A function that is too large for the format.
+    /// If a function is too large for the format.
     #[allow(unsafe_code, reason = "the unwinder reads the section")]
     pub(crate) fn register(&mut self) -> ModuleResult<Option<Registration>> {
         let section = self.take_section()?;
-        // SAFETY: the section has one CIE, as all functions have one of the target, before its FDEs, and the mark at its end. The
-        // compiler made the FDEs with the code at their addresses.
+        // SAFETY: the section has one CIE before its FDEs, because all functions share the CIE of the target, and the
+        // end mark. The compiler made the FDEs together with the code at their addresses.
         Ok(section.map(|section| unsafe { Registration::of_section(section.into()) }))
     }
 
-    /// Returns the section for the functions added by address since the last time, with the mark at its end.
+    /// Returns the section for the functions added by address since the last call, with the end mark.
     fn take_section(&mut self) -> ModuleResult<Option<Vec<u8>>> {
         let frames = std::mem::take(self);
         if frames.cie.is_none() {
@@ -119,7 +120,7 @@ impl Frames {
     /// Adds the section for the functions added by symbol to an object.
     ///
     /// # Errors
-    /// A function that is too large for the format.
+    /// If a function is too large for the format.
     pub(crate) fn write(self, object: &mut Object<'static>) -> ModuleResult<()> {
         if self.cie.is_none() {
             return Ok(());

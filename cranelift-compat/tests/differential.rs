@@ -1,7 +1,7 @@
-//! The same generated functions through Cranelift's compiler and ours: equal results and equal traps, with every
+//! Checks that generated functions have equal results and equal traps with Cranelift's compiler and ours, for every
 //! allocator.
 //!
-//! `KINGPOST_COMPAT_SEEDS=FROM..TO` chooses other programs than the first few.
+//! `KINGPOST_COMPAT_SEEDS=FROM..TO` selects other programs than the first few.
 #![allow(unsafe_code, reason = "compiled functions are called")]
 
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, UserFuncName, types};
@@ -16,10 +16,10 @@ use kingpost_testgen::ir::generate_with_usual_types;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Words that results may take.
+/// Maximum number of words of results.
 const WORDS: usize = 64;
 
-/// Memory that is shared with children: how many calls have ended, and the results of the last.
+/// Memory that is shared with children: the number of finished calls, and the results of the last call.
 struct Shared(*mut u64);
 
 impl Shared {
@@ -32,11 +32,11 @@ impl Shared {
     }
 
     fn words(&mut self) -> &mut [u64] {
-        // SAFETY: the mapping has so many words, and children have ended when this is called.
+        // SAFETY: the mapping has this many words, and children have ended when this is called.
         unsafe { std::slice::from_raw_parts_mut(self.0, WORDS) }
     }
 
-    /// Calls the entry in a process of its own. Returns the results, or the signal that ended it.
+    /// Calls the entry in a separate process. Returns the results, or the signal that ended it.
     fn call(&mut self, entry: *const u8, args: &[u64]) -> Result<Vec<u64>, i32> {
         self.words().fill(0);
         // SAFETY: the child calls the entry, which has this type, and ends.
@@ -55,8 +55,8 @@ impl Shared {
     }
 }
 
-/// Replaces what Cranelift has no code for on x86-64: conversions of floats to small integers, and halves of integers
-/// other than i128.
+/// Replaces operations that Cranelift does not support on x86-64: conversions of floats to small integers, and halves
+/// of integers other than i128.
 fn simplify(func: &mut kingpost_ir::Function) {
     let blocks: Vec<_> = func.layout.blocks().collect();
     let insts: Vec<Inst> = blocks.into_iter().flat_map(|block| func.layout.block_insts(block)).collect();
@@ -87,7 +87,7 @@ fn simplify(func: &mut kingpost_ir::Function) {
     }
 }
 
-/// Returns the functions of a program as Cranelift has them. Function `i` is called `u0:i`.
+/// Returns the functions of a program in Cranelift's form. Function `i` is named `u0:i`.
 fn functions(program: &kingpost_testgen::ir::Program) -> Vec<ir::Function> {
     let index = |name: &str| name[1..].parse::<u32>().expect("names are a letter and a number");
     let mut text = String::new();
@@ -107,7 +107,7 @@ fn functions(program: &kingpost_testgen::ir::Program) -> Vec<ir::Function> {
     cranelift_reader::parse_functions(&text).expect("Cranelift reads what we print")
 }
 
-/// Defines a program and its entry, which takes arguments from memory and puts results there.
+/// Defines a program and its entry, which reads arguments from memory and writes results to memory.
 fn define(module: &mut impl Module, functions: &[ir::Function]) -> ModuleResult<FuncId> {
     let mut ids = Vec::new();
     for (index, func) in functions.iter().enumerate() {
@@ -169,7 +169,7 @@ fn generated_functions_have_upstreams_results() {
         let functions = functions(&program);
         let builder = cranelift_jit::JITBuilder::with_isa(upstream.clone(), default_libcall_names());
         let mut module = cranelift_jit::JITModule::new(builder);
-        // It panics on what it does not support at times.
+        // Cranelift panics on some unsupported input.
         let defined_there = catch_unwind(AssertUnwindSafe(|| define(&mut module, &functions)));
         let Ok(Ok(entry)) = defined_there else {
             refused += 1;

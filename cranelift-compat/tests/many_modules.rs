@@ -1,4 +1,5 @@
-//! Many small modules, made, called and dropped: what they leave behind, and what making one costs beside Cranelift's.
+//! Checks the memory use of many small modules that are created, called and dropped, and the cost of creating one
+//! against Cranelift's.
 #![allow(unsafe_code, reason = "compiled functions are called")]
 #![cfg(target_os = "linux")]
 
@@ -8,15 +9,15 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{DataDescription, Linkage, Module, default_libcall_names};
 use std::sync::{Mutex, PoisonError};
 
-/// Tests of what the process has run one after the other.
+/// Lock for tests of process-wide numbers, which must run one after the other.
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// Returns how many modules to make: `KINGPOST_MODULES`, or few.
+/// Returns the number of modules to create: `KINGPOST_MODULES`, or a small number.
 fn count() -> i64 {
     std::env::var("KINGPOST_MODULES").ok().and_then(|n| n.parse().ok()).unwrap_or(5_000)
 }
 
-/// Returns the number of mappings that the process has, and the bytes that it has in memory.
+/// Returns the number of mappings of the process, and its bytes in memory.
 fn used() -> (usize, usize) {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
@@ -25,7 +26,7 @@ fn used() -> (usize, usize) {
     (maps.lines().count(), kibibytes << 10)
 }
 
-/// Returns nanoseconds of CPU that this thread has used.
+/// Returns the CPU time of this thread in nanoseconds.
 fn cpu() -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the clock writes to the structure.
@@ -33,7 +34,7 @@ fn cpu() -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Defines a function that makes a module, calls its one function, and returns the module.
+/// Defines a function that creates a module, calls its only function, and returns the module.
 macro_rules! maker {
     ($name:ident, $library:ident) => {
         fn $name(value: i64, has_data: bool) -> $library::JITModule {
@@ -84,7 +85,7 @@ fn dropped_modules_keep_a_page_of_each_kind() {
     let (more_mappings, more_bytes) = used();
     assert!(more_mappings <= mappings + 40, "{mappings} mappings became {more_mappings}");
     let each = (more_bytes - bytes) as i64 / count();
-    // The code, a tenth of two kinds of data, and what the unwinder knows.
+    // The code, a tenth of a page for two kinds of data, and the unwinder's data.
     assert!(each < 4096 * 12 / 10 + 512, "{each} bytes a module");
 }
 
@@ -101,7 +102,7 @@ fn freed_modules_keep_nothing() {
     assert!(more_bytes <= bytes + (4 << 20), "{bytes} bytes became {more_bytes}");
 }
 
-/// What is not finalized goes when the module is dropped.
+/// Checks that dropping a module frees definitions that are not finalized.
 #[test]
 fn unfinished_modules_keep_nothing() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -121,8 +122,9 @@ fn unfinished_modules_keep_nothing() {
     assert!(more_bytes <= bytes + (8 << 20), "{bytes} bytes became {more_bytes}");
 }
 
-/// Both make modules by turns, and the turn that took the least CPU counts. A quarter more is within what the machine adds
-/// by chance; compiling an empty function with Cranelift for each module, for one, is far above.
+/// Checks the CPU time of creating a module against Cranelift's. Both create modules in turns, and the fastest turn
+/// of each counts. A difference of a quarter is within the noise of the machine. Compiling an empty function with
+/// Cranelift for each module would be far above it.
 #[test]
 fn a_module_costs_what_upstreams_does() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

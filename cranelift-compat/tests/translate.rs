@@ -1,4 +1,5 @@
-//! What Cranelift reads from our filetests, translated, prints as what our reader reads.
+//! Checks that a function that Cranelift reads from our filetests, after translation, prints like the function that
+//! our reader reads.
 
 use cranelift_codegen::{ir, settings, verify_function};
 use kingpost_ir::Opcode;
@@ -7,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// All texts under `folder`, sorted.
+/// Collects all texts under `folder`, sorted.
 fn texts(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
@@ -20,7 +21,7 @@ fn texts(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the text without aliases, which translation resolves.
+/// Returns the text without aliases, because translation resolves them.
 fn printed(func: &kingpost_ir::Function) -> String {
     let text = func.to_string();
     text.lines().filter(|line| !line.contains(" -> v")).map(|line| format!("{}\n", line.trim_end())).collect()
@@ -57,7 +58,7 @@ fn functions_keep_their_text() {
     for file in &files {
         let Ok(read) = kingpost_reader::parse_functions(fs::read_to_string(file).unwrap()) else { continue };
         for mut ours in read {
-            // Cranelift's tables are as long as the largest number, and its reader panics on some.
+            // Cranelift's tables are as long as the largest number, and its reader panics on some numbers.
             ours.names.clear();
             let text = ours.to_string();
             match std::panic::catch_unwind(|| cranelift_reader::parse_functions(&text)) {

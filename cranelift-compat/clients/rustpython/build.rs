@@ -10,7 +10,7 @@ fn main() {
     let cargo = env::var_os("CARGO").expect("Cargo sets it");
     let metadata = Command::new(cargo).args(["metadata", "--format-version=1", "--offline"]).output();
     let metadata = String::from_utf8(metadata.expect("Cargo runs").stdout).expect("Cargo writes UTF-8");
-    // Paths are between quotes.
+    // Paths are between quotation marks.
     let manifest = metadata.split('"').find(|path| path.ends_with(MANIFEST)).expect("it is a dependency");
     let tests = Path::new(manifest).with_file_name("tests").join("lib.rs");
     println!("cargo::rustc-env=RUSTPYTHON_JIT_TESTS={}", tests.display());

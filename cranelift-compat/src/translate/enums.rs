@@ -1,4 +1,4 @@
-//! Enumerations that have the same variants on both sides.
+//! Enumerations that have equal variants on both sides.
 
 use cranelift_codegen::ir::condcodes::{FloatCC as UpFloatCC, IntCC as UpIntCC};
 use cranelift_codegen::ir::{AtomicRmwOp as UpRmwOp, LibCall as UpLibCall, Opcode as UpOpcode};
@@ -9,7 +9,7 @@ use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::signature::CallConv;
 
-/// A function from one enumeration to another with the same variants. A variant that is missing does not compile.
+/// Defines a function from one enumeration to another with equal variants. A missing variant is a compile error.
 macro_rules! same_variants {
     ($($function:ident: $from:ident => $to:ident { $($variant:ident)* })*) => {
         $(#[inline]
@@ -56,7 +56,7 @@ same_variants! {
     }
 }
 
-/// Returns the library routine of Cranelift, if it has it: we have more.
+/// Returns Cranelift's library routine for ours, if there is one. We have more.
 pub(crate) fn lib_call_back(from: LibCall) -> Option<UpLibCall> {
     UpLibCall::all_libcalls().iter().copied().find(|&libcall| lib_call(libcall) == from)
 }

@@ -1,4 +1,4 @@
-//! Instructions by their format.
+//! Translation of instructions by their format.
 
 use super::enums::{atomic_rmw_op, float_cc, int_cc, opcode};
 use super::preamble::{constant, mem_flags, slot, trap_code};
@@ -135,7 +135,7 @@ impl Translation<'_> {
         from.map(|from| self.value(from))
     }
 
-    /// Sets `self.values`.
+    /// Sets `self.values` to the translated values of a list.
     fn list(&mut self, from: ir::instructions::ValueList) {
         let dfg = &self.func.dfg;
         self.values.clear();
@@ -160,7 +160,7 @@ impl Translation<'_> {
         self.out.dfg.block_call(block(from.block(&dfg.value_lists)), &self.args)
     }
 
-    /// Sets `self.calls`.
+    /// Sets `self.calls` to the translated block calls.
     fn block_calls(&mut self, from: &[ir::BlockCall]) {
         self.calls.clear();
         for call in from {

@@ -1,16 +1,16 @@
-//! A function of Cranelift's intermediate representation as one of ours.
+//! Translation of a function of Cranelift's intermediate representation to ours.
 //!
-//! Both have the same text form, so that each entity has its counterpart: values, blocks, slots, global values,
-//! signatures, functions and names keep their numbers. Aliases are resolved on the way. Instructions that are in no
-//! block have no counterpart.
+//! Both representations have one text form, so that each entity has a counterpart. Values, blocks, slots, global
+//! values, signatures, functions and names keep their numbers. Aliases are resolved on the way. Instructions outside
+//! of blocks have no counterpart.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `enums.rs` | opcodes, conditions, conventions and the like: one list of names for each |
-//! | `preamble.rs` | types, signatures, names and all that a preamble declares |
+//! | `enums.rs` | opcodes, conditions, conventions and other enumerations: one list of names for each |
+//! | `preamble.rs` | types, signatures, names and all other declarations of a preamble |
 //! | `instruction.rs` | instructions by their format |
 //!
-//! What was added upstream since the version this is written for makes a `match` incomplete: it does not compile.
+//! An addition of a later upstream version makes a `match` incomplete, which is a compile error.
 
 mod enums;
 mod instruction;
@@ -23,11 +23,11 @@ use kingpost_ir::function::SourceLoc;
 use kingpost_ir::{Block, BlockArg, BlockCall, Function, Inst, Value};
 use preamble::ty;
 
-/// Makes `out`, whatever it was before, the counterpart of `func`, which keeps the rules of the language.
+/// Sets `out` to the counterpart of `func`, which must be valid. Earlier contents of `out` are discarded.
 ///
 /// # Errors
-/// [`CodegenError::Unsupported`] if `func` exceeds a limit of ours: the number of alias regions, of which upstream has
-/// more.
+/// [`CodegenError::Unsupported`] if `func` exceeds our limit of the number of alias regions, which is below
+/// upstream's limit.
 pub fn translate(func: &ir::Function, out: &mut Function) -> CodegenResult<()> {
     out.clear();
     preamble::translate(func, out)?;
@@ -41,7 +41,7 @@ pub fn translate(func: &ir::Function, out: &mut Function) -> CodegenResult<()> {
     Ok(())
 }
 
-/// A translation under way: what is translated, and scratch memory.
+/// A translation in progress: its input and output, and scratch memory.
 struct Translation<'a> {
     func: &'a ir::Function,
     out: &'a mut Function,
@@ -51,7 +51,8 @@ struct Translation<'a> {
 }
 
 impl Translation<'_> {
-    /// All values, still undefined, then all blocks, those of the layout with their parameters and in its order.
+    /// Creates all values, undefined at first, and all blocks. Blocks in the layout get their parameters and keep
+    /// their order.
     fn blocks(&mut self) {
         let (from, out) = (self.func, &mut *self.out);
         for _ in 0..from.dfg.num_values() {
@@ -114,7 +115,7 @@ fn block(block: ir::Block) -> Block {
     Block::from_u32(block.as_u32())
 }
 
-/// Returns the error for what has no counterpart.
+/// Returns the error for a feature without a counterpart.
 fn unsupported(what: impl Into<String>) -> CodegenError {
     CodegenError::Unsupported(what.into())
 }

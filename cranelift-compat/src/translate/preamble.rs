@@ -1,4 +1,4 @@
-//! Types, signatures, names, and all that a preamble declares.
+//! Translation of types, signatures, names, and all other declarations of a preamble.
 
 use super::enums::{call_conv, lib_call};
 use super::unsupported;
@@ -14,7 +14,7 @@ use kingpost_ir::{
     AliasRegion, DynamicType, Function, GlobalValue, MemFlags, SigRef, StackSlot, TrapCode, Type, UserNameRef, types,
 };
 
-/// Everything but blocks and instructions.
+/// Translates everything except blocks and instructions.
 pub(super) fn translate(func: &ir::Function, out: &mut Function) -> CodegenResult<()> {
     out.name = func_name(&func.name);
     out.signature = signature(&func.signature);
@@ -44,7 +44,7 @@ pub(super) fn translate(func: &ir::Function, out: &mut Function) -> CodegenResul
     Ok(())
 }
 
-/// Returns a type.
+/// Translates a type.
 #[inline]
 pub(crate) fn ty(from: ir::Type) -> Type {
     match from {
@@ -69,7 +69,7 @@ fn vector(from: ir::Type) -> Type {
     vector.expect("both sides have the same vector types")
 }
 
-/// Returns a signature.
+/// Translates a signature.
 pub(crate) fn signature(from: &ir::Signature) -> Signature {
     let mut signature = Signature::new(call_conv(from.call_conv));
     signature.params.extend(from.params.iter().map(abi_param));
@@ -98,7 +98,7 @@ fn func_name(from: &ir::UserFuncName) -> FuncName {
     }
 }
 
-/// A word behind `%`; the names of tests are ASCII.
+/// Returns a name without the `%`. Names of tests are ASCII.
 fn word(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
@@ -112,7 +112,7 @@ fn external_name(from: &ir::ExternalName) -> ExternalName {
     }
 }
 
-/// Returns a symbol that linkers know.
+/// Translates a symbol that linkers know.
 pub(crate) fn known_symbol(from: ir::KnownSymbol) -> KnownSymbol {
     match from {
         ir::KnownSymbol::ElfGlobalOffsetTable => KnownSymbol::ElfGlobalOffsetTable,
@@ -161,12 +161,12 @@ fn global_value(func: &ir::Function, from: &ir::GlobalValueData) -> CodegenResul
     })
 }
 
-/// Returns the bytes of a constant.
+/// Translates the bytes of a constant.
 pub(super) fn constant(from: &ir::ConstantData) -> ConstantData {
     ConstantData::new(from.as_slice())
 }
 
-/// Returns the flags of a memory access.
+/// Translates the flags of a memory access.
 pub(super) fn mem_flags(from: ir::MemFlagsData) -> CodegenResult<MemFlags> {
     let mut flags = MemFlags::new().with_trap_code(from.trap_code().map(trap_code));
     if from.aligned() {
@@ -188,17 +188,17 @@ pub(super) fn mem_flags(from: ir::MemFlagsData) -> CodegenResult<MemFlags> {
     flags.with_alias_region(region).ok_or_else(limit)
 }
 
-/// Returns a trap code: the numbers are the same.
+/// Translates a trap code. The numbers are equal on both sides.
 pub(super) fn trap_code(from: ir::TrapCode) -> TrapCode {
     TrapCode::from_byte(from.as_raw().get()).expect("no trap code is 0")
 }
 
-/// Returns an entry of a stack map.
+/// Translates an entry of a stack map.
 pub(super) fn stack_map_entry(from: &ir::UserStackMapEntry) -> UserStackMapEntry {
     UserStackMapEntry { ty: ty(from.ty), slot: slot(from.slot), offset: from.offset }
 }
 
-/// Returns a tag for debuggers.
+/// Translates a tag for debuggers.
 pub(super) fn debug_tag(from: &ir::DebugTag) -> DebugTag {
     match from {
         ir::DebugTag::User(number) => DebugTag::User(*number),
@@ -206,7 +206,7 @@ pub(super) fn debug_tag(from: &ir::DebugTag) -> DebugTag {
     }
 }
 
-/// Returns a stack slot.
+/// Translates a stack slot.
 pub(super) fn slot(from: ir::StackSlot) -> StackSlot {
     StackSlot::from_u32(from.as_u32())
 }

@@ -1,4 +1,4 @@
-//! One client on Cranelift's modules and on ours: the results are the same, with every allocator.
+//! Checks that a client gets equal results with Cranelift's modules and with ours, for every allocator.
 #![allow(unsafe_code, reason = "compiled functions are called")]
 
 mod programs;
@@ -25,13 +25,13 @@ extern "C" fn host_mix(a: i64, b: i64) -> i64 {
 const INPUTS: [(i64, i64); 7] =
     [(0, 0), (48, 36), (7, -3), (-1, 1), (i64::MIN, i64::MAX), (123_456_789_012, 987_654), (14, 1 << 40)];
 
-/// Returns this machine with position-independent code or without, and other settings.
+/// Returns the description of this machine with position-independent code or without, and with more settings.
 fn isa(is_pic: bool, more: &[(&str, &str)]) -> OwnedTargetIsa {
     let mut builder = settings::builder();
     builder.set("is_pic", if is_pic { "true" } else { "false" }).unwrap();
     builder.set("enable_probestack", "true").unwrap();
     builder.set("probestack_strategy", "inline").unwrap();
-    // Cranelift makes no tail calls without.
+    // Cranelift requires this for tail calls.
     builder.set("preserve_frame_pointers", "true").unwrap();
     for (name, value) in more {
         builder.set(name, value).unwrap();
@@ -39,7 +39,7 @@ fn isa(is_pic: bool, more: &[(&str, &str)]) -> OwnedTargetIsa {
     cranelift_native::builder().unwrap().finish(Flags::new(builder)).unwrap()
 }
 
-/// The results of all functions on all inputs.
+/// Returns the results of all functions on all inputs.
 fn results(defined: &Defined, address: impl Fn(FuncId) -> *const u8) -> Vec<(&'static str, Vec<i64>)> {
     let call = |&(name, id): &(&'static str, FuncId)| {
         // SAFETY: all programs have this type.
@@ -115,7 +115,7 @@ fn threads_call_what_another_made() {
         (defined.clone(), addresses.collect::<HashMap<_, _>>(), module)
     });
     let (defined, addresses, _module) = module.join().unwrap();
-    // Each thread would see what the others counted.
+    // Without the counter, because each thread would see the increments of other threads.
     let defined: Defined = defined.into_iter().filter(|(name, _)| *name != "counter").collect();
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -169,7 +169,7 @@ fn traps_stop_the_process_as_upstreams() {
 
 /// Returns the signal that ends a process which calls a function.
 fn signal(address: *const u8) -> i32 {
-    // SAFETY: the child calls nothing but the function, which has this type, and ends.
+    // SAFETY: the child calls only the function, which has this type, and ends.
     unsafe {
         let child = libc::fork();
         if child == 0 {
@@ -183,7 +183,7 @@ fn signal(address: *const u8) -> i32 {
     }
 }
 
-/// A machine, and what links and runs its programs here.
+/// A machine, and the tools that link and run its programs here.
 struct Machine {
     isa: OwnedTargetIsa,
     cc: &'static str,
@@ -207,7 +207,7 @@ impl Machine {
     }
 }
 
-/// Every program of an object is called by a program in C, which prints the results.
+/// Calls every program of an object from a program in C, and returns the printed results.
 fn run_object(object: &[u8], defined: &Defined, machine: &Machine, folder: &Path) -> String {
     let mut main = String::from("#include <stdio.h>\n#include <stdint.h>\n");
     main += "int64_t host_mix(int64_t a, int64_t b) {\n";
@@ -224,7 +224,7 @@ fn run_object(object: &[u8], defined: &Defined, machine: &Machine, folder: &Path
     main += "  return 0;\n}\n";
     std::fs::write(folder.join("main.c"), main).unwrap();
     std::fs::write(folder.join("module.o"), object).unwrap();
-    // The names of some programs are those of functions that compilers know.
+    // Some programs have the names of functions that compilers know.
     let done = Command::new(machine.cc)
         .current_dir(folder)
         .args(["-fno-builtin", "main.c", "module.o", "-lm", "-o", "main"])
@@ -247,7 +247,8 @@ fn objects_of_the_other_machine_have_upstreams_results() {
     objects_of(&Machine::other());
 }
 
-/// Others may replace what a shared object exports, so that linkers refuse code with the distance of that in it.
+/// Checks that objects can become shared objects. Another module may replace an exported symbol, so linkers refuse
+/// code that contains the distance to it.
 #[test]
 fn objects_become_shared_objects() {
     let folder = tempfile::tempdir().unwrap();
@@ -332,7 +333,7 @@ fn bytes_become_functions() {
     assert!(matches!(module.define_data(id, &data), Err(ModuleError::DuplicateDefinition(_))));
     module.finalize_definitions().unwrap();
     let (address, size) = module.get_finalized_data(id);
-    // SAFETY: the address and size of a data object.
+    // SAFETY: these are the address and the size of a data object.
     assert_eq!(unsafe { std::slice::from_raw_parts(address, size) }, [1, 2, 3]);
 }
 
@@ -347,7 +348,7 @@ fn what_is_not_supported_is_refused_by_name() {
     });
     let Err(ModuleError::Compilation(CodegenError::Unsupported(what))) = refused else { panic!("{refused:?}") };
     assert!(what.contains("`blendv` on i64"), "{what}");
-    // The module and the function can still be used.
+    // The module and the function are still usable.
     function(&mut module, id, |_, builder, params| {
         builder.ins().return_(&params[..1]);
     })
@@ -488,7 +489,7 @@ fn stack_maps_and_tags_are_published() {
     assert_eq!(tags.len(), 2, "{tags:?}");
 }
 
-/// Returns a function whose second parameter is variable 3, as is what it is replaced by.
+/// Returns a function whose second parameter has the label of variable 3, like the value that replaces it.
 fn labelled() -> cranelift_codegen::ir::Function {
     use cranelift_codegen::ir::{RelSourceLoc, Value, ValueLabel, ValueLabelAssignments, ValueLabelStart};
     let text = "function %f(i64, i64) -> i64 system_v {
@@ -571,7 +572,7 @@ fn handlers_are_published() {
     }
 }
 
-/// What [`debuggers_know_functions`] stops in.
+/// Runs a function in which [`debuggers_know_functions`] stops.
 #[test]
 fn a_function_runs_for_a_debugger() {
     let mut module = cranelift_compat::JITModule::new(builder(&[]));

@@ -1,4 +1,4 @@
-//! A client of modules that does not know which ones they are: every program declares and defines what it needs.
+//! A client that is written for any kind of module. Every program declares and defines what it needs.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{
@@ -19,7 +19,7 @@ pub(crate) fn signature(module: &impl Module, params: &[Type], returns: &[Type])
     signature
 }
 
-/// Defines `id`, of the declared signature, with a body that gets the parameters.
+/// Defines `id` with the declared signature and a body that receives the parameters.
 pub(crate) fn function<M: Module>(
     module: &mut M,
     id: FuncId,
@@ -40,7 +40,7 @@ pub(crate) fn function<M: Module>(
     module.define_function(id, &mut context)
 }
 
-/// A body that gets the parameters.
+/// A body that receives the parameters.
 type Body<M> = fn(&mut M, &mut FunctionBuilder<'_>, &[Value]);
 
 struct Client<'m, M: Module> {
@@ -58,7 +58,7 @@ impl<M: Module> Client<'_, M> {
     }
 }
 
-/// Returns a declared function by its name, in the function that is built.
+/// Returns the reference to a declared function in the function that is built, by name.
 fn declared<M: Module>(
     module: &mut M,
     builder: &mut FunctionBuilder<'_>,
@@ -74,7 +74,7 @@ fn data_address<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, id
     builder.ins().symbol_value(types::I64, global)
 }
 
-/// Returns all programs. `host_mix` is imported.
+/// Defines all programs. `host_mix` is imported.
 pub(crate) fn define<M: Module>(module: &mut M) -> Defined {
     let mut client = Client { module, defined: Vec::new() };
     client.program("gcd", gcd);
@@ -110,7 +110,7 @@ pub(crate) fn define<M: Module>(module: &mut M) -> Defined {
     client.defined
 }
 
-/// Programs that end by a trap for every input.
+/// Defines programs that trap for every input.
 pub(crate) fn define_traps<M: Module>(module: &mut M) -> Defined {
     let mut client = Client { module, defined: Vec::new() };
     client.program("trap", |_, builder, _| {
@@ -168,7 +168,7 @@ fn fib<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[V
     builder.ins().return_(&[sum]);
 }
 
-/// Calls what is defined later.
+/// Builds calls of a function that is defined later.
 fn parity<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[Value], other: &str, at_zero: i64) {
     let other = declared(module, builder, other);
     let n = builder.ins().band_imm_u(params[0], 31);
@@ -184,7 +184,7 @@ fn parity<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: 
     builder.ins().return_(&[result]);
 }
 
-/// A table of functions: data with relocations, and indirect calls.
+/// Builds a table of functions: data with relocations, and indirect calls.
 fn table<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[Value]) {
     let signature = signature(module, &[types::I64, types::I64], &[types::I64]);
     let id = module.declare_data("functions", Linkage::Local, false, false).unwrap();
@@ -207,14 +207,14 @@ fn table<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &
     let signature = builder.import_signature(signature);
     let call = builder.ins().call_indirect(signature, callee, params);
     let result = builder.inst_results(call)[0];
-    // The last word is the address of the second.
+    // The last word is the address of the second word.
     let pointer = builder.ins().load(types::I64, MemFlagsData::trusted(), address, 24);
     let distance = builder.ins().isub(pointer, address);
     let result = builder.ins().iadd(result, distance);
     builder.ins().return_(&[result]);
 }
 
-/// Writable data that is zero at first.
+/// Builds accesses to writable data that is initially zero.
 fn counter<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[Value]) {
     let id = module.declare_anonymous_data(true, false).unwrap();
     let mut data = DataDescription::new();
@@ -227,7 +227,7 @@ fn counter<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params:
     builder.ins().return_(&[old]);
 }
 
-/// Bytes of a read-only text, and data that is used and in a section of its own.
+/// Builds reads of a read-only text, and of data that is retained in a separate section.
 fn text<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[Value]) {
     let id = module.declare_data("text_bytes", Linkage::Local, false, false).unwrap();
     let mut data = DataDescription::new();
@@ -286,7 +286,7 @@ fn floats<M: Module>(_: &mut M, builder: &mut FunctionBuilder<'_>, params: &[Val
     builder.ins().return_(&[mixed]);
 }
 
-/// What becomes library calls on small processors.
+/// Builds operations that become library calls on small processors.
 fn rounding<M: Module>(_: &mut M, builder: &mut FunctionBuilder<'_>, params: &[Value]) {
     let (x, y) =
         (builder.ins().fcvt_from_sint(types::F64, params[0]), builder.ins().fcvt_from_sint(types::F64, params[1]));
@@ -318,7 +318,7 @@ fn wide<M: Module>(_: &mut M, builder: &mut FunctionBuilder<'_>, params: &[Value
     builder.ins().return_(&[mixed]);
 }
 
-/// More arguments and results than registers, in a function without a name.
+/// Builds calls with more arguments and results than registers, to a function without a name.
 fn many<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[Value]) {
     let mut types = vec![types::I64; 9];
     types.extend([types::F64; 10]);
@@ -357,7 +357,7 @@ fn many<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[
     builder.ins().return_(&[result]);
 }
 
-/// Memory on the stack, and a library call.
+/// Builds accesses to memory on the stack, and a library call.
 fn copy<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[Value]) {
     let slot = |builder: &mut FunctionBuilder<'_>| {
         builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, 48, 4))
@@ -380,7 +380,7 @@ fn copy<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[
     builder.ins().return_(&[sum]);
 }
 
-/// A loop that is a function which calls itself in its place.
+/// Builds a loop as a function that tail-calls itself.
 fn tail_calls<M: Module>(module: &mut M, builder: &mut FunctionBuilder<'_>, params: &[Value]) {
     let mut signature = signature(module, &[types::I64, types::I64], &[types::I64]);
     signature.call_conv = CallConv::Tail;

@@ -1,1 +1,1 @@
-//! Nothing but tests of another package: see `tests/`.
+//! A package without code, for tests of another package: see `tests/`.

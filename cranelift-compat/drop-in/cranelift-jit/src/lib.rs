@@ -1,9 +1,10 @@
-//! Cranelift's package `cranelift-jit`, with our compiler: its public items are those of `cranelift-compat`.
+//! A replacement for Cranelift's package `cranelift-jit` with our compiler. `cranelift-compat` defines its public
+//! items.
 
 pub use cranelift_compat::{
     ArenaMemoryProvider, BranchProtection, JITBuilder, JITMemoryKind, JITMemoryProvider, JITModule,
     SystemMemoryProvider,
 };
 
-/// The version of the package that this one stands for.
+/// The version of the package that this one replaces.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,7 +1,8 @@
-//! Cranelift's package `cranelift-object`, with our compiler: its public items are those of `cranelift-compat`.
+//! A replacement for Cranelift's package `cranelift-object` with our compiler. `cranelift-compat` defines its public
+//! items.
 
 pub use cranelift_compat::{ObjectBuilder, ObjectModule, ObjectProduct};
 pub use object;
 
-/// The version of the package that this one stands for.
+/// The version of the package that this one replaces.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
