@@ -3,10 +3,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `simplify_cfg.rs` | unreachable blocks, constant block parameters, blocks that follow their only predecessor |
-//! | `constant_params.rs` | part of the same pass, without an optimizer too: block parameters that always have one
-//! value |
-//! | `jump_threading.rs`, `if_convert.rs` | parts of the same pass: edges past branches that they decide, branches
-//! around few instructions |
+//! | `constant_params.rs` | part of the same pass, without an optimizer too: constant block parameters |
+//! | `jump_threading.rs`, `if_convert.rs` | parts of the same pass: decided edges, branches around few instructions |
 //! | `mem2reg.rs` | promotion of stack slots to values |
 //! | `gvn.rs` | value numbering, with the rewrite rules on insertion |
 //! | `numbering.rs`, `memory_ops.rs`, `branches.rs` | parts of the same walk: equal instructions, loads and stores, conditions and branches |
@@ -14,8 +12,7 @@
 //! | `store_to_load_forwarding.rs` | loads of part of a stored value |
 //! | `code_motion.rs` | unused instructions, motion out of loops and into the paths that use a value |
 //! | `rematerialise.rs` | part of the same pass: cheap values computed again in loops that are short of registers |
-//! | `redundant_loads.rs` | loads that repeat an earlier load of memory that never changes, without an optimizer
-//! too |
+//! | `redundant_loads.rs` | repeated loads of memory that never changes, without an optimizer too |
 //! | `known_bits.rs` | known bits of integers, for the conditions of rules |
 //! | `rewrite/` | the matcher of the rewrite rules and its queries of the value graph |
 //! | `observer.rs` | simplifications, reported as they happen |

@@ -81,8 +81,9 @@ impl<'a> Parser<'a> {
 
     /// Reads the next function into `func`, replacing its contents. Returns `false` at the end of the text.
     ///
-    /// # Errors If the text is malformed. `func` is then unfinished, and [`Parser::skip_to_next_function`] skips to
-    /// the function after it.
+    /// # Errors
+    /// If the text is malformed. `func` is then unfinished, and [`Parser::skip_to_next_function`] skips to the function
+    /// after it.
     pub fn next_function(&mut self, func: &mut Function) -> std::result::Result<bool, Error> {
         if self.is_at_end() {
             return Ok(false);

@@ -11,8 +11,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `check.rs` | [`check`]: all typings of a rule, and the verdict |
-//! | `clif.rs`, `clif_replay.rs` | [`check_clif`]: verdicts on rules on CLIF; their counterexamples run in the
-//! interpreter |
+//! | `clif.rs`, `clif_replay.rs` | [`check_clif`]: verdicts on rules on CLIF, whose counterexamples are run |
 //! | `condition.rs` | the formulas that must have no model, in the order in which they are reported |
 //! | `side.rs` | a template, block by block |
 //! | `instruction.rs`, `wrap.rs`, `memory.rs` | the meaning of instructions, their flags, memory |
