@@ -1,13 +1,13 @@
-//! `.ra` files: allocation problems, with an allocation that the checker judges or for allocators to solve.
+//! `.ra` files: allocation problems, with an allocation for the checker, or to be solved by allocators.
 //!
-//! The first line says what is expected:
+//! The first line states the expectation:
 //!
 //! ```text
 //! ; expect accept
 //! ; expect reject rule 12
 //! ; expect solved
 //! ```
-//! A rejection names a text that every reason holds. A file without a machine is for that of x86-64.
+//! A rejection names a text that every reason contains. A file without a machine is for the machine of x86-64.
 
 use std::fmt::Write;
 
@@ -63,13 +63,13 @@ pub(crate) fn run(name: &str, text: &str, options: &Options, step: &Step) -> Vec
     vec![unit("judged", &mut findings, "")]
 }
 
-/// The machine of files that describe none.
+/// Returns the machine of files that describe none.
 fn default_env() -> MachineEnv {
     let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), Settings::default(), &[]);
     compiler.map(|compiler| compiler.isa().env().clone()).unwrap_or_default()
 }
 
-/// Compares the checker's verdict with what is expected.
+/// Compares the checker's result with the expected one.
 fn judge(name: &str, text: &str, expected: &str, findings: &mut Findings) {
     let verdicts = match check_text(text, &default_env()) {
         Ok(verdicts) => verdicts,
@@ -97,7 +97,7 @@ fn verified() -> Diagnostics<'static> {
     Diagnostics { verifies: true, ..Diagnostics::default() }
 }
 
-/// Lets an allocator solve every problem; the checker must accept the answers.
+/// Solves every problem with an allocator; the checker must accept the answers.
 fn solve(name: &str, text: &str, mut allocator: Box<dyn Allocator>, findings: &mut Findings) {
     let file = match text::parse(text) {
         Ok(file) => file,

@@ -1,10 +1,10 @@
-//! From data directives to the data objects of an object file.
+//! Conversion of data directives to the data objects of an object file.
 
 use kingpost_mach::{DataObject, DataPointer, SymbolName};
 use kingpost_reader::DataItem;
 use std::fmt;
 
-/// Initial bytes of one object; more zeros than these may only stand at its end.
+/// Largest number of initial bytes of one object; further zeros may only be at its end.
 const MAX_INITIAL_BYTES: u64 = 1 << 28;
 
 /// Fault of a data object.
@@ -32,10 +32,10 @@ pub fn data_objects(objects: &[kingpost_reader::DataObject]) -> Result<Vec<DataO
     objects.iter().map(data_object).collect()
 }
 
-/// Returns the same objects for the interpreter.
+/// Returns the data objects of directives for the interpreter.
 ///
 /// # Errors
-/// As [`data_objects`].
+/// The error of [`data_objects`].
 pub(crate) fn data_blocks(
     objects: &[kingpost_reader::DataObject],
 ) -> Result<Vec<kingpost_interpreter::DataBlock>, DataFault> {
@@ -83,7 +83,7 @@ fn data_object(object: &kingpost_reader::DataObject) -> Result<DataObject, DataF
     Ok(DataObject { name, align, writable, tls, bytes, size, pointers })
 }
 
-/// Fills up with zeros in front of something that is not zero.
+/// Appends zeros up to `size`, before bytes that are not zero.
 fn pad(object: &kingpost_reader::DataObject, bytes: &mut Vec<u8>, size: u64) -> Result<(), DataFault> {
     if size > MAX_INITIAL_BYTES {
         let text = format!("data object {}: more than {MAX_INITIAL_BYTES} initial bytes", object.name);

@@ -1,4 +1,4 @@
-//! Run directives: what they call, and whether the ending is the one they ask for.
+//! Run directives: their calls, and the check of a call's ending.
 
 use std::fmt;
 
@@ -13,14 +13,14 @@ use crate::report::Findings;
 /// A directive of a function.
 #[derive(Debug)]
 pub(crate) struct Directive {
-    /// The function's place in the file.
+    /// Index of the function in the file.
     pub(crate) function: usize,
-    /// Position in the file; line 0 for a call that is in no file.
+    /// Position in the file; line 0 for a call that is not from a file.
     pub(crate) position: Position,
     pub(crate) command: RunCommand,
 }
 
-/// Returns all directives of the file, or the calls that are asked for in their place; malformed ones are failures.
+/// Returns all directives of the file, or the calls requested instead; malformed ones are failures.
 pub(crate) fn directives(job: &Job, findings: &mut Findings) -> Vec<Directive> {
     if !job.calls.is_empty() {
         return job.calls.iter().filter_map(|call| asked_for(job, call, findings)).collect();
@@ -37,13 +37,13 @@ pub(crate) fn directives(job: &Job, findings: &mut Findings) -> Vec<Directive> {
         }
     }
     if directives.is_empty() && findings.failures.len() == failures {
-        // Others run such files, too.
+        // Other subtests also use such files.
         findings.note(format_args!("{}: nothing ran: no function has a run directive", job.name));
     }
     directives
 }
 
-/// Returns the directive that prints what a call as `%f(1, 2)` returns.
+/// Returns the directive that prints the results of a call such as `%f(1, 2)`.
 fn asked_for(job: &Job, call: &str, findings: &mut Findings) -> Option<Directive> {
     let name = call.split('(').next().unwrap_or_default().trim();
     let functions = &job.file.functions;
@@ -91,7 +91,7 @@ fn values(data: &[Datum]) -> Vec<DataValue> {
     data.iter().map(|datum| DataValue::new(datum.ty, datum.bits)).collect()
 }
 
-/// Compares the ending of a directive's call with what it expects.
+/// Compares the ending of a directive's call with its expectation.
 #[derive(Debug)]
 pub(crate) struct Judge<'a> {
     /// The name of the file.
@@ -99,7 +99,7 @@ pub(crate) struct Judge<'a> {
     pub(crate) test: &'a TestFunction<'a>,
     position: Position,
     pub(crate) command: &'a RunCommand,
-    /// Whether what it expects is wrong, and must not be.
+    /// Whether its expectation is wrong, and must not hold.
     is_known_wrong: bool,
 }
 

@@ -3,17 +3,17 @@
 use filecheck::{CheckerBuilder, NO_VARIABLES};
 use kingpost_reader::{Comment, TestFile, TestFunction};
 
-/// Returns the text behind a directive at the start of a comment, as `error:`.
+/// Returns the text after a directive such as `error:` at the start of a comment.
 pub(crate) fn directive<'a>(comment: &Comment<'a>, name: &str) -> Option<&'a str> {
     let text = comment.text.trim_start_matches(';').trim_start();
     text.strip_prefix(name).map(str::trim)
 }
 
-/// Checks a text against the filecheck directives of a function: those of the file's head, then its own. Returns how
-/// many directives there are.
+/// Checks a text against the filecheck directives of a function: the directives of the file's head, then its own.
+/// Returns the number of directives.
 ///
 /// # Errors
-/// Where what did not match, or what is wrong with a directive.
+/// The position and the text that did not match, or the error in a directive.
 pub(crate) fn filecheck(file: &TestFile, function: &TestFunction, text: &str) -> Result<usize, String> {
     let (mut builder, mut directives) = (CheckerBuilder::new(), 0);
     for comment in file.preamble_comments.iter().chain(&function.comments) {

@@ -1,4 +1,4 @@
-//! What a subtest works on.
+//! The input of a subtest.
 
 use kingpost_codegen::Compiler;
 use kingpost_ir::verifier::{TargetInfo, Verifier, VerifierError};
@@ -22,14 +22,14 @@ pub(crate) struct Job<'a> {
     pub(crate) info: Option<TargetInfo>,
     pub(crate) bless: bool,
     pub(crate) via: Via,
-    /// Calls to print in place of the file's directives.
+    /// Calls to print instead of the file's directives.
     pub(crate) calls: &'a [String],
     /// Directives that must not hold.
     pub(crate) known_wrong: &'a KnownWrong,
 }
 
 impl Job<'_> {
-    /// Returns `true` if all functions are valid; what is wrong with them otherwise becomes failures.
+    /// Returns `true` if all functions are valid. Otherwise records the errors as failures.
     pub(crate) fn verify(&self, findings: &mut Findings) -> bool {
         let mut verifier = Verifier::default();
         let mut valid = true;
@@ -42,7 +42,7 @@ impl Job<'_> {
         valid
     }
 
-    /// File, line and column of what is wrong with a function, its name, and what it is.
+    /// Returns the text of an error: file, line, column, name of the function, and message.
     pub(crate) fn describe(&self, function: &TestFunction, error: &VerifierError) -> String {
         let text = self.file.text.as_bytes();
         let range = function.source.range_of(text, error.location, &error.message);
@@ -50,7 +50,7 @@ impl Job<'_> {
         format!("{}:{position}: {}: {}", self.name, function.function.name, error.message)
     }
 
-    /// Returns `true` if data directives make objects; what is wrong with one otherwise becomes a failure.
+    /// Returns `true` if data directives make objects. Otherwise records the error as a failure.
     pub(crate) fn has_valid_data(&self, findings: &mut Findings) -> bool {
         let objects = data_objects(&self.file.data);
         if let Err(DataFault { start, text }) = &objects {
@@ -60,12 +60,12 @@ impl Job<'_> {
         objects.is_ok()
     }
 
-    /// File, line and name of a function.
+    /// Returns file, line and name of a function.
     pub(crate) fn place(&self, function: &TestFunction) -> String {
         format!("{}:{}:1: {}", self.name, function.line, function.function.name)
     }
 
-    /// The compiler of the unit; without one the findings say why.
+    /// Returns the compiler of the unit. Without one, the findings have the reason.
     pub(crate) fn compiler(&self, findings: &mut Findings) -> Option<Compiler> {
         match target::compiler(&self.file.header, self.unit.target?, self.unit) {
             Ok(compiler) => Some(compiler),
@@ -80,12 +80,12 @@ impl Job<'_> {
         }
     }
 
-    /// File, line and column of a word in front of the functions, and what is wrong with it.
+    /// Returns the text of an error in a word before the functions: file, line, column, and `text`.
     pub(crate) fn describe_word(&self, key: &str, text: &str) -> String {
         describe_word(self.name, self.file, key, text)
     }
 
-    /// Checks the text that `show` makes of each function against its filecheck directives.
+    /// Checks the text that `show` returns for each function against its filecheck directives.
     pub(crate) fn check_each(&self, findings: &mut Findings, show: impl Fn(&TestFunction) -> String) {
         for function in &self.file.functions {
             self.check(function, &show(function), findings);
@@ -101,7 +101,7 @@ impl Job<'_> {
     }
 }
 
-/// File, line and column of a word in front of the functions, and what is wrong with it.
+/// Returns the text of an error in a word before the functions: file, line, column, and `text`.
 pub(crate) fn describe_word(name: &str, file: &TestFile, key: &str, text: &str) -> String {
     format!("{name}:{}: {text}", Position::of(file.text.as_bytes(), file.header.start_of(key)))
 }

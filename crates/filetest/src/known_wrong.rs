@@ -1,4 +1,4 @@
-//! A list of directives that expect something wrong, for tests that others wrote.
+//! A list of directives with wrong expectations, for third-party tests.
 //!
 //! ```text
 //! # FILE:LINE REASON
@@ -17,7 +17,7 @@ impl KnownWrong {
     /// Reads a list.
     ///
     /// # Errors
-    /// The number of the first line that is malformed, and what is wrong with it.
+    /// The number of the first malformed line, and its error.
     pub fn parse(text: &str) -> Result<KnownWrong, (usize, &'static str)> {
         let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));

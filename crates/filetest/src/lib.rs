@@ -1,30 +1,29 @@
 //! Runs .clif and .ra tests: subtests, directives, expectations.
 //!
-//! A test file says in its first lines which subtests it has, with which settings and for which
-//! targets. [`run`] finds files in folders, runs every subtest × target × register allocator as a
-//! unit of its own, and reports in an order that does not depend on threads. Nothing is skipped
-//! without a reason that names what is missing.
+//! The first lines of a test file name its subtests, their settings and their targets. [`run`] finds files in
+//! folders, and runs every subtest × target × register allocator as a separate unit. The order of reports does not
+//! depend on threads. A unit is skipped only for a reason that names what is missing.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
-//! | `options.rs` | what to run of the files |
-//! | `runner.rs` | finding files, running them on many threads |
-//! | `watch.rs` | threads, each of whose units has a limit of CPU time |
+//! | `options.rs` | the options of a test run |
+//! | `runner.rs` | search for files, and their runs on many threads |
+//! | `watch.rs` | threads whose units have a limit of CPU time |
 //! | `plan.rs` | the units of a file, from its header |
-//! | `program.rs` | an allocator outside, as a program |
-//! | `unit.rs` | what is run and reported by itself |
+//! | `program.rs` | an external allocator, as a program |
+//! | `unit.rs` | the smallest item that is run and reported |
 //! | `target.rs` | settings and flags of a `target` line |
 //! | `subtests/` | one file per `test` command, and the table of them |
-//! | `allocation.rs` | `.ra` files: allocation problems and the checker's verdicts |
-//! | `job.rs` | what a subtest works on |
-//! | `outcome.rs` | how a call ended |
-//! | `directives.rs` | run directives and whether calls end as they ask |
+//! | `allocation.rs` | `.ra` files: allocation problems and the checker's results |
+//! | `job.rs` | the input of a subtest |
+//! | `outcome.rs` | the ending of a call |
+//! | `directives.rs` | run directives, and the check of their calls |
 //! | `expect.rs` | filecheck over the comments of a function |
-//! | `precise.rs` | whole outputs in comments, and blessing them |
+//! | `precise.rs` | whole outputs in comments, and their update |
 //! | `native/` | compiled code in executable memory or as an object, in a child process |
 //! | `data.rs` | data directives as data objects |
 //! | `known_wrong.rs` | directives that must not hold |
-//! | `report.rs` | outcomes, and how they print |
+//! | `report.rs` | outcomes, and their text |
 //!
 //! ```
 //! use kingpost_filetest::{Options, run_text};

@@ -1,11 +1,11 @@
-//! Which crate may use which: the manifests say no more than the list here.
+//! The dependencies between the crates of the workspace: the manifests allow no more than the list here.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// Crate folder, and what it may name besides what the names there may name themselves. Lower crates
-/// never name upper ones. A new arrow is a commit of its own.
+/// A crate folder, and its direct dependencies, which imply their own dependencies. Lower crates never name upper
+/// ones. A new arrow is a commit of its own.
 const ARROWS: &[(&str, &str)] = &[
     ("ir", ""),
     ("reader", "ir"),
@@ -17,15 +17,15 @@ const ARROWS: &[(&str, &str)] = &[
     ("rule-verify", "interpreter ir reader rules semantics smt"),
     ("regalloc", ""),
     ("regalloc-common", "regalloc"),
-    // Not even what the other allocators share: a second opinion on them.
+    // Not even code shared by the other allocators, because it is a second opinion on them.
     ("regalloc-spill-all", "regalloc"),
     ("regalloc-linear", "regalloc regalloc-common"),
     ("regalloc-backtracking", "regalloc regalloc-common"),
     ("regalloc-ssa", "regalloc regalloc-common"),
-    // Never an allocator: independence is its worth.
+    // Never an allocator, because the checker must be independent.
     ("checker", "regalloc"),
     ("mach", "ir regalloc"),
-    // What allocates in the walk of lowering.
+    // Allocates during the walk of lowering.
     ("regalloc-fused", "mach regalloc regalloc-common"),
     ("isa-x64", "ir mach regalloc"),
     ("isa-aarch64", "ir mach regalloc"),
@@ -37,16 +37,16 @@ const ARROWS: &[(&str, &str)] = &[
     // Both are forms of the module that `codegen` describes.
     ("emit-object", "codegen ir mach"),
     ("jit", "codegen ir mach"),
-    // What tests call compiled functions with.
+    // Calls compiled functions in tests.
     ("isolate", "jit"),
     ("explain", "codegen ir mach regalloc"),
     ("testgen", "checker ir mach reader regalloc"),
 ];
 
-/// Crates that may use everything.
+/// Crates that may use all others.
 const TOP: &[&str] = &["kingpost", "filetest", "cli", "bench", "demo", "difftest", "fuzz", "gate", "ci"];
 
-/// What tests may use besides.
+/// Additional dependencies of tests.
 const DEV_ARROWS: &[(&str, &str)] = &[
     ("regalloc-spill-all", "checker testgen"),
     ("regalloc-linear", "checker testgen"),
@@ -71,7 +71,7 @@ fn allowed(arrows: &[(&str, &str)], name: &str) -> Vec<String> {
     row.split_whitespace().map(str::to_string).collect()
 }
 
-/// Our crates in a section of a manifest, without their prefix.
+/// Returns the workspace's crates in each section of a manifest, without their prefix.
 fn named(manifest: &str) -> BTreeMap<&str, Vec<String>> {
     let mut sections: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     let mut section = "";

@@ -1,4 +1,4 @@
-//! How a call of a compiled or interpreted function ended.
+//! The ending of a call of a compiled or interpreted function.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use kingpost_ir::TrapCode;
 /// Ending of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Ending {
-    /// With these results.
+    /// A return with these results.
     Returned(Vec<DataValue>),
-    /// With a code, if it is known.
+    /// A trap with a code, if it is known.
     Trapped(Option<TrapCode>),
-    /// Something is missing here.
+    /// The call needs something that is missing here.
     NotSupported(String),
-    /// It went wrong in another way.
+    /// Another failure.
     Wrong(String),
 }
 
@@ -29,7 +29,7 @@ impl fmt::Display for Ending {
     }
 }
 
-/// Returns values as directives write them.
+/// Returns values in the form of directives.
 pub(crate) fn display(values: &[DataValue]) -> String {
     match values {
         [value] => value.to_string(),

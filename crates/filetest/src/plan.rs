@@ -1,5 +1,5 @@
-//! The units of a file: every subtest, and every target, target × allocator or target × allocator × optimization level
-//! for those that run once for each.
+//! The units of a file: every subtest, for each target, for each target and allocator, or for each target,
+//! allocator and optimization level.
 
 use kingpost_reader::{Header, Target, TestCommand};
 
@@ -8,8 +8,8 @@ use crate::subtests::{self, Per, What};
 use crate::target::{all_allocators, named_allocator};
 use crate::unit::Unit;
 
-/// Returns the units of a file, in the order in which they run, and what each is to do. Without a target line, a
-/// subtest that needs a target is one unit without a target.
+/// Returns the units of a file and their requests, in the order in which they run. Without a target line, a subtest
+/// that needs a target is one unit without a target.
 pub(crate) fn units<'a>(header: &'a Header, options: &'a Options) -> Vec<(What, Unit<'a>)> {
     let mut commands: Vec<(usize, &TestCommand, What)> = header
         .commands
@@ -52,7 +52,7 @@ pub(crate) fn units<'a>(header: &'a Header, options: &'a Options) -> Vec<(What, 
     units
 }
 
-/// Returns the allocators with which a target's units run; an empty name is that of a program.
+/// Returns the allocators of a target's units. An empty name represents a program.
 fn allocators(header: &Header, target: &Target, options: &Options) -> Vec<String> {
     match named_allocator(header, target) {
         Some(name) => vec![name.to_string()],

@@ -1,7 +1,7 @@
-//! `precise-output`: the whole output of a stage stands in the comments behind a function.
+//! `precise-output`: the comments after a function are the whole output of a stage.
 //!
-//! A line of output is a comment with one semicolon and one space. Comments with two semicolons are
-//! not part of the expectation. Blessing writes what was found over what was expected.
+//! A line of output is a comment with one semicolon and one space. Comments with two semicolons are not part of the
+//! expectation. Blessing replaces the expected output by the actual one.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use kingpost_reader::TestFunction;
 use crate::job::Job;
 use crate::report::Findings;
 
-/// Compares the outputs of functions with their comments, or writes them there.
+/// Compares the outputs of functions with their comments, or replaces the comments.
 pub(crate) fn check(job: &Job, outputs: &[(&TestFunction, String)], findings: &mut Findings) {
     findings.expectations += outputs.iter().filter(|(test, _)| !expected(test).is_empty()).count();
     let different = outputs.iter().filter(|(test, text)| expected(test) != lines(text));
@@ -48,7 +48,7 @@ fn expected<'a>(test: &TestFunction<'a>) -> Vec<&'a str> {
     expected_lines(test).map(|(_, text)| text).collect()
 }
 
-/// Returns a file's text with the outputs in place of the expectations.
+/// Returns a file's text with the expectations replaced by the outputs.
 fn replaced(text: &str, outputs: &[(&TestFunction, String)]) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut removed = vec![false; lines.len()];

@@ -1,10 +1,10 @@
-//! An allocator outside the workspace: a program that reads an allocation problem as `.ra` text and writes an allocation.
+//! An external allocator: a program that reads an allocation problem as `.ra` text and writes an allocation.
 //!
 //! ```text
 //! env { … } problem %f { … }   ──standard input──▶  PROGRAM  ──standard output──▶   allocation { … }
 //! ```
-//! It is started anew for each problem, by the shell. It may repeat the machine and the problem before its answer, as
-//! `kingpost alloc` does. What it answers is data until the checker has accepted it.
+//! It is started for each problem, by the shell. It may repeat the machine and the problem before its answer, as
+//! `kingpost alloc` does. Its answer is untrusted data until the checker has accepted it.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem, 
 /// The name of such an allocator in reports.
 const NAME: &str = "program";
 
-/// Makes allocators that run `program`.
+/// Returns a factory of allocators that run `program`.
 pub(crate) fn factory(program: &str) -> AllocatorFactory {
     let program = program.to_string();
     Arc::new(move || Box::new(Program { command: program.clone() }))
@@ -39,7 +39,7 @@ impl Allocator for Program {
 
 impl Program {
     fn ask(&self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), String> {
-        // A problem of another function's name is the same problem.
+        // The name of the function does not change the problem.
         let mut problem = problem.clone();
         problem.name = if problem.name.is_empty() { "f".into() } else { problem.name };
         let question = format!("{env}\n{problem}");

@@ -1,4 +1,4 @@
-//! What came of the units of a test run, and how it is shown.
+//! Outcomes of the units of a test run, and their text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,24 +6,24 @@ use std::fmt;
 /// Outcome of one unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Everything that was expected is true.
+    /// All expectations hold.
     Passed,
-    /// Something is wrong: one text for each thing.
+    /// Some expectations do not hold, one text each.
     Failed(Vec<String>),
-    /// Something needed is missing here; nothing that could be tested is wrong.
+    /// A requirement is missing here, and all tested expectations hold.
     Skipped(String),
 }
 
-/// A file × subtest × target × allocator, and what came of it.
+/// A file × subtest × target × allocator, and its outcome.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct UnitReport {
-    /// The file as it was found.
+    /// Path of the file.
     pub file: String,
     /// Subtest, target and allocator, as `test run, target x86_64, allocator linear`.
     pub unit: String,
     /// Outcome of the unit.
     pub outcome: Outcome,
-    /// What `print` directives showed.
+    /// Output of `print` directives.
     pub prints: Vec<String>,
     /// The command that repeats this unit.
     pub command: String,
@@ -52,7 +52,7 @@ impl Report {
         self.units.iter().filter(|unit| matches!(unit.outcome, Outcome::Skipped(_))).count()
     }
 
-    /// How many units were skipped for each reason, and in which file first; by reason.
+    /// Returns the number of skipped units for each reason, with the first file of each.
     fn skips(&self) -> BTreeMap<&str, (usize, &str)> {
         let mut skips = BTreeMap::new();
         for unit in &self.units {
@@ -69,7 +69,7 @@ impl fmt::Display for Report {
     /// with the counts.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         for lines in self.units.chunk_by(|a, b| a.file == b.file && a.prints == b.prints) {
-            // Units of a file nearly always print the same.
+            // Units of a file nearly always have equal output.
             lines[0].prints.iter().try_for_each(|line| writeln!(f, "{line}"))?;
         }
         for (reason, (count, file)) in self.skips() {
@@ -110,12 +110,12 @@ impl Findings {
         self.skips.push(reason.to_string());
     }
 
-    /// Reports what is no expectation.
+    /// Records a note, which is no expectation.
     pub(crate) fn note(&mut self, text: impl fmt::Display) {
         self.prints.push(format!("note: {text}"));
     }
 
-    /// Returns a failure outweighs a skip, and a skip what passed.
+    /// Returns the outcome: a failure outweighs a skip, and a skip outweighs passed expectations.
     pub(crate) fn outcome(&mut self) -> Outcome {
         if !self.failures.is_empty() {
             return Outcome::Failed(std::mem::take(&mut self.failures));

@@ -22,12 +22,12 @@ use crate::target;
 use crate::unit::Unit;
 use crate::watch::{self, Step, Work};
 
-/// CPU time within which a unit is compiled and judged. The calls that it makes have a limit of their own.
+/// Limit of CPU time for compiling and checking a unit. Its calls have a limit of their own.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs all files of these paths; folders are searched for `.clif` and `.ra` files, in order of their names.
 ///
-/// `progress` receives how many files are done, and of how many.
+/// `progress` receives the number of finished files and the number of all files.
 ///
 /// # Errors
 /// If a path cannot be read.
@@ -72,7 +72,7 @@ fn run_source(source: &Source, step: &Step) -> Vec<UnitReport> {
     }
 }
 
-/// Returns the report of a file whose unit used up its CPU time.
+/// Returns the report of a file whose unit exceeded its CPU time.
 fn late(source: &Source, unit: Option<[String; 2]>) -> Vec<UnitReport> {
     let (name, verb) = match &source.from {
         Origin::File(path) => (path.display().to_string(), "test"),
@@ -86,7 +86,7 @@ fn late(source: &Source, unit: Option<[String; 2]>) -> Vec<UnitReport> {
     units
 }
 
-/// Folders are walked with a list of what is left, not by recursion.
+/// Adds the test files below a path, with a list of folders instead of recursion.
 fn find_files(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let mut left = vec![path.to_path_buf()];
     while let Some(path) = left.pop() {
@@ -97,7 +97,7 @@ fn find_files(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         let mut entries = Vec::new();
         for entry in fs::read_dir(&path).map_err(|error| named(&path, error))? {
             let entry = entry.map_err(|error| named(&path, error))?;
-            // Links to folders are not followed: they could lead back here.
+            // Links to folders are not followed, because they could lead back here.
             let is_folder = entry.file_type().map_err(|error| named(&path, error))?.is_dir();
             let entry = entry.path();
             if is_folder
@@ -117,15 +117,15 @@ fn named(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// A unit for what is wrong with a file as a whole.
+/// Returns a unit for an error of a file as a whole.
 fn whole_file(name: &str, verb: &str, text: String) -> Vec<UnitReport> {
     let outcome = Outcome::Failed(vec![text]);
     let (file, command) = (name.to_string(), format!("kingpost {verb} {name}"));
     vec![UnitReport { file, unit: "the file".into(), outcome, prints: Vec::new(), command }]
 }
 
-/// Runs one text under a name. With a `command`, as if that were its only `test` line, and for this machine if no
-/// `target` line is.
+/// Runs one text under a name. A `command` replaces its `test` lines, with this machine as target if there is no
+/// `target` line.
 pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Options) -> Report {
     let (name, text, command) = (name.to_string(), text.to_vec(), command.map(str::to_string));
     let source = Source { options: Arc::new(options.clone()), from: Origin::Text { name, text, command } };
@@ -220,7 +220,7 @@ fn run_unit(name: &str, file: &TestFile, what: What, unit: &Unit, options: &Opti
     };
     let Options { bless, via, ref calls, ref known_wrong, .. } = *options;
     let job = Job { name, file, unit, info, bless, via, calls, known_wrong };
-    // A panic is a bug of ours; it must not hide what became of the other files.
+    // A panic is a bug of Kingpost; it must not hide the results of the other files.
     let caught = catch_unwind(AssertUnwindSafe(|| {
         if !subtest.needs_verifier || job.verify(findings) {
             (subtest.run)(&job, findings);

@@ -11,16 +11,16 @@ use target_lexicon::{Architecture, PointerWidth, Triple};
 use crate::program;
 use crate::unit::Unit;
 
-/// Why there is no compiler for a unit.
+/// Reason for which a unit has no compiler.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum NoCompiler {
-    /// Something is missing here.
+    /// A requirement is missing here.
     Skip(String),
     /// The file is wrong.
     Fail {
-        /// The setting or flag at fault; empty if it is the target.
+        /// The wrong setting or flag; empty for the target.
         key: String,
-        /// What is wrong.
+        /// The error.
         text: String,
     },
 }
@@ -32,12 +32,12 @@ impl From<SettingError> for NoCompiler {
     }
 }
 
-/// What every filetest starts with, before its own `set` lines.
+/// Returns the settings of every filetest before its own `set` lines.
 fn default_settings() -> Settings {
     Settings {
         unwind_info: false,
         machine_code_cfg_info: true,
-        // Tests rely on no stage, and on no allocation.
+        // Tests trust no stage and no allocation.
         verify_each: true,
         ..Settings::default()
     }
@@ -47,7 +47,7 @@ fn set(settings: &mut Settings, setting: &Setting) -> Result<(), SettingError> {
     settings.set(&setting.name, setting.value.as_deref().unwrap_or("true"))
 }
 
-/// The settings of the first `count` words of a file's `set` lines.
+/// Returns the settings of the first `count` words of a file's `set` lines.
 fn settings(header: &Header, count: usize) -> Result<Settings, NoCompiler> {
     let mut settings = default_settings();
     for setting in header.settings.iter().take(count) {
@@ -56,25 +56,25 @@ fn settings(header: &Header, count: usize) -> Result<Settings, NoCompiler> {
     Ok(settings)
 }
 
-/// The allocator that the `set` lines of a file name for a target, if they do.
+/// Returns the allocator that the `set` lines of a file name for a target, if there is one.
 pub(crate) fn named_allocator<'a>(header: &'a Header, target: &Target) -> Option<&'a str> {
     let settings = header.settings.iter().take(target.settings);
     settings.rev().find(|setting| setting.name == "regalloc_algorithm")?.value.as_deref().map(allocator_name)
 }
 
-/// The triple of a `target` line; an architecture alone stands for Linux.
+/// Returns the triple of a `target` line. An architecture alone means Linux.
 pub(crate) fn triple(text: &str) -> Result<Triple, NoCompiler> {
     let full = if text.contains('-') { text.to_string() } else { format!("{text}-unknown-linux-gnu") };
     let triple = Triple::from_str(&full).or_else(|_| Triple::from_str(text));
     triple.map_err(|error| NoCompiler::Fail { key: String::new(), text: format!("target `{text}`: {error}") })
 }
 
-/// The triple, settings and instruction set flags of a `target` line.
+/// Returns the triple, settings and instruction set flags of a `target` line.
 fn words(header: &Header, target: &Target) -> Result<(Triple, Settings, Vec<String>), NoCompiler> {
     let mut settings = settings(header, target.settings)?;
     let mut flags = Vec::new();
     for flag in &target.flags {
-        // Shared settings may stand here too.
+        // Shared settings may also be flags here.
         match set(&mut settings, flag) {
             Ok(()) => {}
             Err(SettingError::Unknown(_)) => flags.push(word(flag)),
@@ -84,7 +84,8 @@ fn words(header: &Header, target: &Target) -> Result<(Triple, Settings, Vec<Stri
     Ok((triple(&target.triple)?, settings, flags))
 }
 
-/// The compiler of a `target` line, with the unit's allocator and optimisation level, or those of the settings.
+/// Returns the compiler of a `target` line, with the unit's allocator and optimization level, or the ones in the
+/// settings.
 pub(crate) fn compiler(header: &Header, target: &Target, unit: &Unit) -> Result<Compiler, NoCompiler> {
     let (triple, mut settings, flags) = words(header, target)?;
     if let Some(name) = &unit.allocator {
@@ -118,10 +119,10 @@ fn word(setting: &Setting) -> String {
     }
 }
 
-/// The shared settings of the last target, for tests that need no target.
+/// Returns the shared settings of the last target, for tests that need no target.
 ///
 /// # Errors
-/// A setting that is not taken.
+/// If a setting is rejected.
 pub(crate) fn last_settings(header: &Header) -> Result<Settings, NoCompiler> {
     match header.targets.last() {
         Some(target) => Ok(words(header, target)?.1),
@@ -129,7 +130,8 @@ pub(crate) fn last_settings(header: &Header) -> Result<Settings, NoCompiler> {
     }
 }
 
-/// What the verifier may know of a unit's target; in tests that need none it is what all targets have in common.
+/// Returns the facts about a unit's target for the verifier. For tests without a target, these are the facts common
+/// to all targets.
 pub(crate) fn verifier_info(header: &Header, target: Option<&Target>) -> Result<Option<TargetInfo>, NoCompiler> {
     if let Some(target) = target {
         let (triple, settings, _) = words(header, target)?;
@@ -139,7 +141,7 @@ pub(crate) fn verifier_info(header: &Header, target: Option<&Target>) -> Result<
     for target in &header.targets {
         infos.extend(verifier_info(header, Some(target))?);
     }
-    // What is meant for several targets may mix their pointers.
+    // Code for several targets may mix their pointers.
     let several = infos.len() > 1;
     infos.iter_mut().for_each(|info| info.pointer_type = info.pointer_type.filter(|_| !several));
     let first = infos.first().copied();
@@ -154,19 +156,19 @@ fn target_info(triple: &Triple, settings: &Settings) -> TargetInfo {
     }
 }
 
-/// Whether this machine can run code of an architecture.
+/// Returns `true` if this machine can run code of an architecture.
 pub(crate) fn is_host(architecture: Architecture) -> bool {
     architecture == Triple::host().architecture
 }
 
-/// A flag of a `target` line that a processor lacks.
+/// Returns a flag of a `target` line that a processor lacks.
 pub(crate) fn missing_flag(target: &Target, processor: &CpuFlags) -> Option<&'static str> {
     let words: Vec<String> = target.flags.iter().map(word).collect();
-    // Words that are no flags have been refused or are shared settings.
+    // Words that are no flags have been rejected or are shared settings.
     CpuFlags::of(triple(&target.triple).ok()?.architecture, &words)?.missing_from(processor)
 }
 
-/// The names of all allocators.
+/// Returns the names of all allocators.
 pub(crate) fn all_allocators() -> Vec<String> {
     ALLOCATORS.iter().map(|(name, _)| (*name).to_string()).collect()
 }

@@ -1,4 +1,4 @@
-//! A unit: what is run and reported by itself.
+//! A unit: the smallest item that is run and reported.
 
 use kingpost_reader::{Target, TestCommand};
 
@@ -10,11 +10,11 @@ pub(crate) struct Unit<'a> {
     pub(crate) command: &'a TestCommand,
     pub(crate) target: Option<&'a Target>,
     pub(crate) allocator: Option<String>,
-    /// In place of an allocator, a command.
+    /// A command that replaces the allocator.
     pub(crate) program: Option<String>,
-    /// In place of the file's `opt_level`.
+    /// A level that replaces the file's `opt_level`.
     pub(crate) opt_level: Option<String>,
-    /// After the file's settings.
+    /// Settings that are applied after the file's settings.
     pub(crate) settings: &'a [(String, String)],
 }
 
@@ -43,7 +43,7 @@ impl Unit<'_> {
         name
     }
 
-    /// Returns the command that runs it alone, or nearly so.
+    /// Returns the command that repeats the unit, and as little else as possible.
     pub(crate) fn repeat(&self, file: &str, via: Via) -> String {
         let target = self.target.map(|target| format!(" --target {}", target.triple)).unwrap_or_default();
         let allocator = self.allocator.as_ref().map(|name| format!(" --regalloc {name}")).unwrap_or_default();
@@ -51,7 +51,7 @@ impl Unit<'_> {
             self.program.as_ref().map(|command| format!(" --regalloc-command '{command}'")).unwrap_or_default();
         let level = self.opt_level.as_ref().map(|level| format!(" --opt {level}")).unwrap_or_default();
         let settings: String = self.settings.iter().map(|(key, value)| format!(" --set {key}={value}")).collect();
-        // The other way is the usual one.
+        // The other variant is the default.
         let via = if self.command.name == "run" && via == Via::Object { " --via object" } else { "" };
         format!("kingpost test{target}{allocator}{program}{level}{settings}{via} {file}")
     }

@@ -1,8 +1,8 @@
 //! Work on many items by threads, each step of it within a limit of CPU time.
 //!
-//! A compiler that does not end cannot be stopped from outside, but it can be left alone: the thread whose step is late continues
-//! until the process ends, and another takes its place. CPU time is what the system says of the thread (proc(5)), so that a busy
-//! machine makes nothing late; where the system says nothing, nothing is late.
+//! A compiler that does not terminate cannot be stopped from outside, but it can be abandoned. The thread whose
+//! step is late continues until the process ends, and another one takes its place. CPU time is read from the system
+//! (proc(5)), so that a busy machine does not make steps late. If the system has no such record, no step is late.
 
 use std::fs;
 use std::panic::resume_unwind;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Time between two looks at the threads. Nothing depends on it but how soon a step is given up.
+/// Time between two checks of the threads. It only affects how soon a late step is abandoned.
 const PERIOD: Duration = Duration::from_millis(50);
 /// Ticks of CPU time in a second, as `/proc` counts them on every Linux.
 const TICKS: u64 = 100;
@@ -28,7 +28,7 @@ pub(crate) struct Step {
 struct State {
     /// Folder of the thread in `/proc`.
     thread: PathBuf,
-    /// Index of the item; none before the first and after the last.
+    /// Index of the item; `None` before the first and after the last.
     item: Option<usize>,
     /// Number of steps begun.
     count: u64,
@@ -74,11 +74,11 @@ struct Worker {
     seen: (u64, Duration),
 }
 
-/// Runs the work on all items with `jobs` threads, and returns the results in the order of the items. `progress` receives the number of
-/// items that are done.
+/// Runs the work on all items with `jobs` threads, and returns the results in the order of the items. `progress`
+/// receives the number of finished items.
 ///
 /// # Panics
-/// As the work does.
+/// If the work panics.
 pub(crate) fn each<T, R>(
     items: Vec<T>,
     jobs: usize,
@@ -98,7 +98,7 @@ where
     let mut done = 0;
     while done < count {
         match receiver.recv_timeout(PERIOD) {
-            // The result of an item that was given up may come nevertheless.
+            // The result of an abandoned item may arrive nevertheless.
             Ok((item, result)) if results[item].is_none() => {
                 results[item] = Some(result);
                 done += 1;
@@ -140,7 +140,7 @@ where
                 let Some(work) = shared.items.get(item) else { break };
                 step.change(|state| (state.item, state.label) = (Some(item), None));
                 let result = (shared.run)(work, &step);
-                // The result of an item that was given up has no receiver.
+                // The result of an abandoned item has no receiver.
                 if sender.send((item, result)).is_err() {
                     break;
                 }
@@ -171,7 +171,7 @@ impl Worker {
 /// Returns the CPU time of a thread.
 fn cpu_time(folder: &Path) -> Option<Duration> {
     let text = fs::read_to_string(folder.join("stat")).ok()?;
-    // The name of the thread may contain anything; fields are counted from its closing bracket.
+    // The name of the thread may contain any character; fields are counted from its closing bracket.
     let fields: Vec<&str> = text.rsplit(')').next()?.split_whitespace().collect();
     let ticks = |index: usize| fields.get(index)?.parse::<u64>().ok();
     Some(Duration::from_millis((ticks(11)? + ticks(12)?) * 1000 / TICKS))

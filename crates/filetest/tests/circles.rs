@@ -48,10 +48,10 @@ struct Circle {
     ties: String,
 }
 
-/// What the `use` declarations of a file bring into scope.
+/// Names that the `use` declarations of a file bring into scope.
 #[derive(Default)]
 struct Imports {
-    /// Name in scope, and the absolute path it stands for.
+    /// Absolute paths of names in scope.
     names: BTreeMap<String, Module>,
     /// Absolute paths of modules whose names are all in scope.
     globs: Vec<Module>,
@@ -183,7 +183,7 @@ impl Crate {
         Some(base)
     }
 
-    /// Like [`Crate::rooted`], and through the imports of `module`.
+    /// Returns the absolute path of `path`, as [`Crate::rooted`] does, and through the imports of `module`.
     fn absolute(&self, module: &Module, path: &[String]) -> Option<Module> {
         self.rooted(module, path).or_else(|| {
             let mut found = self.imports.get(module)?.names.get(path.first()?)?.clone();
@@ -213,7 +213,7 @@ impl Crate {
     }
 }
 
-/// Collects the sources of a folder, which is that of `module`.
+/// Collects the sources in the folder of `module`.
 fn collect(folder: &Path, module: &mut Module, sources: &mut BTreeMap<Module, Source>) {
     collect_below(folder, folder, module, sources);
 }

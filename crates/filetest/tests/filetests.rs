@@ -1,4 +1,5 @@
-//! What becomes of test files: failures, skips, reports. The files of the project are run by the stage `filetests` of `make test`.
+//! Outcomes of test files: failures, skips, reports. The stage `filetests` of `make test` runs the files of the
+//! project.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ fn reports_do_not_depend_on_threads() {
     assert_eq!(jobs(1), jobs(4));
 }
 
-/// A function `%f(i32) -> i32` that adds one, with a header and comments behind it.
+/// Returns the text of a function `%f(i32) -> i32` that adds one, with a header before it and comments after it.
 fn with(header: &str, comments: &str) -> String {
     format!(
         "{header}\nfunction %f(i32) -> i32 {{\nblock0(v0: i32):\n    v1 = iconst.i32 1\n    v2 = iadd v0, v1\n    \
@@ -22,7 +23,8 @@ fn with(header: &str, comments: &str) -> String {
     )
 }
 
-/// The outcomes of a text's units, with the linear allocator only, which do not depend on how code is run.
+/// Returns the outcomes of a text's units, with the linear allocator only. Checks that they do not depend on the
+/// variant of running code.
 fn outcomes(text: &str) -> Vec<Outcome> {
     let options = |via| Options { allocators: vec!["linear".into()], via, ..Options::default() };
     let units = |via| run_text("t.clif", text.as_bytes(), None, &options(via)).units.into_iter();
@@ -68,7 +70,7 @@ fn files_expect_something() {
         assert_eq!(outcomes(&with(header, "")), [expected], "{header}");
     }
     assert_eq!(outcomes(&with("test cat", "")), [Outcome::Passed]);
-    // Run directives may be missing; that is said.
+    // Run directives may be missing, which is reported.
     for header in ["test interpret", "test run\ntarget x86_64"] {
         let report = run_text("t.clif", with(header, "").as_bytes(), None, &Options::default());
         let note = "note: t.clif: nothing ran: no function has a run directive";

@@ -60,7 +60,7 @@ fn the_workflow_runs_what_ci_runs() {
     assert!(workflow.contains(&format!("rustup default {version}")), "the workflow has another Rust than {version}");
 }
 
-/// Crates that the registry does not get: they test or measure this workspace.
+/// Crates that are not published: they test or measure this workspace.
 const TOOLS: &[&str] = &["bench", "ci", "demo", "difftest", "fuzz", "gate"];
 
 #[test]
@@ -83,7 +83,7 @@ fn manifests_have_what_a_registry_shows() {
         for key in ["description = \"", "keywords = [\"", "categories = [\""] {
             assert!(line(key).len() > key.len() + 4, "{name}: no {key}");
         }
-        // The registry takes at most five.
+        // The registry accepts at most five.
         assert!(line("keywords").matches('"').count() <= 10, "{name}: {}", line("keywords"));
         let license = fs::read_to_string(folder.join("LICENSE"));
         assert!(license.is_ok_and(|text| text == read("LICENSE")), "{name}: LICENSE is the workspace's");

@@ -1,7 +1,8 @@
-//! Every setting at every value, or at both ends of its range: compiled by every allocator for every machine, linked, and called.
+//! Every setting at every value, or at both ends of its range: compiled by every allocator for every machine,
+//! linked, and called.
 //!
-//! Values come from the settings themselves, so that a new key is tested at once. `filetests/matrix/refused_settings.txt` lists what is
-//! refused; `make matrix` updates it.
+//! Values come from the settings themselves, so that a new key is tested at once.
+//! `filetests/matrix/refused_settings.txt` lists rejected values; `make matrix` updates it.
 
 use kingpost_codegen::{ALLOCATORS, Compiler, CpuFlags, Settings};
 use kingpost_filetest::native::{self, Program, Request};
@@ -14,8 +15,8 @@ use std::path::Path;
 use std::str::FromStr;
 use target_lexicon::Triple;
 
-/// Frames below and above guards, calls with stack arguments, a tail call that needs more of them than its caller got, a loop, a
-/// jump table, a library routine, and floats. `u@` becomes a namespace of each case's own.
+/// Frames below and above guards, calls with stack arguments, a tail call that needs more of them than its caller
+/// has, a loop, a jump table, a library routine, and floats. `u@` is replaced by a namespace of each case.
 const PROGRAM: &str = "
 function u@:0(i64) -> i64 system_v {
     ss0 = explicit_slot 64
@@ -133,7 +134,7 @@ block0(v0: i64):
 }
 ";
 
-/// Counts up a thread-local number.
+/// Increments a thread-local number.
 const THREAD_LOCAL: &str = "
 function u@:0(i64) -> i64 system_v {
     gv0 = symbol tls u@:9
@@ -181,7 +182,7 @@ block0(v0: i128):
 }
 ";
 
-/// A context is three words: the stack pointer, the frame pointer, and where to go on.
+/// A context is three words: the stack pointer, the frame pointer, and the address at which to resume.
 const SWITCH: &str = "
 function u@:0(i64) -> i64 system_v {
     ss0 = explicit_slot 65536, align = 16
@@ -213,7 +214,7 @@ block1(v3: i64):
 }
 ";
 
-/// Settings in which a key matters, beside the usual ones.
+/// Settings under which a key matters, in addition to the usual ones.
 const BASES: &[(&str, &[&str])] = &[
     ("opt_level", &["", "enable_probestack=true probestack_strategy=inline"]),
     ("probestack_size_log2", &["enable_probestack=true", "enable_probestack=true probestack_strategy=inline"]),
@@ -235,7 +236,7 @@ const NEEDS: &[(&str, &str, i64)] = &[
     ("stack_switch_model=basic", SWITCH, 42),
 ];
 
-/// The list of what is refused.
+/// The list of rejected values.
 const LIST: &str = "../../filetests/matrix/refused_settings.txt";
 
 /// The head of the list.
@@ -248,7 +249,7 @@ const HEAD: &str = "\
 /// Result of [`PROGRAM`] for 21.
 const EXPECTED: i64 = 3322;
 
-/// The machines that refuse a value, by key and value.
+/// The machines that reject a value, by key and value.
 type Refused = BTreeMap<String, BTreeSet<&'static str>>;
 
 /// A program under settings and flags for one machine.
@@ -276,7 +277,7 @@ impl Case {
 /// Returns the values of a key: all of them, or both ends of its range.
 fn values(key: &str) -> Vec<String> {
     let words = Settings::words(key);
-    // Allocators are all taken anyway.
+    // Every allocator is used anyway.
     if !words.is_empty() || key == "regalloc_algorithm" {
         return words.iter().map(|word| word.to_string()).collect();
     }
@@ -344,7 +345,7 @@ fn add(number: usize, case: &Case, compiler: &Compiler, program: &mut Program, r
     }
 }
 
-/// Runs all cases of a machine with all allocators, and returns their number. Adds what is refused to `refused`.
+/// Runs all cases of a machine with all allocators, and returns their number. Adds rejected values to `refused`.
 fn run(machine: &'static str, refused: &mut Refused) -> usize {
     let new =
         || Program { triple: triple(machine), unwind_info: true, module: ModuleBuffer::default(), data: Vec::new() };
@@ -364,7 +365,7 @@ fn run(machine: &'static str, refused: &mut Refused) -> usize {
             };
             number += 1;
             let label = format!("{machine}, {allocator}, {}", case.words);
-            // Large code is out of the reach of calls of the others.
+            // Large code would be out of reach of the calls of other cases.
             if case.settings.block_padding() > 1 << 10 {
                 let (mut program, mut requests) = (new(), Vec::new());
                 add(number, &case, &compiler, &mut program, &mut requests);
@@ -383,7 +384,7 @@ fn word(number: i64) -> DataValue {
     DataValue::new(I64, number as u64 as u128)
 }
 
-/// Makes the calls of `requests`, and fails if one does not return what is expected of it.
+/// Makes the calls of `requests`, and fails if a result differs from the expected one.
 fn call(program: &Program, requests: &[Request], expected: &[(String, i64)]) {
     let endings = native::run(program, requests, Via::Object).unwrap_or_else(|error| panic!("{error}"));
     let wrong: Vec<String> = endings

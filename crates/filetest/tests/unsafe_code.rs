@@ -1,5 +1,5 @@
-//! Holds `unsafe` to the files that the documentation of three crates lists, in both workspaces, and the public functions of
-//! these files to the lists of why they are sound.
+//! Holds `unsafe` to the files that the documentation of three crates lists, in both workspaces, and the public
+//! functions of these files to the lists of reasons for their soundness.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Folders of the crates that may have `unsafe`, from the root of the repository.
 const CRATES: [&str; 3] = ["crates/jit", "crates/isolate", "cranelift-compat"];
 
-/// Tests and examples that call what they compiled, and this file, in which only texts have the word.
+/// Tests and examples that call code they compiled, and this file, in which only texts have the word.
 const OTHERS: [&str; 6] = [
     "crates/jit/tests/",
     "crates/isolate/tests/",
@@ -46,7 +46,7 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Returns `true` if code, rather than a comment or the name of a lint, has the word `unsafe`.
+/// Returns `true` if code, not a comment or the name of a lint, has the word `unsafe`.
 fn has_unsafe(text: &str) -> bool {
     let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -96,7 +96,7 @@ fn public_functions(text: &str) -> Vec<String> {
         if let Some(after) = is_trait_head {
             (owner, is_trait) = (Some(name(after)), true);
         } else if let Some(after) = line.strip_prefix("impl ") {
-            // What a trait requires is listed with the trait.
+            // Requirements of a trait are listed with the trait.
             (owner, is_trait) = (Some(name(after)).filter(|_| !after.contains(" for ")), false);
         } else if line.starts_with('}') {
             (owner, is_trait) = (None, false);

@@ -20,7 +20,7 @@ pub struct Program {
     pub triple: Triple,
     /// Whether an object of it gets unwind information.
     pub unwind_info: bool,
-    /// Functions, trampolines among them.
+    /// Functions, including trampolines.
     pub module: ModuleBuffer,
     /// Data objects that the functions refer to.
     pub data: Vec<DataObject>,
@@ -30,9 +30,9 @@ pub struct Program {
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) program: Program,
-    /// By function of the file: its trampoline's place in the module, if it has one.
+    /// By function of the file: the index of its trampoline in the module, if it has one.
     pub(crate) trampolines: Vec<Option<u32>>,
-    /// By function of the file: why it or its trampoline was left out.
+    /// By function of the file: the reason if it or its trampoline was left out.
     pub(crate) left_out: Vec<Option<String>>,
 }
 
@@ -40,10 +40,10 @@ pub(crate) struct Built {
 /// cannot be compiled, or that call such functions, are left out with their reason.
 ///
 /// # Errors
-/// What is wrong with our code: a function that is supported was not compiled.
+/// If a supported function does not compile, which is a bug of the compiler.
 pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Result<Built, String> {
     let mut cx = compiler.context();
-    // The name is the one in the file, for errors.
+    // Errors use the name in the file.
     let mut compile = |function: &Function, name: &FuncName| {
         let mut module = ModuleBuffer::default();
         match compiler.compile(&mut cx, &mut function.clone(), &mut module) {
@@ -85,7 +85,7 @@ pub(crate) fn build(file: &TestFile, compiler: &Compiler, wanted: &[bool]) -> Re
     Ok(Built { program, trampolines, left_out })
 }
 
-/// Functions that call one that is left out are left out too, and so on.
+/// Leaves out the functions that call one that is left out, transitively.
 fn leave_out_callers(functions: &[Function], parts: &mut [Result<ModuleBuffer, String>]) {
     let mut callers: HashMap<FuncName, Vec<usize>> = HashMap::new();
     for (index, function) in functions.iter().enumerate() {

@@ -15,7 +15,7 @@ use crate::native::throw::{self, Throw};
 use crate::native::trampoline::SLOT_BYTES;
 use crate::outcome::Ending;
 
-/// The stack of the calls is as large as that of a program usually is.
+/// Stack of the calls, which is as large as the usual stack of a program.
 const STACK_BYTES: usize = 8 << 20;
 
 /// Runs all requests in order; each has an ending.
@@ -97,7 +97,7 @@ fn ended_as(stub: Stub, request: &Request, ending: isolate::Ending, image: &Imag
     }
 }
 
-/// Address of what the program itself does not define.
+/// Returns the address of a symbol that the program itself does not define.
 fn library(name: &SymbolName, triple: &Triple) -> Option<usize> {
     match name {
         SymbolName::Named(word) => library_address(word),

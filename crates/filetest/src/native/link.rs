@@ -51,7 +51,7 @@ fn object(program: &Program) -> Result<Vec<u8>, String> {
     object.map_err(|error| error.to_string())
 }
 
-/// Returns the driver's table: how many functions there are, and their addresses.
+/// Returns the driver's table: the number of functions, and their addresses.
 fn table(module: &ModuleBuffer) -> DataObject {
     let count = module.len() as u64;
     let mut bytes = count.to_le_bytes().to_vec();
@@ -81,7 +81,7 @@ fn compile_driver(tools: &Tools) -> Result<Vec<u8>, String> {
     fs::read(object).map_err(|error| error.to_string())
 }
 
-/// Runs a tool that must say nothing.
+/// Runs a tool that must succeed without output.
 fn succeed(command: &mut Command) -> Result<(), String> {
     let tool = command.get_program().display().to_string();
     let output = command.output().map_err(|error| format!("cannot run `{tool}`: {error}"))?;

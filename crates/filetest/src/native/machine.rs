@@ -1,4 +1,4 @@
-//! What runs the code of an architecture: this machine, or an emulator on it.
+//! The machine that runs the code of an architecture: the host, or an emulator on it.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,16 +6,16 @@ use std::sync::OnceLock;
 
 use target_lexicon::{Architecture, Triple};
 
-/// System tools that make a program of an object, and run it.
+/// System tools that link an object into a program, and run it.
 #[derive(Debug)]
 pub(crate) struct Tools {
     /// The C compiler, which also links.
     pub(crate) cc: &'static str,
     /// Options for linking: without shared libraries if the emulator would have to find them.
     pub(crate) link: &'static [&'static str],
-    /// Emulator that runs the program, if this machine does not.
+    /// Emulator that runs the program, unless the host does.
     emulator: Option<&'static str>,
-    /// The first of these that is not installed, once that is known.
+    /// The first of these tools that is not installed, after it was determined.
     missing: OnceLock<Option<&'static str>>,
     /// The driver's object, once it is compiled.
     pub(crate) driver: OnceLock<Result<Vec<u8>, String>>,
@@ -34,7 +34,7 @@ static EMULATED: [(&str, Tools); 1] =
 /// Returns the tools for an architecture.
 ///
 /// # Errors
-/// Why its code cannot be run here.
+/// If its code cannot be run here, with the reason.
 pub(crate) fn tools(architecture: Architecture) -> Result<&'static Tools, String> {
     if architecture == Triple::host().architecture {
         return Ok(&HOST);
@@ -48,7 +48,7 @@ pub(crate) fn tools(architecture: Architecture) -> Result<&'static Tools, String
     match tools.missing.get_or_init(find) {
         None => Ok(tools),
         Some(tool) => {
-            // Where tests count, everything they need is installed.
+            // CI has all tools that tests need.
             assert!(std::env::var_os("CI").is_none(), "CI has {tool}");
             Err(format!("there is no {tool} to run {name} code"))
         }

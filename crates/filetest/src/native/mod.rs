@@ -1,12 +1,12 @@
-//! Running compiled code where it can do no harm.
+//! Execution of compiled code in isolation.
 //!
-//! The functions of a file are compiled together with one trampoline for each function that a
-//! directive calls. A trampoline has the type `(i64)`: it loads arguments from memory, calls, and
-//! stores the results, so that its caller needs to know nothing about signatures.
+//! The functions of a file are compiled together with one trampoline for each function that a directive calls. A
+//! trampoline has the type `(i64)`: it loads arguments from memory, calls, and stores the results, so that its
+//! caller needs no knowledge of signatures.
 //!
-//! Up to here both ways are the same. Then the code is loaded into this process and called in a copy of
-//! it (`jit.rs`), or written as an object and linked with a driver (`object.rs`). Code of another machine
-//! always takes the second way, and an emulator runs it (`machine.rs`).
+//! Both variants share these steps. Then the code is loaded into this process and called in a copy of it
+//! (`jit.rs`), or written as an object and linked with a driver (`object.rs`). Code of another machine always takes
+//! the second path, and an emulator runs it (`machine.rs`).
 
 mod build;
 mod call;
@@ -30,10 +30,10 @@ use crate::target;
 use call::MAX_SLOTS;
 use target_lexicon::Architecture;
 
-/// Way in which compiled code is run.
+/// Variants of running compiled code.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Via {
-    /// In executable memory of a copy of this process, if it is code of this machine.
+    /// In executable memory of a copy of this process, for code of the host.
     #[default]
     Jit,
     /// Object file, linked by the system linker and run in a process of its own.
@@ -56,10 +56,10 @@ pub fn run(program: &Program, requests: &[Request], via: Via) -> Result<Vec<Endi
     }
 }
 
-/// Whether code of an architecture can be run here.
+/// Checks that code of an architecture can be run here.
 ///
 /// # Errors
-/// What is missing.
+/// If it cannot, with the missing tool.
 pub fn can_run(architecture: Architecture) -> Result<(), String> {
     tools(architecture).map(drop)
 }

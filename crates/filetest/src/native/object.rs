@@ -1,5 +1,5 @@
-//! Runs calls via an object: linked with the driver, in a child process. The driver survives calls that fault;
-//! should it die nevertheless, it is started again, each time with a second less of CPU time.
+//! Runs calls via an object that is linked with the driver, in a child process. The driver survives calls that
+//! fault. If it dies nevertheless, it is started again, each time with a second less of CPU time.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -28,7 +28,7 @@ fn encode(request: &Request) -> Vec<u8> {
 /// Runs all requests in order; each has an ending.
 ///
 /// # Errors
-/// If the program cannot be linked or started, or says something that cannot be.
+/// If the program cannot be linked or started, or its output is malformed.
 pub(crate) fn run(program: &Program, requests: &[Request]) -> Result<Vec<Ending>, String> {
     let executable = link(program)?;
     let path = executable.folder.path().join("requests");
@@ -61,7 +61,7 @@ fn start_child(executable: &Executable, input: File) -> Result<Vec<u8>, String> 
     Ok(output)
 }
 
-/// What a child wrote.
+/// The output of a child process.
 struct Answers<'a> {
     program: &'a Program,
     bytes: &'a [u8],
@@ -119,7 +119,7 @@ impl Answers<'_> {
         Some(fault.ending(|pc| self.trap_code(pc)))
     }
 
-    /// The code in the trap table of the function that holds an address.
+    /// Returns the code in the trap table of the function that contains an address.
     fn trap_code(&self, pc: u64) -> Option<TrapCode> {
         self.table.iter().zip(self.program.module.functions()).find_map(|(start, view)| {
             let offset = u32::try_from(pc.checked_sub(*start)?).ok()?;

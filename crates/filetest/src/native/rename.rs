@@ -1,7 +1,7 @@
-//! Names for the linker that no library has.
+//! Names for the linker that no library uses.
 //!
-//! A test may call its functions `%trunc` or `%memcpy`. In an object these would take the place of the
-//! library routines that compiled code calls, so whatever a file defines gets a suffix.
+//! A test may call its functions `%trunc` or `%memcpy`. In an object these would replace the library routines that
+//! compiled code calls, so that all definitions of a file get a suffix.
 
 use std::collections::HashSet;
 
@@ -49,7 +49,7 @@ impl<'a> Renames<'a> {
         }
     }
 
-    /// Returns a copy of a function in which it and everything of the file that it names is renamed.
+    /// Returns a copy of a function with its own name and all names from the file renamed.
     pub(crate) fn function(&self, function: &Function) -> Function {
         let mut function = function.clone();
         if let FuncName::Named(word) = &mut function.name
@@ -66,7 +66,7 @@ impl<'a> Renames<'a> {
         function
     }
 
-    /// Renames data objects and what their pointers name.
+    /// Renames data objects and the symbols of their pointers.
     pub(crate) fn data(&self, objects: &mut [DataObject]) {
         for object in objects {
             self.symbol(&mut object.name);

@@ -1,9 +1,9 @@
 //! Machine code around each call.
 //!
-//! The stub gets the address of a record. It fills the registers that calls preserve with known values, calls what the
-//! record names with the address of the record's slots, and notes in the record what those registers hold then. Where
-//! the record is while the call runs stands in a control block at a fixed address: nothing that the callee may break
-//! can be relied on.
+//! The stub receives the address of a record. It fills the registers that calls preserve with known values, and
+//! calls the function of the record with the address of the record's slots. Then it writes those registers to the
+//! record. During the call, a control block at a fixed address holds the record's address: the stub relies on no
+//! state that the callee may destroy.
 
 use kingpost_mach::{Buffer, FunctionHead, JumpTables, ModuleBuffer, NoBranches, SymbolName};
 use target_lexicon::Architecture;
@@ -12,24 +12,24 @@ use crate::native::call::preserved;
 
 /// Bytes of the control block: the record's address, then the stack pointer.
 pub(crate) const CONTROL: usize = 16;
-/// Where a record has the stack pointer at the call, behind the function's address.
+/// Offset in a record of the stack pointer at the call, after the function's address.
 const STACK_POINTER: usize = 8;
-/// Where it has the registers that calls preserve, as they are after the call.
+/// Offset in a record of the registers that calls preserve, as they are after the call.
 const REGISTERS: usize = 16;
-/// What the first register after the stack pointer holds at the call; the others hold one more each.
+/// Content of the first register after the stack pointer at the call; each further register holds one more.
 const PATTERN: u64 = 0xb1b2_b3b4_b5b6_b7b8;
 
 /// The stub for an architecture.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stub {
     pub(crate) architecture: Architecture,
-    /// Bytes of a record in front of its slots, a multiple of 16.
+    /// Bytes of a record before its slots, a multiple of 16.
     pub(crate) record_head: usize,
     code: fn(u64) -> Vec<u8>,
 }
 
 impl Stub {
-    /// Returns the stub for this machine.
+    /// Returns the stub for an architecture, if there is one.
     pub(crate) fn of(architecture: Architecture) -> Option<Stub> {
         let code = match architecture {
             Architecture::X86_64 => code_x64,
@@ -43,15 +43,15 @@ impl Stub {
     /// Returns the stub as a module, for a control block at an address.
     ///
     /// # Errors
-    /// If the stub is too long, which it is not.
+    /// If the stub is too long, which does not happen.
     pub(crate) fn module(self, name: &SymbolName, control: usize) -> Result<ModuleBuffer, String> {
         let mut module = ModuleBuffer::default();
         add_bytes(&mut module, name, &(self.code)(control as u64))?;
         Ok(module)
     }
 
-    /// Returns the first register that a call did not preserve, by its place among those that it should, from the
-    /// record it left.
+    /// Returns the index among the preserved registers of the first one that a call did not preserve, from the
+    /// call's record.
     pub(crate) fn not_preserved(self, record: &[u8]) -> Option<usize> {
         let word = |at: usize| &record[at..at + 8];
         let expected = |index: usize| match index {
@@ -214,7 +214,7 @@ mod tests {
     fn bad_code_is_found_out_either_way() {
         let clobbered = |register: &str| Ending::Wrong(format!("did not preserve {register}"));
         let seven = Ending::Returned(vec![DataValue::new(I64, 7)]);
-        // Trampolines, and how a call with one argument of value 6 ends.
+        // Trampolines, each with the ending of a call with one argument of value 6.
         let cases: [(&[u8], Ending); 10] = [
             (&[0x48, 0xff, 0x07, 0xc3], seven.clone()),          // inc qword [rdi]; ret
             (&[0x31, 0xdb, 0xc3], clobbered("rbx")),             // xor ebx, ebx; ret
@@ -242,7 +242,7 @@ mod tests {
         let clobbered = |register: &str| Ending::Wrong(format!("did not preserve {register}"));
         let seven = Ending::Returned(vec![DataValue::new(I64, 7)]);
         let ret = 0xd65f_03c0_u32;
-        // Trampolines in words, and how a call with one argument of value 6 ends.
+        // Trampolines in words, each with the ending of a call with one argument of value 6.
         let cases: Vec<(Vec<u32>, Ending)> = vec![
             (vec![0xf940_0001, 0x9100_0421, 0xf900_0001, ret], seven.clone()), // ldr x1, [x0]; add x1, x1, #1; str x1, [x0]
             (vec![0xd280_0013, ret], clobbered("x19")),                        // mov x19, #0

@@ -1,10 +1,11 @@
-//! The function that throws, for code in this process: what the host of upstream's tests provides as
+//! The throwing function for code in this process, which the host of upstream's tests provides as
 //! `%__cranelift_throw`.
 //!
-//! It gets the frame pointer of the frame where the search ends, that of the frame from which it starts, the program counter
-//! there, a tag and two payloads. It follows the chain of frame pointers, looks each return address up in a table of the
-//! loaded code, and resumes at the first handler of the tag, or one of every tag. Without one it traps. It restores no
-//! callee-saved registers, so only handlers of calls in conventions that preserve none for them may be found.
+//! Its arguments are the frame pointer of the frame at which the search ends, the frame pointer of the frame at
+//! which it starts, the program counter there, a tag and two payloads. It follows the chain of frame pointers,
+//! looks up each return address in a table of the loaded code, and resumes at the first handler of the tag, or at
+//! one of every tag. Without one it traps. It restores no callee-saved registers, so that it may only find handlers
+//! of calls whose conventions preserve none for them.
 
 use kingpost_isolate::SharedMemory;
 use kingpost_jit::Image;
@@ -13,15 +14,15 @@ use target_lexicon::Architecture;
 
 use crate::native::stub::add_bytes;
 
-/// Its name, without the sign.
+/// Name of the function, without the sign.
 pub const NAME: &str = "__cranelift_throw";
-/// Words of an entry: return address, tag, address of the handler, bytes by which the stack pointer is below the frame
-/// pointer.
+/// Words of an entry: return address, tag, address of the handler, number of bytes from the frame pointer down to
+/// the stack pointer.
 const ENTRY_WORDS: usize = 4;
 /// Added to the tag, which is zero: every tag.
 const EVERY_TAG: u64 = 1 << 32;
 
-/// The function, and the table it looks into, which is filled once the code is loaded.
+/// The function, and the table that it searches, which is filled after the code is loaded.
 #[derive(Debug)]
 pub struct Throw {
     image: Image,
@@ -29,7 +30,7 @@ pub struct Throw {
 }
 
 impl Throw {
-    /// The function for the code of `module` on an architecture, if it is this machine's.
+    /// Creates the function for the code of `module`, for an architecture that the host runs.
     ///
     /// # Errors
     /// If the system refuses memory.
@@ -47,12 +48,12 @@ impl Throw {
         Ok(Throw { image, table })
     }
 
-    /// Its address.
+    /// Returns the address of the function.
     pub fn address(&self) -> Option<usize> {
         self.image.address(&SymbolName::named(NAME))
     }
 
-    /// Its code.
+    /// Returns the code of the function.
     pub fn image(&self) -> &Image {
         &self.image
     }
@@ -60,7 +61,7 @@ impl Throw {
     /// Fills the table with the handlers of the loaded code.
     pub fn fill(&mut self, image: &Image) {
         let mut handlers = image.handlers().to_vec();
-        // A handler of every tag comes after those of the call that catch one.
+        // A handler of every tag follows the call's handlers of one tag.
         handlers.sort_by_key(|&(address, handler)| (address, handler.tag.is_none()));
         let entries = handlers.iter().flat_map(|&(address, handler)| {
             let tag = handler.tag.map_or(EVERY_TAG, u64::from);

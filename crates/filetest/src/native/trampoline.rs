@@ -1,8 +1,8 @@
 //! Trampolines: from memory to arguments, from results to memory.
 //!
-//! Values stand in memory 16 bytes apart. Integers narrower than 64 bits are loaded with whatever
-//! stands above them and cut off by `ireduce`, so that the callee gets them with undefined bits
-//! above their width, as it must be able to bear.
+//! Values in memory are 16 bytes apart. Integers narrower than 64 bits are loaded with arbitrary bits above them
+//! and truncated by `ireduce`, so that the callee gets them with undefined bits above their width, as the
+//! convention allows.
 
 use std::fmt::Write;
 
@@ -20,7 +20,7 @@ pub(crate) fn name(number: usize) -> String {
 /// Returns the trampoline of a function: it has the name `%__kingpost_call_NUMBER`.
 ///
 /// # Errors
-/// If its text cannot be read, which would be a bug of ours.
+/// If its text cannot be read, which would be a bug of this crate.
 pub fn trampoline(number: usize, callee: &Function) -> Result<Function, Error> {
     let functions = parse_functions(text(number, callee))?;
     Ok(functions.into_iter().next().unwrap_or_default())
@@ -35,7 +35,7 @@ fn text(number: usize, callee: &Function) -> String {
     };
     line(format_args!("fn0 = {} {}", callee.name, signature));
     line(format_args!("block0(v0: i64):"));
-    // v0 is the memory; argument N is v(2N+2), with v(2N+1) for what was loaded.
+    // v0 is the memory; argument N is v(2N+2), with v(2N+1) for the loaded value.
     for (index, param) in signature.params.iter().enumerate() {
         let (ty, offset) = (param.value_type, index * SLOT_BYTES);
         let (loaded, argument) = (2 * index + 1, 2 * index + 2);

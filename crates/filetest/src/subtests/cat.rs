@@ -1,4 +1,4 @@
-//! `test cat` and `test safepoint`: the printed function, filecheck. What is printed must read again.
+//! `test cat` and `test safepoint`: the printed function, filecheck. Printed text must read again.
 
 use kingpost_reader::{TestFunction, parse_functions};
 

@@ -1,5 +1,5 @@
-//! `test domtree`: immediate dominators are those of the `dominates:` comments; then the orders that
-//! follow from the tree, filecheck.
+//! `test domtree`: the `dominates:` comments list the immediate dominators. Filecheck checks the orders that follow
+//! from the tree.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
@@ -22,12 +22,12 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
         // Writing to a string does not fail.
         let _ = write_orders(&mut text, func, &tree);
         job.check(test, &text, findings);
-        // That of every block is checked.
+        // The dominators of every block are checked.
         findings.expectations += 1;
     }
 }
 
-/// Each reachable block but the entry must be listed once, at its immediate dominator.
+/// Checks that each reachable block but the entry is listed once, at its immediate dominator.
 fn check_dominators(job: &Job, test: &TestFunction, tree: &DominatorTree, findings: &mut Findings) {
     let func = &test.function;
     let names: BTreeMap<String, Block> =

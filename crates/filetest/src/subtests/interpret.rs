@@ -1,4 +1,4 @@
-//! `test interpret`: the interpreter obeys the run directives.
+//! `test interpret`: the interpreter runs the directives.
 
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Limits, Stop};
 
@@ -9,7 +9,7 @@ use crate::outcome::Ending;
 use crate::report::Findings;
 use crate::target::{self, NoCompiler};
 
-/// Instructions that the interpreter may take to say whether code or expectation is wrong.
+/// Fuel of the interpreter as oracle, which decides whether code or expectation is wrong.
 const ORACLE_FUEL: u64 = 10_000_000;
 
 pub(crate) fn run(job: &Job, findings: &mut Findings) {
@@ -26,7 +26,7 @@ pub(crate) fn run(job: &Job, findings: &mut Findings) {
     for directive in directives(job, findings) {
         let test = &job.file.functions[directive.function];
         let call = Call::of(&directive.command);
-        // The name counts here; without a name the function itself is called.
+        // The name decides here; without a name the function itself is called.
         let id = call.name.map_or(environment.by_index(directive.function), |name| environment.by_word(name));
         let ending = match id {
             Some(_) if limits.fuel == 0 => Ending::Wrong("was not run: earlier calls used up the instructions".into()),
@@ -55,7 +55,7 @@ pub(crate) fn ending_of(job: &Job, directive: &Directive) -> Ending {
     ending(interpreter.call_id(id, &Call::of(&directive.command).arguments))
 }
 
-/// Returns the functions and data of a file, and whether its settings ask for canonical NaNs.
+/// Returns the functions and data of a file, and whether its settings request canonical NaNs.
 fn environment<'a>(job: &Job<'a>) -> Result<(Environment<'a>, bool), NoCompiler> {
     let wrong = |fault: DataFault| NoCompiler::Fail { key: String::new(), text: fault.text };
     let blocks = data_blocks(&job.file.data).map_err(wrong)?;

@@ -19,7 +19,7 @@ pub(crate) enum Per {
     File,
     Target,
     Allocator,
-    /// Target, allocator and optimization level: what is judged by what the code does.
+    /// Target, allocator and optimization level: for subtests that run the code.
     Code,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct Subtest {
     pub(crate) run: fn(&Job, &mut Findings),
 }
 
-/// In the order in which they run: first those that do not need the verifier.
+/// Subtests in the order in which they run, beginning with those without the verifier.
 static SUBTESTS: &[Subtest] = &[
     Subtest { name: "cat", per: Per::File, needs_verifier: false, run: cat::run },
     Subtest { name: "print-cfg", per: Per::File, needs_verifier: false, run: print_cfg::run },
@@ -49,20 +49,20 @@ static SUBTESTS: &[Subtest] = &[
     Subtest { name: "run", per: Per::Code, needs_verifier: true, run: run::run },
 ];
 
-/// Commands that are known but whose stages do not exist yet.
+/// Commands that are known but whose stages do not exist.
 const NOT_SUPPORTED: [&str; 3] = ["inline", "alias-analysis", "unwind"];
 
 /// Request of a `test` line.
 #[derive(Copy, Clone, Debug)]
 pub(crate) enum What {
     Run(&'static Subtest),
-    /// It exists, but not here yet.
+    /// The command is known, but not supported.
     NotSupported,
     /// There is no such subtest.
     Unknown,
 }
 
-/// Returns the request of a `test` line, and its place in the order.
+/// Returns the request of a `test` line, and its index in the order.
 pub(crate) fn find(name: &str) -> (usize, What) {
     match SUBTESTS.iter().position(|subtest| subtest.name == name) {
         Some(place) => (place, What::Run(&SUBTESTS[place])),

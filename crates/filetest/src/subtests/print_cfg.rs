@@ -20,7 +20,7 @@ pub fn cfg_text(func: &Function) -> String {
     text
 }
 
-/// All nodes in the order of blocks, then the edges into each block.
+/// Writes all nodes in the order of blocks, then the edges into each block.
 fn write_graph(out: &mut String, func: &Function) -> fmt::Result {
     let Some(entry) = func.layout.entry_block() else { return Ok(()) };
     writeln!(out, "digraph \"{}\" {{", func.name)?;

@@ -1,5 +1,5 @@
-//! `test run`: the compiled code obeys the run directives, in a process of its own. Where they cannot be run,
-//! functions are compiled nevertheless, and their allocations checked.
+//! `test run`: the compiled code runs the directives, in a separate process. If code cannot be run here, functions
+//! are compiled nevertheless, and their allocations checked.
 
 use kingpost_codegen::{Compiler, CpuFlags};
 use kingpost_ir::extfunc::FuncName;
@@ -31,7 +31,7 @@ fn run_on(processor: Option<CpuFlags>, job: &Job, findings: &mut Findings) {
         Ok(built) => built,
         Err(text) => return findings.fail(text),
     };
-    // What was left out is skipped even if no directive calls it.
+    // Left-out functions are skips even if no directive calls them.
     built.left_out.iter().flatten().for_each(|reason| findings.skip(reason));
     if let Err(reason) = runs_here(processor, job, &compiler) {
         return findings.skip(format_args!("{reason}: compiled and checked, not run"));
@@ -50,14 +50,14 @@ fn run_on(processor: Option<CpuFlags>, job: &Job, findings: &mut Findings) {
     }
 }
 
-/// Returns the first place of the symbol that a message names; the beginning of the file if it names none.
+/// Returns the first position of the symbol that a message names, or the beginning of the file if it names none.
 fn place_of_symbol(job: &Job, message: &str) -> Position {
     let symbol = message.split([' ', '`']).find(|word| word.starts_with('%'));
     let start = symbol.and_then(|symbol| job.file.text.find(symbol)).unwrap_or(0);
     Position::of(job.file.text.as_bytes(), start)
 }
 
-/// Reports where a directive names another function than the one it stands at, which is the one that runs.
+/// Reports each directive that names another function than the one it follows, which is the one that runs.
 fn note_other_names(job: &Job, directives: &[Directive], findings: &mut Findings) {
     for directive in directives {
         let function = &job.file.functions[directive.function].function.name;
@@ -88,7 +88,7 @@ fn request(trampoline: u32, test: &TestFunction, command: &RunCommand) -> Reques
     Request { trampoline, arguments: Call::of(command).arguments, results }
 }
 
-/// Whether this machine, or an emulator on it, can run the code.
+/// Checks that this machine, or an emulator on it, can run the code.
 fn runs_here(processor: Option<CpuFlags>, job: &Job, compiler: &Compiler) -> Result<(), String> {
     let architecture = compiler.triple().architecture;
     native::tools(architecture)?;
@@ -109,7 +109,7 @@ mod tests {
     use crate::unit::Unit;
     use kingpost_reader::parse_test;
 
-    /// With a wrong expectation, on a processor without any flags.
+    /// Returns the outcome of a file with a wrong expectation, on a processor without any flags.
     fn outcome(header: &str) -> Outcome {
         let text = format!(
             "test run\n{header}\nfunction %f() -> i8 {{\nblock0:\n    v0 = iconst.i8 1\n    return v0\n}}\n; run: %f() == 2\n"

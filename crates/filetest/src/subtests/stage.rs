@@ -1,5 +1,6 @@
-//! `test expand`, `test optimize`, `test lower`, `test regalloc` and `test compile`: the text of what a stage makes, filecheck; with
-//! `precise-output` line by line. with `expect-fail` the error of a function that must not compile.
+//! `test expand`, `test optimize`, `test lower`, `test regalloc` and `test compile`: the text of a stage's result,
+//! filecheck. With `precise-output` it is compared line by line, with `expect-fail` it is the error of a function
+//! that must not compile.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +11,7 @@ use crate::job::Job;
 use crate::precise;
 use crate::report::Findings;
 
-/// Keeps the text of one stage.
+/// Receiver of the text of one stage.
 #[derive(Debug)]
 struct Kept {
     stage: Stage,
@@ -27,7 +28,7 @@ impl DumpSink for Kept {
     }
 }
 
-/// Without an optimiser the next stage resolves the aliases.
+/// Checks the result of expansion. Without an optimizer, the next stage resolves the aliases.
 pub(crate) fn expand(job: &Job, findings: &mut Findings) {
     run(if is_optimised(job) { Stage::Expand } else { Stage::Cleanup }, job, findings);
 }
@@ -51,13 +52,13 @@ pub(crate) fn compile(job: &Job, findings: &mut Findings) {
     run(Stage::Emit, job, findings);
 }
 
-/// Whether the file's settings, if they are valid, name an optimiser.
+/// Returns `true` if the file's settings name an optimizer, or are invalid.
 fn is_optimised(job: &Job) -> bool {
     let compiler = job.compiler(&mut Findings::default());
     compiler.is_none_or(|compiler| compiler.settings().opt_level != OptLevel::None)
 }
 
-/// Compiles each function up to `stage`, and compares what that made with what is expected.
+/// Compiles each function up to `stage`, and compares its result with the expected one.
 fn run(stage: Stage, job: &Job, findings: &mut Findings) {
     let Some(compiler) = job.compiler(findings) else { return };
     let kept = Arc::new(Kept { stage, text: Mutex::default() });

@@ -1,4 +1,4 @@
-//! `test verifier`: the verifier's errors are those of the `error:` comments.
+//! `test verifier`: the `error:` comments list the verifier's errors.
 
 use kingpost_ir::AnyEntity;
 use kingpost_ir::verifier::Verifier;

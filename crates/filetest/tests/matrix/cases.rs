@@ -1,4 +1,4 @@
-//! One function per opcode, controlling type, source type and variant, made from the opcode table.
+//! One function per opcode, controlling type, source type and variant, generated from the opcode table.
 
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
@@ -8,7 +8,7 @@ use kingpost_ir::types::{I32, I64, INVALID};
 use kingpost_ir::{Opcode, Type};
 use std::fmt::Write;
 
-/// The scalars, and all vectors of 128 and 64 bits and of some less.
+/// The scalars, all vectors of 128 and 64 bits, and some shorter ones.
 pub(crate) const TYPES: [&str; 25] = [
     "i8", "i16", "i32", "i64", "i128", "f16", "f32", "f64", "f128", "i8x16", "i16x8", "i32x4", "i64x2", "f16x8",
     "f32x4", "f64x2", "i8x8", "i16x4", "i32x2", "f16x4", "f32x2", "i8x4", "i16x2", "f16x2", "i8x2",
@@ -17,7 +17,7 @@ pub(crate) const TYPES: [&str; 25] = [
 /// A function around one instruction.
 pub(crate) struct Case {
     pub(crate) opcode: Opcode,
-    /// Condition, operation or byte order; empty if the opcode has but one form.
+    /// Condition, operation or byte order; empty if the opcode has only one form.
     pub(crate) variant: String,
     /// The controlling type, or `INVALID`.
     pub(crate) ty: Type,
@@ -27,7 +27,7 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Its type as the list writes it: `-`, `i32`, or `f32<-i64`.
+    /// Returns its type in the form of the list: `-`, `i32`, or `f32<-i64`.
     pub(crate) fn type_name(&self) -> String {
         match self.source {
             Some(source) => format!("{}<-{source}", self.wide_type_name()),
@@ -35,13 +35,13 @@ impl Case {
         }
     }
 
-    /// The same without the source, which stands for all sources.
+    /// Returns its type without the source, which represents all sources.
     pub(crate) fn wide_type_name(&self) -> String {
         if self.ty.is_invalid() { "-".into() } else { self.ty.to_string() }
     }
 }
 
-/// All cases, in the order of the opcode table.
+/// Returns all cases, in the order of the opcode table.
 pub(crate) fn all() -> Vec<Case> {
     Opcode::ALL.iter().flat_map(|&opcode| of_opcode(opcode)).collect()
 }
@@ -77,7 +77,7 @@ fn controlling_types(opcode: Opcode) -> Vec<Type> {
     }
 }
 
-/// The types of the operand that is free in its class, if there is one.
+/// Returns the types of the operand that is free in its class, if there is one.
 fn sources(opcode: Opcode, ty: Type) -> Vec<Option<Type>> {
     let free = opcode.info().operands.iter().find_map(|&operand| match operand.resolve(ty) {
         Allowed::In(set) if !is_address(operand) => Some((operand, set)),
@@ -98,7 +98,7 @@ fn is_address(operand: Constraint) -> bool {
     operand == Constraint::Free(TypeClass::IAddr)
 }
 
-/// Conditions, operations or byte orders.
+/// Returns the conditions, operations or byte orders of an opcode.
 fn variants(opcode: Opcode) -> Vec<String> {
     fn names<T: ToString>(all: &[T]) -> Vec<String> {
         all.iter().map(ToString::to_string).collect()
@@ -115,14 +115,15 @@ fn variants(opcode: Opcode) -> Vec<String> {
     }
 }
 
-/// Is the byte order one that the instruction can have? A bitcast has one just where the numbers of lanes differ.
+/// Returns `true` if the instruction can have the byte order. A bitcast has one exactly if the numbers of lanes
+/// differ.
 fn is_order_of(opcode: Opcode, ty: Type, source: Option<Type>, order: &str) -> bool {
     let Some(source) = source.filter(|_| opcode == Opcode::Bitcast) else { return true };
     (source.lane_count() != ty.lane_count()) != order.is_empty()
 }
 
-/// The function around the instruction, or none if a result would have no type. Addresses are those of a stack slot, other operands
-/// parameters, and results are returned.
+/// Returns the function around the instruction, or `None` if a result would have no type. Addresses are addresses
+/// of a stack slot, other operands are parameters, and results are returned.
 fn function(opcode: Opcode, ty: Type, source: Option<Type>, variant: &str) -> Option<String> {
     let info = opcode.info();
     let (mut params, mut body) = (Vec::new(), String::new());
@@ -158,7 +159,7 @@ fn function(opcode: Opcode, ty: Type, source: Option<Type>, variant: &str) -> Op
     ))
 }
 
-/// What stands behind the opcode.
+/// Returns the text after the opcode.
 fn operands(info: &OpcodeInfo, ty: Type, variant: &str) -> String {
     let args = (0..info.operands.len()).map(|k| format!("v{k}")).collect::<Vec<_>>().join(", ");
     let last_lane = ty.lane_count() - 1;
@@ -195,7 +196,7 @@ fn operands(info: &OpcodeInfo, ty: Type, variant: &str) -> String {
     }
 }
 
-/// The function of an opcode whose operands are more than values.
+/// Returns the function of an opcode whose operands are not only values.
 fn with_entities(opcode: Opcode) -> Option<&'static str> {
     Some(match opcode {
         Opcode::Jump => "function %f() system_v { block0: jump block1 block1: return }",

@@ -1,8 +1,8 @@
-//! Signatures and calls in every calling convention, and annotations, compiled for every machine. What is refused is listed in
-//! `filetests/matrix/refused_features.txt`, under the words of the error.
+//! Signatures and calls in every calling convention, and annotations, compiled for every machine. Rejected cases
+//! are listed in `filetests/matrix/refused_features.txt`, under the words of the error.
 //!
-//! A reason that ends in "without `KEY`" is followed by another attempt with this setting on, so that the list holds what is refused
-//! all the same.
+//! A reason that ends in "without `KEY`" is followed by another attempt with this setting on, so that the list also
+//! has cases that are still rejected.
 
 use crate::cases::TYPES;
 use kingpost_codegen::{CompileError, Compiler, Settings};
@@ -23,7 +23,7 @@ const HEAD: &str = "\
 # the error; one that ends in a setting is no longer raised with it. `make matrix` updates the list.
 ";
 
-/// The place of the calling convention in the text of a case.
+/// The placeholder of the calling convention in the text of a case.
 const CONVENTION: &str = "CONV";
 
 /// A function around one feature.
@@ -32,11 +32,11 @@ struct Case {
     text: String,
 }
 
-/// The calls of a function, the plain one first.
+/// The calls of a function, beginning with the plain one.
 const OPCODES: [&str; 7] =
     ["call", "call patchable", "call_indirect", "try_call", "try_call_indirect", "return_call", "return_call_indirect"];
 
-/// What is refused: by reason and case, the machines and conventions.
+/// Rejected cases: by reason and case, the machines and conventions.
 type Refused = BTreeMap<String, BTreeMap<String, BTreeSet<(usize, usize)>>>;
 
 /// Parameters and results as text.
@@ -125,7 +125,7 @@ impl Shape {
     }
 }
 
-/// Returns the definitions, each after those that are refused only if it is.
+/// Returns the definitions. A definition follows the ones that imply its rejection.
 fn shapes() -> Vec<Shape> {
     let mut shapes = vec![Shape::new(&[], &[])];
     shapes.extend(TYPES.iter().map(|ty| Shape::new(&[ty], &[])));
@@ -143,7 +143,7 @@ fn shapes() -> Vec<Shape> {
     shapes
 }
 
-/// Features that no calling convention matters to.
+/// Features that do not depend on the calling convention.
 const ANNOTATIONS: &[(&str, &str)] = &[
     (
         "stack map of a slot with align = 32",
@@ -169,7 +169,8 @@ const ANNOTATIONS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Compiles a case, and returns the reasons why it is refused: with the usual settings, and with those that a reason names.
+/// Compiles a case, and returns the reasons for its rejection: with the usual settings, and with the settings that
+/// a reason names.
 fn reasons(machine: &str, text: &str) -> Vec<String> {
     let triple = Triple::from_str(&format!("{machine}-unknown-linux-gnu")).expect("a triple");
     let function = match kingpost_reader::parse_functions(text) {
@@ -198,7 +199,7 @@ fn reasons(machine: &str, text: &str) -> Vec<String> {
     }
 }
 
-/// Compiles a case, adds what refuses it but for the `known` reasons, and returns all reasons.
+/// Compiles a case, records its reasons for rejection except the `known` ones, and returns all reasons.
 fn add(refused: &mut Refused, (machine, convention): (usize, usize), case: &Case, known: &[String]) -> Vec<String> {
     let text = case.text.replace(CONVENTION, CallConv::ALL[convention].name());
     let reasons = reasons(MACHINES[machine], &text);
@@ -218,7 +219,8 @@ fn refused() -> Refused {
         if !add(&mut refused, place, &every, &[]).is_empty() {
             continue;
         }
-        // What is refused of one result is not said again of each, nor of each call what is refused of a definition or a plain call.
+        // A reason that applies to one result is not repeated for every result, and a reason that applies to a
+        // definition or a plain call is not repeated for every call.
         let any_result = add(&mut refused, place, &Shape::new(&[], &["i64"]).definition(), &[]);
         for shape in shapes() {
             let mut known = if shape.results.is_empty() { Vec::new() } else { any_result.clone() };
@@ -229,7 +231,7 @@ fn refused() -> Refused {
         }
         for ty in ["i64", "f64", "i8x16"] {
             let many = |count| Shape::new(&[], &vec![ty; count]).definition();
-            // The least number says it of all greater ones.
+            // The least number represents all greater ones.
             let _ = (2..=20).find(|&count| !add(&mut refused, place, &many(count), &any_result).is_empty());
         }
     }

@@ -1,20 +1,22 @@
-//! The list as text: under each reason, a line for an opcode, its variants, the places that refuse it, and its types.
+//! The list as text: under each reason, a line for an opcode, its variants, the places that reject it, and its
+//! types.
 //!
 //! ```text
 //! # There is no such thing as a bswap of bytes.
 //! fcmp one ueq | x86_64 aarch64 | f32x4 f64x2
 //! ```
 //!
-//! No variants are all of them, and a type without its source, `f32` for `f32<-i64`, stands for all sources.
+//! A line without variants is for all of them. A type without its source, `f32` for `f32<-i64`, represents all
+//! sources.
 
 use crate::cases::Case;
 use crate::places;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The reason of what has none yet.
+/// The reason of entries that have none yet.
 pub(crate) const UNEXPLAINED: &str = "Not explained yet: move each line under a reason.";
 
-/// What is refused, by reason, in the order of the text: case and place, both by number. The head of the text is the
+/// Rejected cases by reason, in the order of the text, as indices of case and place. The head of the text is the
 /// first group, and has no lines.
 #[derive(Default)]
 pub(crate) struct List(Vec<(String, BTreeSet<(usize, usize)>)>);
@@ -90,7 +92,7 @@ impl List {
         Ok(())
     }
 
-    /// Returns the same list with what is refused now, a set of places for each case.
+    /// Returns the list updated to the current rejections, a set of places for each case.
     pub(crate) fn updated(&self, refused: &[usize]) -> List {
         let mut list = List::default();
         for (reason, _) in &self.0 {
@@ -105,7 +107,7 @@ impl List {
         list
     }
 
-    /// What stands in one list only, in words.
+    /// Returns the entries of only one list, in words.
     pub(crate) fn differences(&self, other: &List, cases: &[Case]) -> Vec<String> {
         let entries = |list: &List| list.0.iter().flat_map(|(_, entries)| entries).copied().collect::<BTreeSet<_>>();
         let (listed, refused) = (entries(self), entries(other));
@@ -118,7 +120,7 @@ impl List {
         newly.chain(no_longer).collect()
     }
 
-    /// Returns the text. Groups that are empty are left out, but for the head.
+    /// Returns the text. Empty groups are left out, except for the head.
     pub(crate) fn text(&self, cases: &[Case]) -> String {
         let mut groups = Vec::new();
         for (index, (reason, entries)) in self.0.iter().enumerate() {
@@ -137,14 +139,14 @@ fn variant_name(case: &Case) -> &str {
     if case.variant.is_empty() { "-" } else { &case.variant }
 }
 
-/// Returns the lines of a group, by opcode; variants that are refused alike share one.
+/// Returns the lines of a group, by opcode; variants with equal rejections share one.
 fn lines(entries: &BTreeSet<(usize, usize)>, cases: &[Case]) -> String {
     let mut masks: BTreeMap<usize, usize> = BTreeMap::new();
     for &(case, place) in entries {
         *masks.entry(case).or_default() |= 1 << place;
     }
     let mut text = String::new();
-    // Cases of one opcode stand together.
+    // Cases of one opcode are adjacent.
     let mut rest = &masks.iter().map(|(&case, &places)| (case, places)).collect::<Vec<_>>()[..];
     while let Some(&(first, _)) = rest.first() {
         let opcode = cases[first].opcode;
@@ -157,7 +159,7 @@ fn lines(entries: &BTreeSet<(usize, usize)>, cases: &[Case]) -> String {
 
 fn opcode_lines(refused: &[(usize, usize)], cases: &[Case], text: &mut String) {
     let opcode = cases[refused[0].0].opcode;
-    // Variant and places, to the types.
+    // Map from variant and places to the types.
     let mut by_places: Vec<((&str, usize), Vec<usize>)> = Vec::new();
     for &(case, places) in refused {
         let key = (variant_name(&cases[case]), places);
@@ -166,7 +168,7 @@ fn opcode_lines(refused: &[(usize, usize)], cases: &[Case], text: &mut String) {
             None => by_places.push((key, vec![case])),
         }
     }
-    // Types and places, to the variants.
+    // Map from types and places to the variants.
     let mut lines: Vec<((String, usize), Vec<&str>)> = Vec::new();
     for ((variant, places), members) in by_places {
         let key = (type_names(variant, &members, cases), places);
@@ -185,7 +187,7 @@ fn opcode_lines(refused: &[(usize, usize)], cases: &[Case], text: &mut String) {
     }
 }
 
-/// Returns the types of cases of one opcode and variant: without their sources where all sources are among them.
+/// Returns the types of cases of one opcode and variant, without their sources if all sources are among them.
 fn type_names(variant: &str, members: &[usize], cases: &[Case]) -> String {
     let mut names: Vec<String> = Vec::new();
     for &member in members {

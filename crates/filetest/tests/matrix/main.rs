@@ -1,13 +1,13 @@
-//! The matrix: each opcode at each type, compiled for every target and interpreted. What is refused stands in
-//! `filetests/matrix/refused.txt`, under the reason why; the list must be exactly what is refused.
+//! The matrix: each opcode at each type, compiled for every target and interpreted. Rejected cases are listed in
+//! `filetests/matrix/refused.txt`, under their reason; the list must match the rejections exactly.
 //!
-//! `make matrix` brings the list up to date: what is refused no longer leaves it, what is refused newly comes to its end,
-//! under [`list::UNEXPLAINED`], from where it is moved by hand under a reason.
+//! `make matrix` updates the list: cases that are no longer rejected are removed, newly rejected cases are appended
+//! under [`list::UNEXPLAINED`], from where they are moved by hand under a reason.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `cases.rs` | the functions, made from the opcode table |
-//! | `places.rs` | the compilers and the interpreter, and whether they refuse a function |
+//! | `places.rs` | the compilers and the interpreter, and the functions that they reject |
 //! | `list.rs` | the list as text |
 //! | `features.rs` | signatures, calls and annotations, and their list |
 
@@ -40,7 +40,7 @@ fn what_is_refused_is_listed() {
 fn the_list_reads_as_it_prints() {
     let cases = cases::all();
     let mut list = List::default();
-    // Every third case, in two places of which one has it all.
+    // Every third case, in two places, one of which has all of it.
     for k in (0..cases.len()).step_by(3) {
         list.add(if k % 2 == 0 { "Even." } else { "Odd.\nIn two lines." }, k, k % 7 + 1);
     }

@@ -1,4 +1,4 @@
-//! The compilers and the interpreter, and whether they refuse a function.
+//! The compilers and the interpreter, and the functions that they reject.
 
 use crate::cases::Case;
 use kingpost_codegen::{CompileError, Compiler, Settings};
@@ -9,8 +9,8 @@ use kingpost_mach::settings::{StackSwitchModel, TlsModel};
 use std::str::FromStr;
 use target_lexicon::Triple;
 
-/// What refuses: the compiler for a target whatever the CPU, or just at the target's baseline, and the interpreter. A
-/// set of them is a mask of their indices here.
+/// Places that may reject a case: the compiler for a target with any CPU, or only at the target's baseline, and the
+/// interpreter. A set of them is a mask of their indices here.
 pub(crate) const NAMES: [&str; 5] = ["x86_64", "x86_64-baseline", "aarch64", "aarch64-baseline", "interpreter"];
 
 /// Triples, and CPU flags beyond the baseline.
@@ -19,7 +19,7 @@ const TARGETS: [(&str, &[&str]); 2] = [
     ("aarch64-unknown-linux-gnu", &["has_lse", "has_fp16", "has_dotprod", "has_i8mm"]),
 ];
 
-/// For each case the set of places that refuse it.
+/// Returns for each case the set of places that reject it.
 pub(crate) fn refusals(cases: &[Case]) -> Vec<usize> {
     let functions: Vec<Function> = cases.iter().map(parse).collect();
     let interpreter = 1 << (NAMES.len() - 1);
@@ -37,7 +37,7 @@ pub(crate) fn refusals(cases: &[Case]) -> Vec<usize> {
     refused
 }
 
-/// Whether a compiler refuses each case.
+/// Returns for each case whether a compiler rejects it.
 fn refused_by(compiler: &Compiler, cases: &[Case], functions: &[Function]) -> Vec<bool> {
     let mut context = compiler.context();
     let mut compile = |(case, function): (&Case, &Function)| {
@@ -72,7 +72,7 @@ fn compiler(triple: &str, flags: &[&str]) -> Compiler {
     Compiler::new(&Triple::from_str(triple).expect("a triple"), settings, &flags).expect("a target")
 }
 
-/// Returns `true` if the function has a meaning to the interpreter.
+/// Returns `true` if the interpreter supports the function.
 fn is_interpreted(function: &Function) -> bool {
     let environment = Environment::new([function]);
     let arguments: Vec<DataValue> =
