@@ -16,9 +16,9 @@ pub(crate) struct CommandLine {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Everything that is compared, as one page with plots and tables.
+    /// Compare everything, and write one page with plots and tables.
     Report(ReportArgs),
-    /// Compile time and code size against Cranelift, per file and in all.
+    /// Compare compile time and code size with Cranelift, per file and in total.
     Compile {
         /// Optimization level of both sides: `none`, `speed` or `speed_and_size`.
         #[arg(long, value_name = "LEVEL", default_value = "none")]
@@ -30,7 +30,7 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Optimizers alone: time for each instruction of the input.
+    /// Compare only the optimizers: time per instruction of the input.
     Optimise {
         /// Target of both sides: `x86_64` or `aarch64`.
         #[arg(long, value_name = "ARCH", default_value = "x86_64")]
@@ -39,42 +39,43 @@ pub(crate) enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Compile time and code size on generated functions of growing size, with the fitted growth.
+    /// Measure compile time and code size of generated functions of growing size, and fit the growth.
     Shapes {
-        /// Instructions of the largest.
+        /// Instructions of the largest function.
         #[arg(default_value_t = 100_000)]
         max: usize,
     },
-    /// Reading alone, against cranelift-reader.
+    /// Compare only the parsing with cranelift-reader.
     Parse {
         /// Functions in CLIF; `.xz` is unpacked by `xz`.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// `define_function` of Cranelift's modules and of ours, as clients of Cranelift call it, and what translation
-    /// costs.
+    /// Compare `define_function` of Cranelift's modules and of ours as clients of Cranelift call it, and measure the
+    /// cost of translation.
     Module {
         /// Functions in CLIF; `.xz` is unpacked by `xz`.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Run time and size of well-known kernels against Cranelift and `cc -O1`: all versions in one process, in turns.
+    /// Compare run time and size of well-known kernels with Cranelift and `cc -O1`, with all versions in one process,
+    /// in turns.
     Kernels {
-        /// Only these; by default all of crates/bench/kernels.
+        /// Only these kernels; by default all of crates/bench/kernels.
         #[arg(long, value_name = "NAME", value_delimiter = ',')]
         only: Vec<String>,
-        /// Rounds of which the best counts.
+        /// Number of rounds; the best round counts.
         #[arg(long, value_name = "N", default_value_t = 21)]
         rounds: usize,
         /// Folder for objects and the program.
         #[arg(long, value_name = "DIR", default_value = "target/kernels")]
         folder: PathBuf,
-        /// Instead: write the CLIF files beside the C files that they are made from.
+        /// Write the CLIF files of the kernels next to their C files instead.
         #[arg(long)]
         translate: bool,
     },
-    /// Bytes and run time of kernels on vectors against Cranelift's; every version is run here, by `cc`. AArch64: bytes
-    /// alone.
+    /// Compare bytes and run time of vector kernels with Cranelift's. `cc` links every version, and it runs here. For
+    /// AArch64, only bytes.
     Vectors {
         /// CPU features that the code may use: `sse2`, `sse41`, `avx2`.
         #[arg(long, value_name = "CPU", value_delimiter = ',', default_value = "sse2,sse41,avx2")]
@@ -82,26 +83,26 @@ pub(crate) enum Command {
         /// Optimization levels of both sides: `none`, `speed` or `speed_and_size`.
         #[arg(long, value_name = "LEVEL", value_delimiter = ',', default_value = "none,speed")]
         opt_level: Vec<String>,
-        /// Folder that keeps the programs that were run.
+        /// Folder for the programs that were run; by default they are deleted.
         #[arg(long, value_name = "FOLDER")]
         keep: Option<PathBuf>,
     },
-    /// Peak memory of one compiler without an optimizer, for `compile` to call.
+    /// Print the peak memory of one compiler without an optimizer; `compile` calls this.
     #[command(hide = true)]
     Memory { name: String, file: PathBuf },
-    /// Register allocators against both algorithms of regalloc2, on the same problems.
+    /// Compare register allocators with both algorithms of regalloc2, on equal problems.
     Regalloc(RegallocArgs),
 }
 
 #[derive(Args)]
 pub(crate) struct ReportArgs {
-    /// Few modules, few rounds, no sizes above 100,000: minutes fewer.
+    /// Measure few modules, few rounds, and no sizes above 100,000, to save minutes.
     #[arg(long)]
     pub(crate) quick: bool,
     /// Folder for the page, its plots and its tables.
     #[arg(long, value_name = "DIR", default_value = REPORT_FOLDER)]
     pub(crate) folder: PathBuf,
-    /// Functions in CLIF; by default the modules of ../shared/corpus/wasm-clif, if they are there.
+    /// Functions in CLIF; by default the modules of ../shared/corpus/wasm-clif that exist.
     pub(crate) files: Vec<PathBuf>,
 }
 
@@ -115,30 +116,32 @@ impl Default for ReportArgs {
 
 #[derive(Args)]
 pub(crate) struct RegallocArgs {
-    /// Only these allocators of ours, against both rivals; `none` measures the rivals.
+    /// Only these of our allocators, against both rivals; `none` measures only the rivals.
     #[arg(long, value_name = "NAME", value_delimiter = ',', default_value = "ssa,linear,backtracking")]
     pub(crate) only: Vec<String>,
-    /// Ours alone.
+    /// Measure only our allocators.
     #[arg(long)]
     pub(crate) no_rivals: bool,
-    /// Generated shapes, or `none`; by default all, but none if files are given.
+    /// Generated shapes, or `none`; by default all, or none if files are given.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) shapes: Option<Vec<String>>,
     /// Instructions of a shape; 100,000 unless `--quick`.
     #[arg(long, value_name = "N")]
     pub(crate) size: Option<usize>,
-    /// Rounds of which the best counts; 5 unless `--quick`.
+    /// Number of rounds (the best one counts); 5 unless `--quick`.
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<usize>,
-    /// Shapes of 10,000, two rounds, no bytes.
+    /// Measure shapes of 10,000 instructions in two rounds, without bytes.
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Of each case, the N functions in which each of ours costs most more than regalloc2's backtracking.
+    /// For each case and each of our allocators, list the N functions whose cost exceeds the cost of regalloc2's
+    /// backtracking most.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) worst: usize,
-    /// Instead: exponents of steps, bytes and CPU time of ours from 10^4 to MAX.
+    /// Measure instead the exponents of steps, bytes and CPU time of our allocators, from 10^4 to MAX instructions.
     #[arg(long, value_name = "MAX", num_args = 0..=1, default_missing_value = "1000000")]
     pub(crate) growth: Option<usize>,
-    /// Functions in CLIF, lowered for x86-64; without files and `--shapes`, the modules of ../shared/corpus/wasm-clif.
+    /// Functions in CLIF, lowered for x86-64; by default, without `--shapes`, the modules of
+    /// ../shared/corpus/wasm-clif.
     pub(crate) files: Vec<PathBuf>,
 }

@@ -1,9 +1,10 @@
-//! Kingpost against published Cranelift: the same CLIF, the same CPU flags, verifiers and checkers off, in one run.
+//! Comparison of Kingpost with published Cranelift: equal CLIF, equal CPU flags, verifiers and checkers off, in one
+//! run.
 //!
-//! `kingpost-bench --help` lists what is measured; [`args`] is that list.
+//! `kingpost-bench --help` lists the measurements, which [`args`] defines.
 //!
-//! Times are CPU seconds of the compiling thread, the least of several rounds in which the compilers take turns.
-//! Reading is timed apart. Functions that some side refuses are left out for all, and counted.
+//! Times are CPU seconds of the compiling thread: the least of several rounds, in which the compilers take turns.
+//! Parsing is timed separately. Functions that one compiler refuses are left out for all compilers, and counted.
 
 mod args;
 mod kernels;
@@ -24,10 +25,10 @@ use clap::Parser;
 use measure::{Compiler, Row, measure};
 use std::path::{Path, PathBuf};
 
-/// Does what the command line says.
+/// Runs the command of the command line.
 ///
 /// # Errors
-/// Files that cannot be read.
+/// If a file cannot be read.
 pub fn run() -> Result<()> {
     match CommandLine::parse().command {
         None => report::write(&ReportArgs::default()),
@@ -45,10 +46,10 @@ pub fn run() -> Result<()> {
     }
 }
 
-/// The target where nothing else is said.
+/// The default target.
 const X86_64: &str = "x86_64";
 
-/// Returns all compilers, upstream's default first: the others are compared with it.
+/// Returns all compilers. The first one is upstream's default, which is the baseline of the comparison.
 fn compilers(opt_level: &str, target: &str) -> Result<Vec<Box<dyn Compiler>>> {
     let mut compilers: Vec<Box<dyn Compiler>> = Vec::new();
     for algorithm in ["backtracking", "single_pass"] {
@@ -63,7 +64,7 @@ fn compilers(opt_level: &str, target: &str) -> Result<Vec<Box<dyn Compiler>>> {
 /// Folder of the modules, relative to the project.
 const MODULES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpus/wasm-clif");
 
-/// Returns the modules that are measured without being asked for, as far as they are there.
+/// Returns the modules that are measured by default, if they exist.
 fn modules() -> Vec<PathBuf> {
     let names = ["argon2", "source-map", "zstd", "tree-sitter", "lua", "sqlite", "brotli", "draco-decoder", "rapier3d"];
     let files: Vec<PathBuf> = names
@@ -117,7 +118,7 @@ fn compile(files: &[PathBuf], opt_level: &str, target: &str) -> Result<()> {
     Ok(())
 }
 
-/// The peak of memory needs a file to measure it on, and is that of [`memory`].
+/// Prints a table of the rows. The peak of memory is measured on `file`, if there is one, by [`memory`].
 fn print_rows(rows: &[Row], file: Option<&Path>) {
     println!(
         "  {:28} {:>9} {:>8} {:>9} {:>9} {:>12} {:>10}",
@@ -138,7 +139,7 @@ fn print_rows(rows: &[Row], file: Option<&Path>) {
     }
 }
 
-/// Peak memory of one compiler on one file in KiB, measured in a process of its own.
+/// Measures the peak memory of one compiler on one file in a separate process, in KiB.
 fn peak_of(name: &str, file: &Path) -> Option<u64> {
     let output =
         std::process::Command::new(std::env::current_exe().ok()?).args(["memory", name]).arg(file).output().ok()?;

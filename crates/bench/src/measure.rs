@@ -1,4 +1,4 @@
-//! Compilers taking turns.
+//! Measurement of compilers that take turns.
 
 use anyhow::Result;
 use cpu_time::ThreadTime;
@@ -11,9 +11,10 @@ pub trait Compiler {
     fn load(&mut self, text: &str) -> Result<()>;
     /// Returns the number of functions.
     fn len(&self) -> usize;
-    /// Makes a fresh copy of a function for the next [`Compiler::compile`]. Not timed.
+    /// Copies a function for the next [`Compiler::compile`]. Not timed.
     fn prepare(&mut self, index: usize);
-    /// As [`Compiler::prepare`], for the last time: the function itself, where it need not be copied.
+    /// Prepares a function for the last time, like [`Compiler::prepare`]. May move the function instead of copying
+    /// it.
     fn take(&mut self, index: usize) {
         self.prepare(index);
     }
@@ -26,11 +27,11 @@ pub trait Compiler {
 pub struct Row {
     /// The compiler.
     pub name: String,
-    /// Functions that all compilers took.
+    /// Number of functions that all compilers accepted.
     pub functions: usize,
-    /// Functions this one refused.
+    /// Number of functions that this compiler refused.
     pub refused: usize,
-    /// CPU seconds: of each block of functions, the least of all rounds.
+    /// CPU seconds: the sum over blocks of functions of the least time of all rounds.
     pub seconds: f64,
     /// CPU seconds of each round.
     pub rounds: Vec<f64>,
@@ -49,16 +50,16 @@ impl Row {
     }
 }
 
-/// Functions that take turns as one block, so that compilers alternate within milliseconds.
+/// Number of functions in a block. Compilers take turns after each block, which takes milliseconds.
 const BLOCK: usize = 32;
 
-/// CPU seconds that a measurement takes by itself: as long as a tiny function takes to compile. The least of many, so
-/// that what is left is never too little.
+/// Returns the CPU seconds that a measurement itself takes, which is about as long as compiling a tiny function. It
+/// is the least of many measurements, so that subtracting it never removes too much.
 fn cost_of_clock() -> f64 {
     (0..10_000).map(|_| ThreadTime::now().elapsed().as_secs_f64()).fold(f64::MAX, f64::min)
 }
 
-/// Lets all compilers compile all functions of `text` that none of them refuses.
+/// Measures all compilers on all functions of `text` that none of them refuses.
 pub fn measure(compilers: &mut [Box<dyn Compiler>], text: &str, rounds: usize) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut taken: Vec<bool> = Vec::new();
@@ -108,7 +109,7 @@ pub fn measure(compilers: &mut [Box<dyn Compiler>], text: &str, rounds: usize) -
     Ok(rows)
 }
 
-/// Returns not a number for no ratios.
+/// Returns the geometric mean, or NaN if there are no ratios.
 pub(crate) fn geometric_mean(ratios: impl Iterator<Item = f64>) -> f64 {
     let (sum, count) = ratios.fold((0.0, 0.0), |(sum, count), ratio| (sum + ratio.ln(), count + 1.0));
     f64::exp(sum / count)

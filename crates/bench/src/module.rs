@@ -1,7 +1,6 @@
-//! Cranelift's and our modules as a client sees them: the same functions, built by Cranelift, through
-//! `define_function`.
+//! Cranelift's modules and ours from the view of a client: functions built by Cranelift, passed to `define_function`.
 //!
-//! Two more rows show what that is made of: our compiler alone, on functions of our own, and the translation of
+//! Two more rows show the parts of the cost: our compiler alone, on our functions, and the translation from
 //! Cranelift's functions to ours alone.
 
 use crate::measure::{self, measure};
@@ -16,7 +15,7 @@ use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 /// Defines all functions of a file with every module, and prints a row for each.
 ///
 /// # Errors
-/// A file that does not parse.
+/// If the file cannot be parsed.
 pub(crate) fn report(name: &str, text: &str) -> Result<()> {
     let mut compilers: Vec<Box<dyn measure::Compiler>> = Vec::new();
     for algorithm in ["backtracking", "single_pass"] {
@@ -62,7 +61,7 @@ fn isa(algorithm: &str) -> Result<OwnedTargetIsa> {
     Ok(builder.finish(settings::Flags::new(flags))?)
 }
 
-/// Returns the functions of a file, their references to others by the numbers that modules have.
+/// Returns the functions of a file, which refer to each other by the numbers that modules use.
 fn functions(text: &str) -> Result<Vec<Function>> {
     let mut functions = cranelift_reader::parse_functions(text).map_err(|error| anyhow!("{error}"))?;
     for func in &mut functions {
@@ -130,7 +129,7 @@ impl<M: Module> measure::Compiler for Client<M> {
 
 const TRANSLATION: &str = "translation alone";
 
-/// Nothing but the translation, of functions that were just made, as in a client.
+/// A client that only translates functions. The functions were just built, like in a real client.
 struct Translation {
     functions: Vec<Function>,
     func: Function,

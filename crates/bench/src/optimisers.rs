@@ -1,4 +1,4 @@
-//! Optimizers alone: upstream's pass on e-graphs, with the analyses that it makes, and all passes of ours with theirs.
+//! The optimizers alone: upstream's pass on e-graphs and our passes, each with the analysis that it needs.
 
 use crate::measure::{self, Compiler, Row};
 use crate::ours::Kingpost;
@@ -11,25 +11,25 @@ use kingpost_opt::Optimizer;
 use kingpost_regalloc::RegClass;
 use std::path::{Path, PathBuf};
 
-/// Results of both for one file.
+/// Results of both optimizers for one file.
 pub(crate) struct Outcome {
-    /// Instructions of the functions that both optimize.
+    /// Number of instructions of the functions that both optimize.
     pub(crate) insts: usize,
-    /// Upstream's, then ours. They have no code bytes.
+    /// The row of upstream, then ours. The rows have no code bytes.
     pub(crate) rows: Vec<Row>,
 }
 
 impl Outcome {
-    /// CPU nanoseconds for each instruction of the input, of upstream's and of ours.
+    /// Returns the CPU nanoseconds per instruction of the input, for upstream and for us.
     pub(crate) fn nanoseconds(&self) -> [f64; 2] {
         [0, 1].map(|i| 1e9 * self.rows[i].seconds / self.insts as f64)
     }
 }
 
-/// Measures both on a file's functions.
+/// Measures both optimizers on a file's functions.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// If the file cannot be read.
 pub(crate) fn compare(file: &Path, target: &str, rounds: usize) -> Result<Outcome> {
     let text = read(file)?;
     let insts = kingpost_reader::parse_functions(&text)?.iter().map(count).sum();
@@ -41,7 +41,7 @@ pub(crate) fn compare(file: &Path, target: &str, rounds: usize) -> Result<Outcom
 /// Prints a table.
 ///
 /// # Errors
-/// A file that cannot be read.
+/// If a file cannot be read.
 pub(crate) fn report(files: &[PathBuf], target: &str) -> Result<()> {
     println!("{:28} {:>12} {:>12} {:>8}", "nanoseconds", "cranelift", "kingpost", "ratio");
     let mut all = Vec::new();
@@ -59,7 +59,7 @@ fn print_line(name: &str, [theirs, ours]: [f64; 2]) {
     println!("{name:28} {theirs:>12.1} {ours:>12.1} {:>7.2}x", theirs / ours);
 }
 
-/// Returns instructions in the layout of a function.
+/// Returns the number of instructions in the layout of a function.
 fn count(func: &Function) -> usize {
     func.layout.blocks().map(|block| func.layout.block_insts(block).count()).sum()
 }
@@ -80,8 +80,8 @@ impl Compiler for Egraphs {
         self.0.len()
     }
 
-    /// What its pipeline does at every level is not timed: the graph, dominators, unreachable blocks, constant
-    /// parameters, aliases.
+    /// Runs the steps of upstream's pipeline that it runs at every level, which are not timed: the graph, dominators,
+    /// unreachable blocks, constant parameters, aliases.
     fn prepare(&mut self, index: usize) {
         self.0.prepare(index);
         let Cranelift { isa, context, .. } = &mut self.0;
@@ -98,7 +98,7 @@ impl Compiler for Egraphs {
     }
 }
 
-/// All passes of ours, on a function of which nothing is known.
+/// All our passes, on a function without any prior analysis.
 struct Rules {
     kingpost: Kingpost,
     optimizer: Optimizer,

@@ -6,10 +6,10 @@ use kingpost_codegen::{Compiler, Context, Options, Settings};
 use kingpost_ir::Function;
 use kingpost_mach::ModuleBuffer;
 
-/// The flags both sides compile with for x86-64.
+/// The CPU flags of both sides for x86-64.
 pub const FLAGS: &[&str] = &["sse42"];
 
-/// Returns the flags both sides compile with for a target.
+/// Returns the CPU flags of both sides for a target.
 pub fn flags(target: &str) -> &'static [&'static str] {
     if target == crate::X86_64 { FLAGS } else { &[] }
 }
@@ -41,7 +41,8 @@ pub(crate) fn compiler(triple: &str, flags: &[&str], keys: &[(&str, &str)]) -> R
 }
 
 impl Kingpost {
-    /// With the allocator called `allocator`, the optimizer as `opt_level` says, for an architecture.
+    /// Returns our compiler with the allocator `allocator` and the optimization level `opt_level`, for an
+    /// architecture.
     pub fn new(allocator: &str, opt_level: &str, target: &str) -> Result<Kingpost> {
         let settings = [
             ("opt_level", opt_level),

@@ -1,13 +1,13 @@
-//! Reading alone: every way to read a whole file, in turns.
+//! The parsing alone: several ways to parse a whole file, in turns.
 
 use anyhow::{Result, anyhow};
 use cpu_time::ThreadTime;
 use kingpost_reader::{Options, Parser};
 
-/// Reads a text and returns the seconds it took, without freeing what was read.
+/// Parses a text and returns the time in seconds, without the time to free the result.
 type Reader = fn(&str) -> Result<f64>;
 
-/// Upstream's first: it is what the others are compared with.
+/// All ways to parse a file. The first one is upstream's, which is the baseline of the comparison.
 const READERS: [(&str, Reader); 5] = [
     ("cranelift parse_functions", cranelift_functions),
     ("cranelift parse_test", cranelift_test),

@@ -1,10 +1,10 @@
-//! Generated functions of growing size, one generator per shape, and the growth of compile time fitted to them.
+//! Generated functions of growing size, with one generator per shape, and the fitted growth of compile time.
 
 use crate::measure::measure;
 use anyhow::{Context, Result};
 use std::fmt::Write;
 
-/// A shape: its name, and a function that writes CLIF of about so many instructions.
+/// A shape: its name, and a function that writes CLIF of about this many instructions.
 pub(crate) type Shape = (&'static str, fn(usize) -> String);
 
 pub(crate) const SHAPES: &[Shape] = &[
@@ -25,10 +25,10 @@ pub(crate) const SHAPES: &[Shape] = &[
     ("tiny functions", tiny_functions),
 ];
 
-/// Returns the text of `NAME:SIZE`.
+/// Returns the text of the shape `NAME:SIZE`.
 ///
 /// # Errors
-/// There is no such shape, or no such size.
+/// If there is no such shape, or the size is invalid.
 pub(crate) fn text(spec: &str) -> Result<String> {
     let (name, size) = spec.split_once(':').context("a shape is shape:NAME:SIZE")?;
     let shape = SHAPES.iter().find(|(known, _)| *known == name);
@@ -36,14 +36,14 @@ pub(crate) fn text(spec: &str) -> Result<String> {
     Ok(make(size.parse()?))
 }
 
-/// A compiler that would take more CPU seconds for a shape than this, if it went on growing as it did, is not measured
-/// on larger ones: how it grows is seen by then, and the time would go to it alone.
+/// Maximum expected CPU seconds of a compiler for a shape. A compiler that would exceed it is not measured on larger
+/// sizes, because its growth is known by then.
 const LONGEST: f64 = 3.0;
 
-/// CPU seconds of one compiler at each size, not a number where a compiler refuses or would take too long.
+/// CPU seconds of one compiler at each size; NaN if the compiler refuses the function or would take too long.
 pub(crate) type Series = (String, Vec<f64>);
 
-/// Measures all shapes at sizes 10^3 up to `max` and prints seconds and the fitted exponent per compiler.
+/// Measures all shapes at sizes from 10^3 to `max`, and prints seconds and the fitted exponent for each compiler.
 pub fn report(max: usize) -> Result<()> {
     let sizes: Vec<usize> = (3..9).map(|power| 10usize.pow(power)).filter(|&size| size <= max).collect();
     for shape in SHAPES {
@@ -59,7 +59,7 @@ pub fn report(max: usize) -> Result<()> {
 /// Measures all compilers on a shape at each size.
 ///
 /// # Errors
-/// A target that some compiler lacks.
+/// If a compiler does not support the target.
 pub(crate) fn growth(&(_, make): &Shape, sizes: &[usize], target: &str) -> Result<Vec<Series>> {
     let names: Vec<String> = crate::compilers("none", target)?.iter().map(|compiler| compiler.name().into()).collect();
     let mut table: Vec<Series> = names.into_iter().map(|name| (name, Vec::new())).collect();
@@ -76,7 +76,7 @@ pub(crate) fn growth(&(_, make): &Shape, sizes: &[usize], target: &str) -> Resul
     Ok(table)
 }
 
-/// Seconds at the next size, if they grow by the same factor again.
+/// Returns the expected seconds at the next size, if the growth factor stays the same.
 fn expected(seconds: &[f64]) -> f64 {
     match seconds {
         [.., before, last] if last.is_nan() && !before.is_nan() => f64::INFINITY,
@@ -85,7 +85,7 @@ fn expected(seconds: &[f64]) -> f64 {
     }
 }
 
-/// Slope of the least-squares line through the logarithms of what was measured.
+/// Returns the slope of the least-squares line through the logarithms of the measured points.
 pub(crate) fn exponent(sizes: &[usize], seconds: &[f64]) -> f64 {
     let measured = sizes.iter().zip(seconds).filter(|(_, seconds)| seconds.is_finite());
     let points: Vec<(f64, f64)> = measured.map(|(&n, s)| ((n as f64).ln(), s.ln())).collect();
@@ -96,7 +96,7 @@ pub(crate) fn exponent(sizes: &[usize], seconds: &[f64]) -> f64 {
     cov / var
 }
 
-/// Writes one function of text, numbering values as it goes.
+/// Writer of the text of one function, which numbers the values.
 struct Text {
     out: String,
     next: usize,
@@ -120,8 +120,8 @@ impl Text {
         v
     }
 
-    /// Defines `count` values, each from the last and `with`; returns the last. Upstream reads 10^5 blocks at most, so
-    /// that a function of 10^6 instructions must have ten in each.
+    /// Defines `count` values, each from the previous one and `with`. Returns the last value. Upstream reads at most
+    /// 10^5 blocks, so a function of 10^6 instructions needs ten instructions in each.
     fn chain(&mut self, first: usize, with: usize, count: usize) -> usize {
         (0..count).fold(first, |last, i| {
             let op = ["iadd", "bxor", "isub", "bor"][i % 4];
@@ -129,7 +129,7 @@ impl Text {
         })
     }
 
-    /// Begins a block with so many parameters; returns their numbers.
+    /// Begins a block with this many parameters, and returns their numbers.
     fn block(&mut self, number: usize, params: usize) -> Vec<usize> {
         let first = self.next;
         self.next += params;
@@ -164,7 +164,7 @@ fn straight_line(size: usize) -> String {
 fn high_pressure(size: usize) -> String {
     let mut t = Text::new("(i64) -> i64 system_v");
     let p = t.block(0, 1);
-    // Every value lives until forty more have been made.
+    // Every value is live until forty more have been defined.
     let mut window = std::collections::VecDeque::from([p[0]]);
     for _ in 0..size {
         let (a, b) = (window[0], window[window.len() - 1]);
@@ -278,13 +278,13 @@ fn deep_nest(size: usize) -> String {
     t.end()
 }
 
-/// Returns a nest whose loops are also entered in their middles.
+/// Returns a nest of loops that are also entered in their middles.
 fn irreducible_nest(size: usize) -> String {
     let depth = size / 24;
     let mut t = Text::new("(i64, i64) -> i64 system_v");
     let p = t.block(0, 2);
     t.line("    jump block1");
-    // Every block on the way in may also go to its counterpart on the way out.
+    // Every block on the way in may also branch to its counterpart on the way out.
     for i in 1..=depth {
         t.block(i, 0);
         let x = t.chain(p[0], p[1], 10);
@@ -352,7 +352,7 @@ fn wide_parameters(size: usize) -> String {
         }
         args.rotate_left(1);
     }
-    // All are read, so that nothing is dead whatever the size.
+    // All values are read, so that no value is dead at any size.
     let all = args[1..].iter().fold(args[0], |sum, v| t.def(&format!("bxor v{sum}, v{v}")));
     t.line(&format!("    return v{all}"));
     t.end()
@@ -389,7 +389,7 @@ fn many_constants(size: usize) -> String {
     t.end()
 }
 
-/// Calls with so many handlers each that their number matters, too.
+/// Returns calls with so many handlers that the number of handlers matters, too.
 fn exception_tables(size: usize) -> String {
     let handlers = (size / 8).max(1);
     let mut t = Text::new("(i64) -> i64 system_v");

@@ -31,7 +31,7 @@ pub(crate) fn isa(triple: &str, flags: &[&str], keys: &[(&str, &str)]) -> Result
 }
 
 impl Cranelift {
-    /// With its allocator called `algorithm`, and its optimizer as `opt_level` says, for an architecture.
+    /// Returns Cranelift with the allocator `algorithm` and the optimization level `opt_level`, for an architecture.
     pub fn new(algorithm: &str, opt_level: &str, target: &str) -> Result<Cranelift> {
         let settings = [
             ("opt_level", opt_level),

@@ -1,10 +1,10 @@
-//! Kernels on vectors: bytes and run time of their code against Cranelift's.
+//! Vector kernels: size and run time of their code compared with Cranelift's.
 //!
-//! `vectors/*.clif` are written as a front end would write them that has vectors in its own language: no load is shared, no
-//! constant hoisted by hand beyond what stands in front of the loop, no instruction chosen for a machine. Every compiler
-//! gets the same text and the same CPU flags. All versions, each in several places since it matters where code is, are
-//! linked into one program, `vectors/harness.c`, which compares their results and runs them in turns on the same data. Bytes
-//! are those of the code and of the constants that it loads.
+//! `vectors/*.clif` are written like the output of a front end whose language has vectors. No load is shared, no
+//! constant is hoisted by hand except to the code before the loop, and no instruction is chosen for a machine. All
+//! compilers get the same text and CPU flags. The position of code affects its speed, so each version is placed
+//! several times. All versions are linked into one program, `vectors/harness.c`, which compares their results and
+//! runs them in turns on the same data. Bytes count the code and the constants that it loads.
 
 use crate::{ours, upstream};
 use anyhow::{Context, Result, anyhow, bail, ensure};
@@ -17,11 +17,11 @@ use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
 
-/// What the harness puts into the input.
+/// Contents of the input.
 #[derive(Clone, Copy)]
 enum Fill {
     Bytes,
-    /// Bytes below 128, but for one near the end.
+    /// Bytes below 128, except for one near the end.
     Text,
     Single,
     Double,
@@ -31,7 +31,7 @@ struct Kernel {
     name: &'static str,
     text: &'static str,
     fill: Fill,
-    /// Bytes of input.
+    /// Size of the input in bytes.
     bytes: usize,
 }
 
@@ -67,25 +67,25 @@ const KERNELS: &[Kernel] = kernels! {
     transpose Bytes 4096;
 };
 
-/// A name and the CPU flags, by the names that both sides have.
+/// Names with CPU flags, in the names of both sides.
 const CPUS: &[(&str, &[&str])] = &[("sse2", &[]), ("sse41", &["sse41"]), ("avx2", &["haswell"])];
 
 const X64: &str = "x86_64-unknown-linux-gnu";
 const A64: &str = "aarch64-unknown-linux-gnu";
 
-/// Batches of rounds that the harness makes.
+/// Number of batches of rounds in the harness.
 const BATCHES: usize = 5;
 
-/// Places of each version's code.
+/// Number of places for each version's code.
 const COPIES: usize = 3;
 
-/// The first column is the measure of the others.
+/// Compilers by column. The first column is the baseline.
 const COLUMNS: &[&str] = &["cranelift", "ssa", "linear", "backtracking"];
 
-/// Prints a table for each CPU and optimisation level.
+/// Prints a table for each CPU and optimization level.
 ///
 /// # Errors
-/// Kernels that do not compile, results that differ, and what is missing to run them.
+/// If a kernel does not compile, results differ, or a tool is missing.
 pub(crate) fn report(cpus: &[String], levels: &[String], keep: Option<&Path>) -> Result<()> {
     for name in cpus {
         let &(cpu, flags) = CPUS.iter().find(|(cpu, _)| cpu == name).ok_or_else(|| {
@@ -111,11 +111,11 @@ pub(crate) fn report(cpus: &[String], levels: &[String], keep: Option<&Path>) ->
     Ok(())
 }
 
-/// A kernel's figures, a column each.
+/// Results of a kernel, one column per compiler.
 struct Row {
     name: &'static str,
     bytes: Vec<usize>,
-    /// Least cycles of each batch of rounds; empty if nothing was run.
+    /// Least cycles of each batch of rounds; empty if the code was not run.
     cycles: Vec<Vec<f64>>,
 }
 
@@ -125,7 +125,7 @@ struct Table {
     left_out: Vec<&'static str>,
 }
 
-/// Cranelift, by its default allocator.
+/// Cranelift with its default allocator.
 struct Cranelift {
     isa: OwnedTargetIsa,
     context: cranelift_codegen::Context,
@@ -137,7 +137,7 @@ impl Cranelift {
         Ok(Cranelift { isa, context: cranelift_codegen::Context::new() })
     }
 
-    /// The code, with its constants behind it; `None` if it calls something.
+    /// Returns the code, followed by its constants; `None` if the code calls a routine.
     fn compile(&mut self, kernel: &Kernel) -> Result<Option<Vec<u8>>> {
         let mut functions = cranelift_reader::parse_functions(kernel.text)?;
         self.context.clear();
@@ -162,7 +162,7 @@ impl Kingpost {
         Ok(Kingpost { compiler, context })
     }
 
-    /// A module of the kernel under another name, and the bytes of its code and constants.
+    /// Returns a module with the kernel under another name, and the bytes of its code and constants.
     fn compile(&mut self, kernel: &Kernel, name: String) -> Result<(ModuleBuffer, usize)> {
         let functions = kingpost_reader::parse_functions(kernel.text);
         let mut function = functions.map_err(|error| anyhow!("{}: {error}", kernel.name))?.remove(0);
@@ -179,7 +179,7 @@ impl Kingpost {
     }
 }
 
-/// Bytes alone.
+/// Returns a table with sizes only.
 fn bytes_table(triple: &str, flags: &[&str], level: &str) -> Result<Table> {
     let mut rival = Cranelift::new(triple, flags, level)?;
     let mut table = Table { rows: Vec::new(), left_out: Vec::new() };
@@ -198,7 +198,7 @@ fn bytes_table(triple: &str, flags: &[&str], level: &str) -> Result<Table> {
     Ok(table)
 }
 
-/// Bytes and cycles on this machine.
+/// Returns a table with sizes and with cycles on this machine.
 fn table(flags: &[&str], level: &str, folder: &Path) -> Result<Table> {
     let mut table = bytes_table(X64, flags, level)?;
     let mut rival = Cranelift::new(X64, flags, level)?;
@@ -260,7 +260,7 @@ fn table(flags: &[&str], level: &str, folder: &Path) -> Result<Table> {
     Ok(table)
 }
 
-/// Of each batch, the least of all copies.
+/// Returns the least cycles of all copies for each batch.
 fn best_of_copies(cycles: &[f64]) -> Vec<f64> {
     (0..BATCHES).map(|batch| cycles.iter().skip(batch).step_by(BATCHES).copied().fold(f64::MAX, f64::min)).collect()
 }
@@ -278,7 +278,7 @@ impl Row {
         least(&self.cycles[column]) / least(&self.cycles[0])
     }
 
-    /// Least and greatest ratio of a batch of rounds.
+    /// Returns the least and the greatest ratio of a batch of rounds.
     fn spread(&self, column: usize) -> (f64, f64) {
         let batches = self.cycles[column].iter().zip(&self.cycles[0]).map(|(ours, theirs)| ours / theirs);
         batches.fold((f64::MAX, 0.0), |(low, high), ratio| (low.min(ratio), high.max(ratio)))
@@ -312,7 +312,7 @@ impl Table {
         }
     }
 
-    /// The geometric mean of a ratio, and the worst.
+    /// Returns the geometric mean of a ratio, and the worst one.
     fn summary(&self, ratio: impl Fn(&Row) -> f64) -> String {
         let mean = (self.rows.iter().map(|row| ratio(row).ln()).sum::<f64>() / self.rows.len() as f64).exp();
         let worst = self.rows.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)));

@@ -1,5 +1,5 @@
-//! One register allocator on one case, with its bytes counted: `kingpost-bench-peak CASE NAME...`, for
-//! `kingpost-bench regalloc` to call.
+//! Runs one register allocator on one case and counts its bytes: `kingpost-bench-peak CASE NAME...`.
+//! `kingpost-bench regalloc` calls it.
 
 use kingpost_bench::regalloc::probe::{Meter, run};
 use peak_alloc::PeakAlloc;

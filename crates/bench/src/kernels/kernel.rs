@@ -1,4 +1,4 @@
-//! One kernel: its sources and what it returns.
+//! One kernel: its sources and its result.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ pub(crate) struct Kernel {
     pub(super) name: String,
     pub(super) c: PathBuf,
     pub(super) clif: String,
-    /// The argument of the measured call, and what it returns.
+    /// The argument of the measured call, and its result.
     pub(super) argument: u64,
     pub(super) result: u64,
 }

@@ -1,16 +1,16 @@
-//! Run time of compiled code: well-known kernels, ours against Cranelift's and `cc -O1`, in one process.
+//! Run time of compiled code: well-known kernels compiled by us, by Cranelift and by `cc -O1`, in one process.
 //!
-//! Each kernel is a C file in `kernels/`, which `cc` compiles, and beside it what a plain front end ([`translate`])
-//! makes of it, which Cranelift and we compile. All versions of all kernels are linked into one program. It calls them
-//! in turns, round after round, and compares what they return with what the file says. The least time of all rounds
-//! counts; the spread is how much more the median took.
+//! Each kernel is a C file in `kernels/`, which `cc` compiles. Next to it is its translation by a plain front end
+//! ([`translate`]), which Cranelift and we compile. All versions of all kernels are linked into one program. The
+//! program calls them in turns, round after round, and compares their results with the expectation in the file. The
+//! least time of all rounds counts. The spread is the ratio of the median to the least time.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `kernel.rs` | the files and results of a kernel |
 //! | `translate.rs`, `translate/`, `words.rs` | the front end |
 //! | `versions.rs` | the compilers: from CLIF or C to objects |
-//! | `program.rs` | the program that is linked and run |
+//! | `program.rs` | the program that contains and runs all versions |
 
 mod kernel;
 mod program;
@@ -72,7 +72,7 @@ fn clif(name: &str, text: &str) -> Result<String> {
     let mut clif = format!("; {title}\n; Made from {name}.c by `kingpost-bench kernels --translate`.\n");
     clif += "test interpret\ntest run\ntarget x86_64\ntarget aarch64\n";
     for function in translate::translate(text).with_context(|| format!("{name}.c"))? {
-        // The builder has resolved all aliases; to name them is of no use.
+        // Aliases are omitted, because the builder has resolved all of them.
         let text = function.to_string();
         clif.extend(text.lines().filter(|line| !line.contains(" -> v")).flat_map(|line| ["\n", line]));
         clif += "\n";
@@ -80,10 +80,10 @@ fn clif(name: &str, text: &str) -> Result<String> {
     Ok(clif + &format!("\n; run: %{name}({argument}) == {}\n", result as i64))
 }
 
-/// Writes the CLIF files.
+/// Writes the CLIF files of all kernels.
 ///
 /// # Errors
-/// A kernel that is not of the front end's language.
+/// If a kernel is not in the front end's language.
 pub(crate) fn translate() -> Result<()> {
     for c in sources()? {
         std::fs::write(c.with_extension("clif"), clif(&name_of(&c), &std::fs::read_to_string(&c)?)?)?;
@@ -94,18 +94,17 @@ pub(crate) fn translate() -> Result<()> {
 /// Times of one version of a kernel.
 pub(crate) struct Measured {
     pub(crate) kernel: String,
-    /// The compiler, its allocator, its level.
+    /// The compiler, its allocator and its optimization level.
     pub(crate) version: String,
     pub(crate) sample: Sample,
-    /// Bytes of code.
+    /// Size of the code in bytes.
     pub(crate) bytes: usize,
 }
 
-/// Compiles and runs; leaves objects and program in `folder`. The versions come one after the other, each with all
-/// kernels.
+/// Compiles and runs the kernels. Leaves the objects and the program in `folder`. The rows are grouped by version.
 ///
 /// # Errors
-/// A kernel that some side refuses or that returns something else than its file says.
+/// If a compiler refuses a kernel, or a kernel's result differs from the expectation in its file.
 pub(crate) fn measure(only: &[String], rounds: usize, folder: &Path) -> Result<Vec<Measured>> {
     let kernels = kernels(only)?;
     let versions = versions::all();
@@ -128,10 +127,10 @@ pub(crate) fn measure(only: &[String], rounds: usize, folder: &Path) -> Result<V
     Ok(measured.collect())
 }
 
-/// Compares all versions of each kernel, and prints.
+/// Compares all versions of each kernel, and prints a table.
 ///
 /// # Errors
-/// As [`measure`].
+/// See [`measure`].
 pub(crate) fn report(only: &[String], rounds: usize, folder: &Path) -> Result<()> {
     let measured = measure(only, rounds, folder)?;
     let versions: Vec<&[Measured]> = measured.chunk_by(|a, b| a.version == b.version).collect();
@@ -163,14 +162,14 @@ fn print_row(row: &Measured, first: &Measured) {
     );
 }
 
-/// A version against the first one, over all kernels.
+/// Comparison of a version with the first one, over all kernels.
 pub(crate) struct Summary {
     /// Geometric mean of the ratios of times.
     pub(crate) time: f64,
-    /// The greatest ratio of times, and where.
+    /// The greatest ratio of times, and its kernel.
     pub(crate) worst: f64,
     pub(crate) worst_kernel: String,
-    /// Geometric mean of how much more than the least the median took.
+    /// Geometric mean of the ratios of the median to the least time.
     pub(crate) spread: f64,
     /// Geometric mean of the ratios of bytes.
     pub(crate) bytes: f64,

@@ -15,7 +15,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Returns the median over the least.
+    /// Returns the ratio of the median to the least time.
     pub(crate) fn spread(&self) -> f64 {
         self.median / self.least
     }
@@ -59,12 +59,12 @@ int main(void) {
 }
 "#;
 
-/// Links and runs the program. The samples of the first version come first, in the order of the kernels.
+/// Builds and runs the program. Returns the samples of the first version first, in the order of the kernels.
 ///
 /// # Errors
-/// A kernel that returns something else than its file says, or no `cc`.
+/// If a kernel's result differs from the expectation in its file, or there is no `cc`.
 pub(super) fn run(kernels: &[Kernel], versions: &[Version], rounds: usize, folder: &Path) -> Result<Vec<Sample>> {
-    // The versions of one kernel run one after the other, so that what slows the machine down slows all of them.
+    // The versions of one kernel run one after the other, so that a slowdown of the machine affects all of them.
     let calls = || kernels.iter().flat_map(|kernel| versions.iter().map(move |version| (kernel, version)));
     let mut text = String::from("#include <stdint.h>\n");
     for (kernel, version) in calls() {

@@ -1,9 +1,9 @@
-//! A plain front end: a small part of C, translated to CLIF as it is read.
+//! A plain front end: a small part of C, translated to CLIF while it is read.
 //!
-//! It does what front ends do that leave all optimization to the compiler behind them. A scalar variable is a variable
-//! of the builder and becomes block parameters, an array is a stack slot, and each access computes its address:
-//! extension, multiplication, sum. A constant is made where it is used. Loops test at the top and end with a jump back
-//! to the test, `&&`, `||` and `?:` are branches, and a comparison is extended where its value is needed.
+//! It works like a front end that leaves all optimization to the compiler. A scalar variable is a variable of the
+//! builder and becomes block parameters. An array is a stack slot, and each access computes its address: extension,
+//! multiplication, sum. A constant is created where it is used. Loops test at the top and end with a jump back to the
+//! test. `&&`, `||` and `?:` are branches, and a comparison is extended where its value is needed.
 //!
 //! ```text
 //! unit       = { "static" type name "(" [ type name { "," type name } ] ")" block | the same without "static" }
@@ -16,8 +16,8 @@
 //!            | "switch" "(" expression ")" "{" { ( "case" integer | "default" ) ":" { statement } } "}"
 //! ```
 //!
-//! Types, promotions and precedence are C's. Each `case` ends with `break`, `continue` or `return`. What else is not
-//! C's is refused.
+//! Types, promotions and precedence follow C. Each `case` ends with `break`, `continue` or `return`. Anything else
+//! that is not C is refused.
 
 mod expressions;
 mod types;
@@ -35,7 +35,7 @@ use types::{CType, VOID};
 /// Returns the functions of a text.
 ///
 /// # Errors
-/// What is not of the language, with its line.
+/// If the text is not in the language; the error has the line.
 pub(super) fn translate(text: &str) -> Result<Vec<Function>> {
     let mut unit = Unit { words: words(text)?, at: 0, functions: Vec::new() };
     let mut translated = Vec::new();
@@ -53,7 +53,7 @@ enum Binding {
     Array(StackSlot, CType),
 }
 
-/// A value, or a place that has one.
+/// A value, or a place that contains one.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Value(Value),
@@ -193,7 +193,7 @@ impl<'a> Body<'_, 'a, '_> {
         self.is_ended = false;
     }
 
-    /// Goes to a block unless the current one has ended.
+    /// Ends the current block with a jump, unless it has ended already.
     fn end_with_jump(&mut self, block: Block) {
         if !self.is_ended {
             self.b.ins().jump(block, &[]);
@@ -370,7 +370,7 @@ impl<'a> Body<'_, 'a, '_> {
         Ok(())
     }
 
-    /// Skips the last part of the head of a `for`, which is read behind its body.
+    /// Skips the last part of the head of a `for`, which is read after its body.
     fn skip_step(&mut self) -> Result<()> {
         let mut depth = 1;
         while depth > 0 {

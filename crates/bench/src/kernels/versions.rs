@@ -1,6 +1,6 @@
 //! The compilers of kernels: from CLIF or C to objects.
 //!
-//! Versions of a kernel are linked into one program, so each prefixes the names of its functions.
+//! All versions of a kernel are linked into one program, so each adds a prefix to the names of its functions.
 
 use super::kernel::Kernel;
 use anyhow::{Context, Result, anyhow, ensure};
@@ -24,7 +24,7 @@ pub(super) enum Version {
     Cc,
 }
 
-/// All ways, the one that the others are compared with first.
+/// Returns all ways, starting with the baseline of the comparison.
 pub(super) fn all() -> Vec<Version> {
     let mut versions =
         vec![Version::Cranelift { opt_level: "speed" }, Version::Cranelift { opt_level: "none" }, Version::Cc];
@@ -45,13 +45,13 @@ impl Version {
         }
     }
 
-    /// What the names of a kernel's functions begin with.
+    /// Returns the prefix of the names of a kernel's functions.
     fn prefix(&self, kernel: &Kernel) -> String {
         let name: String = self.name().chars().filter(|c| c.is_ascii_alphanumeric()).collect();
         format!("{name}_{}_", kernel.name)
     }
 
-    /// The name of the kernel's own function.
+    /// Returns the name of the kernel's main function.
     pub(super) fn symbol(&self, kernel: &Kernel) -> String {
         self.prefix(kernel) + &kernel.name
     }
@@ -60,7 +60,7 @@ impl Version {
         folder.join(self.prefix(kernel) + ".o")
     }
 
-    /// Writes the object of a kernel and returns the bytes of its code.
+    /// Writes the object of a kernel and returns the size of its code in bytes.
     pub(super) fn build(&self, kernel: &Kernel, folder: &Path) -> Result<usize> {
         let text = kernel.clif.replace('%', &format!("%{}", self.prefix(kernel)));
         let file = self.object(kernel, folder);
@@ -132,7 +132,8 @@ fn cranelift(text: &str, opt_level: &str) -> Result<(usize, Vec<u8>)> {
     Ok((bytes, module.finish().emit()?))
 }
 
-/// `cc -O1` with the meaning of the CLIF: sums wrap, products are not fused.
+/// Compiles a kernel with `cc -O1`, with the semantics of CLIF: sums wrap, and products are not fused. Returns the
+/// size of its code in bytes.
 fn cc(kernel: &Kernel, symbol: &str, file: &Path) -> Result<usize> {
     let mut command = Command::new("cc");
     command.args([

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Word<'a> {
     Name(&'a str),
-    /// Its value, and whether it is without sign and of 64 bits.
+    /// Its value, and whether it is an unsigned integer of 64 bits.
     Integer {
         value: u64,
         is_unsigned: bool,
@@ -18,17 +18,17 @@ pub(super) enum Word<'a> {
     End,
 }
 
-/// Longest first.
+/// Signs of the language, the longest first.
 const SIGNS: &[&str] = &[
     "<<=", ">>=", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "++",
     "--", "+", "-", "*", "/", "%", "&", "|", "^", "~", "!", "<", ">", "=", "?", ":", ";", ",", "(", ")", "[", "]", "{",
     "}",
 ];
 
-/// Splits a text into words, each with its line; `#define NAME INTEGER` is obeyed, `#include` ignored.
+/// Splits a text into words, each with its line. Applies `#define NAME INTEGER`, and ignores `#include`.
 ///
 /// # Errors
-/// A character that begins no word, or an integer or float that is none.
+/// If a character begins no word, or an integer or float is invalid.
 pub(super) fn words(text: &str) -> Result<Vec<(Word<'_>, usize)>> {
     let mut words = Vec::new();
     let mut constants: HashMap<&str, Word<'_>> = HashMap::new();
@@ -56,7 +56,7 @@ pub(super) fn words(text: &str) -> Result<Vec<(Word<'_>, usize)>> {
     Ok(words)
 }
 
-/// Returns the first word of a text, and the rest.
+/// Returns the first word of a text, and the remaining text.
 fn next(text: &str) -> Result<(Word<'_>, &str)> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let end = text.find(|c| !is_part(c)).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! What is allocated: the problems of one file or of one generated shape.
+//! Allocation problems of a file or of a generated shape.
 
 use crate::ours::FLAGS;
 use anyhow::{Result, anyhow};
@@ -8,25 +8,25 @@ use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Problems that belong together.
+/// A group of problems.
 pub struct Case {
     /// The file, or the shape and its size.
     pub name: String,
-    /// Whether it is generated.
+    /// Whether the problems are generated.
     pub is_shape: bool,
     /// One per function.
     pub problems: Vec<Problem>,
     /// Functions that could not be lowered.
     pub not_lowered: usize,
-    /// The machine of all of them.
+    /// The machine of all problems.
     pub env: MachineEnv,
 }
 
 impl Case {
-    /// Returns the case that `spec` stands for: `shape:NAME:SIZE` or the path of a CLIF file.
+    /// Returns the case that `spec` names: `shape:NAME:SIZE` or the path of a CLIF file.
     ///
     /// # Errors
-    /// A name that stands for nothing, or a text that cannot be read.
+    /// If there is no such shape, or a text cannot be read.
     pub fn load(spec: &str) -> Result<Case> {
         let text = crate::read(Path::new(spec))?;
         if let Some(shape) = spec.strip_prefix("shape:") {
@@ -53,7 +53,7 @@ impl Case {
         let mut module = ModuleBuffer::default();
         let all = functions.len();
         for mut function in functions {
-            // The collector's answer to every problem is an error.
+            // The collector returns an error for every problem.
             let _refused = compiler.compile(&mut context, &mut function, &mut module);
             let mut collected = lock(&collected);
             if let Some(problem) = collected.last_mut().filter(|problem| problem.name.is_empty()) {
@@ -65,13 +65,13 @@ impl Case {
         Ok(Case { name: name.into(), is_shape, not_lowered: all - problems.len(), problems, env })
     }
 
-    /// Returns instructions of all problems.
+    /// Returns the number of instructions of all problems.
     pub fn insts(&self) -> usize {
         self.problems.iter().map(Problem::num_insts).sum()
     }
 }
 
-/// An allocator that only keeps what it is asked.
+/// An allocator that only records its problems.
 struct Collector(Arc<Mutex<Vec<Problem>>>);
 
 fn lock(collected: &Mutex<Vec<Problem>>) -> MutexGuard<'_, Vec<Problem>> {

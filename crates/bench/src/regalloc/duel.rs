@@ -1,4 +1,4 @@
-//! Allocators taking turns on the problems of one case.
+//! Comparison of allocators that take turns on the problems of one case.
 
 use super::cases::Case;
 use super::rival::{Function, Rival};
@@ -9,14 +9,14 @@ use regalloc2::Algorithm;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The rival that others are compared with.
+/// The rival that all allocators are compared with.
 pub const ION: &str = "regalloc2 backtracking";
 /// The rival that is compared with fast allocators.
 pub const FASTALLOC: &str = "regalloc2 fastalloc";
 
 const RIVALS: [(&str, Algorithm); 2] = [(ION, Algorithm::Ion), (FASTALLOC, Algorithm::Fastalloc)];
 
-/// Returns all that can take part, rivals first.
+/// Returns the names of all contestants, rivals first.
 pub fn names() -> Vec<&'static str> {
     let ours = kingpost_codegen::ALLOCATORS.iter().map(|&(name, _)| name);
     RIVALS.iter().map(|&(name, _)| name).chain(ours).collect()
@@ -34,7 +34,7 @@ enum Side {
     Rival(Box<Rival>),
 }
 
-/// A problem, also as the rivals see it.
+/// A problem, with its form for the rivals.
 pub struct Entry<'a> {
     problem: &'a Problem,
     env: &'a MachineEnv,
@@ -48,7 +48,7 @@ pub fn entries(case: &Case) -> Vec<Entry<'_>> {
 }
 
 impl Contestant {
-    /// Returns the one called `name`.
+    /// Returns the contestant with this name.
     pub fn new(name: &'static str, case: &Case) -> Option<Contestant> {
         let rival = RIVALS.iter().find(|(known, _)| *known == name);
         let ours = || kingpost_codegen::ALLOCATORS.iter().find(|(known, _)| *known == name);
@@ -63,10 +63,10 @@ impl Contestant {
         matches!(self.side, Side::Ours(_))
     }
 
-    /// Solves one problem. Ours leave the answer in `out`, a rival keeps it.
+    /// Solves one problem. Our allocators store the answer in `out`; a rival keeps it.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason of the failure.
     pub fn run(&mut self, entry: &Entry<'_>, out: &mut Allocation) -> Result<(), String> {
         match &mut self.side {
             Side::Ours(allocator) => allocator.allocate(entry.problem, entry.env, out).map_err(|e| e.to_string()),
@@ -74,7 +74,7 @@ impl Contestant {
         }
     }
 
-    /// Makes `out` the answer to the problem solved last.
+    /// Stores the answer to the last solved problem in `out`.
     fn fetch(&self, entry: &Entry<'_>, out: &mut Allocation) {
         if let (Side::Rival(rival), Ok(function)) = (&self.side, &entry.function) {
             rival.answer(function, entry.problem, entry.env, out);
@@ -87,21 +87,21 @@ impl Contestant {
 pub struct Row {
     /// Its name.
     pub name: &'static str,
-    /// It took too long and was left out.
+    /// Whether the allocator took too long and was left out.
     pub over: bool,
-    /// CPU seconds for the problems that all took: of each unit, the least of all rounds.
+    /// CPU seconds for the problems that all allocators solved: the sum over units of the least time of all rounds.
     pub seconds: f64,
     /// CPU seconds of each round.
     pub rounds: Vec<f64>,
-    /// CPU seconds of the checker on its answers, for ours.
+    /// CPU seconds of the checker on the answers, for our allocators.
     pub check_seconds: f64,
-    /// The most bytes it had at once.
+    /// Peak number of allocated bytes.
     pub bytes: Option<u64>,
-    /// Sum over the same problems.
+    /// Sum of the costs of these problems.
     pub cost: Cost,
-    /// Problem by problem.
+    /// Cost of each problem.
     pub costs: Vec<Cost>,
-    /// Reasons of refusals: how many, and the first one's function.
+    /// Refusals by reason: their number, and the function of the first one.
     pub refused: BTreeMap<String, (usize, String)>,
 }
 
@@ -109,15 +109,15 @@ pub struct Row {
 pub struct Outcome {
     /// The case.
     pub name: String,
-    /// Whether it is generated.
+    /// Whether the problems are generated.
     pub is_shape: bool,
-    /// Problems that all took, and their instructions.
+    /// Number of problems that all allocators solved.
     pub problems: usize,
-    /// See `problems`.
+    /// Number of instructions of these problems.
     pub insts: usize,
     /// Functions that could not be lowered.
     pub not_lowered: usize,
-    /// Functions of the problems that all took.
+    /// Names of the functions of these problems.
     pub functions: Vec<String>,
     /// One per contestant.
     pub rows: Vec<Row>,
@@ -130,10 +130,10 @@ impl Outcome {
     }
 }
 
-/// Instructions that are timed together, so that the clock is not what is measured.
+/// Number of instructions that are timed together, so that the cost of the clock does not matter.
 const UNIT: usize = 2_000;
 
-/// Lets all solve all problems that none refuses, in turns.
+/// Compares the allocators on all problems that none of them refuses, in turns.
 pub fn duel(case: &Case, names: &[&'static str], left_out: &[&'static str], rounds: usize) -> Outcome {
     let entries = entries(case);
     let taking_part = names.iter().filter(|name| !left_out.contains(name));
@@ -168,7 +168,7 @@ pub fn duel(case: &Case, names: &[&'static str], left_out: &[&'static str], roun
     }
 }
 
-/// Has every answer checked and costed; returns the problems that all solved.
+/// Checks every answer and computes its cost. Returns the problems that all contestants solved.
 fn judge(contestants: &mut [Contestant], entries: &[Entry<'_>], rows: &mut [Row]) -> Vec<usize> {
     let mut taken = Vec::new();
     let mut checker = Checker::new();

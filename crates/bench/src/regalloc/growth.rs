@@ -1,4 +1,4 @@
-//! How steps, bytes and time grow with the size of each shape.
+//! Growth of steps, bytes and time with the size of each shape.
 
 use super::cases::Case;
 use super::duel::duel;
@@ -9,10 +9,10 @@ use anyhow::{Result, ensure};
 /// Steps, bytes, seconds and the checker's seconds at one size.
 pub type Point = [f64; 4];
 
-/// Sizes from 10^4 to `max` instructions.
+/// Returns the sizes from 10^4 to `max` instructions.
 ///
 /// # Errors
-/// There are fewer than two.
+/// If there are fewer than two sizes.
 pub fn sizes(max: usize) -> Result<Vec<usize>> {
     let sizes: Vec<usize> = (4..9).map(|power| 10usize.pow(power)).filter(|&size| size <= max).collect();
     ensure!(sizes.len() > 1, "growth from 10^4 needs a larger size than {max} to compare with");
@@ -22,7 +22,7 @@ pub fn sizes(max: usize) -> Result<Vec<usize>> {
 /// Prints the exponents of each of `names` on each of `shapes`, from 10^4 to `max` instructions.
 ///
 /// # Errors
-/// `max` leaves fewer than two sizes.
+/// If `max` leaves fewer than two sizes.
 pub fn report(names: &[&'static str], shapes: &[&'static str], max: usize, rounds: usize) -> Result<()> {
     let sizes = sizes(max)?;
     println!("exponents of steps, bytes, CPU seconds, and the checker's CPU seconds, over sizes {sizes:?}");
@@ -46,10 +46,10 @@ pub fn report(names: &[&'static str], shapes: &[&'static str], max: usize, round
     Ok(())
 }
 
-/// Returns the points of each of `names` on a shape, a point for each size.
+/// Returns the points of each of `names` on a shape, one per size.
 ///
 /// # Errors
-/// There is no such shape.
+/// If there is no such shape.
 pub fn points(names: &[&'static str], shape: &str, sizes: &[usize], rounds: usize) -> Result<Vec<Vec<Point>>> {
     let mut points: Vec<Vec<Point>> = vec![Vec::new(); names.len()];
     for size in sizes {
@@ -70,7 +70,7 @@ pub fn points(names: &[&'static str], shape: &str, sizes: &[usize], rounds: usiz
     Ok(points)
 }
 
-/// Returns the exponents of what points have.
+/// Returns the fitted exponents of each coordinate of the points.
 pub fn fit(sizes: &[usize], points: &[Point]) -> Point {
     let of = |k: usize| exponent(sizes, &points.iter().map(|point| point[k]).collect::<Vec<f64>>());
     [of(0), of(1), of(2), of(3)]

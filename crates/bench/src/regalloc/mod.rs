@@ -1,11 +1,12 @@
-//! Register allocators on the same problems: ours, and published regalloc2 with both its algorithms.
+//! Comparison of register allocators on equal problems: ours, and both algorithms of published regalloc2.
 //!
-//! Times are CPU seconds of the thread that allocates, the least of several rounds in which all take turns within
-//! milliseconds. Contexts are used again from problem to problem, verification is off everywhere, and turning a problem
-//! into regalloc2's terms and back is not timed. Every answer, regalloc2's too, is judged by our checker and priced by
-//! [`Cost`](kingpost_regalloc::Cost). A problem that one allocator refuses is left out for all, counted and listed.
-//! Bytes are the most that one had allocated at once over the case, contexts and answer included, from a process of its
-//! own; one that takes more than 60 CPU seconds there is printed as `≥`, takes no part in the case, and is named.
+//! Times are CPU seconds of the allocating thread: the least of several rounds, in which all allocators take turns
+//! within milliseconds. Contexts are reused from problem to problem, verification is off everywhere, and the
+//! conversion of problems and answers for regalloc2 is not timed. Our checker verifies every answer, including
+//! regalloc2's, and [`Cost`](kingpost_regalloc::Cost) gives its cost. A problem that one allocator refuses is left
+//! out for all, counted and listed. Bytes are the peak of an allocator's memory over the case, including contexts and
+//! answer, measured in a separate process. An allocator that takes more than 60 CPU seconds there is printed as `≥`,
+//! does not take part in the case, and is named.
 
 mod cases;
 pub mod duel;
@@ -24,19 +25,19 @@ use std::path::PathBuf;
 /// Options of a run.
 struct Options {
     names: Vec<&'static str>,
-    /// `shape:NAME:SIZE` or paths.
+    /// Cases: `shape:NAME:SIZE` or paths.
     cases: Vec<String>,
     rounds: usize,
     bytes: bool,
-    /// The largest size, if growth is asked for.
+    /// The largest size, if growth is measured.
     growth: Option<usize>,
     shapes: Vec<&'static str>,
 }
 
-/// Runs what the command line requests.
+/// Runs the measurement that the command line requests.
 ///
 /// # Errors
-/// Names of nothing, files that cannot be read.
+/// If a name does not exist, or a file cannot be read.
 pub(crate) fn main(args: &RegallocArgs) -> Result<()> {
     let options = Options::new(args)?;
     be_quiet();
@@ -54,10 +55,10 @@ pub(crate) fn main(args: &RegallocArgs) -> Result<()> {
     Ok(())
 }
 
-/// Ours against both rivals, on files and on all shapes of a size.
+/// Compares our allocators with both rivals, on files and on all shapes of one size.
 ///
 /// # Errors
-/// Files that cannot be read.
+/// If a file cannot be read.
 pub(crate) fn compare(ours: &[&'static str], files: &[PathBuf], size: usize, rounds: usize) -> Result<Vec<Outcome>> {
     be_quiet();
     let names = [ION, FASTALLOC].into_iter().chain(ours.iter().copied()).collect();
@@ -109,7 +110,7 @@ impl Options {
     }
 }
 
-/// Returns those of `known` that a list names; `none` names none.
+/// Returns the names of `known` that a list contains. The word `none` is ignored.
 fn pick(list: &[String], known: &[&'static str]) -> Result<Vec<&'static str>> {
     let find = |word: &String| known.iter().copied().find(|name| name == word);
     let words = list.iter().filter(|&word| word != "none");

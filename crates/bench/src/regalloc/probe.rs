@@ -1,7 +1,7 @@
-//! One allocator on one case in a process of its own: does it finish in time, and how much memory does it take?
+//! Runs of one allocator on one case in a separate process, with a time limit and a measurement of memory.
 //!
-//! A process can be ended and has counters of its own. `kingpost-bench-peak` calls [`run`] with an allocator that
-//! counts bytes; the measuring program does not, so that counting costs nothing where time is measured.
+//! A process can be ended, and has separate counters. `kingpost-bench-peak` calls [`run`] with an allocator that
+//! counts bytes. The measuring program does not count, so that timing is not affected.
 
 use super::cases::Case;
 use super::duel::{Contestant, entries, names};
@@ -20,20 +20,20 @@ pub const LIMIT: u64 = 60;
 /// Outcome of one probe.
 #[derive(Clone, Copy, Debug)]
 pub enum Probe {
-    /// The most bytes it had at once, its answer included, and the steps it counted.
+    /// Peak number of allocated bytes, including the answer, and the number of steps.
     Done {
         /// Bytes.
         bytes: u64,
         /// Steps.
         steps: u64,
     },
-    /// It took more than [`LIMIT`].
+    /// The run took more than [`LIMIT`].
     Over,
-    /// The other program is not there or failed.
+    /// The other program does not exist or failed.
     Unknown,
 }
 
-/// Runs the other program on each of `names` on a case.
+/// Runs the other program with each of `names` on a case.
 pub fn probe(spec: &str, names: &[&'static str]) -> Vec<Probe> {
     let mut probes = Vec::new();
     while probes.len() < names.len() {
@@ -62,18 +62,18 @@ fn ask(spec: &str, names: &[&str]) -> Option<String> {
     String::from_utf8(output.stdout).ok()
 }
 
-/// Counts bytes.
+/// Functions that count bytes.
 pub struct Meter {
-    /// Resets the peak and returns how many bytes there are.
+    /// Resets the peak and returns the current number of bytes.
     pub reset: fn() -> usize,
-    /// The most bytes since.
+    /// Returns the peak since the last reset.
     pub peak: fn() -> usize,
 }
 
-/// Runs `kingpost-bench-peak`: solves a case with each of the named allocators and prints a line for each.
+/// Runs `kingpost-bench-peak`: solves a case with each of the named allocators and prints one line for each.
 ///
 /// # Errors
-/// A case that cannot be loaded, or an unknown name.
+/// If the case cannot be loaded, or a name is unknown.
 pub fn run(args: &[String], meter: &Meter) -> Result<()> {
     let (spec, wanted) = args.split_first().context("usage: kingpost-bench-peak CASE NAME...")?;
     be_quiet();
@@ -102,7 +102,7 @@ pub fn run(args: &[String], meter: &Meter) -> Result<()> {
     Ok(())
 }
 
-/// Ends the process with a word when time is up.
+/// Ends the process with a message when the time limit is exceeded.
 fn watch(start: ProcessTime, done: Arc<AtomicBool>) -> JoinHandle<()> {
     spawn(move || {
         while !done.load(Ordering::Relaxed) {
@@ -115,7 +115,7 @@ fn watch(start: ProcessTime, done: Arc<AtomicBool>) -> JoinHandle<()> {
     })
 }
 
-/// Panics of a rival are refusals, and not printed.
+/// Disables messages of panics, because a panic of a rival counts as a refusal.
 pub(super) fn be_quiet() {
     std::panic::set_hook(Box::new(|_| {}));
 }

@@ -1,9 +1,9 @@
-//! Published regalloc2 on our problems: the way there and back, neither of which is timed.
+//! Published regalloc2 on our problems: the conversion of problems and of answers, which is not timed.
 //!
-//! A problem maps one to one: blocks, edges, instructions and operands keep their numbers. Original moves and
-//! rematerializable instructions become ordinary ones, because regalloc2 has no such kinds; a move whose two ends meet
-//! counts as dropped. What has no counterpart is refused: references, register subsets that no limit describes, edges
-//! that both define a value in one register. Partial clobbers are taken for whole ones.
+//! The conversion is one to one: blocks, edges, instructions and operands keep their numbers. Original moves and
+//! rematerializable instructions become ordinary ones, because regalloc2 has no such kinds; a move with equal source
+//! and destination counts as dropped. Features without a counterpart are refused: references, register subsets that
+//! no limit describes, and edges that define two values in one register. Partial clobbers are treated as whole ones.
 
 use super::cases::Case;
 use kingpost_regalloc::{
@@ -23,11 +23,11 @@ pub struct Function {
     blocks: Vec<BlockData>,
     block_pool: Vec<regalloc2::Block>,
     vreg_pool: Vec<regalloc2::VReg>,
-    /// Arguments of each edge.
+    /// Range of the arguments of each edge.
     args: Vec<Range<usize>>,
     edges: Vec<usize>,
     num_vregs: usize,
-    /// Words of the slots of each class.
+    /// Size of a slot of each class in words.
     slot_words: [usize; 2],
 }
 
@@ -45,7 +45,7 @@ struct BlockData {
     succs: Range<usize>,
     preds: Range<usize>,
     params: Range<usize>,
-    /// Its outgoing edges in `edges`.
+    /// Range of the block's outgoing edges in `edges`.
     edges: Range<usize>,
 }
 
@@ -64,7 +64,7 @@ fn set(regs: impl Iterator<Item = PReg>) -> regalloc2::PRegSet {
     regs.fold(regalloc2::PRegSet::empty(), |set, reg| set.with(preg(reg)))
 }
 
-/// Returns the machine in the form of regalloc2: registers that cost a save come second.
+/// Returns the machine in the form of regalloc2. Callee-saved registers are not preferred.
 pub fn machine(env: &MachineEnv) -> regalloc2::MachineEnv {
     let saved = env.callee_saved();
     let of = |c: usize, is_saved: bool| {
@@ -83,7 +83,7 @@ impl Function {
     /// Converts a problem.
     ///
     /// # Errors
-    /// What regalloc2 has no words for.
+    /// If regalloc2 cannot express the problem.
     pub fn new(problem: &Problem, env: &MachineEnv) -> Result<Function, &'static str> {
         if problem.vregs.values().any(|data| data.is_ref) {
             return Err("references");
@@ -182,7 +182,7 @@ fn constraint(
         Constraint::Reuse(k) if k < 32 => OperandConstraint::Reuse(usize::from(k)),
         Constraint::Reuse(_) => return Err("reuse of an operand beyond the 32nd"),
         Constraint::Stack => OperandConstraint::Stack,
-        // What is reused is in a register there.
+        // A reused operand is in a register there.
         Constraint::MemOk | Constraint::Any if reused => OperandConstraint::Reg,
         Constraint::MemOk | Constraint::Any => OperandConstraint::Any,
         Constraint::Within(id) => {
@@ -192,7 +192,7 @@ fn constraint(
     })
 }
 
-/// Returns a subset in the words of regalloc2: all, one, or those below a power of two.
+/// Returns a subset in the form of regalloc2: all registers, one register, or all registers below a power of two.
 fn subset(all: PRegSet, set: PRegSet) -> Option<OperandConstraint> {
     let within = set.intersection(all);
     if within == all {
@@ -272,16 +272,16 @@ pub struct Rival {
 }
 
 impl Rival {
-    /// `algorithm` on the machine of `case`.
+    /// Returns `algorithm` for the machine of `case`.
     pub fn new(algorithm: Algorithm, case: &Case) -> Rival {
         let options = RegallocOptions { verbose_log: false, validate_ssa: false, algorithm };
         Rival { options, machine: machine(&case.env), context: Ctx::default() }
     }
 
-    /// Allocates. What is timed.
+    /// Allocates registers. Only this function is timed.
     ///
     /// # Errors
-    /// As it says, or that it panicked.
+    /// The error of regalloc2, or the message that it panicked.
     pub fn allocate(&mut self, function: &Function) -> Result<(), String> {
         let run = || regalloc2::run_with_ctx(function, &self.machine, &self.options, &mut self.context).map(|_| ());
         match catch_unwind(AssertUnwindSafe(run)) {
@@ -293,7 +293,7 @@ impl Rival {
         }
     }
 
-    /// The last answer in our words.
+    /// Converts the last answer to our form.
     pub fn answer(&self, function: &Function, problem: &Problem, env: &MachineEnv, out: &mut Allocation) {
         out.reset(problem);
         let mut back = Back { function, slots: HashMap::new() };
@@ -317,7 +317,7 @@ impl Rival {
     }
 }
 
-/// The way back.
+/// Conversion of an answer.
 struct Back<'a> {
     function: &'a Function,
     slots: HashMap<usize, Slot>,

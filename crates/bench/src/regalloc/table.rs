@@ -1,10 +1,10 @@
-//! What is printed.
+//! Tables of results.
 
 use super::duel::{FASTALLOC, ION, Outcome, Row};
 use super::probe::LIMIT;
 use crate::measure::geometric_mean;
 
-/// One case.
+/// Prints the table of one case.
 pub fn print(outcome: &Outcome) {
     let Outcome { name, problems, insts, not_lowered, rows, .. } = outcome;
     println!("{name}: {problems} problems, {insts} instructions, {not_lowered} functions not lowered");
@@ -57,7 +57,7 @@ pub fn print(outcome: &Outcome) {
     }
 }
 
-/// The functions in which each of ours costs most more than regalloc2's backtracking.
+/// Prints the functions in which the cost of our allocators exceeds the cost of regalloc2's backtracking most.
 pub fn worst(outcome: &Outcome, count: usize) {
     let Some(ion) = outcome.row(ION) else { return };
     for row in outcome.rows.iter().filter(|row| ![ION, FASTALLOC].contains(&row.name)) {
@@ -72,21 +72,22 @@ pub fn worst(outcome: &Outcome, count: usize) {
     }
 }
 
-/// Cost of a case against another's, with a load added to each problem so that nothing is a ratio too.
+/// Returns the ratio of the costs of a case. One load is added for each problem, so that a cost of zero has a ratio,
+/// too.
 pub(crate) fn cost_ratio(row: &Row, rival: &Row) -> f64 {
     let add = row.costs.len() as f64;
     (row.cost.loads() + add) / (rival.cost.loads() + add)
 }
 
-/// Geometric mean over the problems of the same.
+/// Returns the geometric mean of the ratios of costs over the problems.
 fn each(row: &Row, rival: &Row) -> f64 {
     geometric_mean(row.costs.iter().zip(&rival.costs).map(|(a, b)| (a.loads() + 1.0) / (b.loads() + 1.0)))
 }
 
-/// A ratio of one to a rival in one case.
+/// A ratio of an allocator to a rival, with the name of the case.
 type Ratio<'a> = (&'a str, f64);
 
-/// A column of the summary: its title, how it compares two, and whether a large ratio is a good one.
+/// A column of the summary: its title, its comparison, and whether a large ratio is good.
 type Column = (&'static str, fn(&Row, &Row) -> f64, bool);
 
 const COLUMNS: [Column; 5] = [
@@ -97,7 +98,7 @@ const COLUMNS: [Column; 5] = [
     ("checker", |row, rival| if row.check_seconds > 0.0 { row.check_seconds / rival.seconds } else { f64::NAN }, false),
 ];
 
-/// Geometric mean and worst of all cases, of files and of shapes.
+/// Prints the geometric mean and the worst ratio over all cases, over files and over shapes.
 pub fn summary(outcomes: &[Outcome]) {
     let Some(first) = outcomes.first() else { return };
     let names: Vec<&str> = first.rows.iter().map(|row| row.name).collect();

@@ -1,13 +1,13 @@
-//! Everything that is compared, measured in one run and written as one page: `kingpost-bench report`.
+//! All comparisons, measured in one run and written as one page: `kingpost-bench report`.
 //!
-//! Each section measures, draws, and writes its table and its numbers. Times are CPU seconds of one thread, the compilers take turns
-//! within milliseconds, and of several rounds the least counts. The spread is that of the same ratio round by round: the
-//! least and the greatest.
+//! Each section measures, draws, and writes its table and its numbers. Times are CPU seconds of one thread. The
+//! compilers take turns within milliseconds, and the least of several rounds counts. The spread is the least and the
+//! greatest ratio of a single round.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `page.rs` | the page as Markdown, and the numbers as files of commas |
-//! | `plot.rs` | its pictures |
+//! | `page.rs` | the page as Markdown, and the numbers as CSV files |
+//! | `plot.rs` | the plots of the page |
 
 mod page;
 mod plot;
@@ -28,29 +28,29 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 const TARGETS: [&str; 2] = [X86_64, "aarch64"];
-/// What others are compared with.
+/// Baseline of the comparisons.
 const DEFAULT: &str = "cranelift backtracking";
 const SINGLE_PASS: &str = "cranelift single_pass";
-/// Allocators of ours that the page has; that which spills all is only for tests.
+/// Our allocators on the page. `spill_all` is only for tests.
 const OURS: [&str; 4] = ["ssa", "linear", "backtracking", "fused"];
-/// Those that solve a problem that lowering has left, and so can be measured alone.
+/// Allocators that solve a problem after lowering, so that they can be measured alone.
 const ALONE: [&str; 3] = ["ssa", "linear", "backtracking"];
-/// Those that are worth their time behind an optimiser.
+/// Compilers whose cost is justified after an optimizer.
 const OPTIMISED: [&str; 3] = [DEFAULT, "kingpost ssa", "kingpost backtracking"];
 
-/// How much is measured.
+/// Extent of the measurements.
 struct Plan {
     files: Vec<PathBuf>,
     rounds: usize,
     kernel_rounds: usize,
-    /// Instructions of the largest shape for allocators alone, and for their bytes.
+    /// Instructions of the largest shape for the time and bytes of allocators alone.
     largest: usize,
 }
 
 /// Measures everything and writes the page.
 ///
 /// # Errors
-/// Files that cannot be read or written, and compilers that do not do what the corpus needs.
+/// If a file cannot be read or written, or a compiler does not support the corpus.
 pub(crate) fn write(args: &ReportArgs) -> Result<()> {
     let start = Instant::now();
     let mut files = if args.files.is_empty() { crate::modules() } else { args.files.clone() };
@@ -102,7 +102,7 @@ fn name_of(file: &std::path::Path) -> String {
     name.trim_end_matches(".xz").trim_end_matches(".clif").to_string()
 }
 
-/// A ratio, and the least and greatest of single rounds.
+/// A ratio, with the least and the greatest ratio of single rounds.
 struct Ratio {
     value: f64,
     low: f64,
@@ -110,8 +110,8 @@ struct Ratio {
 }
 
 impl Ratio {
-    /// How much faster one is than another, as a geometric mean over cases: for each the least seconds of both, and those of the
-    /// rounds.
+    /// Returns the speedup of one compiler over another, as a geometric mean over cases. A case has for both the
+    /// least seconds, and the seconds of the rounds.
     fn faster<'a>(cases: impl Iterator<Item = [(f64, &'a [f64]); 2]> + Clone, rounds: usize) -> Ratio {
         let value = geometric_mean(cases.clone().map(|[one, other]| other.0 / one.0));
         let of_round = |round: usize| geometric_mean(cases.clone().map(|[one, other]| other.1[round] / one.1[round]));
@@ -125,7 +125,7 @@ impl Ratio {
     }
 }
 
-/// What compilers did, file by file.
+/// Results of compilers by file.
 type Compiled = Vec<(String, Vec<Row>)>;
 
 fn compile(plan: &Plan, target: &str, opt_level: &str, is_measured: impl Fn(&str) -> bool) -> Result<Compiled> {
@@ -138,7 +138,7 @@ fn compile(plan: &Plan, target: &str, opt_level: &str, is_measured: impl Fn(&str
     Ok(compiled)
 }
 
-/// One compiler against another.
+/// Returns the speedup of one compiler over another.
 fn faster(compiled: &Compiled, name: &str, other: &str, rounds: usize) -> Ratio {
     let find = |rows: &'_ [Row], name: &str| rows.iter().position(|row| row.name == name);
     let cases = compiled.iter().filter_map(|(_, rows)| {
@@ -149,7 +149,7 @@ fn faster(compiled: &Compiled, name: &str, other: &str, rounds: usize) -> Ratio 
     Ratio::faster(cases, rounds)
 }
 
-/// Geometric mean of code bytes against those of Cranelift's default.
+/// Returns the geometric mean of the ratios of code bytes to the bytes of Cranelift's default.
 fn code_bytes(compiled: &Compiled, name: &str) -> f64 {
     let of = |rows: &[Row], name: &str| rows.iter().find(|row| row.name == name).map(|row| row.code_bytes as f64);
     geometric_mean(compiled.iter().filter_map(|(_, rows)| Some(of(rows, name)? / of(rows, DEFAULT)?)))
@@ -203,7 +203,7 @@ fn compile_time(page: &mut Page, plan: &Plan) -> Result<()> {
     page.numbers("compile.csv", &COMPILED, &lines)
 }
 
-/// What every function costs, however small it is.
+/// Adds the section on tiny functions, which shows the fixed cost of a function.
 fn tiny(page: &mut Page, plan: &Plan) -> Result<()> {
     page.heading("Tiny functions");
     let (mut heading, mut rows) = (vec!["target".to_string()], Vec::new());
@@ -248,7 +248,7 @@ fn optimised(page: &mut Page, plan: &Plan) -> Result<()> {
     page.numbers("optimised.csv", &COMPILED, &lines)
 }
 
-/// Optimisers alone, without what compiles their results.
+/// Adds the section on the optimizers alone, without the compilation of their results.
 fn optimisers(page: &mut Page, plan: &Plan) -> Result<()> {
     if plan.files.is_empty() {
         return Ok(());
@@ -314,7 +314,8 @@ fn allocation(page: &mut Page, plan: &Plan) -> Result<()> {
     page.numbers("regalloc.csv", &["case", "allocator", "seconds", "cost", "spills", "fills", "moves"], &lines)
 }
 
-/// Seconds of one and of regalloc2's backtracking allocator, with those of the rounds.
+/// Returns the seconds of one allocator and of regalloc2's backtracking allocator, each with the seconds of the
+/// rounds.
 fn seconds<'a>(outcome: &'a Outcome, name: &str) -> Option<[(f64, &'a [f64]); 2]> {
     let of = |name: &str| outcome.row(name).map(|row| (row.seconds, row.rounds.as_slice()));
     Some([of(name)?, of(ION)?])
@@ -443,7 +444,7 @@ fn growth(page: &mut Page, plan: &Plan) -> Result<()> {
     allocator_growth(page, plan)
 }
 
-/// Steps and bytes repeat exactly, time does not.
+/// Adds the section on the growth of allocators. Steps and bytes are exactly reproducible, times are not.
 fn allocator_growth(page: &mut Page, plan: &Plan) -> Result<()> {
     let (ours, sizes) = (&ALONE[..3], sizes(plan.largest)?);
     let mut rows = Vec::new();

@@ -1,10 +1,10 @@
-//! The page: Markdown with tables and pictures, and a file of commas for each table's numbers.
+//! The page: Markdown with tables and plots, and a CSV file with each table's numbers.
 
 use anyhow::Result;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// A page that grows, and the folder that it goes to.
+/// A page in progress, and its folder.
 pub(super) struct Page {
     folder: PathBuf,
     text: String,
@@ -30,7 +30,7 @@ impl Page {
         self.text += &format!("\n{text}\n");
     }
 
-    /// A table; the first column is text, the others are numbers.
+    /// Adds a table. The first column is text, all others are numbers.
     pub(super) fn table(&mut self, heading: &[&str], rows: &[Vec<String>]) {
         let mut line = |cells: Vec<&str>| self.text += &format!("| {} |\n", cells.join(" | "));
         line(heading.to_vec());
@@ -42,10 +42,10 @@ impl Page {
         self.text += &format!("\n![{title}]({file})\n");
     }
 
-    /// Writes numbers as they were measured, and says where.
+    /// Writes the measured numbers to a file, and adds a link to it.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub(super) fn numbers(&mut self, file: &str, heading: &[&str], rows: &[Vec<String>]) -> Result<()> {
         let mut text = heading.join(",") + "\n";
         rows.iter().try_for_each(|row| writeln!(text, "{}", row.join(",")))?;
@@ -54,10 +54,10 @@ impl Page {
         Ok(())
     }
 
-    /// Writes the page, and returns where.
+    /// Writes the page, and returns its path.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub(super) fn write(self) -> Result<PathBuf> {
         let path = self.path("report.md");
         std::fs::write(&path, self.text)?;

@@ -1,4 +1,4 @@
-//! The pictures, as SVG.
+//! The plots, as SVG.
 
 use anyhow::Result;
 use plotters::coord::Shift;
@@ -11,7 +11,7 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 const FONT: &str = "sans-serif";
 const PANEL: (u32, u32) = (460, 340);
 
-/// Panels of one picture, next to each other.
+/// Creates panels of one plot, next to each other.
 fn panels<'a>(path: &'a Path, columns: usize, rows: usize, (width, height): (u32, u32)) -> Result<Vec<Area<'a>>> {
     let size = (width * columns as u32, height * rows as u32);
     let root = SVGBackend::new(path, size).into_drawing_area();
@@ -24,7 +24,7 @@ fn color(i: usize) -> PaletteColor<Palette99> {
     Palette99::pick(i)
 }
 
-/// Returns the least and the greatest number, with some room.
+/// Returns the range from the least to the greatest number, with some room.
 fn span(numbers: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     let (low, high) = numbers
         .filter(|number| number.is_finite() && *number > 0.0)
@@ -32,21 +32,21 @@ fn span(numbers: impl Iterator<Item = f64>) -> std::ops::Range<f64> {
     if low > high { 0.5..2.0 } else { low / 1.25..high * 1.25 }
 }
 
-/// Points with names, on axes of logarithms.
+/// Points with names, on logarithmic axes.
 pub(super) struct Scatter {
     pub(super) title: String,
     pub(super) axes: [&'static str; 2],
     pub(super) points: Vec<(String, f64, f64)>,
 }
 
-/// Draws a panel for each.
+/// Draws one panel for each chart.
 ///
 /// # Errors
-/// The file cannot be written.
+/// If the file cannot be written.
 pub(super) fn scatter(path: &Path, charts: &[Scatter]) -> Result<()> {
     for (area, chart) in panels(path, charts.len(), 1, PANEL)?.iter().zip(charts) {
         let x = span(chart.points.iter().map(|point| point.1));
-        // Room for the names, which stand right of the points.
+        // Room for the names, which are to the right of the points.
         let x = x.start..x.end * 1.6;
         let y = span(chart.points.iter().map(|point| point.2));
         let mut plot = ChartBuilder::on(area)
@@ -72,17 +72,17 @@ pub(super) fn scatter(path: &Path, charts: &[Scatter]) -> Result<()> {
     Ok(())
 }
 
-/// Series of numbers, one for each category.
+/// Series of numbers, with one number for each category.
 pub(super) struct Bars {
     pub(super) axis: &'static str,
     pub(super) categories: Vec<String>,
     pub(super) series: Vec<(String, Vec<f64>)>,
 }
 
-/// Draws bars that lie, a group for each category.
+/// Draws horizontal bars, in groups by category.
 ///
 /// # Errors
-/// The file cannot be written.
+/// If the file cannot be written.
 pub(super) fn bars(path: &Path, bars: &Bars) -> Result<()> {
     let count = bars.categories.len();
     let height = 80 + count as u32 * (10 * bars.series.len() as u32 + 8);
@@ -117,14 +117,14 @@ pub(super) fn bars(path: &Path, bars: &Bars) -> Result<()> {
 /// Lines over sizes.
 pub(super) struct Lines {
     pub(super) title: String,
-    /// A name, and the points.
+    /// Name and points of each series.
     pub(super) series: Vec<(String, Vec<(f64, f64)>)>,
 }
 
-/// Draws a panel for each, four in a row, all with the same axes of logarithms.
+/// Draws one panel for each chart, four in a row, with equal logarithmic axes.
 ///
 /// # Errors
-/// The file cannot be written.
+/// If the file cannot be written.
 pub(super) fn lines(path: &Path, axis: &str, charts: &[Lines]) -> Result<()> {
     let all = || charts.iter().flat_map(|chart| &chart.series).flat_map(|(_, points)| points);
     let (x, y) = (span(all().map(|point| point.0)), span(all().map(|point| point.1)));

@@ -1,4 +1,4 @@
-//! Expressions of the front end's language: operators by how strongly they bind, places that are read and assigned, C's
+//! Expressions of the front end's language: operators by precedence, places that are read and assigned, C's
 //! promotions.
 
 use super::types::{CType, FLOAT, INT, Scalar, TRUTH, common, integer};
@@ -12,7 +12,7 @@ use kingpost_ir::types::{F64, I8, I32, I64};
 use kingpost_ir::{MemFlags, Value};
 
 impl Body<'_, '_, '_> {
-    /// An expression or an assignment, and returns the value of its left side.
+    /// Translates an expression or an assignment.
     pub(super) fn assignment(&mut self) -> Result<()> {
         let place = self.ternary()?;
         let Word::Sign(sign) = self.unit.word() else { return Ok(()) };
@@ -81,7 +81,7 @@ impl Body<'_, '_, '_> {
         Ok((Place::Value(result), ty))
     }
 
-    /// Operators that bind stronger than `least`.
+    /// Translates operators that bind stronger than `least`, with their operands.
     fn operators(&mut self, least: u8) -> Result<Operand> {
         let mut left = self.unary()?;
         while let Word::Sign(operator) = self.unit.word()
@@ -223,13 +223,14 @@ impl Body<'_, '_, '_> {
         Ok((Place::Value(value.unwrap_or(Value::from_u32(0))), result))
     }
 
-    /// Returns a value that is not zero where the operand is not.
+    /// Returns a value that is not zero if the operand is not zero.
     pub(super) fn truth(&mut self, (value, ty): Typed) -> Result<Value> {
         ensure!(!ty.is_float(), "a float is no condition");
         Ok(value)
     }
 
-    /// Whether an operand is zero, or is not. What a comparison returned is itself the latter.
+    /// Compares an operand with zero. If the result of a comparison is compared for inequality, it is returned
+    /// itself.
     fn compare_with_zero(&mut self, condition: IntCC, operand: Typed) -> Result<Value> {
         let value = self.truth(operand)?;
         if operand.1 == TRUTH && condition == IntCC::NotEqual {
@@ -239,7 +240,7 @@ impl Body<'_, '_, '_> {
         Ok(self.b.ins().icmp(condition, value, zero))
     }
 
-    /// C's promotion: what is smaller than `i32` becomes one.
+    /// Applies C's promotion: an integer smaller than `i32` is converted to `i32`.
     pub(super) fn promote(&mut self, value: Typed) -> Typed {
         let is_small =
             value.1.pointers == 0 && matches!(value.1.scalar, Scalar::Truth | Scalar::Integer { bits: 8 | 16, .. });
@@ -261,7 +262,7 @@ impl Body<'_, '_, '_> {
         }
     }
 
-    /// Returns an operation of two operands, after C's conversions.
+    /// Translates an operation of two operands, after C's conversions.
     fn binary(&mut self, operator: &str, left: Typed, right: Typed) -> Result<Typed> {
         if left.1.pointers > 0 && right.1.pointers == 0 && matches!(operator, "+" | "-") {
             let size = i64::from(left.1.pointee()?.clif().bytes());

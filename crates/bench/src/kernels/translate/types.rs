@@ -1,4 +1,4 @@
-//! Types of the front end's language, and those in which C computes.
+//! Types of the front end's language, and the types that C computes with.
 
 use anyhow::{Result, ensure};
 use kingpost_ir::Type;
@@ -16,7 +16,7 @@ pub(super) enum Scalar {
     Float,
 }
 
-/// A type: a scalar behind some pointers.
+/// A type: a scalar, or pointers to one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct CType {
     pub(super) scalar: Scalar,
@@ -76,7 +76,7 @@ impl CType {
     }
 }
 
-/// Returns the type in which two promoted operands are computed with.
+/// Returns the type that C computes with for two promoted operands.
 pub(super) fn common(left: CType, right: CType) -> CType {
     if left.pointers > 0 || right.pointers > 0 {
         return integer(64, false);
@@ -85,7 +85,7 @@ pub(super) fn common(left: CType, right: CType) -> CType {
         return FLOAT;
     }
     let bits = left.clif().bits().max(right.clif().bits()) as u8;
-    // A type without sign wins among equals; of two sizes, the larger type.
+    // Of two types of equal size, the unsigned one is used. Of two sizes, the larger one.
     let is_unsigned = |ty: CType| ty.clif().bits() as u8 == bits && !ty.is_signed();
     integer(bits, !is_unsigned(left) && !is_unsigned(right))
 }
