@@ -8,8 +8,8 @@
 //! atom       = number | name | "(" expression ")"
 //! ```
 //!
-//! A program starts with `n` in the variable `n` and ends with its answer in `result`; other variables start as 0.
-//! Variables become SSA values by themselves: the front end only says `def_var` and `use_var`.
+//! A program starts with its input in the variable `n` and returns the variable `result`; all other variables start
+//! as 0. The front end only calls `def_var` and `use_var`; the builder turns variables into SSA values.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use kingpost_codegen::{Compiler, Settings};
@@ -49,14 +49,14 @@ enum Operator {
     Equal,
 }
 
-/// A program and the names of its variables; `n` is number 0, `result` number 1.
+/// A program, and the names of its variables; `n` is number 0, `result` number 1.
 #[derive(Debug)]
 pub(crate) struct Program {
     statements: Vec<Statement>,
     variables: Vec<String>,
 }
 
-/// Nesting deeper than this is refused, as the parser and its users recurse on it.
+/// Maximum nesting. Deeper programs are refused, because the parser and its users recurse on the nesting.
 const MAX_DEPTH: usize = 200;
 
 struct Parser<'a> {
@@ -67,10 +67,10 @@ struct Parser<'a> {
 }
 
 impl Program {
-    /// Reads a program.
+    /// Parses a program.
     ///
     /// # Errors
-    /// What is not of the language, by the number of the word.
+    /// If the text is not in the language; the error has the number of the word.
     pub(crate) fn parse(text: &str) -> Result<Program> {
         let variables = vec!["n".into(), "result".into()];
         let mut parser = Parser { words: words(text), at: 0, depth: 0, variables };
@@ -81,7 +81,7 @@ impl Program {
         Ok(Program { statements, variables: parser.variables })
     }
 
-    /// What the program answers to `n`, by walking its text: the oracle.
+    /// Evaluates the program for `n` by walking its text: the oracle. Returns the result.
     pub(crate) fn evaluate(&self, n: i64) -> i64 {
         let mut values = vec![0; self.variables.len()];
         values[0] = n;
@@ -89,7 +89,8 @@ impl Program {
         values[1]
     }
 
-    /// The program as a function `%program(address of n and, behind it, of the result)`.
+    /// Builds the program as a function `%program`. Its parameter is the address of `n`, which is followed by the
+    /// result.
     pub(crate) fn build(&self) -> Result<Function> {
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.push(AbiParam::new(I64));
@@ -120,7 +121,7 @@ fn variable(index: usize) -> Variable {
     Variable::from_u32(index as u32)
 }
 
-/// Words, numbers and signs; white space separates.
+/// Splits the text into words, numbers and signs. White space separates.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
@@ -207,7 +208,7 @@ impl<'a> Parser<'a> {
         self.chain(&[("*", Operator::Multiply)], Self::atom)
     }
 
-    /// Operands with left-associative operators between them. A long chain nests as deep as it is long.
+    /// Parses operands with left-associative operators between them. The nesting equals the length of the chain.
     fn chain(
         &mut self,
         operators: &[(&str, Operator)],
@@ -332,23 +333,23 @@ fn value_of(expression: &Expression, b: &mut FunctionBuilder<'_>) -> Value {
     }
 }
 
-/// Bytes of what a call reads and writes: `n`, then the answer.
+/// Size in bytes of the memory of a call: `n`, then the result.
 const IO_BYTES: usize = 16;
-/// All calls of a program together may take so long.
+/// Time limit in seconds for all calls of a program together.
 const SECONDS: u32 = 20;
 
 /// A program of the language in machine code.
 pub(crate) struct Compiled {
     image: Image,
-    /// Bytes of its code.
+    /// Size of the code in bytes.
     pub(crate) code_bytes: usize,
 }
 
 impl Compiled {
-    /// Compiles a program for this machine with one of the register allocators, every stage verified.
+    /// Compiles a program for this machine with one of the register allocators, and verifies every stage.
     ///
     /// # Errors
-    /// A machine without compiler.
+    /// If there is no compiler for the machine.
     pub(crate) fn new(program: &Program, allocator: &str) -> Result<Compiled> {
         let mut settings = Settings::default();
         settings.set("regalloc_algorithm", allocator)?;
@@ -360,11 +361,10 @@ impl Compiled {
         Ok(Compiled { image, code_bytes: module.code_bytes() })
     }
 
-    /// What the program answers to each number up to `count`. It runs in a process of its own, which shares `n` and the
-    /// answer of each call with this one.
+    /// Runs the program for each number below `count`, and returns the results. It runs in a separate process, which
+    /// shares `n` and the result of each call with this one.
     ///
-    /// # Errors
-    /// A call that traps or does not end.
+    /// If a call traps or does not end.
     pub(crate) fn answers(&self, count: usize) -> Result<Vec<i64>> {
         let failed = |error: IsolateError| anyhow!("{error}");
         let function = self.image.address(&SymbolName::named("program")).context("it was compiled")?;

@@ -1,10 +1,11 @@
-//! The demo: real programs written in CLIF, compiled for every target with every register allocator, linked against libc
-//! by the system linker, run on inputs made from a seed, and checked against system tools. What this machine does not
-//! run, an emulator runs; the output must be the same.
+//! The demo: programs written in CLIF, compiled for every target with every register allocator, linked with libc by
+//! the system linker, run on inputs generated from a seed, and checked against system tools. An emulator runs
+//! programs of other machines. The output must be equal.
 //!
-//! Last come programs of a small language, whose front end is `language.rs`: built with the builder, run in memory.
+//! The last programs are in a small language, whose front end is `language.rs`. They are built with the builder and
+//! run in memory.
 //!
-//! `kingpost-demo KINGPOST OUT` takes the compiler's binary and a folder for what it makes, and prints a table.
+//! `kingpost-demo KINGPOST OUT` takes the compiler's binary and a folder for its files, and prints a table.
 
 mod language;
 
@@ -16,13 +17,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use target_lexicon::Triple;
 
-/// A machine to compile for: its tools, and what runs its programs.
+/// A machine to compile for, with its tools and the runner of its programs.
 struct Machine {
     target: &'static str,
-    /// What of processors programs rely on: all of the last fifteen years have it.
+    /// Processor features that the programs use: all processors of the last fifteen years have them.
     flags: &'static [&'static str],
     cc: &'static str,
-    /// How programs are linked: an emulator would have to find shared libraries.
+    /// Linker options. Programs for an emulator are static, because it would have to find shared libraries.
     link: &'static [&'static str],
     size: &'static str,
     emulator: Option<&'static str>,
@@ -40,7 +41,7 @@ const AARCH64: Machine = Machine {
 };
 
 impl Machine {
-    /// The same machine if it is this one: no emulator, and the usual names of tools.
+    /// Returns this machine with the usual tools and without an emulator if it is the host, otherwise unchanged.
     fn here(self) -> Machine {
         match Triple::host().architecture.to_string() == self.target {
             true => Machine { cc: "cc", size: "size", emulator: None, ..self },
@@ -49,14 +50,14 @@ impl Machine {
     }
 }
 
-/// A built program and what runs it.
+/// A built program and its runner.
 struct Built {
     path: PathBuf,
     emulator: Option<&'static str>,
 }
 
 impl Built {
-    /// Returns a command that runs the program, and ends it when it has used a minute of CPU time.
+    /// Returns a command that runs the program, and ends it after one minute of CPU time.
     fn command(&self) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", "ulimit -t 60 && exec \"$@\"", "sh"]).args(self.emulator).arg(&self.path);
@@ -64,11 +65,11 @@ impl Built {
     }
 }
 
-/// A program: its name, how its input is made, and what must be true of its output.
+/// A program: name, generator of the input, and check of the output.
 struct Program {
     name: &'static str,
     input: fn(&mut Random) -> Vec<u8>,
-    /// Given the built program, its input and a folder for more files.
+    /// Check of the output, given the built program, its input and a folder for more files.
     check: fn(&Built, &Path, &Path) -> Result<()>,
 }
 
@@ -142,7 +143,7 @@ fn is_there(tool: &str) -> bool {
     Command::new(tool).arg("--version").output().is_ok()
 }
 
-/// Programs of the small language.
+/// Programs in the small language.
 const FORMULAS: &[(&str, &str)] = &[
     ("powers", "result = 1; while 0 < n { result = result * 3 + n * n; n = n - 1; }"),
     (
@@ -157,7 +158,7 @@ const FORMULAS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Compiles a program in memory and compares its answers with those of walking its text.
+/// Compiles a program in memory and compares its results with the results of walking its text.
 fn compile_and_compare(name: &str, text: &str, allocator: &str) -> Result<String> {
     let program = language::Program::parse(text)?;
     let start = Instant::now();
@@ -215,7 +216,7 @@ fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of `.text`, according to `size`.
+/// Returns the size of `.text` in bytes, according to `size`.
 fn text_bytes(size: &str, object: &Path) -> Result<u64> {
     let output = Command::new(size).arg("-A").arg(object).output().context("cannot start size")?;
     let text = String::from_utf8(output.stdout)?;
@@ -230,7 +231,7 @@ fn output_of(program: &Built, args: &[&str], input: &Path) -> Result<Vec<u8>> {
     Ok(output.stdout)
 }
 
-/// A program of this machine.
+/// Returns a program of this machine.
 fn native(path: impl Into<PathBuf>) -> Built {
     Built { path: path.into(), emulator: None }
 }
@@ -249,7 +250,7 @@ fn check_sha256(program: &Built, input: &Path, _: &Path) -> Result<()> {
     same(&output_of(program, &[], input)?, &system("sha256sum | cut -d' ' -f1", input)?, "sha256sum")
 }
 
-/// By the lanes of vectors and byte by byte: the same as the system's, and by lanes in less time.
+/// Checks base64 by the lanes of vectors and byte by byte against the output of the system, and prints the speedup.
 fn check_base64(program: &Built, input: &Path, _: &Path) -> Result<()> {
     let expected = system("base64 -w0", input)?;
     let [by_lanes, by_bytes] = [&[][..], &["bytes"]].map(|args| {
@@ -275,7 +276,8 @@ fn check_sieve(program: &Built, input: &Path, _: &Path) -> Result<()> {
     same(&output_of(program, &[], input)?, &system(factor, input)?, "factor")
 }
 
-/// The same arithmetic in the same order, compiled by the system's C compiler, must give the same bytes.
+/// Checks that the output equals the output of a C program with equal arithmetic in equal order, compiled by the
+/// system's C compiler.
 fn check_against_c(program: &Built, input: &Path, out: &Path) -> Result<()> {
     let stem = input.file_stem().context("the input has a name")?;
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs").join(stem).with_extension("c");
@@ -293,7 +295,7 @@ fn check_lz77(program: &Built, input: &Path, out: &Path) -> Result<()> {
     run(Command::new("cmp").args([input, &unpacked]))
 }
 
-/// A small generator (xorshift64*, Marsaglia 2003, Vigna 2016), so that inputs are the same everywhere.
+/// A small generator (xorshift64*, Marsaglia 2003, Vigna 2016), so that inputs are equal on all machines.
 struct Random(u64);
 
 impl Random {
