@@ -1,4 +1,4 @@
-//! Tells the program which compiler made it: counts of another one differ.
+//! Records the version of the compiler, because counts of another version differ.
 
 use std::process::Command;
 

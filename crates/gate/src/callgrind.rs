@@ -1,7 +1,7 @@
-//! Running this program under callgrind, and reading the profile that it leaves.
+//! Runs this program under callgrind, and reads the resulting profile.
 //!
-//! The format is that of the manual's chapter "Callgrind Format Specification". Names stand in full where they occur first and as
-//! numbers from then on; below a line `calls=` stands what the call cost together with all that it called.
+//! The format is described in the manual's chapter "Callgrind Format Specification". A name is written in full at its
+//! first occurrence and as a number from then on. The line after `calls=` has the inclusive cost of the call.
 
 use crate::stages::STAGES;
 use crate::table::Row;
@@ -11,22 +11,22 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::process::Command;
 
-/// The C library copies and fills memory by the same instructions whatever the processor has.
+/// Setting with which the C library copies and fills memory by equal instructions on all processors.
 const SAME_EVERYWHERE: &str = "glibc.cpu.hwcaps=-AVX2,-AVX_Fast_Unaligned_Load,-ERMS";
-/// What all of it is cut out by.
+/// The function whose cost is the whole.
 const WHOLE: &str = "workload::compile_warm";
 /// The functions by which programs allocate memory.
 const ALLOCATIONS: [&str; 3] = ["__rust_alloc", "__rust_alloc_zeroed", "__rust_realloc"];
 
-/// Whether there is a valgrind.
+/// Returns `true` if valgrind is installed.
 pub(crate) fn is_here() -> bool {
     Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// Counts a case in a process of its own.
+/// Counts a case in a separate process.
 ///
 /// # Errors
-/// The process fails, or the profile lacks what is counted.
+/// If the process fails, or the profile lacks a count.
 pub(crate) fn count(case: &Case) -> Result<Row> {
     let directory = tempfile::tempdir()?;
     let profile = directory.path().join("profile");
@@ -47,7 +47,7 @@ pub(crate) fn count(case: &Case) -> Result<Row> {
     Ok(Row { case: case.clone(), whole: per_inst(whole), stages, allocations: costs.allocations(), made })
 }
 
-/// Calls of each function while costs were collected: how many, and what they cost with all that they called.
+/// Calls of each function while costs were collected: their number, and their inclusive cost.
 struct Costs {
     calls: HashMap<String, (u64, u64)>,
 }
@@ -75,20 +75,20 @@ impl Costs {
         Ok(Costs { calls })
     }
 
-    /// What the functions whose names end like one of these cost with all that they called.
+    /// Returns the inclusive cost of the functions whose names end with one of `ends`.
     fn inclusive(&self, ends: &[&str]) -> u64 {
         let is_one = |name: &str| ends.iter().any(|end| name.trim_end_matches("_with").ends_with(end));
         self.calls.iter().filter(|(name, _)| is_one(name)).map(|(_, &(_, cost))| cost).sum()
     }
 
-    /// How often memory was allocated.
+    /// Returns the number of allocations of memory.
     fn allocations(&self) -> u64 {
         let allocates = |name: &str| ALLOCATIONS.iter().any(|&function| name.ends_with(function));
         self.calls.iter().filter(|(name, _)| allocates(name)).map(|(_, &(count, _))| count).sum()
     }
 }
 
-/// The name of `(7) name`, or of `(7)` once that was seen.
+/// Returns the name in `(7) name`, or the recorded name of `(7)`.
 fn full_name(text: &str, names: &mut HashMap<String, String>) -> String {
     let (number, name) = text.split_once(' ').unwrap_or((text, ""));
     if !name.is_empty() {

@@ -1,16 +1,16 @@
-//! What compiling costs, counted: `kingpost-gate check TABLE`.
+//! The cost of compiling, counted: `kingpost-gate check TABLE`.
 //!
-//! A generated module is compiled for both targets with every allocator, each in a process of its own under callgrind,
-//! which counts instructions to the last one. The counts per CLIF instruction and stage, the heap allocations of a warm
-//! compiler, the bytes of code and what the allocator added stand in a committed table; more than one in a hundred
-//! above it fails. No clock is read.
+//! A generated module is compiled for both targets with every allocator, each in a separate process under callgrind,
+//! which counts instructions exactly. A committed table has the counts per CLIF instruction and stage, the heap
+//! allocations of a warm compiler, the bytes of code, and the edits of the allocator. A count that exceeds the table
+//! by more than one percent is a failure. No clock is read.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `main.rs` | the verbs |
-//! | `workload.rs` | the module, and what is counted of compiling it |
-//! | `callgrind.rs` | running a process under callgrind, and reading its profile |
-//! | `table.rs` | the table: its text, and how two compare |
+//! | `main.rs` | the subcommands |
+//! | `workload.rs` | the module, and the counts of compiling it |
+//! | `callgrind.rs` | runs a process under callgrind, and reads its profile |
+//! | `table.rs` | the table: its text, and the comparison of two |
 
 mod callgrind;
 mod stages;
@@ -22,14 +22,14 @@ use std::path::Path;
 use table::Table;
 use workload::Case;
 
-/// The compiler that made this program, whose counts the table holds.
+/// The compiler of this program, which the counts of the table depend on.
 const RUSTC: &str = env!("GATE_RUSTC");
 
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["check", path] => check(Path::new(path)),
-        // Called by `check`, under callgrind.
+        // `check` runs this under callgrind.
         ["compile", target, allocator, opt_level] => {
             println!("{}", Case::new(target, allocator, opt_level).run()?);
             Ok(())
@@ -38,7 +38,7 @@ fn main() -> Result<()> {
     }
 }
 
-/// Counts every case and compares with the table at `path`.
+/// Counts every case and compares the counts with the table at `path`.
 fn check(path: &Path) -> Result<()> {
     if !callgrind::is_here() {
         println!("SKIPPED: gate: valgrind is not installed");

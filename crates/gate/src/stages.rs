@@ -1,6 +1,6 @@
-//! The compiler's stages, as the profile names them.
+//! The compiler's stages, with their names in the profile.
 
-/// Each stage with the suffixes of the names of its functions. `fused` allocates registers while it lowers.
+/// Each stage with the suffixes of its functions' names. `fused` allocates registers during lowering.
 pub(crate) const STAGES: [(&str, &[&str]); 5] = [
     ("expand", &["kingpost_codegen::expand::run"]),
     ("optimise", &["Optimizer::run", "Optimizer>::cleanup"]),

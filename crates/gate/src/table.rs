@@ -1,4 +1,4 @@
-//! The table of counts: a line per case, columns as its heading names them.
+//! The table of counts: one line per case, with the columns of its heading.
 
 use crate::stages::STAGES;
 use crate::workload::{Case, Made};
@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// Factor by which a count may exceed the table.
 const TOLERANCE: f64 = 1.01;
-/// Difference that counts may have because the table has one decimal.
+/// Tolerated difference, because the table has one decimal.
 const ROUNDING: f64 = 0.1;
 const HEADING: &str = "# What compiling a generated module costs with a warm compiler: instructions retired per CLIF instruction, all\n\
     # and by stage; heap allocations; then bytes of code, spills, fills and moves. Written by `make gate-bless`.\n";
@@ -20,9 +20,9 @@ pub(crate) struct Row {
     pub(crate) case: Case,
     /// Instructions retired per CLIF instruction.
     pub(crate) whole: f64,
-    /// Instructions retired per CLIF instruction by stage, as [`STAGES`].
+    /// Instructions retired per CLIF instruction by stage, indexed like [`STAGES`].
     pub(crate) stages: [f64; STAGES.len()],
-    /// Heap allocations in all.
+    /// Total number of heap allocations.
     pub(crate) allocations: u64,
     pub(crate) made: Made,
 }
@@ -45,14 +45,14 @@ impl Row {
     }
 }
 
-/// The counts of all cases, and the compiler that made the program.
+/// The counts of all cases, and the compiler of the program.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Table {
     pub(crate) rustc: String,
     pub(crate) rows: Vec<Row>,
 }
 
-/// Differences between a table and an older one.
+/// Differences from an older table.
 #[derive(Default, Debug)]
 pub(crate) struct Differences {
     pub(crate) better: Vec<String>,
@@ -69,8 +69,8 @@ impl Table {
         self.rows.iter().map(|row| row.counts().len()).sum()
     }
 
-    /// Returns the counts of `new` that are more than the tolerance above or below these, and the cases that only one
-    /// has.
+    /// Returns the counts of `new` that differ from these by more than the tolerance, and the cases that only one
+    /// table has.
     pub(crate) fn compare(&self, new: &Table) -> Differences {
         let mut differences = Differences::default();
         for row in &new.rows {
@@ -118,7 +118,7 @@ impl FromStr for Table {
             .find_map(|line| line.strip_prefix(COUNTED_WITH))
             .context("no line says with what it was counted")?;
         let mut table = Table::new(rustc);
-        // The names of the columns are the first line that is no comment.
+        // The names of the columns are in the first line that is no comment.
         for line in text.lines().filter(|line| !line.starts_with('#')).skip(1) {
             table.rows.push(row(line).with_context(|| format!("in {line:?}"))?);
         }

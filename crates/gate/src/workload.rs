@@ -1,4 +1,4 @@
-//! The module that is compiled, and one case: a target, an allocator, an optimization level.
+//! The compiled module, and a case: a target, an allocator, an optimization level.
 
 use anyhow::{Result, anyhow, bail};
 use kingpost_codegen::{ALLOCATORS, Compiler, Context, Options, Settings, Stats};
@@ -33,7 +33,8 @@ impl Case {
         Case { target: target.into(), allocator: allocator.into(), opt_level: opt_level.into() }
     }
 
-    /// Returns both targets with every allocator and no optimization, and with the optimizer before the best of them.
+    /// Returns both targets with every allocator without optimization, and with the optimizer and the allocator
+    /// `ssa`.
     pub(crate) fn all() -> Vec<Case> {
         let mut cases = Vec::new();
         for target in TARGETS {
@@ -43,10 +44,11 @@ impl Case {
         cases
     }
 
-    /// Compiles the module: once to say what comes of it, once to warm a compiler up, once to be counted from outside.
+    /// Compiles the module three times: to measure the result, to warm up the compiler, and to be counted from
+    /// outside.
     ///
     /// # Errors
-    /// A target or allocator that does not exist, or a function that does not compile.
+    /// If a target or allocator does not exist, or a function does not compile.
     pub(crate) fn run(&self) -> Result<Made> {
         let functions: Vec<Function> = SEEDS.flat_map(|seed| generate_with_usual_types(seed).functions).collect();
         let insts = functions.iter().map(|function| function.dfg.num_insts() as u64).sum();
@@ -82,7 +84,7 @@ impl Case {
     }
 }
 
-/// Costs of compiling the module: the text is the five numbers.
+/// Results of compiling the module. The text form is the five numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Made {
     /// CLIF instructions of the module.
@@ -118,7 +120,7 @@ fn compile_all(
     functions.iter_mut().try_for_each(|function| Ok(compiler.compile(cx, function, module)?))
 }
 
-/// As [`compile_all`]; by this name the profile is cut out.
+/// Compiles like [`compile_all`]. Its name selects its cost in the profile.
 #[inline(never)]
 pub(crate) fn compile_warm(
     compiler: &Compiler,
