@@ -1,5 +1,5 @@
-//! Generated programs, compiled and judged by the checker of allocations alone: nothing is called, so that ten times as
-//! many are seen in the same time, under every allocator, with all registers and with few.
+//! Generated programs, compiled and checked only by the checker of allocations: no code is called, so that ten
+//! times as many programs are tested in a given time, under every allocator, with all registers and with few.
 
 use crate::failure::{Failure, Report};
 use crate::native::{Lane, NotLoaded, needs_frame_pointers, settings};
@@ -10,15 +10,15 @@ use kingpost_testgen::ir::{Program, generate, shrink};
 use std::fmt::Write;
 use std::ops::Range;
 
-/// Machines, and optimization levels, in turns: what a seed is compiled for.
+/// Machines for which a seed is compiled, alternating; so do optimization levels.
 const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
 const LEVELS: [OptLevel; 2] = [OptLevel::None, OptLevel::Speed];
 
 /// Compiles the programs of `seeds`, each for one machine at one optimization level in turns, with every allocator.
 ///
 /// # Errors
-/// The first program that an allocator answers wrongly, or that is not compiled for another reason than that there is
-/// no code for it; shrunken.
+/// The first program that an allocator answers wrongly, or that does not compile although it is supported;
+/// shrunken.
 pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     let mut report = Report::default();
     let mut lanes: Vec<Vec<Lane>> =
@@ -42,7 +42,7 @@ fn all(machine: &str, opt_level: OptLevel) -> Vec<Lane> {
     let both = [AllocatedRegisters::All, AllocatedRegisters::Few];
     let lanes = ALLOCATORS.iter().flat_map(|&(allocator, _)| both.map(|registers| (allocator, registers)));
     let lanes = lanes.map(|(allocator, regalloc_registers)| {
-        // No verifier of stages: the checker alone judges, and more programs.
+        // No verifier of stages: only the checker decides, on more programs.
         let settings = Settings { opt_level, regalloc_registers, verify_each: false, ..settings(allocator) };
         Lane::with_settings(&triple, allocator, Settings { regalloc_checker: true, ..settings }, Vec::new())
     });
@@ -59,7 +59,7 @@ fn error(lane: &mut Lane, functions: &[Function], report: &mut Report) -> Option
     None
 }
 
-/// Returns the program cut down as far as an error remains.
+/// Returns the program, shrunken as far as an error remains.
 fn failure(seed: u64, program: &Program, lane: &mut Lane, what: &str) -> Box<Failure> {
     let small = shrink(program, |candidate| error(lane, &candidate.functions, &mut Report::default()).is_some());
     let what = error(lane, &small.functions, &mut Report::default()).unwrap_or_else(|| what.into());
@@ -87,7 +87,7 @@ mod tests {
         assert!(report.cases == 80 && report.functions > 1000, "{report}");
     }
 
-    /// What a compiler refuses is reported with a small program for which it does: here one of an invalid function.
+    /// Checks that a rejection by a compiler is reported with a small program: here one with an invalid function.
     #[test]
     fn failures_are_shrunken() {
         let mut program = generate(1);

@@ -1,4 +1,4 @@
-//! Compiled code of a machine that this one is not, run by an emulator: many programs in one object and one process.
+//! Compiled code of another machine, run by an emulator: many programs in one object and one process.
 
 use crate::native::{Lane, NotLoaded, Outcome};
 use kingpost_filetest::native::{self, Request, Via};
@@ -16,26 +16,26 @@ pub(crate) fn triple() -> Triple {
     Triple::from_str("aarch64-unknown-linux-gnu").expect("a known triple")
 }
 
-/// Returns `true` if its code can be run.
+/// Checks that its code can be run.
 ///
 /// # Errors
-/// What is missing.
+/// The missing tool.
 pub(crate) fn is_here() -> Result<(), String> {
     can_run(triple().architecture)
 }
 
-/// Returns a compiler for each allocator and optimization level: for any processor of the kind, or for one that can do
-/// everything.
+/// Returns a compiler for each allocator and optimization level: for any processor of the machine, or for one with
+/// all features.
 pub(crate) fn lanes(everything: bool) -> Vec<Lane> {
     let flags: Vec<String> = everything.then(|| "has_lse".to_string()).into_iter().collect();
     Lane::at_all_levels(&triple(), &flags)
 }
 
-/// Programs compiled into one object, and the calls to make of them.
+/// Programs compiled into one object, and their calls.
 pub(crate) struct Batch {
     module: ModuleBuffer,
     requests: Vec<Request>,
-    /// Numbers the programs.
+    /// Number of the next program.
     next: usize,
 }
 
@@ -44,7 +44,7 @@ impl Batch {
         Batch { module: ModuleBuffer::default(), requests: Vec::new(), next: 0 }
     }
 
-    /// Compiles the functions and notes a call of the first one for each input.
+    /// Compiles the functions and records a call of the first one for each input.
     ///
     /// # Errors
     /// The function that cannot be compiled.

@@ -1,9 +1,9 @@
-//! What is wrong with one case, and what was seen in many.
+//! The fault of one case, and counts over many cases.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A case that fails, cut down.
+/// A shrunken case that fails.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// Its seed.
@@ -31,7 +31,7 @@ pub struct Report {
     pub functions: u64,
     /// Calls whose endings were compared.
     pub calls: u64,
-    /// Calls that were to trap, and did.
+    /// Calls that had to trap, and did.
     pub traps: u64,
     /// Cases left out, by reason.
     pub skipped: BTreeMap<String, u64>,
@@ -42,7 +42,7 @@ impl Report {
         *self.skipped.entry(reason.to_string()).or_default() += 1;
     }
 
-    /// Adds what was seen elsewhere.
+    /// Adds the counts of another report.
     pub fn add(&mut self, other: &Report) {
         self.cases += other.cases;
         self.functions += other.functions;

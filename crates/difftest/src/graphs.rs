@@ -1,5 +1,5 @@
-//! Functions of random control flow, most of which never end: compiling them does, with every allocator at every level
-//! for every machine, and the verifiers and the checker accept what is made.
+//! Functions of random control flow, which mostly never return: compiling them must terminate, with every allocator
+//! at every level for every machine. The verifiers and the checker must accept the results.
 
 use crate::failure::{Failure, Report};
 use crate::native::{Lane, NotLoaded, settings};
@@ -13,8 +13,8 @@ use std::time::Duration;
 const MACHINES: [&str; 2] = ["x86_64", "aarch64"];
 const LEVELS: [OptLevel; 3] = [OptLevel::None, OptLevel::Speed, OptLevel::SpeedAndSize];
 
-/// CPU time of the process within which one function is compiled by all lanes, which takes some hundredths of a second.
-/// The time that other threads take counts too.
+/// CPU time of the process within which all lanes compile one function, which takes some hundredths of a second.
+/// The time of other threads counts too.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Compiles the functions of `seeds`, each for all machines at all optimization levels with all allocators.

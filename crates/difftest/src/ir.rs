@@ -1,8 +1,8 @@
-//! Generated programs: interpreter and compiled code agree bit for bit, traps included, under every allocator at every
-//! optimisation level; and the interpreter says the same of the optimised program.
+//! Generated programs: interpreter and compiled code agree bit for bit, traps included, under every allocator at
+//! every optimization level. The interpreter also agrees on the optimized program.
 //!
-//! [`run`] compiles each program many times for one kind of x86-64 processor, [`run_vectors`] a program of vectors few times
-//! for all kinds.
+//! [`run`] compiles each program many times for one kind of x86-64 processor, [`run_vectors`] compiles a program of
+//! vectors a few times for all kinds.
 
 use crate::emulated::{self, Batch};
 use crate::failure::{Failure, Report};
@@ -20,53 +20,56 @@ use std::ops::Range;
 
 /// Instructions that the interpreter may execute for one call.
 const FUEL: u64 = 2_000_000;
-/// Lanes for one CPU: allocators and optimisation levels.
+/// Lanes for one CPU: allocators and optimization levels.
 const LANES: u64 = 2 * ALLOCATORS.len() as u64;
 
-/// Compiles the programs of `seeds` under every allocator, for any CPU, one with SSE4.1 and this one in turns, and compares.
+/// Compiles the programs of `seeds` under every allocator, alternating between any CPU, one with SSE4.1 and this
+/// one, and compares.
 ///
 /// # Errors
-/// The first program that is compiled wrongly, shrunken to a filetest; or what keeps the comparison from being made.
+/// The first program that is compiled wrongly, shrunken to a filetest; or the reason why no comparison is possible.
 pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     compare(&Mode { target: "ir", generate, all_lanes: true }, seeds)
 }
 
-/// Compiles programs of vectors for any CPU, one with SSE4.1, this one and AArch64, each time with one allocator at one
-/// optimisation level, in turns, and compares. Ten seeds in a row see all lanes of all CPUs.
+/// Compiles programs of vectors for any CPU, one with SSE4.1, this one and AArch64, each time with one allocator at
+/// one optimization level, in turns, and compares. Ten consecutive seeds cover all lanes of all CPUs.
 ///
 /// # Errors
-/// As [`run`].
+/// The error of [`run`].
 pub fn run_vectors(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     compare(&Mode { target: "vectors", generate: generate_vectors, all_lanes: false }, seeds)
 }
 
-/// As [`run`] with the choice of [`run_vectors`]: many programs at little cost.
+/// Compares the programs of [`run`] with the lanes of [`run_vectors`]: many programs at little cost.
 ///
 /// # Errors
-/// As [`run`].
+/// The error of [`run`].
 pub fn run_in_turns(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     compare(&Mode { target: "ir-turns", generate, all_lanes: false }, seeds)
 }
 
-/// As [`run_in_turns`], of programs that mostly access a few places of memory, under alias regions and without one.
+/// Compares programs that mostly access a few places of memory, with and without alias regions, with the lanes of
+/// [`run_in_turns`].
 ///
 /// # Errors
-/// As [`run`].
+/// The error of [`run`].
 pub fn run_accesses(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     compare(&Mode { target: "accesses", generate: generate_accesses, all_lanes: false }, seeds)
 }
 
-/// What is generated, and what compiles it.
+/// The generator of programs, and the lanes that compile them.
 struct Mode {
     /// Name of the fuzz target.
     target: &'static str,
     generate: fn(u64) -> Program,
-    /// Is each program compiled by all lanes, and for one CPU in turns? Otherwise for all CPUs, by one lane in turns.
+    /// Whether each program is compiled by all lanes for one CPU in turns, instead of by one lane in turns for all
+    /// CPUs.
     all_lanes: bool,
 }
 
 impl Mode {
-    /// Does a lane compile the program of a seed for a CPU, a number of [`Cpu::ALL`]?
+    /// Returns `true` if a lane compiles the program of a seed for a CPU, an index of [`Cpu::ALL`].
     fn compiles_here(&self, seed: u64, cpu: usize, lane: usize) -> bool {
         if self.all_lanes { cpu as u64 == seed % 3 } else { lane as u64 == (seed + 3 * cpu as u64) % LANES }
     }
@@ -103,14 +106,14 @@ fn compare(mode: &Mode, seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     Ok(report)
 }
 
-/// A program and what the interpreter makes of its inputs.
+/// A program and the interpreter's outcomes of its inputs.
 struct Case {
     seed: u64,
     program: Program,
     expected: Vec<Outcome>,
 }
 
-/// On this machine, program by program.
+/// Compares on this machine, program by program.
 fn here(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
     let mut lanes = Cpu::ALL.map(|cpu| Lane::at_all_levels(&triple(), &cpu.words()));
     let system = |what: String| Box::new(Failure { seed: 0, what, text: String::new() });
@@ -133,8 +136,8 @@ fn here(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box<Fail
     Ok(())
 }
 
-/// By the emulator, all programs at once. The seed alone says whether the processor is a plain one, so that it repeats a
-/// failure; it is for as many seeds in a row as there are lanes.
+/// Compares by the emulator, all programs at once. Only the seed determines whether the processor is a plain one,
+/// so that the seed repeats a failure. The choice is constant for as many consecutive seeds as there are lanes.
 fn elsewhere(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box<Failure>> {
     if cases.is_empty() {
         return Ok(());
@@ -159,8 +162,8 @@ fn elsewhere(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box
     Ok(())
 }
 
-/// Compares what the emulator does with what it should, where `takes` says that a lane compiles a case; returns the first
-/// program that differs.
+/// Compares the emulator's outcomes with the expected ones. A lane compiles a case if `takes` returns `true`.
+/// Returns the first program that differs.
 fn judge_batch(
     cases: &[(&Program, &[Outcome])],
     lanes: &mut [Lane],
@@ -168,7 +171,7 @@ fn judge_batch(
     report: &mut Report,
 ) -> Result<(), (usize, Trouble)> {
     let mut batch = Batch::new();
-    // Of each call: its program, lane and input.
+    // Per call: its program, lane and input.
     let mut calls = Vec::new();
     for (case, (program, _)) in cases.iter().enumerate() {
         for (lane, compiler) in lanes.iter_mut().enumerate().filter(|&(lane, _)| takes(case, lane)) {
@@ -202,20 +205,20 @@ fn differs(lane: &Lane, program: &Program, input: usize, found: &Outcome, expect
     format!("{lane}: ({arguments}) {found}, expected: {expected}")
 }
 
-/// The filetest of a seed's program as it is generated.
+/// Returns the filetest of a seed's program, not shrunken.
 pub fn show(seed: u64) -> String {
     let program = generate(seed);
     let expected = expected(&program);
     filetest(&program, &expected, "x86_64\ntarget aarch64")
 }
 
-/// The interpreter's opinion of the program, optimised for speed or size in turns.
+/// Compares the interpreter's outcomes of the program optimized for speed or size in turns.
 fn judge_optimized(mode: &Mode, case: &Case) -> Result<(), Box<Failure>> {
     let judge = |program: &Program, before: &[Outcome]| {
         let what = match expected(&optimized(program, case.seed % 2 == 1)) {
             Ok(after) if after == before => return None,
-            Ok(after) => format!("optimised, it {}, before: {}", list(&after), list(before)),
-            Err(reason) => format!("optimised, the interpreter says: {reason}"),
+            Ok(after) => format!("optimized, it {}, before: {}", list(&after), list(before)),
+            Err(reason) => format!("optimized, the interpreter says: {reason}"),
         };
         Some(Trouble { lane: 0, kind: Kind::Ending, what })
     };
@@ -231,7 +234,7 @@ fn list(outcomes: &[Outcome]) -> String {
     outcomes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// The program with its functions optimised.
+/// Returns the program with its functions optimized.
 fn optimized(program: &Program, prefers_size: bool) -> Program {
     let mut program = program.clone();
     let (mut optimizer, mut analyses) = (Optimizer::default().preferring_size(prefers_size), Analyses::default());
@@ -242,14 +245,14 @@ fn optimized(program: &Program, prefers_size: bool) -> Program {
     program
 }
 
-/// The words of a `target` line.
+/// Returns the words of a `target` line.
 fn lane_words(lane: &Lane) -> String {
     let mut words = lane.architecture.to_string();
     lane.flags.iter().for_each(|flag| words += &format!(" {flag}"));
     words
 }
 
-/// What is wrong, and in which lane.
+/// A fault, and its lane.
 struct Trouble {
     lane: usize,
     kind: Kind,
@@ -262,7 +265,7 @@ enum Kind {
     Ending,
 }
 
-/// What the interpreter makes of each input; an error if it cannot tell.
+/// Returns the interpreter's outcome of each input, or an error if there is none.
 fn expected(program: &Program) -> Result<Vec<Outcome>, String> {
     let environment = Environment::new(&program.functions);
     let mut interpreter = Interpreter::with_limits(&environment, Limits { fuel: FUEL, ..Limits::default() });
@@ -291,7 +294,7 @@ fn judge(
     judge_as(program, &program.functions, expected, lanes, caller, report)
 }
 
-/// Compares what `compiled` does with what the program does; they differ only in tests of this test.
+/// Compares the outcomes of `compiled` with the program's outcomes; the two differ only in tests of this module.
 fn judge_as(
     program: &Program,
     compiled: &[Function],
@@ -330,8 +333,8 @@ fn judge_as(
     Ok(())
 }
 
-/// Cuts the case down as far as `judge` still finds the same kind of trouble; `target` are the words of a `target` line, and
-/// `first` is the text of the trouble that was found, which may be gone the next time.
+/// Shrinks the case as long as `judge` finds a fault of one kind. `target` are the words of a `target` line.
+/// `first` is the text of the original fault, which may not occur again.
 fn shrunken(
     mode: &Mode,
     case: &Case,
@@ -357,7 +360,7 @@ fn arguments(function: &Function, input: &[u64]) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-/// The program as a filetest, with the interpreter's endings as directives.
+/// Returns the program as a filetest, with the interpreter's endings as directives.
 fn filetest(program: &Program, expected: &Result<Vec<Outcome>, String>, target: &str) -> String {
     let frames = if needs_frame_pointers(&program.functions) { "set preserve_frame_pointers\n" } else { "" };
     let mut text = format!(
@@ -400,7 +403,7 @@ mod tests {
         assert!(!runs_here() || report.cases > 100, "{report}");
     }
 
-    /// The comparison sees a planted fault: exclusive or becomes or in what is compiled.
+    /// Checks that the comparison detects a planted fault: exclusive or becomes or in the compiled functions.
     #[test]
     fn planted_faults_are_seen() {
         if !runs_here() {
@@ -415,7 +418,7 @@ mod tests {
             let mut compiled = program.functions.clone();
             let f = &mut compiled[0];
             let insts: Vec<_> = f.layout.blocks().flat_map(|block| f.layout.block_insts(block)).collect();
-            // The checksum at the end is made of these.
+            // The checksum at the end consists of these.
             let Some(&inst) = insts.iter().rev().find(|&&inst| f.dfg.opcode(inst) == Opcode::Bxor) else { continue };
             let args = [f.dfg.inst_args(inst)[0], f.dfg.inst_args(inst)[1]];
             let ty = f.dfg.ctrl_type(inst);
@@ -434,8 +437,8 @@ mod tests {
         assert!(!runs_here() || report.cases > 100, "{report}");
     }
 
-    /// Programs of accesses see an optimizer that takes accesses without an alias region for apart from all named ones: they get a
-    /// region of their own before it runs.
+    /// Checks that programs of accesses detect an optimizer that assumes accesses without an alias region to be
+    /// disjoint from all named ones: they get a region of their own before it runs.
     #[test]
     fn a_region_of_accesses_without_one_is_seen() {
         let mut seen = 0;
@@ -462,7 +465,7 @@ mod tests {
         }
     }
 
-    /// A trap in place of every exception shows which calls throw.
+    /// Checks which calls throw, by a trap in place of every exception.
     #[test]
     fn programs_throw() {
         let code = TrapCode::user(250).unwrap();

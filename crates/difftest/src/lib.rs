@@ -1,18 +1,18 @@
-//! Second opinions on compiled code: the interpreter, the system's C compiler, and the edges of memory.
+//! Second opinions on compiled code: the interpreter, the system's C compiler, and the boundaries of memory.
 //!
-//! | file | holds |
+//! | file | contents |
 //! |---|---|
 //! | `ir.rs` | generated programs: interpreter and compiled code agree under every allocator |
 //! | `abi/` | generated signatures: compiled code and C call each other |
-//! | `checked.rs` | generated programs: the checker accepts what every allocator makes of them |
-//! | `graphs.rs` | functions of random control flow, most of which never end: compiling them does |
-//! | `memory/` | every access that may fold, at the first and last bytes of memory |
+//! | `checked.rs` | generated programs: the checker accepts the answers of every allocator |
+//! | `graphs.rs` | functions of random control flow that mostly never return: compiling them terminates |
+//! | `memory/` | every access that may be folded, at the first and last bytes of memory |
 //! | `native.rs` | compiles, loads and calls, in a process that may die |
-//! | `emulated.rs` | the same for another machine, by an emulator |
-//! | `tables.rs` | tables of compiled functions against their text |
-//! | `watch.rs` | work that is given up when a case takes too long |
-//! | `stub.rs` | machine code around each call that checks what must be preserved |
-//! | `failure.rs` | what is wrong with one case, and how to repeat it |
+//! | `emulated.rs` | runs code for another machine, by an emulator |
+//! | `tables.rs` | checks of the tables of compiled functions against their text |
+//! | `watch.rs` | work that is abandoned if a case takes too long |
+//! | `stub.rs` | machine code around each call that checks preserved registers |
+//! | `failure.rs` | the fault of one case, and the command that repeats it |
 //!
 //! ```
 //! // Functions made of two seeds, by every allocator and the interpreter.

@@ -23,22 +23,22 @@ use target_lexicon::{Architecture, Triple};
 
 /// Bytes from one value of a record to the next.
 const VALUE_BYTES: usize = 8;
-/// What stands above arguments narrower than their place.
+/// Byte that fills the place above a narrower argument.
 const GARBAGE: u8 = 0xa5;
-/// All calls of a run together may take so long.
+/// Time limit for all calls of a run together, in seconds.
 const SECONDS: u32 = 20;
 const SHARED_BYTES: usize = 1 << 18;
 
-/// A compiler under test: an allocator, an optimisation level and the CPU's flags.
+/// A compiler under test: an allocator, an optimization level and the CPU's flags.
 pub(crate) struct Lane {
     pub(crate) allocator: &'static str,
     pub(crate) opt_level: OptLevel,
-    /// What it compiles for.
+    /// Architecture for which it compiles.
     pub(crate) architecture: Architecture,
     /// Words of a `target` line.
     pub(crate) flags: Vec<String>,
     plain: (Compiler, Context),
-    /// The same with frame pointers in all functions.
+    /// A compiler with frame pointers in all functions.
     framed: (Compiler, Context),
 }
 
@@ -49,12 +49,12 @@ impl fmt::Display for Lane {
     }
 }
 
-/// How a call ended.
+/// Ending of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     Returned(Vec<DataValue>),
     Trapped(TrapCode),
-    /// In a way in which no call may end.
+    /// An ending that no call may have.
     Wrong(String),
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Values as directives write them.
+/// Returns values in the form of directives.
 pub(crate) fn display(values: &[DataValue]) -> String {
     match values {
         [value] => value.to_string(),
@@ -76,17 +76,17 @@ pub(crate) fn display(values: &[DataValue]) -> String {
     }
 }
 
-/// The triple that tests compile for.
+/// Returns the triple for which tests compile.
 pub(crate) fn triple() -> Triple {
     Triple::from_str("x86_64-unknown-linux-gnu").expect("a known triple")
 }
 
-/// Can this machine run the code?
+/// Returns `true` if this machine can run the code.
 pub(crate) fn runs_here() -> bool {
     cfg!(all(target_os = "linux", target_arch = "x86_64"))
 }
 
-/// The settings under test.
+/// Returns the settings under test.
 pub(crate) fn settings(allocator: &str) -> Settings {
     Settings {
         verify_each: true,
@@ -98,22 +98,22 @@ pub(crate) fn settings(allocator: &str) -> Settings {
     }
 }
 
-/// What x86-64 code is compiled for.
+/// Processor for which x86-64 code is compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cpu {
     /// Any processor.
     Any,
-    /// One with SSE4.1, if this machine's has it.
+    /// A processor with SSE4.1, if this machine's has it.
     Sse41,
-    /// This machine's.
+    /// The processor of this machine.
     Host,
 }
 
 impl Cpu {
-    /// All, which tests take in turns.
+    /// All processors, which tests use in turns.
     pub(crate) const ALL: [Cpu; 3] = [Cpu::Any, Cpu::Sse41, Cpu::Host];
 
-    /// Words of a `target` line.
+    /// Returns the words of a `target` line.
     pub(crate) fn words(self) -> Vec<String> {
         let host = CpuFlags::host().map_or_else(Vec::new, |cpu| cpu.words());
         match self {
@@ -125,12 +125,12 @@ impl Cpu {
 }
 
 impl Lane {
-    /// A compiler for `allocator`.
+    /// Returns a compiler for `allocator`.
     pub(crate) fn new(allocator: &'static str, cpu: Cpu) -> Lane {
         Lane::for_target(&triple(), allocator, OptLevel::None, cpu.words())
     }
 
-    /// A compiler for `allocator` and a processor of some machine.
+    /// Returns a compiler for `allocator` and a processor of some machine.
     pub(crate) fn for_target(
         triple: &Triple,
         allocator: &'static str,
@@ -140,7 +140,7 @@ impl Lane {
         Lane::with_settings(triple, allocator, Settings { opt_level, ..settings(allocator) }, flags)
     }
 
-    /// A compiler for `allocator`, which is that of the settings.
+    /// Returns a compiler for `allocator`, which the settings also name.
     pub(crate) fn with_settings(
         triple: &Triple,
         allocator: &'static str,
@@ -157,12 +157,12 @@ impl Lane {
         Lane { allocator, opt_level: settings.opt_level, architecture: triple.architecture, flags, plain, framed }
     }
 
-    /// Every allocator.
+    /// Returns a compiler for every allocator.
     pub(crate) fn all(cpu: Cpu) -> Vec<Lane> {
         ALLOCATORS.iter().map(|&(name, _)| Lane::new(name, cpu)).collect()
     }
 
-    /// Every allocator at every optimisation level, for some machine.
+    /// Returns a compiler for every allocator at every optimization level, for some machine.
     pub(crate) fn at_all_levels(triple: &Triple, flags: &[String]) -> Vec<Lane> {
         let lanes =
             ALLOCATORS.iter().flat_map(|&(name, _)| [OptLevel::None, OptLevel::Speed].map(|level| (name, level)));
@@ -181,7 +181,7 @@ impl Lane {
             let mut changed = function.clone();
             let compiled = compiler.compile(cx, &mut changed, &mut module);
             compiled.map_err(|error| NotLoaded::Compile(function.name.to_string(), error))?;
-            // What is optimised need not have all calls that there were.
+            // Optimized code need not have all original calls.
             let compiled = if self.opt_level == OptLevel::None { function } else { &changed };
             let tables = tables::check(compiled, &module.function(module.len() - 1));
             tables.map_err(|what| NotLoaded::Tables(function.name.to_string(), what))?;
@@ -190,7 +190,7 @@ impl Lane {
     }
 }
 
-/// Does any of these functions look for its callers, so that all must have frame pointers?
+/// Returns `true` if one of these functions searches for its callers, so that all need frame pointers.
 pub(crate) fn needs_frame_pointers(functions: &[Function]) -> bool {
     let looks = |f: &Function| {
         let mut insts = f.layout.blocks().flat_map(|block| f.layout.block_insts(block));
@@ -203,7 +203,7 @@ pub(crate) fn needs_frame_pointers(functions: &[Function]) -> bool {
 pub(crate) struct Loaded {
     image: Image,
     throw: Throw,
-    /// Address and signature of what each entry calls.
+    /// Address and signature of the function that each entry calls.
     entries: Vec<(usize, Signature)>,
 }
 
@@ -229,7 +229,7 @@ fn entry_name(number: usize) -> String {
     format!("entry_of_the_test_{number}")
 }
 
-/// Why there is nothing to call.
+/// Reason why there is no function to call.
 #[derive(Debug)]
 pub(crate) enum NotLoaded {
     Compile(String, CompileError),
@@ -250,7 +250,7 @@ impl fmt::Display for NotLoaded {
     }
 }
 
-/// Library routines, by the C convention.
+/// Returns the address of a library routine with the C convention.
 fn library(name: &SymbolName) -> Option<usize> {
     extern "C" fn fma(x: f64, y: f64, z: f64) -> f64 {
         x.mul_add(y, z)
@@ -282,8 +282,8 @@ fn library(name: &SymbolName) -> Option<usize> {
     Some(address as usize)
 }
 
-/// A function that takes the address of values, calls `callee` with them, and puts its results in their place. Narrow
-/// integers are cut from whole words, so that the callee gets them with undefined bits above.
+/// Returns a function that takes the address of values, calls `callee` with them, and replaces them by the results.
+/// Narrow integers are truncated from whole words, so that the callee gets them with undefined bits above.
 fn entry(number: usize, callee: &Function) -> Function {
     let mut signature = Signature::new(CallConv::SystemV);
     signature.params.push(AbiParam::new(I64));
@@ -317,7 +317,7 @@ fn entry(number: usize, callee: &Function) -> Function {
     func
 }
 
-/// What calls need: memory shared with the children, and the stub.
+/// Requirements of calls: memory shared with the children, and the stub.
 pub(crate) struct Caller {
     shared: SharedMemory,
     stub_image: Image,
@@ -331,7 +331,8 @@ impl Caller {
         Ok(Caller { shared, stub_image, stub })
     }
 
-    /// Makes all calls, in order; returns their endings. `more` is what the functions touch besides their own stack.
+    /// Makes all calls in order and returns their endings. `more` is the memory that the functions access besides
+    /// their own stack.
     pub(crate) fn call(
         &mut self,
         requests: &[Request],
@@ -372,7 +373,7 @@ impl Caller {
 pub(crate) struct Request<'a> {
     pub(crate) module: &'a Loaded,
     pub(crate) entry: usize,
-    /// The arguments' bits.
+    /// The bits of the arguments.
     pub(crate) input: Vec<u64>,
 }
 

@@ -1,18 +1,19 @@
 //! Machine code around each call.
 //!
-//! The stub takes the address of a record, fills the callee-saved registers with known values, calls what the record
-//! names with the address of the record's values, and notes which register was not preserved. Where the record is while
-//! the call runs is kept in a control block of fixed address, since nothing that the callee may break can be relied on.
+//! The stub receives the address of a record, and fills the callee-saved registers with known values. It calls the
+//! function of the record with the address of the record's values, and records which register was not preserved.
+//! During the call, a control block at a fixed address holds the record's address: the stub relies on no state that
+//! the callee may destroy.
 
 use kingpost_codegen::Compiler;
 use kingpost_jit::{Image, LoadError};
 use kingpost_mach::{Buffer, FunctionHead, JumpTables, ModuleBuffer, SymbolName};
 
-/// Bytes of a record in front of the values: the function's address, then the note, then nothing.
+/// Bytes of a record before the values: the function's address, then the note, then padding.
 pub(crate) const RECORD_HEAD: usize = 32;
-/// Where a record's note is: 0, or one more than the index of a register in [`PRESERVED`].
+/// Offset of a record's note: 0, or one more than the index of a register in [`PRESERVED`].
 pub(crate) const NOTE: usize = 8;
-/// Registers that calls preserve, in the order in which the stub looks at them.
+/// Registers that calls preserve, in the order in which the stub compares them.
 pub(crate) const PRESERVED: [&str; 7] = ["rsp", "rbx", "rbp", "r12", "r13", "r14", "r15"];
 
 /// Bytes of the control block.

@@ -1,5 +1,5 @@
-//! What the tables of a compiled function must say of its text: each entry of a stack map names the place that the text
-//! names, whatever the order of the code.
+//! Checks of the tables of a compiled function against its text: each entry of a stack map names the place that the
+//! text names, whatever the order of the code.
 
 use kingpost_ir::function::DebugTag as IrDebugTag;
 use kingpost_ir::{Block, Function, Inst, StackSlot};
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// number.
 ///
 /// # Errors
-/// What is wrong.
+/// The first difference.
 pub(crate) fn check(function: &Function, view: &FunctionView<'_>) -> Result<(), String> {
     let mut tables = Tables { function, view, starts: BTreeMap::new(), entries: 0, tags: 0 };
     for block in reachable(function) {
@@ -34,9 +34,9 @@ pub(crate) fn check(function: &Function, view: &FunctionView<'_>) -> Result<(), 
 struct Tables<'a> {
     function: &'a Function,
     view: &'a FunctionView<'a>,
-    /// Start of each slot, as far as entries have given it.
+    /// Start of each slot, as far as entries have determined it.
     starts: BTreeMap<StackSlot, u32>,
-    /// Entries and tags that the text has.
+    /// Number of entries and tags in the text.
     entries: usize,
     tags: usize,
 }
@@ -78,7 +78,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// All entries that name a slot must agree where it is.
+    /// Checks that all entries of a slot agree on its start.
     fn starts_at(&mut self, slot: StackSlot, offset: u32) -> Result<(), String> {
         match self.starts.insert(slot, offset) {
             Some(other) if other != offset => Err(format!("{slot} is at {other} and at {offset}")),
@@ -86,8 +86,8 @@ impl Tables<'_> {
         }
     }
 
-    /// Slots lie in the frame, aligned, and do not overlap each other or the return address and the frame pointer saved
-    /// beside it.
+    /// Checks that slots are in the frame, aligned, and overlap neither each other nor the return address and the
+    /// frame pointer saved next to it.
     fn slots_are_apart(&self) -> Result<(), String> {
         let frame = self.view.function.head.frame;
         if self.starts.is_empty() {

@@ -1,4 +1,4 @@
-//! Work on case after case that is given up when one of them takes too long.
+//! Work on many cases that is abandoned if one of them takes too long.
 
 use cpu_time::ProcessTime;
 use std::panic::resume_unwind;
@@ -8,14 +8,14 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// The time between two looks at the work. Nothing depends on it but how soon a case is given up.
+/// The time between two checks of the work. It only affects how soon a case is abandoned.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Calls `work` on a thread of its own. It stores the seed of each case that it begins in the number that it is given.
+/// Calls `work` on a separate thread. `work` stores the seed of each case that it begins in its argument.
 ///
 /// # Errors
-/// The seed of a case in which the process has used more than `limit` of CPU time. Its thread goes on until the process
-/// ends.
+/// The seed of a case in which the process has used more than `limit` of CPU time. Its thread continues until the
+/// process ends.
 pub(crate) fn watched<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce(&AtomicU64) -> T + Send + 'static,
@@ -24,7 +24,7 @@ pub(crate) fn watched<T: Send + 'static>(
     let (sender, receiver) = mpsc::channel();
     let worker = thread::spawn({
         let current = Arc::clone(&current);
-        // Nobody waits for work that was given up.
+        // Abandoned work has no receiver.
         move || drop(sender.send(work(&current)))
     });
     let (mut seed, mut start) = (current.load(Ordering::Relaxed), ProcessTime::now());

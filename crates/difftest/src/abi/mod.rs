@@ -1,10 +1,10 @@
 //! Generated signatures: compiled code and C call each other, and compiled code tail calls itself.
 //!
-//! For each signature there are four functions: a callee and a caller of ours, and a callee and a caller in C. A caller
-//! takes the arguments from `sent`; a callee puts what it gets into `seen` and returns what is in `ret`; a caller puts
-//! what comes back into `got`. The C program compares. Arguments are integers of all widths with and without extension,
-//! floats, structs by value, and perhaps a context first; results are scalars, a struct in two registers, or a larger
-//! one through `sret`. Tail calls are in `tail.rs`.
+//! For each signature there are four functions: a compiled callee and caller, and a callee and a caller in C. A
+//! caller takes the arguments from `sent`; a callee stores its arguments to `seen` and returns the contents of
+//! `ret`; a caller stores the results to `got`. The C program compares. Arguments are integers of all widths with
+//! and without extension, floats, structs by value, and perhaps a context first; results are scalars, a struct in
+//! two registers, or a larger one through `sret`. Tail calls are in `tail.rs`.
 
 mod shrink;
 mod signature;
@@ -22,7 +22,7 @@ use std::process::{Command, Output};
 use tail::Chain;
 use target_lexicon::Triple;
 
-/// Fault, with its signature and its lane.
+/// A fault, with its signature and its lane.
 struct Trouble {
     signature: usize,
     lane: usize,
@@ -35,10 +35,10 @@ impl From<String> for Trouble {
     }
 }
 
-/// Compiles the signatures of `seeds` under every allocator, links them with C, and lets them call each other.
+/// Compiles the signatures of `seeds` under every allocator, links them with C, and makes them call each other.
 ///
 /// # Errors
-/// A signature with which the two disagree, made small; or what keeps the comparison from being made.
+/// A signature on which the two disagree, shrunken; or the reason why no comparison is possible.
 pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     let mut report = Report::default();
     let signatures: Vec<Signature> = seeds.clone().map(signature).collect();
@@ -57,13 +57,13 @@ pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     Ok(report)
 }
 
-/// A machine with a C compiler, and a convention of it.
+/// A machine with a C compiler, and one of its conventions.
 struct Machine {
     rules: Rules,
     cc: &'static str,
     /// Options for compiling and linking programs.
     flags: &'static [&'static str],
-    /// Emulator that runs them, if this machine does not.
+    /// Emulator that runs them, unless this machine does.
     emulator: Option<&'static str>,
     triple: fn() -> Triple,
     lanes: fn() -> Vec<Lane>,
@@ -88,7 +88,7 @@ const AARCH64: Machine = Machine {
 };
 
 impl Machine {
-    /// Returns `true` if its programs can be made and run.
+    /// Checks that its programs can be built and run.
     fn is_here(&self) -> Result<(), String> {
         let has = |tool: &str| Command::new(tool).arg("--version").output().is_ok();
         match [Some(self.cc), self.emulator].into_iter().flatten().find(|tool| !has(tool)) {
@@ -116,7 +116,7 @@ impl Machine {
     }
 }
 
-/// Compares on one machine.
+/// Compares the signatures on one machine.
 fn compare(machine: &Machine, signatures: &[Signature], first: u64, report: &mut Report) -> Result<(), Box<Failure>> {
     let signatures: Vec<Signature> = signatures.iter().map(|signature| signature.under(machine.rules)).collect();
     let level = if first.is_multiple_of(2) { "-O1" } else { "-O0" };
@@ -131,7 +131,7 @@ fn compare(machine: &Machine, signatures: &[Signature], first: u64, report: &mut
             judge(machine, std::slice::from_ref(candidate), lane, level, &mut Report::default()).err()
         };
         let small = shrink(signature, |candidate| judge(candidate).is_some());
-        // Alone it may be right: then what was said about all of them has to do.
+        // It may be right alone: then the text about all of them is reported.
         let what = judge(&small).map_or(trouble.what, |trouble| trouble.what);
         return Err(failure(machine, seed, &what, Some(&small)));
     }
@@ -149,7 +149,7 @@ fn failure(machine: &Machine, seed: u64, what: &str, signature: Option<&Signatur
     Box::new(Failure { seed, what, text })
 }
 
-/// Our functions for a signature, and C's.
+/// Returns the compiled functions of a signature as CLIF, and its C functions.
 fn texts(signature: &Signature, n: usize, rules: Rules) -> [String; 2] {
     if rules == Rules::Tail {
         let chain = Chain::new(signature);

@@ -1,11 +1,11 @@
-//! Makes a failing signature small: fewer parameters, simpler types.
+//! Shrinks a failing signature: fewer parameters, simpler types.
 
 use super::signature::{Param, Signature};
 
-/// Candidates that are tried at most: each is compiled by two compilers, linked and run.
+/// Largest number of candidates: each is compiled by two compilers, linked and run.
 const TRIALS: usize = 300;
 
-/// A smaller signature for which `fails` holds, if it does for `signature`.
+/// Returns a smaller signature for which `fails` returns `true`, as it must for `signature`.
 pub(super) fn shrink(signature: &Signature, mut fails: impl FnMut(&Signature) -> bool) -> Signature {
     let mut best = signature.clone();
     let mut trials = TRIALS;

@@ -3,7 +3,7 @@
 use kingpost_testgen::rng::Rng;
 use std::fmt::Write;
 
-/// A parameter or result that is no struct: our type, the C type, the C type that sees the extension, bytes.
+/// A parameter or result that is no struct: CLIF type, C type, C type that sees the extension, bytes.
 type Scalar = (&'static str, &'static str, &'static str, usize);
 
 const SCALARS: &[Scalar] = &[
@@ -30,7 +30,7 @@ const SCALARS: &[Scalar] = &[
 /// To C the context is an ordinary first argument.
 const VMCTX: Scalar = ("i64 vmctx", "uint64_t", "uint64_t", 8);
 
-/// Structs that come back in two registers: their C type and our two results, on x86-64.
+/// Structs that are returned in two registers: their C type and the two CLIF results, on x86-64.
 const PAIRS: &[(&str, [&str; 2])] = &[
     ("struct pii", ["i64", "i64"]),
     ("struct pid", ["i64", "f64"]),
@@ -38,22 +38,22 @@ const PAIRS: &[(&str, [&str; 2])] = &[
     ("struct pdd", ["f64", "f64"]),
 ];
 
-/// Rules of C on a machine beyond the choice of registers.
+/// Rules of C on a machine, beyond the choice of registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rules {
     /// System V on x86-64: structs are copied to the stack, narrow integers are extended as compilers agree.
     SystemV,
-    /// AAPCS64: large structs are passed by address, nothing is extended, and of pairs only two floats come back in
-    /// float registers.
+    /// AAPCS64: large structs are passed by address, no integer is extended, and only pairs of two floats are
+    /// returned in float registers.
     Aapcs64,
-    /// Microsoft's on x86-64: structs are passed by address, all of them come back in memory.
+    /// Microsoft's rules on x86-64: structs are passed by address, and all of them are returned in memory.
     Microsoft,
     /// Tail calls, which C does not have.
     Tail,
 }
 
 impl Rules {
-    /// Our convention.
+    /// Returns the CLIF convention.
     fn convention(self) -> &'static str {
         match self {
             Rules::SystemV | Rules::Aapcs64 => "system_v",
@@ -72,7 +72,7 @@ impl Rules {
         matches!(self, Rules::Aapcs64 | Rules::Microsoft)
     }
 
-    /// Our results for a pair.
+    /// Returns the CLIF results for a pair.
     fn pair(self, index: usize) -> [&'static str; 2] {
         match (self, PAIRS[index].1) {
             (Rules::Aapcs64, ["i64", "f64"] | ["f64", "i64"]) => ["i64", "i64"],
@@ -84,20 +84,20 @@ impl Rules {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Param {
     Scalar(Scalar),
-    /// So many words, by value.
+    /// The given number of words, by value.
     Struct(usize),
     /// A member of [`PAIRS`]; only as a result.
     Pair(usize),
 }
 
 impl Param {
-    /// Parameter that every other one is simplified to.
+    /// Parameter to which all others are simplified.
     pub(super) const SIMPLEST: Param = Param::Scalar(("i64", "int64_t", "int64_t", 8));
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Signature {
-    /// Whence the values come.
+    /// Seed of the values.
     pub(super) seed: u64,
     pub(super) params: Vec<Param>,
     pub(super) result: Option<Param>,
@@ -152,7 +152,7 @@ impl Param {
     }
 }
 
-/// Returns the word at which each parameter's value is: scalars are aligned.
+/// Returns the index of each parameter's first word. Scalars are aligned.
 pub(super) fn places(params: &[Param]) -> Vec<usize> {
     let mut next: usize = 0;
     let place = |param: &Param| {
@@ -165,13 +165,13 @@ pub(super) fn places(params: &[Param]) -> Vec<usize> {
     params.iter().map(place).collect()
 }
 
-/// Returns a type without what is said of it.
+/// Returns a type without its annotations.
 pub(super) fn bare(ty: &'static str) -> &'static str {
     ty.split(' ').next().unwrap_or(ty)
 }
 
 impl Signature {
-    /// Returns the signature with what `rules` has no place for replaced.
+    /// Returns the signature with the types that `rules` do not support replaced.
     pub(super) fn under(&self, rules: Rules) -> Signature {
         let mut signature = self.clone();
         match rules {
@@ -197,7 +197,7 @@ impl Signature {
         signature
     }
 
-    /// Our parameter list, with the hidden result pointer.
+    /// Returns the CLIF parameter list, with the hidden result pointer.
     fn ours(&self, rules: Rules) -> String {
         let mut params: Vec<String> = Vec::new();
         if let Some(Param::Struct(_)) = self.result {
@@ -217,7 +217,7 @@ impl Signature {
         format!("({}){result} {}", params.join(", "), rules.convention())
     }
 
-    /// Our callee and our caller.
+    /// Returns the CLIF callee and caller.
     pub(super) fn clif(&self, n: usize, rules: Rules) -> String {
         let globals = "    gv0 = symbol %sent\n    gv1 = symbol %seen\n    gv2 = symbol %ret\n    gv3 = symbol %got\n";
         let sret = matches!(self.result, Some(Param::Struct(_)));

@@ -1,28 +1,29 @@
 //! Tail calls from functions of one signature to functions of another, with values that change their places.
 //!
-//! A caller in `system_v` gets the arguments of the first function from `sent` and puts the results into `got`. The
-//! first function tail calls the second one, with values of its own where they have the type, else with others from
-//! `sent`. The second one puts its arguments into `passed` and returns what is in `ret`. C compares.
+//! A caller in `system_v` takes the arguments of the first function from `sent` and stores the results to `got`.
+//! The first function tail calls the second one, with values of its own if they have the type, otherwise with
+//! values from `sent`. The second one stores its arguments to `passed` and returns the contents of `ret`. C
+//! compares.
 
 use super::signature::{Param, Signature, bare, places, scalar};
 use kingpost_testgen::rng::Rng;
 
-/// Both signatures and what the functions do.
+/// Both signatures and the properties of the functions.
 pub(super) struct Chain {
     seed: u64,
     from: Vec<Param>,
     to: Vec<Param>,
     results: Vec<Param>,
-    /// Of each argument of the second function, which one of the first is passed on, if any.
+    /// Per argument of the second function, the argument of the first one that is passed on, if any.
     sources: Vec<Option<usize>>,
-    /// Whether the first functions note its arguments.
+    /// Whether the first function stores its arguments.
     notes: bool,
-    /// Whether it calls something else first, so that it has a frame.
+    /// Whether it makes another call first, so that it has a frame.
     calls: bool,
     indirect: bool,
 }
 
-/// Parameters of the second function at most.
+/// Largest number of parameters of the second function.
 const MAX_PARAMS: usize = 30;
 
 impl Chain {
@@ -41,7 +42,7 @@ impl Chain {
         Chain { seed: from.seed, from: from.params.clone(), to, results, sources, notes, calls, indirect }
     }
 
-    /// Our three functions.
+    /// Returns the three CLIF functions.
     pub(super) fn clif(&self, n: usize) -> String {
         let convention = |params: &[Param]| format!("({}){} tail", types(params), arrow(&self.results));
         let (first, second) = (convention(&self.from), convention(&self.to));
@@ -109,7 +110,7 @@ impl Chain {
     }
 }
 
-/// Returns the type alone.
+/// Returns the type without annotations.
 fn ty(param: Param) -> &'static str {
     match param {
         Param::Scalar((ty, ..)) => bare(ty),
@@ -137,13 +138,14 @@ fn equals(results: &[Param], first: usize) -> String {
     if results.is_empty() { String::new() } else { format!("{} = ", names(first..first + results.len())) }
 }
 
-/// Parameters of a block, from `v0` on.
+/// Returns the parameters of a block, from `v0` on.
 fn heads(params: &[Param]) -> String {
     let head = |(k, &param): (usize, &Param)| format!("v{k}: {}", ty(param));
     params.iter().enumerate().map(head).collect::<Vec<_>>().join(", ")
 }
 
-/// Loads a value from what `v1000` points to; narrow integers from whole words, so that there are bits above them.
+/// Returns a load from the memory at `v1000`. Narrow integers are taken from whole words, so that there are bits
+/// above them.
 fn load(param: Param, place: usize, value: usize) -> String {
     let (ty, at) = (ty(param), place * 8);
     match param {
@@ -159,7 +161,7 @@ fn load_all(params: &[Param], first: usize) -> String {
     loads.map(|(k, (&param, place))| load(param, place, first + k)).collect()
 }
 
-/// Stores values to what `v1001` points to.
+/// Returns stores of values to the memory at `v1001`.
 fn store_all(params: &[Param], first: usize) -> String {
     let stores = places(params).into_iter().enumerate();
     stores.map(|(k, place)| format!("    store v{}, v1001+{}\n", first + k, place * 8)).collect()

@@ -1,9 +1,9 @@
-//! Every access that may fold, at the first and the last bytes of memory, and one byte beyond.
+//! Every access that may be folded, at the first and the last bytes of memory, and one byte beyond.
 //!
-//! A case is a function of an address in one of several shapes, a load, what is done with the loaded value, and perhaps a
-//! store. The memory lies between two pages without access, so an access that is wider than it should be, or at
-//! another place, is a fault. What is done with the loaded value is judged by the interpreter; loads and stores by a model
-//! of the memory. One index shape adds 32-bit numbers whose sum wraps before it is extended.
+//! A case is a function with an address in one of several shapes, a load, an operation on the loaded value, and
+//! perhaps a store. The memory is located between two pages without access, so that an access that is too wide, or
+//! at another place, faults. The interpreter computes the expected result of the operation, and a model of memory
+//! the expected loads and stores. One index shape adds 32-bit numbers whose sum wraps before it is extended.
 
 mod plan;
 
@@ -20,13 +20,13 @@ use std::ops::Range;
 /// Functions per seed.
 const CASES: usize = 60;
 
-/// Candidates that are tried at most when a failing case is made small.
+/// Largest number of candidates for shrinking a failing case.
 const TRIALS: usize = 2000;
 
 /// Compares the cases of `seeds` under every allocator.
 ///
 /// # Errors
-/// The first case that is compiled wrongly, made small; or what keeps the comparison from being made.
+/// The first case that is compiled wrongly, shrunken; or the reason why no comparison is possible.
 pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     let mut report = Report::default();
     if !runs_here() {
@@ -43,22 +43,22 @@ pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
     Ok(report)
 }
 
-/// What is wrong, in which lane, and, if it is one case, with which.
+/// A fault, with its lane, and with its case if it is due to one.
 struct Trouble {
     lane: usize,
     case: Option<usize>,
     what: String,
 }
 
-/// The failure of a seed, its case made small.
+/// Returns the failure of a seed, with its case shrunken.
 fn failure(seed: u64, plans: &[Plan], trouble: Trouble, lanes: &mut [Lane]) -> Box<Failure> {
     let lane = &mut lanes[trouble.lane..=trouble.lane];
-    // Other inputs than the first time, so several.
+    // The inputs differ from the first run, so several are tried.
     let mut fails = |plan: &Plan| {
         let again = |n| judge(std::slice::from_ref(plan), &mut Rng::new(n), lane, &mut Report::default()).err();
         (0..4).find_map(again)
     };
-    // A store beside its place is only noticed when all is done.
+    // A store to a wrong place is only detected at the end.
     let suspects: Vec<usize> = trouble.case.map_or_else(|| (0..plans.len()).collect(), |case| vec![case]);
     let guilty = suspects.into_iter().find(|&case| fails(&plans[case]).is_some()).or(trouble.case);
     let repeat = format!("repeat with: make fuzz TARGET=memory N=1 SEED={seed}");
@@ -71,7 +71,7 @@ fn failure(seed: u64, plans: &[Plan], trouble: Trouble, lanes: &mut [Lane]) -> B
     Box::new(Failure { seed, what: format!("{what}\n{repeat}"), text })
 }
 
-/// A simpler plan for which `fails` holds, if it does for `plan`.
+/// Returns a simpler plan for which `fails` returns `true`, as it must for `plan`.
 fn shrink(plan: &Plan, mut fails: impl FnMut(&Plan) -> bool) -> Plan {
     let mut best = plan.clone();
     for _ in 0..TRIALS {
@@ -83,7 +83,7 @@ fn shrink(plan: &Plan, mut fails: impl FnMut(&Plan) -> bool) -> Plan {
     best
 }
 
-/// A call of a case's function, and how it must end.
+/// A call of a case's function, and its expected ending.
 struct Expectation {
     case: usize,
     input: Vec<u64>,
@@ -139,7 +139,7 @@ fn judge(plans: &[Plan], rng: &mut Rng, lanes: &mut [Lane], report: &mut Report)
     Ok(())
 }
 
-/// What memory holds after the calls made so far.
+/// Contents of memory after the calls so far.
 struct Model {
     bytes: Vec<u8>,
     base: u64,
@@ -153,7 +153,8 @@ impl Model {
     }
 }
 
-/// Calls each function at the first and last place, and one byte before and behind if it may trap there.
+/// Calls each function at the first and last place, and one byte before and after if it may trap there. Returns the
+/// expected endings.
 fn expectations(
     cases: &[Case],
     oracles: &[Function],

@@ -1,4 +1,4 @@
-//! Cases: what is accessed how, their texts, and how they get simpler.
+//! Cases: their accesses, their texts, and simpler ones for shrinking.
 
 use kingpost_ir::types::I64;
 use kingpost_ir::{TrapCode, Type};
@@ -16,7 +16,7 @@ enum Form {
     SignExtended,
     /// The sum of index and constant wraps at 32 bits.
     WrappedSum,
-    /// So does the shifted index.
+    /// The shifted index wraps at 32 bits.
     WrappedShift,
     ScaledSum,
 }
@@ -41,7 +41,7 @@ struct Shape {
     /// Whether the amount of the shift is as wide as the shifted value, and the base is added first.
     wide: bool,
     constant: i32,
-    /// Added by the access.
+    /// Displacement of the access.
     displacement: i32,
 }
 
@@ -100,7 +100,7 @@ impl Shape {
         }
     }
 
-    /// Returns the accessed address, less the base, for an index.
+    /// Returns the accessed address minus the base, for an index.
     fn offset(&self, index: u64) -> u64 {
         let Shape { shift, constant, .. } = *self;
         let narrow = index as u32;
@@ -118,7 +118,7 @@ impl Shape {
         offset.wrapping_add(self.displacement as u64)
     }
 
-    /// Returns one step simpler.
+    /// Returns the shapes that are one step simpler.
     fn simpler(&self) -> Vec<Shape> {
         let candidates = [
             Shape { form: Form::Base, ..self.clone() },
@@ -130,7 +130,7 @@ impl Shape {
             Shape { displacement: 0, ..self.clone() },
             Shape { displacement: 8, ..self.clone() },
         ];
-        // Towards the front of each list only, so that it ends.
+        // Only towards the front of each list, so that shrinking terminates.
         let rank = |shape: &Shape| {
             let form = [Form::Base, Form::Index, Form::Scaled].iter().position(|&form| form == shape.form);
             let displacement = [0, 8].iter().position(|&displacement| displacement == shape.displacement);
@@ -200,12 +200,12 @@ const INT_USES: &[(&str, &str)] = &[
     ("v60 -> v50", "T"),
 ];
 
-/// As [`INT_USES`], for those that change the width.
+/// Uses of a loaded integer that change the width; see [`INT_USES`].
 const WIDENING: &[(&str, &str)] = &[("v60 = uextend.i64 v50", "i64"), ("v60 = sextend.i64 v50", "i64")];
 const NARROWING: &[(&str, &str)] =
     &[("v60 = ireduce.i8 v50", "i8"), ("v61 = ireduce.i8 v50\nv60 = uextend.i32 v61", "i32")];
 
-/// As [`INT_USES`], for floats. No result is a NaN whose bits are undefined.
+/// Uses of a loaded float; see [`INT_USES`]. No result is a NaN with undefined bits.
 const FLOAT_USES: &[(&str, &str)] = &[
     ("v61 = fadd v2, v50\nv60 = fcmp lt v61, v50", "i8"),
     ("v61 = fsub v2, v50\nv60 = fcmp gt v61, v50", "i8"),
@@ -226,7 +226,7 @@ const FLOAT_USES: &[(&str, &str)] = &[
     ("v60 -> v50", "T"),
 ];
 
-/// Stores: opcode, bytes, type of what is stored.
+/// Stores: opcode, bytes, type of the stored value.
 const STORES: &[(&str, usize, &str)] = &[
     ("store", 1, "i8"),
     ("store", 2, "i16"),
@@ -240,35 +240,35 @@ const STORES: &[(&str, usize, &str)] = &[
     ("istore32", 4, "i64"),
 ];
 
-/// Nothing is done with the loaded value, or the operand is stored as it is.
+/// The loaded value is used unchanged.
 const LOADED: (&str, &str) = ("v60 -> v50", "T");
 const OPERAND: (&str, &str) = ("v60 -> v2", "T");
 
-/// Access to be made.
+/// An access to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Plan {
     shape: Shape,
     /// Flags of the accesses.
     flags: usize,
-    /// A member of [`LOADS`].
+    /// An index in [`LOADS`].
     load: Option<usize>,
-    /// Of `v2` and what was loaded.
+    /// Operation on `v2` and the loaded value.
     middle: (&'static str, &'static str),
-    /// A member of [`STORES`] for what stores only; what loads stores back in as many bytes.
+    /// An index in [`STORES`] for a plan that only stores; a plan that loads stores back as many bytes.
     store: Option<usize>,
     stores_back: bool,
 }
 
 const FLAGS: [&str; 3] = ["", " notrap", " user7"];
 
-/// A native function and the meaning of what stands between its load and its store.
+/// A native function and the meaning of the code between its load and its store.
 pub(super) struct Case {
     pub(super) plan: Plan,
     pub(super) native: String,
     pub(super) oracle: String,
-    /// Bytes that are loaded, and how: sign-extended or not, to how many bits.
+    /// Number of loaded bytes, whether they are sign-extended, and to how many bits.
     pub(super) load: Option<(usize, bool, u32)>,
-    /// Bytes that are stored.
+    /// Number of stored bytes.
     pub(super) store: Option<usize>,
     pub(super) code: Option<TrapCode>,
     /// The type of the loaded value and of the other operand.
@@ -303,12 +303,12 @@ impl Plan {
         Plan { shape, flags, load: None, middle, store: Some(store), stores_back: false }
     }
 
-    /// Returns bytes from the base to what is accessed.
+    /// Returns the number of bytes from the base to the access.
     pub(super) fn offset(&self, index: u64) -> u64 {
         self.shape.offset(index)
     }
 
-    /// Returns one step simpler, the largest steps first.
+    /// Returns the plans that are one step simpler, the largest steps first.
     pub(super) fn simpler(&self) -> Vec<Plan> {
         let plainest = if self.load.is_some() { LOADED } else { OPERAND };
         let plain = (self.middle != plainest).then(|| Plan { middle: plainest, ..self.clone() });
@@ -334,7 +334,7 @@ impl Plan {
         let middle = self.middle.0.replace("iconst.T", &format!("iconst.{ty}"));
         let middle: String = middle.lines().map(|line| format!("    {line}\n")).collect();
         let store = stores.map(|(opcode, size, _)| (opcode, size)).or_else(|| {
-            // Some results go back to where the operand came from.
+            // Some results are stored where the operand was loaded.
             let (size, width) = (loads?.1, bits_of(result) as usize / 8);
             let opcode = match size {
                 _ if width == size => "store",
