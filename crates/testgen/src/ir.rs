@@ -4,8 +4,7 @@
 //! program is fully defined, so that an interpreter and compiled code agree bit for bit:
 //!
 //! - It terminates: loops count down, endless loops are never entered, and a function calls only later functions.
-//! - It accesses its own stack slots, which it fills first, and the memory of pointers that its caller passes.
-//! Indices
+//! - It accesses its own stack slots, which it fills first, and the memory of pointers that its caller passes. Indices
 //!   are masked. Some accesses are to the lowest addresses, which are inaccessible, and trap.
 //! - No address is observed.
 //! - Every exception is caught: a function that may throw is called with a handler for all exceptions, or by a function
