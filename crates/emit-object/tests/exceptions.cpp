@@ -1,4 +1,4 @@
-// Throws through and into functions that are compiled by us; see exceptions.rs.
+// Throws through and into functions that our compiler compiled; see exceptions.rs.
 extern "C" long catches(long (*callee)(long), long value, double factor);
 extern "C" long passes(long (*callee)(long), long value);
 
@@ -15,9 +15,9 @@ static long deeper(long value) { return value > 1000 ? passes(throws, value) : c
 
 int main() {
     if (catches(throws, -3, 2.0) != 3) return 1;
-    // The payload, and what lived over the call: 5 + 5 * 2.
+    // The payload, and a value that is live across the call: 5 + 5 * 2.
     if (catches(throws, 5, 2.0) != 15) return 2;
-    // From two frames further down, of which one has handlers that no exception of this language reaches.
+    // Thrown two frames below. One of these frames has only handlers that C++ exceptions do not reach.
     if (catches(deeper, 1001, 3.0) != 4004) return 3;
     if (catches(deeper, 4, 3.0) != 0) return 4;
     try {

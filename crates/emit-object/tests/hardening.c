@@ -1,4 +1,4 @@
-// A program without a library, so that every part of it has landing pads and its pages are guarded.
+// A program without libraries, so that every part of it has landing pads and its pages are guarded.
 long calls(long (*function)(long), long argument);
 long tail(long argument);
 long twice(long argument);

@@ -1,8 +1,8 @@
-// Calls chains of functions that are compiled by us and throws from every call of theirs; see throws.rs.
+// Calls chains of compiled functions and throws from each of their calls; see throws.rs.
 //
-// `hook` is what the functions call: it throws if its site is the planned one. Whatever is called from a chain first moves
-// all objects that the chain's stack maps name, so that what lives over a call must be found anew. `expected` says what each
-// function does. The program ends with 0 if all calls end as expected.
+// The functions call `hook`, which throws if its site is the planned one. Every function that a chain calls first moves
+// all objects in the chain's stack maps, so that values that are live across a call must be updated. `expected` has the
+// result of each function. The program ends with 0 if all calls end as expected.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -22,7 +22,7 @@ static const int frames = FRAMES;
 static long planned;
 static long site_of_first_frame;
 
-// Objects: those not yet in use, and how many moves there were.
+// Objects that are not in use yet, and the number of moves.
 static long cells[1 << 22];
 static long used, moves;
 // The frame at which the stack of a chain ends.
@@ -33,7 +33,7 @@ static void wrong(const char *what) {
     exit(1);
 }
 
-// Moves what the references of one frame lead to.
+// Moves the objects that the references of one frame lead to.
 static void move_references(uintptr_t return_address, uintptr_t frame_pointer) {
     const uint32_t *table = __start_kingpost_stack_maps, *function = table + 4, *entries = function + 6 * table[1];
     for (uint32_t i = 0; i < table[1]; i++, function += 6) {
@@ -52,7 +52,7 @@ static void move_references(uintptr_t return_address, uintptr_t frame_pointer) {
     }
 }
 
-// Moves everything, from the frame of the caller up.
+// Moves the objects of all frames, starting at the caller.
 __attribute__((noinline)) static void collect(void **frame) {
     for (; frame < end_of_chain; frame = (void **)frame[0])
         move_references((uintptr_t)frame[1], (uintptr_t)frame[0]);
@@ -73,7 +73,7 @@ void hook(long site) {
     if (site == planned) throw_value(1000 * site + 1);
 }
 
-// The value of an exception; a handler of a convention without payloads does not know which.
+// The value of an exception. A handler of a convention without payloads does not receive it.
 long caught(void *exception) {
     collect((void **)__builtin_frame_address(0));
     if (exception && exception != last) wrong("another payload");

@@ -1,7 +1,7 @@
 // Runs all versions of each kernel on the same input, in turns, and prints their least times.
 //
-// `kernels.h` defines VERSIONS, counting copies, and `kernels`. A line of output is the kernel's name and, for each version, the least cycles of
-// one call in each of BATCHES batches of rounds. The exit code is not zero if a version has another result than the first.
+// `kernels.h` defines VERSIONS, which counts copies, and `kernels`. A line of output has the kernel's name and, for each version, the least cycles of
+// one call in each of BATCHES batches of rounds. The exit code is not zero if the result of a version differs from the first one.
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 "use strict";
-// Live ranges: rows of the listing downwards, registers and slots across. Only what is in view is drawn.
+// Live ranges: rows of the listing downwards, registers and slots across. Only visible parts are drawn.
 const chart = (() => {
   const COLUMN = 34, BAR = 22;
   const $ = id => document.getElementById(id);
@@ -9,7 +9,7 @@ const chart = (() => {
   const color = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   let palette = {};
   function readPalette() {
-    // Colours of the page differ by theme; a canvas takes them resolved.
+    // Colors of the page depend on the theme; a canvas needs resolved colors.
     const probe = document.createElement("i");
     document.body.append(probe);
     for (const name of ["text", "muted", "faint", "line", "band", "pane", "current", "spill", "fill", "move", "remat", "accent"]) {
@@ -59,7 +59,7 @@ const chart = (() => {
     readPalette();
   }
 
-  // Of each range, the decision that made it: the first assignment of its value to its location that covers part of it.
+  // For each range, the decision that created it: the first assignment of its value to its location that covers part of it.
   function decide() {
     const made = new Map();
     view.solution.decisions.forEach((d, index) => {
@@ -74,7 +74,7 @@ const chart = (() => {
     }
   }
 
-  // First range of a column that ends behind `at`.
+  // First range of a column that ends after `at`.
   function firstAfter(column, at) {
     let low = 0, high = column.length;
     while (low < high) {
@@ -156,7 +156,7 @@ const chart = (() => {
       c.stroke();
     }
     if (h < 12 || alpha < .2) return;
-    // The name stays in view as long as the bar does.
+    // The name stays visible as long as the bar is.
     const at = Math.min(Math.max(y + 12, 12), y + h - 4);
     c.fillStyle = isSlot ? palette.text : palette.dark ? "#fff" : "#1b1d22";
     c.globalAlpha = alpha < .5 ? .45 : 1;
@@ -207,7 +207,7 @@ const chart = (() => {
     }
   }
 
-  // What is under the pointer: a range, or an edit's row.
+  // The element under the pointer: a range, or the row of an edit.
   function at(event) {
     const box = pane.getBoundingClientRect();
     const x = event.clientX - box.left + pane.scrollLeft, y = event.clientY - box.top + pane.scrollTop;

@@ -1,10 +1,10 @@
 "use strict";
 // A layered drawing of a control-flow graph (Sugiyama, Tagawa and Toda 1981): ranks by longest paths, long edges through
-// points of their own, crossings reduced by medians, then everything drawn towards the mean of its neighbours.
+// separate points, crossings reduced by medians, then all nodes moved toward the mean of their neighbors.
 const graphLayout = (() => {
   const GAP_X = 22, GAP_Y = 44, LONGEST = 60;
 
-  // Edges against the direction of a depth-first walk are turned round for ranking.
+  // Edges against the direction of a depth-first walk are reversed for ranking.
   function walk(nodes) {
     const state = new Uint8Array(nodes.length), order = [], turned = new Set();
     for (let root = 0; root < nodes.length; root++) {
@@ -104,7 +104,7 @@ const graphLayout = (() => {
         });
         row.forEach((item, k) => { item.x = wanted[k]; });
         settle(row);
-        // What was pushed right on the average goes back left as a whole.
+        // Nodes that were pushed right on average are moved back left as a whole.
         const shift = row.reduce((sum, item, k) => sum + wanted[k] - item.x, 0) / row.length;
         row.forEach(item => { item.x += shift; });
       }
@@ -118,7 +118,7 @@ const graphLayout = (() => {
     const left = Math.min(0, ...ranks.map(row => row.length ? Math.min(...row.map(item => item.x - item.w / 2)) : 0));
     let right = 0;
     for (const row of ranks) for (const item of row) { item.x -= left; right = Math.max(right, item.x + item.w / 2); }
-    // Edges leave a node in the order of where they go; those that go back are on the outside.
+    // Edges leave a node in the order of their destinations; back edges are on the outside.
     const leaving = nodes.map(() => []);
     for (const link of links) {
       const next = link.points[0] || items[link.to];

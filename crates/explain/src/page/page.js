@@ -17,7 +17,7 @@
   const keyOf = vreg => nameOf(vreg).split(".")[0];
   const number = n => n.toLocaleString("en-US", { maximumFractionDigits: 1 });
 
-  // ---- text with values that light up
+  // ---- text with values that are highlighted
 
   const VALUE = /\b[vt]\d+(?:\.(?:lo|hi))?\b/g;
   function spans(text, into, tag) {
@@ -39,7 +39,7 @@
   }
   const EDIT_CLASS = { "slot move": "slot-move" };
 
-  // Registers of an instruction light up with the values in them. A narrower name is the same register.
+  // Registers of an instruction are highlighted with the values in them. A narrower name is the same register.
   const WORD = /[a-z]+[0-9]*[a-z]*/g;
   const WHOLE = {};
   for (const [whole, narrow] of Object.entries({ rax: "eax ax al ah", rbx: "ebx bx bl bh", rcx: "ecx cx cl ch", rdx: "edx dx dl dh",
@@ -70,7 +70,7 @@
     return e;
   }
 
-  // ---- a list of which only what is in view is in the page
+  // ---- a list of which only the visible part is in the page
 
   function virtual(list, height, count, make) {
     const spacer = list.firstElementChild;
@@ -108,7 +108,7 @@
 
   // ---- the listing
 
-  // Rows of all allocators side by side, in pieces: what all have in common stands in one row, edits above it, more of it below.
+  // Rows of all allocators side by side, in groups: common rows share one line, edits are above it, additional rows below.
   function sideBySide(solutions) {
     const ends = kind => kind === "block" || kind === "line" || kind === "inst" || kind === "elided";
     const cut = all => {
@@ -146,7 +146,7 @@
     }));
   }
 
-  // How many columns have room: the bytes go first, then the code before allocation.
+  // Number of columns that fit: the bytes are hidden first, then the code before allocation.
   const detailOf = () => { const width = $("code-pane").clientWidth; return width < 520 ? 0 : width < 800 ? 1 : 2; };
 
   function load() {
@@ -185,7 +185,7 @@
     setStep(Math.min(state.step, solution.decisions.length - 1));
   }
 
-  // What the chart asks.
+  // Callbacks of the chart.
   const view = {
     rowHeight: ROW,
     get solution() { return solution; },
@@ -194,7 +194,7 @@
     key: keyOf,
     hot,
     step: () => state.step,
-    // The row of an instruction; of one that is an end, the row behind the instruction before it.
+    // The row of an instruction. For an exclusive end, the row after the previous instruction.
     rowOf: (inst, isEnd) => {
       const row = instRow[Math.min(inst, func.code.length)];
       if (!isEnd) return Math.max(row, 0);
@@ -291,7 +291,7 @@
     $("cards").append(e);
   }
   function choose(a, compare) {
-    // The same instruction stays in view.
+    // The current instruction stays visible.
     const top = Math.round($("rows").scrollTop / ROW);
     let inst = 0;
     for (let i = top; i < rows.length; i++) if (rows[i][0] === "inst" || rows[i][0] === "elided") { inst = rows[i][2]; break; }
@@ -444,7 +444,7 @@
     const { clientWidth: w, clientHeight: h } = $("graph");
     if (!layout || !w) return;
     const k = Math.min(1.15, (w - 24) / layout.width, (h - 24) / layout.height);
-    // Text that cannot be read helps nobody: large graphs begin at the entry.
+    // Large graphs start at the entry, because text that small would be unreadable.
     camera.k = Math.max(k, Math.min(.72, (w - 24) / Math.max(layout.items[0] ? layout.items[0].w : 1, 1)));
     const fits = camera.k === k;
     camera.x = fits ? (w - layout.width * camera.k) / 2 : w / 2 - layout.items[0].x * camera.k;
@@ -468,7 +468,7 @@
     if (head) $("rows").scrollTop = head[0] * ROW;
   }
 
-  // ---- light
+  // ---- highlighting
 
   function light() {
     const key = hot();
@@ -526,7 +526,7 @@
     if (range) pin(keyOf(range[0])); else { state.pinned = null; light(); hash(); }
   });
 
-  // ---- scrolling together
+  // ---- synchronized scrolling
 
   let drawing = 0;
   const redraw = () => { drawing ||= requestAnimationFrame(() => { drawing = 0; chart.draw(); }); };
@@ -633,7 +633,7 @@
     event.preventDefault();
   });
 
-  // ---- the address says what is shown, so that it can be sent to others
+  // ---- the address contains the state of the page, so that it can be shared
 
   function hash() {
     const words = [];
@@ -675,7 +675,7 @@
   window.addEventListener("resize", fitGraph);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { chart.readPalette(); chart.draw(); });
 
-  // How many milliseconds it takes to show another part of the listing.
+  // Milliseconds to show another part of the listing.
   function scrollCost() {
     const times = [];
     for (let i = 0; i < 40; i++) {
