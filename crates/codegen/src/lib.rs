@@ -9,8 +9,7 @@
 //! | `batch.rs` | many functions on many threads, with the result of a single thread |
 //! | `stage.rs`, `stages.rs` | the list of stages; timing, counting and dumps |
 //! | `expand/` | the stage that replaces target-neutral operations by simpler ones |
-//! | `select.rs`, `allocate.rs`, `emit.rs` | the stages from a function to machine code, its registers and its bytes
-//! |
+//! | `select.rs`, `allocate.rs`, `emit.rs` | the stages from a function to machine code, its registers and its bytes |
 //! | `module/` | functions and data that are declared by name and refer to one another |
 //! | `allocators.rs` | the table of register allocators by name |
 //! | `targets.rs` | the table of instruction sets by architecture |

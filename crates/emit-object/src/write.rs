@@ -66,7 +66,7 @@ pub fn write(
     write_declared(triple, module, data, None, &options)
 }
 
-/// Writes an object like [`write`], with the declarations of the symbols if they are known.
+/// Writes an object like [`write()`], with the declarations of the symbols if they are known.
 pub(crate) fn write_declared(
     triple: &Triple,
     module: &ModuleBuffer,
