@@ -257,7 +257,7 @@ impl Layout {
     }
 
     /// Moves `inst` and all later instructions of its block into `new_block`, which is in the layout and empty.
-    /// Linear in what moves.
+    /// Linear in the moved instructions.
     pub fn split_block(&mut self, new_block: Block, inst: Inst) {
         let Some(old_block) = self.inst_block(inst) else { return };
         let prev = std::mem::take(&mut self.insts[inst].prev);
@@ -304,7 +304,7 @@ impl Layout {
         }
     }
 
-    /// Numbers the instructions of a block anew, in the lower half of the number space. Linear in the instructions of
+    /// Numbers the instructions of a block again, in the lower half of the number space. Linear in the instructions of
     /// the block.
     fn renumber(&mut self, block: Block) {
         let count = self.block_insts(block).count() as u32;

@@ -27,14 +27,14 @@
 //! | public function of a file with `unsafe` | why it is sound |
 //! |---|---|
 //! | `EntryPoint::at`, `Image::get`, `JitModule::get`, `Registration::of_section` | `unsafe` |
-//! | `JitModule::new`, `JitModule::symbol`, `JitModule::symbol_lookup`, `JitModule::set_debugger`, `JitModule::set_profiler` | keep what they are given for loading |
-//! | `Image::load`, `JitModule::finalize_definitions` | write to pages of their own, through slices; addresses of symbols are used by loaded code alone |
+//! | `JitModule::new`, `JitModule::symbol`, `JitModule::symbol_lookup`, `JitModule::set_debugger`, `JitModule::set_profiler` | store their arguments for loading |
+//! | `Image::load`, `JitModule::finalize_definitions` | write to pages that they own, through slices; only loaded code uses addresses of symbols |
 //! | `Image::functions`, `Image::address`, `Image::trap_at`, `Image::stack_map_at`, `Image::handlers`, `Image::handlers_at`, `Image::function_at` | read tables of the image |
 //! | `JitModule::function_address`, `JitModule::data_address`, `JitModule::address`, `JitModule::trap_at`, `JitModule::stack_map_at`, `JitModule::handlers_at`, `JitModule::function_at` | read tables of the images |
 //! | `PageSource::shared`, `PageSource::reserve`, `PageSource::allocate` | map memory where the system chooses |
 //! | `Pages::address`, `Pages::size`, `Pages::contents`, `Pages::truncate`, `Pages::seal`, `Pages::leak` | act on pages that belong to the value; slices borrow it |
 //! | `Registration::section` | borrows the value |
-//! | `SymbolFile::register` | debuggers, which are other processes, read what it is given; `debugger.rs` says what holds of the process |
+//! | `SymbolFile::register` | only debuggers, which are other processes, read its arguments; `debugger.rs` has the requirements for the process |
 //! | `process_symbol` | returns a number |
 //!
 //! ```
