@@ -1,4 +1,4 @@
-/* Makes all checks, and says which fail. */
+/* Runs all checks, and prints the name and the number of each failure. */
 #include <stdio.h>
 
 #define CHECKS(DO)                                                                                                     \

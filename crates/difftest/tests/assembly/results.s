@@ -1,12 +1,12 @@
-# The other side of calls: `check_*` call compiled functions and look into every register, `asm_*` are called by them.
-# A check gives 0 in rax, else the number of the first result that is not where it should be.
+# The assembly side of the calls. Functions `check_*` call compiled functions and check the registers of their results;
+# compiled functions call the functions `asm_*`. A check returns 0 in rax, or the number of the first wrong result.
 
         .intel_syntax noprefix
         .text
 
-# With LLVM's extensions the third integer result is in rcx.
+# LLVM's extension of the convention returns a third integer result in rcx.
 
-# Compares an integer register with a constant; r11 is free in every convention.
+# Compares an integer register with a constant. r11 holds no result in any convention.
         .macro int number, register, value
         mov ebx, \number
         movabs r11, \value
@@ -14,7 +14,7 @@
         jne 9f
         .endm
 
-# The same for a float register and the bits of a double.
+# Compares a float register with the bits of a double.
         .macro float number, register, bits
         mov ebx, \number
         movabs r11, \bits
@@ -32,7 +32,7 @@
         and rsp, -16
         .endm
 
-# The stack pointer must be where it was after alignment, `r12` bytes below rbp.
+# Ends a check: returns 0, or the number in ebx if a comparison failed, and restores the stack pointer from rbp.
         .macro end
         xor ebx, ebx
 9:      mov eax, ebx
@@ -85,7 +85,7 @@
         int 2, rdx, 2
         end
 
-# The area for results is the first argument, so two arguments lie on the stack; the callee pops them.
+# The address of the result area is the first argument, so two arguments are on the stack. The callee pops them.
         begin check_tail
         sub rsp, 32
         lea rdi, [rsp]
@@ -119,7 +119,7 @@
         int 18, rax, 0x4032000000000000
         end
 
-# Fills all registers but the argument, and compares them afterwards.
+# Sets all registers except the argument's to known values, and compares them after the call.
         begin check_preserved
         push r13
         push r14
@@ -173,7 +173,7 @@
         pop rbx
         ret
 
-# Whatever may be destroyed, is.
+# Overwrites every register that the convention does not preserve.
         .globl destroys
 destroys:
         .irp register, rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11
@@ -184,7 +184,8 @@ destroys:
         .endr
         ret
 
-# The size is in eax; the pages are there, so nothing needs touching, but what may be written is.
+# Records the size in eax for `check_probed`. The pages are mapped, so none is touched. The registers that a probe may
+# clobber are overwritten.
         .globl __kingpost_probestack
 __kingpost_probestack:
         mov probed[rip], rax
@@ -200,7 +201,8 @@ check_probed:
         movzx eax, al
         ret
 
-# Results for compiled code; what is above narrow ones is garbage where the signature does not say what it is.
+# The functions below return results to compiled code. The bits above a narrow result are garbage unless the signature
+# defines them.
         .macro double register, bits
         movabs r11, \bits
         movq \register, r11
@@ -238,7 +240,7 @@ asm_i128:
         mov edx, 2
         ret
 
-# Its arguments are 1 to 7: the results are checked to come from them by way of the stack.
+# The arguments are 1 to 7. The first result is computed from the two on the stack, which checks that they arrive.
         .globl asm_tail
 asm_tail:
         mov rax, [rsp + 16]

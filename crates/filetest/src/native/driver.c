@@ -1,11 +1,10 @@
 /* The child process in which compiled functions run. It is linked with the object under test, which
-   defines the table of trampolines and functions. From its standard input it reads the seconds of
-   CPU time for all calls, then the calls; to its standard output it writes what came of them. It names as few
-   symbols as it can, because the names of the functions under test could be the same, and calls no
-   library itself.
+   defines the table of trampolines and functions. It reads from its standard input the seconds of CPU
+   time for all calls, then the calls. It writes the outcomes of the calls to its standard output. It
+   defines few symbols, because a function under test may have any name, and it calls no library.
 
    Output: the addresses in the table, then for each call a header and its results, or a header and
-   the place of a fault. */
+   the location of a fault. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -19,7 +18,7 @@ struct request { uint32_t index, inputs, outputs; };
 struct header { uint64_t tag; };
 struct fault { uint64_t tag, pc, address, sp; };
 
-/* The kernel's form of it. */
+/* The kernel's `struct sigaction`. */
 struct action {
     void (*handler)(int, siginfo_t *, void *);
     unsigned long flags;
@@ -28,7 +27,7 @@ struct action {
 };
 enum { RESTORER = 0x04000000 };
 
-/* Number of entries, then the entries. */
+/* The number of entries, then the entries. */
 extern const uint64_t __kingpost_table[];
 
 static uint64_t slots[MAX_SLOTS][2] __attribute__((aligned(16)));
@@ -70,7 +69,7 @@ static int get(void *bytes, unsigned long size) {
     return 1;
 }
 
-/* Where a call that faults comes back to, and the stack pointer there. */
+/* The address at which execution resumes after a fault, and the stack pointer at that address. */
 extern char kingpost_recover[];
 extern uint64_t kingpost_saved_sp;
 
@@ -89,10 +88,10 @@ static void handle(int number, siginfo_t *info, void *context) {
     *sp = kingpost_saved_sp;
 }
 
-/* Calls a trampoline; the result is 0, or which register the callee did not preserve, or FAULTED. */
+/* Calls a trampoline. Returns 0, or the number of a register that the callee did not preserve, or FAULTED. */
 uint64_t kingpost_call_checked(uint64_t trampoline, void *slots);
 #if defined(__x86_64__)
-/* Where a signal handler returns to, which elsewhere the kernel provides. */
+/* The return address of a signal handler. On other targets the kernel provides it. */
 void kingpost_restore(void);
 __asm__(".text\n"
         ".globl kingpost_call_checked, kingpost_recover, kingpost_restore\n"
@@ -125,8 +124,8 @@ __asm__(".text\n"
         "testb $0, (%r11); jmp 1b\n"
         "2: sub %rax, %r11; testb $0, (%r11); ret\n");
 #else
-/* Registers 19 to 29 and the low halves of v8 to v15 are preserved. The rest is filled with garbage, as are the upper
-   halves of those. */
+/* The callee must preserve registers 19 to 29 and the low halves of v8 to v15. The other registers and the upper halves
+   of v8 to v15 hold garbage at the call. */
 __asm__(".text\n"
         ".globl kingpost_call_checked, kingpost_recover\n"
         ".macro kingpost_expect number, register\n"
@@ -173,13 +172,13 @@ __asm__(".text\n"
 #endif
 uint64_t kingpost_saved_sp;
 
-/* The section `kingpost_handlers`, in which objects say where exceptions go on, as docs/sections.md describes it. */
+/* The section `kingpost_handlers` of an object, which lists its exception handlers. docs/sections.md describes it. */
 struct handler_table { uint32_t version, functions, handlers, zero; };
 struct handler_function { int32_t address; uint32_t length, first, count, body_offset, zero; };
 struct handler { uint32_t return_offset, offset, is_default, tag, context, place; };
 extern const char __start_kingpost_handlers[] __attribute__((weak)), __stop_kingpost_handlers[] __attribute__((weak));
 
-/* Where an exception goes on. */
+/* The address of the handler that was found, and the frame pointer and the stack pointer for it. */
 struct resume { uint64_t pc, fp, sp; } kingpost_resume;
 
 static int find_handler(uint64_t pc, uint64_t fp, uint32_t tag) {
@@ -204,7 +203,7 @@ static int find_handler(uint64_t pc, uint64_t fp, uint32_t tag) {
     return 0;
 }
 
-/* Finds the handler of an exception and leaves it in `kingpost_resume`. */
+/* Finds the handler of an exception and stores it in `kingpost_resume`. */
 void kingpost_find_handler(uint64_t entry_fp, uint64_t fp, uint64_t pc, uint32_t tag) {
     while (!find_handler(pc, fp, tag)) {
         if (fp == entry_fp) __builtin_trap();
@@ -217,7 +216,7 @@ void kingpost_find_handler(uint64_t entry_fp, uint64_t fp, uint64_t pc, uint32_t
     }
 }
 
-/* The function that throws. Its arguments are those of `kingpost_find_handler` and two payloads. */
+/* Throws an exception. The arguments are the four of `kingpost_find_handler` and two payloads. */
 #if defined(__x86_64__)
 __asm__(".text\n"
         ".globl __cranelift_throw\n"
