@@ -3,7 +3,7 @@
 //! | convention | |
 //! |---|---|
 //! | `system_v`, `fast` | Procedure Call Standard for the Arm 64-bit Architecture (AAPCS64), section 6.8 |
-//! | `tail` | AAPCS64 without x0 and x1 as argument registers; callees pop their stack arguments |
+//! | `tail` | AAPCS64 without x0 and x1 for arguments and results; callees pop their stack arguments |
 //! | `apple_aarch64` | Apple's "Writing ARM64 code for Apple platforms": stack arguments take their own size, an i128 takes any two registers, and small integers in registers are extended |
 //! | `winch` | AAPCS64, except that callers rely on x28 only, only the last result is in a register, and the address of further results is an ordinary first argument |
 //! | `preserve_all` | AAPCS64 without results; all registers are preserved |
@@ -25,7 +25,7 @@ use smallvec::{SmallVec, smallvec};
 
 /// Registers per class for arguments, and for results: x0 to x7, v0 to v7.
 const REGS: u8 = 8;
-/// The first integer register of `tail`.
+/// First integer register for arguments and results in `tail`.
 const TAIL_FIRST: u8 = 2;
 
 fn unsupported(what: &'static str) -> LowerError {
