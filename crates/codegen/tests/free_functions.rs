@@ -6,7 +6,7 @@ use kingpost_mach::ModuleBuffer;
 use std::fmt::Write;
 use target_lexicon::triple;
 
-/// Number of instructions above which every stage frees its memory.
+/// Number of instructions of a large function: more than the limit up to which any stage keeps its memory.
 const LARGE: usize = 1 << 18;
 
 fn chain(length: usize) -> Function {
