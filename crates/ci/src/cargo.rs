@@ -2,13 +2,14 @@
 
 use crate::session::{Session, failure};
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 /// Programs of one build.
-#[derive(Default, Debug)]
+#[derive(Default, PartialEq, Eq, Debug)]
 pub(crate) struct Built {
     /// Programs by name.
     pub(crate) programs: BTreeMap<String, PathBuf>,
@@ -35,16 +36,26 @@ pub(crate) fn cargo(words: &[&str]) -> Command {
 }
 
 impl Session {
-    /// Builds all libraries, programs and tests of the workspace, once.
+    /// Builds all libraries, programs and tests of the workspace, once for all stages of a run.
     ///
     /// # Errors
     /// If something does not compile.
     pub(crate) fn build(&mut self) -> Result<&Built> {
-        let built = match self.built.take() {
-            Some(built) => built,
-            None => self.build_of(&["--workspace", "--lib", "--bins", "--tests"])?,
+        let built = match (self.built.take(), fs::read(self.path_of_build())) {
+            (Some(built), _) => built,
+            (None, Ok(bytes)) => Built::of_json(&serde_json::from_slice(&bytes).context("the list of programs")?),
+            (None, Err(_)) => {
+                let built = self.build_of(&["--workspace", "--lib", "--bins", "--tests"])?;
+                fs::write(self.path_of_build(), built.json().to_string()).context("the list of programs")?;
+                built
+            }
         };
         Ok(self.built.insert(built))
+    }
+
+    /// Returns the path of the list of programs that stages in other processes read.
+    fn path_of_build(&self) -> PathBuf {
+        self.scratch.join("built.json")
     }
 
     /// Builds what `words` select, and returns the programs.
@@ -71,6 +82,26 @@ impl Session {
 }
 
 impl Built {
+    fn json(&self) -> Value {
+        let tests = self.tests.iter().map(|test| json!([test.package, test.target, test.path, test.folder]));
+        json!({ "programs": self.programs, "tests": tests.collect::<Vec<_>>() })
+    }
+
+    /// Reads what [`Built::json`] wrote.
+    fn of_json(value: &Value) -> Built {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+        let array = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let programs = value["programs"].as_object().into_iter().flatten();
+        let programs = programs.map(|(name, path)| (name.clone(), text(path).into())).collect();
+        let test = |row: &Value| TestProgram {
+            package: text(&row[0]),
+            target: array(&row[1]).iter().map(text).collect(),
+            path: text(&row[2]).into(),
+            folder: text(&row[3]).into(),
+        };
+        Built { programs, tests: array(&value["tests"]).iter().map(test).collect() }
+    }
+
     fn add(&mut self, message: &Value) {
         let text = |value: &Value| value.as_str().map(str::to_string);
         let Some(path) = text(&message["executable"]) else { return };
@@ -115,5 +146,6 @@ mod tests {
         let folder = "/w/crates/kingpost".into();
         let expected = TestProgram { package: "kingpost".into(), target, path: "/t/readme-1".into(), folder };
         assert_eq!(built.tests, [expected]);
+        assert_eq!(Built::of_json(&built.json()), built);
     }
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
     if let Some(name) = names.iter().find(|name| faults.iter().all(|fault| fault.name != ***name)) {
         bail!("there is no fault `{name}`");
     }
-    let mut session = Session::new(Tier::Quick)?;
+    let mut session = Session::new(Tier::Quick, &std::env::temp_dir())?;
     check(&mut session)?;
     let root = &session.root;
     if flags.iter().any(|flag| *flag == "--list") {

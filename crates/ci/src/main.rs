@@ -14,6 +14,7 @@
 //! |---|---|
 //! | `main.rs` | the verbs |
 //! | `tier.rs` | the tiers |
+//! | `lanes.rs` | stages side by side |
 //! | `session.rs` | what stages share: commands, counts, skips |
 //! | `cargo.rs` | builds, and the programs that come of them |
 //! | `output.rs` | counts and first failures in the output of programs |
@@ -24,6 +25,7 @@
 
 mod cargo;
 mod faults;
+mod lanes;
 mod output;
 mod report;
 mod session;
@@ -31,11 +33,13 @@ mod stages;
 mod tier;
 mod tools;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use report::Report;
-use session::Session;
-use stages::STAGES;
+use stages::{STAGES, Stage};
+use std::path::Path;
 use std::process::ExitCode;
+use std::thread;
+use std::time::Instant;
 use tier::Tier;
 
 const USAGE: &str = "usage: kingpost-ci quick|test|deep [STAGE...]\n       kingpost-ci faults [--list] [NAME...]\n       \
@@ -54,13 +58,14 @@ fn main() -> ExitCode {
 
 fn run(words: &[String]) -> Result<ExitCode> {
     let Some((verb, rest)) = words.split_first() else { bail!(USAGE) };
-    match verb.as_str() {
-        "tools" => Ok(if tools::report_missing() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
-        "faults" => faults::run(rest),
-        name => match Tier::of(name) {
-            Some(tier) => tests(tier, rest),
-            None => bail!(USAGE),
-        },
+    match (verb.as_str(), rest) {
+        ("tools", _) => Ok(if tools::report_missing() { ExitCode::SUCCESS } else { ExitCode::FAILURE }),
+        ("faults", _) => faults::run(rest),
+        // Started by `lanes.rs`.
+        ("stage", [tier, name, scratch]) => {
+            lanes::run_here(Tier::of(tier).context(USAGE)?, name, Path::new(scratch)).map(|()| ExitCode::SUCCESS)
+        }
+        (name, names) => tests(Tier::of(name).context(USAGE)?, names),
     }
 }
 
@@ -70,19 +75,17 @@ fn tests(tier: Tier, names: &[String]) -> Result<ExitCode> {
         let all: Vec<&str> = STAGES.iter().map(|stage| stage.name).collect();
         bail!("there is no stage `{name}`; stages: {}", all.join(", "));
     }
-    let mut session = Session::new(tier)?;
+    let start = Instant::now();
+    let scratch = tempfile::tempdir().context("a folder for files that stages make")?;
+    let is_run = |stage: &&Stage| match names {
+        [] => stage.first <= tier,
+        names => names.iter().any(|name| name == stage.name),
+    };
+    let (first, others): (Vec<&Stage>, Vec<&Stage>) = STAGES.iter().filter(is_run).partition(|stage| stage.is_alone);
     let mut report = Report::default();
-    let is_run =
-        |name: &str, first: Tier| if names.is_empty() { first <= tier } else { names.iter().any(|n| n == name) };
-    for stage in STAGES.iter().filter(|stage| is_run(stage.name, stage.first)) {
-        let done = session.stage(stage);
-        println!("{done}");
-        let failed = done.is_failed();
-        report.add(done);
-        if failed {
-            break;
-        }
-    }
-    print!("{}", report.end(tier, names.is_empty()));
+    lanes::run(tier, &first, 1, scratch.path(), &mut report)?;
+    let lanes = thread::available_parallelism().map_or(1, usize::from);
+    lanes::run(tier, &others, lanes.min(lanes::MOST), scratch.path(), &mut report)?;
+    print!("{}", report.end(tier, names.is_empty(), start.elapsed().as_secs_f64()));
     Ok(if report.is_failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

@@ -1,6 +1,7 @@
 //! The table of stages, and the last lines of a run.
 
 use crate::tier::Tier;
+use serde_json::{Value, json};
 use std::fmt;
 
 /// Named numbers, in the order in which they were first counted.
@@ -43,6 +44,25 @@ impl Done {
     pub(crate) fn is_failed(&self) -> bool {
         self.failure.is_some()
     }
+
+    pub(crate) fn json(&self) -> Value {
+        json!([self.seconds, self.cpu_seconds, self.counts.0, self.skipped, self.failure])
+    }
+
+    /// Reads what [`Done::json`] wrote.
+    pub(crate) fn of_json(name: &'static str, value: &Value) -> Done {
+        let text = |value: &Value| value.as_str().map(str::to_string);
+        let array = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        let count = |pair: &Value| Some((text(&pair[0])?, pair[1].as_u64()?));
+        Done {
+            name,
+            seconds: value[0].as_f64().unwrap_or_default(),
+            cpu_seconds: value[1].as_f64().unwrap_or_default(),
+            counts: Counts(array(&value[2]).iter().filter_map(count).collect()),
+            skipped: array(&value[3]).iter().filter_map(text).collect(),
+            failure: text(&value[4]),
+        }
+    }
 }
 
 impl fmt::Display for Done {
@@ -67,15 +87,16 @@ impl Report {
         self.0.iter().any(Done::is_failed)
     }
 
-    /// Returns the table of stages and the last lines; of all stages of the tier if `is_whole`.
-    pub(crate) fn end(&self, tier: Tier, is_whole: bool) -> String {
+    /// Returns the table of stages and the last lines, of all stages of the tier if `is_whole`; `seconds` is the time of
+    /// the run, in which stages overlapped.
+    pub(crate) fn end(&self, tier: Tier, is_whole: bool, seconds: f64) -> String {
         let mut text = format!("\n{:<12}{:>8}{:>8}  counts\n", "stage", "seconds", "CPU");
         for Done { name, seconds, cpu_seconds, counts, .. } in &self.0 {
             text += format!("{name:<12}{seconds:>8.0}{cpu_seconds:>8.0}  {counts}").trim_end();
             text.push('\n');
         }
-        let sum = |of: fn(&Done) -> f64| self.0.iter().map(of).sum::<f64>();
-        text += &format!("{:<12}{:>8.0}{:>8.0}\n\n", "all", sum(|done| done.seconds), sum(|done| done.cpu_seconds));
+        let cpu_seconds = self.0.iter().map(|done| done.cpu_seconds).sum::<f64>();
+        text += &format!("{:<12}{seconds:>8.0}{cpu_seconds:>8.0}\n\n", "all");
         let skips = self.0.iter().flat_map(|done| done.skipped.iter().map(move |what| (done.name, what)));
         skips.for_each(|(name, what)| text += &format!("SKIPPED: {name}: {what}\n"));
         let names: Vec<&str> = self.0.iter().filter(|done| !done.is_failed()).map(|done| done.name).collect();
@@ -100,7 +121,8 @@ mod tests {
         counts.add("tests", 3);
         let (skipped, failure) = (vec!["a: no z3".into()], None);
         let mut report = Report::default();
-        report.add(Done { name: "unit", seconds: 1.4, cpu_seconds: 2.6, counts, skipped, failure });
+        let unit = Done { name: "unit", seconds: 1.4, cpu_seconds: 2.6, counts, skipped, failure };
+        report.add(Done::of_json("unit", &unit.json()));
         let expected = "
 stage        seconds     CPU  counts
 unit               1       3  5 tests
@@ -109,9 +131,9 @@ all                1       3
 SKIPPED: unit: a: no z3
 make test: all passed: unit
 ";
-        assert_eq!(report.end(Tier::Test, true), expected);
+        assert_eq!(report.end(Tier::Test, true, 1.2), expected);
         let (counts, skipped, failure) = (Counts::default(), Vec::new(), Some("what\nrepeat: x".into()));
         report.add(Done { name: "gate", seconds: 0.0, cpu_seconds: 0.0, counts, skipped, failure });
-        assert!(report.end(Tier::Test, true).ends_with("make test: FAILED in stage gate\n\nwhat\nrepeat: x\n"));
+        assert!(report.end(Tier::Test, true, 1.2).ends_with("make test: FAILED in stage gate\n\nwhat\nrepeat: x\n"));
     }
 }

@@ -27,8 +27,8 @@ pub(crate) struct Session {
     pub(crate) tier: Tier,
     /// The project's folder, which is the current one.
     pub(crate) root: PathBuf,
-    /// Folder of files that stages make.
-    pub(crate) scratch: tempfile::TempDir,
+    /// Folder of files that stages make, which all stages of a run share.
+    pub(crate) scratch: PathBuf,
     /// The one build of libraries, programs and tests, once it is made.
     pub(crate) built: Option<Built>,
     /// Counts of the current stage.
@@ -46,21 +46,20 @@ pub(crate) struct Ended {
 }
 
 impl Session {
-    /// Returns a session in the current folder.
+    /// Returns a session in the current folder, with a folder for files.
     ///
     /// # Errors
     /// If the current folder is not the project's.
-    pub(crate) fn new(tier: Tier) -> Result<Session> {
+    pub(crate) fn new(tier: Tier, scratch: &Path) -> Result<Session> {
         let root = std::env::current_dir().context("the current folder")?;
         ensure!(root.join("crates/ci").is_dir(), "{}: not the project's folder", root.display());
-        let scratch = tempfile::tempdir().context("a folder for files that stages make")?;
+        let scratch = scratch.to_path_buf();
         let (built, counts, skipped) = (None, Counts::default(), BTreeSet::new());
         Ok(Session { tier, root, scratch, built, counts, skipped })
     }
 
     /// Runs a stage.
     pub(crate) fn stage(&mut self, stage: &Stage) -> Done {
-        println!("{}: {}", stage.name, stage.about);
         let (start, cpu) = (Instant::now(), cpu_seconds());
         let failure = (stage.run)(self).err().map(|error| format!("{error:#}"));
         Done {
@@ -126,7 +125,7 @@ impl Session {
     /// If it cannot be started.
     pub(crate) fn end_of(&self, command: &mut Command) -> Result<Ended> {
         let text = shell_text(command, &self.root);
-        let file = tempfile::tempfile_in(self.scratch.path()).context("a file for output")?;
+        let file = tempfile::tempfile_in(&self.scratch).context("a file for output")?;
         let both = |file: &File| file.try_clone().context("a file for output");
         let status = command
             .stdin(std::process::Stdio::null())

@@ -70,7 +70,7 @@ fn vectors(session: &mut Session, tests: &[RunTest]) -> Result<()> {
         _ => (&["has_sse3 has_ssse3 has_sse41"], &["few"]),
     };
     for flags in levels {
-        let folder = tempfile::tempdir_in(session.scratch.path())?;
+        let folder = tempfile::tempdir_in(&session.scratch)?;
         for test in vectors.iter().filter(|test| test.targets.contains("x86_64")) {
             let text = fs::read_to_string(&test.path).with_context(|| test.path.display().to_string())?;
             let name = test.path.file_name().context("a test has a name")?;
@@ -147,7 +147,7 @@ fn modules(session: &mut Session, folder: &Path) -> Result<()> {
         modules.truncate(1);
     }
     for (_, packed) in modules {
-        let path = session.scratch.path().join(packed.file_stem().context("a module has a name")?);
+        let path = session.scratch.join(packed.file_stem().context("a module has a name")?);
         let status = Command::new("xz").arg("-dc").arg(&packed).stdout(File::create(&path)?).status()?;
         ensure!(status.success(), "xz: {}: {status}", packed.display());
         for target in TARGETS {
@@ -163,7 +163,7 @@ fn modules(session: &mut Session, folder: &Path) -> Result<()> {
 
 /// Compiles a file; every stage is verified.
 fn compile(session: &mut Session, file: &Path, words: &[&str]) -> Result<()> {
-    let object = session.scratch.path().join("object.o");
+    let object = session.scratch.join("object.o");
     let mut command = session.program("kingpost")?;
     session.run(command.arg("compile").arg(file).arg("-o").arg(object).arg("--verify-each").args(words))?;
     session.count("files compiled", 1);

@@ -8,7 +8,7 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
         return Ok(());
     }
     let kingpost = session.path("kingpost")?;
-    let out = session.scratch.path().join("demo");
+    let out = session.scratch.join("demo");
     let mut command = session.program("kingpost-demo")?;
     let text = session.run(command.arg(kingpost).arg(out))?;
     let answers = text.lines().last().and_then(|line| line.strip_prefix("demo: all ")?.split(' ').next()?.parse().ok());

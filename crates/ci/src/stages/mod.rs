@@ -25,27 +25,34 @@ pub(crate) struct Stage {
     pub(crate) about: &'static str,
     /// The smallest tier that has it.
     pub(crate) first: Tier,
+    /// Whether it ends before any other begins.
+    pub(crate) is_alone: bool,
     pub(crate) run: fn(&mut Session) -> Result<()>,
 }
 
 const fn stage(name: &'static str, first: Tier, run: fn(&mut Session) -> Result<()>, about: &'static str) -> Stage {
-    Stage { name, about, first, run }
+    Stage { name, about, first, is_alone: false, run }
 }
 
-/// All stages. What fails soonest comes first.
+/// Returns the stage as one that ends before any other begins.
+const fn alone(stage: Stage) -> Stage {
+    Stage { is_alone: true, ..stage }
+}
+
+/// All stages, in the order in which they begin: first what fails soonest, then the longest.
 pub(crate) const STAGES: &[Stage] = &[
-    stage("format", Tier::Quick, lints::format, "formatting"),
-    stage("build", Tier::Quick, build::run, "libraries, programs and tests, which the stages after it run"),
+    alone(stage("format", Tier::Quick, lints::format, "formatting")),
+    alone(stage("build", Tier::Quick, build::run, "libraries, programs and tests, which the stages after it run")),
     stage("filetests", Tier::Quick, filetests::run, "our own tests with every register allocator"),
+    stage("compat", Tier::Test, compat::run, "clients of Cranelift on our compiler"),
     stage("unit", Tier::Quick, unit::run, "tests of the crates"),
-    stage("lints", Tier::Test, lints::lints, "lints, also of a build with one target and one allocator"),
-    stage("docs", Tier::Test, unit::docs, "examples in documentation"),
     stage("gate", Tier::Test, gate::run, "instructions that compiling takes, against the committed table"),
+    stage("lints", Tier::Test, lints::lints, "lints, also of a build with one target and one allocator"),
     stage("corpus", Tier::Test, corpus::run, "tests that others wrote"),
-    stage("rules", Tier::Test, rules::run, "rewrite rules that others wrote, judged by solvers"),
     stage("fuzz", Tier::Test, fuzz::run, "generated programs, problems and texts"),
     stage("demo", Tier::Test, demo::run, "programs compiled, linked, run and compared with system tools"),
-    stage("compat", Tier::Test, compat::run, "clients of Cranelift on our compiler"),
+    stage("docs", Tier::Test, unit::docs, "examples in documentation"),
+    stage("rules", Tier::Test, rules::run, "rewrite rules that others wrote, judged by solvers"),
     stage(
         "faults",
         Tier::Deep,

@@ -40,10 +40,18 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     });
     let mut ended = ended.into_inner().expect("no thread panics");
     ended.sort_by_key(|&(program, _)| program);
+    let mut failures = Vec::new();
     for (program, outcome) in ended {
-        count(session, program, outcome?)?;
+        failures.extend(count(session, program, outcome?));
     }
-    Ok(())
+    match &failures[..] {
+        [] => Ok(()),
+        [failure] => bail!("{failure}"),
+        [first, others @ ..] => {
+            let repeats: Vec<&str> = others.iter().filter_map(|failure| failure.lines().last()).collect();
+            bail!("{first}\n{} programs more failed\n{}", others.len(), repeats.join("\n"))
+        }
+    }
 }
 
 fn is_slow(program: &TestProgram) -> bool {
@@ -65,17 +73,19 @@ fn command(session: &Session, program: &TestProgram) -> Command {
     command
 }
 
-fn count(session: &mut Session, program: &TestProgram, ended: Ended) -> Result<()> {
+/// Counts the tests of a program. Returns its first failure, and how to repeat it.
+fn count(session: &mut Session, program: &TestProgram, ended: Ended) -> Option<String> {
     let (passed, failed) = output::tests(&ended.text);
     session.count("tests", passed);
     if ended.status.success() {
         output::skipped(&ended.text).into_iter().for_each(|what| session.skip(format!("{}: {what}", program.package)));
-        return Ok(());
+        return None;
     }
     let TestProgram { package, target, .. } = program;
     let first = output::first_failure(&ended.text);
     let name = failed.map(|name| format!(" -- --exact {name}")).unwrap_or_default();
-    bail!("{package}: {first}\n{}\nrepeat: cargo test --package {package} {}{name}", ended.status, target.join(" "))
+    let target = target.join(" ");
+    Some(format!("{package}: {first}\n{}\nrepeat: cargo test --package {package} {target}{name}", ended.status))
 }
 
 pub(crate) fn docs(session: &mut Session) -> Result<()> {
