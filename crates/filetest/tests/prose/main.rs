@@ -125,6 +125,7 @@ fn booleans_state_when_they_are_true() {
     finds("/// Is it?\npub is: bool,", "1: state it");
     assert!(messages("/// Removes it. Returns `false` if there is none.\nfn f() -> bool;").is_empty());
     assert!(messages("/// Whether it is.\npub is: bool,").is_empty());
+    assert!(messages("/// Print it.\n#[arg(long)]\nis: bool,").is_empty(), "an option");
 }
 
 #[test]

@@ -79,7 +79,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("minimis", "minimiz"),
     ("maximis", "maximiz"),
     ("summaris", "summariz"),
-    ("analyse", "analyze"),
+    ("analysed", "analyzed"),
     ("modelled", "modeled"),
     ("labelled", "labeled"),
     ("cancelled", "canceled"),

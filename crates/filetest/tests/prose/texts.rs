@@ -99,13 +99,16 @@ fn kind_of_item(lines: &[&str]) -> Kind {
         !is_attribute
     });
     let Some(item) = item else { return Kind::Item };
+    // The text of an option in `--help` is imperative.
+    let is_option = lines[..item].iter().any(|line| line.starts_with("#[arg("));
     let unrestricted = match lines[item].strip_prefix("pub(") {
         Some(restricted) => restricted.split_once(')').map_or("", |(_, item)| item),
         None => lines[item],
     };
     let head = unrestricted.split(['(', '<', '{', '=', ':']).next().unwrap_or_default();
     if !head.split_whitespace().any(|word| word == "fn") {
-        return if lines[item].trim_end_matches(',').ends_with(": bool") { Kind::Flag } else { Kind::Item };
+        let is_flag = !is_option && lines[item].trim_end_matches(',').ends_with(": bool");
+        return if is_flag { Kind::Flag } else { Kind::Item };
     }
     let signature = lines[item..].iter().position(|line| line.ends_with(['{', ';', '}'])).unwrap_or(0);
     let signature = lines[item..=item + signature].join(" ");
