@@ -111,10 +111,13 @@ fn errors_say_where() {
     check_error("problem %f {\n  b0:\n    branch ;; ret soon\n}\n", "3:19: `soon` is not expected here");
     check_error(
         "problem %f {\n  b0:\n    branch ;; mov64_rm [symbol 0]\n}\n",
-        "3:32: expected the number of what stands above",
+        "3:32: expected the number of a preceding entry",
     );
     check_error("problem %f {\n  b0:\n    branch ;; jmp to 7\n}\n", "3:22: expected a block's number");
-    check_error("problem %f {\n  ;; slots 8\n  b0:\n    branch ;; ret\n}\n", "2:11: `slots` is no fact of a function");
+    check_error(
+        "problem %f {\n  ;; slots 8\n  b0:\n    branch ;; ret\n}\n",
+        "2:11: `slots` is not a property of a function",
+    );
     check_error(
         "problem %f {\n  ;; name 0 literal 3ff\n  b0:\n    branch ;; ret\n}\n",
         "2:21: expected 8, 16 or 32 digits",
@@ -122,7 +125,7 @@ fn errors_say_where() {
     check_error("problem %f {\n  b0:\n    nop ;; call_sym\n}\n", "3:20: expected another address");
     check_error(
         "problem %f {\n  v0: int 8\n  b0:\n    def v0 ;; lea64_block #0x5\n}\n",
-        "4:31: expected the number of what stands above",
+        "4:31: expected the number of a preceding entry",
     );
     check_error(
         "problem %f {\n  b0:\n    nop ;; nop\n    branch\n}\n",

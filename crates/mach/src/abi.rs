@@ -1,4 +1,4 @@
-//! The vocabulary of calling conventions: where arguments and results are.
+//! Vocabulary of calling conventions: the places of arguments and results.
 //!
 //! An assignment is a pure function of the signature and the target's settings; each instruction set computes it in its
 //! `abi.rs`. Lowering of calls, entries and returns reads it.
@@ -15,18 +15,18 @@ use smallvec::SmallVec;
 pub enum AbiPlace {
     /// In a register.
     Reg(PReg),
-    /// In memory, bytes from the start of the stack argument area, or of the return area for results.
+    /// In memory: the offset in bytes from the start of the stack argument area, or of the return area for results.
     Stack(u32),
 }
 
-/// One part of an argument or result: a register's worth.
+/// One part of an argument or result, which fits into a register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AbiPart {
     /// Place.
     pub place: AbiPlace,
     /// Type of the part: the value's own, or `i64` for each half of an `i128`.
     pub ty: Type,
-    /// Extension of a small integer into the unused upper part.
+    /// Extension of a small integer into the unused upper part of its place.
     pub extension: ArgumentExtension,
 }
 
@@ -35,24 +35,24 @@ pub struct AbiPart {
 pub enum AbiArg {
     /// A value in one or two parts, low part first.
     Value(SmallVec<[AbiPart; 2]>),
-    /// A structure that is copied into the stack argument area; the value is a pointer to it.
+    /// A structure that is copied into the stack argument area. The value is a pointer to it.
     Struct {
-        /// Bytes from the start of the stack argument area.
+        /// Offset in bytes from the start of the stack argument area.
         offset: u32,
-        /// Bytes to copy.
+        /// Number of bytes to copy.
         size: u32,
     },
-    /// A value whose address is passed: the caller puts it into the stack argument area.
+    /// A value whose address is passed. The caller copies the value into the stack argument area.
     Indirect {
-        /// The address.
+        /// Place of the address.
         pointer: AbiPart,
-        /// The value's parts, one behind the other in memory.
+        /// Parts of the value, consecutive in memory.
         parts: SmallVec<[AbiPart; 2]>,
     },
 }
 
 impl AbiArg {
-    /// Returns the register of a value that is in one, all by itself and as it is.
+    /// Returns the register of a value that is a single part in a register and is not extended.
     #[inline]
     pub fn only_reg(&self) -> Option<PReg> {
         match self {
@@ -68,40 +68,41 @@ impl AbiArg {
 /// Places of all arguments and results of one signature.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AbiSignature {
-    /// Arguments in order of the signature.
+    /// Arguments in the order of the signature.
     pub args: Vec<AbiArg>,
-    /// Results in order of the signature. Stack places lie in the return area.
+    /// Results in the order of the signature. Stack places are in the return area.
     pub results: Vec<AbiArg>,
-    /// The hidden argument with the return area's address, if some result finds no register.
+    /// Hidden argument with the address of the return area, if some result is in memory.
     pub return_area: Option<AbiPart>,
-    /// The struct-return argument that the callee hands back, by index into `args`, and the register it goes to.
+    /// Struct-return argument that the callee returns, by index into `args`, and the register that holds it at the
+    /// return.
     pub sret: Option<(usize, PReg)>,
-    /// Of a variadic signature, the register in which the callee finds how many float registers hold arguments, and
-    /// that number.
+    /// For a variadic signature, the register that tells the callee how many float registers hold arguments, and this
+    /// number.
     pub float_count: Option<(PReg, u32)>,
-    /// Bytes of the stack argument area, a multiple of the stack's alignment.
+    /// Bytes of the stack argument area, a multiple of the stack alignment.
     pub arg_bytes: u32,
     /// Bytes of the return area.
     pub return_bytes: u32,
     /// Whether the callee pops its stack arguments.
     pub callee_pops: bool,
-    /// Registers a call of this convention destroys, results among them.
+    /// Registers that a call of this convention destroys, including the registers of results.
     pub clobbers: PRegSet,
-    /// Float registers destroyed but for their low `kept_bytes` bytes.
+    /// Float registers that a call preserves only in their low `kept_bytes` bytes.
     pub partial_clobbers: PRegSet,
-    /// See `partial_clobbers`.
+    /// Bytes of `partial_clobbers` that a call preserves.
     pub kept_bytes: u8,
-    /// Registers a function of this convention preserves for its caller.
+    /// Registers that a function of this convention preserves for its caller.
     pub callee_saved: PRegSet,
 }
 
-/// The most bytes of stack arguments, or of results in memory.
+/// Largest number of bytes of stack arguments, or of results in memory.
 const MAX_BYTES: u64 = 128 << 20;
 
-/// Returns the size of an area of arguments or results with `bytes` bytes handed out: a multiple of `align`.
+/// Returns the size of an area of arguments or results that take `bytes` bytes, rounded up to a multiple of `align`.
 ///
 /// # Errors
-/// If that is more than a frame is given for it.
+/// If the area exceeds the limit.
 pub fn area_bytes(bytes: u64, align: u32) -> Result<u32, LowerError> {
     if bytes > MAX_BYTES {
         return Err(LowerError::TooLarge { what: "bytes of stack arguments or results", limit: MAX_BYTES });
@@ -109,10 +110,10 @@ pub fn area_bytes(bytes: u64, align: u32) -> Result<u32, LowerError> {
     Ok(bytes.next_multiple_of(u64::from(align)) as u32)
 }
 
-/// Refuses results beside an `sret` parameter: the register that hands its pointer back is that of the first result.
+/// Rejects results beside an `sret` parameter, because the pointer is returned in the register of the first result.
 ///
 /// # Errors
-/// The refusal.
+/// If the signature has both.
 pub fn check_struct_return(signature: &Signature, target: &'static str) -> Result<(), LowerError> {
     let returns_struct = signature.special_param_index(ArgumentPurpose::StructReturn).is_some();
     if returns_struct && !signature.returns.is_empty() {
@@ -136,11 +137,12 @@ pub fn no_convention(convention: CallConv, target: &'static str) -> LowerError {
     LowerError::Feature { what, target }
 }
 
-/// Results of the convention `winch`, and the bytes of those in memory: the last one is in its class's one of `regs`,
-/// the others are in memory without gaps, each of at least `least` bytes, the first one highest.
+/// Returns the results of the convention `winch`, and the number of bytes of the results in memory. The last result
+/// is in the register of `regs` for its class. All earlier results are in memory without gaps, each in at least
+/// `least` bytes, the first one at the highest address.
 ///
 /// # Errors
-/// A result without one register for it.
+/// If a result does not fit into one register.
 pub fn winch_results(
     signature: &Signature,
     regs: [PReg; 2],
@@ -152,7 +154,7 @@ pub fn winch_results(
     }
     let mut bytes = 0;
     let mut results: Vec<AbiArg> = Vec::with_capacity(signature.returns.len());
-    // The last one comes first here, so that offsets grow.
+    // Iterate from the last result, so that offsets grow.
     for (index, &AbiParam { value_type: ty, extension, .. }) in signature.returns.iter().rev().enumerate() {
         let place = match index {
             0 => AbiPlace::Reg(regs[usize::from(!ty.is_int())]),
@@ -160,7 +162,7 @@ pub fn winch_results(
         };
         let room = ty.bytes().max(least);
         bytes += if index == 0 { 0 } else { u64::from(room) };
-        // An extended value takes 8 bytes, and would lie on its neighbors.
+        // An extended value takes 8 bytes and would overwrite its neighbors.
         let extension = if index > 0 && room < 8 { ArgumentExtension::None } else { extension };
         results.push(AbiArg::Value(SmallVec::from_slice(&[AbiPart { place, ty, extension }])));
     }
@@ -169,9 +171,9 @@ pub fn winch_results(
 }
 
 impl AbiSignature {
-    /// The places on one line: the return area's address in brackets, arguments, their bytes, results, their bytes.
-    /// Parts of a value are joined by colons; `+8` is in memory, `+8..24` a structure of so many bytes there, `*rcx+48`
-    /// a value there whose address is in `rcx`.
+    /// Returns the places on one line: the address of the return area in brackets, arguments, their bytes, results,
+    /// their bytes. Parts of a value are joined by colons. `+8` is in memory, `+8..24` is a structure of 24 bytes
+    /// there, and `*rcx+48` is a value there whose address is in `rcx`.
     pub fn text(&self, name: impl Fn(PReg) -> String) -> String {
         let part = |part: &AbiPart| match part.place {
             AbiPlace::Reg(reg) => name(reg),
@@ -195,9 +197,10 @@ impl AbiSignature {
     }
 }
 
-/// Register class and width in bytes of the first virtual register for a value of type `ty`, and whether there are two.
+/// Returns the register class and width in bytes of the first virtual register for a value of type `ty`, and whether
+/// there is a second one.
 ///
-/// The same facts as [`reg_parts`] without a list, for the types that need one register.
+/// Equivalent to [`reg_parts`] without a list, for the types that need one register.
 #[inline]
 pub fn first_part(ty: Type) -> (RegClass, u8, bool) {
     match ty {
@@ -208,7 +211,7 @@ pub fn first_part(ty: Type) -> (RegClass, u8, bool) {
     }
 }
 
-/// Register class and width in bytes of the virtual registers for a value of type `ty`; two for `i128`.
+/// Returns the register class and width in bytes of each virtual register for a value of type `ty`. An `i128` has two.
 ///
 /// Integers narrower than 32 bits are kept in 4 bytes: their upper bits are undefined.
 pub fn reg_parts(ty: Type) -> SmallVec<[(RegClass, u8); 2]> {

@@ -1,4 +1,4 @@
-//! Assignments of signatures to places, kept from function to function: a module has far fewer signatures than calls.
+//! Cache of places by signature, kept from function to function, because a module has far fewer signatures than calls.
 
 use crate::abi::AbiSignature;
 use crate::error::LowerError;
@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-/// So many are kept.
+/// Largest number of signatures in the cache.
 const MAX_KEPT: usize = 1024;
 
-/// The assignments of one instruction set under one set of settings.
+/// Places of arguments and results under one instruction set and one set of settings.
 #[derive(Default, Debug)]
 pub(crate) struct AbiCache {
     kept: HashMap<Arc<Signature>, Arc<AbiSignature>, BuildHasherDefault<SignatureHasher>>,
-    /// The signature asked for last: the next one is often the same.
+    /// Signature of the last lookup, which is often the next one too.
     last: Option<(Arc<Signature>, Arc<AbiSignature>)>,
 }
 
@@ -23,7 +23,7 @@ impl AbiCache {
     /// Returns the places of the arguments and results of `signature`.
     ///
     /// # Errors
-    /// What the convention cannot pass.
+    /// If the convention cannot pass the signature.
     pub(crate) fn assign(&mut self, isa: &dyn Isa, signature: &Signature) -> Result<Arc<AbiSignature>, LowerError> {
         if let Some((last, abi)) = &self.last
             && **last == *signature
@@ -50,13 +50,13 @@ impl AbiCache {
     }
 }
 
-/// Multiplicative hashing. Signatures that collide on purpose cost no more than a large function does.
+/// Multiplicative hasher. Signatures constructed to collide cost no more than a large function does.
 #[derive(Default)]
 struct SignatureHasher(u64);
 
 impl Hasher for SignatureHasher {
     fn finish(&self) -> u64 {
-        // The table takes its tags from the upper bits and its places from the lower ones.
+        // The hash table takes tags from the upper bits and positions from the lower ones.
         self.0 ^ self.0 >> 32
     }
 

@@ -1,4 +1,4 @@
-//! What goes into an instruction besides its row, and the row's text with that filled in.
+//! Arguments of an instruction besides its row, and the text of a row with its arguments.
 
 use crate::code::SymbolRef;
 use crate::mem::Mem;
@@ -10,34 +10,34 @@ use kingpost_regalloc::PReg;
 pub struct Args<'a> {
     /// Registers of the row's operands.
     pub regs: &'a [PReg],
-    /// Memory operand, or the symbol that is called or that the immediate stands for.
+    /// Memory operand, or the symbol that is called or whose address is the immediate.
     pub mem: Option<Mem>,
     /// Immediate or condition code.
     pub imm: i64,
     /// Symbols by index.
     pub symbols: &'a [SymbolRef],
-    /// Trap code, for rows that become several instructions, some of which access memory.
+    /// Trap code, for rows that become several instructions with a memory access among them.
     pub trap: Option<TrapCode>,
 }
 
 impl<'a> Args<'a> {
-    /// Only registers.
+    /// Returns arguments that are only registers.
     pub fn regs(regs: &'a [PReg]) -> Args<'a> {
         Args { regs, ..Args::default() }
     }
 
-    /// Returns registers and memory.
+    /// Returns arguments that are registers and memory.
     pub fn mem(regs: &'a [PReg], mem: Mem) -> Args<'a> {
         Args { regs, mem: Some(mem), ..Args::default() }
     }
 
-    /// Returns registers and an immediate.
+    /// Returns arguments that are registers and an immediate.
     pub fn imm(regs: &'a [PReg], imm: i64) -> Args<'a> {
         Args { regs, imm, ..Args::default() }
     }
 }
 
-/// Returns a row's text, in which `place` appends what stands for each `{field}`.
+/// Returns a row's text, in which `place` appends the replacement of each `{field}`.
 pub fn fill_template(template: &str, mut place: impl FnMut(&str, &mut String)) -> String {
     let mut out = String::new();
     let mut rest = template;

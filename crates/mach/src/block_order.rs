@@ -1,10 +1,11 @@
-//! The blocks of machine code: the reachable blocks of the function and one block per edge that needs its own.
+//! Blocks of machine code: the reachable blocks of the function, and one block for each edge that needs its own.
 //!
 //! Before: a control-flow graph in which any branch passes arguments. After: machine blocks in allocation order,
 //! without critical edges, with arguments only where a block has a single successor. Edges of one branch with equal
-//! target and arguments are one. Edge blocks that remain empty cost nothing: emission passes through them. A call with
-//! handlers has an edge block on each of its edges, as it has operands, which no branch into a join may have, and what
-//! follows it on its normal edge needs a place. That edge is never one with that of a handler.
+//! target and arguments are merged. Edge blocks that remain empty cost nothing, because emission bypasses them. Each
+//! edge of a call with handlers has an edge block: the call has operands, which a branch into a join must not have,
+//! and the instructions after it on its normal edge need a block. That edge is never merged with the edge of a
+//! handler.
 //!
 //! Order: reverse post-order, each loop contiguous; an edge block follows its predecessor. Cost: linear in blocks and
 //! edges.
@@ -24,7 +25,7 @@ pub fn edge_freq(analyses: &Analyses, block: IrBlock, edge: usize) -> Freq {
     scale(analyses.frequencies.edge(&analyses.cfg, block, edge))
 }
 
-/// From the frequencies' unit to that of allocation problems.
+/// Converts a frequency from the unit of the frequency analysis to the unit of allocation problems.
 fn scale(freq: u32) -> Freq {
     Freq((u64::from(freq) * (Freq::ENTRY.0 / u64::from(Frequencies::ENTRY))).min(Freq::MAX.0))
 }
@@ -38,43 +39,44 @@ pub enum MachineBlock {
     Edge {
         /// The predecessor.
         from: IrBlock,
-        /// Index of the edge among the branch's destinations.
+        /// Index of the edge among the destinations of the branch.
         edge: u32,
     },
 }
 
-/// Facts of a block of the function.
+/// Data of a block of the function.
 #[derive(Clone, Copy, Default, Debug)]
 struct Placement {
     block: PackedOption<Block>,
-    /// Start of its destinations in [`BlockOrder::targets`] and `same_as`.
+    /// Start of the block's destinations in [`BlockOrder::targets`] and `same_as`.
     first_target: u32,
     in_edges: u32,
-    /// One more than the index of the last destination that names it.
+    /// Index of the last destination that names the block, plus one.
     last_seen: u32,
 }
 
-/// Machine blocks in order, and where each branch goes. Cleared and used again.
+/// Machine blocks in order, and the targets of each branch. Cleared and reused.
 #[derive(Default, Debug)]
 pub struct BlockOrder {
     blocks: Vec<MachineBlock>,
     freqs: Vec<Freq>,
     rpo: Vec<IrBlock>,
-    /// By block of the function.
+    /// Data by block of the function.
     placements: Vec<Placement>,
-    /// Machine block per destination of every branch, numbered as edges are in the graph. Reserved until it is known.
+    /// Machine block of each destination of every branch, numbered like the edges of the graph. Reserved until it is
+    /// known.
     targets: Vec<Block>,
-    /// For each destination, the first equal one of the same branch.
+    /// For each destination, the first equal destination of the branch.
     same_as: Vec<u32>,
-    /// For each destination, what `last_seen` was before it.
+    /// For each destination, the value of `last_seen` before it.
     chain: Vec<u32>,
     lists: LoopLists,
 }
 
-/// The blocks and inner loops of each loop, in order, as linked lists.
+/// Blocks and inner loops of each loop, in order, as linked lists.
 #[derive(Default, Debug)]
 struct LoopLists {
-    /// First and last item per loop; those of no loop stand at index 0, loop `n` at `n + 1`.
+    /// First and last item of each loop. Index 0 is for items outside loops, and index `n + 1` for loop `n`.
     ends: Vec<(u32, u32)>,
     items: Vec<(Item, u32)>,
     stack: Vec<u32>,
@@ -101,7 +103,7 @@ impl LoopLists {
         *last = index;
     }
 
-    /// Blocks in reverse post-order, but with each loop contiguous: a loop stands where its header does.
+    /// Appends the blocks in reverse post-order to `out`, with each loop contiguous at the position of its header.
     fn order(&mut self, analyses: &Analyses, out: &mut Vec<IrBlock>) {
         let loops = &analyses.loops;
         self.ends.clear();
@@ -128,7 +130,7 @@ impl LoopLists {
 }
 
 const NONE: u32 = u32::MAX;
-/// Number of unequal destinations of one target that are compared before an edge is taken to be new.
+/// Number of unequal destinations of one target that are compared before an edge counts as new.
 const MAX_COMPARED: usize = 8;
 
 impl BlockOrder {
@@ -163,7 +165,7 @@ impl BlockOrder {
         }
     }
 
-    /// Makes everything empty.
+    /// Clears the order for a function of `num_blocks` blocks.
     fn clear(&mut self, num_blocks: usize) {
         self.blocks.clear();
         self.freqs.clear();
@@ -175,7 +177,7 @@ impl BlockOrder {
         self.placements.resize(num_blocks, Placement::default());
     }
 
-    /// Finds equal edges of each branch and counts the different ones into each block.
+    /// Finds equal edges of each branch and counts the distinct edges into each block.
     fn unify_edges(&mut self, func: &Function, analyses: &Analyses) {
         let edges = analyses.cfg.num_edges();
         self.targets.resize(edges, Block::reserved_value());
@@ -188,7 +190,7 @@ impl BlockOrder {
             match *analyses.cfg.succs(block) {
                 [] => {}
                 [succ] => self.placements[succ.index()].in_edges += 1,
-                // Most branches, which need no comparison.
+                // The usual case: two distinct targets, which need no comparison.
                 [then, other] if then != other => {
                     self.placements[then.index()].in_edges += 1;
                     self.placements[other.index()].in_edges += 1;
@@ -199,7 +201,7 @@ impl BlockOrder {
         }
     }
 
-    /// Unifies the edges of one branch, whose destinations are numbered from `first` on.
+    /// Merges equal edges of one branch, whose destinations are numbered from `first` on.
     fn unify_edges_of(&mut self, func: &Function, block: IrBlock, succs: &[IrBlock], first: u32) {
         let normal = if func.dfg.has_exception_tables() { num_handlers(func, block) } else { 0 };
         for (k, &succ) in succs.iter().enumerate() {
@@ -235,7 +237,7 @@ impl BlockOrder {
         self.same_as(block, dests).iter().any(|&same| same != 0)
     }
 
-    /// Numbers machine blocks: those of the function, each followed by its edge blocks.
+    /// Numbers the machine blocks: each block of the function, followed by its edge blocks.
     fn place_blocks(&mut self, func: &Function, analyses: &Analyses) {
         for i in 0..self.rpo.len() {
             let block = self.rpo[i];
@@ -266,7 +268,7 @@ impl BlockOrder {
                 self.freqs.push(Freq(0));
             }
         }
-        // An edge block runs as often as all the equal edges it stands for.
+        // An edge block runs as often as all the equal edges that it represents.
         for k in 0..dests.len() {
             let target = self.targets[first + self.same_as[first + k] as usize];
             if !target.is_reserved_value() {
@@ -276,7 +278,7 @@ impl BlockOrder {
         }
     }
 
-    /// Fills in targets that have no edge block, and those of equal edges.
+    /// Fills in the targets of edges without a block, and of edges that are equal to another one.
     fn resolve_targets(&mut self, analyses: &Analyses) {
         for &block in &self.rpo {
             let succs = analyses.cfg.succs(block);
@@ -292,7 +294,7 @@ impl BlockOrder {
         }
     }
 
-    /// Machine blocks in order.
+    /// Returns the machine blocks in order.
     pub fn blocks(&self) -> &[MachineBlock] {
         &self.blocks
     }
@@ -303,12 +305,13 @@ impl BlockOrder {
         self.freqs[block.index()]
     }
 
-    /// Returns `true` if a machine block runs so rarely that it should be placed out of the way. Never the entry.
+    /// Returns `true` if a machine block runs so rarely that it should be placed after all hot blocks. The entry is
+    /// never cold.
     pub fn is_cold(&self, block: Block) -> bool {
         block.index() > 0 && self.freqs[block.index()] <= scale(Frequencies::RARE)
     }
 
-    /// Reachable blocks of the function in order.
+    /// Returns the reachable blocks of the function in order.
     pub fn rpo(&self) -> &[IrBlock] {
         &self.rpo
     }
@@ -319,25 +322,25 @@ impl BlockOrder {
         self.placements[block.index()].block.expand()
     }
 
-    /// Returns the machine blocks to which the branch of `block` goes, one per destination in the order of the text.
+    /// Returns the target blocks of the branch of `block`, one per destination in the order of the text.
     pub fn targets(&self, block: IrBlock, dests: usize) -> &[Block] {
         &self.targets[range(self.placements[block.index()].first_target, dests)]
     }
 
-    /// Returns the machine block to which destination number `k` of the branch of `block` goes, unless an earlier one
-    /// is equal.
+    /// Returns the target block of destination number `k` of the branch of `block`, unless an earlier destination is
+    /// equal.
     #[inline]
     pub fn own_target(&self, block: IrBlock, k: usize) -> Option<Block> {
         let index = self.placements[block.index()].first_target as usize + k;
         (self.same_as[index] == k as u32).then(|| self.targets[index])
     }
 
-    /// For each destination of the branch of `block`, the index of the first equal one.
+    /// Returns for each destination of the branch of `block` the index of the first equal one.
     pub fn same_as(&self, block: IrBlock, dests: usize) -> &[u32] {
         &self.same_as[range(self.placements[block.index()].first_target, dests)]
     }
 
-    /// Returns the machine blocks to which the branch of `block` goes, without those of equal edges.
+    /// Returns the target blocks of the branch of `block`, without the targets of repeated edges.
     #[inline]
     pub fn own_targets(&self, block: IrBlock, dests: usize) -> impl Iterator<Item = Block> {
         let edges = self.same_as(block, dests).iter().zip(self.targets(block, dests));
@@ -345,19 +348,19 @@ impl BlockOrder {
     }
 }
 
-/// Returns the places of so many destinations.
+/// Returns the indices of `dests` destinations from `first` on.
 fn range(first: u32, dests: usize) -> Range<usize> {
     first as usize..first as usize + dests
 }
 
-/// Returns the one of the first `k` destinations, numbered from `first` on, that was seen last. Entries are one above
-/// the index.
+/// Returns the index below `k`, counted from `first`, of the destination that was seen last. `seen` is one more than
+/// its number.
 fn earlier(seen: u32, first: u32, k: usize) -> Option<usize> {
     let index = (seen as usize).checked_sub(first as usize + 1)?;
     (index < k).then_some(index)
 }
 
-/// Destinations of the branch at the end of `block`.
+/// Returns the destinations of the branch at the end of `block`.
 pub(crate) fn destinations(func: &Function, block: IrBlock) -> &[BlockCall] {
     match func.layout.last_inst(block) {
         Some(inst) if is_branch(func, inst) => func.dfg.branch_destinations(inst),
@@ -365,8 +368,8 @@ pub(crate) fn destinations(func: &Function, block: IrBlock) -> &[BlockCall] {
     }
 }
 
-/// Returns the number of destinations of the branch at the end of `block` that are for exceptions. They are the first
-/// ones.
+/// Returns the number of destinations of the branch at the end of `block` that are handlers of exceptions. They are
+/// the first ones.
 pub(crate) fn num_handlers(func: &Function, block: IrBlock) -> usize {
     func.layout.last_inst(block).map_or(0, |last| func.dfg.num_handlers(last))
 }
@@ -381,7 +384,8 @@ mod tests {
     use kingpost_ir::types::{I8, I32};
     use kingpost_ir::{InstData, Opcode, Value};
 
-    /// Returns a function of empty blocks: for each block, its successors. Two are a `brif`, more a `br_table`.
+    /// Returns a function of empty blocks with these successors. A block with two ends in a `brif`, a block with more
+    /// in a `br_table`.
     fn graph(succs: &[&[usize]]) -> Function {
         let mut func = Function::default();
         let blocks: Vec<IrBlock> = succs.iter().map(|_| func.dfg.make_block()).collect();
@@ -408,7 +412,7 @@ mod tests {
         func
     }
 
-    /// Machine blocks as text: a number for a block, `from>to` for an edge block.
+    /// Returns machine blocks as text: a number for a block, `from>to` for an edge block.
     fn order(succs: &[&[usize]]) -> String {
         let func = graph(succs);
         let mut analyses = Analyses::default();

@@ -1,14 +1,14 @@
-//! The branches that end a block, and conditional traps: which target is fallen into, and what becomes of two
-//! conditions.
+//! Branches at the end of a block, and conditional traps: the choice of the block to fall through to, and sequences
+//! for two conditions.
 //!
-//! Instruction sets say which branch each is made of. Each call takes the instruction that branches: [`MInst::aux`] is
+//! Instruction sets supply the branch instructions. Each call takes the instruction that branches: [`MInst::aux`] is
 //! the block taken, [`MInst::extra`] the other one.
 
 use crate::buffer::{BranchForms, Buffer, Label};
 use crate::inst::{MInst, NO_BLOCK};
 use kingpost_regalloc::Block;
 
-/// Emits branches of one instruction set in front of one block.
+/// Emitter of the branches at the end of one block.
 pub struct Branching<'a, F: ?Sized> {
     forms: &'a F,
     next: Option<Block>,
@@ -20,7 +20,7 @@ fn label(block: u32) -> Label {
 }
 
 impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
-    /// Emits into `buffer`. Behind it follows the block `next`.
+    /// Returns an emitter into `buffer`. The block after the branches is `next`.
     pub fn new(forms: &'a F, next: Option<Block>, buffer: &'a mut Buffer) -> Branching<'a, F> {
         Branching { forms, next, buffer }
     }
@@ -33,15 +33,15 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         self.buffer.branch(to, form, self.forms);
     }
 
-    /// A jump to `to`, unless it comes next.
+    /// Emits a jump to `to`, unless it is the next block.
     pub fn jump(&mut self, to: u32) {
         if !self.is_next(to) {
             self.put(self.forms.jump(), label(to));
         }
     }
 
-    /// A branch that is taken under the condition of `form`, and a jump to the other block unless it comes next; with
-    /// the opposite condition the other way round if the block taken comes next.
+    /// Emits a branch that is taken under the condition of `form`, and a jump to the other block unless it is the
+    /// next one. If the block taken is the next one, inverts the condition and exchanges the blocks.
     pub fn branch(&mut self, inst: &MInst, form: u32) {
         let (taken, other) = (inst.aux, inst.extra);
         if taken == other || other == NO_BLOCK {
@@ -51,8 +51,9 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         }
     }
 
-    /// Goes to one of `targets` by a number, or to `default` if that is larger: `compare` emits its comparison with a
-    /// number, which excludes smaller ones too. The forms are those of branches below that number, to it, and either.
+    /// Emits branches to one of `targets` by a number, or to `default` if the number is larger. `compare` emits the
+    /// comparison with a constant, after which smaller numbers are excluded too. The forms branch to the target if
+    /// the number is below the constant, equal to it, or either.
     pub fn chain(
         &mut self,
         targets: &[u32],
@@ -71,7 +72,7 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
                         self.put(equal, label(second));
                     }
                 }
-                // The last of an odd count is tested for equality.
+                // The last target of an odd count is tested for equality.
                 [last, ..] => {
                     compare(number - 1, self.buffer);
                     self.put(equal, label(last));
@@ -82,8 +83,9 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         self.jump(default);
     }
 
-    /// Where neither block comes next, the conditional branch is the one that goes back: a loop is repeated more often
-    /// than left (Ball and Larus, "Branch prediction for free", 1993), and then takes one branch a turn, not two.
+    /// Emits a conditional branch and a jump. If neither block is next, the conditional branch is the backward one: a
+    /// loop is repeated more often than left (Ball and Larus, "Branch prediction for free", 1993), and then executes
+    /// one branch per iteration instead of two.
     fn branch_to(&mut self, form: u32, taken: u32, other: u32) {
         let repeats = !self.is_next(other) && self.goes_back(other) && !self.goes_back(taken);
         let (form, taken, other) = if self.is_next(taken) || repeats {
@@ -104,7 +106,7 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         self.either(forms, inst.aux, inst.extra);
     }
 
-    /// Branches to the first block if both conditions hold: they do unless one of the opposites does.
+    /// Branches to the first block if both conditions hold, which is unless one of their inverses holds.
     pub fn branch_if_both(&mut self, inst: &MInst, forms: [u32; 2]) {
         let opposites = forms.map(|form| self.forms.opposite(form));
         self.either(opposites, inst.extra, inst.aux);
@@ -119,21 +121,21 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         }
     }
 
-    /// Returns a trap behind the code with the instruction's code.
+    /// Returns the label of a trap after the code, with the instruction's trap code.
     fn deferred_trap(&mut self, inst: &MInst) -> Option<Label> {
         let code = inst.trap();
         debug_assert!(code.is_some(), "a conditional trap has a code");
         code.map(|code| self.buffer.defer_trap(code))
     }
 
-    /// A branch to a trap behind the code.
+    /// Emits a branch to a trap after the code.
     pub fn trap_if(&mut self, inst: &MInst, form: u32) {
         if let Some(trap) = self.deferred_trap(inst) {
             self.put(form, trap);
         }
     }
 
-    /// Traps if one of two conditions holds.
+    /// Emits branches to a trap if one of two conditions holds.
     pub fn trap_if_either(&mut self, inst: &MInst, forms: [u32; 2]) {
         if let Some(trap) = self.deferred_trap(inst) {
             for form in forms {
@@ -142,7 +144,7 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         }
     }
 
-    /// Traps if both conditions hold.
+    /// Emits branches to a trap if both conditions hold.
     pub fn trap_if_both(&mut self, inst: &MInst, [first, second]: [u32; 2]) {
         if let Some(trap) = self.deferred_trap(inst) {
             let skip = self.buffer.new_label();

@@ -1,6 +1,6 @@
 //! A function in machine instructions over virtual registers, together with its allocation problem.
 //!
-//! [`Code::insts`] and the instructions of [`Code::problem`] have the same numbers; operands stand in the problem only.
+//! [`Code::insts`] and the instructions of [`Code::problem`] have equal numbers; operands are in the problem only.
 //! Block ids are shared too: the blocks of the function in allocation order, edge blocks among them.
 
 use crate::buffer::JumpTables;
@@ -12,36 +12,36 @@ use kingpost_regalloc::{Block, Inst, PReg, PRegSet, Problem, VReg};
 use smallvec::SmallVec;
 use std::ops::Range;
 
-/// A symbol the code refers to, and how near it is.
+/// Symbol that the code refers to, and whether it is near.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SymbolRef {
     /// Index into [`Code::names`].
     pub name: u32,
-    /// Whether it is defined near enough to be addressed without a table.
+    /// Whether the symbol is defined near enough to be addressed without a table.
     pub colocated: bool,
-    /// Bytes added to its address.
+    /// Number of bytes added to its address.
     pub offset: i64,
 }
 
-/// The lowest address that the stack may reach, as a prologue can compute it from a parameter.
+/// Lowest address that the stack may reach, as a prologue computes it from a parameter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StackLimit {
-    /// The register of the parameter that it is computed from.
+    /// Register of the parameter.
     pub base: PReg,
-    /// What is done to the parameter, in order.
+    /// Steps from the parameter to the limit, in order.
     pub steps: SmallVec<[LimitStep; 2]>,
 }
 
-/// A step of computing the limit of the stack.
+/// Step of computing the limit of the stack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LimitStep {
-    /// Bytes are added.
+    /// Add a number of bytes.
     Add(i32),
-    /// A pointer is loaded from this many bytes further.
+    /// Load a pointer from an offset to the address computed so far.
     Load {
-        /// Bytes.
+        /// Offset in bytes.
         offset: i32,
-        /// How the load may trap.
+        /// Code with which the load may trap.
         trap: Option<TrapCode>,
     },
 }
@@ -50,44 +50,44 @@ pub enum LimitStep {
 /// user's stack slots.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct Annotation {
-    /// References that are live in the frame during the call: their types and where they are.
+    /// References that are live in the frame during the call: their types and offsets.
     pub stack_map: SmallVec<[(Type, u32); 4]>,
     /// Tags for debuggers.
     pub tags: SmallVec<[DebugTag; 4]>,
-    /// Whether the call may be overwritten by no-ops, and put back.
+    /// Whether the call may be overwritten by no-ops and restored.
     pub patchable: bool,
 }
 
 /// Continuations of a call with handlers, which ends its block. Its [`MInst::imm`] is the index into [`Code::exits`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CallExits {
-    /// The block behind the call.
+    /// Block of the continuation after the call.
     pub normal: Block,
-    /// The handlers: a part of [`Code::handlers`].
+    /// Range of the handlers in [`Code::handlers`].
     pub handlers: Range<u32>,
 }
 
-/// A handler of exceptions that come out of a call.
+/// Handler of exceptions that a call raises.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handler {
-    /// The tag that matches; without one, every tag that no other handler of the call matches.
+    /// The tag that matches. Without one, every tag matches that no other handler of the call matches.
     pub tag: Option<u32>,
-    /// Block of the call.
+    /// Block of the handler.
     pub block: Block,
-    /// The operand that the runtime gets with the tag, counted from the first one behind those of the row.
+    /// Operand that the runtime receives with the tag, counted from the first one after the operands of the row.
     pub context: Option<u32>,
 }
 
-/// A function after lowering. Cleared and used again.
+/// Function after lowering. Cleared and reused.
 #[derive(Clone, Default, Debug)]
 pub struct Code {
     /// Register allocation problem: blocks, operands, frequencies.
     pub problem: Problem,
     /// Machine instructions, numbered as in the problem.
     pub insts: PrimaryMap<Inst, MInst>,
-    /// Source location of each instruction if the function has any, else empty.
+    /// Source location of each instruction, or empty if the function has none.
     pub srclocs: PrimaryMap<Inst, u32>,
-    /// The types of values that the problem's labels stand for, by label, ascending.
+    /// Types of the values that the problem's labels represent, by label, ascending.
     pub value_types: Vec<(u32, Type)>,
     /// Values of the text that are constants, by value, ascending.
     pub constants: Vec<ValueConstant>,
@@ -95,47 +95,47 @@ pub struct Code {
     pub layout: Vec<Block>,
     /// Symbols that instructions address, by [`MInst::aux`].
     pub symbols: Vec<SymbolRef>,
-    /// Their names. A name can stand here more than once.
+    /// Names of the symbols. A name can occur more than once.
     pub names: Vec<SymbolName>,
     /// Jump tables, and the targets of branches with more than two.
     pub tables: JumpTables,
     /// Continuations of calls with handlers.
     pub exits: Vec<CallExits>,
-    /// The handlers of all calls, call by call.
+    /// Handlers of all calls, call by call.
     pub handlers: Vec<Handler>,
     /// Annotations of calls and sequence points, by [`MInst::annotation`].
     pub annotations: Vec<Annotation>,
     /// Stack slots that debuggers find by a key. Offsets are bytes from the start of the user's stack slots.
     pub keyed_slots: Vec<KeyedSlot>,
-    /// Registers that users rely on to have zeros above their low 32 bits. Noted under the setting `verify_each`.
+    /// Registers whose users rely on zeros above their low 32 bits. Recorded under the setting `verify_each`.
     pub zero_extended: Vec<VReg>,
-    /// Those of them that lowering answers for, as their rows write 64 bits.
+    /// Registers among `zero_extended` that lowering declares to have zeros, because their rows write 64 bits.
     pub declared_zeros: Vec<VReg>,
     /// Bytes of the area for user stack slots, a multiple of `slots_align`.
     pub slots_bytes: u64,
-    /// Alignment of that area.
+    /// Alignment of the area for user stack slots.
     pub slots_align: u32,
-    /// Bytes for stack arguments of calls: the most any of them needs.
+    /// Bytes of stack arguments for calls: the maximum over all calls.
     pub outgoing_bytes: u64,
-    /// Bytes of stack arguments this function receives.
+    /// Bytes of stack arguments that this function receives.
     pub incoming_bytes: u64,
-    /// Bytes of stack arguments the function pops when it returns: its own, and any room beyond them that its tail
-    /// calls need and its prologue makes.
+    /// Bytes of stack arguments that the function pops when it returns: its own, and any further bytes that its tail
+    /// calls need and its prologue reserves.
     pub popped_bytes: u64,
-    /// Whether it calls anything, so that the stack must be aligned and the return address is not enough.
+    /// Whether the function calls another one, so that the stack must be aligned and the return address needs a frame.
     pub has_calls: bool,
-    /// Whether a callee pops its arguments, so that the stack pointer is elsewhere until it is moved back.
+    /// Whether a callee pops its arguments, so that the stack pointer has another value until it is moved back.
     pub moves_stack_pointer: bool,
-    /// Registers this function preserves for its caller beyond those that allocators know as callee-saved.
+    /// Registers that this function preserves for its caller beyond the callee-saved registers of the allocators.
     pub also_preserved: PRegSet,
     /// The routine that touches the pages of a large frame, if the target calls one.
     pub probestack: Option<SymbolRef>,
-    /// The limit of the stack that the prologue checks. Taken by emission.
+    /// Limit of the stack that the prologue checks. Emission takes it out.
     pub stack_limit: Option<StackLimit>,
 }
 
 impl Code {
-    /// Empties the code, keeping its memory.
+    /// Clears the code, keeping its memory.
     pub fn clear(&mut self) {
         self.problem.clear();
         self.insts.clear();

@@ -1,4 +1,4 @@
-//! Compiled functions: bytes and the tables that go with them, in the pools of one module buffer.
+//! Compiled functions: bytes and their tables, in the pools of one module buffer.
 //!
 //! Objects, the just-in-time compiler and compatibility layers all read this form. Offsets are bytes from the start of
 //! the function's code; every table is sorted by offset.
@@ -11,7 +11,7 @@ use kingpost_regalloc::PReg;
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of a function or symbol, independent of the function that mentions it.
+/// Name of a function or symbol, independent of the function that mentions it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SymbolName {
     /// `%word`, without the sign.
@@ -22,7 +22,7 @@ pub enum SymbolName {
     LibCall(LibCall),
     /// A symbol that linkers know.
     KnownSymbol(KnownSymbol),
-    /// A constant in read-only memory, which the object or image that mentions it has.
+    /// A constant in read-only memory, which is part of the object or image that mentions it.
     Literal(Literal),
 }
 
@@ -35,7 +35,7 @@ impl From<&FuncName> for SymbolName {
     }
 }
 
-/// Text form: that of the function's text, `%word` or `uN:M`; of literals `.LC` and their digits.
+/// Writes the name as in the text of functions, `%word` or `uN:M`; literals are `.LC` and their digits.
 impl fmt::Display for SymbolName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -49,18 +49,19 @@ impl fmt::Display for SymbolName {
 }
 
 impl SymbolName {
-    /// The name `%word`.
+    /// Returns the name `%word`.
     pub fn named(word: &str) -> SymbolName {
         SymbolName::Named(word.into())
     }
 }
 
-/// What a relocation writes. `S` is the symbol's address, `A` the addend, `P` the place, `G` its GOT entry, `L` its PLT entry.
+/// Value that a relocation writes. `S` is the symbol's address, `A` the addend, `P` the address of the field, `G` the
+/// symbol's GOT entry, `L` its PLT entry.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RelocKind {
     /// 8 bytes, `S + A`.
     Abs8,
-    /// 4 bytes, `S + A`, which is below 4 GiB: nothing is extended with a sign.
+    /// 4 bytes, `S + A`, which is below 4 GiB because the field is not sign-extended.
     Abs4,
     /// 4 bytes, `S + A - P`, data on x86-64.
     X86PcRel4,
@@ -70,8 +71,8 @@ pub enum RelocKind {
     X86CallPltRel4,
     /// 4 bytes, `G + A - P`, a load from the GOT on x86-64.
     X86GotPcRel4,
-    /// 4 bytes, the address minus `P` of the pair of words that names a thread-local symbol, plus `A`, on x86-64. It stands in the
-    /// sequence of the general dynamic model.
+    /// 4 bytes, the address of the pair of words that names a thread-local symbol, minus `P`, plus `A`, on x86-64.
+    /// Used in the sequence of the general dynamic model.
     X86TlsGd,
     /// 26 bits of words, `S + A - P`, a call on AArch64.
     Aarch64Call,
@@ -103,12 +104,12 @@ pub enum RelocKind {
     Aarch64TlsDescLdLo12,
     /// Low 12 bits of the descriptor, `add`.
     Aarch64TlsDescAddLo12,
-    /// The call by the descriptor: writes nothing, unless a linker replaces the sequence.
+    /// The call by the descriptor. The relocation writes no bytes, unless a linker replaces the sequence.
     Aarch64TlsDescCall,
 }
 
 impl RelocKind {
-    /// Does it name a symbol of which each thread has its own?
+    /// Returns `true` if the relocation refers to a thread-local symbol.
     pub fn is_thread_local(self) -> bool {
         matches!(
             self,
@@ -120,7 +121,7 @@ impl RelocKind {
         )
     }
 
-    /// Bytes of the field that it writes to.
+    /// Returns the number of bytes of the field that the relocation writes.
     pub fn field_bytes(self) -> usize {
         if self == RelocKind::Abs8 { 8 } else { 4 }
     }
@@ -129,9 +130,9 @@ impl RelocKind {
 /// One relocation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reloc {
-    /// Where, in bytes from the function's start.
+    /// Offset in bytes from the start of the function.
     pub offset: u32,
-    /// What to write there.
+    /// Kind of the relocation.
     pub kind: RelocKind,
     /// Index into the function's [`FunctionView::symbols`].
     pub symbol: u32,
@@ -144,43 +145,43 @@ pub struct Reloc {
 pub struct TrapSite {
     /// Offset of the instruction that faults.
     pub offset: u32,
-    /// Why it traps.
+    /// Reason of the trap.
     pub code: TrapCode,
 }
 
-/// A source location begins.
+/// Start of a range of code with one source location.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SrcLocSite {
-    /// First byte that belongs to it, up to the next one.
+    /// Offset of the first byte of the range, which ends at the next site.
     pub offset: u32,
-    /// The location, opaque; `u32::MAX` is none.
+    /// Opaque source location; `u32::MAX` means that there is none.
     pub srcloc: u32,
 }
 
 /// A call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CallSite {
-    /// The return address: first byte behind the call.
+    /// Return address: offset of the first byte after the call.
     pub return_offset: u32,
 }
 
-/// A reference that is live in the frame during a call: what a moving collector reads and writes.
+/// Reference that is live in the frame during a call, which a moving collector reads and writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct StackMapEntry {
-    /// The return address of the call. A call without entries has no live references.
+    /// Return address of the call. A call without entries has no live references.
     pub return_offset: u32,
-    /// Where the reference is: bytes above the stack pointer of the function's body.
+    /// Offset of the reference in bytes above the stack pointer of the function's body.
     pub offset: u32,
-    /// Its type.
+    /// Type of the reference.
     pub ty: Type,
 }
 
-/// A tag for debuggers.
+/// Tag for debuggers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DebugTag {
-    /// A number of the front end.
+    /// A number from the front end.
     User(u32),
-    /// A stack slot: bytes above the stack pointer of the function's body.
+    /// A stack slot, by its offset in bytes above the stack pointer of the function's body.
     StackSlot(u32),
 }
 
@@ -193,21 +194,21 @@ impl fmt::Display for DebugTag {
     }
 }
 
-/// Where a tag for debuggers stands. Tags of one place are in the order of the source.
+/// Position of a tag for debuggers. Tags at one offset are in the order of the source.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DebugTagSite {
-    /// The return address of a call, or the first byte behind a sequence point.
+    /// Return address of a call, or offset of the first byte after a sequence point.
     pub offset: u32,
-    /// Does the tag belong to the call before `offset`?
+    /// Whether the tag belongs to the call before `offset`.
     pub of_call: bool,
     /// The tag.
     pub tag: DebugTag,
 }
 
-/// A call that may be overwritten by no-ops, and put back.
+/// A call that may be overwritten by no-ops and restored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PatchableCall {
-    /// Its return address: first byte behind the call.
+    /// Return address: offset of the first byte after the call.
     pub return_offset: u32,
     /// Length of the call in bytes.
     pub bytes: u32,
@@ -216,76 +217,77 @@ pub struct PatchableCall {
 /// A stack slot that debuggers find by its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KeyedSlot {
-    /// The front end's number.
+    /// Number from the front end.
     pub key: u64,
-    /// Where it is: bytes above the stack pointer of the function's body.
+    /// Offset in bytes above the stack pointer of the function's body.
     pub offset: u32,
-    /// Its size in bytes.
+    /// Size of the slot in bytes.
     pub bytes: u32,
 }
 
-/// Where an exception goes on that a call lets through. Those of one call stand in the order of its exception table.
+/// Handler of an exception that a call raises. Handlers of one call are in the order of its exception table.
 ///
-/// The frame that resumes has the stack pointer of its body, [`FrameInfo::body_offset`] below its frame pointer, whatever
-/// the callee would have popped, and the payloads in the registers of the callee's convention.
+/// The frame that resumes must have the stack pointer of its body, [`FrameInfo::body_offset`] below its frame
+/// pointer, regardless of the bytes that the callee would have popped. The payloads must be in the registers of the
+/// callee's convention.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HandlerSite {
-    /// The return address of the call: that of a [`CallSite`].
+    /// Return address of the call, as in a [`CallSite`].
     pub return_offset: u32,
-    /// The tag that matches; without one, every tag that no other handler of the call matches.
+    /// The tag that matches. Without one, every tag matches that no other handler of the call matches.
     pub tag: Option<u32>,
-    /// First byte of the handler.
+    /// Offset of the first byte of the handler.
     pub handler_offset: u32,
-    /// The value that the exception table hands to the runtime with the tag.
+    /// Value that the exception table passes to the runtime with the tag.
     pub context: Option<ContextPlace>,
 }
 
-/// Where a value is while its call is active.
+/// Place of a value while its call is active.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ContextPlace {
     /// In a register, which the callee preserves.
     Reg(PReg),
-    /// In memory, bytes above the stack pointer of the body.
+    /// In memory, by its offset in bytes above the stack pointer of the body.
     Stack(u32),
 }
 
-/// Where a value of the function's text is while some of its instructions run.
+/// Place of a value of the function's text during a range of its instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ValueSite {
-    /// The first byte of those instructions.
+    /// Offset of the first byte of these instructions.
     pub from: u32,
-    /// The first byte behind them.
+    /// Offset of the first byte after these instructions.
     pub to: u32,
-    /// The number of the value: 4 for `v4`.
+    /// Number of the value: 4 for `v4`.
     pub value: u32,
-    /// Its type.
+    /// Type of the value.
     pub ty: Type,
-    /// Where it is.
+    /// Place of the value.
     pub place: ContextPlace,
 }
 
-/// A value of the function's text that is the same wherever its function runs.
+/// Value of the function's text that is constant throughout the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ValueConstant {
-    /// The number of the value: 4 for `v4`.
+    /// Number of the value: 4 for `v4`.
     pub value: u32,
-    /// Its type, of 64 bits at most.
+    /// Type of the value, with 64 bits at most.
     pub ty: Type,
-    /// Its bits, zero-extended.
+    /// Bits of the value, zero-extended.
     pub bits: u64,
 }
 
-/// An edge of the graph of emitted blocks.
+/// Edge between two emitted blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockEdge {
-    /// The first byte of the block that it leaves.
+    /// Offset of the first byte of the block that the edge leaves.
     pub from: u32,
-    /// The first byte of the block that it enters.
+    /// Offset of the first byte of the block that the edge enters.
     pub to: u32,
 }
 
-/// One step of building or taking down the frame, in terms of the canonical frame address (CFA): the stack pointer
-/// before the call that entered the function.
+/// One step of making or undoing the frame, in terms of the canonical frame address (CFA): the stack pointer before
+/// the call that entered the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UnwindOp {
     /// The CFA is the stack pointer plus this many bytes.
@@ -300,16 +302,16 @@ pub enum UnwindOp {
     Restored(PReg),
     /// From here on the return address is signed if it was not, and not signed if it was (AArch64).
     SignedReturnToggled,
-    /// What follows is an epilogue: the present state comes back at the matching [`UnwindOp::EpilogueEnd`].
+    /// An epilogue begins. The current state is restored at the matching [`UnwindOp::EpilogueEnd`].
     EpilogueBegin,
-    /// The code behind this point has the state from before the epilogue.
+    /// The code after this point has the state from before the epilogue.
     EpilogueEnd,
 }
 
-/// An unwind operation and the offset behind the instruction that it describes.
+/// Unwind operation and the offset after the instruction that it describes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnwindSite {
-    /// From here on the operation is in force.
+    /// Offset from which the operation is in force.
     pub offset: u32,
     /// The operation.
     pub op: UnwindOp,
@@ -320,36 +322,36 @@ pub struct UnwindSite {
 pub struct FrameInfo {
     /// Bytes from the stack pointer of the body to the CFA.
     pub size: u32,
-    /// Bytes of stack arguments the caller pushed.
+    /// Bytes of stack arguments that the caller pushed.
     pub incoming_bytes: u32,
     /// Bytes by which the stack pointer of the body is below the frame pointer, if there is one.
     pub body_offset: u32,
 }
 
-/// How the control flow of a function is guarded, as far as linkers and loaders have to know.
+/// Guards of the control flow of a function that linkers and loaders have to know.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ControlFlowGuards {
-    /// Whether every place that indirect branches lead to has a landing pad.
+    /// Whether every target of an indirect branch has a landing pad.
     pub landing_pads: bool,
     /// Whether return addresses in memory are signed.
     pub signed_returns: bool,
 }
 
-/// What a function is called and how its code is to be placed.
+/// Name, placement and frame of a function.
 #[derive(Clone, Debug)]
 pub struct FunctionHead {
-    /// Its name.
+    /// Name of the function.
     pub name: SymbolName,
-    /// Alignment of its first byte, a power of two.
+    /// Alignment of the function's first byte, a power of two.
     pub align: u32,
-    /// Shape of its frame.
+    /// Shape of the function's frame.
     pub frame: FrameInfo,
-    /// The guards that its code has.
+    /// Guards that the function's code has.
     pub guards: ControlFlowGuards,
 }
 
 impl FunctionHead {
-    /// Returns the head of code that is given as bytes: of its frame and its guards nothing is known.
+    /// Returns the head of code that is given as bytes, without a frame and guards.
     pub fn of_bytes(name: SymbolName, align: u32) -> FunctionHead {
         FunctionHead { name, align, frame: FrameInfo::default(), guards: ControlFlowGuards::default() }
     }
@@ -360,34 +362,34 @@ impl FunctionHead {
 pub struct CompiledFunction {
     /// Name, alignment and frame.
     pub head: FunctionHead,
-    /// Where jump tables begin in its code, bytes; its length if there are none.
+    /// Offset in bytes of the jump tables in the function's code, or the code's length if there are none.
     pub data_offset: u32,
     ends: Ends,
 }
 
-/// Compiled functions and the pools they lie in.
+/// Compiled functions and the pools that hold their tables.
 #[derive(Clone, Default, Debug)]
 pub struct ModuleBuffer {
     functions: Vec<CompiledFunction>,
     pub(crate) pools: Pools,
 }
 
-/// Defines the pools of a module buffer, and what a function has in each.
+/// Defines the pools of a module buffer, and the part of a function in each.
 macro_rules! pools {
     ($($(#[$doc:meta])* $pool:ident: $entry:ty,)*) => {
-        /// Tables of all functions, one behind the other.
+        /// Tables of all functions, consecutive in each pool.
         #[derive(Clone, Default, Debug)]
         pub(crate) struct Pools {
             $(pub(crate) $pool: Vec<$entry>,)*
         }
 
-        /// Where what belongs to one function ends in each pool. It begins where that of the function before ends.
+        /// End of one function's part in each pool. It begins at the end of the preceding function's part.
         #[derive(Clone, Copy, Default, Debug)]
         struct Ends {
             $($pool: usize,)*
         }
 
-        /// One function with its tables at hand.
+        /// One function with its tables.
         #[derive(Clone, Copy, Debug)]
         pub struct FunctionView<'a> {
             /// Name, alignment and frame.
@@ -400,7 +402,7 @@ macro_rules! pools {
                 $(self.$pool.clear();)*
             }
 
-            /// Removes everything behind the last function.
+            /// Removes the entries after the last function.
             fn truncate(&mut self, last: &Ends) {
                 $(self.$pool.truncate(last.$pool);)*
             }
@@ -421,11 +423,11 @@ macro_rules! pools {
 }
 
 pools! {
-    /// Machine code, with jump tables behind it.
+    /// Machine code, followed by jump tables.
     code: u8,
     /// Relocations.
     relocs: Reloc,
-    /// What the relocations name.
+    /// Symbols that the relocations refer to.
     symbols: SymbolName,
     /// Trapping instructions.
     traps: TrapSite,
@@ -443,7 +445,7 @@ pools! {
     keyed_slots: KeyedSlot,
     /// Handlers of exceptions, call by call.
     handlers: HandlerSite,
-    /// Where values are, for debuggers, by value and offset.
+    /// Places of values, for debuggers, by value and offset.
     values: ValueSite,
     /// Values that are constants, for debuggers, by value.
     constants: ValueConstant,
@@ -451,12 +453,12 @@ pools! {
     unwind: UnwindSite,
     /// Offsets of the emitted blocks.
     blocks: u32,
-    /// The edges between them, block by block.
+    /// Edges between the emitted blocks, block by block.
     block_edges: BlockEdge,
 }
 
 impl<'a> FunctionView<'a> {
-    /// The handlers of the call that returns to an offset, in the order of its exception table.
+    /// Returns the handlers of the call that returns to `return_offset`, in the order of its exception table.
     pub fn handlers_at(&self, return_offset: u32) -> &'a [HandlerSite] {
         let start = self.handlers.partition_point(|handler| handler.return_offset < return_offset);
         let len = self.handlers[start..].partition_point(|handler| handler.return_offset == return_offset);
@@ -465,40 +467,40 @@ impl<'a> FunctionView<'a> {
 }
 
 impl ModuleBuffer {
-    /// Empties the buffer, keeping its memory.
+    /// Clears the buffer, keeping its memory.
     pub fn clear(&mut self) {
         self.functions.clear();
         self.pools.clear();
     }
 
-    /// Number of functions.
+    /// Returns the number of functions.
     pub fn len(&self) -> usize {
         self.functions.len()
     }
 
-    /// Is there no function?
+    /// Returns `true` if there is no function.
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty()
     }
 
-    /// Bytes of code of all functions.
+    /// Returns the number of bytes of code of all functions.
     pub fn code_bytes(&self) -> usize {
         self.pools.code.len()
     }
 
-    /// Does any function have handlers, stack maps, tags, patchable calls or slots with keys?
+    /// Returns `true` if any function has handlers, stack maps, tags, patchable calls or slots with keys.
     pub fn has_sites(&self) -> bool {
         let Pools { handlers, stack_maps, debug_tags, patchable_calls, keyed_slots, .. } = &self.pools;
         let has_tables = !(handlers.is_empty() && stack_maps.is_empty() && debug_tags.is_empty());
         has_tables || !patchable_calls.is_empty() || !keyed_slots.is_empty()
     }
 
-    /// All functions in order of compilation.
+    /// Returns all functions in order of compilation.
     pub fn functions(&self) -> impl ExactSizeIterator<Item = FunctionView<'_>> {
         (0..self.len()).map(|index| self.function(index))
     }
 
-    /// One function.
+    /// Returns one function.
     ///
     /// # Panics
     /// If there is no function `index`.
@@ -506,12 +508,12 @@ impl ModuleBuffer {
         self.pools.view(&self.functions[index], &self.ends(index))
     }
 
-    /// Where the first `count` functions end.
+    /// Returns the ends of the first `count` functions in the pools.
     fn ends(&self, count: usize) -> Ends {
         count.checked_sub(1).map_or_else(Ends::default, |last| self.functions[last].ends)
     }
 
-    /// Bytes of code of the function added last.
+    /// Returns the number of bytes of code of the function added last.
     pub(crate) fn last_code_bytes(&self) -> usize {
         self.functions.last().map_or(0, |function| function.ends.code - self.ends(self.len() - 1).code)
     }
@@ -522,26 +524,26 @@ impl ModuleBuffer {
         self.discard_unfinished();
     }
 
-    /// Removes what the pools hold beyond the last function: what an error or a caught panic left of the next one.
+    /// Removes the entries of the pools after the last function, which an error or a caught panic left there.
     pub fn discard_unfinished(&mut self) {
         let ends = self.ends(self.len());
         self.pools.truncate(&ends);
     }
 
-    /// Adds all functions of `other` behind those already here.
+    /// Appends all functions of `other`.
     pub fn append(&mut self, other: &ModuleBuffer) {
         for view in other.functions() {
             self.append_function(&view);
         }
     }
 
-    /// Adds one function of another buffer behind those already here.
+    /// Appends one function of another buffer.
     pub fn append_function(&mut self, view: &FunctionView<'_>) {
         self.pools.extend(view);
         self.push_function(view.function.head.clone(), view.function.data_offset);
     }
 
-    /// Makes everything that the pools hold beyond the last function one.
+    /// Adds a function that consists of all entries of the pools after the last function.
     pub(crate) fn push_function(&mut self, head: FunctionHead, data_offset: u32) {
         let ends = self.pools.ends();
         self.functions.push(CompiledFunction { head, data_offset, ends });

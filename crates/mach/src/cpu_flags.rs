@@ -1,41 +1,40 @@
-//! CPU flags: what an instruction set lists, and how the words of a target line set it.
+//! CPU flags: the list of an instruction set, and their values from the words of a target line.
 //!
-//! One line per flag is the field, its documentation and its detection on the host; from those follow setting by name,
-//! listing and comparison.
+//! One line per flag is the field, its documentation and its detection on the host. Setting by name, listing and
+//! comparison are derived from it.
 
 use crate::settings::parse_bool;
 use std::fmt;
 
-/// A flag or preset that does not exist, or a value that is no boolean.
+/// Error for a flag or preset that does not exist, or a value that is not a boolean.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FlagError {
-    /// The word as it was given.
+    /// Word as it was given.
     pub word: String,
-    /// The instruction set's name.
+    /// Name of the instruction set.
     pub target: &'static str,
 }
 
 impl fmt::Display for FlagError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no CPU flag or preset of {}", self.word, self.target)
+        write!(f, "`{}` is not a CPU flag or preset of {}", self.word, self.target)
     }
 }
 
 impl std::error::Error for FlagError {}
 
-/// Features of a CPU beyond the least of its kind, one bit for each flag of an instruction set in the order of its
-/// list.
+/// CPU features beyond the baseline, one bit for each flag of an instruction set in the order of its list.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct CpuFeatures(u64);
 
 impl CpuFeatures {
-    /// None.
+    /// The empty set.
     pub const NONE: CpuFeatures = CpuFeatures(0);
 
     /// Returns the feature of the flag `name` of the flags `all`.
     ///
     /// # Panics
-    /// If there is no such flag, or it is behind the 64th.
+    /// If there is no such flag, or it is after the 64th.
     pub const fn of(name: &str, all: &[(&str, &str)]) -> CpuFeatures {
         let mut i = 0;
         while !same(name, all[i].0) {
@@ -44,13 +43,13 @@ impl CpuFeatures {
         CpuFeatures(1 << i)
     }
 
-    /// These and others.
+    /// Returns the features of both sets.
     #[must_use]
     pub const fn union(self, others: CpuFeatures) -> CpuFeatures {
         CpuFeatures(self.0 | others.0)
     }
 
-    /// Returns `true` if all `others` are among these.
+    /// Returns `true` if all `others` are in this set.
     #[inline]
     pub const fn contains(self, others: CpuFeatures) -> bool {
         others.0 & !self.0 == 0
@@ -66,7 +65,8 @@ const fn same(a: &str, b: &str) -> bool {
     i == a.len() && i == b.len()
 }
 
-/// Returns the flag and value that one word sets: `flag`, or `flag=value`. None if the value is no boolean.
+/// Returns the flag and value that one word sets: `flag`, or `flag=value`. Returns `None` if the value is not a
+/// boolean.
 pub fn parse_word(word: &str) -> Option<(&str, bool)> {
     match word.split_once('=') {
         Some((name, value)) => Some((name, parse_bool(value)?)),
@@ -74,8 +74,8 @@ pub fn parse_word(word: &str) -> Option<(&str, bool)> {
     }
 }
 
-/// Makes the struct of an instruction set's flags. Each flag has its documentation and whether the host has it; presets
-/// are rows of names that set the same flags and presets.
+/// Defines the struct of an instruction set's flags. Each flag has its documentation and its detection on the host;
+/// presets are rows of names that set the same flags and presets.
 #[macro_export]
 macro_rules! cpu_flags {
     (
@@ -88,7 +88,7 @@ macro_rules! cpu_flags {
         pub struct $name { $(#[doc = $doc] pub $flag: bool,)+ }
 
         impl $name {
-            /// Every flag with its meaning.
+            /// Flags with their documentation.
             pub const FLAGS: &'static [(&'static str, &'static str)] = &[$((stringify!($flag), $doc)),+];
 
             /// Returns the feature of the flag of this name, which instruction rows may need.
@@ -124,7 +124,7 @@ macro_rules! cpu_flags {
             /// Applies one word of a target line: a flag, `flag=value`, or a preset. Later words override earlier ones.
             ///
             /// # Errors
-            /// If there is no such flag or preset, or the value is no boolean.
+            /// If there is no such flag or preset, or the value is not a boolean.
             pub fn set(&mut self, word: &str) -> Result<(), $crate::FlagError> {
                 let presets: &[(&[&str], &[&str])] = $presets;
                 if let Some((_, words)) = presets.iter().find(|(names, _)| names.contains(&word)) {
@@ -142,7 +142,8 @@ macro_rules! cpu_flags {
                 names.find(|name| self.get(name) == Some(true) && other.get(name) == Some(false))
             }
 
-            /// Returns the flags of the CPU this runs on; none of another architecture's.
+            /// Returns the flags of the CPU that this program runs on. All flags are off if it has another
+            /// architecture.
             pub fn host() -> $name {
                 $name { $($flag: $on_host,)+ }
             }

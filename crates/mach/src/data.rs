@@ -1,41 +1,41 @@
-//! Data objects: the static memory that goes with compiled functions.
+//! Data objects: static memory beside compiled functions.
 
 use crate::compiled::SymbolName;
 use std::fmt;
 
-/// A pointer inside a data object: 8 bytes that hold a symbol's address plus a constant.
+/// Pointer inside a data object: 8 bytes that hold a symbol's address plus a constant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataPointer {
-    /// Bytes from the start of the object.
+    /// Offset in bytes from the start of the object.
     pub offset: u64,
-    /// Whose address.
+    /// Symbol whose address is stored.
     pub symbol: SymbolName,
-    /// Added to it, bytes.
+    /// Constant added to the address.
     pub addend: i64,
 }
 
 /// A data object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataObject {
-    /// Its name.
+    /// Name of the object.
     pub name: SymbolName,
     /// Alignment in bytes, a power of two.
     pub align: u64,
     /// Whether the program may write to it.
     pub writable: bool,
-    /// Whether each thread has one of its own, which is writable.
+    /// Whether each thread has its own copy, which is writable.
     pub tls: bool,
-    /// First bytes; the rest up to `size` is zero.
+    /// Initial bytes; the bytes up to `size` are zero.
     pub bytes: Vec<u8>,
-    /// Bytes in all, at least as many as there are initial ones.
+    /// Size in bytes, at least the number of initial bytes.
     pub size: u64,
-    /// Pointers in it, by ascending offset, each within `bytes`.
+    /// Pointers in the object, by ascending offset, each within `bytes`.
     pub pointers: Vec<DataPointer>,
 }
 
-/// The largest alignment of a data object in bytes.
+/// Largest alignment of a data object in bytes.
 const MAX_ALIGN: u64 = 1 << 30;
-/// Bytes of a pointer.
+/// Size of a pointer in bytes.
 const POINTER_BYTES: u64 = 8;
 
 impl DataObject {
@@ -66,16 +66,16 @@ impl DataObject {
 pub enum DataFault {
     /// An alignment that is not a power of two, or above 1 GiB.
     Alignment(u64),
-    /// A size that does not hold the initial bytes, or above the signed range.
+    /// A size that is less than the number of initial bytes, or above the signed range.
     Size {
         /// The size in bytes.
         size: u64,
-        /// Initial bytes.
+        /// Number of initial bytes.
         initial: u64,
     },
-    /// A pointer that is not within the initial bytes, or not after the pointers before it.
+    /// A pointer that is not within the initial bytes, or that overlaps a preceding pointer.
     Pointer {
-        /// Bytes from the start of the object.
+        /// Offset in bytes from the start of the object.
         offset: u64,
     },
 }
@@ -84,8 +84,12 @@ impl fmt::Display for DataFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DataFault::Alignment(align) => write!(f, "data cannot be aligned to {align} bytes"),
-            DataFault::Size { size, initial } => write!(f, "{initial} initial bytes are not {size} bytes of data"),
-            DataFault::Pointer { offset } => write!(f, "the pointer at byte {offset} of the data is out of place"),
+            DataFault::Size { size, initial } => {
+                write!(f, "{initial} initial bytes do not fit into data of {size} bytes")
+            }
+            DataFault::Pointer { offset } => {
+                write!(f, "the pointer at byte {offset} overlaps another one or the end of the initial bytes")
+            }
         }
     }
 }

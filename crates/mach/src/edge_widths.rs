@@ -1,15 +1,15 @@
-//! One width for every block parameter and what is passed to it.
+//! Equal widths for block parameters and their arguments.
 //!
-//! Uses of a value may read more bytes of its register than its type has, or look through a truncation to a
-//! wider value. In an allocation problem an argument is as wide as its parameter, so all values that are connected by
-//! edges get the largest width among them: the upper bytes are undefined but copied.
+//! Uses of a value may read more bytes of its register than its type has, or look through a truncation to a wider
+//! value. In an allocation problem an argument is as wide as its parameter, so all values that are connected by edges
+//! get the largest width among them. Their upper bytes are undefined but copied.
 //!
-//! Union-find over the pairs, only when some pair differs. Cost: near-linear in pairs.
+//! Algorithm: union-find over the pairs, only if some pair differs. Cost: near-linear in pairs.
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use kingpost_regalloc::{Problem, VReg, VRegData};
 
-/// Pairs of argument and parameter. Cleared and used again.
+/// Pairs of argument and parameter. Cleared and reused.
 #[derive(Default, Debug)]
 pub(crate) struct EdgeWidths {
     pairs: Vec<(VReg, VReg)>,
@@ -18,7 +18,7 @@ pub(crate) struct EdgeWidths {
 }
 
 impl EdgeWidths {
-    /// Makes all values of a problem that edges connect equally wide.
+    /// Widens all values of a problem that edges connect to an equal width.
     pub(crate) fn unify(&mut self, problem: &mut Problem) {
         self.pairs.clear();
         let mut differ = false;
@@ -56,8 +56,8 @@ impl EdgeWidths {
         }
     }
 
-    /// Returns the set's root, with path halving. Takes at most one step for each value: links lead from the root of one set to the
-    /// root of another one, which closes no ring.
+    /// Returns the root of the set, with path halving. Takes at most one step for each value: links lead from the
+    /// root of one set to the root of another one, so they form no cycle.
     fn root(&mut self, mut vreg: VReg) -> VReg {
         while let Some(up) = self.link[vreg].checked_sub(1) {
             let above = self.link[VReg::from_u32(up)];
@@ -87,7 +87,8 @@ mod tests {
         assert_eq!(vregs.values().map(|d| d.width).collect::<Vec<_>>(), [8, 8, 8, 4, 4]);
     }
 
-    /// Each value passes itself on to a random one, in rings too: those that are connected get one width.
+    /// Checks random links, cycles among them: each value is passed to a random one, and connected values get one
+    /// width.
     #[test]
     fn random_links_are_joined() {
         let mut state = 1_u64;

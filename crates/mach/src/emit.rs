@@ -1,8 +1,8 @@
 //! Emission: code, its registers and a frame become bytes in a module buffer.
 //!
-//! Walks the blocks in layout order. Edits come before the instruction they name; dropped instructions are left out; an
-//! operand that landed in a slot selects its row's memory twin. Blocks that hold nothing but a jump, or what another one does, are not
-//! emitted (`thread_jumps.rs`).
+//! Walks the blocks in layout order. Edits come before the instruction that they name; dropped instructions are left
+//! out; an operand in a spill slot selects its row's memory twin. Blocks that hold only a jump, or that are equal to
+//! another block, are not emitted (`thread_jumps.rs`).
 
 use crate::buffer::{Buffer, TooLong};
 use crate::code::Code;
@@ -20,7 +20,7 @@ use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::sort::sort;
 use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, PRegSet, Slot, SlotData};
 
-/// Reusable scratch of emission.
+/// Scratch memory of emission. Cleared and reused.
 #[derive(Default, Debug)]
 pub struct Emitter {
     guard: Guard,
@@ -33,17 +33,17 @@ pub struct Emitter {
 }
 
 impl Emitter {
-    /// Returns scratch of emission that keeps to limits and can be cancelled.
+    /// Returns scratch memory of emission that obeys limits and can be canceled.
     pub fn with_guard(guard: Guard) -> Emitter {
         Emitter { guard, ..Emitter::default() }
     }
 
-    /// Says whether [`Emitter::listing`] is wanted of what is emitted from now on.
+    /// Sets whether [`Emitter::listing`] is recorded from now on.
     pub fn set_listing(&mut self, wanted: bool) {
         self.buffer.listing.set_wanted(wanted);
     }
 
-    /// The listing of the function emitted last, if it was wanted.
+    /// Returns the listing of the function emitted last, if it was recorded.
     pub fn listing(&self) -> &Listing {
         &self.buffer.listing
     }
@@ -51,7 +51,8 @@ impl Emitter {
     /// Emits `code`, whose instructions and registers are in `body`, into `module` under `name`.
     ///
     /// # Errors
-    /// If the frame or the code is too large for the target, and if emission is cancelled, as is looked up before each block.
+    /// If the frame or the code is too large for the target, or if emission is canceled, which is checked before each
+    /// block.
     pub fn emit(
         &mut self,
         isa: &dyn EmitIsa,
@@ -85,7 +86,7 @@ impl Emitter {
         self.complete(isa, code, &frame, options, name, module)
     }
 
-    /// Emits the prologue and the blocks, through which [`Emitter::threads`] lead.
+    /// Emits the prologue and the blocks, with branches redirected by [`Emitter::threads`].
     fn blocks(
         &mut self,
         isa: &dyn EmitIsa,
@@ -112,7 +113,7 @@ impl Emitter {
         })
     }
 
-    /// Emits what stands behind the blocks, and adds the function to the module.
+    /// Emits the code after the blocks, and adds the function to the module.
     fn complete(
         &mut self,
         isa: &dyn EmitIsa,
@@ -140,12 +141,12 @@ impl Emitter {
         self.buffer
             .finish(head, &code.tables, &code.names, isa.branches(), module)
             .map_err(|TooLong| LowerError::TooLarge { what: "bytes of code", limit: 1 << 31 })?;
-        // Only now the sizes of branches and tables are known.
+        // The sizes of branches and tables are known only now.
         let bytes = module.last_code_bytes();
         check_limit("bytes of code", bytes as u64, self.guard.limits.code_bytes).inspect_err(|_| module.pop_function())
     }
 
-    /// Notes where labelled values are.
+    /// Records the places of labeled values.
     fn place_values(&mut self, code: &Code, allocation: &Allocation, frame: &FrameLayout) {
         self.buffer.constants(&code.constants);
         self.sites.finish();
@@ -159,7 +160,7 @@ impl Emitter {
         }
     }
 
-    /// Leads everything that names blocks beside instructions to where branches to them really go.
+    /// Redirects the entries of tables that name blocks to the final targets of branches to them.
     fn thread_tables(&self, code: &mut Code) {
         let to = self.threads.to();
         for target in &mut code.tables.targets {
@@ -171,7 +172,7 @@ impl Emitter {
         }
     }
 
-    /// Finds the blocks that indirect jumps may go to.
+    /// Finds the blocks that are targets of indirect jumps.
     fn find_pads(&mut self, code: &Code, wanted: bool) {
         self.pads.clear();
         if !wanted {
@@ -183,7 +184,7 @@ impl Emitter {
         self.pads.dedup();
     }
 
-    /// Lays out the frame, in a layout that is empty.
+    /// Lays out the frame in an empty layout.
     fn layout_frame(
         &mut self,
         isa: &dyn EmitIsa,
@@ -214,7 +215,7 @@ impl Emitter {
         check_limit("bytes of frame", frame.size, self.guard.limits.frame_bytes)
     }
 
-    /// Finds for every block where a branch to it ends up.
+    /// Finds the final target of a branch to each block.
     fn thread_jumps(&mut self, rows: &[Row], code: &Code, allocation: &Allocation) {
         let problem = &code.problem;
         self.threads.begin(problem.blocks().len());
@@ -243,11 +244,11 @@ impl Emitter {
         });
     }
 
-    /// Finds for every block of steps where a branch to it ends up.
+    /// Finds the final target of a branch to each block of steps.
     fn thread_steps(&mut self, rows: &[Row], steps: &Steps) {
         self.threads.begin(steps.blocks.len());
         for block in (1..steps.blocks.len()).map(Block::new) {
-            // The jump comes first, as everything does that is last.
+            // The jump comes first, because the steps are in reverse order.
             let [Step::Inst(PlacedInst { inst, .. }), moves @ ..] = steps.rest(block) else { continue };
             if let (Some(to), []) = (jump_target(rows, inst), steps.head(block)) {
                 match moves {
@@ -261,7 +262,7 @@ impl Emitter {
     }
 }
 
-/// The edits before one instruction.
+/// Returns the edits before one instruction.
 fn edits_at(edits: &[Edit], at: Inst) -> &[Edit] {
     let start = edits.partition_point(|e| e.at < at);
     let len = edits[start..].iter().take_while(|e| e.at == at).count();

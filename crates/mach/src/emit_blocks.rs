@@ -1,8 +1,8 @@
-//! The blocks of a function become bytes: the walk over instructions and edits, one instance per instruction set.
+//! Emission of the blocks of a function: the walk over instructions and edits, with one instance per instruction set.
 //!
-//! Needs a frame and a threading of jumps; leaves the bytes of all blocks in the buffer, in layout order. [`EmitIsa::emit_blocks`] is
-//! the one virtual call. Behind it the walk knows the instruction set, so that its encoder is inlined where an
-//! instruction is emitted, and none of what the two exchange goes through memory.
+//! Needs a frame and a threading of jumps. Leaves the bytes of all blocks in the buffer, in layout order.
+//! [`EmitIsa::emit_blocks`] is the one virtual call. After it the walk knows the instruction set, so that the encoder
+//! is inlined and its arguments and results stay in registers.
 
 use crate::branching::Branching;
 use crate::buffer::{Buffer, Label};
@@ -23,14 +23,14 @@ use crate::value_sites::{Span, ValueSites};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, PReg, Slot};
 
-/// So many instructions are looked at to know whether the flags are dead.
+/// Number of instructions that are examined to find whether the flags are dead.
 pub const MAX_FLAG_ROWS: usize = 8;
 
 impl Blocks<'_> {
-    /// Emits them.
+    /// Emits the blocks.
     ///
     /// # Errors
-    /// If the code is too large, or emission is cancelled.
+    /// If the code is too large, or emission is canceled.
     pub fn emit<I: EmitIsa>(self, isa: &I) -> Result<(), LowerError> {
         let Blocks { code, body, options, thread, pads, sites, guard, .. } = self;
         let (landing_pad, branches) = (isa.landing_pad(), isa.branches());
@@ -80,7 +80,7 @@ impl Blocks<'_> {
     }
 }
 
-/// What emission of instructions needs.
+/// Context of the emission of instructions.
 pub(crate) struct Encode<'a, I> {
     pub(crate) isa: &'a I,
     pub(crate) short_rows: Option<ShortRows>,
@@ -92,12 +92,12 @@ pub(crate) struct Encode<'a, I> {
     pub(crate) spill_area: &'a SpillArea,
 }
 
-/// What emission of an allocated block needs.
+/// Context of the emission of an allocated block.
 struct Allocated<'a, 'b, I> {
     encode: &'a mut Encode<'b, I>,
     allocation: &'a Allocation,
     sites: &'a mut ValueSites,
-    /// The first edit behind the block emitted last.
+    /// Number of the first edit after the block emitted last.
     next_edit: &'a mut usize,
 }
 
@@ -130,7 +130,8 @@ impl<I: EmitIsa> Allocated<'_, '_, I> {
         *self.next_edit = edit;
     }
 
-    /// The first edit that stands at `inst` or behind it: most often the one behind the block emitted before.
+    /// Returns the number of the first edit at or after `inst`, which usually is the first edit after the block
+    /// emitted before.
     fn first_edit(&self, inst: Inst) -> usize {
         let (edits, guess) = (&self.allocation.edits, *self.next_edit);
         let is_before = guess == 0 || edits[guess - 1].at < inst;
@@ -140,7 +141,7 @@ impl<I: EmitIsa> Allocated<'_, '_, I> {
         edits.partition_point(|edit| edit.at < inst)
     }
 
-    /// Emits edit number `first` and those that stand before the same instruction. Returns the number behind them.
+    /// Emits edit number `first` and all edits before the same instruction. Returns the number of the next edit.
     #[inline(never)]
     fn edits(&mut self, first: usize, last: Inst) -> usize {
         let edits = &self.allocation.edits[first..];
@@ -186,7 +187,8 @@ impl<I: EmitIsa> Allocated<'_, '_, I> {
     /// Emits an instruction that transfers control, has an operand in a slot, or has many.
     fn unusual(&mut self, inst: &MInst, row: &Row, locs: &[Loc], next: Option<Block>) {
         let mut inst = *inst;
-        // What is in a slot is not encoded as a register: the twin's operand, and the def that reuses it.
+        // An operand in a spill slot is not encoded as a register. This applies to the twin's operand and to a def
+        // that reuses it.
         let encoded = row.operands.len() + inst.mode.regs();
         let mut regs = [PReg::int(0); MAX_REGS];
         let mut count = 0;
@@ -208,8 +210,8 @@ impl<I: EmitIsa> Allocated<'_, '_, I> {
     }
 }
 
-/// Does nothing from the instruction `from` to the block's `last` one read the flags before they are written? No block leaves
-/// them to another. If that is not known after a few instructions, they may be read.
+/// Returns `true` if the flags are written before they are read from the instruction `from` to the block's `last`
+/// one. No block passes flags to another. If a few instructions do not decide it, the flags count as live.
 fn flags_are_dead(code: &Code, rows: &[Row], from: Inst, last: Inst) -> bool {
     let insts = (from.as_u32()..=last.as_u32()).map(Inst::from_u32);
     for inst in insts.take(MAX_FLAG_ROWS) {
@@ -224,7 +226,7 @@ fn flags_are_dead(code: &Code, rows: &[Row], from: Inst, last: Inst) -> bool {
     last.as_u32() < from.as_u32() + MAX_FLAG_ROWS as u32
 }
 
-/// Emission of the steps of a block that also notes which instruction each is.
+/// Emission of the steps of a block that also records the instruction of each step.
 struct Observed<'a, 'b, I> {
     encode: &'a mut Encode<'b, I>,
     steps: &'a Steps,
@@ -263,7 +265,7 @@ impl<I: EmitIsa> Observed<'_, '_, I> {
 }
 
 impl<I: EmitIsa> Encode<'_, I> {
-    /// Emits a block of which the steps are known.
+    /// Emits the steps of a block.
     fn steps(&mut self, steps: &Steps, block: Block, next: Option<Block>) {
         if !steps.srclocs.is_empty() {
             return steps.in_order(block).for_each(|step| self.located(Some(step), next));
@@ -316,14 +318,14 @@ impl<I: EmitIsa> Encode<'_, I> {
         let slot = slot.expand().map(|slot| self.slot(slot));
         self.control(inst, &regs.to_array()[..regs.len()], slot, next);
         if self.rows[usize::from(inst.row.0)].kind == RowKind::TryCall {
-            // Contexts are not among steps.
+            // Contexts are not part of steps.
             self.exits(inst.imm as usize, &[], next);
         }
     }
 }
 
 impl<I: EmitIsa> Encode<'_, I> {
-    /// Notes where a block begins, and its edges.
+    /// Records the offset of a block, and its edges.
     fn block_offsets(&mut self, block: Block) {
         self.buffer.block_start();
         for &edge in self.code.problem.succs(block) {
@@ -337,7 +339,7 @@ impl<I: EmitIsa> Encode<'_, I> {
         self.frame.spill_slot(self.spill_area.offset(slot))
     }
 
-    /// Emits an edit other than rematerialisation.
+    /// Emits an edit other than a rematerialization.
     #[inline(always)]
     pub(crate) fn edit(&mut self, kind: EditKind) {
         match kind {
@@ -346,7 +348,8 @@ impl<I: EmitIsa> Encode<'_, I> {
         }
     }
 
-    /// Emits a copy of a register. Apart, as most edits are one, and as it has no memory operand.
+    /// Emits a copy of a register. It is a separate function because most edits are copies, and a copy has no memory
+    /// operand.
     #[inline(never)]
     fn copy(&mut self, from: PReg, to: PReg, width: u8) {
         self.isa.emit_edit(&MachineEdit::Move(from, to, width), self.buffer);
@@ -365,8 +368,8 @@ impl<I: EmitIsa> Encode<'_, I> {
         self.isa.emit_edit(&edit, self.buffer);
     }
 
-    /// Emits an instruction that does not transfer control, of which no operand is in a slot; or the shorter one that does the
-    /// same if the flags behind it are dead.
+    /// Emits an instruction that does not transfer control and has no operand in a spill slot. Emits its shorter
+    /// equivalent if the flags after it are dead.
     #[inline(always)]
     pub(crate) fn plain(&mut self, inst: &MInst, regs: Regs, flags_are_dead: impl FnOnce() -> bool) {
         let short = self.short_rows.as_ref().and_then(|rows| rows.of(inst, regs));
@@ -383,7 +386,7 @@ impl<I: EmitIsa> Encode<'_, I> {
         }
     }
 
-    /// Emits any instruction, and tells the tables what is known of it.
+    /// Emits any instruction, and records its annotations in the tables.
     #[inline]
     pub(crate) fn control(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>) {
         let start = self.buffer.len();
@@ -406,7 +409,8 @@ impl<I: EmitIsa> Encode<'_, I> {
         }
     }
 
-    /// Notes where the call emitted last goes on, and goes there. `locs` are those of the operands behind the row's own.
+    /// Records the continuations of the call emitted last, and jumps to the normal one. `locs` has the operands after
+    /// the row's own.
     pub(crate) fn exits(&mut self, exits: usize, locs: &[Loc], next: Option<Block>) {
         let Encode { code, frame, spill_area, buffer, isa, .. } = &mut *self;
         let exits = &code.exits[exits];
@@ -418,7 +422,7 @@ impl<I: EmitIsa> Encode<'_, I> {
         Branching::new(isa.branches(), next, buffer).jump(exits.normal.as_u32());
     }
 
-    /// Tells the tables what is known of a sequence point, or of a call of `call_bytes` bytes that was just emitted.
+    /// Records the annotations of a sequence point, or of a call of `call_bytes` bytes that was just emitted.
     fn tell(&mut self, inst: &MInst, call_bytes: Option<usize>) {
         let Some(index) = inst.annotation() else { return };
         let annotation = &self.code.annotations[index as usize];
@@ -437,13 +441,13 @@ impl<I: EmitIsa> Encode<'_, I> {
         }
     }
 
-    /// Where a branch to a block, if it is one, really leads.
+    /// Returns the final target of a branch to `block`, or `block` itself if it is not a block.
     #[inline]
     pub(crate) fn threaded(&self, block: u32) -> u32 {
         self.thread.get(block as usize).map_or(block, |to| to.as_u32())
     }
 
-    /// Emits one instruction. The last registers are those of its address, unless `slot` is its memory.
+    /// Emits one instruction. The last registers belong to its address, unless `slot` is its memory.
     fn emit(&mut self, inst: &MInst, regs: &[PReg], slot: Option<Mem>, next: Option<Block>) {
         let (regs, addr) = regs.split_at(regs.len() - inst.mode.regs());
         let disp = i64::from(inst.aux as i32);

@@ -1,4 +1,4 @@
-//! Emission as instruction sets provide it, and what they are given for it.
+//! Interface of instruction sets for emission, and the data that it receives.
 
 use crate::buffer::{BranchForms, Buffer};
 use crate::code::{Code, SymbolRef};
@@ -16,15 +16,15 @@ use crate::value_sites::ValueSites;
 use kingpost_ir::TrapCode;
 use kingpost_regalloc::{Allocation, Block, PReg};
 
-/// An instruction set that emits allocated code.
+/// Instruction set that emits allocated code.
 pub trait EmitIsa: Isa {
-    /// Makes of an empty layout that of the frame for the given needs.
+    /// Lays out the frame for the given needs in an empty layout.
     ///
     /// # Errors
-    /// A frame that is too large to address.
+    /// If the frame is too large to address.
     fn frame(&self, needs: &FrameNeeds, frame: &mut FrameLayout) -> Result<(), LowerError>;
 
-    /// Emits what must stand at the start of blocks that jump tables lead to, if anything must.
+    /// Returns the function that emits the landing pad of blocks that jump tables refer to, if they need one.
     fn landing_pad(&self) -> Option<fn(&mut Buffer)> {
         None
     }
@@ -37,55 +37,56 @@ pub trait EmitIsa: Isa {
     /// Emits the prologue.
     fn prologue(&self, frame: &FrameLayout, buffer: &mut Buffer);
 
-    /// Emits the blocks of a function: `blocks.emit(self)`, in which no call for an instruction is virtual.
+    /// Emits the blocks of a function by `blocks.emit(self)`, in which no call for a single instruction is virtual.
     ///
     /// # Errors
     /// If the code is too large.
     fn emit_blocks(&self, blocks: Blocks<'_>) -> Result<(), LowerError>;
 
-    /// Emits an instruction if its row, its registers and the frame say all of it, and no listing is made. The
-    /// registers are those of its operands and then those of its address. False if [`EmitIsa::emit`] must do it.
+    /// Emits an instruction that is described by its row, its registers and the frame. The registers are first the
+    /// operands and then the address. Returns `false` if [`EmitIsa::emit`] must emit the instruction, or a listing is
+    /// made.
     fn emit_direct(&self, inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool;
 
     /// Emits one instruction.
     fn emit(&self, inst: &MInst, cx: &EmitContext<'_>, buffer: &mut Buffer);
 
-    /// Emits one edit. It leaves the flags alone.
+    /// Emits one edit. Preserves the flags.
     fn emit_edit(&self, edit: &MachineEdit, buffer: &mut Buffer);
 
-    /// Emits a trap with its site, as [`Buffer::defer_trap`] promised.
+    /// Emits a trap that [`Buffer::defer_trap`] has deferred, and records its site.
     fn emit_trap(&self, code: TrapCode, buffer: &mut Buffer);
 
-    /// Returns rows for where the flags are of no use any more, if that makes a difference.
+    /// Returns the rows to use where the flags are dead, if the instruction set has any.
     fn short_rows(&self) -> Option<ShortRows> {
         None
     }
 
-    /// How branches to labels are encoded.
+    /// Returns the encodings of branches to labels.
     fn branches(&self) -> &dyn BranchForms;
 }
 
 /// Settings of emission.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmitOptions {
-    /// Bytes of padding behind each block, to test long branches, rounded up to whole instructions; 0 for none.
+    /// Bytes of padding after each block, for tests of long branches, rounded up to whole instructions; 0 for none.
     pub block_padding: usize,
-    /// Alignment of functions in bytes, at least what the instruction set needs.
+    /// Alignment of functions in bytes, at least the alignment that the instruction set needs.
     pub function_align: u32,
-    /// Note where blocks begin, and the edges between them.
+    /// Whether the offsets of blocks and the edges between them are recorded.
     pub block_offsets: bool,
-    /// Set up a frame pointer in every function.
+    /// Whether every function sets up a frame pointer.
     pub keep_frame_pointer: bool,
 }
 
-/// The blocks of a function, ready to be emitted.
+/// Blocks of a function, ready to be emitted.
 #[derive(Debug)]
 pub struct Blocks<'a> {
     pub(crate) code: &'a Code,
     pub(crate) body: Body<'a>,
     pub(crate) frame: &'a FrameLayout,
     pub(crate) options: &'a EmitOptions,
-    /// Per block, where a branch to it really goes.
+    /// Final target of a branch to each block.
     pub(crate) thread: &'a [Block],
     /// Blocks that begin with a landing pad, ascending.
     pub(crate) pads: &'a [u32],
@@ -95,18 +96,18 @@ pub struct Blocks<'a> {
     pub(crate) guard: &'a Guard,
 }
 
-/// The instructions of a function, with registers.
+/// Instructions of a function, with registers.
 #[derive(Clone, Copy, Debug)]
 pub enum Body<'a> {
     /// Instructions of the code, in the places of an allocation.
     Allocated(&'a Allocation),
-    /// Steps, and the allocation that they stand for if a listing or values for a debugger are asked for. The bytes are those of
-    /// the steps with or without it.
+    /// Steps, and the allocation that they represent if a listing or values for a debugger are requested. The bytes
+    /// do not depend on whether it is given.
     Steps(&'a Steps, Option<&'a Allocation>),
 }
 
 impl<'a> Body<'a> {
-    /// Returns the allocation, if it is known.
+    /// Returns the allocation, if it is given.
     pub(crate) fn allocation(self) -> Option<&'a Allocation> {
         match self {
             Body::Allocated(allocation) => Some(allocation),
@@ -115,12 +116,12 @@ impl<'a> Body<'a> {
     }
 }
 
-/// An edit with slots turned into memory operands. Widths are bytes.
+/// Edit with memory operands in place of slots. Widths are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MachineEdit {
     /// Register to register.
     Move(PReg, PReg, u8),
-    /// Two registers exchanged.
+    /// Exchange of two registers.
     Exchange(PReg, PReg, u8),
     /// Register to memory.
     Spill(PReg, Mem, u8),
@@ -128,34 +129,35 @@ pub enum MachineEdit {
     Fill(Mem, PReg, u8),
 }
 
-/// What emission of one instruction may look at besides the instruction.
+/// Context of the emission of one instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct EmitContext<'a> {
-    /// Registers of its operands, those in memory left out, address registers left out.
+    /// Registers of its operands, without operands in memory and address registers.
     pub regs: &'a [PReg],
-    /// Its memory operand.
+    /// Memory operand of the instruction.
     pub mem: Option<Mem>,
-    /// The frame it runs in.
+    /// Layout of the function's frame.
     pub frame: &'a FrameLayout,
     /// Symbols by index, for relocations.
     pub symbols: &'a [SymbolRef],
-    /// Blocks by index, for branches with more than two.
+    /// Blocks by index, for branches with more than two targets.
     pub targets: &'a [u32],
-    /// The block emitted next, to which a branch may fall through.
+    /// Block emitted next, which a branch may fall through to.
     pub next: Option<Block>,
 }
 
-/// Rows that do in fewer bytes what others do, and destroy the flags besides.
+/// Rows that replace longer ones where the flags may be clobbered.
 #[derive(Clone, Copy, Debug)]
 pub struct ShortRows {
-    /// Loads an immediate; makes zero.
+    /// A load of an immediate, and the row that makes zero.
     pub zero: (RowId, RowId),
-    /// Computes an address; adds its second use to its first, where its def is.
+    /// Computations of an address, and the rows that add their second use to their first, which shares the register
+    /// of their def.
     pub sums: [(RowId, RowId); 2],
 }
 
 impl ShortRows {
-    /// Returns the row to use in place of an instruction's own, with its registers. `regs` are those of the
+    /// Returns the row that replaces the instruction's own, with its registers. `regs` are the registers of the
     /// instruction.
     #[inline]
     pub(crate) fn of(&self, inst: &MInst, regs: Regs) -> Option<(RowId, Regs)> {

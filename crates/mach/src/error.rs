@@ -1,39 +1,39 @@
-//! Why a function cannot be compiled for a target.
+//! Errors of compiling a function for a target.
 
 use kingpost_ir::{AnyEntity, Opcode, Type};
 use std::fmt;
 
-/// An error of lowering or emission.
+/// Error of lowering or emission.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LowerError {
     /// The target has no code for this opcode at this type.
     Opcode {
-        /// The opcode.
+        /// Opcode that is not supported.
         opcode: Opcode,
-        /// Its controlling type, else that of its first result or operand, if it has one.
+        /// Controlling type of the opcode, else the type of its first result or operand, if it has one.
         ty: Option<Type>,
-        /// The target.
+        /// Name of the target.
         target: &'static str,
     },
     /// The calling convention cannot pass this, or a feature of the function is not supported.
     Feature {
         /// Unsupported feature.
         what: &'static str,
-        /// The target.
+        /// Name of the target.
         target: &'static str,
     },
     /// The opcode needs a setting that is off.
     Setting {
-        /// The opcode.
+        /// Opcode that needs the setting.
         opcode: Opcode,
-        /// The key to set.
+        /// Key of the setting.
         key: &'static str,
     },
     /// A resource limit is exceeded.
     TooLarge {
         /// Quantity that exceeds its limit.
         what: &'static str,
-        /// The limit.
+        /// Limit of the quantity.
         limit: u64,
     },
     /// Canceled by [`Guard::cancel`](crate::Guard::cancel).
@@ -57,12 +57,12 @@ impl fmt::Display for LowerError {
 
 impl std::error::Error for LowerError {}
 
-/// An error of lowering, and what it is about.
+/// Error of lowering, and its location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// The instruction that could not be lowered; else the function.
+    /// The instruction that could not be lowered, or else the function.
     pub location: AnyEntity,
-    /// Error.
+    /// Error at this location.
     pub error: LowerError,
 }
 

@@ -1,4 +1,4 @@
-//! Frame layout: what lies where between the return address and the stack pointer.
+//! Frame layout: the areas between the return address and the stack pointer.
 //!
 //! ```text
 //!            incoming stack arguments
@@ -13,9 +13,9 @@
 //!   SP ────▶ ─────────────────────────
 //! ```
 //!
-//! Spill slots stand nearest to the frame pointer, so that the common ones have short displacements. Where no outgoing arguments
-//! are, a target may have something else at the bottom: the callee-saved registers, which it pushes and pops there, or the link, so
-//! that one instruction makes room and stores the link, and one undoes both.
+//! Spill slots are nearest to the frame pointer, so that the common ones have short displacements. If there are no
+//! outgoing arguments, a target may place another area at the bottom: the callee-saved registers, which it pushes and
+//! pops there, or the link, so that one instruction reserves memory and stores the link, and one undoes both.
 
 use crate::code::{StackLimit, SymbolRef};
 use crate::compiled::{ContextPlace, UnwindOp};
@@ -24,12 +24,12 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 use kingpost_regalloc::{Loc, PReg, PRegSet, RegClass, Slot, SlotData};
 use smallvec::SmallVec;
 
-/// What a function needs of its frame.
+/// Requirements of a function on its frame.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameNeeds {
-    /// Callee-saved registers it writes.
+    /// Callee-saved registers that the function writes.
     pub saved: PRegSet,
-    /// Bytes of spill slots, already laid out.
+    /// Bytes of spill slots, which have their offsets already.
     pub spill_bytes: u64,
     /// Alignment of the spill slots.
     pub spill_align: u32,
@@ -39,20 +39,21 @@ pub struct FrameNeeds {
     pub slots_align: u32,
     /// Bytes of stack arguments for calls.
     pub outgoing_bytes: u64,
-    /// Bytes of stack arguments it receives.
+    /// Bytes of stack arguments that the function receives.
     pub incoming_bytes: u64,
-    /// Bytes of stack arguments it pops at return: those it receives, or the most a tail call passes on.
+    /// Bytes of stack arguments that the function pops at its return: the bytes that it receives, or the most that a
+    /// tail call passes.
     pub popped_bytes: u64,
-    /// Does it call?
+    /// Whether the function makes calls.
     pub has_calls: bool,
-    /// Must there be a frame pointer in any case?
+    /// Whether a frame pointer is required in any case.
     pub keep_frame_pointer: bool,
-    /// Is the stack pointer elsewhere for a while, because a callee popped its arguments?
+    /// Whether the stack pointer has another value for a while, because a callee popped its arguments.
     pub moves_stack_pointer: bool,
 }
 
 impl Default for FrameNeeds {
-    /// Nothing.
+    /// Returns the requirements of a function that needs no frame.
     fn default() -> FrameNeeds {
         FrameNeeds {
             saved: PRegSet::EMPTY,
@@ -70,45 +71,47 @@ impl Default for FrameNeeds {
     }
 }
 
-/// The shape of a frame. Offsets are bytes.
+/// Shape of a frame. Offsets are in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameLayout {
-    /// Is there a frame pointer (and a frame)? Without one the function only has its return address.
+    /// Whether there is a frame pointer (and a frame). Without one the function has only its return address.
     pub has_frame: bool,
-    /// Bytes between the CFA and the frame pointer: return address and saved frame pointer. Without a frame: bytes between the
-    /// CFA and the stack pointer.
+    /// Bytes between the CFA and the frame pointer: return address and saved frame pointer. Without a frame: bytes
+    /// between the CFA and the stack pointer.
     pub link_bytes: u32,
-    /// Bytes of the frame beside the link.
+    /// Bytes of the frame without the link.
     pub size: u64,
-    /// Is the link below all the rest (AArch64)? The frame pointer is the stack pointer of the body then.
+    /// Whether the link is below all other areas (AArch64). The frame pointer then is the stack pointer of the body.
     pub link_at_bottom: bool,
     /// Whether the saved registers are below all slots (x86-64).
     pub saves_at_bottom: bool,
-    /// Saved registers and how far below the link, or the CFA if that is at the bottom, each is stored.
+    /// Saved registers, each with its distance in bytes below the link, or below the CFA if the link is at the bottom.
     pub saves: SmallVec<[(PReg, u32); 8]>,
-    /// How far the end of the spill area is below there: slot offsets count downwards from here.
+    /// Distance of the end of the spill area below the same point. Slot offsets count downwards from the end.
     pub spill_top: u64,
-    /// How far the start (lowest address) of the user slots is below there.
+    /// Distance of the start (lowest address) of the user slots below the same point.
     pub slots_base: u64,
-    /// Bytes of stack arguments popped at return: those received and [`FrameLayout::growth`].
+    /// Bytes of stack arguments popped at the return: the bytes received and [`FrameLayout::growth`].
     pub popped_bytes: u64,
-    /// Bytes of stack arguments received.
+    /// Bytes of stack arguments that the function receives.
     pub incoming_bytes: u64,
     /// The routine that touches the pages of a large frame, if the target calls one.
     pub probestack: Option<SymbolRef>,
-    /// Are slots addressed from the stack pointer, where that reaches further?
+    /// Whether slots are addressed from the stack pointer, which reaches further on some targets. The stack pointer
+    /// must not move in the body.
     pub slots_from_stack_pointer: bool,
-    /// Is the return address signed as long as it is in memory (AArch64)?
+    /// Whether the return address is signed while it is in memory (AArch64).
     pub signs_return: bool,
-    /// Does it call?
+    /// Whether the function makes calls.
     pub has_calls: bool,
     /// The limit that the prologue checks, if the body does not.
     pub stack_limit: Option<StackLimit>,
 }
 
 impl FrameLayout {
-    /// Lays out a frame top down in a layout that is empty but for [`FrameLayout::saves_at_bottom`]: it is large, so it is filled
-    /// where it is. `link_bytes` as in the field of that name with a frame; `bare_bytes` without.
+    /// Lays out a frame from the top down in a layout that is empty except for [`FrameLayout::saves_at_bottom`]. The
+    /// layout is large, so it is filled in place. `link_bytes` is the field of that name with a frame, `bare_bytes`
+    /// without one.
     pub fn lay_out(&mut self, needs: &FrameNeeds, link_bytes: u32, bare_bytes: u32, stack_align: u32) {
         let has_frame = needs.keep_frame_pointer
             || needs.has_calls
@@ -132,12 +135,12 @@ impl FrameLayout {
         self.spill_top = saves.next_multiple_of(needs.spill_align.into());
         let bytes = self.spill_top + needs.spill_bytes + needs.slots_bytes + needs.outgoing_bytes;
         // The frame pointer itself is aligned once the link is pushed, and the outgoing arguments fill whole units of
-        // that alignment: so slots are aligned from the stack pointer up.
+        // that alignment. So slots are aligned relative to the stack pointer.
         self.size = bytes.next_multiple_of(align);
         self.slots_base = self.size - needs.outgoing_bytes;
     }
 
-    /// Places the saved registers below so many bytes.
+    /// Places the saved registers below `top` bytes.
     fn place_saves(&mut self, saved: PRegSet, mut top: u64) {
         for reg in saved.iter() {
             top = top_of_save(top, reg);
@@ -145,17 +148,18 @@ impl FrameLayout {
         }
     }
 
-    /// Bytes of the link, if it is at the bottom.
+    /// Returns the bytes of the link if it is at the bottom, else 0.
     fn bottom(&self) -> u64 {
         if self.link_at_bottom { self.link_bytes.into() } else { 0 }
     }
 
-    /// Bytes by which the stack pointer is below the frame pointer in the body.
+    /// Returns the number of bytes by which the stack pointer of the body is below the frame pointer.
     pub fn below_frame_pointer(&self) -> u64 {
         if self.link_at_bottom { 0 } else { self.size }
     }
 
-    /// What lies so far below the link at the top, or the CFA, in the body.
+    /// Returns the memory `offset` bytes above the point that is `bytes` bytes below the link, or below the CFA if
+    /// the link is at the bottom.
     fn below(&self, bytes: u64, offset: u64) -> Mem {
         if self.slots_from_stack_pointer {
             Mem::base(MemBase::StackPointer, (self.bottom() + self.size - bytes + offset) as i64)
@@ -165,55 +169,58 @@ impl FrameLayout {
         }
     }
 
-    /// The memory of a byte range that starts `offset` bytes into the user's slots.
+    /// Returns the memory at `offset` bytes into the user's slots.
     pub fn user_slot(&self, offset: u32) -> Mem {
         self.below(self.slots_base, offset.into())
     }
 
-    /// How far a byte of the user's slots is above the stack pointer of the body.
+    /// Returns the distance of a byte of the user's slots above the stack pointer of the body, in bytes.
     pub fn user_slot_offset(&self, offset: u32) -> u32 {
         (self.bottom() + self.size - self.slots_base) as u32 + offset
     }
 
-    /// The memory of a spill slot placed at `offset` by [`SpillArea::place`].
+    /// Returns the memory of a spill slot that [`SpillArea::place`] placed at `offset`.
     pub fn spill_slot(&self, offset: u64) -> Mem {
         self.below(self.spill_top + offset, 0)
     }
 
-    /// Bytes of room that the prologue makes below the incoming stack arguments: a tail call passes more than this
-    /// function received. The return address moves down, if it is in memory, and the CFA with it.
+    /// Returns the number of bytes that the prologue reserves below the incoming stack arguments, because a tail call
+    /// passes more bytes than this function received. The return address moves down, if it is in memory, and the CFA
+    /// with it.
     pub fn growth(&self) -> u64 {
         self.popped_bytes.saturating_sub(self.incoming_bytes)
     }
 
-    /// How far a spill slot is above the stack pointer of the body.
+    /// Returns the distance of a spill slot above the stack pointer of the body, in bytes.
     pub fn above_stack_pointer(&self, offset: u64) -> u64 {
         self.bottom() + self.size - (self.spill_top + offset)
     }
 
-    /// The memory of an incoming stack argument.
+    /// Returns the memory of an incoming stack argument.
     pub fn incoming(&self, offset: i32) -> Mem {
         let base = if self.has_frame { MemBase::FramePointer } else { MemBase::StackPointer };
         let above = self.size - self.below_frame_pointer() + u64::from(self.link_bytes) + self.growth();
         Mem::base(base, above as i64 + i64::from(offset))
     }
 
-    /// By how many bytes the return address moves up for a tail call whose callee pops `bytes` of stack arguments.
+    /// Returns the number of bytes by which the return address moves up for a tail call whose callee pops `bytes` of
+    /// stack arguments.
     pub fn rise(&self, bytes: u64) -> u64 {
         self.popped_bytes.saturating_sub(bytes)
     }
 
-    /// Must there be room on the stack? A leaf may have a frame pointer and nothing else.
+    /// Returns `true` if the function or a callee needs memory on the stack. A leaf may have only a frame pointer.
     pub fn uses_stack(&self) -> bool {
         self.size > 0 || self.has_calls || self.growth() > 0
     }
 
-    /// Returns the limit that the prologue checks: none where no stack is used.
+    /// Returns the limit that the prologue checks, or `None` if the function uses no stack.
     pub fn checked_limit(&self) -> Option<&StackLimit> {
         self.stack_limit.as_ref().filter(|_| self.uses_stack())
     }
 
-    /// Returns `true` if the prologue makes the link for the check of the limit alone, and anew below the room for tail calls.
+    /// Returns `true` if the prologue makes the link for the check of the limit only, and again below the memory for
+    /// tail calls.
     pub fn links_twice(&self) -> bool {
         self.has_frame && self.growth() > 0 && self.checked_limit().is_some()
     }
@@ -227,36 +234,37 @@ impl FrameLayout {
         ops
     }
 
-    /// The memory of an outgoing stack argument.
+    /// Returns the memory of an outgoing stack argument.
     pub fn outgoing(&self, offset: u32) -> Mem {
         Mem::base(MemBase::StackPointer, i64::from(offset))
     }
 }
 
-/// How far below the frame pointer a register is saved, what was saved before reaching down to `top`. Float registers are
-/// saved whole, as a convention may preserve them whole, and aligned.
+/// Returns the distance below the frame pointer at which a register is saved. The registers saved before reach down
+/// to `top`. Float registers are saved whole and aligned, because a convention may preserve them whole.
 fn top_of_save(top: u64, reg: PReg) -> u64 {
     let bytes = if reg.class() == RegClass::Int { 8 } else { 16 };
     (top + bytes).next_multiple_of(bytes)
 }
 
-/// Where a runtime or a debugger finds what is in `loc`.
+/// Returns the place of `loc` for a runtime or a debugger.
 pub(crate) fn place(loc: Loc, frame: &FrameLayout, spill_area: &SpillArea) -> Option<ContextPlace> {
     let slot = |slot| ContextPlace::Stack(frame.above_stack_pointer(spill_area.offset(slot)) as u32);
     loc.as_reg().map(ContextPlace::Reg).or(loc.as_slot().map(slot))
 }
 
-/// Offsets of spill slots within the spill area. Cleared and used again.
+/// Offsets of spill slots within the spill area. Cleared and reused.
 #[derive(Default, Debug)]
 pub struct SpillArea {
-    /// Per slot, how far its lowest byte is below the top of the area.
+    /// For each slot, the distance of its lowest byte below the top of the area.
     offsets: SecondaryMap<Slot, u64>,
     bytes: u64,
     align: u32,
 }
 
 impl SpillArea {
-    /// Places every slot: in order, which an allocator chooses by hotness, each aligned relative to the top of the area.
+    /// Places every slot, each aligned relative to the top of the area. The order is the allocator's: most frequently
+    /// used slots first.
     pub fn place(&mut self, slots: &PrimaryMap<Slot, SlotData>) {
         self.offsets.clear();
         (self.bytes, self.align) = (0, 1);
@@ -273,12 +281,12 @@ impl SpillArea {
         self.align
     }
 
-    /// Bytes of the area.
+    /// Returns the number of bytes of the area.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// How far the lowest byte of a slot is below the top of the area.
+    /// Returns the distance of the lowest byte of a slot below the top of the area.
     pub fn offset(&self, slot: Slot) -> u64 {
         self.offsets[slot]
     }

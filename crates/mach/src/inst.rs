@@ -3,7 +3,7 @@
 use crate::row::RowId;
 use kingpost_ir::TrapCode;
 
-/// "No block" in [`MInst::extra`] of a branch without second target.
+/// "No block" in [`MInst::extra`] of a branch without a second target.
 pub const NO_BLOCK: u32 = u32::MAX;
 
 /// Address of an instruction's memory operand. Address registers follow the row's own operands.
@@ -64,7 +64,7 @@ impl AddrMode {
         AddrMode(kind as u8)
     }
 
-    /// Base plus extended index shifted left by `shift` (0 to 4).
+    /// Returns the mode of a base plus an extended index shifted left by `shift` (0 to 4).
     pub const fn index(shift: u8, extend: IndexExtend) -> AddrMode {
         AddrMode(AddrKind::Index as u8 | shift << 3 | (extend as u8) << 6)
     }
@@ -74,7 +74,7 @@ impl AddrMode {
         ADDR_KINDS[(self.0 & 7) as usize]
     }
 
-    /// By how much the index is shifted left.
+    /// Returns the left shift of the index.
     pub const fn shift(self) -> u8 {
         self.0 >> 3 & 7
     }
@@ -90,26 +90,26 @@ impl AddrMode {
 
     /// Returns the number of address registers.
     pub const fn regs(self) -> usize {
-        // The numbers of the first three kinds.
+        // The conversion relies on the discriminants of the first three kinds.
         let kind = self.0 & 7;
         if kind <= AddrKind::Index as u8 { kind as usize } else { 0 }
     }
 }
 
-/// One machine instruction. Its operands stand in the allocation problem, at the same instruction number.
+/// One machine instruction. Its operands are in the allocation problem, under the same instruction number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MInst {
-    /// Row.
+    /// Row of the instruction.
     pub row: RowId,
     /// Address of its memory operand.
     pub mode: AddrMode,
     trap: u8,
-    /// Immediate, condition code, or the block a conditional branch falls to: as the row says.
+    /// Immediate, condition code, or the block that a conditional branch falls through to, depending on the row.
     pub imm: i32,
-    /// Displacement or index of the memory operand, or a branch target, or an index into a pool: as the row and mode
-    /// say.
+    /// Displacement or index of the memory operand, or a branch target, or an index into a pool, depending on the row
+    /// and the mode.
     pub aux: u32,
-    /// Second word of the immediate, second condition, an annotation's number, or whatever else the row says.
+    /// Second word of the immediate, second condition or number of an annotation, depending on the row.
     pub extra: u32,
 }
 
@@ -119,12 +119,12 @@ impl MInst {
         MInst { row, mode: AddrMode::NONE, trap: 0, imm: 0, aux: 0, extra: 0 }
     }
 
-    /// Returns the code with which it may trap.
+    /// Returns the code with which the instruction may trap.
     pub fn trap(&self) -> Option<TrapCode> {
         TrapCode::from_byte(self.trap)
     }
 
-    /// Sets the code with which it may trap.
+    /// Sets the code with which the instruction may trap.
     pub fn set_trap(&mut self, code: Option<TrapCode>) {
         self.trap = code.map_or(0, TrapCode::byte);
     }
@@ -134,7 +134,8 @@ impl MInst {
         u64::from(self.extra) << 32 | u64::from(self.imm as u32)
     }
 
-    /// Returns the index into [`Code::annotations`](crate::Code) of a call or sequence point: one less than `extra`.
+    /// Returns the index into [`Code::annotations`](crate::Code) of a call or sequence point, which is one less than
+    /// `extra`.
     pub fn annotation(&self) -> Option<u32> {
         self.extra.checked_sub(1)
     }

@@ -1,41 +1,42 @@
-//! Machine code vocabulary shared by all instruction sets, and the parts of the compiler that are independent of the machine.
+//! Machine code vocabulary shared by all instruction sets, and the parts of the compiler that are independent of the
+//! machine.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `row.rs` | one table row per machine instruction form |
 //! | `operands.rs` | operands of rows by letter and width |
-//! | `args.rs` | what goes into an instruction besides its row |
-//! | `row_table.rs` | how an instruction set writes its rows |
+//! | `args.rs` | arguments of an instruction besides its row |
+//! | `row_table.rs` | notation of an instruction set's rows |
 //! | `inst.rs` | one machine instruction in 16 bytes |
-//! | `mem.rs` | its memory operand, once registers are known |
+//! | `mem.rs` | the memory operand of an instruction whose registers are known |
 //! | `regs.rs` | the registers of one instruction |
 //! | `code.rs` | a function in machine instructions over virtual registers |
-//! | `settings.rs` | the settings all targets share |
-//! | `cpu_flags.rs` | what a CPU can do, by name |
+//! | `settings.rs` | settings that all targets share |
+//! | `cpu_flags.rs` | CPU features by name |
 //! | `isa.rs` | facts of an instruction set |
-//! | `tiles.rs` | its list of local patterns |
-//! | `abi.rs` | where arguments and results are |
-//! | `abi_cache.rs` | the same of signatures seen before |
+//! | `tiles.rs` | list of an instruction set's local patterns |
+//! | `abi.rs` | places of arguments and results |
+//! | `abi_cache.rs` | cache of places by signature |
 //! | `block_order.rs` | machine blocks and their order |
-//! | `loop_rotation.rs` | the order in which they are emitted |
-//! | `limits.rs` | what a function may use at most |
-//! | `live.rs` | which instructions and values are needed |
+//! | `loop_rotation.rs` | order in which blocks are emitted |
+//! | `limits.rs` | resource limits of a function |
+//! | `live.rs` | liveness of instructions and values |
 //! | `lower/` | the walk that turns instructions into machine instructions |
-//! | `edge_widths.rs` | one width for parameters and their arguments |
-//! | `verify.rs` | what machine code must keep |
+//! | `edge_widths.rs` | equal widths for parameters and their arguments |
+//! | `verify.rs` | invariants of machine code |
 //! | `frame.rs` | the shape of a frame |
-//! | `emit.rs` | allocated code becomes bytes |
-//! | `emit_isa.rs` | what an instruction set provides for that |
-//! | `emit_blocks.rs` | the walk over its blocks, one instance per instruction set |
+//! | `emit.rs` | emission of allocated code |
+//! | `emit_isa.rs` | interface of an instruction set for emission |
+//! | `emit_blocks.rs` | the walk over the blocks, one instance per instruction set |
 //! | `steps.rs` | code whose operands have their places, last instruction first |
-//! | `steps_allocation.rs` | the allocation that such code stands for |
-//! | `value_sites.rs` | where labelled values are, by bytes |
+//! | `steps_allocation.rs` | the allocation that such code represents |
+//! | `value_sites.rs` | places of labeled values, by bytes |
 //! | `branching.rs` | branches between blocks, and to traps |
 //! | `buffer/` | bytes, branches, constants, fixups of one function |
 //! | `compiled.rs` | compiled functions in a module buffer |
 //! | `data.rs` | data objects |
-//! | `listing.rs` | text and bytes of what was emitted |
-//! | `text/` | machine code as text that reads again |
+//! | `listing.rs` | text and bytes of the emitted code |
+//! | `text/` | text form of machine code |
 //!
 //! ```
 //! use kingpost_mach::settings::OptLevel;

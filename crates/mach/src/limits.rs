@@ -1,18 +1,18 @@
-//! What a function may use, and cancellation.
+//! Resource limits of a function, and cancellation.
 
 use crate::error::LowerError;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The most that one function may use. Beyond it is an error that names the limit, never a crash or an endless wait.
+/// Resource limits of one function. Exceeding a limit is an error that names it, and never a crash or an endless loop.
 ///
-/// A caller that compiles untrusted functions lowers them; they cannot be raised above the defaults, which are what
-/// offsets and ids can represent.
+/// A caller that compiles untrusted functions lowers them. They cannot be raised above the defaults, which are the
+/// ranges of offsets and ids.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Instructions, before lowering and after.
+    /// Number of instructions, before lowering and after.
     pub instructions: u64,
-    /// Virtual registers.
+    /// Number of virtual registers.
     pub vregs: u64,
     /// Bytes of the frame, and of the user's stack slots in it.
     pub frame_bytes: u64,
@@ -27,7 +27,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// These limits where they are lower than the defaults, else the defaults.
+    /// Returns these limits where they are lower than the defaults, else the defaults.
     #[must_use]
     pub fn clamped(self) -> Limits {
         let most = Limits::default();
@@ -40,27 +40,27 @@ impl Limits {
     }
 }
 
-/// Limits, and a flag by which another thread requests a stop.
+/// Limits, and a flag by which another thread requests cancellation.
 #[derive(Clone, Default, Debug)]
 pub struct Guard {
-    /// The limits.
+    /// Limits of each function.
     pub limits: Limits,
-    /// Compilation stops soon after it is set.
+    /// Flag that another thread sets to cancel the compilation.
     pub cancel: Option<Arc<AtomicBool>>,
 }
 
 impl Guard {
-    /// Returns `true` if compilation is to stop.
+    /// Returns `true` if compilation is canceled.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 }
 
-/// Fails if there is more of something than its limit.
+/// Checks an amount against its limit.
 ///
 /// # Errors
-/// [`LowerError::TooLarge`].
+/// [`LowerError::TooLarge`] if the amount exceeds the limit.
 #[inline]
 pub fn check_limit(what: &'static str, amount: u64, limit: u64) -> Result<(), LowerError> {
     if amount > limit { Err(LowerError::TooLarge { what, limit }) } else { Ok(()) }

@@ -1,4 +1,4 @@
-//! The text of emitted instructions with their bytes, kept only on request, since making it takes time.
+//! Text of emitted instructions with their bytes, made only on request because it takes time.
 //!
 //! ```text
 //! b0:
@@ -6,7 +6,7 @@
 //!      1  48 89 e5                mov rbp, rsp
 //!      4  e8 00 00 00 00          call symbol0@PLT  ; X86CallPltRel4 %f-4
 //! ```
-//! The encoder says what it encodes; offsets move with branches that grow like those of all tables.
+//! The encoder records the instructions; offsets move with growing branches as in all tables.
 
 use crate::buffer::Label;
 use crate::compiled::{FunctionView, SymbolName};
@@ -17,7 +17,7 @@ use std::ops::Range;
 /// Reason for which an instruction of the listing was emitted.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Origin {
-    /// The prologue, a landing pad, or what stands behind the blocks.
+    /// The prologue, a landing pad, or the code after the blocks.
     #[default]
     Frame,
     /// An instruction of the problem.
@@ -29,11 +29,11 @@ pub enum Origin {
 /// One instruction of the listing, or several with one text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListedInst {
-    /// Its bytes, relative to the function's first.
+    /// Range of its bytes, relative to the first byte of the function.
     pub range: Range<u32>,
-    /// In the assembler's syntax, with `{}` for the label of a branch.
+    /// Text in the assembler's syntax, with `{}` for the label of a branch.
     pub text: String,
-    /// The label that a branch goes to.
+    /// Target of a branch.
     pub label: Option<ListedLabel>,
     /// Reason for which it was emitted.
     pub origin: Origin,
@@ -46,7 +46,7 @@ impl ListedInst {
     }
 }
 
-/// Entity that the text of an instruction names.
+/// Entity that the text of an instruction mentions.
 #[derive(Clone, Copy, Debug)]
 pub enum Mention<'a> {
     /// A symbol.
@@ -55,7 +55,7 @@ pub enum Mention<'a> {
     Table(u32),
 }
 
-/// Text form: symbols are called as functions call them.
+/// Writes symbols as functions name them.
 impl fmt::Display for Mention<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -65,12 +65,12 @@ impl fmt::Display for Mention<'_> {
     }
 }
 
-/// A place that branches go to.
+/// Target of branches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListedLabel {
     /// A block.
     Block(Block),
-    /// A place within what an instruction became, by number.
+    /// A position within the sequence of an instruction, by number.
     Local(u32),
 }
 
@@ -86,7 +86,7 @@ impl fmt::Display for ListedLabel {
 /// One instruction, or several with one text.
 #[derive(Clone, Debug)]
 struct Line {
-    /// Of its first byte.
+    /// Offset of its first byte.
     offset: u32,
     text: String,
     /// Destination of its branch.
@@ -98,7 +98,7 @@ struct Line {
 #[derive(Clone, Default, Debug)]
 pub struct Listing {
     wanted: bool,
-    /// Of what is emitted next.
+    /// Origin of the code emitted next.
     origin: Origin,
     lines: Vec<Line>,
     /// Names for `symbol0` and so on.
@@ -107,14 +107,14 @@ pub struct Listing {
     labels: Vec<(Label, u32)>,
     /// Number of labels that are blocks: the first ones.
     blocks: usize,
-    /// Bytes of code, jump tables behind it not counted.
+    /// Bytes of code, without the jump tables after it.
     code_bytes: u32,
-    /// The jump tables: offsets and the labels they lead to.
+    /// Jump tables: offsets and target labels.
     tables: Vec<(u32, Vec<Label>)>,
 }
 
 impl Listing {
-    /// Returns `true` if a listing is made from now on.
+    /// Sets whether a listing is made from now on.
     pub(crate) fn set_wanted(&mut self, wanted: bool) {
         self.wanted = wanted;
     }
@@ -131,13 +131,13 @@ impl Listing {
         self.lines.push(Line { offset, text, target, origin });
     }
 
-    /// Reports what is emitted from now on.
+    /// Sets the origin of the code emitted from now on.
     #[inline]
     pub(crate) fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;
     }
 
-    /// Clears the lines from this offset on.
+    /// Removes the lines from this offset on.
     pub(crate) fn forget_from(&mut self, offset: usize) {
         while self.lines.pop_if(|line| line.offset as usize >= offset).is_some() {}
     }
@@ -152,12 +152,12 @@ impl Listing {
         self.code_bytes = 0;
     }
 
-    /// Offsets of all lines, to be moved.
+    /// Returns the offsets of all lines, to be moved.
     pub(crate) fn offsets_mut(&mut self) -> impl Iterator<Item = &mut u32> {
         self.lines.iter_mut().map(|line| &mut line.offset)
     }
 
-    /// Takes the final offsets of labels, ascending, and of jump tables, the names of symbols, and the length of the
+    /// Sets the final offsets of labels, ascending, and of jump tables, the names of symbols, and the length of the
     /// code.
     pub(crate) fn finish(
         &mut self,
@@ -175,12 +175,12 @@ impl Listing {
         }
     }
 
-    /// Returns the bytes of code, jump tables behind it not counted.
+    /// Returns the bytes of code, without the jump tables after it.
     pub fn code_bytes(&self) -> u32 {
         self.code_bytes
     }
 
-    /// The instructions in the order of their bytes. `name` returns what a symbol or table is called.
+    /// Returns the instructions in the order of their bytes. `name` returns the name of a symbol or table.
     pub fn insts(&self, name: impl Fn(Mention<'_>) -> String) -> impl Iterator<Item = ListedInst> {
         self.lines.iter().enumerate().map(move |(index, line)| ListedInst {
             range: line.offset..self.end_of(index),
@@ -195,7 +195,7 @@ impl Listing {
         self.labels.iter().map(|&(label, offset)| (self.listed(label), offset))
     }
 
-    /// Returns the jump tables in order: their offsets, and the labels they lead to.
+    /// Returns the jump tables in order: their offsets and target labels.
     pub fn tables(&self) -> impl Iterator<Item = (u32, impl Iterator<Item = ListedLabel>)> {
         self.tables.iter().map(|(offset, labels)| (*offset, labels.iter().map(|&label| self.listed(label))))
     }
@@ -208,18 +208,18 @@ impl Listing {
         }
     }
 
-    /// Returns the first byte behind a line.
+    /// Returns the offset of the first byte after a line.
     fn end_of(&self, index: usize) -> u32 {
         self.lines.get(index + 1).map_or(self.code_bytes, |next| next.offset)
     }
 
-    /// Returns the text, with the bytes of `function`, which this is the listing of.
+    /// Returns the text, with the bytes of `function`, whose listing this is.
     pub fn display<'a>(&'a self, function: FunctionView<'a>) -> impl fmt::Display + 'a {
         ListingText { listing: self, function }
     }
 }
 
-/// An encoder's text with names in place of `symbol0`, `table0` and so on.
+/// Returns an encoder's text with names in place of `symbol0`, `table0` and so on.
 fn named(text: &str, symbols: &[SymbolName], name: impl Fn(Mention<'_>) -> String) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some((start, word)) = ["symbol", "table"].into_iter().filter_map(|w| Some((rest.find(w)?, w))).min() {
@@ -307,7 +307,7 @@ impl ListingText<'_> {
     }
 }
 
-/// So many bytes have room before the text.
+/// Number of bytes that fit before the text.
 const BYTES: usize = 8;
 
 fn row(f: &mut fmt::Formatter<'_>, offset: usize, bytes: &[u8], text: &str) -> fmt::Result {

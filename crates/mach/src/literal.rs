@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-/// A constant of 4, 8 or 16 bytes, aligned to as many. Its contents are its name, so equal ones can be one in an object
-/// or image.
+/// Constant of 4, 8 or 16 bytes, aligned to its size. Its name consists of its contents, so equal constants can be
+/// merged in an object or image.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Literal {
-    /// Little-endian, zeros behind `len`.
+    /// Bytes in little-endian order, zeros after `len`.
     bytes: [u8; 16],
     len: u8,
 }
 
 impl Literal {
-    /// Returns the literal with these bytes, if there are 4, 8 or 16.
+    /// Returns the literal with these bytes, or `None` if there are not 4, 8 or 16.
     pub fn new(bytes: &[u8]) -> Option<Literal> {
         if !matches!(bytes.len(), 4 | 8 | 16) {
             return None;
@@ -28,13 +28,13 @@ impl Literal {
         Literal::new(value.to_le_bytes().get(..digits.len() / 2)?).filter(|literal| literal.to_string() == digits)
     }
 
-    /// Returns its contents: as many bytes as its alignment.
+    /// Returns the contents of the literal, whose number is also its alignment.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 }
 
-/// Text form: the number that it is, in hexadecimal with all digits.
+/// Writes the literal as a number, in hexadecimal with all digits.
 impl fmt::Display for Literal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:01$x}", u128::from_le_bytes(self.bytes), 2 * usize::from(self.len))

@@ -1,7 +1,7 @@
-//! Which instructions and values are needed, how often each value is used, and where memory may change.
+//! Liveness of instructions and values, numbers of uses, and points at which memory may change.
 //!
-//! Works backwards from what has effects, through block parameters to the arguments passed to them, so that a ring of
-//! parameters that only feed each other is not needed. Cost: linear in operands and edges.
+//! Works backwards from instructions with effects, through block parameters to the arguments passed to them, so that
+//! a cycle of parameters that only feed each other is not needed. Cost: linear in operands and edges.
 
 use crate::block_order::BlockOrder;
 use cranelift_entity::EntityRef;
@@ -9,23 +9,23 @@ use kingpost_ir::cfg::ControlFlowGraph;
 use kingpost_ir::release::release;
 use kingpost_ir::{Block, BlockArgKind, Function, Inst, Opcode, Value, ValueDef};
 
-/// Point, in one block, since which memory has not changed and no trap has happened.
+/// Interval of one block in which memory does not change and no trap happens.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Epoch {
-    /// Stores, calls and fences seen so far, in the lower half; in the upper one, instructions that may trap. One word,
-    /// as there are few registers for the loop that counts.
+    /// Number of stores, calls and fences so far in the lower half, and of instructions that may trap in the upper
+    /// half. They share one word because the loop that counts has few registers.
     seen: u64,
-    /// Calls from here on, in the order of blocks.
+    /// Number of calls from here on, in the order of blocks.
     pub(crate) calls: u32,
 }
 
 impl Epoch {
-    /// Stores, calls and fences seen so far.
+    /// Returns the number of stores, calls and fences so far.
     pub(crate) fn writes(self) -> u32 {
         self.seen as u32
     }
 
-    /// Returns instructions that may trap seen so far.
+    /// Returns the number of instructions that may trap so far.
     pub(crate) fn traps(self) -> u32 {
         (self.seen >> 32) as u32
     }
@@ -34,14 +34,14 @@ impl Epoch {
 /// Whether an instruction is lowered.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Need {
-    /// Nothing needs it.
+    /// No instruction needs it.
     #[default]
     None,
-    /// It has no effect, but its results have uses, which may do without it.
+    /// It has no effect, and its results have uses, which may fold it.
     Results,
-    /// It is lowered: for its effect, or for a result in a register.
+    /// It is lowered for its effect, or for a result in a register.
     Own,
-    /// Its user does what it does.
+    /// Its user performs it.
     OfUser,
 }
 
@@ -71,23 +71,23 @@ struct BlockFacts {
     calls: u32,
 }
 
-/// Instructions of a function that may be kept for the next.
+/// Largest number of instructions of a function whose memory is kept for the next one.
 const MAX_KEPT: usize = 1 << 17;
 
-/// Needed values and instructions of one function. Cleared and used again.
+/// Needed values and instructions of one function. Cleared and reused.
 #[derive(Default, Debug)]
 pub(crate) struct Needed {
-    /// By value.
+    /// Facts by value.
     values: Vec<ValueFacts>,
-    /// By instruction. Those of blocks that are not visited are left over from other functions.
+    /// Facts by instruction. Entries of blocks that are not visited are left over from other functions.
     insts: Vec<InstFacts>,
-    /// By block.
+    /// Facts by block.
     blocks: Vec<BlockFacts>,
     worklist: Vec<Value>,
 }
 
 impl Needed {
-    /// Frees the memory of a function that is larger than most, once it is lowered: allocators need it more.
+    /// Frees the memory of a large function once it is lowered, so that the allocator can use it.
     pub(crate) fn release(&mut self) {
         if self.insts.len() > MAX_KEPT {
             release(&mut self.values);
@@ -97,7 +97,7 @@ impl Needed {
         }
     }
 
-    /// Computes everything for the reachable blocks of `func`.
+    /// Computes the facts of the reachable blocks of `func`.
     pub(crate) fn compute(&mut self, func: &Function, cfg: &ControlFlowGraph, order: &BlockOrder) {
         self.values.clear();
         self.blocks.clear();
@@ -107,14 +107,14 @@ impl Needed {
         }
         self.blocks.resize(func.dfg.num_blocks(), BlockFacts::default());
         let mut calls = 0;
-        // Users come before definitions, but for what is passed back to the head of a loop.
+        // Users come before definitions, except for arguments passed back to the head of a loop.
         for &block in order.rpo().iter().rev() {
             if let Some(last) = cfg.terminator(block) {
                 self.scan_edges(func, last);
                 calls = scan_insts(func, last, calls, &mut self.values, &mut self.insts);
             }
             self.blocks[block.index()] = BlockFacts { is_done: true, calls };
-            // The parameters are known now; edges back to here come from blocks that are done.
+            // The needed parameters are known now. Edges back to this block come from blocks that are done.
             if !func.dfg.block_params(block).is_empty() && cfg.preds(block).iter().any(|pred| self.is_done(pred.block))
             {
                 self.pass_back(func, cfg, block);
@@ -126,7 +126,7 @@ impl Needed {
         self.blocks[block.index()].is_done
     }
 
-    /// Marks what back edges to `block` pass to needed parameters.
+    /// Marks the arguments of back edges to needed parameters of `block`.
     fn pass_back(&mut self, func: &Function, cfg: &ControlFlowGraph, block: Block) {
         for (index, &param) in func.dfg.block_params(block).iter().enumerate() {
             if self.uses(param) > 0 && !self.values[param.index()].is_passed {
@@ -136,11 +136,11 @@ impl Needed {
         }
     }
 
-    /// Marks what the values on the work list are computed from.
+    /// Marks the operands of the definitions of the values on the work list.
     fn drain_worklist(&mut self, func: &Function, cfg: &ControlFlowGraph) {
         while let Some(value) = self.worklist.pop() {
             match func.dfg.value_def(value) {
-                // What is not visited yet finds its uses then.
+                // An instruction that is not visited yet finds its uses later.
                 ValueDef::Result(inst, _) => {
                     if func.layout.inst_block(inst).is_some_and(|block| self.is_done(block)) {
                         self.need_inst(func, inst);
@@ -156,8 +156,8 @@ impl Needed {
         }
     }
 
-    /// Counts what the branch at the end of a block passes to needed parameters of blocks that are known, and to the
-    /// runtime.
+    /// Counts the arguments that the branch at the end of a block passes to needed parameters of known blocks, and to
+    /// the runtime.
     fn scan_edges(&mut self, func: &Function, last: Inst) {
         for dest in func.dfg.branch_destinations(last) {
             let args = func.dfg.block_args(*dest);
@@ -194,7 +194,7 @@ impl Needed {
         if std::mem::replace(&mut self.values[value.index()].is_passed, true) {
             return;
         }
-        // Edges of blocks that are not visited yet are counted then.
+        // Edges of blocks that are not visited yet are counted with these blocks.
         for pred in cfg.preds(block) {
             if self.is_done(pred.block) {
                 let call = func.dfg.branch_destinations(pred.inst)[pred.edge as usize];
@@ -213,13 +213,13 @@ impl Needed {
         }
     }
 
-    /// Returns `true` if an instruction is lowered by itself.
+    /// Returns `true` if an instruction is lowered as such.
     #[inline]
     pub(crate) fn is_lowered(&self, inst: Inst) -> bool {
         self.insts[inst.index()].need == Need::Own
     }
 
-    /// Records that a register was made for a result of an instruction, which is lowered then.
+    /// Records that a result of an instruction has a register, so that the instruction is lowered.
     #[inline]
     pub(crate) fn mark_used(&mut self, inst: Inst) {
         let need = &mut self.insts[inst.index()].need;
@@ -228,7 +228,7 @@ impl Needed {
         }
     }
 
-    /// Records that its user does what an instruction does.
+    /// Records that the user of an instruction performs it.
     pub(crate) fn mark_sunk(&mut self, inst: Inst) {
         self.insts[inst.index()].need = Need::OfUser;
     }
@@ -256,13 +256,13 @@ impl Needed {
     }
 }
 
-/// Counts what the instructions of a block use, from the `last` one on backwards, in whose successors there are so many
-/// calls. Returns how many there are from the head of the block on.
+/// Counts the uses by the instructions of a block, from the `last` one on backwards. `calls` is the number of calls
+/// in its successors. Returns the number of calls from the head of the block on.
 ///
-/// A function of its own, so that what the loop needs stays in registers.
+/// A separate function, so that the values of the loop stay in registers.
 #[inline(never)]
 fn scan_insts(func: &Function, last: Inst, calls: u32, values: &mut [ValueFacts], insts: &mut [InstFacts]) -> u32 {
-    // Counted from the end; what matters is how two of one block differ.
+    // The epoch counts from the end; only differences within one block matter.
     let mut epoch = Epoch { seen: u64::MAX, calls };
     let mut next = Some(last);
     while let Some(inst) = next {
@@ -274,7 +274,7 @@ fn scan_insts(func: &Function, last: Inst, calls: u32, values: &mut [ValueFacts]
             let traps = may_trap(func, inst);
             epoch.seen -= u64::from(writes) | u64::from(traps) << 32;
             epoch.calls += u32::from(opcode.is_call());
-            // A load that does not trap is there for its result.
+            // A load that does not trap is needed only for its result.
             is_needed = writes || traps || !opcode.has_memory_flags();
         }
         let mut need = if is_needed { Need::Own } else { Need::None };
@@ -305,13 +305,13 @@ fn scan_insts(func: &Function, last: Inst, calls: u32, values: &mut [ValueFacts]
     epoch.calls
 }
 
-/// Returns the values that a branch's exception table hands to the runtime.
+/// Returns the values that a branch's exception table passes to the runtime.
 fn contexts(func: &Function, branch: Inst) -> impl Iterator<Item = Value> {
     let items = func.dfg.inst_exception_table(branch).map(|table| func.dfg.exception_table(table).items);
     items.unwrap_or_default().iter().filter_map(|item| item.context())
 }
 
-/// Returns `true` if the instruction may trap. Accesses marked `notrap` do not.
+/// Returns `true` if the instruction may trap. Accesses marked `notrap` do not trap.
 pub(crate) fn may_trap(func: &Function, inst: Inst) -> bool {
     let opcode = func.dfg.opcode(inst);
     if opcode.has_memory_flags() {

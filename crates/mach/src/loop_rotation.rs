@@ -1,4 +1,5 @@
-//! The order in which blocks are emitted: loops that test at the top test at the bottom, and rare blocks come last.
+//! Order of emission of blocks: loops that test at the top are rotated to test at the bottom, and rare blocks come
+//! last.
 //!
 //! ```text
 //!     b1: cmp; jge b3                          jmp b1
@@ -7,10 +8,10 @@
 //!     b3: …                                    b3: …
 //! ```
 //!
-//! A loop that ends in a jump to its header is rotated behind its first block that may leave it, usually the header
-//! itself. The jump becomes one into the loop, that branch the one that goes back. Nothing is duplicated. Rotated are
-//! loops of at most [`MAX_BLOCKS`] blocks, inner ones first; in larger ones the jump does not matter, and so the cost
-//! is linear in blocks.
+//! A loop that ends in a jump to its header is rotated so that it ends with its first block that may leave it,
+//! usually the header itself. The jump enters the loop instead, and the branch of that block becomes the back edge.
+//! No code is duplicated. Only loops of at most [`MAX_BLOCKS`] blocks are rotated, inner ones first. In larger loops
+//! the jump does not matter, and so the cost is linear in blocks.
 
 use crate::block_order::{BlockOrder, MachineBlock, destinations};
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -19,18 +20,18 @@ use kingpost_ir::analyses::Analyses;
 use kingpost_ir::loops::Loop;
 use kingpost_regalloc::Block;
 
-/// Blocks of the largest loop that is rotated.
+/// Largest number of blocks of a loop that is rotated.
 const MAX_BLOCKS: usize = 64;
 
-/// Reusable memory of the computation.
+/// Scratch memory of the computation. Cleared and reused.
 #[derive(Default, Debug)]
 pub(crate) struct LoopRotation {
-    /// By loop: the last of its blocks, as loops are contiguous but for blocks of edges that leave them.
+    /// Last block of each loop. Loops are contiguous, except for blocks of edges that leave them.
     last: SecondaryMap<Loop, Option<Block>>,
 }
 
 impl LoopRotation {
-    /// Appends all blocks to `layout`.
+    /// Appends all blocks to `layout` in the order of emission.
     pub(crate) fn lay_out(
         &mut self,
         func: &Function,
@@ -64,7 +65,7 @@ impl LoopRotation {
         for (index, &block) in order.blocks().iter().enumerate() {
             let innermost = match block {
                 MachineBlock::Ir(block) => loops.innermost_loop(block),
-                // Of edges within loops only those back to a header can be last.
+                // Among edges within loops, only edges back to a header can be last.
                 MachineBlock::Edge { from, edge } => {
                     let to = destinations(func, from)[edge as usize].block;
                     loops.innermost_loop(to).filter(|&each| loops.header(each) == to && loops.contains(each, from))

@@ -3,7 +3,7 @@
 use crate::inst::IndexExtend;
 use kingpost_regalloc::PReg;
 
-/// What the base of a resolved memory operand is.
+/// Base of a memory operand after allocation and frame layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MemBase {
     /// A register.
@@ -12,7 +12,7 @@ pub enum MemBase {
     StackPointer,
     /// The frame pointer.
     FramePointer,
-    /// A symbol: index into the code's symbols.
+    /// A symbol, by its index into the code's symbols.
     Symbol(u32),
     /// A jump table.
     Table(u32),
@@ -25,12 +25,12 @@ pub struct Mem {
     pub base: MemBase,
     /// Index register with its shift and extension.
     pub index: Option<(PReg, u8, IndexExtend)>,
-    /// Added to the address, bytes.
+    /// Displacement in bytes.
     pub disp: i64,
 }
 
 impl Mem {
-    /// `base + disp`.
+    /// Returns the memory at `base + disp`.
     pub fn base(base: MemBase, disp: i64) -> Mem {
         Mem { base, index: None, disp }
     }

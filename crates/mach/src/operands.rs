@@ -1,7 +1,7 @@
-//! Operands of rows by letter and width in bytes, as tables are written in: `U` a use, `D` a def, `T` a def tied to
-//! operand 1, `M` a use in a register or memory. With an `F` in front: in a float register.
+//! Operands of rows by letter and width in bytes, for the tables of rows: `U` a use, `D` a def, `T` a def tied to
+//! operand 1, `M` a use in a register or memory. A preceding `F` means a float register.
 //!
-//! Lines of families are written in letters without width. What they stand for at each width is in a module of its own.
+//! Lines of families use letters without a width. The module of a width defines them for that width.
 
 use crate::row::{OperandSpec, RowConstraint};
 use kingpost_regalloc::RegClass;
@@ -43,13 +43,13 @@ macro_rules! scopes {
 
             /// Width in names and texts of rows.
             pub const INFIX: &str = $infix;
-            /// Bytes.
+            /// Width in bytes.
             pub const W: u8 = $bytes;
             /// Binary logarithm of the bytes.
             pub const LOG: u8 = W.trailing_zeros() as u8;
             /// Index of the width in a list that begins with 8 bits.
             pub const LANE: usize = LOG as usize;
-            /// Bits.
+            /// Width in bits.
             pub const BITS: u32 = 8 * W as u32;
             /// A use.
             pub const U: OperandSpec = OperandSpec::uses(Int, $int);
@@ -57,7 +57,7 @@ macro_rules! scopes {
             pub const M: OperandSpec = U.at(RowConstraint::MemOk);
             /// A def.
             pub const D: OperandSpec = OperandSpec::defs(Int, $int);
-            /// A def in the place of operand 1.
+            /// A def in the location of operand 1.
             pub const T: OperandSpec = D.reuse(1);
             /// A use of a float.
             pub const FU: OperandSpec = OperandSpec::uses(Float, W);
@@ -65,7 +65,7 @@ macro_rules! scopes {
             pub const FM: OperandSpec = FU.at(RowConstraint::MemOk);
             /// A def of a float.
             pub const FD: OperandSpec = OperandSpec::defs(Float, W);
-            /// A def of a float in the place of operand 1.
+            /// A def of a float in the location of operand 1.
             pub const FT: OperandSpec = FD.reuse(1);
         }
     )+};
@@ -82,9 +82,9 @@ scopes! {
     w64 "64" 8 8;
     /// 128 bits, of float registers.
     w128 "128" 16 8;
-    /// 8 bits where integer registers have no less than 32.
+    /// 8 bits, in integer registers of at least 32.
     w8r32 "8" 1 4;
-    /// 16 bits where integer registers have no less than 32.
+    /// 16 bits, in integer registers of at least 32.
     w16r32 "16" 2 4;
     /// Single precision, named `s`.
     ss "s" 4 4;
@@ -94,13 +94,13 @@ scopes! {
     b "b" 1 4;
     /// 16 bits, named `w`.
     w "w" 2 4;
-    /// From 8 to 16 bits, by the narrower ones.
+    /// From 8 to 16 bits, with the widths of the narrower lanes.
     bw "bw" 1 4;
-    /// From 16 to 32 bits, by the narrower ones.
+    /// From 16 to 32 bits, with the widths of the narrower lanes.
     wd "wd" 2 4;
-    /// From 32 to 64 bits, by the narrower ones.
+    /// From 32 to 64 bits, with the widths of the narrower lanes.
     dq "dq" 4 4;
-    /// From 64 to 128 bits, by the narrower ones.
+    /// From 64 to 128 bits, with the widths of the narrower lanes.
     qdq "qdq" 8 8;
     /// 32 bits, named `d`.
     d "d" 4 4;

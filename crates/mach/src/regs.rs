@@ -1,29 +1,29 @@
-//! The registers of one instruction in a word: what an encoder reads of them is a shift and a mask.
+//! The registers of one instruction in a word, so that an encoder reads each by a shift and a mask.
 
 use kingpost_regalloc::{Loc, PReg};
 
-/// Up to seven registers in order.
+/// Sequence of up to seven registers.
 ///
-/// [`PReg::index`] of register `k` is in byte `k`, zero where there is none, and their number in the last byte.
+/// Byte `k` is the [`PReg::index`] of register `k`, or zero if there is none. The last byte is their number.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Regs(u64);
 
-/// In each byte the bits of [`PReg::index`].
+/// Mask of the bits of [`PReg::index`] in each byte.
 const INDICES: u64 = 0x0101_0101_0101_0101 * (PReg::COUNT as u64 - 1);
 /// Byte that holds the number of registers.
 const LEN_AT: usize = 8 * Regs::MAX;
 
 impl Regs {
-    /// Registers that there is room for.
+    /// Largest number of registers.
     pub const MAX: usize = 7;
 
-    /// These registers, the first seven if there are more.
+    /// Returns these registers, or the first seven if there are more.
     #[inline]
     pub fn of(regs: &[PReg]) -> Regs {
         Regs::of_few(regs.iter().copied().take(Regs::MAX))
     }
 
-    /// These registers, no more than seven.
+    /// Returns these registers. There must be at most seven.
     #[inline]
     pub fn of_few(regs: impl Iterator<Item = PReg>) -> Regs {
         let (mut word, mut at) = (0, 0);
@@ -35,16 +35,16 @@ impl Regs {
         Regs::counted(word, at / 8)
     }
 
-    /// Returns the first `len` of these, of seven less than all.
+    /// Returns the first `len` of these registers.
     #[inline]
     pub fn of_first<const N: usize>(regs: [PReg; N], len: usize) -> Regs {
         const { assert!(N <= Regs::MAX) };
-        // No loop: how many there are is hard to predict.
+        // Without a loop, because the number of iterations is hard to predict.
         let word = regs.iter().rev().fold(0, |word, reg| word << 8 | reg.index() as u64);
         Regs::counted(word & ((1 << (8 * len)) - 1), len)
     }
 
-    /// Returns the registers that these places are, no more than seven.
+    /// Returns the registers of these locations. There must be at most seven.
     #[inline]
     pub(crate) fn of_locs(locs: &[Loc]) -> Regs {
         Regs::counted(locs.iter().rev().fold(0, |word, loc| word << 8 | u64::from(loc.reg_index())), locs.len())
@@ -55,7 +55,7 @@ impl Regs {
         Regs(word | (len as u64) << LEN_AT)
     }
 
-    /// Adds a register. False if there is no room.
+    /// Adds a register. Returns `false` if there is no room.
     #[inline]
     pub fn push(&mut self, reg: PReg) -> bool {
         let has_room = self.len() < Regs::MAX;
@@ -71,31 +71,31 @@ impl Regs {
         (self.0 >> LEN_AT) as usize
     }
 
-    /// Returns `true` if there are none.
+    /// Returns `true` if there are no registers.
     pub fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// [`PReg::index`] of register `k` in byte `k`, zero where there is none; in the last byte is their number, less
-    /// than 16.
+    /// Returns the word: byte `k` is the [`PReg::index`] of register `k`, or zero if there is none, and the last byte
+    /// is their number, less than 16.
     #[inline]
     pub fn word(self) -> u64 {
         self.0
     }
 
-    /// Register `k`, or the register of index 0 if there are fewer.
+    /// Returns register `k`, or the register of index 0 if there are fewer.
     #[inline]
     pub fn get(self, k: usize) -> PReg {
         PReg::from_index((self.0 >> (8 * k)) as usize % PReg::COUNT)
     }
 
-    /// Returns the register that only `k` ones follow.
+    /// Returns the register that is followed by `k` registers.
     #[inline]
     pub fn from_end(self, k: usize) -> PReg {
         self.get(self.len().wrapping_sub(1 + k) % size_of::<Regs>())
     }
 
-    /// Returns all of them, one by one. [`Regs::len`] of these count.
+    /// Returns all registers as an array. Only the first [`Regs::len`] are valid.
     #[inline]
     pub fn to_array(self) -> [PReg; Regs::MAX] {
         let bytes = (self.0 & INDICES).to_le_bytes();

@@ -1,7 +1,8 @@
 //! One table row per machine instruction form: operands, constraints, effect on the flags, memory twin, text.
 //!
-//! An instruction set is an array of rows. The encoding of a row is data of the instruction set's own type, in a table
-//! parallel to this one; encoder, printer, and the comparison with the system assembler all follow from the two.
+//! An instruction set is an array of rows. The encoding of a row is data of the instruction set's own type, in a
+//! table parallel to this one. The encoder, the printer, and the comparison with the system assembler are derived
+//! from the two.
 
 use crate::cpu_flags::CpuFeatures;
 use kingpost_regalloc::{InstFlags, Kind, OperandForm, PReg, PRegSet, Pos, RegClass};
@@ -12,16 +13,16 @@ use std::fmt;
 pub struct RowId(pub u16);
 
 impl RowId {
-    /// Returns the row in form number `k` of a line that has several.
+    /// Returns the row of form number `k` in a line that has several.
     #[must_use]
     pub const fn form(self, k: u16) -> RowId {
         RowId(self.0 + k)
     }
 }
 
-/// The rows of one operation that differ by their width only: of operands, of a precision, of a lane.
+/// Rows of one operation that differ only in their width: of operands, of a precision, or of a lane.
 ///
-/// Each is twice as wide as the one before it, and they follow each other in the table.
+/// Each row is twice as wide as the preceding one, and they are consecutive in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Family {
     first: RowId,
@@ -31,10 +32,10 @@ pub struct Family {
 }
 
 impl Family {
-    /// Returns the family whose rows begin with `first`, with their widths in bits.
+    /// Returns the family whose rows begin with `first` and have these widths in bits.
     ///
     /// # Panics
-    /// If the widths are not powers of two that double.
+    /// If the widths are not powers of two, or one does not double the preceding one.
     pub const fn new(first: RowId, widths: &[u32]) -> Family {
         let mut i = 0;
         while i < widths.len() {
@@ -48,7 +49,8 @@ impl Family {
         Family { first, least, most: least + widths.len() as u8 - 1 }
     }
 
-    /// Returns the narrowest row that holds `bits` bits, which are a power of two and no more than the widest has.
+    /// Returns the narrowest row that holds `bits` bits. `bits` must be a power of two and at most the width of the
+    /// widest row.
     #[inline]
     pub const fn of(self, bits: u32) -> RowId {
         let log = bits.trailing_zeros() as u8;
@@ -63,7 +65,7 @@ impl Family {
         if log < self.least || log > self.most { None } else { Some(self.of(bits)) }
     }
 
-    /// Returns the rows in form number `k` of a line that has several, each for all widths.
+    /// Returns the rows of form number `k` in a line that has several, for all widths.
     #[must_use]
     pub const fn form(self, k: u16) -> Family {
         let widths = (self.most - self.least) as u16 + 1;
@@ -89,7 +91,7 @@ pub enum RowConstraint {
 /// One operand of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OperandSpec {
-    /// Read or written.
+    /// Whether it is a use or a def.
     pub kind: Kind,
     /// Point at which it is read or written.
     pub pos: Pos,
@@ -102,7 +104,7 @@ pub struct OperandSpec {
 }
 
 impl OperandSpec {
-    /// Returns the bytes of the widest value of which a def of this kind writes all, be it in memory.
+    /// Returns the number of bytes of the widest value that a def of this kind writes completely, even in memory.
     pub(crate) const fn whole_width(&self) -> u8 {
         if self.width < 4 { 4 } else { self.width }
     }
@@ -117,33 +119,33 @@ impl OperandSpec {
         OperandSpec { kind: Kind::Def, pos: Pos::Late, class, width, constraint: RowConstraint::Reg }
     }
 
-    /// Returns the same operand under another constraint.
+    /// Returns the operand under another constraint.
     #[must_use]
     pub const fn at(mut self, constraint: RowConstraint) -> OperandSpec {
         self.constraint = constraint;
         self
     }
 
-    /// Returns the same operand, in `reg`.
+    /// Returns the operand in `reg`.
     #[must_use]
     pub const fn fixed(self, reg: PReg) -> OperandSpec {
         self.at(RowConstraint::Fixed(reg))
     }
 
-    /// Returns the same operand, in the location of operand `k`.
+    /// Returns the operand in the location of operand `k`.
     #[must_use]
     pub const fn reuse(self, k: u8) -> OperandSpec {
         self.at(RowConstraint::Reuse(k))
     }
 
-    /// Returns the same operand at the early point (a def that shares with no use).
+    /// Returns the operand at the early point (a def that shares with no use).
     #[must_use]
     pub const fn early(mut self) -> OperandSpec {
         self.pos = Pos::Early;
         self
     }
 
-    /// Returns the same operand at the late point (a use that shares with no def).
+    /// Returns the operand at the late point (a use that shares with no def).
     #[must_use]
     pub const fn late(mut self) -> OperandSpec {
         self.pos = Pos::Late;
@@ -162,7 +164,7 @@ pub enum FlagsEffect {
     Use,
     /// Reads it, then writes it with a meaning (add with carry).
     UseDef,
-    /// Destroys it.
+    /// Writes it with no useful meaning.
     Clobber,
 }
 
@@ -172,67 +174,67 @@ impl FlagsEffect {
         matches!(self, FlagsEffect::Use | FlagsEffect::UseDef)
     }
 
-    /// Returns `true` if the flags are different afterwards.
+    /// Returns `true` if the row changes the flags.
     pub fn writes(self) -> bool {
         matches!(self, FlagsEffect::Def | FlagsEffect::UseDef | FlagsEffect::Clobber)
     }
 }
 
-/// Effects of a row beyond computing its defs. Calls may do everything.
+/// Effects of a row beyond computing its defs. Calls may have any effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effect {
-    /// Reads its memory operand.
+    /// Whether it reads its memory operand.
     pub reads: bool,
-    /// Writes its memory operand.
+    /// Whether it writes its memory operand.
     pub writes: bool,
-    /// Traps under some condition, whether it accesses memory or not.
+    /// Whether it traps under some condition besides a fault of its memory access.
     pub traps: bool,
 }
 
 impl Effect {
-    /// None at all.
+    /// No effect.
     pub const NONE: Effect = Effect { reads: false, writes: false, traps: false };
 
-    /// Returns `true` if the row may trap, memory accesses included.
+    /// Returns `true` if the row may trap, including by its memory accesses.
     pub const fn may_trap(self) -> bool {
         self.reads || self.writes || self.traps
     }
 }
 
-/// The form of a row that takes one of its operands from memory.
+/// Form of a row that takes one of its operands from memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Twin {
-    /// Index of the operand that may be in memory. A `Reuse` def of it goes there as well: the twin reads, modifies and
-    /// writes.
+    /// Index of the operand that may be in memory. A `Reuse` def of it is in memory as well: the twin reads, modifies
+    /// and writes.
     pub operand: u8,
-    /// The row to use then. It has the same operands in the same order, without this one and without its `Reuse` def,
-    /// and a memory operand.
+    /// Row to use for that. It has the same operands in order, without this one and its `Reuse` def, and a memory
+    /// operand.
     pub row: RowId,
 }
 
-/// What is known of the operands of a row that may all be in any registers: a late def first, if there is one, then
-/// early uses, those of the address last. One use at most may be in memory instead.
+/// Operands of a row that may all be in any registers: a late def first, if there is one, then early uses, with the
+/// operands of the address last. At most one use may be in memory instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlainOperands {
     /// Whether there is a def.
     pub has_def: bool,
-    /// Index of the use whose register the def takes over; 0 if there is none.
+    /// Index of the use whose register the def shares; 0 if there is none.
     pub tied: u8,
-    /// The operands of the row without their values, all in registers.
+    /// Operands of the row without their values, all in registers.
     pub(crate) forms: [OperandForm; PlainOperands::MOST - 2],
-    /// Index of the use that the row's memory form has in memory; beyond all operands if there is none.
+    /// Index of the use that is in memory in the row's memory form; beyond all operands if there is none.
     pub(crate) in_memory: u8,
-    /// Bytes that it has there, at least.
+    /// Least number of bytes of that use in memory.
     pub(crate) memory_bytes: u8,
-    /// Bytes of a def that may take its place there, at most; 0 if it does not.
+    /// Largest number of bytes of a def that may share its memory; 0 if no def may.
     pub(crate) def_bytes: u8,
 }
 
 impl PlainOperands {
-    /// Most operands of such a row, those of the address among them.
+    /// Largest number of operands of such a row, including the operands of the address.
     pub const MOST: usize = 6;
 
-    /// Returns the plain operands of a row; `None` if one of them cannot be in any register.
+    /// Returns the plain operands of a row, or `None` if an operand is not plain.
     pub(crate) const fn of(row: &Row) -> Option<PlainOperands> {
         let forms = [OperandForm::USE; PlainOperands::MOST - 2];
         let mut plain =
@@ -269,22 +271,22 @@ impl PlainOperands {
     }
 }
 
-/// Kind of a row, where the compiler must know it.
+/// Kind of a row, as far as the compiler distinguishes them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowKind {
-    /// Nothing special.
+    /// Any other row.
     Plain,
-    /// Copies its one use to its one def, wholly and without effect.
+    /// Copies its one use to its one def completely, without any effect.
     Move,
-    /// Has one def and no use or effect and leaves the flags alone, so that it may run again anywhere.
+    /// Has one def and no use or effect and preserves the flags, so that it may run again anywhere.
     Remat,
     /// Calls: variadic operands, a safepoint. May have an annotation.
     Call,
-    /// A place that debug information records: no bytes, an annotation.
+    /// Marks a location that debug information records: no bytes, an annotation.
     SequencePoint,
-    /// As `Call`, and ends a block: behind the call, or at one of its handlers.
+    /// Calls and ends a block. Control continues after the call, or at one of its handlers.
     TryCall,
-    /// Ends a block by going to other blocks.
+    /// Ends a block by a transfer to other blocks.
     Branch,
     /// Ends a block by leaving the function: returns, tail calls, traps.
     Exit,
@@ -304,60 +306,61 @@ impl RowKind {
         }
     }
 
-    /// Returns `true` if there is more to emitting it than its bytes.
+    /// Returns `true` if its emission involves more than its bytes.
     #[inline]
     pub(crate) fn is_control(self) -> bool {
         matches!(self, RowKind::Call | RowKind::SequencePoint | RowKind::TryCall | RowKind::Branch)
     }
 }
 
-/// The list of [`Code`](crate::Code) into which the immediate of a row is an index.
+/// List of [`Code`](crate::Code) that the immediate of a row indexes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ListIndex {
-    /// None: it is a number, or as the row's kind says.
+    /// No list: the immediate is a number, or is defined by the row's kind.
     None,
     /// Names.
     Name,
-    /// Targets of jumps, of which the row reads so many from there on.
+    /// Targets of jumps. The row reads this many, from the index on.
     Targets(usize),
 }
 
-/// Registers that one instruction of a row may name, those of its address included.
+/// Largest number of registers of one instruction, including the registers of its address.
 pub(crate) const MAX_REGS: usize = 16;
 
 /// One instruction form.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Unique name, also in the text form of machine code: `add64_rr`.
+    /// Unique name, which the text form of machine code uses too: `add64_rr`.
     pub name: &'static str,
-    /// The assembler's text, with `{0}` for an operand, `{m}` memory, `{i}` immediate, `{c}` condition, `{t}` target,
+    /// Assembler text, with `{0}` for an operand, `{m}` memory, `{i}` immediate, `{c}` condition, `{t}` target,
     /// `{sym}` the symbol if the memory is one.
     pub asm: &'static str,
     /// Register operands in order. Address registers of a memory operand follow them, then variadic ones.
     pub operands: &'static [OperandSpec],
-    /// Kind.
+    /// Kind of the row.
     pub kind: RowKind,
-    /// Its effect on the flags.
+    /// Effect of the row on the flags.
     pub flags: FlagsEffect,
-    /// Width in bytes of the memory operand it has, 0 if none.
+    /// Width of its memory operand in bytes, 0 if it has none.
     pub mem: u8,
-    /// Until when address registers are read: `Late` if the instruction writes a def before it is done with memory.
+    /// Latest point at which address registers are read: `Late` if the instruction writes a def before its last
+    /// memory access.
     pub addr_pos: Pos,
     /// Whether every def narrower than 8 bytes leaves zeros above it in its register.
     pub zero_extends: bool,
-    /// Effects beyond the kind's.
+    /// Effects beyond the effects of its kind.
     pub effect: Effect,
-    /// Whether its first two uses may change places, if no immediate refers to one of them.
+    /// Whether its first two uses may be exchanged, if no immediate refers to one of them.
     pub commutes: bool,
     /// Features that the CPU must have.
     pub needs: CpuFeatures,
-    /// The form with an operand in memory.
+    /// Form with an operand in memory.
     pub twin: Option<Twin>,
-    /// A form of the same operands without ties between them, better where the CPU has what it needs.
+    /// Form of the same operands without ties between them, which is better on CPUs that have it.
     pub upgrade: Option<RowId>,
-    /// Of which list the immediate is an index.
+    /// List that the immediate indexes.
     pub index: ListIndex,
-    /// Facts of its operands if all are plain. The table finds them. The table finds it.
+    /// Facts of its operands if all are plain. Computed by the table.
     pub plain: Option<PlainOperands>,
 }
 

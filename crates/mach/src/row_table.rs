@@ -1,15 +1,16 @@
-//! How an instruction set writes its table of rows: one line per instruction form, with the form's encoding.
+//! Notation of an instruction set's table of rows: one line per instruction form, with the form's encoding.
 //!
 //! The table is checked by [`check`]:
 //! 1. Names are unique.
-//! 2. An operand that may be in memory and a twin come together. The twin has a memory operand of the operand's width,
-//!    the same effect on the flags, and the other operands in the same order, without a def in the place of that one.
-//! 3. Moves have one def and one use, rows that may run again one def, in any registers and without touching the flags.
-//!    They neither write memory nor trap.
-//! 4. Rows with an effect on memory have a memory operand. A twin writes it if a def of the operand in memory is gone,
-//!    and reads it.
+//! 2. An operand that may be in memory requires a twin, and a twin requires such an operand. The twin has a memory
+//!    operand of the operand's width, the same effect on the flags, and all remaining operands in the same order,
+//!    without a def that shares the operand's location.
+//! 3. Moves have one def and one use, and rematerializable rows have one def, in any registers and without changing
+//!    the flags. They neither write memory nor trap.
+//! 4. Rows with an effect on memory have a memory operand. A twin reads it, and writes it if a def of the operand in
+//!    memory is gone.
 //! 5. The first two uses of a row that commutes have the same class and width.
-//! 6. An upgrade needs a feature, and has the same operands but for ties to other operands.
+//! 6. An upgrade needs a feature, and has equal operands except for ties to other operands.
 
 use crate::cpu_flags::CpuFeatures;
 use crate::row::{
@@ -18,10 +19,10 @@ use crate::row::{
 use kingpost_regalloc::{Kind, Pos};
 use std::collections::HashSet;
 
-/// A row together with its encoding: what one line of the table says.
+/// One line of the table: a row together with its encoding.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<E: Copy> {
-    /// The row.
+    /// Row of the line.
     pub row: Row,
     /// Data of the instruction set's own type.
     pub encoding: E,
@@ -58,90 +59,90 @@ impl<E: Copy> Line<E> {
         Line { row, encoding }
     }
 
-    /// Operand `operand` may be in memory: `row` is the form for that.
+    /// Sets the twin: `row` is the form with operand `operand` in memory.
     #[must_use]
     pub const fn twin(mut self, operand: u8, row: RowId) -> Line<E> {
         self.row.twin = Some(Twin { operand, row });
         self
     }
 
-    /// Where the CPU has what `row` needs, that one is better: it has the same operands without ties between them.
+    /// Sets the upgrade: `row` has the same operands without ties between them, and is better on CPUs that have it.
     #[must_use]
     pub const fn upgrade(mut self, row: RowId) -> Line<E> {
         self.row.upgrade = Some(row);
         self
     }
 
-    /// The CPU must have `features`.
+    /// Sets the features that the CPU must have.
     #[must_use]
     pub const fn needs(mut self, features: CpuFeatures) -> Line<E> {
         self.row.needs = features;
         self
     }
 
-    /// Its first two uses may change places.
+    /// Marks its first two uses as exchangeable.
     #[must_use]
     pub const fn commutes(mut self) -> Line<E> {
         self.row.commutes = true;
         self
     }
 
-    /// Writes its memory operand without reading it.
+    /// Marks the row as writing its memory operand without reading it.
     #[must_use]
     pub const fn stores(mut self) -> Line<E> {
         self.row.effect = Effect { reads: false, writes: true, ..self.row.effect };
         self
     }
 
-    /// Reads and writes its memory operand.
+    /// Marks the row as reading and writing its memory operand.
     #[must_use]
     pub const fn updates(mut self) -> Line<E> {
         self.row.effect = Effect { reads: true, writes: true, ..self.row.effect };
         self
     }
 
-    /// Its immediate is an index of a list.
+    /// Sets the list that its immediate indexes.
     #[must_use]
     pub const fn index(mut self, index: ListIndex) -> Line<E> {
         self.row.index = index;
         self
     }
 
-    /// Traps under some condition of its own.
+    /// Marks the row as trapping under some condition of its own.
     #[must_use]
     pub const fn traps(mut self) -> Line<E> {
         self.row.effect.traps = true;
         self
     }
 
-    /// Returns the same line for a row of another kind.
+    /// Sets the kind of the row.
     #[must_use]
     pub const fn kind(mut self, kind: RowKind) -> Line<E> {
         self.row.kind = kind;
         self
     }
 
-    /// Do narrow defs leave zeros above them?
+    /// Sets whether narrow defs leave zeros above them.
     #[must_use]
     pub const fn zero_extends(mut self, yes: bool) -> Line<E> {
         self.row.zero_extends = yes;
         self
     }
 
-    /// A narrow def does not clear the rest of its register.
+    /// Marks narrow defs as keeping the upper bits of their registers.
     #[must_use]
     pub const fn keeps_upper(self) -> Line<E> {
         self.zero_extends(false)
     }
 
-    /// Returns a narrow def clears the rest of its register.
+    /// Marks narrow defs as clearing the upper bits of their registers.
     #[must_use]
     pub const fn clears_upper(self) -> Line<E> {
         self.zero_extends(true)
     }
 }
 
-/// Where the infix stands in a row's name, and whether an underscore comes before it.
+/// Returns the position of the infix in a row's name, and whether an underscore precedes it.
 const fn infix_position(name: &str) -> (usize, bool) {
     let name = name.as_bytes();
     let mut at = name.len() - 1;
@@ -151,13 +152,14 @@ const fn infix_position(name: &str) -> (usize, bool) {
     (at, at > 0 && name[at - 1].is_ascii_digit())
 }
 
-/// Returns the bytes of [`row_name`]'s result.
+/// Returns the number of bytes of [`row_name`]'s result.
 pub const fn row_name_len(name: &str, infix: &str) -> usize {
     let separated = !infix.is_empty() && infix_position(name).1;
     name.len() + infix.len() + separated as usize
 }
 
-/// `name` in lower case with `infix`, if there is one, before its last underscore, and another one between two numbers.
+/// Returns `name` in lower case with `infix`, if there is one, before its last underscore. Two numbers are separated
+/// by another underscore.
 pub const fn row_name<const N: usize>(name: &str, infix: &str) -> [u8; N] {
     let (at, _) = infix_position(name);
     let tail = N + at - name.len();
@@ -175,7 +177,7 @@ pub const fn row_name<const N: usize>(name: &str, infix: &str) -> [u8; N] {
     out
 }
 
-/// Returns the bytes of [`row_text`]'s result.
+/// Returns the number of bytes of [`row_text`]'s result.
 pub const fn row_text_len(text: &str, infix: &str) -> usize {
     let (mut i, mut len) = (0, 0);
     while i < text.len() {
@@ -185,7 +187,7 @@ pub const fn row_text_len(text: &str, infix: &str) -> usize {
     len
 }
 
-/// `text` with `infix` for each `*`.
+/// Returns `text` with each `*` replaced by `infix`.
 pub const fn row_text<const N: usize>(text: &str, infix: &str) -> [u8; N] {
     let mut out = [0; N];
     let (mut i, mut n) = (0, 0);
@@ -206,10 +208,10 @@ pub const fn row_text<const N: usize>(text: &str, infix: &str) -> [u8; N] {
     out
 }
 
-/// Returns the text that table lines are made of.
+/// Returns bytes of a table line as text.
 ///
 /// # Panics
-/// If it is not UTF-8.
+/// If the bytes are not UTF-8.
 pub const fn utf8(bytes: &[u8]) -> &str {
     match str::from_utf8(bytes) {
         Ok(text) => text,
@@ -261,7 +263,7 @@ pub const fn rows<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [Row; N] 
     rows
 }
 
-/// Returns their encodings.
+/// Returns the encodings of all files of a table, in the order of their numbers.
 pub const fn encodings<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [E; N] {
     let lines: [Line<E>; N] = flatten(files);
     let mut encodings = [lines[0].encoding; N];
@@ -273,16 +275,16 @@ pub const fn encodings<E: Copy, const N: usize>(files: &[&[&[Line<E>]]]) -> [E; 
     encodings
 }
 
-/// Makes the constants and lines of one file of the table. Row numbers start at `$base` and end before `END`.
+/// Defines the constants and lines of one file of the table. Row numbers start at `$base` and end before `END`.
 ///
 /// `NAME = flags "text" [operands] encoding, .more();` makes the row `NAME`. `NAME[8 16] = …` makes the
-/// [`Family`](crate::Family) `NAME`, a row for each width. Its operands and encoding are in terms of what the module of
-/// the width in [`operands`](crate::operands) has; the row's name has the width before its last underscore (`name8_r`
-/// is of `NAME_R`), its text has it for each `*`, and its twin is that of the same width of the family that `.twin`
-/// names.
+/// [`Family`](crate::Family) `NAME`, a row for each width. Its operands and encoding use the names that the module of
+/// the width in [`operands`](crate::operands) defines. The row's name has the width before its last underscore
+/// (`name8_r` is of `NAME_R`), and its text has it for each `*`. Its twin is the row of the same width in the family
+/// that `.twin` names.
 ///
-/// The module above the file's has the type `Line`, the function `line` that makes one of name, text, effect on the
-/// flags, operands and encoding, and the widths' modules.
+/// The parent module of the file's has the type `Line`, the function `line` that makes a line from name, text, effect
+/// on the flags, operands and encoding, and the modules of the widths.
 #[macro_export]
 macro_rules! rows {
     ($base:expr; $( $name:ident $([$($width:tt)+])? = $flags:ident $asm:tt $specs:tt $encoding:expr
@@ -297,17 +299,17 @@ macro_rules! rows {
             $name $asm $crate::row_table::start($base, &WIDTHS, Index::$name as usize); $($($width)+)?
         } )*
 
-        /// The first row number behind this file's.
+        /// Number of the first row after the rows of this file.
         pub(super) const END: u16 = $crate::row_table::start($base, &WIDTHS, Index::COUNT as usize);
 
-        /// The rows of each of this file's lines.
+        /// Rows of each of this file's lines.
         pub(super) const LINES: [&[super::Line]; Index::COUNT as usize] = [$(
             $crate::row_lines!([$($($width)+)?] ($(.$method $args)*) $name $flags $asm $specs ($encoding))
         ),*];
     };
 }
 
-/// The constant of a line: a row, or with widths a family.
+/// Constant of a line: a row, or with widths a family.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! row_const {
@@ -324,7 +326,7 @@ macro_rules! row_const {
     };
 }
 
-/// The rows of a line.
+/// Rows of a line.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! row_lines {
@@ -339,7 +341,7 @@ macro_rules! row_lines {
     };
 }
 
-/// A line of a family with what is more about it. Its twin and upgrade are in families, too.
+/// Line of a family with its further properties. Its twin and upgrade are in families, too.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! row_with {
@@ -372,7 +374,7 @@ macro_rules! row_line {
     }};
 }
 
-/// What a row is called: as its line, or with more around that.
+/// Name of a row: the name of its line, or with text around it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! row_label {
@@ -384,7 +386,7 @@ macro_rules! row_label {
     };
 }
 
-/// The text of a line: a literal, or several in parentheses one after the other.
+/// Text of a line: a literal, or several in parentheses, which are concatenated.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! row_asm {
@@ -392,7 +394,7 @@ macro_rules! row_asm {
     ($text:literal) => { $text };
 }
 
-/// Brings what a width's module has into scope.
+/// Brings the definitions of a width's module into scope.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! row_scope {
@@ -422,7 +424,7 @@ macro_rules! row_scope {
     };
 }
 
-/// Checks a table and returns everything that is wrong, each with the number of the rule.
+/// Checks a table and returns all violations, each with the number of the rule.
 pub fn check(rows: &[Row]) -> Vec<String> {
     let mut errors = Vec::new();
     let mut names = HashSet::new();

@@ -1,13 +1,13 @@
-//! The settings all targets share: one table row per key, from which the typed struct, parsing and listing follow.
+//! Settings that all targets share: one table row per key. The typed struct, parsing and listing are derived from it.
 //!
-//! A key is honoured or refused. [`Settings::check`] refuses values whose work is not done yet, by name.
+//! A key is honored or rejected. [`Settings::check`] rejects values that are not implemented yet, by name.
 
 use kingpost_ir::signature::CallConv;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// A choice among words; the first is the default.
+/// Defines a choice among words; the first is the default.
 macro_rules! choice {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -38,68 +38,68 @@ macro_rules! choice {
 }
 
 choice! {
-    /// How much work goes into the code.
+    /// Amount of optimization.
     OptLevel { None = "none", Speed = "speed", SpeedAndSize = "speed_and_size" }
 }
 choice! {
-    /// Which registers are allocated.
+    /// Registers that are allocated.
     AllocatedRegisters { All = "all", Few = "few" }
 }
 choice! {
-    /// How thread-local symbols are reached.
+    /// Model of access to thread-local symbols.
     TlsModel { None = "none", ElfGd = "elf_gd", Macho = "macho", Coff = "coff" }
 }
 choice! {
-    /// How `stack_switch` works.
+    /// Model of `stack_switch`.
     StackSwitchModel { None = "none", Basic = "basic", UpdateWindowsTib = "update_windows_tib" }
 }
 choice! {
-    /// The convention of library routines.
+    /// Calling convention of library routines.
     LibcallCallConv {
         IsaDefault = "isa_default", Fast = "fast", SystemV = "system_v", WindowsFastcall = "windows_fastcall",
         AppleAarch64 = "apple_aarch64", Probestack = "probestack", PreserveAll = "preserve_all",
     }
 }
 choice! {
-    /// How large frames are probed.
+    /// Strategy for probing large frames.
     ProbestackStrategy { Outline = "outline", Inline = "inline" }
 }
 
-/// Why a setting was not taken.
+/// Reason for rejecting a setting.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SettingError {
     /// There is no such key.
     Unknown(String),
-    /// The value is none the key takes.
+    /// The key does not accept the value.
     Value {
-        /// The key.
+        /// Key of the setting.
         key: String,
-        /// What was given.
+        /// Value that was given.
         value: String,
-        /// What would be taken.
+        /// Values that the key accepts.
         expected: String,
     },
-    /// The key exists, but this value's work is not done yet.
+    /// The key exists, but this value is not implemented yet.
     Unsupported {
-        /// The key.
+        /// Key of the setting.
         key: &'static str,
-        /// The refused value.
+        /// Rejected value.
         value: String,
     },
-    /// A number outside of those that have a meaning.
+    /// A number outside of the accepted range.
     OutOfRange {
-        /// The key.
+        /// Key of the setting.
         key: &'static str,
-        /// The refused value.
+        /// Rejected value.
         value: u8,
-        /// The values that are taken.
+        /// Accepted values.
         allowed: RangeInclusive<u8>,
     },
 }
 
 impl SettingError {
-    /// The setting that was not taken.
+    /// Returns the key of the rejected setting.
     pub fn key(&self) -> &str {
         match self {
             SettingError::Unknown(key) | SettingError::Value { key, .. } => key,
@@ -126,9 +126,9 @@ impl fmt::Display for SettingError {
 
 impl std::error::Error for SettingError {}
 
-/// A type of setting values.
+/// Type of setting values.
 trait SettingValue: Sized {
-    /// The values, if they are words.
+    /// Accepted words, if the values are words.
     const WORDS: &'static [&'static str];
 
     fn parse(value: &str) -> Result<Self, String>;
@@ -171,7 +171,7 @@ macro_rules! parsed {
 }
 parsed!(OptLevel, AllocatedRegisters, TlsModel, StackSwitchModel, LibcallCallConv, ProbestackStrategy);
 
-/// A boolean as settings spell it.
+/// Returns the boolean that the text of a setting spells.
 pub fn parse_bool(value: &str) -> Option<bool> {
     match value {
         "true" | "on" | "yes" | "1" => Some(true),
@@ -203,7 +203,7 @@ macro_rules! settings {
         }
 
         impl Settings {
-            /// Every key with its meaning, in order.
+            /// Keys with their documentation, in order.
             pub const KEYS: &'static [(&'static str, &'static str)] = &[$((stringify!($key), $doc)),+];
 
             /// Returns the values of a key, if they are words: `true` and `false`, or the names of choices.
@@ -214,7 +214,7 @@ macro_rules! settings {
                 }
             }
 
-            /// The value of every key as text, in order.
+            /// Returns the value of every key as text, in order.
             pub fn values(&self) -> Vec<String> {
                 vec![$(self.$key.to_string()),+]
             }
@@ -222,7 +222,7 @@ macro_rules! settings {
             /// Sets one key.
             ///
             /// # Errors
-            /// If there is no such key, or it does not take the value.
+            /// If there is no such key, or it does not accept the value.
             pub fn set(&mut self, key: &str, value: &str) -> Result<(), SettingError> {
                 match key {
                     $(stringify!($key) => {
@@ -239,26 +239,26 @@ macro_rules! settings {
 }
 
 settings! {
-    opt_level: OptLevel = OptLevel::None, "Optimise the intermediate representation before lowering.";
+    opt_level: OptLevel = OptLevel::None, "Optimize the intermediate representation before lowering.";
     regalloc_algorithm: String = "default".into(), "Register allocator, or `default`; `kingpost compile --regalloc help` lists them.";
-    regalloc_registers: AllocatedRegisters = AllocatedRegisters::All, "`few` allocates those that instructions and calling conventions name, to test allocators under pressure.";
-    regalloc_checker: bool = false, "Prove each allocation right before code is emitted; an error if it is not.";
-    verify_each: bool = false, "Verify what every stage made before the next one reads it, the allocation with the checker.";
+    regalloc_registers: AllocatedRegisters = AllocatedRegisters::All, "`few` allocates only registers that instructions and calling conventions require, to test allocators under pressure.";
+    regalloc_checker: bool = false, "Check each allocation before code is emitted; an incorrect one is an error.";
+    verify_each: bool = false, "Verify the output of every stage before the next one reads it; the checker verifies allocations.";
     regalloc_verbose_logs: bool = false, "Log the allocation problem and its solution.";
-    enable_alias_analysis: bool = true, "Remove redundant loads; with `opt_level=none` those of memory that never changes.";
+    enable_alias_analysis: bool = true, "Remove redundant loads; with `opt_level=none` only loads of constant memory.";
     enable_verifier: bool = true, "Verify the function before it is compiled.";
     is_pic: bool = false, "Position-independent code.";
     use_colocated_libcalls: bool = false, "Library routines are near: call them directly.";
     enable_nan_canonicalization: bool = false, "Replace NaN results by the canonical NaN.";
     enable_pinned_reg: bool = false, "Keep the pinned register out of allocation.";
-    tls_model: TlsModel = TlsModel::None, "How thread-local symbols are reached.";
-    stack_switch_model: StackSwitchModel = StackSwitchModel::None, "How `stack_switch` works.";
-    libcall_call_conv: LibcallCallConv = LibcallCallConv::IsaDefault, "Convention of library routines.";
-    enable_llvm_abi_extensions: bool = false, "i128 in signatures and more return registers, as LLVM has them.";
-    enable_multi_ret_implicit_sret: bool = false, "Results without a register go through a hidden pointer.";
+    tls_model: TlsModel = TlsModel::None, "Model of access to thread-local symbols.";
+    stack_switch_model: StackSwitchModel = StackSwitchModel::None, "Model of `stack_switch`.";
+    libcall_call_conv: LibcallCallConv = LibcallCallConv::IsaDefault, "Calling convention of library routines.";
+    enable_llvm_abi_extensions: bool = false, "Allow i128 in signatures and LLVM's additional return registers.";
+    enable_multi_ret_implicit_sret: bool = false, "Return results without a register through a hidden pointer.";
     unwind_info: bool = true, "Emit unwind information.";
-    preserve_frame_pointers: bool = false, "A frame pointer also in leaf functions.";
-    debug_values: bool = false, "Keep track of where values are, for debuggers.";
+    preserve_frame_pointers: bool = false, "Set up a frame pointer in leaf functions too.";
+    debug_values: bool = false, "Record the places of values, for debuggers.";
     machine_code_cfg_info: bool = false, "Report offsets of blocks, and the edges between them.";
     enable_probestack: bool = false, "Probe frames larger than the guard.";
     probestack_size_log2: u8 = 12, "Guard size in bytes, as a power of two from 4 to 32.";
@@ -268,11 +268,11 @@ settings! {
     enable_incremental_compilation_cache_checks: bool = false, "Check that compiling twice yields equal code.";
     bb_padding_log2_minus_one: u8 = 0, "If N is not 0, pad each block with 2^(N-1) bytes; at most 24.";
     log2_min_function_alignment: u8 = 0, "Alignment of functions in bytes, as a power of two; at most 16.";
-    enable_compact_unwind_abi: bool = false, "Frames that Mach-O compact unwind can describe.";
+    enable_compact_unwind_abi: bool = false, "Restrict frames to forms that Mach-O compact unwind can describe.";
 }
 
 impl Settings {
-    /// Bytes of padding behind each block.
+    /// Returns the number of bytes of padding after each block.
     pub fn block_padding(&self) -> usize {
         match self.bb_padding_log2_minus_one {
             0 => 0,
@@ -280,7 +280,7 @@ impl Settings {
         }
     }
 
-    /// The convention of library routines.
+    /// Returns the calling convention of library routines.
     pub fn libcall_convention(&self) -> CallConv {
         match self.libcall_call_conv {
             LibcallCallConv::IsaDefault | LibcallCallConv::SystemV => CallConv::SystemV,
@@ -292,10 +292,10 @@ impl Settings {
         }
     }
 
-    /// Refuses conventions of library routines that are not among `conventions`.
+    /// Rejects conventions of library routines that are not among `conventions`.
     ///
     /// # Errors
-    /// The setting.
+    /// The rejected setting.
     pub fn require_libcalls(&self, conventions: &[CallConv]) -> Result<(), SettingError> {
         if conventions.contains(&self.libcall_convention()) {
             return Ok(());
@@ -304,10 +304,10 @@ impl Settings {
         Err(SettingError::Unsupported { key: "libcall_call_conv", value })
     }
 
-    /// Refuses values that no part of the compiler honours yet.
+    /// Rejects values that no part of the compiler honors yet.
     ///
     /// # Errors
-    /// The first refused key.
+    /// The first rejected key.
     pub fn check(&self) -> Result<(), SettingError> {
         let refuse = |key, value: String| Err(SettingError::Unsupported { key, value });
         if self.enable_incremental_compilation_cache_checks {

@@ -1,5 +1,5 @@
-//! A function whose operands have their places, ready to be encoded: what an allocator that works while instructions are
-//! selected makes instead of a [`Code`](crate::Code) with instructions and an allocation.
+//! A function whose operands have their places, ready to be encoded. An allocator that works during selection makes
+//! it instead of a [`Code`](crate::Code) with instructions and an allocation.
 
 use crate::inst::MInst;
 use crate::regs::Regs;
@@ -8,18 +8,18 @@ use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{Block, EditKind, Inst, Loc, PRegSet, Slot, SlotData};
 
-/// Something to be encoded.
+/// Unit of encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// An instruction.
     Inst(PlacedInst),
-    /// An edit; none is rematerialisation, which is an instruction here.
+    /// An edit. A rematerialization is an instruction instead.
     Edit(EditKind),
 }
 
 impl Step {
-    /// Is this an edit, or an instruction that neither transfers control nor traps nor reads a slot: such as computes a value again on an
-    /// edge?
+    /// Returns `true` if this is an edit, or an instruction that neither transfers control nor traps nor reads a
+    /// slot, such as one that rematerializes a value on an edge.
     pub(crate) fn is_move(&self) -> bool {
         match self {
             Step::Inst(placed) => !placed.is_special && placed.inst.trap().is_none(),
@@ -31,27 +31,27 @@ impl Step {
 /// An instruction with its registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PlacedInst {
-    /// The instruction; the row's memory twin where an operand is in a slot.
+    /// Instruction, whose row is the memory twin if an operand is in a slot.
     pub inst: MInst,
-    /// Its registers, those of operands in memory left out, those of its address last.
+    /// Registers of its operands without operands in memory, with the registers of its address last.
     pub regs: Regs,
-    /// Does nothing behind it read the flags that are there before it?
+    /// Whether no instruction after it reads the flags from before it.
     pub flags_are_dead: bool,
-    /// Does it transfer control, or have an operand in a slot?
+    /// Whether it transfers control, or has an operand in a slot.
     pub is_special: bool,
-    /// The slot that is its memory operand.
+    /// Slot that is its memory operand.
     pub slot: PackedOption<Slot>,
 }
 
 impl PlacedInst {
-    /// An instruction of that kind without registers.
+    /// Returns an instruction of the given kind without registers.
     #[inline]
     pub fn new(inst: MInst, kind: RowKind, flags_are_dead: bool) -> PlacedInst {
         let is_special = kind.is_control();
         PlacedInst { inst, regs: Regs::default(), flags_are_dead, is_special, slot: None.into() }
     }
 
-    /// Takes one operand from a slot, by the memory twin of the row.
+    /// Replaces one operand by a slot, which the memory twin of the row reads.
     #[inline]
     pub fn read_slot(&mut self, slot: Slot, twin: Twin) {
         self.inst.row = twin.row;
@@ -61,40 +61,40 @@ impl PlacedInst {
 
 const _: () = assert!(size_of::<Step>() == 32);
 
-/// The function. Cleared and used again.
+/// Steps of a function. Cleared and reused.
 #[derive(Clone, Default, Debug)]
 pub struct Steps {
-    /// What is to be encoded: blocks from the last to the first, in each from the last to the first.
+    /// Steps to encode: blocks from the last to the first, and in each the steps in reverse order.
     pub list: Vec<Step>,
-    /// Source locations of the steps if the function has any, else empty.
+    /// Source locations of the steps, or empty if the function has none.
     pub srclocs: Vec<u32>,
-    /// What runs at the heads of blocks before anything else, in order.
+    /// Steps at the heads of blocks before all further steps, in order.
     pub heads: Vec<Step>,
-    /// By block: where its steps begin and end, and its edits in `heads`.
+    /// For each block, the range of its steps, and the range of its edits in `heads`.
     pub blocks: Vec<BlockSteps>,
     /// Spill slots.
     pub slots: PrimaryMap<Slot, SlotData>,
-    /// Of the registers that the function preserves, at least those that anything writes.
+    /// Registers that the function preserves and writes, or a superset of them.
     pub written: PRegSet,
-    /// The steps of the problem's instructions, if anything but emission reads the steps.
+    /// Steps of the problem's instructions, if the steps are read by more than emission.
     pub origins: Origins,
 }
 
-/// The steps that the instructions of a problem became, and the values that steps compute again. Empty if nothing but emission
-/// reads the steps.
+/// The steps that the instructions of a problem became, and the rematerializations among the steps. Empty if only
+/// emission reads the steps.
 #[derive(Clone, Default, Debug)]
 pub struct Origins {
-    /// By instruction of the problem.
+    /// Outcome by instruction of the problem.
     pub insts: PrimaryMap<Inst, Outcome>,
-    /// Indices of steps in [`Steps::list`] that compute a value again, ascending, and the instruction that defines the value.
+    /// Indices of rematerializations in [`Steps::list`], ascending, with the instruction that defines the value.
     pub remats: Vec<(u32, Inst)>,
-    /// Indices of such steps in [`Steps::heads`], ascending.
+    /// Indices of rematerializations in [`Steps::heads`], ascending, with the instruction that defines the value.
     pub head_remats: Vec<(u32, Inst)>,
-    /// Per class, the slot that parallel moves use between two instructions.
+    /// For each class, the slot that parallel moves use between two instructions.
     pub emergency: [Option<Slot>; 2],
 }
 
-/// The result of allocation for one instruction.
+/// Result of allocation for one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The step at this index of [`Steps::list`].
@@ -103,7 +103,7 @@ pub enum Outcome {
     Dropped {
         /// Index of the step added after the instruction was dropped, which runs before it.
         before: u32,
-        /// The location of its operands.
+        /// Location of its operands.
         loc: Loc,
     },
 }
@@ -118,17 +118,17 @@ impl Outcome {
     }
 }
 
-/// What there is of one block.
+/// Ranges of one block.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct BlockSteps {
-    /// A part of [`Steps::list`].
+    /// Range in [`Steps::list`].
     pub list: (u32, u32),
-    /// A part of [`Steps::heads`].
+    /// Range in [`Steps::heads`].
     pub heads: (u32, u32),
 }
 
 impl Steps {
-    /// Empties it for a function of so many blocks.
+    /// Clears the steps for a function of `blocks` blocks.
     pub fn clear(&mut self, blocks: usize) {
         self.list.clear();
         self.srclocs.clear();
@@ -142,13 +142,13 @@ impl Steps {
         self.origins.head_remats.clear();
     }
 
-    /// Returns the steps at the head of a block, which run before all others, in order.
+    /// Returns the steps at the head of a block, which run before all its further steps, in order.
     pub(crate) fn head(&self, block: Block) -> &[Step] {
         let (start, end) = self.blocks[block.index()].heads;
         &self.heads[start as usize..end as usize]
     }
 
-    /// Returns the other steps of a block, last one first.
+    /// Returns the steps of a block after its head, last one first.
     pub(crate) fn rest(&self, block: Block) -> &[Step] {
         let (start, end) = self.blocks[block.index()].list;
         &self.list[start as usize..end as usize]

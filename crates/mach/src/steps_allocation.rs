@@ -1,4 +1,4 @@
-//! The allocation that steps stand for: what a checker of allocations is asked about code of which only steps are emitted.
+//! The allocation that steps represent, for a checker of allocations of code that is emitted from steps only.
 //!
 //! ```text
 //! problem                              steps                    allocation
@@ -6,9 +6,9 @@
 //!                                      move rdx <- rax          before i4: move rdx <- rax
 //! i4: mov64_rr def v3, use v2          none                     dropped, both in rdx
 //! ```
-//! Locations and edits are read from the steps, so that the checker judges what is emitted. What no location says is compared
-//! here: the instruction of each step, the block that it is in, whether the flags are dead where it says so, and the registers
-//! that the prologue saves.
+//! Locations and edits are read from the steps, so that the checker judges the emitted code. Facts that no location
+//! expresses are compared with the code: the instruction of each step, the block that it is in, whether the flags are
+//! dead where it says so, and the registers that the prologue saves.
 //!
 //! Cost: linear in steps and operands.
 
@@ -19,18 +19,19 @@ use crate::steps::{Outcome, PlacedInst, Step, Steps};
 use kingpost_regalloc::{Allocation, Block, Edit, EditKind, Inst, Loc, MachineEnv, Operand, PRegSet};
 use std::fmt;
 
-/// A step that is not what lowering selected.
+/// Difference between the steps and the code that lowering selected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StepError {
-    /// The step of an instruction is another instruction.
+    /// The step of an instruction is a different instruction.
     Inst(Inst),
-    /// The step of an instruction has too few registers or too many, or an operand that it takes from no place of its own.
+    /// The step of an instruction has too few registers or too many, or an operand that is neither a register nor the
+    /// slot of the step.
     Registers(Inst),
-    /// The steps of a block are not those of its instructions, in their order.
+    /// The steps of a block do not correspond to its instructions in order.
     Order(Block),
-    /// A step before an instruction computes something else than the value that it is for.
+    /// A step before an instruction computes another value than the recorded one.
     Remat(Inst),
-    /// A step of a block takes the flags to be dead, and they are read.
+    /// A step of a block declares the flags dead, and they are read.
     Flags(Block),
     /// The function writes these registers, which it preserves for its caller, and does not save them.
     Saved(PRegSet),
@@ -41,9 +42,9 @@ impl fmt::Display for StepError {
         match self {
             StepError::Inst(inst) => write!(f, "the step of {inst} is another instruction"),
             StepError::Registers(inst) => write!(f, "the step of {inst} does not have its operands"),
-            StepError::Order(block) => write!(f, "the steps of {block} are not those of its instructions"),
+            StepError::Order(block) => write!(f, "the steps of {block} do not correspond to its instructions"),
             StepError::Remat(inst) => write!(f, "a step before {inst} does not compute its value"),
-            StepError::Flags(block) => write!(f, "a step of {block} takes the flags to be dead"),
+            StepError::Flags(block) => write!(f, "a step of {block} declares the flags dead, but they are read"),
             StepError::Saved(regs) => write!(f, "{regs} are written and not saved"),
         }
     }
@@ -52,10 +53,10 @@ impl fmt::Display for StepError {
 impl std::error::Error for StepError {}
 
 impl Steps {
-    /// Reads the allocation that these steps are, an answer to the problem of `code`, into `out`.
+    /// Reads the allocation that these steps represent, an answer to the problem of `code`, into `out`.
     ///
     /// # Errors
-    /// A step that is no instruction of `code` and no edit.
+    /// If a step is neither an instruction of `code` nor an edit.
     pub fn allocation(
         &self,
         code: &Code,
@@ -118,7 +119,7 @@ impl Reader<'_> {
         if end == bounds.list.0 { Ok(()) } else { Err(StepError::Order(block)) }
     }
 
-    /// Returns the edit that a step before `at` is. `remats` are the steps that compute a value again.
+    /// Returns the edit of a step before `at`. `remats` are the steps that rematerialize a value.
     fn edit(&self, step: &Step, index: u32, remats: &[(u32, Inst)], at: Inst) -> Result<EditKind, StepError> {
         let placed = match step {
             Step::Edit(EditKind::Remat { .. }) => return Err(StepError::Remat(at)),
@@ -164,7 +165,8 @@ impl Reader<'_> {
         if regs.next().is_none() { Ok(()) } else { Err(StepError::Registers(inst)) }
     }
 
-    /// Returns `inst` with the number that the symbol has in `other`, if both address one symbol: it has a number for each mention.
+    /// Returns `inst` with the symbol number of `other`, if both address one symbol, because a symbol has a number
+    /// for each mention.
     fn with_symbol_of(&self, inst: &MInst, other: &MInst) -> MInst {
         let mut inst = *inst;
         if inst.mode.kind() == AddrKind::Symbol && other.mode.kind() == AddrKind::Symbol {
@@ -179,7 +181,8 @@ impl Reader<'_> {
         inst
     }
 
-    /// Checks that the flags are dead after each step of a block that takes them to be. No block leaves them to another.
+    /// Checks that the flags are dead after each step of a block that declares them dead. No block passes flags to
+    /// another.
     fn flags(&self, block: Block) -> Result<(), StepError> {
         let mut are_live = false;
         for step in self.steps.rest(block).iter().chain(self.steps.head(block).iter().rev()) {

@@ -1,4 +1,4 @@
-//! Where branches to a block end up.
+//! Final targets of branches to each block.
 //!
 //! ```text
 //! b4: mov r0 <- 0; jump b9
@@ -8,12 +8,12 @@
 //! b8: mov r0 <- 0; jump b9
 //! ```
 //!
-//! Blocks that hold nothing but a jump are passed through, but not the entry, and not a ring of them. Of blocks that
-//! hold the same moves and a jump to the same place, as edges do that pass the same arguments, the last one stands for
-//! all: from there it is nearest. What is left out is never emitted.
+//! A branch to a block that holds only a jump is redirected to the target of the jump, except for the entry and for
+//! cycles of such blocks. Blocks that hold equal moves and a jump to one target, as for edges that pass equal
+//! arguments, are merged into the last of them, which is nearest to the target. Redirected blocks are not emitted.
 //!
-//! Cost: linear in blocks, rings included, but for sorting those that hold moves and a jump; each is compared with a
-//! few.
+//! Cost: linear in blocks, cycles included, except for sorting the blocks that hold moves and a jump. Each of these
+//! is compared with a few.
 
 use crate::inst::{MInst, NO_BLOCK};
 use crate::row::{Row, RowKind};
@@ -22,27 +22,27 @@ use kingpost_regalloc::Block;
 use kingpost_regalloc::sort::sort_by_key;
 use std::cmp::Reverse;
 
-/// So many different blocks with a jump to one place are compared with the next one.
+/// Number of different blocks with a jump to one target that are compared with the next one.
 const MAX_DIFFERENT: usize = 8;
 
-/// The threading of one function's jumps. Cleared and used again.
+/// Final targets of one function's branches. Cleared and reused.
 #[derive(Default, Debug)]
 pub(crate) struct Threads {
-    /// By block, where a branch to it goes.
+    /// Target of a branch to each block.
     to: Vec<Block>,
-    /// Blocks that hold moves and a jump, each with its destination.
+    /// Blocks that hold moves and a jump, each with the target of the jump.
     moves: Vec<(Block, Block)>,
 }
 
 impl Threads {
-    /// Begins with a function of so many blocks: branches go where they say.
+    /// Begins a function of `blocks` blocks, with every branch to its own target.
     pub(crate) fn begin(&mut self, blocks: usize) {
         self.to.clear();
         self.to.extend((0..blocks).map(Block::new));
         self.moves.clear();
     }
 
-    /// Records that a block holds nothing but a jump.
+    /// Records that a block holds only a jump.
     pub(crate) fn pass_through(&mut self, block: Block, to: Block) {
         self.to[block.index()] = to;
     }
@@ -52,12 +52,12 @@ impl Threads {
         self.moves.push((block, to));
     }
 
-    /// By block, where a branch to it goes.
+    /// Returns the final target of a branch to each block.
     pub(crate) fn to(&self) -> &[Block] {
         &self.to
     }
 
-    /// Follows all chains of jumps, and merges blocks whose moves are the same.
+    /// Follows all chains of jumps, and merges blocks whose moves are equal.
     pub(crate) fn resolve(&mut self, are_same: impl Fn(Block, Block) -> bool) {
         self.resolve_chains();
         if self.merge(are_same) {
@@ -73,10 +73,10 @@ impl Threads {
         }
     }
 
-    /// Follows `block`'s chain of jumps and shortens it. A chain that ends in a ring ends at one block of the ring, at
-    /// `block` if it is one of them. Takes at most four steps for each block of the chain: a block is noted after 1, 2,
-    /// 4, 8, … steps, and a ring is found when the noted block comes again (Brent, "An improved Monte Carlo
-    /// factorization algorithm", 1980).
+    /// Follows `block`'s chain of jumps and shortens it. A chain that ends in a cycle ends at one block of the cycle,
+    /// at `block` itself if it is part of the cycle. Takes at most four steps for each block of the chain: a block is
+    /// recorded after 1, 2, 4, 8, … steps, and a cycle is found when the walk arrives at the recorded block (Brent,
+    /// "An improved Monte Carlo factorization algorithm", 1980).
     fn resolve_chain(&mut self, block: Block) {
         let (mut end, mut noted) = (block, block);
         let (mut steps, mut limit) = (0, 1);
@@ -99,7 +99,8 @@ impl Threads {
         }
     }
 
-    /// Leads branches to each block with moves to the last one that has the same. Returns whether there are any.
+    /// Redirects branches to each block with moves to the last block that has equal ones. Returns `true` if any
+    /// branch is redirected.
     fn merge(&mut self, are_same: impl Fn(Block, Block) -> bool) -> bool {
         for (_, to) in &mut self.moves {
             *to = self.to[to.index()];
@@ -121,7 +122,7 @@ impl Threads {
     }
 }
 
-/// Returns the only block that an instruction can go to, if it is a jump to one.
+/// Returns the target of an instruction that is a jump to a single block.
 #[inline]
 pub(crate) fn jump_target(rows: &[Row], inst: &MInst) -> Option<Block> {
     let row = &rows[usize::from(inst.row.0)];
@@ -148,12 +149,12 @@ mod tests {
     fn chains_are_followed_and_rings_broken() {
         assert_eq!(threads(5, &[(1, 2), (2, 4)], &[]), [0, 4, 4, 3, 4]);
         assert_eq!(threads(4, &[(1, 2), (2, 3), (3, 1)], &[]), [0, 1, 1, 1]);
-        // A ring that is entered through another block.
+        // A cycle that is entered through another block.
         assert_eq!(threads(4, &[(1, 2), (2, 3), (3, 2)], &[]), [0, 2, 2, 2]);
     }
 
-    /// In random graphs, every block leads to one that its jumps reach, and where that is depends on where the chain
-    /// ends alone.
+    /// Checks random graphs: every block is redirected to one that its jumps reach, and the result depends only on
+    /// the end of the chain.
     #[test]
     fn random_graphs_are_resolved() {
         let mut state = 1_u64;
@@ -163,7 +164,7 @@ mod tests {
         };
         for _ in 0..3000 {
             let blocks = 2 + random() % 40;
-            // One block in eight holds more than a jump, and leads to itself, as the entry does.
+            // One block in eight holds more than a jump and is its own target, as is the entry.
             let mut target =
                 |block: usize| if block == 0 || random() % 8 == 0 { block } else { 1 + random() % (blocks - 1) };
             let next: Vec<usize> = (0..blocks).map(&mut target).collect();
@@ -184,10 +185,10 @@ mod tests {
 
     #[test]
     fn the_last_of_equal_blocks_stands_for_all() {
-        // Blocks 1, 2 and 4 pass the same to 6, the second by way of 5, and 3 something else.
+        // Blocks 1, 2 and 4 pass equal arguments to 6, the second by way of 5, and 3 passes other ones.
         let moves = [(1, 6, 7), (2, 5, 7), (3, 6, 8), (4, 6, 7)];
         assert_eq!(threads(7, &[(5, 6)], &moves), [0, 4, 4, 3, 4, 6, 6]);
-        // A jump to one that goes leads on, and the same moves elsewhere stay.
+        // A jump to a merged block is redirected too, and equal moves to another target stay.
         assert_eq!(threads(6, &[(5, 1)], &[(1, 4, 7), (2, 4, 7), (3, 0, 7)]), [0, 2, 2, 3, 4, 2]);
     }
 

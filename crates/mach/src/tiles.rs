@@ -1,8 +1,8 @@
-//! Lists of tiles: the local patterns that an instruction set looks for, by number.
+//! Lists of tiles: the local patterns that an instruction set matches, by number.
 //!
-//! [`Tile`](crate::lower::Tile) is a match of one.
+//! [`Tile`](crate::lower::Tile) is a match of a tile.
 
-/// No instruction set has more tiles.
+/// Largest number of tiles of an instruction set.
 pub const MAX_TILES: usize = 32;
 
 /// Number of times that each tile has fired, indexed by [`TileId`].
@@ -12,14 +12,14 @@ pub type TileCounts = [u64; MAX_TILES];
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TileId(pub u8);
 
-/// A line of the list.
+/// Line of the list of tiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TileInfo {
-    /// Its name.
+    /// Name of the tile.
     pub name: &'static str,
-    /// Pattern, in CLIF with a definition in the place of a value that has no other use.
+    /// Pattern in CLIF. A nested definition is a value that has no other use.
     pub pattern: &'static str,
-    /// Emitted instructions, in assembly.
+    /// Emitted instructions in assembly.
     pub emitted: &'static str,
 }
 
@@ -40,17 +40,17 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
     k == a.len() && k == b.len()
 }
 
-/// Makes constants of type [`TileId`] and their list, `TILES`.
+/// Defines constants of type [`TileId`] and their list, `TILES`.
 #[macro_export]
 macro_rules! tiles {
     ($($(#[$doc:meta])* $id:ident = $name:literal $pattern:literal => $emitted:literal;)*) => {
-        /// Names in the order of the list.
+        /// Names of the tiles in the order of the list.
         const ORDER: &[&str] = &[$(stringify!($id)),*];
 
         $($(#[$doc])* #[doc = concat!("`", $pattern, "`: `", $emitted, "`.")]
         pub(super) const $id: $crate::tiles::TileId = $crate::tiles::tile_number(ORDER, stringify!($id));)*
 
-        /// The tiles of this instruction set.
+        /// Tiles of this instruction set.
         pub(crate) static TILES: &[$crate::tiles::TileInfo] = &[
             $($crate::tiles::TileInfo { name: $name, pattern: $pattern, emitted: $emitted }),*
         ];

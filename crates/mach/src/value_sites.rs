@@ -1,4 +1,4 @@
-//! Where labeled values are, by bytes of the code.
+//! Places of labeled values, by bytes of the code.
 //!
 //! ```text
 //!               v4 in rax before i7..i9       said by the allocator
@@ -8,34 +8,34 @@
 //! 2a  mov rdx, rbx        i9
 //! 2d  mov rax, rdx        i10                 up to here: this writes rax
 //! ```
-//! An allocation says where a value is before some instructions, the last of which is no later than its last use. What
-//! it says holds as well for the edits in front of them, and behind them until the place is written or the block ends.
-//! Debuggers stop in front of edits, and show what is still there.
+//! An allocation gives the place of a value for a range of instructions, up to its last use at most. The place is
+//! also valid at the edits before these instructions, and after the range until the place is overwritten or the block
+//! ends. Debuggers stop before edits, and show values that are still there.
 //!
-//! Cost: sorting what is written, then a search for each range.
+//! Cost: sorting the writes, then a search for each range.
 
 use crate::code::Code;
 use kingpost_regalloc::sort::{sort, sort_by_key};
 use kingpost_regalloc::{Allocation, Block, ClobberId, Edit, EditKind, Inst, LabelRange, LabelUse, Loc, Problem};
 use std::ops::Range;
 
-/// The bytes of an instruction.
+/// Range of bytes of an instruction.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Span {
-    /// The first byte of the edits before it.
+    /// Offset of the first byte of the edits before the instruction.
     pub(crate) edits: u32,
-    /// Its own first byte.
+    /// Offset of the first byte of the instruction.
     pub(crate) start: u32,
-    /// The first byte behind it.
+    /// Offset of the first byte after the instruction.
     pub(crate) end: u32,
 }
 
-/// Notes on a function in which values are labeled, to report their places. Cleared and used again.
+/// Records about a function with labeled values, from which their places are reported. Cleared and reused.
 #[derive(Default, Debug)]
 pub(crate) struct ValueSites {
-    /// Per instruction; empty if no value is labeled.
+    /// Span of each instruction, or empty if no value is labeled.
     spans: Vec<Span>,
-    /// Places that are written, and the first byte of what writes.
+    /// Places that are written, and the first byte of the instruction or edit that writes them.
     writes: Vec<(Loc, u32)>,
 }
 
@@ -79,12 +79,12 @@ impl ValueSites {
         }
     }
 
-    /// Everything is noted.
+    /// Ends the records of the function.
     pub(crate) fn finish(&mut self) {
         sort(&mut self.writes);
     }
 
-    /// Returns the places of values, label by label: the label, the place, and the bytes.
+    /// Returns the places of values, label by label: the label, the place, and the range of bytes.
     pub(crate) fn places(&self, problem: &Problem, allocation: &Allocation) -> Vec<(u32, Loc, Range<u32>)> {
         let ranges: Vec<LabelRange> = allocation.labels.iter().flat_map(|range| by_block(problem, range)).collect();
         let mut places = Vec::with_capacity(ranges.len());
@@ -99,14 +99,15 @@ impl ValueSites {
             let next = ranges.get(index + 1).filter(is_near).map(|next| self.first_byte(next));
             let block_end = self.block_end(problem, block);
             let last = self.span(Inst::from_u32(range.to.as_u32() - 1));
-            // What is written is there up to the first byte of what writes.
+            // A location stays valid until the first byte of the instruction that overwrites it.
             let written = self.next_write(range.loc, last.start).map(|at| at + 1);
             let end = [next, written].into_iter().flatten().fold(block_end, u32::min);
             places.push((range.label, range.loc, first..end));
         }
         places.extend(problem.labels.iter().filter_map(|request| self.defined(problem, allocation, &ranges, request)));
         sort_by_key(&mut places, |(label, _, bytes)| (*label, bytes.start));
-        // Arguments are in their registers from the function's first byte on: no prologue writes to them.
+        // Arguments are in their registers from the first byte of the function on, because no prologue writes to
+        // these registers.
         let body = self.spans.first().map_or(0, |span| span.edits);
         for (_, _, bytes) in places.iter_mut().filter(|(_, loc, bytes)| loc.as_reg().is_some() && bytes.start == body) {
             bytes.start = 0;
@@ -159,10 +160,10 @@ impl ValueSites {
         (loc != range.loc || end < first).then_some((range.label, loc, start..end))
     }
 
-    /// Returns the first byte of a block at which no place holds any more.
+    /// Returns the first byte of a block at which all places become invalid.
     fn block_end(&self, problem: &Problem, block: Block) -> u32 {
         let terminator = self.span(problem.terminator(block));
-        // An exit takes down the frame.
+        // The epilogue of an exit undoes the frame.
         if problem.succs(block).is_empty() { terminator.start + 1 } else { terminator.end }
     }
 
@@ -170,21 +171,22 @@ impl ValueSites {
         self.spans[inst.as_u32() as usize]
     }
 
-    /// Returns the first byte at which a range holds.
+    /// Returns the first byte at which the place of a range is valid.
     fn first_byte(&self, range: &LabelRange) -> u32 {
         let Span { edits, start, .. } = self.span(range.from);
         let is_written = self.next_write(range.loc, edits).is_some_and(|at| at < start);
         if is_written { start } else { edits }
     }
 
-    /// Returns the first byte of what next writes to a place, not before a byte.
+    /// Returns the first byte, at or after `from`, of an instruction or edit that writes to a place.
     fn next_write(&self, loc: Loc, from: u32) -> Option<u32> {
         let index = self.writes.partition_point(|&write| write < (loc, from));
         self.writes.get(index).filter(|&&(place, _)| place == loc).map(|&(_, at)| at)
     }
 }
 
-/// Returns the parts of a range, block by block: blocks need not be emitted in the order of their instructions.
+/// Returns the parts of a range, block by block, because blocks need not be emitted in the order of their
+/// instructions.
 fn by_block<'a>(problem: &'a Problem, range: &'a LabelRange) -> impl Iterator<Item = LabelRange> + 'a {
     let part = move |from: Inst| {
         let end = problem.terminator(problem.block_of(from)).as_u32() + 1;

@@ -1,18 +1,19 @@
-//! What machine code must keep beyond the rules of its allocation problem.
+//! Invariants of machine code beyond the rules of its allocation problem.
 //!
-//! 1. Each instruction's operands begin with those of its row: same kinds, positions and classes, constraints as the
-//!    row says.
-//! 2. An instruction that reads the flags finds them as the nearest earlier instruction of its block that defines them
-//!    left them: nothing in between writes them. Edits and rematerialization leave them alone by contract.
-//! 3. Block-ending rows stand at the end of blocks and nowhere else.
-//! 4. Only rows that may run again anywhere, or loads of incoming arguments if no tail call writes there, are flagged
+//! 1. Each instruction's operands begin with the operands of its row: equal kinds, positions and classes, with the
+//!    constraints of the row.
+//! 2. An instruction that reads the flags sees the flags of the nearest earlier instruction of its block that defines
+//!    them: no instruction in between writes them. Edits and rematerialization preserve them by contract.
+//! 3. A row that ends a block is the last one of its block, and every block ends in such a row.
+//! 4. Only rematerializable rows, or loads of incoming arguments if no tail call writes there, are flagged
 //!    rematerializable.
-//! 5. Every row is one that the CPU is able to do.
-//! 6. What may be in memory is at least as wide as what the row reads there: a slot is no wider than its value.
+//! 5. The CPU supports every row.
+//! 6. An operand that may be in memory is at least as wide as the memory that the row reads, because a slot is no
+//!    wider than its value.
 //! 7. Only rows that access memory, trap or call have a trap code.
-//! 8. A register that users rely on to have zeros above 32 bits is defined by a row that writes at most 32 bits and
-//!    clears the others, unless lowering answers for it.
-//! 9. A call with handlers leads to its exits and nowhere else, and their contexts are uses of it.
+//! 8. A register whose users rely on zeros above 32 bits is defined by a row that writes at most 32 bits and clears
+//!    the bits above, unless lowering declares the zeros.
+//! 9. The successors of a call with handlers are its exits, and their contexts are uses of it.
 
 use crate::code::Code;
 use crate::cpu_flags::CpuFeatures;
@@ -23,14 +24,14 @@ use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, VReg};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A broken rule.
+/// Violation of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CodeError {
     /// Number of the rule in the module documentation.
     pub rule: u8,
-    /// The instruction that breaks it.
+    /// Instruction that violates the rule.
     pub inst: Inst,
-    /// In which way.
+    /// Description of the violation.
     pub what: &'static str,
 }
 
@@ -40,7 +41,7 @@ impl fmt::Display for CodeError {
     }
 }
 
-/// Checks `code` of a CPU with `features` and returns everything that is wrong.
+/// Checks `code` for a CPU with `features` and returns all violations.
 pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError> {
     let mut errors = Vec::new();
     let relied_on = relied_on_zeros(code);
@@ -68,17 +69,17 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
                 FlagsEffect::None | FlagsEffect::Use => flags_defined && !is_call,
             };
             if matches!(row.kind, RowKind::TryCall | RowKind::Branch | RowKind::Exit) && inst != terminator {
-                broken(3, "ends a block in its middle");
+                broken(3, "ends a block before its last instruction");
             }
             if inst == terminator && !code.problem.flags(inst).has(InstFlags::BRANCH) {
                 broken(3, "ends its block without being a branch");
             }
             let remat = row.kind == RowKind::Remat || minst.mode.kind() == AddrKind::Incoming && keeps_incoming;
             if code.problem.flags(inst).has(InstFlags::REMAT) && !(remat && row.flags == FlagsEffect::None) {
-                broken(4, "may not run again");
+                broken(4, "is flagged rematerializable and is not");
             }
             if !features.contains(row.needs) {
-                broken(5, "needs what the CPU is not able to do");
+                broken(5, "needs a feature that the CPU lacks");
             }
             if !memory_is_wide_enough(code, row, code.problem.operands(inst)) {
                 broken(6, "may read more memory than its operand has");
@@ -87,7 +88,7 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
                 broken(7, "has a trap code but does not trap");
             }
             if row.kind == RowKind::TryCall && !exits_fit(code, row, inst) {
-                broken(9, "leads elsewhere than its exits say, or hands over what it does not use");
+                broken(9, "has successors other than its exits, or a context that is not among its uses");
             }
             let leaves_zeros = |(k, operand): (usize, &Operand)| {
                 let clears = row.operands.get(k).is_some_and(|spec| spec.width <= 4 && row.zero_extends);
@@ -101,7 +102,7 @@ pub fn verify(code: &Code, rows: &[Row], features: CpuFeatures) -> Vec<CodeError
     errors
 }
 
-/// Returns `true` if something is stored where the function received its stack arguments.
+/// Returns `true` if an instruction stores into the area of the function's incoming stack arguments.
 fn writes_incoming(code: &Code) -> bool {
     let stores = |inst: Inst| !code.problem.operands(inst).iter().any(|operand| operand.is_def());
     code.insts.iter().any(|(inst, minst)| minst.mode.kind() == AddrKind::Incoming && stores(inst))
@@ -126,7 +127,7 @@ fn memory_is_wide_enough(code: &Code, row: &Row, operands: &[Operand]) -> bool {
     })
 }
 
-/// Returns registers whose rows must leave zeros above 32 bits.
+/// Returns the registers whose rows must leave zeros above 32 bits.
 fn relied_on_zeros(code: &Code) -> SecondaryMap<VReg, bool> {
     let mut relied_on = SecondaryMap::new();
     for &vreg in &code.zero_extended {
@@ -197,7 +198,7 @@ mod tests {
         .map(|line| line.row)
     }
 
-    /// Code of one block in the making. `v0` has 8 bytes, `v1` to `v3` have 4, `v4` has 1.
+    /// Builder of code of one block. `v0` has 8 bytes, `v1` to `v3` have 4, `v4` has 1.
     struct Maker(Code);
 
     impl Maker {
@@ -218,12 +219,12 @@ mod tests {
             &mut self.0.insts[inst]
         }
 
-        /// Makes `v` by a row of one def.
+        /// Adds a row of one def, which defines `v`.
         fn def(&mut self, row: RowId, v: u32) -> &mut MInst {
             self.inst(row, InstFlags::NONE, &[Operand::reg_def(VReg::from_u32(v))])
         }
 
-        /// `v3 = v1 + v`, which may be in memory.
+        /// Adds `v3 = v1 + v`, where `v` may be in memory.
         fn add(&mut self, v: u32) {
             let operands = [
                 Operand::reuse_def(VReg::from_u32(3), 1),
@@ -238,7 +239,7 @@ mod tests {
             self.inst(ADD, InstFlags::NONE, &operands);
         }
 
-        /// Returns the rules that are broken on a CPU with `features`.
+        /// Returns the rules that the code violates on a CPU with `features`.
         fn broken(mut self, features: CpuFeatures) -> Vec<u8> {
             self.inst(RET, InstFlags::BRANCH, &[]);
             self.0.problem.finish();
@@ -311,8 +312,7 @@ mod tests {
         });
     }
 
-    /// Returns the rules broken by a call that goes to blocks 1 and 2, with `exits` and the context of the only
-    /// handler.
+    /// Returns the rules violated by a call to the blocks 1 and 2, with `exits` and the context of the only handler.
     fn call(exits: CallExits, context: Option<u32>) -> Vec<u8> {
         let mut code = Maker::new();
         code.def(CONST, 1);
@@ -335,7 +335,7 @@ mod tests {
     fn calls_lead_to_their_exits() {
         let exits = |normal, handlers| CallExits { normal: Block::from_u32(normal), handlers };
         assert_eq!(call(exits(1, 0..1), Some(0)), []);
-        // A handler is missing, the wrong one, or none there is; a context is no operand.
+        // A handler is missing, wrong, or does not exist; a context is not an operand.
         assert_eq!(call(exits(1, 0..0), None), [9]);
         assert_eq!(call(exits(2, 0..1), None), [9]);
         assert_eq!(call(exits(1, 0..2), None), [9]);

@@ -1,15 +1,16 @@
 //! Completion of a function: short and long references, jump tables.
 //!
 //! Every reference whose size depends on its distance (a branch to a label, the address of a table) is emitted as a
-//! hole of its shortest encoding's size. [`Buffer::finish`] finds those that do not reach, gives them longer encodings,
-//! and looks again, since growth moves others out of reach; encodings only grow, so this ends. Each round is one pass
-//! over the references; from [`MAX_ROUNDS`] rounds on no reference keeps its shortest encoding, from twice as many on
-//! its second, and so on. Then the code is copied into the module buffer with the references filled in, and offsets of
-//! every table are moved along in one merged walk. Functions so short that everything is in reach skip all of this.
+//! hole of its shortest encoding's size. [`Buffer::finish`] finds the references that do not reach and gives them
+//! longer encodings. It repeats this, because growth moves further targets out of reach; encodings only grow, so the
+//! iteration ends. Each round is one pass over the references. From [`MAX_ROUNDS`] rounds on no reference keeps its
+//! shortest encoding, from twice as many on its second, and so on. Then the code is copied into the module buffer
+//! with the references filled in, and the offsets of every table are adjusted in one merged walk. Functions so short
+//! that everything is in reach skip these steps.
 //!
-//! A longer encoding contains all it takes to reach its target, such as an inverted branch around a far one. So there
-//! are no islands of veneers that would have to be placed between instructions, found again, and kept in reach
-//! themselves, at the price of a few bytes for each reference beyond the first to a far target.
+//! A longer encoding contains all instructions that it needs to reach its target, such as an inverted branch around a
+//! far one. So no islands of veneers have to be placed between instructions, found again, and kept in reach
+//! themselves. The price is a few bytes for each reference beyond the first to a far target.
 //!
 //! Cost: linear in bytes plus rounds × references.
 
@@ -18,15 +19,15 @@ use super::{BranchForms, Buffer, JumpTables, Label, Reach, Reference, Target, UN
 use crate::compiled::{BlockEdge, FunctionHead, HandlerSite, ModuleBuffer, SymbolName};
 use kingpost_regalloc::sort::sort;
 
-/// Rounds of growth before each shortest encoding is given up, and again before each second one.
+/// Number of rounds of growth before each shortest encoding is given up, and again before each second one.
 const MAX_ROUNDS: usize = 12;
 
-/// Completion.
+/// Completion of a function.
 impl Buffer {
     /// Completes the function and adds it to `module` with the given head.
     ///
     /// # Errors
-    /// [`TooLong`] if it exceeds 2 GiB.
+    /// [`TooLong`] if the code exceeds 2 GiB.
     pub fn finish(
         &mut self,
         head: FunctionHead,
@@ -80,7 +81,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Decides how long references are, and moves all offsets to where they finally are.
+    /// Chooses the encodings of references, and moves all offsets to their final places.
     fn grow(&mut self, tables: &JumpTables, forms: &dyn BranchForms) -> Result<(), TooLong> {
         if self.bytes.len() + tables.max_bytes() <= forms.always_reached() {
             self.layout_tables(tables, self.bytes.len());
@@ -104,7 +105,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// Moves labels as far as the references before them have grown, and returns the growth of all of them.
+    /// Moves labels by the growth of the references before them, and returns the total growth.
     fn move_labels(&mut self) -> u64 {
         let Buffer { labels, moved_labels, bound, references, .. } = self;
         let mut growth = 0u64;
@@ -124,7 +125,8 @@ impl Buffer {
         growth
     }
 
-    /// Gives longer encodings to all references that do not reach, and at least encoding `least`. Did any grow?
+    /// Chooses longer encodings for all references that do not reach, and at least encoding `least`. Returns `true`
+    /// if a reference has grown.
     fn lengthen(&mut self, forms: &dyn BranchForms, least: usize) -> bool {
         let mut changed = false;
         let mut shift = 0u32;
@@ -163,8 +165,8 @@ impl Buffer {
         out.extend_from_slice(&self.bytes[from..]);
     }
 
-    /// Moves the offsets of all tables along with the grown references. A table's entry at a reference's own offset
-    /// stays before it.
+    /// Moves the offsets of all tables by the growth of the references before them. A table's entry at a reference's
+    /// own offset stays before it.
     fn move_offsets(&mut self) {
         let references = &self.references;
         move_table(references, self.fixups.iter_mut().map(|f| &mut f.at));
@@ -185,7 +187,7 @@ impl Buffer {
         move_table(references, self.listing.offsets_mut());
     }
 
-    /// Finds the offsets of the tables behind `code_bytes` bytes of code.
+    /// Computes the offsets of the tables after `code_bytes` bytes of code.
     fn layout_tables(&mut self, tables: &JumpTables, code_bytes: usize) {
         self.table_offsets.clear();
         let mut at = code_bytes.next_multiple_of(ENTRY_BYTES);
@@ -217,15 +219,16 @@ impl Buffer {
     }
 }
 
-/// Offsets are 32 bits and branches reach 2 GiB.
+/// Limit of the code of a function. Offsets have 32 bits, and branches reach 2 GiB.
 const MAX_CODE_BYTES: usize = 1 << 31;
 
-/// A function's code exceeds 2 GiB.
+/// Error for a function whose code exceeds 2 GiB.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLong;
 
 impl Reference {
-    /// Takes the shortest encoding that reaches so far, but none before its own or encoding `least`. Is it another one?
+    /// Takes the shortest encoding that reaches `distance`, starting from the present one and from encoding `least`.
+    /// Returns `true` if the encoding changes.
     fn lengthen(&mut self, distance: i64, encodings: &[Reach], least: usize) -> bool {
         let (old, last) = (usize::from(self.encoding), encodings.len() - 1);
         let mut new = old.max(least.min(last));
@@ -239,7 +242,7 @@ impl Reference {
     }
 }
 
-/// Adds a table of a function to that of the module. Most functions have few tables with anything in them.
+/// Appends a table of a function to the table of the module. Most tables of a function are empty.
 #[inline(always)]
 fn append<T: Clone>(pool: &mut Vec<T>, table: &[T]) {
     if !table.is_empty() {
@@ -247,7 +250,7 @@ fn append<T: Clone>(pool: &mut Vec<T>, table: &[T]) {
     }
 }
 
-/// Moves a table's ascending offsets as far as the references before them have grown.
+/// Moves a table's ascending offsets by the growth of the references before them.
 fn move_table<'a>(references: &[Reference], offsets: impl Iterator<Item = &'a mut u32>) {
     let (mut next, mut growth) = (0, 0);
     for offset in offsets {
@@ -266,7 +269,7 @@ mod tests {
     use super::*;
     use kingpost_ir::TrapCode;
 
-    /// Short: 2 bytes, reach of a signed byte from the end; long: 5 bytes.
+    /// Branch forms for tests. Short: 2 bytes, reach of a signed byte from the end. Long: 5 bytes.
     struct Toy;
 
     impl BranchForms for Toy {

@@ -1,20 +1,20 @@
-//! How an instruction set encodes references to labels and jump tables.
+//! Encodings of references to labels and jump tables, as an instruction set defines them.
 
-/// One encoding of a reference: its size, and the distances it reaches.
+/// One encoding of a reference: its size, and the distances that it reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reach {
     /// Size in bytes.
     pub bytes: u8,
-    /// Least distance from its first byte to the target.
+    /// Least distance in bytes from its first byte to the target.
     pub low: i64,
-    /// Greatest distance.
+    /// Greatest distance in bytes from its first byte to the target.
     pub high: i64,
 }
 
-/// Encodings of references to labels and jump tables in an instruction set. `form` is its own: a condition code, a
-/// word.
+/// Encodings of references to labels and jump tables in an instruction set. The meaning of `form` is up to the
+/// instruction set: a condition code or an instruction word.
 pub trait BranchForms {
-    /// Returns the encodings of a form, the shortest first. The last one reaches everything.
+    /// Returns the encodings of a form, the shortest first. The last one reaches every target.
     fn encodings(&self, form: u32) -> &'static [Reach];
     /// Appends encoding number `encoding` for a target at `distance` bytes from its first byte.
     fn encode(&self, form: u32, encoding: usize, distance: i64, out: &mut Vec<u8>);
@@ -22,19 +22,19 @@ pub trait BranchForms {
     fn always_reached(&self) -> usize;
     /// Returns the form of an unconditional jump.
     fn jump(&self) -> u32;
-    /// Returns the form that branches where this one, a conditional branch, does not.
+    /// Returns the form that branches under the inverse of the condition of `form`.
     fn opposite(&self, form: u32) -> u32;
     /// Returns the text of a branch, with `{}` for its target.
     fn text(&self, form: u32) -> String;
-    /// Returns the bytes of which every instruction's length is a multiple.
+    /// Returns the number of bytes that divides the length of every instruction.
     fn grid(&self) -> usize {
         1
     }
-    /// Appends `bytes` bytes that do nothing when executed, as far as they are a multiple of the grid.
+    /// Appends `bytes` bytes of no-ops, rounded down to a multiple of the grid.
     fn nops(&self, bytes: usize, out: &mut Vec<u8>);
 }
 
-/// The forms of code that has no references, such as stubs.
+/// Branch forms of code without references, such as stubs.
 #[derive(Clone, Copy, Debug)]
 pub struct NoBranches;
 
@@ -61,7 +61,7 @@ impl BranchForms for NoBranches {
         String::new()
     }
 
-    /// Zeros: padding that is never executed.
+    /// Appends zeros: padding that is never executed.
     fn nops(&self, bytes: usize, out: &mut Vec<u8>) {
         out.resize(out.len() + bytes, 0);
     }

@@ -1,16 +1,16 @@
-//! Places in the code of a function.
+//! Labels: positions in the code of a function.
 
-/// A place in the code that branches go to.
+/// Position in the code that branches refer to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Label(pub(super) u32);
 
 impl Label {
-    /// Label number `index`; the emitter numbers labels as the blocks they stand for.
+    /// Returns label number `index`. The emitter gives labels the numbers of their blocks.
     pub fn new(index: usize) -> Label {
         Label(index as u32)
     }
 
-    /// Its number.
+    /// Returns the number of the label.
     pub fn index(self) -> usize {
         self.0 as usize
     }

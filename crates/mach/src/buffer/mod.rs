@@ -1,12 +1,12 @@
-//! The buffer one function is emitted into, and its completion: short and long branches, jump tables.
+//! Buffer that one function is emitted into, and its completion: short and long branches, jump tables.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `mod.rs` | what is emitted into a buffer |
-//! | `label.rs` | labels, and what references refer to |
-//! | `forms.rs` | how an instruction set encodes references |
+//! | `mod.rs` | the buffer during emission |
+//! | `label.rs` | labels, and targets of references |
+//! | `forms.rs` | encodings of references |
 //! | `tables.rs` | jump tables |
-//! | `finish.rs` | completion, where references get their sizes |
+//! | `finish.rs` | completion: sizes of references, jump tables |
 
 mod finish;
 mod forms;
@@ -25,20 +25,20 @@ use crate::compiled::{
 use crate::listing::Listing;
 use kingpost_ir::{TrapCode, Type};
 
-/// A hole for code that depends on the distance to a target.
+/// Hole for code that depends on the distance to a target.
 #[derive(Clone, Copy, Debug)]
 struct Reference {
     at: u32,
     target: Target,
     form: u32,
-    /// The distances that its encoding reaches, as far as code goes.
+    /// Distances that its encoding reaches, clamped to the range of code offsets.
     low: i32,
     high: i32,
-    /// Which encoding.
+    /// Number of its encoding.
     encoding: u8,
     /// Size of the hole.
     hole: u8,
-    /// By how much the encoding is longer than the hole.
+    /// Length of the encoding beyond the hole.
     growth: u8,
 }
 
@@ -52,14 +52,14 @@ impl Reference {
     }
 }
 
-/// The distances that are reached, as far as code goes.
+/// Returns the distances that `reach` covers, clamped to the range of code offsets.
 #[inline]
 fn bounds(reach: Reach) -> (i32, i32) {
     let within = |distance: i64| distance.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
     (within(reach.low), within(reach.high))
 }
 
-/// Four bytes to be filled with the distance to a jump table, plus an addend.
+/// Four bytes that are filled with the distance to a jump table, plus an addend.
 #[derive(Clone, Copy, Debug)]
 struct Fixup {
     at: u32,
@@ -69,18 +69,18 @@ struct Fixup {
 
 const UNBOUND: u32 = u32::MAX;
 
-/// A trap that will stand behind the blocks.
+/// Trap that is placed after the blocks.
 #[derive(Clone, Copy, Debug)]
 struct DeferredTrap {
     label: Label,
     code: TrapCode,
-    /// The location of the instruction that branches to it.
+    /// Source location of the instruction that branches to the trap.
     srcloc: u32,
-    /// Whether the prologue branches to it, before it saves registers.
+    /// Whether the prologue branches to the trap before it saves registers.
     is_in_prologue: bool,
 }
 
-/// Code of one function while it is emitted. Cleared and used again.
+/// Code of one function during emission. Cleared and reused.
 #[derive(Default, Debug)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -106,20 +106,19 @@ pub struct Buffer {
     table_offsets: Vec<u32>,
     /// Labels in the order in which they were bound, which is the order of their offsets.
     bound: Vec<Label>,
-    /// Where labels are once references have grown.
+    /// Offsets of labels after references have grown.
     moved_labels: Vec<u32>,
     deferred: Vec<DeferredTrap>,
-    /// Text of what is emitted, if requested.
+    /// Text of the emitted code, if requested.
     pub(crate) listing: Listing,
 }
 
-/// Emitting.
 /// The last two words of four bytes that have been emitted.
 #[derive(Clone, Copy, Debug)]
 pub struct LastTwoWords {
     /// The words, in order.
     pub words: [u32; 2],
-    /// May both trap?
+    /// Whether both words may trap.
     pub traps: bool,
 }
 
@@ -151,13 +150,13 @@ impl Buffer {
         self.listing.start(labels);
     }
 
-    /// Bytes emitted so far, short branches assumed.
+    /// Returns the number of bytes emitted so far, with short branches.
     #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Is nothing emitted yet?
+    /// Returns `true` if no byte has been emitted.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -206,18 +205,18 @@ impl Buffer {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
 
-    /// The bytes emitted so far.
+    /// Returns the bytes emitted so far.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The bytes emitted so far, to append to.
+    /// Returns the bytes emitted so far, for appending.
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// The last two words of four bytes, if they may become one: nothing goes to the second, and neither is still to be filled in or
-    /// has a table entry, but for traps of both with one code.
+    /// Returns the last two words of four bytes, if one word may replace them. No label refers to the second word,
+    /// and neither has a hole or a table entry, except that both may trap with one code.
     pub fn last_two_words(&self) -> Option<LastTwoWords> {
         let start = self.at().checked_sub(8)?;
         let traps = self.traps_of_two(start)?;
@@ -229,7 +228,8 @@ impl Buffer {
         free.then(|| LastTwoWords { words: [u32::from_le_bytes(words[0]), u32::from_le_bytes(words[1])], traps })
     }
 
-    /// Whether two words may both trap with one code. Nothing if only one may, or with another.
+    /// Returns whether the two words from `start` may both trap with one code, or `None` if only one may trap or
+    /// their codes differ.
     fn traps_of_two(&self, start: u32) -> Option<bool> {
         let mut traps = self.traps.iter().rev().take_while(|trap| trap.offset >= start);
         match (traps.next(), traps.next(), traps.next()) {
@@ -241,7 +241,7 @@ impl Buffer {
         }
     }
 
-    /// Puts one word in the place of the last two, with `text` in the listing. It traps as they do.
+    /// Replaces the last two words by one, with `text` in the listing. It traps as they do.
     pub fn replace_last_two_words(&mut self, last: LastTwoWords, word: u32, text: impl FnOnce() -> String) {
         self.bytes.truncate(self.bytes.len() - 8);
         if last.traps {
@@ -252,7 +252,7 @@ impl Buffer {
         self.put4(word);
     }
 
-    /// Binds a label to the present end of the code.
+    /// Binds a label to the current end of the code.
     #[inline]
     pub fn bind(&mut self, label: Label) {
         debug_assert_eq!(self.labels[label.index()], UNBOUND, "a label is bound once");
@@ -260,18 +260,19 @@ impl Buffer {
         self.bound.push(label);
     }
 
-    /// Has the label been bound?
+    /// Returns `true` if the label has been bound.
     pub(crate) fn is_bound(&self, label: Label) -> bool {
         self.labels[label.index()] != UNBOUND
     }
 
-    /// Makes a label beyond those given at the start.
+    /// Returns a new label beyond the labels given at the start.
     pub fn new_label(&mut self) -> Label {
         self.labels.push(UNBOUND);
         Label::new(self.labels.len() - 1)
     }
 
-    /// A label at which, behind the function's blocks, a trap with `code` will stand: the target of conditional traps.
+    /// Returns the label of a trap with `code` that is placed after the function's blocks: the target of conditional
+    /// traps.
     pub fn defer_trap(&mut self, code: TrapCode) -> Label {
         let srcloc = self.srclocs.last().map_or(u32::MAX, |site| site.srcloc);
         self.defer(code, srcloc, false)
@@ -289,8 +290,8 @@ impl Buffer {
         label
     }
 
-    /// Emits the deferred traps, each by `emit`. `undo_saves` leads from the unwinding state of the body to that of the
-    /// prologue before it saves registers.
+    /// Emits the deferred traps, each by `emit`. `undo_saves` changes the unwinding state of the body to the state of
+    /// the prologue before it saves registers.
     pub fn place_deferred_traps(&mut self, undo_saves: &[UnwindOp], emit: impl Fn(TrapCode, &mut Buffer)) {
         for i in 0..self.deferred.len() {
             let trap = self.deferred[i];
@@ -326,27 +327,27 @@ impl Buffer {
         self.reference(Target::Label(label), form, forms);
     }
 
-    /// Notes that the four bytes at the present end (emitted next) are to be filled with the distance from there to a
-    /// jump table, plus `addend`.
+    /// Records that the four bytes emitted next are filled with the distance from their offset to a jump table, plus
+    /// `addend`.
     pub fn fixup(&mut self, table: u32, addend: i32) {
         let at = self.at();
         self.fixups.push(Fixup { at, table, addend });
     }
 
-    /// Notes a relocation of the field at the present end (emitted next).
+    /// Records a relocation of the field that is emitted next.
     pub fn reloc(&mut self, kind: RelocKind, symbol: u32, addend: i64) {
         let offset = self.at();
         self.relocs.push(Reloc { offset, kind, symbol, addend });
     }
 
-    /// Notes that the instruction emitted next may trap.
+    /// Records that the instruction emitted next may trap.
     #[inline]
     pub fn trap(&mut self, code: TrapCode) {
         let offset = self.at();
         self.traps.push(TrapSite { offset, code });
     }
 
-    /// Notes that what follows belongs to a source location.
+    /// Records that the code emitted from here on belongs to a source location.
     #[inline]
     pub fn srcloc(&mut self, srcloc: u32) {
         let offset = self.at();
@@ -358,72 +359,73 @@ impl Buffer {
         }
     }
 
-    /// Notes where a value is over a range of what has been emitted.
+    /// Records the place of a value over a range of the code emitted so far.
     pub fn value(&mut self, site: ValueSite) {
         self.values.push(site);
     }
 
-    /// Notes values that are constants.
+    /// Records values that are constants.
     pub fn constants(&mut self, constants: &[ValueConstant]) {
         self.constants.extend_from_slice(constants);
     }
 
-    /// Notes that the code so far ends in a call.
+    /// Records that the code so far ends in a call.
     #[inline]
     pub fn call(&mut self) {
         let return_offset = self.at();
         self.calls.push(CallSite { return_offset });
     }
 
-    /// Notes a reference that is live during the call that the code so far ends in, `offset` bytes above the stack pointer.
+    /// Records a reference that is live during the call that the code so far ends in, `offset` bytes above the stack
+    /// pointer.
     pub fn stack_map_entry(&mut self, ty: Type, offset: u32) {
         let return_offset = self.at();
         self.stack_maps.push(StackMapEntry { return_offset, offset, ty });
     }
 
-    /// Notes a tag of this place, or of the call that the code so far ends in.
+    /// Records a tag of this offset, or of the call that the code so far ends in.
     pub fn debug_tag(&mut self, tag: DebugTag, of_call: bool) {
         let offset = self.at();
         self.debug_tags.push(DebugTagSite { offset, of_call, tag });
     }
 
-    /// Notes that the code so far ends in a call of `bytes` bytes that may be overwritten.
+    /// Records that the code so far ends in a call of `bytes` bytes that may be overwritten.
     pub fn patchable_call(&mut self, bytes: usize) {
         let return_offset = self.at();
         self.patchable_calls.push(PatchableCall { return_offset, bytes: bytes as u32 });
     }
 
-    /// Notes a stack slot with a key.
+    /// Records a stack slot with a key.
     pub fn keyed_slot(&mut self, slot: KeyedSlot) {
         self.keyed_slots.push(slot);
     }
 
-    /// Notes that exceptions with this tag, or with any other, that come out of the call noted last go to `label`.
+    /// Records that the call recorded last transfers exceptions with this tag, or with any other tag, to `label`.
     pub fn handler(&mut self, tag: Option<u32>, label: Label, context: Option<ContextPlace>) {
         let return_offset = self.at();
         self.handlers.push(HandlerSite { return_offset, tag, handler_offset: label.0, context });
     }
 
-    /// Notes an unwind operation in force from here on.
+    /// Records an unwind operation in force from here on.
     #[inline]
     pub fn unwind(&mut self, op: UnwindOp) {
         let offset = self.at();
         self.unwind.push(UnwindSite { offset, op });
     }
 
-    /// Notes that an emitted block starts here.
+    /// Records that an emitted block starts here.
     pub fn block_start(&mut self) {
         let offset = self.at();
         self.block_starts.push(offset);
     }
 
-    /// Notes an edge between two blocks.
+    /// Records an edge between two blocks.
     pub fn block_edge(&mut self, from: Label, to: Label) {
         self.block_edges.push(BlockEdge { from: from.0, to: to.0 });
     }
 }
 
-/// Listing, as instruction sets fill it.
+/// Recording of the listing by instruction sets.
 impl Buffer {
     /// Returns `true` if a listing is made.
     #[inline]
@@ -431,7 +433,7 @@ impl Buffer {
         self.listing.is_wanted()
     }
 
-    /// Records what is emitted next.
+    /// Records the instruction emitted next.
     #[inline]
     pub fn list(&mut self, text: impl FnOnce() -> String) {
         if self.listing.is_wanted() {

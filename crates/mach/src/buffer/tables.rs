@@ -1,9 +1,9 @@
 //! Jump tables of one function.
 
-/// Targets in [`JumpTables::targets`]: a table has an entry for each.
+/// Range of targets in [`JumpTables::targets`]. A table has an entry for each of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct JumpTable {
-    /// First target.
+    /// Index of the first target.
     pub start: u32,
     /// Number of targets.
     pub len: u32,
@@ -11,24 +11,24 @@ pub struct JumpTable {
 
 /// Jump tables of one function, and the targets of branches with more than two.
 ///
-/// A table has 4-byte entries, each the distance from the table's start to a label. So it stands with the code, behind
-/// it, and is no matter of linking.
+/// A table has 4-byte entries, each the distance from the table's start to a label. So it is placed after the code,
+/// in one section with it, and needs no linking.
 #[derive(Clone, Default, Debug)]
 pub struct JumpTables {
-    /// The tables in order of placement.
+    /// Jump tables in order of placement.
     pub tables: Vec<JumpTable>,
-    /// Label numbers.
+    /// Numbers of labels.
     pub targets: Vec<u32>,
 }
 
 impl JumpTables {
-    /// Removes everything, keeping the memory.
+    /// Clears the tables, keeping the memory.
     pub fn clear(&mut self) {
         self.tables.clear();
         self.targets.clear();
     }
 
-    /// Adds targets that no table has, and returns the index of the first.
+    /// Adds targets that belong to no table, and returns the index of the first.
     pub fn targets(&mut self, targets: impl Iterator<Item = u32>) -> u32 {
         let start = self.targets.len() as u32;
         self.targets.extend(targets);
@@ -47,11 +47,11 @@ impl JumpTables {
         &self.targets[table.start as usize..(table.start + table.len) as usize]
     }
 
-    /// No less than all of it takes, with what aligns it.
+    /// Returns an upper bound of the bytes of all tables and of the padding that aligns them.
     pub(super) fn max_bytes(&self) -> usize {
         ENTRY_BYTES + ENTRY_BYTES * self.targets.len()
     }
 }
 
-/// Bytes of an entry, and its alignment.
+/// Size of an entry in bytes, and its alignment.
 pub(super) const ENTRY_BYTES: usize = 4;

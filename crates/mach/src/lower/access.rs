@@ -7,12 +7,13 @@ use kingpost_ir::memflags::Endianness;
 use kingpost_ir::{MemFlags, Type};
 use kingpost_regalloc::RegClass;
 
-/// Returns `true` if the access is in the machine's byte order. All machines here put the low byte first.
+/// Returns `true` if the access is in the machine's byte order. All supported machines are little-endian.
 pub fn is_little(flags: MemFlags) -> bool {
     flags.endianness() != Some(Endianness::Big)
 }
 
-/// Class and bytes of the access to a value of this type in one register. None if there is no code for it.
+/// Returns the class and the number of bytes of an access to a value of this type in one register, or `None` if there
+/// is no code for it.
 fn access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
     let bytes = ty.bytes() as u8;
     let class = match ty.bits() {
@@ -23,8 +24,8 @@ fn access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
     Some((class, bytes))
 }
 
-/// Returns the access to the place of an argument of this type on the stack. Where no float register is stored with
-/// less than 32 bits, each place has 8 bytes at least.
+/// Returns the class and the number of bytes of an access to a stack argument of this type. If float registers are
+/// not stored with less than 32 bits, each place has at least 8 bytes.
 fn place_access<'f, M: Machine<'f>>(ty: Type) -> Option<(RegClass, u8)> {
     let narrow = is_float_reg(ty) && ty.bytes() < u32::from(M::LEAST_FLOAT_BYTES);
     if narrow { Some((RegClass::Float, M::LEAST_FLOAT_BYTES)) } else { access::<M>(ty) }

@@ -1,4 +1,5 @@
-//! What calls and sequence points carry to the tables of the compiled function: stack maps, debug tags, patchability.
+//! Annotations of calls and sequence points for the tables of the compiled function: stack maps, debug tags,
+//! patchability.
 //!
 //! Before: `call fn0(v0), stack_map=[i64 @ ss0+8]`. After: `call_sym %g annotation 0`, and the annotation `map i64 8`.
 
@@ -11,10 +12,10 @@ use kingpost_ir::function::DebugTag as IrDebugTag;
 use kingpost_ir::{Inst, StackSlot};
 
 impl Lower<'_> {
-    /// Records what is known of a call or sequence point, if anything, and returns its number.
+    /// Records the annotations of a call or sequence point and returns their number, or `None` if there are none.
     ///
     /// # Errors
-    /// Places that do not lie in a stack slot, or lie in one whose offset is not known before run time.
+    /// If a reference or tag is not in a stack slot, or in a slot whose offset is not known at compile time.
     pub fn annotate(&mut self, inst: Inst, patchable: bool) -> Result<Option<u32>, LowerError> {
         let func = self.func;
         let map = func.stack_maps.get(&inst).map_or(&[][..], |map| map);
@@ -44,7 +45,7 @@ impl Lower<'_> {
         Ok(Some(self.code.annotations.len() as u32 - 1))
     }
 
-    /// Returns the offset of a slot among the user's stack slots, if that is known before run time.
+    /// Returns the offset of a slot among the user's stack slots.
     pub(super) fn fixed_slot_offset(&self, slot: StackSlot, otherwise: &'static str) -> Result<u32, LowerError> {
         if is_over_aligned(self, slot) {
             return Err(self.unsupported_feature(otherwise));

@@ -10,23 +10,20 @@ use kingpost_regalloc::Block;
 use smallvec::SmallVec;
 
 /// Lowers `jump`.
-///
-/// # Errors
-/// None.
 pub fn jump<'f>(cx: &mut impl Machine<'f>, _inst: Inst) -> Lowered {
     let target = cx.targets()[0];
     jump_to(cx, target);
     Ok(())
 }
 
-/// Appends a jump.
+/// Emits a jump.
 pub fn jump_to<'f, M: Machine<'f>>(cx: &mut M, target: Block) {
     let jump = cx.emit(M::ROWS.jump, &[]);
     jump.aux = target.as_u32();
     jump.extra = NO_BLOCK;
 }
 
-/// Returns the two targets of `brif`. If they are one, appends a jump there instead.
+/// Returns the two targets of `brif`. If they are equal, emits a jump instead and returns `None`.
 pub fn two_targets<'f>(cx: &mut impl Machine<'f>) -> Option<[Block; 2]> {
     let &[then, other] = cx.targets() else { unreachable!("a conditional branch has two destinations") };
     if then == other {
@@ -36,10 +33,7 @@ pub fn two_targets<'f>(cx: &mut impl Machine<'f>) -> Option<[Block; 2]> {
     Some([then, other])
 }
 
-/// Lowers `br_table`: of one entry by a comparison, of two or three by several, of more by a table.
-///
-/// # Errors
-/// None.
+/// Lowers `br_table`: one entry by a comparison, two or three by several comparisons, more by a table.
 pub fn br_table<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let [index] = cx.args(inst);
     let targets: SmallVec<[Block; 8]> = cx.targets().into();
@@ -76,9 +70,6 @@ pub fn br_table<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 }
 
 /// Lowers `trap`.
-///
-/// # Errors
-/// None.
 pub fn trap<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let InstView::Trap { code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     cx.emit(M::ROWS.trap, &[]).set_trap(Some(code));
@@ -86,18 +77,15 @@ pub fn trap<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 }
 
 /// Lowers `debugtrap`.
-///
-/// # Errors
-/// None.
 pub fn debugtrap<'f, M: Machine<'f>>(cx: &mut M, _inst: Inst) -> Lowered {
     cx.emit(M::ROWS.breakpoint, &[]);
     Ok(())
 }
 
-/// Lowers `sequence_point`: no code, but a place that debug information records if it has tags.
+/// Lowers `sequence_point`: no code, and a location for debug information if it has tags.
 ///
 /// # Errors
-/// Tags of stack slots whose offset is not known before run time.
+/// If a tag refers to a stack slot whose offset is not known at compile time.
 pub fn sequence_point<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let annotation = cx.annotate(inst, false)?;
     if annotation.is_some() {
@@ -107,9 +95,6 @@ pub fn sequence_point<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 }
 
 /// Lowers `nop`: no code.
-///
-/// # Errors
-/// None.
 pub fn nop<'f>(_cx: &mut impl Machine<'f>, _inst: Inst) -> Lowered {
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! Calls: arguments to the places of the convention, the call, results from where they are.
+//! Calls: arguments to the places of the convention, the call, and results from their places.
 //!
 //! Before: `v2 = call fn0(v0, v1)`. After: `call_sym %g, use v0 fixed rdi, use v1 fixed rsi, def v2 fixed rax`.
 //!
-//! Register arguments and results are operands fixed to their registers, behind those of the call's row. Stack
-//! arguments are stored into the area at the frame's bottom before. Results without a register come back in an area of
-//! the frame whose address is passed as a hidden argument.
+//! Register arguments and results are operands fixed to their registers, after the operands of the call's row. Stack
+//! arguments are first stored into the area at the bottom of the frame. Results without a register are returned in an
+//! area of the frame whose address is passed as a hidden argument.
 
 use super::access::store_place_row;
 use super::machine::Machine;
@@ -23,12 +23,12 @@ use kingpost_ir::{Inst, InstView, SigRef, Value};
 use kingpost_regalloc::{ClobberId, Clobbers, Operand, PRegSet, RegClass, VReg};
 use smallvec::SmallVec;
 
-/// Operands of a call behind those of its row.
+/// Operands of a call after the operands of its row.
 pub(super) type Operands = SmallVec<[Operand; 16]>;
-/// Registers of a call's results, by number; none for those without use.
+/// Registers of a call's results, by number. Results without a use have none.
 pub(super) type Results = SmallVec<[Parts; 4]>;
 
-/// Structures up to this size are copied by moves, larger ones by `memcpy`.
+/// Largest structure in bytes that is copied by moves; `memcpy` copies larger ones.
 const MAX_COPIED: u32 = 128;
 
 /// Callee of a call.
@@ -40,8 +40,8 @@ pub(super) enum Callee<'a> {
 /// Lowers `call`.
 ///
 /// # Errors
-/// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed
-/// place.
+/// If the convention cannot pass the signature, if a patchable call pops its arguments, or if an annotation refers to
+/// a place without a fixed offset.
 pub fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (callee, sig, args) = direct(cx, inst)?;
     call_signature(cx, inst, callee, sig, args)
@@ -50,13 +50,13 @@ pub fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 /// Lowers `call_indirect`.
 ///
 /// # Errors
-/// What the convention cannot pass, and annotations of what has no fixed place.
+/// If the convention cannot pass the signature, or if an annotation refers to a place without a fixed offset.
 pub fn call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (callee, sig, args) = indirect(cx, inst)?;
     call_signature(cx, inst, callee, sig, args)
 }
 
-/// Records what is known of a call beyond its instruction, and returns its number.
+/// Records the annotations of a call and returns their number.
 pub(super) fn annotate_call(cx: &mut Lower<'_>, inst: Inst, abi: &AbiSignature) -> Result<Option<u32>, LowerError> {
     let dfg = &cx.func.dfg;
     let patchable = match dfg.view(inst) {
@@ -69,12 +69,12 @@ pub(super) fn annotate_call(cx: &mut Lower<'_>, inst: Inst, abi: &AbiSignature) 
     cx.annotate(inst, patchable)
 }
 
-/// Returns `true` if the callee pops arguments.
+/// Returns `true` if the callee pops stack arguments.
 fn pops(abi: &AbiSignature) -> bool {
     abi.callee_pops && abi.arg_bytes > 0
 }
 
-/// Callee, signature and arguments of a call of a function.
+/// Returns the callee, signature and arguments of a call of a function.
 pub(super) fn direct<'f>(cx: &impl Machine<'f>, inst: Inst) -> Result<(Callee<'f>, SigRef, &'f [Value]), LowerError> {
     let func = cx.func;
     let (InstView::Call { func: callee, args } | InstView::TryCall { func: callee, args, .. }) = func.dfg.view(inst)
@@ -85,7 +85,7 @@ pub(super) fn direct<'f>(cx: &impl Machine<'f>, inst: Inst) -> Result<(Callee<'f
     Ok((Callee::Symbol { name: &data.name, near: data.colocated }, data.signature, args))
 }
 
-/// Callee, signature and arguments of a call of an address.
+/// Returns the callee, signature and arguments of a call of an address.
 pub(super) fn indirect<'f>(
     cx: &mut impl Machine<'f>,
     inst: Inst,
@@ -119,7 +119,7 @@ fn call_signature<'f, M: Machine<'f>>(
     after_call(cx, inst, &abi, &results)
 }
 
-/// Puts all arguments of a call where `abi` says, and adds those in registers to `operands`.
+/// Moves all arguments of a call to the places in `abi`, and adds the arguments in registers to `operands`.
 pub(super) fn pass_arguments<'f, M: Machine<'f>>(
     cx: &mut M,
     inst: Inst,
@@ -164,7 +164,7 @@ pub(super) fn pass_arguments<'f, M: Machine<'f>>(
     Ok(())
 }
 
-/// Returns the parts of the results of a call that have uses, each with where it is.
+/// Returns the parts of the results of a call that have uses, each with its place.
 fn places<'a>(results: &'a Results, abi: &'a AbiSignature) -> impl Iterator<Item = (VReg, &'a AbiPart)> {
     results.iter().zip(&abi.results).flat_map(|(regs, from)| {
         let parts = if let AbiArg::Value(parts) = from { &parts[..] } else { &[] };
@@ -172,7 +172,7 @@ fn places<'a>(results: &'a Results, abi: &'a AbiSignature) -> impl Iterator<Item
     })
 }
 
-/// Adds the results that come in registers to the operands of a call, and returns their registers.
+/// Adds the results in registers to the operands of a call, and returns their registers.
 pub(super) fn define_results(results: &Results, abi: &AbiSignature, operands: &mut Operands) -> PRegSet {
     let mut defined = PRegSet::EMPTY;
     if let ([regs], [from]) = (&results[..], &abi.results[..])
@@ -193,10 +193,10 @@ pub(super) fn define_results(results: &Results, abi: &AbiSignature, operands: &m
     defined
 }
 
-/// Does what is left to be done when a call has returned.
+/// Emits the code after a call: restores the stack pointer and loads the results in memory.
 pub(super) fn after_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSignature, results: &Results) -> Lowered {
     if pops(abi) {
-        // The callee took its arguments off the stack, where the next call's will be.
+        // The callee has popped its arguments, and the next call's arguments go to the same memory.
         cx.take_back(abi.arg_bytes);
     }
     let in_memory = if abi.return_bytes > 0 { Some(places(results, abi)) } else { None };
@@ -209,7 +209,7 @@ pub(super) fn after_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSi
     Ok(())
 }
 
-/// Passes one part of an argument. None if there is no code for its type.
+/// Passes one part of an argument. Returns `None` if there is no code for its type.
 fn pass<'f, M: Machine<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, operands: &mut Operands) -> Option<()> {
     let extended = extend_for_abi(cx, vreg, part.ty, part.extension);
     match part.place {
@@ -222,7 +222,7 @@ fn pass<'f, M: Machine<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, operands: &m
     Some(())
 }
 
-/// Emits the call, which destroys `lost` but for the registers it defines.
+/// Emits the call. It destroys `lost` except for the registers that it defines.
 pub(super) fn emit_call<'c, 'f: 'c, M: Machine<'f>>(
     cx: &'c mut M,
     rows: CallRows,
@@ -232,7 +232,8 @@ pub(super) fn emit_call<'c, 'f: 'c, M: Machine<'f>>(
     defined: PRegSet,
 ) -> &'c mut MInst {
     if cx.abi.partial_clobbers.is_empty() {
-        // Callers rely on whole registers: those that a callee keeps in part are lost, and this function preserves them.
+        // Callers rely on whole registers. Registers that a callee preserves in part are clobbered, so this function
+        // preserves them.
         lost = Clobbers::lost(lost.lost.union(lost.partial));
     }
     cx.code.has_calls = true;
@@ -240,7 +241,7 @@ pub(super) fn emit_call<'c, 'f: 'c, M: Machine<'f>>(
     go_to(cx, callee, rows, operands, clobbers)
 }
 
-/// Emits that one of `rows` that goes to `callee`.
+/// Emits the call or jump to `callee` by one of `rows`.
 pub(super) fn go_to<'c, 'f: 'c, M: Machine<'f>>(
     cx: &'c mut M,
     callee: Callee<'_>,
@@ -263,7 +264,7 @@ pub(super) fn go_to<'c, 'f: 'c, M: Machine<'f>>(
     cx.emit_with(row, address.as_slice(), symbol, operands, clobbers)
 }
 
-/// Copies the structure that `pointer` points to among the stack arguments. Sizes are multiples of 8.
+/// Copies the structure that `pointer` points to into the stack arguments. Sizes are multiples of 8.
 fn copy_struct<'f, M: Machine<'f>>(cx: &mut M, pointer: Value, offset: u32, size: u32) {
     let pointer = cx.use_reg(pointer);
     if size <= MAX_COPIED {
@@ -282,7 +283,8 @@ fn copy_struct<'f, M: Machine<'f>>(cx: &mut M, pointer: Value, offset: u32, size
     libcall(cx, LibCall::Memcpy, &operands, PRegSet::EMPTY);
 }
 
-/// Calls a library routine whose arguments and results are fixed `operands`; `defined` are the results' registers.
+/// Calls a library routine whose arguments and results are the fixed `operands`; `defined` are the registers of the
+/// results.
 pub fn libcall<'f, M: Machine<'f>>(cx: &mut M, routine: LibCall, operands: &[Operand], defined: PRegSet) {
     let near = cx.settings.use_colocated_libcalls;
     let name = ExternalName::LibCall(routine);

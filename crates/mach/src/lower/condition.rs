@@ -1,4 +1,4 @@
-//! Conditions: what the flags say, and the booleans that stand for it.
+//! Conditions over the flags, and the booleans that represent them.
 
 use super::Lower;
 use super::machine::Machine;
@@ -9,27 +9,27 @@ use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Opcode, TrapCode, Value};
 use kingpost_regalloc::{Block, VReg};
 
-/// Number of definitions that a condition looks through.
+/// Largest number of definitions that a condition looks through.
 const MAX_STEPS: usize = 16;
 
 /// Condition over the flags: one condition code, or the disjunction or conjunction of two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cond {
-    /// If this condition holds.
+    /// The condition holds.
     One(i32),
-    /// If any of two holds.
+    /// At least one of two conditions holds.
     Or(i32, i32),
-    /// If both hold.
+    /// Both conditions hold.
     And(i32, i32),
 }
 
-/// Returns the opposite condition code: on every machine they come in pairs that differ in the lowest bit.
+/// Returns the inverse condition code: on every machine inverse codes differ in the lowest bit.
 pub const fn invert(condition: i32) -> i32 {
     condition ^ 1
 }
 
 impl Cond {
-    /// Returns the opposite.
+    /// Returns the inverse of the condition.
     #[must_use]
     pub fn inverse(self) -> Cond {
         match self {
@@ -39,7 +39,7 @@ impl Cond {
         }
     }
 
-    /// Returns the opposite if `negated`.
+    /// Returns the inverse of the condition if `negated`, else the condition.
     #[must_use]
     pub fn inverse_if(self, negated: bool) -> Cond {
         if negated { self.inverse() } else { self }
@@ -55,19 +55,19 @@ fn emit_on<'a>(cx: &'a mut Lower<'_>, rows: CondRows, cond: Cond) -> &'a mut MIn
     cx.emit_imm(row, &[], imm)
 }
 
-/// Goes to `then` if the flags say so, else to `other`.
+/// Branches to `then` if the condition holds, else to `other`.
 pub fn branch_on<'f, M: Machine<'f>>(cx: &mut M, cond: Cond, then: Block, other: Block) {
     let branch = emit_on(cx, M::ROWS.branch_if, cond);
     branch.aux = then.as_u32();
     branch.extra = other.as_u32();
 }
 
-/// Traps if the flags say so.
+/// Traps if the condition holds.
 pub fn trap_on<'f, M: Machine<'f>>(cx: &mut M, cond: Cond, code: TrapCode) {
     emit_on(cx, M::ROWS.trap_if, cond).set_trap(Some(code));
 }
 
-/// `def = cond ? x : y` by conditional moves of one register.
+/// Sets `def` to `x` if the condition holds, else `y`, by conditional moves of one register.
 pub fn select_on<'f, M: Machine<'f>>(cx: &mut M, row: RowId, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
     let emit = |cx: &mut M, def, yes, no, cc| {
         let [first, second] = if M::SELECTS_FIRST { [yes, no] } else { [no, yes] };
@@ -84,22 +84,22 @@ pub fn select_on<'f, M: Machine<'f>>(cx: &mut M, row: RowId, cond: Cond, def: VR
     emit(cx, def, yes, either, b);
 }
 
-/// The test of a value against zero that a condition comes down to, after looking through extensions and comparisons
+/// Test of a value against zero that is equivalent to a condition, after looking through extensions and comparisons
 /// with zero.
 #[derive(Clone, Copy, Debug)]
 pub struct TruthTest {
-    /// The value.
+    /// Value that is tested.
     pub value: Value,
-    /// Whether the condition holds for zero, and not for all other values.
+    /// Whether the condition holds for zero only; otherwise it holds for all other values.
     pub negated: bool,
-    /// Whether nothing else uses the values on the way, so that a load may move to the reader.
+    /// Whether the values that were looked through have no other use, so that a load may move to the reader.
     pub sole: bool,
 }
 
-/// Booleans.
+/// Tests of booleans.
 impl Lower<'_> {
-    /// The test whether `value` is not zero. A comparison with zero is looked through if it is of a boolean, as
-    /// `is_boolean` says.
+    /// Returns the test whether `value` is not zero. Looks through a comparison with zero if it is of a boolean
+    /// according to `is_boolean`.
     pub fn truth_test(&self, value: Value, is_boolean: impl Fn(Value) -> bool) -> TruthTest {
         let mut test = TruthTest { value, negated: false, sole: self.uses(value) <= 1 };
         for _ in 0..MAX_STEPS {
@@ -125,7 +125,7 @@ impl Lower<'_> {
         matches!(self.opcode_of(self.behind_extensions(value)), Some(Opcode::Icmp | Opcode::Fcmp))
     }
 
-    /// Returns the value that `value` is extended from with zeros.
+    /// Returns the value that `value` is zero-extended from.
     #[inline]
     pub fn behind_extensions(&self, mut value: Value) -> Value {
         for _ in 0..MAX_STEPS {

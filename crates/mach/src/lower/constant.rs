@@ -8,9 +8,6 @@ use super::types::is_float_reg;
 use kingpost_ir::{Inst, InstView};
 
 /// Lowers `iconst`.
-///
-/// # Errors
-/// None.
 pub fn iconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::UnaryImm { imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
@@ -20,9 +17,6 @@ pub fn iconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `f16const`, `f32const`, `f64const`.
-///
-/// # Errors
-/// None.
 pub fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (bits, width) = match cx.func.dfg.view(inst) {
         // Bits 16 to 31 are undefined.
@@ -40,7 +34,7 @@ pub fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 /// Lowers `f128const`, and `vconst` of up to 128 bits.
 ///
 /// # Errors
-/// Larger vectors, and dynamic ones.
+/// If the vector is larger or dynamic.
 pub fn from_bytes<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::UnaryConst { constant } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);

@@ -1,4 +1,4 @@
-//! What instruction sets emit: instructions with their operands, addresses, symbols.
+//! Emission of instructions with their operands, addresses and symbols.
 
 use super::{Address, Lower, Record};
 use crate::code::SymbolRef;
@@ -9,10 +9,10 @@ use crate::row::{OperandSpec, PlainOperands, Row, RowConstraint, RowId};
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_regalloc::{ClobberId, Clobbers, Constraint, InstFlags, Kind, Operand, OperandForm, PRegSet, VReg};
 
-/// Number of symbols mentioned last that are compared with the next one, so that many symbols cost linear time.
+/// Number of the latest symbols that are compared with the next one, so that many symbols cost linear time.
 const MAX_RECENT_NAMES: usize = 64;
 
-/// Emitting machine instructions.
+/// Emission of machine instructions.
 impl Lower<'_> {
     /// Emits an instruction with the operands of its row.
     pub fn emit(&mut self, row: RowId, vregs: &[VReg]) -> &mut MInst {
@@ -24,8 +24,8 @@ impl Lower<'_> {
         self.record(row, vregs, Some(address), &[], ClobberId::NONE)
     }
 
-    /// Emits an instruction with everything it can have: operands of its row, a memory operand, more operands behind
-    /// those, and destroyed registers. If the row has an upgrade that the CPU is able to do, that is emitted.
+    /// Emits an instruction with all its parts: operands of its row, a memory operand, further operands after these,
+    /// and clobbered registers. If the row has an upgrade that the CPU supports, emits the upgrade.
     pub fn emit_with(
         &mut self,
         row: RowId,
@@ -37,7 +37,8 @@ impl Lower<'_> {
         self.record(row, vregs, address, more, clobbers)
     }
 
-    /// [`Lower::emit_with`], made apart for each of the three so that each does only what it needs.
+    /// Emits an instruction as [`Lower::emit_with`]. Inlined into each of the three callers, so that each does only
+    /// what it needs.
     #[inline(always)]
     fn record(
         &mut self,
@@ -64,8 +65,8 @@ impl Lower<'_> {
         let registers =
             registers.into_iter().flatten().map(|reg| Operand::new(reg, Kind::Use, row.addr_pos, Constraint::Reg));
         let mut flags = row.kind.inst_flags();
-        // An incoming stack argument can be loaded again at any time if nothing writes its place. It is loaded at the
-        // entry, which is lowered last.
+        // An incoming stack argument can be loaded again at any time if its place is never written. It is loaded at
+        // the entry, which is lowered last.
         if let Some(Address::Incoming(_)) = address
             && !self.cx.writes_incoming
             && row.operands[0].kind == Kind::Def
@@ -82,7 +83,7 @@ impl Lower<'_> {
             let record = self.cx.records.push_mut(Record { inst, row, operands, clobbers, flags, has_more });
             return &mut record.inst;
         }
-        // The last operand comes first, as everything does until it is turned round.
+        // The last operand comes first, because the code is in reverse order until it is finished.
         let demands = self.code.problem.prepend_operands(&self.cx.operands);
         self.cx.operands.clear();
         let is_rmw = self.code.problem.prepend_inst(flags, clobbers, demands);
@@ -96,10 +97,10 @@ impl Lower<'_> {
         self.code.insts.last_mut().expect("just pushed").1
     }
 
-    /// Notes where the instruction is located that is pushed next.
+    /// Records the source location of the instruction that is pushed next.
     #[inline(always)]
     fn push_srcloc(&mut self) {
-        // Nothing is noted before the first one that has a location.
+        // No location is recorded before the first instruction that has one.
         while self.code.srclocs.len() < self.code.insts.len() {
             self.code.srclocs.push(u32::MAX);
         }
@@ -127,19 +128,19 @@ impl Lower<'_> {
         let start = self.cx.operands.len();
         let operands = vregs.iter().zip(&plain.forms).map(|(&vreg, &form)| Operand::of_form(vreg, form));
         self.cx.operands.extend(operands);
-        // Not in memory if another operand is there.
+        // Only one operand can be in memory.
         if !has_memory {
             self.allow_memory(plain, vregs, start);
         }
     }
 
-    /// Lets the operand be in memory that the row's memory form has there, and the def that takes its place. The
-    /// operands of the row begin at `start`.
+    /// Places the operand in memory that the row's memory form has there, if allowed, and the def that shares its
+    /// location. The operands of the row begin at `start`.
     #[inline(always)]
     fn allow_memory(&mut self, plain: &PlainOperands, vregs: &[VReg], start: usize) {
         let k = usize::from(plain.in_memory);
         let Some(&used) = vregs.get(k) else { return };
-        // Only as wide as that of the memory form.
+        // The value must be as wide as the operand of the memory form.
         if self.code.problem.width(used) >= plain.memory_bytes {
             self.cx.operands[start + k] = Operand::of_form(used, OperandForm::MEM_OK_USE);
         }
@@ -149,13 +150,14 @@ impl Lower<'_> {
         }
     }
 
-    /// In memory a row writes its own width only: a wider value's zeros above it would be missing.
+    /// Returns `true` if the row writes all bytes of the value. In memory a row writes its own width only, so the
+    /// zeros above a wider value would be missing.
     #[inline]
     fn is_whole(&self, spec: &OperandSpec, vreg: VReg) -> bool {
         self.code.problem.width(vreg) <= spec.whole_width()
     }
 
-    /// Returns an operand of a row that has others than plain ones.
+    /// Returns an operand of a row that has operands other than plain ones.
     #[inline(never)]
     fn special_operand(&mut self, row: &Row, spec: &OperandSpec, vreg: VReg, has_memory: bool) -> Operand {
         let constraint = match spec.constraint {
@@ -178,7 +180,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Returns a constraint to registers of the row's.
+    /// Returns the constraint to registers that the row names.
     #[inline(never)]
     fn fixed_constraint(&mut self, constraint: RowConstraint) -> Constraint {
         match constraint {
@@ -191,18 +193,18 @@ impl Lower<'_> {
         }
     }
 
-    /// Stores one part of a tail call's argument where this function's stack arguments are, or below.
+    /// Stores one part of a tail call's argument into the area of this function's stack arguments, or below it.
     pub(super) fn emit_incoming_store(&mut self, row: RowId, value: VReg, offset: i32) {
         self.cx.writes_incoming = true;
         self.emit_mem(row, &[value], Address::Incoming(offset));
     }
 
-    /// Interns the registers a call destroys: `lost` wholly, `partial` above `kept_bytes`.
+    /// Interns the registers that a call destroys: all of `lost`, and `partial` above `kept_bytes`.
     pub fn clobbers(&mut self, lost: PRegSet, partial: PRegSet, kept_bytes: u8) -> ClobberId {
         self.code.problem.intern_clobbers(Clobbers { lost, partial, kept_bytes })
     }
 
-    /// Numbers a symbol.
+    /// Returns the number of a symbol.
     pub fn symbol(&mut self, name: &ExternalName, colocated: bool, offset: i64) -> u32 {
         let name = match name {
             ExternalName::Named(word) => SymbolName::Named(word.clone()),
@@ -216,10 +218,10 @@ impl Lower<'_> {
         self.named_symbol(name, colocated, offset)
     }
 
-    /// Returns the address of 4, 8 or 16 bytes that the code only reads.
+    /// Returns the address of 4, 8 or 16 bytes of read-only data.
     ///
     /// # Panics
-    /// If there are not as many bytes.
+    /// If there is another number of bytes.
     pub fn literal(&mut self, bytes: &[u8]) -> Address {
         let literal = Literal::new(bytes).expect("registers are loaded from 4, 8 or 16 bytes");
         Address::Symbol(self.named_symbol(SymbolName::Literal(literal), true, 0))
@@ -227,7 +229,7 @@ impl Lower<'_> {
 
     fn named_symbol(&mut self, name: SymbolName, colocated: bool, offset: i64) -> u32 {
         let names = &mut self.code.names;
-        // Those mentioned last are the likely ones; a function that mentions very many names some of them twice.
+        // The latest symbols are the likely ones. A function that mentions very many symbols has some of them twice.
         let recent = names.len().saturating_sub(MAX_RECENT_NAMES);
         let name = match names[recent..].iter().rposition(|n| *n == name) {
             Some(index) => (recent + index) as u32,
@@ -241,7 +243,7 @@ impl Lower<'_> {
     }
 }
 
-/// Mode and displacement or index of an address, and its registers.
+/// Returns the mode, the displacement or index, and the registers of an address.
 #[inline(always)]
 fn parts(address: Address) -> (AddrMode, u32, [Option<VReg>; 2]) {
     match address {

@@ -1,4 +1,4 @@
-//! Loads and stores in the other byte order: as an integer, and its bytes exchanged in a register.
+//! Loads and stores in the other byte order, as integers whose bytes are exchanged in a register.
 //!
 //! Before: `v1 = load.i32 big v0`. After: `mov32_rm t, [v0]; bswap32_r v1, t`.
 
@@ -22,7 +22,7 @@ fn image_type(ty: Type) -> Option<Type> {
     }
 }
 
-/// Loads an integer of one register, the first byte highest.
+/// Loads an integer of one register, whose first byte is the highest.
 pub fn load_word<'f, M: Machine<'f>>(
     cx: &mut M,
     def: VReg,
@@ -36,7 +36,7 @@ pub fn load_word<'f, M: Machine<'f>>(
     Some(())
 }
 
-/// Stores an integer of one register, the first byte highest.
+/// Stores an integer of one register, whose first byte is the highest.
 fn store_word<'f, M: Machine<'f>>(
     cx: &mut M,
     source: VReg,
@@ -69,7 +69,7 @@ pub(super) fn load_widened<'f>(
     Some(())
 }
 
-/// Loads `value`. None if there is no code for its type.
+/// Loads `value`. Returns `None` if there is no code for its type.
 pub(super) fn load<'f, M: Machine<'f>>(
     cx: &mut M,
     value: Value,
@@ -97,7 +97,7 @@ pub(super) fn load<'f, M: Machine<'f>>(
     Some(())
 }
 
-/// Stores the low part of `value` that has type `ty`. None if there is no code for the type.
+/// Stores the low part of `value` that has type `ty`. Returns `None` if there is no code for the type.
 pub(super) fn store<'f, M: Machine<'f>>(
     cx: &mut M,
     value: Value,
@@ -133,14 +133,14 @@ pub(super) fn store<'f, M: Machine<'f>>(
     store_word(cx, image, image_type, address, trap)
 }
 
-/// Returns a value of `bits` bits in the byte order of an access with `flags`: reversed in a new register if that is
-/// not the machine's.
+/// Returns a value of `bits` bits in the byte order of an access with `flags`, reversed in a new register if that is
+/// not the machine's order.
 pub fn to_memory_order<'f>(cx: &mut impl Machine<'f>, flags: MemFlags, value: VReg, bits: u32) -> VReg {
     if is_little(flags) || bits == 8 { value } else { cx.bytes_reversed(value, bits) }
 }
 
-/// Lets `access` read and write memory by operands in memory's byte order, and defines `def` as the value it reads, in
-/// the machine's. `access` is given the register to read into, and the operands.
+/// Emits `access`, which reads and writes memory by operands in the byte order of memory, and sets `def` to the value
+/// that it reads, in the byte order of the machine. `access` receives the register to read into, and the operands.
 pub fn in_memory_order<'f, M: Machine<'f>, const N: usize>(
     cx: &mut M,
     flags: MemFlags,
@@ -158,7 +158,7 @@ pub fn in_memory_order<'f, M: Machine<'f>, const N: usize>(
     cx.swap_bytes(def, image, bits);
 }
 
-/// Returns `true` if the operation looks at the bytes of its operands in their order. Bitwise ones do not.
+/// Returns `true` if the operation depends on the order of the bytes of its operands. Bitwise operations do not.
 pub fn is_arithmetic(op: AtomicRmwOp) -> bool {
     match op {
         AtomicRmwOp::Add
@@ -172,9 +172,6 @@ pub fn is_arithmetic(op: AtomicRmwOp) -> bool {
 }
 
 /// Lowers `bswap`.
-///
-/// # Errors
-/// None.
 pub fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let [def, source] = cx.registers(inst);
     cx.swap_bytes(def, source, cx.result_ty(inst).bits());

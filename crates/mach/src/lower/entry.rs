@@ -1,4 +1,4 @@
-//! Where a function meets its caller: parameters, results, and the registers of the frame.
+//! Entry and return of a function: parameters, results, and the registers of the frame.
 //!
 //! Before: `block0(v0: i64, v1: i64): return v0`. After: `entry def v0 fixed rdi; ret use v0 fixed rax`.
 
@@ -21,10 +21,11 @@ use kingpost_regalloc::{ClobberId, Operand, PRegSet, RegClass, VReg};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Defines the parameters that are used: those in registers by one instruction without bytes, the others by loads.
+/// Defines the parameters that have uses: parameters in registers by one instruction without bytes, parameters in
+/// memory by loads.
 ///
 /// # Errors
-/// Stack limits and stack arguments that there is no code for.
+/// If there is no code for the stack limit or a stack argument.
 pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
     let probes = cx.settings.enable_probestack;
     if probes && cx.settings.probestack_strategy == ProbestackStrategy::Outline {
@@ -35,10 +36,10 @@ pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
     let abi = Arc::clone(&cx.abi);
     cx.code.incoming_bytes = u64::from(abi.arg_bytes);
     if abi.callee_pops {
-        // Tail calls, lowered before, may need more.
+        // Tail calls, which are lowered before the entry, may need more.
         cx.code.popped_bytes = cx.code.popped_bytes.max(abi.arg_bytes.into());
     }
-    // Callers rely on what probing and checks of the stack's limit would write.
+    // Callers rely on the registers that probing and checks of the stack limit would write.
     let preserves_all = matches!(cx.func.signature.call_conv, CallConv::PreserveAll | CallConv::Probestack);
     let limit = cx.func.stack_limit.filter(|_| M::HAS_ENTRY_SCRATCH || !preserves_all);
     cx.code.stack_limit = limit.and_then(|limit| cx.limit_from_context(limit));
@@ -48,7 +49,8 @@ pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
     }
     let mut incoming = Incoming::default();
     incoming.collect(cx, &abi)?;
-    // What probing writes matters only to functions that preserve everything: nothing is live yet.
+    // The registers that probing writes matter only in functions that preserve all registers, because no other values
+    // are live yet.
     let probe_writes = if probes && preserves_all { M::PROBE_CLOBBERS } else { PRegSet::EMPTY };
     if !incoming.operands.is_empty() || !probe_writes.is_empty() {
         let clobbers = match probe_writes.is_empty() {
@@ -70,7 +72,7 @@ pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
 #[derive(Default)]
 struct Incoming {
     operands: SmallVec<[Operand; 16]>,
-    /// Destination, row, source.
+    /// Destination, row and source of each load.
     loads: SmallVec<[(VReg, RowId, Address); 8]>,
 }
 
@@ -133,7 +135,7 @@ fn params<'f>(cx: &Lower<'f>) -> &'f [Value] {
     func.layout.entry_block().map_or(&[][..], |entry| func.dfg.block_params(entry))
 }
 
-/// Traps if the stack pointer, the frame already made, is below the limit. A leaf without a frame needs no check.
+/// Traps if the stack pointer, after the frame is made, is below the limit. A leaf without a frame needs no check.
 fn check_stack<'f>(cx: &mut impl Machine<'f>, limit: GlobalValue) -> Lowered {
     let value =
         global_base(cx, limit).map_err(|error| error.unwrap_or_else(|| cx.unsupported_feature("this stack limit")))?;
@@ -144,7 +146,7 @@ fn check_stack<'f>(cx: &mut impl Machine<'f>, limit: GlobalValue) -> Lowered {
 /// Lowers `return`.
 ///
 /// # Errors
-/// Types without code.
+/// If there is no code for the type of a result.
 pub fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let abi = Arc::clone(&cx.abi);
     let mut operands: SmallVec<[Operand; 8]> = SmallVec::new();
@@ -161,7 +163,7 @@ pub fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
                         cx.emit_mem(M::store_row(RegClass::Int, 8), &[extended], address);
                         continue;
                     }
-                    // Results may lie without gaps.
+                    // Results may be consecutive without gaps.
                     store_reg(cx, vreg, part.ty, address, None).ok_or_else(|| cx.unsupported(inst))?;
                 }
             }
@@ -177,13 +179,13 @@ pub fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Returns the result's register, for opcodes whose result is an address.
+/// Returns the register of the result, for opcodes whose result is an address.
 fn address_result(cx: &mut Lower<'_>, inst: Inst) -> Result<VReg, LowerError> {
     let value = cx.first_result(inst);
     if cx.ty(value) != I64 {
         return Err(cx.unsupported(inst));
     }
-    // An effect keeps the instruction even if its result has no use.
+    // The instruction is kept because of its effect even if its result has no use.
     Ok(cx.result(value))
 }
 
@@ -203,7 +205,7 @@ fn needs_pinned_reg(cx: &Lower<'_>, inst: Inst) -> Lowered {
 /// Lowers `get_frame_pointer`.
 ///
 /// # Errors
-/// Other types than `i64`, and the setting it needs.
+/// If the type is not `i64`, or the setting that it needs is off.
 pub fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_frame_pointers(cx, inst)?;
     let def = address_result(cx, inst)?;
@@ -214,17 +216,17 @@ pub fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered 
 /// Lowers `get_stack_pointer`.
 ///
 /// # Errors
-/// Other types than `i64`, and the setting it needs.
+/// If the type is not `i64`, or the setting that it needs is off.
 pub fn get_stack_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let def = address_result(cx, inst)?;
     cx.emit(M::ROWS.stack_pointer, &[def]);
     Ok(())
 }
 
-/// Lowers `get_return_address`: it lies above the caller's frame pointer.
+/// Lowers `get_return_address`: a load from above the caller's frame pointer.
 ///
 /// # Errors
-/// Other types than `i64`, and the setting it needs.
+/// If the type is not `i64`, or the setting that it needs is off.
 pub fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_frame_pointers(cx, inst)?;
     let def = address_result(cx, inst)?;
@@ -237,7 +239,7 @@ pub fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered
 /// Lowers `get_pinned_reg`.
 ///
 /// # Errors
-/// Other types than `i64`, and the setting it needs.
+/// If the type is not `i64`, or the setting that it needs is off.
 pub fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_pinned_reg(cx, inst)?;
     let def = address_result(cx, inst)?;
@@ -248,7 +250,7 @@ pub fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 /// Lowers `set_pinned_reg`.
 ///
 /// # Errors
-/// Other types than `i64`, and the setting it needs.
+/// If the type is not `i64`, or the setting that it needs is off.
 pub fn set_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     needs_pinned_reg(cx, inst)?;
     let [value] = cx.args(inst);

@@ -1,4 +1,4 @@
-//! The end of lowering: what the walk has appended last ones first is turned round, and gets its blocks and edges.
+//! End of lowering: reverses the code, which the walk has appended in reverse order, and adds its blocks and edges.
 
 use super::Lower;
 use crate::block_order::MachineBlock;
@@ -8,7 +8,7 @@ use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, VReg, VRegD
 use smallvec::SmallVec;
 
 impl Lower<'_> {
-    /// Turns everything round into the code and its problem.
+    /// Reverses the instructions and operands, and adds blocks and edges to the problem.
     pub(super) fn finish(&mut self) {
         self.code.problem.turn_round();
         self.code.insts.values_mut().into_slice().reverse();
@@ -24,7 +24,7 @@ impl Lower<'_> {
         self.lay_out();
     }
 
-    /// Adds the blocks. Every needed parameter gets a register, as the edges pass an argument for each.
+    /// Adds the blocks. Every needed parameter gets a register, because the edges pass an argument for each.
     fn add_blocks(&mut self) {
         let func = self.func;
         let count = self.code.insts.len() as u32;
@@ -47,17 +47,18 @@ impl Lower<'_> {
         }
     }
 
-    /// Puts the blocks in the order of emission.
+    /// Computes the order in which blocks are emitted.
     pub(super) fn lay_out(&mut self) {
         self.cx.rotation.lay_out(self.func, self.analyses, &self.cx.order, &mut self.code.layout);
     }
 }
 
-/// Gives an instruction the constraints and flags that the widths allow, which are known when all uses have been
-/// lowered: each may ask for a wider value.
+/// Sets the constraints and flags of an instruction that the widths allow. Widths are known when all uses have been
+/// lowered, because each use may require a wider value.
 ///
-/// A move whose result was widened since is no longer one: it may not be left out or merged. An instruction may read,
-/// modify and write one slot only if the value it reads may be in memory and is as wide as the one it writes.
+/// A move whose result was widened is not a move any more: it must not be left out or merged. An instruction may
+/// read, modify and write one slot only if the value that it reads may be in memory and is as wide as the value that
+/// it writes.
 fn settle(vregs: &PrimaryMap<VReg, VRegData>, operands: &mut [Operand], flags: InstFlags) -> InstFlags {
     for def in 0..operands.len() {
         let (Constraint::Reuse(k), true) = (operands[def].constraint(), operands[def].is_rmw()) else { continue };

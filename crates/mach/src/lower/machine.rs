@@ -1,10 +1,11 @@
-//! What a machine provides to the library of lowerings in this folder: names of rows, facts, emitters.
+//! Interface of a machine to the library of lowering functions in this folder: names of rows, facts, emitters.
 //!
-//! The walks over parameters, arguments, results, globals, memory and constants are written once, in this folder, over
-//! a context that implements [`Machine`]: the function being lowered together with the instruction set's own settings.
-//! They are generic and not virtual, so each instruction set gets its own compiled copy.
+//! The walks over parameters, arguments, results, globals, memory and constants are written once, in this folder,
+//! over a context that implements [`Machine`]: the function being lowered together with the instruction set's own
+//! settings. They are generic and not virtual, so each instruction set gets its own compiled copy.
 //!
-//! Unless said otherwise a method may change the flags: a reader of them is emitted right behind their definition.
+//! Unless stated otherwise a method may change the flags: a reader of the flags is emitted immediately after their
+//! definition.
 
 use super::rows::{CallRows, CommonRows};
 use super::{Address, Lower};
@@ -16,46 +17,46 @@ use kingpost_ir::{Inst, Value};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 use std::ops::DerefMut;
 
-/// A function being lowered for a machine, and what the machine does its own way.
+/// A function being lowered for a machine, and the parts of lowering that depend on the machine.
 pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
-    /// The machine's names for common rows.
+    /// Rows of the machine by their common names.
     const ROWS: CommonRows;
-    /// Registers of the arguments of `memcpy`: target, source, bytes.
+    /// Registers of the arguments of `memcpy`: target, source, number of bytes.
     const MEMCPY_ARGS: [PReg; 3];
     /// Registers of the payloads of an exception.
     const PAYLOADS: [PReg; 2];
     /// Registers clobbered by calls of library routines.
     const LIBCALL_CLOBBERS: Clobbers;
-    /// The routine that the address of a thread-local symbol is asked of, if it has a name.
+    /// Routine that computes the address of a thread-local symbol, if it has a name.
     const TLS_ROUTINE: Option<LibCall>;
     /// Registers clobbered by a TLS address computation, excluding its result.
     const TLS_CLOBBERS: PRegSet;
-    /// The register of a payload that comes from another stack.
+    /// Register of a payload that comes from another stack.
     const SWITCH_RESULT: PRegSet;
     /// Allocatable registers that probing the stack writes before a function's entry.
     const PROBE_CLOBBERS: PRegSet;
-    /// Whether there is a register to compute in before the entry, even if callers rely on all allocatable ones.
+    /// Whether a scratch register exists at the entry even if callers rely on all allocatable registers.
     const HAS_ENTRY_SCRATCH: bool;
-    /// The fewest bytes that a float register is loaded from or stored to.
+    /// Least number of bytes that a float register is loaded from or stored to.
     const LEAST_FLOAT_BYTES: u8;
-    /// Whether a conditional move takes its first use, and not the second one, if the condition holds.
+    /// Whether a conditional move takes its first use if the condition holds; otherwise it takes the second one.
     const SELECTS_FIRST: bool;
     /// Whether an address may have an index and a displacement.
     const INDEXES_WITH_DISPLACEMENT: bool;
 
-    /// Tail calls: the immediate is how many bytes of stack arguments the callee pops.
+    /// Returns the rows of tail calls. The immediate is the number of bytes of stack arguments that the callee pops.
     fn tail_call_rows(&self) -> CallRows;
 
     /// Returns the memory operand of `bytes` bytes at `addr + offset`, on behalf of `inst`.
     ///
     /// # Errors
-    /// Addresses of other types than `i64`.
+    /// If the type of the address is not `i64`.
     fn memory_operand(&mut self, addr: Value, offset: i64, bytes: u8, inst: Inst) -> Result<Address, LowerError>;
 
     /// Computes `address` into `def`.
     fn emit_lea(&mut self, def: VReg, address: Address);
 
-    /// `def = base + offset`.
+    /// Sets `def` to `base + offset`.
     fn add_offset(&mut self, def: VReg, base: VReg, offset: i64);
 
     /// Sets `def` to `source` with the bits below `align`, a power of two up to 2^30, cleared.
@@ -70,13 +71,13 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// Returns the row that loads an integer of `from` bits, at most 32, and widens it to `to` bits.
     fn widening_load_row(from: u32, to: u32, signed: bool) -> RowId;
 
-    /// Puts the low `bits` bits of a constant into `def`, zeros above. Leaves the flags alone.
+    /// Puts the low `bits` bits of a constant into `def`, zero-extended. Preserves the flags.
     fn load_constant(&mut self, def: VReg, value: u64, bits: u32);
 
-    /// Puts the float of 32 or 64 bits into `def`. Leaves the flags alone.
+    /// Puts the float of 32 or 64 bits into `def`. Preserves the flags.
     fn load_float(&mut self, def: VReg, value: u64, bits: u32);
 
-    /// Puts 128 bits into `def`. Leaves the flags alone.
+    /// Puts 128 bits into `def`. Preserves the flags.
     fn load_vector(&mut self, def: VReg, value: u128) {
         if value == 0 {
             self.emit(Self::ROWS.zero128, &[def]);
@@ -86,7 +87,7 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
         }
     }
 
-    /// Sets `def` to `source`, an integer of `bits` bits, in the other byte order.
+    /// Sets `def` to `source`, an integer of `bits` bits, with its bytes reversed.
     fn swap_bytes(&mut self, def: VReg, source: VReg, bits: u32);
 
     /// Sets `def` to the low `bits` bits of `source`, zero-extended to 64 bits.
@@ -98,25 +99,25 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     /// Returns the row that copies `bits` bits, at most 128, between float registers.
     fn float_move_row(bits: u32) -> RowId;
 
-    /// A float register of 128 bits from two integer registers.
+    /// Joins two integer registers into a float register of 128 bits.
     fn join_halves(&mut self, def: VReg, low: VReg, high: VReg);
 
-    /// Two integer registers from a float register of 128 bits.
+    /// Splits a float register of 128 bits into two integer registers.
     fn split_halves(&mut self, low: VReg, high: VReg, source: VReg);
 
-    /// Goes to `then` if `index`, an integer of 32 bits, is below `limit`, else to `other`.
+    /// Branches to `then` if `index`, an integer of 32 bits, is below `limit`, else to `other`.
     fn branch_if_below(&mut self, index: VReg, limit: u32, then: Block, other: Block);
 
-    /// Jumps by entry `index` of a table of `len` entries and a default behind them: there if `index` is not below
-    /// `len`.
+    /// Jumps to entry `index` of a table of `len` entries, followed by a default. Jumps to the default if `index` is
+    /// not below `len`.
     ///
     /// The index is limited without a branch, so that the CPU cannot speculate past the table.
     fn jump_by_table(&mut self, index: VReg, table: u32, len: u32);
 
-    /// Returns the memory operand of 16 bytes that are accessed at once.
+    /// Returns the memory operand of an atomic access to 16 bytes.
     ///
     /// # Errors
-    /// No instructions for that, addresses of other types than `i64`.
+    /// If there are no instructions for the access, or the type of the address is not `i64`.
     fn pair_address(&mut self, addr: Value, inst: Inst) -> Result<Address, LowerError>;
 
     /// Emits an atomic load of 16 bytes.
@@ -131,48 +132,49 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
         address: Address,
     ) -> &mut MInst;
 
-    /// `defs` is minus `source`, an integer of 128 bits.
+    /// Sets `defs` to the negation of `source`, an integer of 128 bits.
     fn negate_pair(&mut self, defs: [VReg; 2], source: [VReg; 2]);
 
-    /// The unsigned product of two integers of 64 bits; of the low half only if that is given.
+    /// Sets `low` and `high` to the unsigned product of two integers of 64 bits. The low half is computed only if it
+    /// has a register.
     fn wide_product(&mut self, low: Option<VReg>, high: VReg, x: VReg, y: VReg);
 
-    /// Traps if the stack pointer, the frame already made, is below `limit`.
+    /// Traps if the stack pointer, after the frame is made, is below `limit`.
     fn check_stack(&mut self, limit: VReg);
 
-    /// Moves the stack pointer down by what a callee popped.
+    /// Moves the stack pointer down by the bytes that a callee popped.
     fn take_back(&mut self, bytes: u32);
 
-    /// Returns a narrow integer with all 32 bits defined: sign-extended.
+    /// Returns a narrow integer sign-extended to 32 bits.
     fn use_sign_extended(&mut self, value: Value) -> VReg {
         use_widened(self, value, true)
     }
 
-    /// Returns a narrow integer with all 32 bits defined: zero-extended.
+    /// Returns a narrow integer zero-extended to 32 bits.
     fn use_zero_extended(&mut self, value: Value) -> VReg {
         use_widened(self, value, false)
     }
 
-    /// As [`Machine::use_sign_extended`] or [`Machine::use_zero_extended`].
+    /// Returns a narrow integer extended to 32 bits, sign-extended if `signed`.
     fn use_extended(&mut self, value: Value, signed: bool) -> VReg {
         if signed { self.use_sign_extended(value) } else { self.use_zero_extended(value) }
     }
 
-    /// Returns a constant in a new register. Leaves the flags alone.
+    /// Returns a constant in a new register. Preserves the flags.
     fn constant_temp(&mut self, value: u64, bits: u32) -> VReg {
         let temp = self.int_temp(bits);
         self.load_constant(temp, value, bits);
         temp
     }
 
-    /// Returns an integer of `bits` bits in the other byte order, in a new register.
+    /// Returns an integer of `bits` bits with its bytes reversed, in a new register.
     fn bytes_reversed(&mut self, source: VReg, bits: u32) -> VReg {
         let reversed = self.int_temp(bits);
         self.swap_bytes(reversed, source, bits);
         reversed
     }
 
-    /// Returns the address `bytes` further on.
+    /// Returns the address plus `bytes`.
     fn further(&mut self, address: Address, bytes: i32) -> Address {
         match address {
             Address::Base { base, disp } if disp.checked_add(bytes).is_some() => {
@@ -195,7 +197,7 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     }
 }
 
-/// Returns the register of `value`, or one with all 32 bits defined if it has fewer.
+/// Returns the register of `value`, extended to 32 bits if it has fewer.
 pub fn use_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) -> VReg {
     let (source, bits) = (cx.use_reg(value), cx.ty(value).bits());
     if bits >= 32 {

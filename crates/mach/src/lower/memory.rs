@@ -11,7 +11,8 @@ use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, MemFlags, StackSlot, TrapCode, Type, Value};
 use kingpost_regalloc::{RegClass, VReg};
 
-/// Returns the bytes of an access to a value of this type, as far as addresses are concerned: those of its parts.
+/// Returns the number of bytes of an access to a value of this type for the choice of its address, which is the
+/// number of bytes of one part.
 #[inline]
 fn part_bytes(ty: Type) -> u8 {
     let bytes = ty.bytes().clamp(1, 16) as u8;
@@ -26,7 +27,7 @@ fn is_half(ty: Type) -> bool {
 /// Lowers `load` of a value of one register.
 ///
 /// # Errors
-/// Types and byte orders that there is no code for, addresses of other types than `i64`.
+/// If there is no code for the type and byte order, or the type of the address is not `i64`.
 pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let (value, trap) = (cx.first_result(inst), flags.trap_code());
@@ -47,10 +48,10 @@ pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     done.ok_or_else(|| cx.unsupported(inst))
 }
 
-/// Lowers `uload8` and the like: loads an integer of type `memory` and widens it, with its sign if `signed`.
+/// Lowers `uload8` and similar opcodes: loads an integer of type `memory` and widens it, sign-extended if `signed`.
 ///
 /// # Errors
-/// Addresses of other types than `i64`.
+/// If the type of the address is not `i64`.
 pub fn load_widened<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, memory: Type, signed: bool) -> Lowered {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let (value, trap) = (cx.first_result(inst), flags.trap_code());
@@ -65,7 +66,7 @@ pub fn load_widened<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, memory: Type, si
     done.ok_or_else(|| cx.unsupported(inst))
 }
 
-/// Loads a value of type `ty` into its register. None if there is no code for the type.
+/// Loads a value of type `ty` into its register. Returns `None` if there is no code for the type.
 pub fn load_into<'f, M: Machine<'f>>(
     cx: &mut M,
     def: VReg,
@@ -76,7 +77,7 @@ pub fn load_into<'f, M: Machine<'f>>(
     if let Some(row) = load_row::<M>(ty) {
         cx.emit_mem(row, &[def], address).set_trap(trap);
     } else if is_half(ty) {
-        // Float registers are loaded with 32 bits at least, of which half may not be there.
+        // A float register is loaded with at least 32 bits, and the upper half may be outside the mapped memory.
         let image = cx.int_temp(16);
         cx.emit_mem(M::load_row(RegClass::Int, 2), &[image], address).set_trap(trap);
         cx.emit(M::ROWS.int_to_float32, &[def, image]);
@@ -86,13 +87,13 @@ pub fn load_into<'f, M: Machine<'f>>(
     Some(())
 }
 
-/// A store whose address is lowered already.
+/// Store whose address is lowered already.
 #[derive(Clone, Copy, Debug)]
 pub struct Store {
     inst: Inst,
-    /// The value of which the low part is stored.
+    /// Value whose low part is stored.
     pub value: Value,
-    /// The type of that part.
+    /// Type of the part.
     pub ty: Type,
     /// Address of the store.
     pub address: Address,
@@ -101,10 +102,10 @@ pub struct Store {
 }
 
 impl Store {
-    /// `store`, or a narrowing store of the low part that has type `ty`.
+    /// Returns the store of a `store`, or of a narrowing store of the low part that has type `ty`.
     ///
     /// # Errors
-    /// Addresses of other types than `i64`.
+    /// If the type of the address is not `i64`.
     pub fn of<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, ty: Type) -> Result<Store, LowerError> {
         let (flags, addr, offset) = cx.func.dfg.store_parts(inst);
         let value = cx.func.dfg.inline_arg(inst, 0);
@@ -115,7 +116,7 @@ impl Store {
     /// Stores the value from a register, or from two in big-endian byte order.
     ///
     /// # Errors
-    /// Types and byte orders that there is no code for.
+    /// If there is no code for the type and byte order.
     pub fn emit<'f, M: Machine<'f>>(self, cx: &mut M) -> Lowered {
         let Store { inst, value, ty, address, flags } = self;
         let done = match is_little(flags) {
@@ -129,14 +130,14 @@ impl Store {
 /// Lowers `store` of a value of one register.
 ///
 /// # Errors
-/// Types and byte orders that there is no code for, addresses of other types than `i64`.
+/// If there is no code for the type and byte order, or the type of the address is not `i64`.
 pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let [value, _] = cx.args(inst);
     let ty = cx.ty(value);
     Store::of(cx, inst, ty)?.emit(cx)
 }
 
-/// Stores the low part of `value` that has type `ty`. None if there is no code for the type.
+/// Stores the low part of `value` that has type `ty`. Returns `None` if there is no code for the type.
 fn store_value<'f, M: Machine<'f>>(
     cx: &mut M,
     value: Value,
@@ -148,8 +149,8 @@ fn store_value<'f, M: Machine<'f>>(
     store_reg(cx, source, ty, address, trap)
 }
 
-/// Stores a register that holds a value or a part of this type, and not a byte more. None if there is no code for the
-/// type.
+/// Stores exactly the bytes of a value or part of this type from a register. Returns `None` if there is no code for
+/// the type.
 pub(super) fn store_reg<'f, M: Machine<'f>>(
     cx: &mut M,
     source: VReg,
@@ -172,7 +173,7 @@ pub(super) fn store_reg<'f, M: Machine<'f>>(
 /// Lowers `stack_addr`.
 ///
 /// # Errors
-/// Results of other types than `i64`, slots aligned to more than 2^30 bytes.
+/// If the type of the result is not `i64`, or the slot is aligned to more than 2^30 bytes.
 pub fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::StackAddr { slot, offset } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     if cx.result_ty(inst) != I64 {
@@ -185,7 +186,7 @@ pub fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
         cx.emit_lea(def, Address::Slot(start + offset as u32));
         return Ok(());
     }
-    // The slot has room to be moved up to its alignment.
+    // The slot is large enough to be moved up to its alignment.
     let shift = cx.func.stack_slots[slot].align_shift;
     let Some(align) = 1u32.checked_shl(u32::from(shift)).filter(|&a| a <= 1 << 30) else {
         return Err(cx.unsupported_feature("a stack slot aligned to more than 2^30 bytes"));
@@ -198,14 +199,14 @@ pub fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Returns `true` if the slot is aligned beyond the stack, so that its address is computed at run time.
+/// Returns `true` if the slot is aligned beyond the stack alignment, so that its address is computed at run time.
 pub(super) fn is_over_aligned(cx: &Lower<'_>, slot: StackSlot) -> bool {
     u32::from(cx.func.stack_slots[slot].align_shift) > cx.stack_align().trailing_zeros()
 }
 
-/// Returns the place of `slot + offset + disp` in the frame, which needs no register.
+/// Returns the address of `slot + offset + disp` in the frame, which needs no register.
 pub fn slot_place(cx: &Lower<'_>, slot: StackSlot, offset: i32, disp: i64) -> Option<Address> {
-    /// Addresses in the stack frame have offsets below this.
+    /// Limit of the offsets of addresses in the stack frame.
     const MAX_OFFSET: i64 = 1 << 31;
     if is_over_aligned(cx, slot) {
         return None;

@@ -1,35 +1,35 @@
-//! Lowering: the function's instructions become machine instructions over virtual registers.
+//! Lowering: turns the function's instructions into machine instructions over virtual registers.
 //!
 //! Before: `v2 = iadd v0, v1`, `v3 = load.i64 v2+8`. After: `mov64_rm [v0 + v1 + 8]`, if nothing else needs `v2`.
 //!
-//! The walk is independent of the machine: it goes over the machine blocks backwards, last instruction first, and has
-//! the instruction set lower each instruction that has an effect or whose result has a use. [`Lower::use_reg`] returns
-//! a value its virtual register and makes its definition needed. Because users come before definitions, an instruction
-//! set can take a value's definition into the user instead (a constant, an address, a single-use load, a comparison),
-//! and what has no use is never lowered.
+//! The walk is independent of the machine. It visits the machine blocks backwards, last instruction first, and has
+//! the instruction set lower each instruction that has an effect or whose result has a use. [`Lower::use_reg`]
+//! returns the virtual register of a value and makes its definition needed. Because users come before definitions, an
+//! instruction set can fold a value's definition into the user instead (a constant, an address, a single-use load, a
+//! comparison), and a value without uses is never lowered.
 //!
-//! What one instruction becomes is a piece. Pieces are appended to the [`Code`] and its problem with their last
-//! instruction first, and all is turned round at the end. Values narrower than their register have undefined upper
-//! bits. Cost: linear in instructions and edges; the contexts are reused, nothing is allocated per instruction once
-//! they are warm.
+//! The machine instructions of one instruction are a piece. Pieces are appended to the [`Code`] and its problem with
+//! their last instruction first, and the code is reversed at the end. Values narrower than their register have
+//! undefined upper bits. Cost: linear in instructions and edges. The contexts are reused and do not allocate per
+//! instruction once they have grown.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `mod.rs` | the traits of lowering, its memory |
+//! | `mod.rs` | traits and memory of lowering |
 //! | `walk.rs` | the walk |
 //! | `values.rs` | values, their definitions and registers |
-//! | `emission.rs` | what instruction sets emit |
+//! | `emission.rs` | emission of machine instructions |
 //! | `operands.rs` | shorthands of instruction sets |
-//! | `finish.rs` | everything turned round into the code and its problem |
-//! | `sink.rs` | instead of that: what takes over instructions as they are selected |
-//! | `value_labels.rs` | what debuggers want to know of values |
+//! | `finish.rs` | reversal of the code and its problem |
+//! | `sink.rs` | delivery of instructions as they are selected, instead of keeping them |
+//! | `value_labels.rs` | requests for places of values, for debuggers |
 //!
-//! Each instruction set has a table of opcodes and shapes, in the form of `table.rs`; the walk calls that table, and
-//! the table calls its own functions or those of the library here, which are written over a [`Machine`]:
+//! Each instruction set has a table of opcodes and shapes, in the form of `table.rs`. The walk calls the function in
+//! the table, which belongs to the instruction set or to this library of functions over a [`Machine`]:
 //!
 //! | file | holds |
 //! |---|---|
-//! | `machine.rs`, `rows.rs` | what an instruction set provides |
+//! | `machine.rs`, `rows.rs` | interface of an instruction set |
 //! | `entry.rs`, `call.rs`, `tail_call.rs` | parameters, returns, calls |
 //! | `try_call.rs` | calls with handlers |
 //! | `annotations.rs` | stack maps and debug tags |
@@ -37,8 +37,8 @@
 //! | `types.rs` | predicates on types |
 //! | `access.rs` | rows and byte order of accesses |
 //! | `wide.rs`, `wide_atomic.rs`, `vector.rs` | integers of 128 bits, vectors |
-//! | `tile.rs` | local patterns: what they match, how often they fire |
-//! | the others | opcodes, by family |
+//! | `tile.rs` | local patterns, and counts of their use |
+//! | all further files | opcodes, by family |
 
 use crate::abi::AbiSignature;
 use crate::abi_cache::AbiCache;
@@ -107,25 +107,25 @@ pub use tile::Tile;
 pub use types::{float_bits, float_pattern, is_float, is_float_reg, is_word, precision, working_bits};
 pub use values::ValueRegs;
 
-/// The result of lowering an instruction.
+/// Result of lowering an instruction.
 pub type Lowered = Result<(), LowerError>;
 
-/// Receiver of instructions, if they are not to be kept.
+/// Receiver of instructions, unless they are kept.
 type Receiver<'a> = Option<&'a mut dyn Sink>;
 
-/// An address over virtual registers. Displacements and offsets are bytes.
+/// Address over virtual registers. Displacements and offsets are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Address {
     /// `base + disp`.
     Base {
-        /// Address register.
+        /// Base register.
         base: VReg,
-        /// Displacement.
+        /// Displacement in bytes.
         disp: i32,
     },
     /// `base + (extend(index) << shift) + disp`.
     Index {
-        /// Address register.
+        /// Base register.
         base: VReg,
         /// Index register.
         index: VReg,
@@ -133,86 +133,87 @@ pub enum Address {
         shift: u8,
         /// Extension of the index before it is scaled.
         extend: IndexExtend,
-        /// Displacement.
+        /// Displacement in bytes.
         disp: i32,
     },
-    /// A symbol, as [`Lower::symbol`] numbers it.
+    /// A symbol, by its number from [`Lower::symbol`].
     Symbol(u32),
-    /// A place in the area of the user's stack slots.
+    /// An offset in the area of the user's stack slots.
     Slot(u32),
-    /// Bytes from the first stack argument of this function. Negative in the room that its prologue makes for tail
-    /// calls.
+    /// Offset in bytes from the first stack argument of this function. Negative in the memory that its prologue
+    /// reserves for tail calls.
     Incoming(i32),
-    /// A stack argument of a call made here.
+    /// An offset in the stack arguments of a call made by this function.
     Outgoing(u32),
     /// A jump table, by its number.
     Table(u32),
 }
 
-/// A machine instruction of a piece that is handed over.
+/// Machine instruction of a piece that is delivered to a sink.
 #[derive(Clone, Copy, Debug)]
 pub struct Record {
-    /// The instruction.
+    /// Instruction without its operands.
     pub inst: MInst,
-    /// Its row.
+    /// Row of the instruction.
     pub row: &'static Row,
-    /// Range of its operands among those of the piece.
+    /// Range of its operands among the operands of the piece.
     pub operands: (u32, u32),
     /// Registers that it clobbers.
     pub clobbers: ClobberId,
-    /// Other facts for allocators.
+    /// Further facts for allocators.
     pub flags: InstFlags,
-    /// Whether it has operands after the operands of its row and its address, or destroys anything.
+    /// Whether it has operands after the operands of its row and its address, or clobbers a register.
     pub has_more: bool,
 }
 
 /// Virtual registers of a value's parts, low part first.
 type Parts = [PackedOption<VReg>; 2];
 
-/// An instruction set that lowers functions: selects its instructions.
+/// Instruction set that lowers functions by selecting its instructions.
 pub trait LowerIsa: Isa {
-    /// Lowers an instruction that has an effect or a result with a use: calls the function that the instruction set's
+    /// Lowers an instruction that has an effect or a result with a use, by the function that the instruction set's
     /// table has for its opcode and shape. The successors of a terminator are [`Lower::targets`].
     ///
     /// # Errors
-    /// Opcodes, types or settings this target does not support.
+    /// If this target does not support the opcode, a type or a setting.
     fn lower(&self, cx: &mut Lower<'_>, inst: Inst) -> Lowered;
 
-    /// Lowers the function's entry: parameters from where the convention passes them.
+    /// Lowers the function's entry: defines the parameters from the places of the convention.
     ///
     /// # Errors
-    /// Parameters this target does not support.
+    /// If this target does not support a parameter.
     fn lower_entry(&self, cx: &mut Lower<'_>) -> Lowered;
 
-    /// Lowers the block of an edge, the one to destination number `edge` of `branch`: a jump to `target`, and before it
-    /// what a call with handlers leaves to be done.
+    /// Lowers the block of the edge to destination number `edge` of `branch`: the work that a call with handlers
+    /// leaves to its edges, then a jump to `target`.
     ///
     /// # Errors
-    /// Results this target does not support.
+    /// If this target does not support a result.
     fn lower_edge(&self, cx: &mut Lower<'_>, branch: Inst, edge: usize, target: Block) -> Lowered;
 }
 
-/// What takes over machine code as it is selected.
+/// Receiver of machine code as it is selected.
 pub trait Sink {
-    /// The walk has come to the end of `block`. The sink may keep `edges` and leave others to be used again.
+    /// Begins `block` at its end. The sink may take `edges` and leave another value there, whose memory is reused.
     fn end(&mut self, lower: &mut Lower<'_>, block: Block, edges: &mut Box<Edges>);
 
-    /// One instruction of the function has become those of [`Lower::piece`], one at least.
+    /// Receives [`Lower::piece`]: the machine instructions of one instruction of the function. There is at least one.
     fn piece(&mut self, lower: &mut Lower<'_>);
 
-    /// The walk has come to the head of `block`.
+    /// Ends `block` at its head.
     fn head(&mut self, lower: &mut Lower<'_>, block: Block);
 
-    /// The walk is over. The sink may complete the instructions and the problem of [`Lower::code`], which labels of values need.
+    /// Ends the walk. The sink may complete the instructions and the problem of [`Lower::code`], which labels of
+    /// values need.
     fn finish(&mut self, lower: &mut Lower<'_>);
 }
 
-/// The edges out of a block.
+/// Edges out of a block.
 #[derive(Default, Debug)]
 pub struct Edges {
-    /// Where they lead.
+    /// Successors of the block.
     pub succs: Vec<Block>,
-    /// The arguments passed to the only successor, with their parameters.
+    /// Arguments passed to the only successor, with their parameters.
     pub pairs: Vec<(VReg, VReg)>,
 }
 
@@ -220,10 +221,10 @@ pub struct Edges {
 #[derive(Default, Debug)]
 struct Handed {
     edges: Option<Box<Edges>>,
-    /// By register: the value that it is a part of, if lowering into a sink. What is behind those of this function is left over from
-    /// others.
+    /// For each register, the value that it is a part of. Entries after the registers of this function are left over
+    /// from earlier ones.
     origins: Vec<PackedOption<Value>>,
-    /// Instructions handed over so far.
+    /// Number of instructions delivered so far.
     count: usize,
 }
 
@@ -233,12 +234,12 @@ impl Handed {
     }
 }
 
-/// Results that the call being lowered defines on its edges, as far as they have uses. Empty between calls.
+/// Results with uses that the current call defines on its edges. Empty between calls.
 #[derive(Default, Debug)]
 struct EdgeResults {
-    /// By number of the result.
+    /// Registers by number of the result.
     results: Vec<Parts>,
-    /// By number of the handler's edge.
+    /// Registers by number of the handler's edge.
     payloads: Vec<[PackedOption<VReg>; 2]>,
 }
 
@@ -249,27 +250,27 @@ impl EdgeResults {
     }
 }
 
-/// Memory of lowering. Cleared and used again for function after function, of one instruction set under one set of
-/// settings.
+/// Memory of lowering, for one instruction set under one set of settings. Cleared and reused from function to
+/// function.
 #[derive(Default, Debug)]
 pub struct Lowering {
     guard: Guard,
     order: BlockOrder,
     rotation: LoopRotation,
     needed: Needed,
-    /// By value.
+    /// Registers by value.
     value_regs: Vec<Parts>,
     edge_results: EdgeResults,
-    /// The piece being lowered, in order, if it is to be handed over.
+    /// The piece being lowered, in order, if it is delivered to a sink.
     records: Vec<Record>,
     /// Operands of the instructions in `records`, or of the one being emitted.
     operands: Vec<Operand>,
-    /// Instructions before the piece being lowered.
+    /// Number of instructions before the piece being lowered.
     piece_start: usize,
-    /// For each machine block, how many instructions come behind it.
+    /// For each machine block, the number of instructions after it.
     behind_block: Vec<u32>,
-    /// Moves, and instructions that may read, modify and write: what they may be treated as is known when all widths
-    /// are. Counted from the end of the code.
+    /// Moves, and instructions that may read, modify and write. Their constraints are decided when all widths are
+    /// known. Counted from the end of the code.
     depend_on_widths: Vec<u32>,
     edge_args: Vec<VReg>,
     edge_widths: EdgeWidths,
@@ -277,27 +278,27 @@ pub struct Lowering {
     has_srclocs: bool,
     slot_offsets: SecondaryMap<kingpost_ir::StackSlot, u64>,
     abi_cache: AbiCache,
-    /// Assignments of the signatures that calls have named so far.
+    /// Places of the signatures of calls lowered so far.
     call_abis: SecondaryMap<SigRef, Option<Arc<AbiSignature>>>,
-    /// The hidden pointer to the caller's return area, if a return uses it.
+    /// Hidden pointer to the caller's return area, if a return uses it.
     return_area: PackedOption<VReg>,
-    /// Whether a tail call writes stack arguments over the ones that this function received.
+    /// Whether a tail call overwrites stack arguments that this function received.
     writes_incoming: bool,
-    /// Start of the area that calls receive results in: behind the user's slots.
+    /// Start of the area in which calls return results, after the user's slots.
     call_area: u64,
     /// Number of times that each tile has fired, over all functions.
     tile_counts: TileCounts,
     handed: Handed,
 }
 
-/// One function being lowered.
+/// State of lowering one function.
 pub struct Lower<'a> {
-    /// The function. Its aliases are resolved.
+    /// Function that is lowered, with its aliases resolved.
     pub func: &'a Function,
     analyses: &'a Analyses,
     /// Shared settings.
     pub settings: &'a Settings,
-    /// Code being made.
+    /// Code that is being built.
     pub code: &'a mut Code,
     /// Places of this function's arguments and results.
     pub abi: Arc<AbiSignature>,
@@ -305,21 +306,21 @@ pub struct Lower<'a> {
     rows: &'static [Row],
     zeros_from: &'static [u8],
     cx: &'a mut Lowering,
-    /// Whether instructions are handed to a sink rather than kept.
+    /// Whether instructions are delivered to a sink and not kept.
     hands_over: bool,
     srcloc: u32,
     block: IrBlock,
-    /// The instruction being lowered, or the branch whose edges are.
+    /// Instruction being lowered, or the branch whose edges are.
     inst: Inst,
 }
 
 impl Lowering {
-    /// Memory of lowering that keeps to limits and can be canceled.
+    /// Returns memory of lowering that obeys limits and can be canceled.
     pub fn with_guard(guard: Guard) -> Lowering {
         Lowering { guard, ..Lowering::default() }
     }
 
-    /// Frees the memory of the function lowered last. Nothing is known of it then.
+    /// Frees the memory of the function lowered last. Its facts are not available afterwards.
     pub fn release(&mut self) {
         self.order.release();
         release(&mut self.value_regs);
@@ -335,8 +336,8 @@ impl Lowering {
         self.order.blocks()
     }
 
-    /// Returns the registers of a value in the code made last, low part first; none if no instruction needed it in a
-    /// register.
+    /// Returns the registers of a value in the code made last, low part first. There are none if no instruction
+    /// needed it in a register.
     pub fn registers(&self, value: Value) -> impl Iterator<Item = VReg> {
         self.value_regs.get(value.index()).into_iter().flatten().filter_map(|vreg| vreg.expand())
     }

@@ -1,4 +1,4 @@
-//! Shorthands that every instruction set's lowering is written in.
+//! Shorthands for the lowering code of instruction sets.
 
 use super::machine::Machine;
 use super::{Lower, Lowered};
@@ -48,12 +48,12 @@ impl Lower<'_> {
         self.has_reg(value).then(|| self.result(value))
     }
 
-    /// Returns a register for an integer of `bits` bits.
+    /// Returns a new register for an integer of `bits` bits.
     pub fn int_temp(&mut self, bits: u32) -> VReg {
         self.temp(RegClass::Int, if bits <= 32 { 4 } else { 8 })
     }
 
-    /// Returns a register for a float of `bits` bits.
+    /// Returns a new register for a float of `bits` bits.
     pub fn float_temp(&mut self, bits: u32) -> VReg {
         self.temp(RegClass::Float, (bits / 8).max(4) as u8)
     }
@@ -66,10 +66,7 @@ impl Lower<'_> {
     }
 }
 
-/// Lowers an opcode that is one row: the registers of its result and arguments are the row's operands.
-///
-/// # Errors
-/// None.
+/// Lowers an opcode that is one row, whose operands are the registers of its result and arguments.
 pub fn by_row<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Lowered {
     let func = cx.func;
     let value = cx.first_result(inst);
@@ -79,7 +76,7 @@ pub fn by_row<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Lowered 
     Ok(())
 }
 
-/// Global values.
+/// Access to global values.
 impl Lower<'_> {
     /// Returns the parameter that holds the VM context.
     pub fn context_param(&self) -> Option<Value> {
@@ -120,8 +117,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The global value that `global` starts from, which needs no other, and those on the way up, `global` last. None
-    /// if there is a ring of them.
+    /// Returns the global value that `global` is computed from and that depends on no other, and the global values
+    /// after it in the computation, `global` last. Returns `None` if they form a cycle.
     pub fn global_chain(&self, global: GlobalValue) -> Option<(GlobalValue, SmallVec<[GlobalValue; 4]>)> {
         let globals = &self.func.global_values;
         let (mut chain, mut root) = (SmallVec::new(), global);

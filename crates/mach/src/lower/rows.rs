@@ -1,76 +1,76 @@
-//! Sets of rows that every machine has under names of its own. Destinations come first.
+//! Sets of rows that every machine has under its own names. Destinations come first.
 
 use crate::row::RowId;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 
-/// Rows that every machine has under a name of its own. Destinations come first.
+/// Rows that every machine has under its own name. Destinations come first.
 #[derive(Clone, Copy, Debug)]
 pub struct CommonRows {
     /// Row of parameters: defs only, no bytes.
     pub entry: RowId,
-    /// Out of the function.
+    /// Return from the function.
     pub ret: RowId,
-    /// To the block in `aux`.
+    /// Jump to the block in `aux`.
     pub jump: RowId,
-    /// To the block in `aux` on a condition, else to the one in `extra`.
+    /// Branch to the block in `aux` on a condition, else to the block in `extra`.
     pub branch_if: CondRows,
-    /// To one of two targets by number, else to the next; the immediate is where they begin.
+    /// Jump to one of two targets by number, else to the next one. The immediate is the index of the first target.
     pub chain2: RowId,
-    /// As `chain2`, of three.
+    /// Jump to one of three targets by number, else to the next one. The immediate is the index of the first target.
     pub chain3: RowId,
-    /// A trap.
+    /// Trap.
     pub trap: RowId,
-    /// A trap on a condition.
+    /// Trap on a condition.
     pub trap_if: CondRows,
-    /// A stop for debuggers.
+    /// Breakpoint for debuggers.
     pub breakpoint: RowId,
-    /// A place that debug information records.
+    /// Location that debug information records.
     pub sequence_point: RowId,
     /// Calls.
     pub call: CallRows,
-    /// Calls with handlers, which end their blocks.
+    /// Calls with handlers. They end their blocks.
     pub try_call: CallRows,
-    /// The address of the block that is the target with the number in the immediate.
+    /// Address of the target block whose number is the immediate.
     pub block_address: RowId,
-    /// A copy of 32 bits.
+    /// Copy of 32 bits.
     pub move32: RowId,
-    /// A copy of 64 bits.
+    /// Copy of 64 bits.
     pub move64: RowId,
-    /// The sum of two registers.
+    /// Sum of two registers.
     pub add64: RowId,
-    /// A shift to the right by the immediate, zeros coming in, in 32 bits.
+    /// Right shift of 32 bits by the immediate, with zeros shifted in.
     pub shift_right32: RowId,
-    /// As `shift_right32`, in 64 bits.
+    /// Right shift of 64 bits by the immediate, with zeros shifted in.
     pub shift_right64: RowId,
-    /// The low 32 bits of an integer register to a float register.
+    /// Copy of the low 32 bits of an integer register to a float register.
     pub int_to_float32: RowId,
-    /// 64 bits of an integer register to a float register.
+    /// Copy of 64 bits of an integer register to a float register.
     pub int_to_float64: RowId,
-    /// The low 32 bits of a float register to an integer register.
+    /// Copy of the low 32 bits of a float register to an integer register.
     pub float_to_int32: RowId,
-    /// The low 64 bits of a float register to an integer register.
+    /// Copy of the low 64 bits of a float register to an integer register.
     pub float_to_int64: RowId,
-    /// 128 zero bits.
+    /// Constant of 128 zero bits.
     pub zero128: RowId,
-    /// A load of a literal of 128 bits.
+    /// Load of a literal of 128 bits.
     pub literal128: RowId,
-    /// An address without registers: of a near symbol, of a place in the frame, of a jump table.
+    /// Address without registers: of a near symbol, in the frame, or of a jump table.
     pub address: RowId,
-    /// The address of a symbol, from the global offset table.
+    /// Address of a symbol, from the global offset table.
     pub address_got: RowId,
-    /// The address of a symbol that may be anywhere, in code with a fixed place.
+    /// Address of a symbol that may be anywhere, in code with a fixed address.
     pub address_absolute: RowId,
-    /// The address of a thread-local symbol. The immediate is the number of the routine's name, if there is one.
+    /// Address of a thread-local symbol. The immediate is the number of the routine's name, if there is one.
     pub tls_address: RowId,
-    /// Goes on with another stack.
+    /// Switch to another stack.
     pub stack_switch: RowId,
-    /// The frame pointer.
+    /// Read of the frame pointer.
     pub frame_pointer: RowId,
-    /// The stack pointer.
+    /// Read of the stack pointer.
     pub stack_pointer: RowId,
-    /// The pinned register.
+    /// Read of the pinned register.
     pub pinned: RowId,
-    /// Writes the pinned register.
+    /// Write of the pinned register.
     pub set_pinned: RowId,
     /// Arithmetic on integers of 128 bits.
     pub wide: WideRows,
@@ -78,37 +78,37 @@ pub struct CommonRows {
     pub pairs: PairRows,
 }
 
-/// Rows that call something, or jump to it with the frame taken down.
+/// Rows that call a function, or jump to it after the epilogue.
 #[derive(Clone, Copy, Debug)]
 pub struct CallRows {
-    /// A symbol that is near.
+    /// To a symbol that is near.
     pub near: RowId,
-    /// A symbol that may be anywhere, in position-independent code.
+    /// To a symbol that may be anywhere, in position-independent code.
     pub far: RowId,
-    /// The address in a register.
+    /// To the address in a register.
     pub reg: RowId,
 }
 
-/// Rows that do something on one condition, on any of two, on both of two. The second one is the upper half of the
-/// immediate.
+/// Rows for one condition, for the disjunction of two, and for the conjunction of two. The second condition is the
+/// upper half of the immediate.
 pub type CondRows = [RowId; 3];
 
 /// Rows of arithmetic on halves of 64 bits. Destinations come first.
 #[derive(Clone, Copy, Debug)]
 pub struct WideRows {
-    /// The sum of the low halves, with its carry, and that of the high halves and the carry.
+    /// Sum of the low halves, which sets the carry, and sum of the high halves and the carry.
     pub add: [RowId; 2],
-    /// As `add`, the difference.
+    /// Difference of the low halves, which sets the borrow, and difference of the high halves and the borrow.
     pub sub: [RowId; 2],
     /// Bitwise and.
     pub and: RowId,
     /// Bitwise exclusive or.
     pub xor: RowId,
-    /// A shift to the right by the immediate, copies of the sign coming in.
+    /// Right shift by the immediate, with copies of the sign shifted in.
     pub shift_right_signed: RowId,
 }
 
-/// Loops of operations on 16 bytes. Destinations are the old value, and but for `swap` two temporaries.
+/// Loops of operations on 16 bytes. Destinations are the old value and, except in `swap`, two temporaries.
 #[derive(Clone, Copy, Debug)]
 pub struct PairRows {
     /// The operand replaces the value.
@@ -123,18 +123,18 @@ pub struct PairRows {
     pub xor: RowId,
     /// Addition, in little-endian and in big-endian byte order.
     pub add: [RowId; 2],
-    /// Unsigned minimum, as `add`.
+    /// Unsigned minimum, in little-endian and in big-endian byte order.
     pub umin: [RowId; 2],
-    /// Unsigned maximum, as `add`.
+    /// Unsigned maximum, in little-endian and in big-endian byte order.
     pub umax: [RowId; 2],
-    /// Signed minimum, as `add`.
+    /// Signed minimum, in little-endian and in big-endian byte order.
     pub smin: [RowId; 2],
-    /// Signed maximum, as `add`.
+    /// Signed maximum, in little-endian and in big-endian byte order.
     pub smax: [RowId; 2],
 }
 
 impl PairRows {
-    /// Returns the row of an operation. What is subtracted is negated and added.
+    /// Returns the row of an operation. A subtraction adds the negated operand.
     pub(super) fn row(&self, op: AtomicRmwOp, is_big: bool) -> RowId {
         let by_order = |rows: [RowId; 2]| rows[usize::from(is_big)];
         match op {

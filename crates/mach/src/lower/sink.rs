@@ -1,11 +1,12 @@
-//! Lowering into a sink: what takes over instructions as they are selected, last ones first, instead of keeping them.
+//! Lowering into a sink, which receives instructions as they are selected, in reverse order, so that they need not be
+//! kept.
 //!
-//! Per block, in the order of the walk: [`Sink::end`] with the edges out of it, [`Sink::piece`] for each instruction of the
-//! function that has machine instructions, [`Sink::head`]; then [`Sink::finish`]. Blocks come in the reverse of their order; the block of an edge tells of
-//! the arguments on that edge itself. What one value is used for below is all known where it is defined, but for arguments of
-//! edges back to the head of a loop.
+//! Calls per block, in the order of the walk: [`Sink::end`] with the edges out of it, [`Sink::piece`] for each
+//! instruction of the function that has machine instructions, [`Sink::head`]. After all blocks: [`Sink::finish`].
+//! Blocks come in reverse order. The block of an edge has the arguments on that edge. At the definition of a value
+//! all its uses are known, except for arguments of edges back to the head of a loop.
 //!
-//! A sink keeps no [`Code`] of instructions; symbols, tables and registers are in it all the same.
+//! The [`Code`] of a sink has no instructions; symbols, tables and registers are in it as usual.
 
 use super::{Edges, Lower, LowerIsa, Lowering, Receiver, Record, Sink};
 use crate::abi::{AbiArg, AbiPlace};
@@ -21,15 +22,15 @@ use kingpost_ir::loops::{Loop, LoopForest};
 use kingpost_ir::{Block as IrBlock, BlockArgKind, BlockCall, Function, Inst, Opcode, Value, ValueDef};
 use kingpost_regalloc::{Block, InstFlags, MachineEnv, Operand, PReg, VReg};
 
-/// So many entries are added to the origins at once.
+/// Number of entries that are added to the origins at once.
 const ROOM: usize = 32;
 
 impl Lowering {
-    /// Lowers `func` as [`Lowering::run`] does, but hands instructions to `sink`. What a call with handlers defines on its edges is
-    /// noted in the problem, as edges with nothing else.
+    /// Lowers `func` as [`Lowering::run`] does, but delivers instructions to `sink`. The values that a call with
+    /// handlers defines on its edges are recorded in the problem, as edges without arguments.
     ///
     /// # Errors
-    /// As [`Lowering::run`].
+    /// The errors of [`Lowering::run`].
     pub fn run_into<'a>(
         &'a mut self,
         func: &'a Function,
@@ -52,9 +53,9 @@ impl Lowering {
     }
 }
 
-/// What the walk hands over.
+/// Delivery to a sink.
 impl Lower<'_> {
-    /// Hands the finished piece over.
+    /// Passes the finished piece to the sink.
     #[inline]
     pub(super) fn hand_over(&mut self, sink: &mut dyn Sink) {
         if self.cx.records.is_empty() {
@@ -66,7 +67,7 @@ impl Lower<'_> {
         self.cx.operands.clear();
     }
 
-    /// Tells the sink of the end of a block of the function.
+    /// Passes the end of a block of the function to the sink.
     pub(super) fn hand_edges(&mut self, block: IrBlock, terminator: Inst, machine: Block, sink: &mut dyn Sink) {
         let func = self.func;
         let dests = func.dfg.branch_destinations(terminator);
@@ -74,7 +75,7 @@ impl Lower<'_> {
         edges.succs.clear();
         edges.succs.extend(self.cx.order.own_targets(block, dests.len()));
         edges.pairs.clear();
-        // Only an edge that is alone passes arguments without a block of its own.
+        // Only an edge that is the only one passes arguments without a block of its own.
         if let [to] = edges.succs[..]
             && self.cx.order.block_of(dests[0].block) == Some(to)
         {
@@ -83,7 +84,7 @@ impl Lower<'_> {
         self.hand_end(machine, edges, sink);
     }
 
-    /// Tells the sink of the end of the block of an edge, which leads `to` another.
+    /// Passes the end of the block of an edge, which leads to the block `to`, to the sink.
     pub(super) fn hand_edge(
         &mut self,
         edge: usize,
@@ -104,8 +105,9 @@ impl Lower<'_> {
         self.cx.handed.edges = Some(edges);
     }
 
-    /// Needed parameters of `to` with what the edge there, one of the branch at hand, passes to them. Those that the code of
-    /// `to`, known already, does not use are left out; at the head of a loop all are taken to be used.
+    /// Appends the needed parameters of `to` with the arguments that the edge passes to them. The edge belongs to the
+    /// current branch. Parameters that the code of `to` does not use are left out, because that code is known
+    /// already. At the head of a loop all parameters count as used.
     fn pair_arguments(
         &mut self,
         from: Block,
@@ -132,14 +134,14 @@ impl Lower<'_> {
         }
     }
 
-    /// Is this the block of an edge of a call with handlers?
+    /// Returns `true` if this is the block of an edge of a call with handlers.
     pub fn is_call_edge(&self, block: MachineBlock) -> bool {
         let MachineBlock::Edge { from, .. } = block else { return false };
         let (dfg, branch) = (&self.func.dfg, self.func.layout.last_inst(from));
         dfg.has_exception_tables() && branch.is_some_and(|branch| dfg.inst_exception_table(branch).is_some())
     }
 
-    /// What the call with an exception table at hand defines on an edge.
+    /// Returns the registers that the current call with an exception table defines on an edge.
     fn call_results(&mut self, edge: usize, kind: BlockArgKind) -> impl Iterator<Item = VReg> + use<> {
         let func = self.func;
         let table = func.dfg.inst_exception_table(self.inst);
@@ -147,7 +149,7 @@ impl Lower<'_> {
         parts.into_iter().flatten().filter_map(|part| part.expand())
     }
 
-    /// Notes which value a register is a part of, one that was just made.
+    /// Records the value that a register belongs to, which has just been made.
     #[inline]
     pub(super) fn note_origin(&mut self, vreg: VReg, value: PackedOption<Value>) {
         let (origins, index) = (&mut self.cx.handed.origins, vreg.as_u32() as usize);
@@ -158,67 +160,68 @@ impl Lower<'_> {
     }
 }
 
-/// Makes room for the origins of registers up to number `index`, that of this one, and some more.
+/// Makes room for the origins of registers up to number `index` and some more, and sets the origin of this one.
 #[cold]
 fn make_room(origins: &mut Vec<PackedOption<Value>>, index: usize, value: PackedOption<Value>) {
     origins.resize(index + index / 2 + ROOM, None.into());
     origins[index] = value;
 }
 
-/// What a sink may ask.
+/// Queries of a sink.
 impl Lower<'_> {
-    /// The instructions, in order, that one instruction of the function became. Their operands are ranges of
+    /// Returns the machine instructions, in order, of one instruction of the function. Their operands are ranges of
     /// [`Lower::operands`].
     #[inline]
     pub fn piece(&self) -> &[Record] {
         &self.cx.records
     }
 
-    /// The operands of the piece.
+    /// Returns the operands of the piece.
     #[inline]
     pub fn operands(&self) -> &[Operand] {
         &self.cx.operands
     }
 
-    /// The source location of the piece.
+    /// Returns the source location of the piece.
     #[inline]
     pub fn srcloc(&self) -> u32 {
         self.srcloc
     }
 
-    /// The value that a register is a part of; none of those for intermediate results.
+    /// Returns the value that a register is a part of, or `None` for intermediate results.
     #[inline]
     pub fn origin(&self, vreg: VReg) -> Option<Value> {
         self.cx.handed.origins.get(vreg.as_u32() as usize)?.expand()
     }
 
-    /// The instruction table.
+    /// Returns the instruction table.
     #[inline]
     pub fn rows(&self) -> &'static [Row] {
         self.rows
     }
 
-    /// The machine's registers.
+    /// Returns the machine's registers.
     pub fn env(&self) -> &MachineEnv {
         self.isa.env()
     }
 
-    /// Machine blocks, their order and frequencies.
+    /// Returns the machine blocks, with their order and frequencies.
     pub fn order(&self) -> &BlockOrder {
         &self.cx.order
     }
 
-    /// Returns the code being made, and its blocks, their order and frequencies.
+    /// Returns the code that is being built, and its blocks with their order and frequencies.
     pub fn code_and_order(&mut self) -> (&mut Code, &BlockOrder) {
         (self.code, &self.cx.order)
     }
 
-    /// Loops of the function's blocks.
+    /// Returns the loops of the function's blocks.
     pub fn loops(&self) -> &LoopForest {
         &self.analyses.loops
     }
 
-    /// The innermost loop around a block; around that of an edge, the innermost one with both its ends.
+    /// Returns the innermost loop around a block. For the block of an edge, returns the innermost loop that contains
+    /// both ends of the edge.
     pub fn innermost_loop(&self, block: Block) -> Option<Loop> {
         let loops = &self.analyses.loops;
         match self.cx.order.blocks()[block.as_u32() as usize] {
@@ -231,15 +234,15 @@ impl Lower<'_> {
         }
     }
 
-    /// The block that defines a value, and whether a call lies between there and the instruction being lowered, in the order of
-    /// blocks.
+    /// Returns the block that defines a value, and whether there is a call between the definition and the current
+    /// instruction, in the order of blocks.
     #[inline]
     pub fn definition(&self, value: Value) -> (Option<Block>, bool) {
         let here = self.cx.needed.epoch(self.inst).calls;
         let (block, lives_over_call) = match self.func.dfg.value_def(value) {
             ValueDef::Result(inst, _) => {
                 let calls = self.cx.needed.epoch(inst).calls;
-                // A call that defines the value is among them.
+                // The count includes a call that defines the value.
                 let lives_over_call = calls > here && calls - u32::from(self.func.dfg.opcode(inst).is_call()) > here;
                 (self.func.layout.inst_block(inst), lives_over_call)
             }
@@ -249,7 +252,7 @@ impl Lower<'_> {
         (block.and_then(|block| self.cx.order.block_of(block)), lives_over_call)
     }
 
-    /// The register in which the caller passes a value, if it is a parameter of the function that comes in one.
+    /// Returns the register in which the caller passes a value, if it is a parameter of the function in a register.
     pub fn incoming_register(&self, value: Value) -> Option<PReg> {
         let ValueDef::Param(block, index) = self.func.dfg.value_def(value) else { return None };
         match self.abi.args.get(index as usize).filter(|_| Some(block) == self.func.layout.entry_block())? {
@@ -261,7 +264,8 @@ impl Lower<'_> {
         }
     }
 
-    /// The registers of the parameters of a block that have some, or, if `all`, of all that are needed.
+    /// Appends the registers of a block's parameters: of parameters that have registers, or of all needed parameters
+    /// if `all`.
     #[inline]
     pub fn parameters(&mut self, block: Block, all: bool, out: &mut Vec<VReg>) {
         let MachineBlock::Ir(block) = self.cx.order.blocks()[block.as_u32() as usize] else { return };
@@ -282,13 +286,15 @@ impl Lower<'_> {
         }
     }
 
-    /// Do calls lie between the head of a block and the instruction being lowered, in the order of blocks?
+    /// Returns `true` if there are calls between the head of a block and the current instruction, in the order of
+    /// blocks.
     pub fn has_calls_since(&self, block: Block) -> bool {
         let MachineBlock::Ir(block) = self.cx.order.blocks()[block.as_u32() as usize] else { return false };
         self.cx.needed.calls_from(block) > self.cx.needed.epoch(self.inst).calls
     }
 
-    /// The instruction that computes a value anywhere, if there is one: of constants and addresses. Its only register is its def.
+    /// Returns the instruction that computes a constant or an address at any point. Its only register is its def.
+    /// Returns `None` for other values.
     pub fn rematerialised(&mut self, value: Value) -> Option<MInst> {
         let inst = self.def(value)?;
         let is_constant = matches!(
@@ -305,7 +311,7 @@ impl Lower<'_> {
         if !is_constant {
             return None;
         }
-        // It is lowered behind the piece at hand, and taken away.
+        // The definition is lowered at the end of the current piece, and then removed.
         let (isa, records, operands) = (self.isa, self.cx.records.len(), self.cx.operands.len());
         let is_lowered = isa.lower(self, inst).is_ok();
         let minst = match self.cx.records[records..] {

@@ -1,10 +1,10 @@
-//! Switching stacks.
+//! Switches of stacks.
 //!
-//! Before: `v3 = stack_switch v0, v1, v2`. After: `stack_switch v3, v0, v1, v2`, one row that keeps no register: what
-//! lives over it is in the frame, which stays where it is while code runs on the other stack.
+//! Before: `v3 = stack_switch v0, v1, v2`. After: `stack_switch v3, v0, v1, v2`, one row that preserves no register:
+//! values that are live across it are in the frame, which stays in place while code runs on the other stack.
 //!
-//! A context is three words: stack pointer, frame pointer, and where to go on. The payload is in the register of the
-//! first argument of a function, so that one may begin with it on a new stack.
+//! A context consists of three words: stack pointer, frame pointer, and the address where execution continues. The
+//! payload is in the register of the first argument of a function, so that a function may receive it on a new stack.
 
 use super::Lowered;
 use super::machine::Machine;
@@ -16,7 +16,7 @@ use kingpost_ir::{Inst, InstView, Opcode};
 /// Lowers `stack_switch`.
 ///
 /// # Errors
-/// No model of switching stacks, payloads of other types than `i64`.
+/// If the settings have no model of stack switching, or the type of the payload is not `i64`.
 pub fn stack_switch<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     if cx.settings.stack_switch_model == StackSwitchModel::None {
         return Err(LowerError::Setting { opcode: Opcode::StackSwitch, key: "stack_switch_model" });

@@ -2,8 +2,8 @@
 //!
 //! Before: `v0 = symbol_value.i64 gv0`. After: `lea64_const v0, [%g]`, or a load from the global offset table.
 //!
-//! What is near is addressed relative to the instruction, what is far through the GOT in position-independent code and
-//! by its absolute address otherwise.
+//! A near symbol is addressed relative to the instruction. A far symbol is addressed through the GOT in
+//! position-independent code, and by its absolute address otherwise.
 
 use super::access::is_little;
 use super::machine::Machine;
@@ -16,13 +16,13 @@ use kingpost_ir::types::I64;
 use kingpost_ir::{GlobalValue, Inst, InstView};
 use kingpost_regalloc::VReg;
 
-/// Offsets from a near symbol below this leave it near: no machine reaches less than 2 GiB.
+/// Limit of offsets at which a near symbol plus the offset is near: no machine reaches less than 2 GiB.
 const NEAR: u64 = 1 << 24;
 
 /// Lowers `func_addr`.
 ///
 /// # Errors
-/// Results of other types than `i64`.
+/// If the type of the result is not `i64`.
 pub fn func_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::FuncAddr { func } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     if cx.result_ty(inst) != I64 {
@@ -38,7 +38,7 @@ pub fn func_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 /// Lowers `symbol_value`.
 ///
 /// # Errors
-/// Global values that there is no code for.
+/// If there is no code for the global value.
 pub fn symbol_value<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::UnaryGlobalValue { global } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
@@ -46,7 +46,7 @@ pub fn symbol_value<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     global_value(cx, def, global).map_err(|refused| refused.unwrap_or_else(|| cx.unsupported(inst)))
 }
 
-/// Returns the number of a symbol plus `offset` that is near enough for an address relative to the instruction.
+/// Returns the number of a symbol plus `offset`, if it is near enough for an address relative to the instruction.
 pub fn near_symbol(cx: &mut Lower<'_>, global: GlobalValue, offset: i64) -> Option<u32> {
     let GlobalValueData::Symbol { name, offset: own, colocated: true, tls: false } = &cx.func.global_values[global]
     else {
@@ -56,7 +56,7 @@ pub fn near_symbol(cx: &mut Lower<'_>, global: GlobalValue, offset: i64) -> Opti
     Some(cx.symbol(name, true, total))
 }
 
-/// The address of a symbol into `def`.
+/// Computes the address of a symbol into `def`.
 pub(super) fn symbol_address<'f, M: Machine<'f>>(cx: &mut M, def: VReg, name: &ExternalName, near: bool, offset: i64) {
     if near && offset.unsigned_abs() < NEAR {
         let symbol = cx.symbol(name, true, offset);
@@ -76,7 +76,7 @@ pub(super) fn symbol_address<'f, M: Machine<'f>>(cx: &mut M, def: VReg, name: &E
     }
 }
 
-/// Computes a global value into `def`. The error is empty if there is no code for it.
+/// Computes a global value into `def`. The error is `None` if there is no code for it.
 fn global_value<'f, M: Machine<'f>>(cx: &mut M, def: VReg, global: GlobalValue) -> Result<(), Option<LowerError>> {
     match &cx.func.global_values[global] {
         GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } => {
@@ -97,7 +97,7 @@ fn global_value<'f, M: Machine<'f>>(cx: &mut M, def: VReg, global: GlobalValue) 
     }
 }
 
-/// Returns the register of a global value that others are computed from.
+/// Returns the register of a global value that another one is computed from.
 pub(super) fn global_base<'f, M: Machine<'f>>(cx: &mut M, global: GlobalValue) -> Result<VReg, Option<LowerError>> {
     let (root, chain) = cx.global_chain(global).ok_or(None)?;
     let mut at = match &cx.func.global_values[root] {

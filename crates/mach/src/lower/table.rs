@@ -1,8 +1,8 @@
-//! The form of an instruction set's lowering table: one function for each opcode and shape of type.
+//! Form of an instruction set's lowering table: one function for each opcode and shape of type.
 //!
 //! A row reads `Iadd => int::iadd, wide::iadd, none, refuse;`: the lowering of words, of 128-bit integers, of scalar
-//! floats, of vectors. A row of one column serves all shapes, and opcodes without a controlling type. [`none`] stands
-//! where the opcode has no type of that shape, [`refuse`] where there is no code yet. The rows are an exhaustive match,
+//! floats, of vectors. A row of one column covers all shapes, and opcodes without a controlling type. [`none`] means
+//! that the opcode has no type of that shape, [`refuse`] that there is no code yet. The rows are an exhaustive match,
 //! so that a new opcode is a compiler error in each instruction set.
 
 use super::{Lowered, Machine};
@@ -54,7 +54,7 @@ impl Shape {
     }
 }
 
-/// Returns the columns of a row: as written, or one for all shapes.
+/// Returns the columns of a row: the written ones, or a single one repeated for all shapes.
 pub const fn columns<T: Copy>(written: &[T]) -> [T; SHAPES] {
     match *written {
         [all] => [all; SHAPES],
@@ -63,25 +63,24 @@ pub const fn columns<T: Copy>(written: &[T]) -> [T; SHAPES] {
     }
 }
 
-/// Refuses an opcode that there is no code for at types of this shape.
+/// Returns an error for an opcode without code at types of this shape.
 ///
 /// # Errors
-/// The refusal.
+/// The opcode is unsupported.
 pub fn refuse<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Err(cx.unsupported(inst))
 }
 
-/// Stands where the opcode has no type of the shape. The verifier lets none pass; what comes here all the same is
-/// refused.
+/// Returns an error for an opcode that has no type of this shape. The verifier rejects such instructions before.
 ///
 /// # Errors
-/// The refusal.
+/// The opcode is unsupported.
 pub fn none<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     refuse(cx, inst)
 }
 
-/// Makes `LOWERINGS`, the table of functions of type `$function`, `NAMES`, what its cells read, and `ZEROS_FROM` from
-/// rows.
+/// Defines from rows the tables `LOWERINGS` of functions of type `$function`, `NAMES` of the texts of their cells,
+/// and `ZEROS_FROM`.
 #[macro_export]
 macro_rules! lowering_table {
     ($function:ty; $($opcode:ident $([$zeros:literal])? => $($f:ident $(:: $g:ident)* $(($($arg:expr),*))?),+;)*) => {
@@ -103,15 +102,15 @@ macro_rules! lowering_table {
             }
         }
 
-        /// For each opcode the least width in bits at which the first result's register has zeros above the value, or
-        /// 0.
+        /// For each opcode, the least width in bits at which the first result's register has zeros above the value,
+        /// or 0.
         pub(crate) static ZEROS_FROM: [u8; kingpost_ir::Opcode::ALL.len()] = {
             let mut table = [0; kingpost_ir::Opcode::ALL.len()];
             $($(table[kingpost_ir::Opcode::$opcode as usize] = $zeros;)?)*
             table
         };
 
-        /// The function that lowers an opcode at a shape.
+        /// Functions that lower each opcode, by shape.
         pub(super) static LOWERINGS: [[$function; $crate::lower::SHAPES]; kingpost_ir::Opcode::ALL.len()] = {
             let mut table = [lowerings(kingpost_ir::Opcode::ALL[0]); kingpost_ir::Opcode::ALL.len()];
             let mut k = 0;
@@ -122,7 +121,7 @@ macro_rules! lowering_table {
             table
         };
 
-        /// The name of that function.
+        /// Names of these functions.
         pub(crate) static NAMES: [[&str; $crate::lower::SHAPES]; kingpost_ir::Opcode::ALL.len()] = {
             let mut table = [names(kingpost_ir::Opcode::ALL[0]); kingpost_ir::Opcode::ALL.len()];
             let mut k = 0;
@@ -135,7 +134,7 @@ macro_rules! lowering_table {
     };
 }
 
-/// Returns the misplaced cells of a table: an opcode has a type of a shape exactly if the cell is not `none`.
+/// Returns the misplaced cells of a table: a cell must be `none` exactly if the opcode has no type of the shape.
 pub fn misplaced_none(names: &[[&str; SHAPES]]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (&opcode, cells) in kingpost_ir::Opcode::ALL.iter().zip(names) {

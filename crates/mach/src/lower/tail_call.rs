@@ -1,8 +1,9 @@
-//! Tail calls: arguments to the places of the convention, then a jump with the frame taken down.
+//! Tail calls: arguments to the places of the convention, then a jump after the epilogue.
 //!
 //! Before: `return_call fn0(v0, v1)`. After: `tail_sym %g, use v0 fixed rdi, use v1 fixed rsi`.
 //!
-//! The callee pops its stack arguments, so they must end where those of this function end, and are stored over them:
+//! The callee pops its stack arguments, so they must end at the address where the arguments of this function end, and
+//! are stored over them:
 //!
 //! ```text
 //!   caller's frame          caller's frame
@@ -13,8 +14,8 @@
 //!   return address          return address       epilogue moves it up
 //! ```
 //!
-//! All argument values are in registers or in this frame before the first of these stores: what this function received
-//! is loaded at its entry, and not again once a tail call writes there.
+//! All argument values are in registers or in this frame before the first of these stores. The stack arguments that
+//! this function received are loaded at its entry, and are not loaded again if a tail call writes there.
 
 use super::Lowered;
 use super::access::store_place_row;
@@ -28,7 +29,7 @@ use kingpost_regalloc::{ClobberId, Operand, RegClass, VReg};
 /// Lowers `return_call`.
 ///
 /// # Errors
-/// What the convention cannot pass, structures, stack maps and debug tags.
+/// If the convention cannot pass the signature, or the call has a structure, a stack map or a debug tag.
 pub fn return_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (callee, sig, args) = direct(cx, inst)?;
     tail_call(cx, inst, callee, sig, args)
@@ -37,7 +38,7 @@ pub fn return_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 /// Lowers `return_call_indirect`.
 ///
 /// # Errors
-/// What the convention cannot pass, structures, stack maps and debug tags.
+/// If the convention cannot pass the signature, or the call has a structure, a stack map or a debug tag.
 pub fn return_call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (callee, sig, args) = indirect(cx, inst)?;
     tail_call(cx, inst, callee, sig, args)
@@ -45,7 +46,8 @@ pub fn return_call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowere
 
 fn tail_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, sig: SigRef, args: &[Value]) -> Lowered {
     if cx.annotate(inst, false)?.is_some() {
-        // They are about a frame that is gone, and would be found by a return address that there is not.
+        // Tail calls carry no stack maps and tags: the caller's frame is gone and there is no return address to find
+        // them by.
         return Err(cx.unsupported_feature("a stack map or a debug tag of a tail call"));
     }
     let abi = cx.call_abi(sig)?;
@@ -53,12 +55,12 @@ fn tail_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, sig
     // Both areas end at the same address.
     let start = cx.abi.arg_bytes as i32 - abi.arg_bytes as i32;
     if let Some(AbiPart { place: AbiPlace::Reg(reg), .. }) = abi.return_area {
-        // Results in memory go where this function's would.
+        // Results in memory are stored to this function's return area.
         operands.push(Operand::fixed_use(cx.return_area(), reg));
     }
     for (&arg, to) in args.iter().zip(&abi.args) {
         let AbiArg::Value(parts) = to else {
-            // Copying it could overwrite the structure itself.
+            // Copying the structure could overwrite it.
             return Err(cx.unsupported_feature("a structure as an argument of a tail call"));
         };
         let vregs = cx.use_regs(arg);
@@ -72,7 +74,8 @@ fn tail_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, sig
     Ok(())
 }
 
-/// Passes one part of an argument; those in memory lie from `start` on. None if there is no code for its type.
+/// Passes one part of an argument. The area of stack arguments begins at `start`. Returns `None` if there is no code
+/// for the type.
 fn pass<'f, M: Machine<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, start: i32, operands: &mut Operands) -> Option<()> {
     let extended = extend_for_abi(cx, vreg, part.ty, part.extension);
     match part.place {

@@ -1,10 +1,10 @@
-//! Tiles: local patterns of which one machine instruction does the work, matched apart from being emitted.
+//! Tiles: local patterns that one machine instruction computes. Matching a tile is separate from emitting it.
 //!
 //! Before: `v3 = imul v0, v1; v4 = iadd v2, v3`. After: `madd w4, w0, w1, w2`, if nothing else uses `v3`.
 //!
-//! A matching function looks and changes nothing; what it returns says which row defines the result from which values.
-//! So patterns can be listed (each instruction set has a list, `kingpost tiles`), counted when they fire (`--stats`),
-//! and looked at one by one.
+//! A matching function changes no state. It returns the row that defines the result and the values that it reads. So
+//! patterns can be listed (each instruction set has a list, `kingpost tiles`), counted when they fire (`--stats`),
+//! and examined one by one.
 
 use super::{Lower, Lowered, Lowering};
 use crate::row::RowId;
@@ -13,7 +13,7 @@ use kingpost_ir::{Inst, Value};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
-/// A match: the row that defines the result from these values, and its immediate.
+/// Match of a tile: the row that defines the result from these values, and its immediate.
 #[derive(Clone, Copy, Debug)]
 pub struct Tile {
     id: TileId,
@@ -23,13 +23,13 @@ pub struct Tile {
 }
 
 impl Tile {
-    /// Returns the match of a tile whose row has these operands behind the result.
+    /// Returns the match of a tile whose row has these operands after the result.
     pub fn new<const N: usize>(id: TileId, row: RowId, values: [Value; N]) -> Tile {
         const { assert!(N <= 3, "no row has more") };
         Tile { id, row, values: std::array::from_fn(|k| values.get(k).copied()), imm: 0 }
     }
 
-    /// Returns the same with an immediate.
+    /// Returns the match with an immediate.
     #[must_use]
     pub fn imm(self, imm: i32) -> Tile {
         Tile { imm, ..self }
@@ -37,10 +37,8 @@ impl Tile {
 }
 
 impl Lower<'_> {
-    /// Emits a tile as the definition of the first result of `inst`.
-    ///
-    /// # Errors
-    /// None: what lowers an instruction ends with this.
+    /// Emits a tile as the definition of the first result of `inst`. Always returns `Ok`, for callers that end with
+    /// this call.
     pub fn emit_tile(&mut self, inst: Inst, tile: Tile) -> Lowered {
         self.count_tile(tile.id);
         let value = self.first_result(inst);
@@ -53,14 +51,14 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Counts a tile that is emitted by other means.
+    /// Counts a tile that is emitted in another way.
     pub fn count_tile(&mut self, id: TileId) {
         self.cx.tile_counts[usize::from(id.0)] += 1;
     }
 }
 
 impl Lowering {
-    /// Returns how often each tile has fired since the last call.
+    /// Returns how often each tile has fired since the last call, and resets the counts.
     pub fn take_tile_counts(&mut self) -> TileCounts {
         std::mem::take(&mut self.tile_counts)
     }

@@ -1,7 +1,8 @@
 //! Addresses of thread-local symbols.
 //!
-//! Before: `v0 = tls_value.i64 gv0`. After: `tls_address v0, %x`, one row, as linkers rewrite its bytes as a whole:
-//! what turns out to be in the program itself, or in a library that is loaded with it, is then reached without a call.
+//! Before: `v0 = tls_value.i64 gv0`. After: `tls_address v0, %x`. It is one row because linkers rewrite its bytes as
+//! a whole: they replace the call if the symbol turns out to be in the program or in a library that is loaded with
+//! it.
 
 use super::machine::Machine;
 use super::{Address, Lowered};
@@ -15,7 +16,8 @@ use kingpost_ir::{Inst, InstView, Opcode};
 /// Lowers `tls_value`.
 ///
 /// # Errors
-/// No model of thread-local storage, global values other than thread-local symbols, results of other types than `i64`.
+/// If the settings have no model of thread-local storage, if the global value is not a thread-local symbol, or if the
+/// type of the result is not `i64`.
 pub fn tls_value<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     if cx.settings.tls_model == TlsModel::None {
         return Err(LowerError::Setting { opcode: Opcode::TlsValue, key: "tls_model" });
@@ -31,7 +33,7 @@ pub fn tls_value<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let value = cx.first_result(inst);
     let def = cx.result(value);
     let start = if *offset == 0 { def } else { cx.int_temp(64) };
-    // The routine is called by name, and not by an instruction of its own.
+    // The routine is called by its name, because there is no instruction for it.
     let routine = M::TLS_ROUTINE.map_or(0, |routine| {
         let symbol = cx.symbol(&ExternalName::LibCall(routine), false, 0);
         cx.code.symbols[symbol as usize].name

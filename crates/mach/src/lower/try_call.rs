@@ -7,12 +7,12 @@
 //! b1: jmp, v1 to the parameter of block1
 //! b2: jmp, v2 to the parameter of block2
 //! ```
-//! The call ends its block. What it defines exists on one of its edges each: results on the normal one, the payloads of
-//! an exception on those of handlers. Each edge has a block of its own, where that of the normal edge also does what
-//! else follows a call. An exception table without handlers makes an ordinary call and a jump.
+//! The call ends its block. Each value that it defines exists on one of its edges: results on the normal edge, the
+//! payloads of an exception on the edges of handlers. Each edge has a block of its own. The block of the normal edge
+//! also has the code that follows a call. An exception table without handlers makes an ordinary call and a jump.
 //!
-//! What the callee preserves is preserved for a handler too in the conventions of C, whose unwinders restore registers;
-//! in the others nothing is.
+//! In the conventions of C, whose unwinders restore registers, the registers that the callee preserves are preserved
+//! for a handler too. In all other conventions no register is preserved for a handler.
 
 use super::branch::jump_to;
 use super::call::{
@@ -35,8 +35,8 @@ use smallvec::SmallVec;
 /// Lowers `try_call`.
 ///
 /// # Errors
-/// What the convention cannot pass, patchable calls of what pops its arguments, and annotations of what has no fixed
-/// place.
+/// If the convention cannot pass the signature, if a patchable call pops its arguments, or if an annotation refers to
+/// a place without a fixed offset.
 pub fn try_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (callee, _, args) = direct(cx, inst)?;
     lower(cx, inst, callee, args)
@@ -45,7 +45,7 @@ pub fn try_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 /// Lowers `try_call_indirect`.
 ///
 /// # Errors
-/// What the convention cannot pass, and annotations of what has no fixed place.
+/// If the convention cannot pass the signature, or if an annotation refers to a place without a fixed offset.
 pub fn try_call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let (callee, _, args) = indirect(cx, inst)?;
     lower(cx, inst, callee, args)
@@ -54,7 +54,7 @@ pub fn try_call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 /// Lowers `get_exception_handler_address`.
 ///
 /// # Errors
-/// Results of other types than `i64`.
+/// If the type of the result is not `i64`.
 pub fn get_exception_handler_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let InstView::ExceptionHandlerAddress { block, index } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -110,7 +110,7 @@ fn lower<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, args: &
     Ok(())
 }
 
-/// Returns `true` if a handler finds registers as the callee preserves them.
+/// Returns `true` if the registers that the callee preserves have their values in a handler.
 fn keeps_registers(cx: &Lower<'_>, sig: SigRef) -> bool {
     matches!(cx.func.dfg.signatures[sig].call_conv, CallConv::SystemV | CallConv::AppleAarch64)
 }
@@ -120,7 +120,7 @@ fn lost(cx: &Lower<'_>, sig: SigRef, abi: &AbiSignature) -> Clobbers {
     if keeps_registers(cx, sig) { abi.lost() } else { Clobbers::lost(cx.isa.registers()) }
 }
 
-/// Notes where the call being lowered goes on, and adds the contexts to its operands. Returns the number of its exits.
+/// Records the exits of the current call, and adds the contexts to its operands. Returns the number of its exits.
 fn note_exits<'f>(
     cx: &mut impl Machine<'f>,
     table: ExceptionTableView<'_>,
@@ -136,7 +136,7 @@ fn note_exits<'f>(
             }
             ExceptionItem::Context(value) => {
                 context = Some(operands.len() as u32);
-                // The runtime reads it while the call is active.
+                // The runtime reads the context while the call is active.
                 let context = cx.use_reg(value);
                 operands.push(Operand::new(context, Kind::Use, Pos::Late, place));
                 continue;
@@ -153,11 +153,11 @@ fn note_exits<'f>(
     Ok(cx.code.exits.len() as i32 - 1)
 }
 
-/// Lowers the block of the edge to destination number `edge` of `branch`: a jump to `target`, and before it what a call with
-/// handlers leaves to be done.
+/// Lowers the block of the edge to destination number `edge` of `branch`: the work that a call with handlers leaves
+/// to its edges, then a jump to `target`.
 ///
 /// # Errors
-/// Results of a type that there is no code for.
+/// If there is no code for the type of a result.
 pub fn edge<'f>(cx: &mut impl Machine<'f>, branch: Inst, edge: usize, target: Block) -> Lowered {
     if let Some(table) = cx.func.dfg.inst_exception_table(branch) {
         results_of_edge(cx, branch, table, edge)?;
@@ -166,11 +166,11 @@ pub fn edge<'f>(cx: &mut impl Machine<'f>, branch: Inst, edge: usize, target: Bl
     Ok(())
 }
 
-/// Lowers what a call with handlers leaves to the block of the edge to destination number `edge`: on the normal edge,
-/// the instructions after the call.
+/// Lowers the work that a call with handlers leaves to the block of the edge to destination number `edge`: on the
+/// normal edge, the code after the call.
 ///
 /// # Errors
-/// Results of a type that there is no code for.
+/// If there is no code for the type of a result.
 fn results_of_edge<'f>(cx: &mut impl Machine<'f>, call: Inst, table: ExceptionTable, edge: usize) -> Lowered {
     let table = cx.func.dfg.exception_table(table);
     if edge < table.handlers.len() {
@@ -182,7 +182,7 @@ fn results_of_edge<'f>(cx: &mut impl Machine<'f>, call: Inst, table: ExceptionTa
 }
 
 impl Lower<'_> {
-    /// Returns the block of a handler of the call at the end of a block, if that is ever reached.
+    /// Returns the block of a handler of the call at the end of a block, if that block is reachable.
     fn handler_block(&self, block: kingpost_ir::Block, handler: usize) -> Option<Block> {
         self.cx.order.block_of(block)?;
         Some(self.cx.order.targets(block, destinations(self.func, block).len())[handler])
@@ -202,12 +202,12 @@ impl Lower<'_> {
         results
     }
 
-    /// Returns the registers of the payloads that the edge of a handler passes on, by number.
+    /// Returns the registers of the payloads that the edge of a handler passes, by number.
     fn payloads(&self, handler: usize) -> [PackedOption<VReg>; 2] {
         self.cx.edge_results.payloads.get(handler).copied().unwrap_or_default()
     }
 
-    /// Returns the registers of what an argument of an edge out of a call stands for, which has a use.
+    /// Returns the registers of an argument of an edge out of a call. The argument must have a use.
     pub(super) fn edge_result(&mut self, table: ExceptionTableView<'_>, edge: usize, kind: BlockArgKind) -> Parts {
         match kind {
             BlockArgKind::Value(_) => Parts::default(),
@@ -232,8 +232,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Adds the edge from the call being lowered to its destination number `edge`, unless it is one with another, with
-    /// what the call defines on it.
+    /// Adds the edge from the current call to its destination number `edge`, with the values that the call defines on
+    /// it, unless the edge is merged with an earlier one.
     fn add_exit(&mut self, edge: usize, defs: impl Iterator<Item = VReg>) {
         let (block, dests) = (self.block, destinations(self.func, self.block).len());
         if self.cx.order.same_as(block, dests)[edge] != edge as u32 {

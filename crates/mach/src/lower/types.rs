@@ -15,45 +15,47 @@ pub fn is_float(ty: Type) -> bool {
     matches!(ty, F32 | F64)
 }
 
-/// Returns `true` if this is kept in a float register of at most 128 bits, all of them at once.
+/// Returns `true` if this type is kept whole in one float register of at most 128 bits.
 pub fn is_float_reg(ty: Type) -> bool {
     !ty.is_int() && ty.bits() <= 128 && !ty.is_dynamic_vector()
 }
 
-/// Returns the width in which an integer of this type is computed where upper bits do not matter.
+/// Returns the width in which an integer of this type is computed if its upper bits do not matter.
 pub fn working_bits(ty: Type) -> u32 {
     ty.bits().max(32)
 }
 
-/// Returns the bits of a float constant that has its own in each precision.
+/// Returns the bits of a float constant, given its bits in each precision.
 pub fn float_pattern(ty: Type, single: u32, double: u64) -> u64 {
     if ty == F64 { double } else { u64::from(single) }
 }
 
-/// Returns the bits of `value` in `ty`, which holds it exactly.
+/// Returns the bits of `value` in `ty`, which must represent it exactly.
 pub fn float_bits(ty: Type, value: f64) -> u64 {
     float_pattern(ty, (value as f32).to_bits(), value.to_bits())
 }
 
-/// Returns the bits of the significand of a float, the hidden one included: all integers of that size are exact.
+/// Returns the number of bits of the significand of a float, including the hidden bit. All integers of this size are
+/// exact.
 pub fn precision(ty: Type) -> u32 {
     if ty == F64 { 53 } else { 24 }
 }
 
-/// Refusals.
+/// Errors for unsupported types.
 impl Lower<'_> {
-    /// Refuses `inst` unless `ty` is a scalar integer of one register.
+    /// Returns an error for `inst` unless `ty` is a scalar integer of one register.
     ///
     /// # Errors
-    /// The refusal.
+    /// The opcode is unsupported.
     pub fn require_word(&self, inst: Inst, ty: Type) -> Lowered {
         if is_word(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
     }
 
-    /// Operand, its type, and bits of the result of a conversion from a float to an integer of one register.
+    /// Returns the operand, its type, and the number of bits of the result of a conversion from a float to an integer
+    /// of one register.
     ///
     /// # Errors
-    /// The refusal of others.
+    /// If the conversion has another type.
     pub fn float_to_int(&self, inst: Inst) -> Result<(Value, Type, u32), LowerError> {
         let [x] = self.args(inst);
         let (from, to) = (self.ty(x), self.result_ty(inst));
@@ -62,10 +64,10 @@ impl Lower<'_> {
         Ok((x, from, to.bits()))
     }
 
-    /// Refuses `inst` unless `ty` is a float with arithmetic of its own.
+    /// Returns an error for `inst` unless `ty` is a float with arithmetic of its own.
     ///
     /// # Errors
-    /// The refusal.
+    /// The opcode is unsupported.
     pub fn require_float(&self, inst: Inst, ty: Type) -> Lowered {
         if is_float(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
     }

@@ -1,12 +1,12 @@
-//! Requests of debug information: where values of the text are to be found, under the setting `debug_values`.
+//! Requests for debug information: the values of the text whose places are recorded, under the setting `debug_values`.
 //!
 //! ```text
 //! i3: def v7 …                    label 4 = v7 over i4..i9          v7 is the register of the text's `v4`
 //! v5 = iconst.i32 1               constant 5 i32 0x1                wherever it is, if it is anywhere
 //! ```
 //! A label is the number of a value in the text. It is requested in every block in which its register is live, from
-//! behind the definition or the block's start up to the last use or the block's end. Liveness is found value by value,
-//! from uses backwards; cost: linear in the instructions and in the blocks through which values live.
+//! after the definition or the start of the block up to the last use or the end of the block. Liveness is found value
+//! by value, from uses backwards. Cost: linear in the instructions and in the blocks through which values are live.
 
 use super::Lower;
 use crate::compiled::ValueConstant;
@@ -16,11 +16,11 @@ use kingpost_ir::{InstView, Type, Value};
 use kingpost_regalloc::sort::{sort, sort_by_key};
 use kingpost_regalloc::{Block, Inst, LabelUse, Problem, VReg};
 
-/// Types that debuggers know and that one register holds.
+/// Types that debuggers know and that fit into one register.
 const TYPES: [Type; 6] = [I8, I16, I32, I64, F32, F64];
 
 impl Lower<'_> {
-    /// Requests all values that have a register, and notes those that are constants, which need none.
+    /// Requests all values that have a register, and records the constants, which need none.
     pub(super) fn label_values(&mut self) {
         if !self.settings.debug_values {
             return;
@@ -32,7 +32,7 @@ impl Lower<'_> {
             if !TYPES.contains(&ty) {
                 continue;
             }
-            // A parameter that always had one value is another name of that.
+            // A parameter that always has one value is an alias of that value.
             let root = self.func.dfg.resolve_aliases(value);
             if let Some(bits) = self.constant_of_any_type(root) {
                 self.code.constants.push(ValueConstant { value: label, ty, bits });
@@ -60,11 +60,11 @@ impl Lower<'_> {
 
 /// Definitions and uses of all values.
 struct Liveness {
-    /// The block of the definition, and the instruction behind it; of a parameter the block's first.
+    /// Block of the definition, and the instruction after it. For a parameter, the first instruction of the block.
     defined: SecondaryMap<VReg, Option<(Block, Inst)>>,
-    /// Instructions that use a value, those whose edges pass it among them, block by block.
+    /// Instructions that use a value, block by block. They include terminators whose edges pass it.
     uses: SecondaryMap<VReg, Vec<(Block, Inst)>>,
-    /// Of each block, the value that was last found to be live where it ends.
+    /// For each block, the last value that was found to be live at its end.
     live_out: SecondaryMap<Block, Option<VReg>>,
 }
 
@@ -91,7 +91,7 @@ impl Liveness {
         liveness
     }
 
-    /// Returns the ranges of a live value: instructions before which it is live, block by block.
+    /// Returns the ranges in which a value is live, as instructions before which it is live, block by block.
     fn ranges(&mut self, problem: &Problem, vreg: VReg) -> Vec<(Inst, Inst)> {
         let Some((defining, behind)) = self.defined[vreg] else { return Vec::new() };
         let mut blocks: Vec<(Block, Inst)> = self.uses[vreg].clone();

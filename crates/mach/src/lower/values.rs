@@ -1,4 +1,4 @@
-//! Values: their definitions, how often they are used, their registers.
+//! Values: their definitions, numbers of uses, and registers.
 
 use super::{Lower, Parts, Shape, is_little};
 use crate::abi::{AbiSignature, first_part};
@@ -11,7 +11,7 @@ use kingpost_regalloc::{Block, RegClass, VReg};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// The registers of a value, low part first. Reads as a slice of one or two.
+/// Registers of a value, low part first. Dereferences to a slice of one or two.
 #[derive(Clone, Copy, Debug)]
 pub struct ValueRegs {
     regs: [VReg; 2],
@@ -34,41 +34,41 @@ impl Deref for ValueRegs {
 
 /// Values and their definitions.
 impl Lower<'_> {
-    /// The machine blocks that the terminator being lowered goes to, in the order of the text; equal edges may share one.
+    /// Returns the target blocks of the terminator being lowered, in the order of the text. Equal edges may share one.
     pub fn targets(&self) -> &[Block] {
         self.cx.order.targets(self.block, self.analyses.cfg.succs(self.block).len())
     }
 
-    /// The shape of an instruction's controlling type.
+    /// Returns the shape of an instruction's controlling type.
     #[inline]
     pub fn shape(&self, inst: Inst) -> Shape {
         Shape::of(self.func.dfg.ctrl_type(inst))
     }
 
-    /// The block being lowered.
+    /// Returns the block being lowered.
     pub fn block(&self) -> IrBlock {
         self.block
     }
 
-    /// The type of a value.
+    /// Returns the type of a value.
     #[inline]
     pub fn ty(&self, value: Value) -> Type {
         self.func.dfg.value_type(value)
     }
 
-    /// The instruction that defines a value as its first result.
+    /// Returns the instruction that defines a value as its first result.
     #[inline]
     pub fn def(&self, value: Value) -> Option<Inst> {
         self.func.dfg.first_result_of(value)
     }
 
-    /// The instruction that defines a value, if it has this opcode.
+    /// Returns the instruction that defines a value, if it has this opcode.
     #[inline]
     pub fn def_as(&self, value: Value, opcode: Opcode) -> Option<Inst> {
         if self.opcode_of(value) == Some(opcode) { self.def(value) } else { None }
     }
 
-    /// The bits of an integer constant, zero-extended. Width changes of constants are constants.
+    /// Returns the bits of an integer constant, zero-extended. Width changes of constants are constants.
     #[inline]
     pub fn constant(&self, value: Value) -> Option<u64> {
         match self.opcode_of(value)? {
@@ -80,7 +80,7 @@ impl Lower<'_> {
 
     #[inline(never)]
     fn widened_constant(&self, value: Value) -> Option<u64> {
-        // Most are those of other values.
+        // The usual case: the value is not a constant.
         let inst = self.def(value)?;
         let source = self.func.dfg.inline_arg(inst, 0);
         let constant = self.plain_constant(source)?;
@@ -95,7 +95,7 @@ impl Lower<'_> {
         self.def_as(value, Opcode::Iconst).map(|inst| self.func.dfg.iconst_bits(inst))
     }
 
-    /// The integer constant a value is, sign-extended from its type.
+    /// Returns the integer constant that a value is, sign-extended from its type.
     #[inline]
     pub fn constant_signed(&self, value: Value) -> Option<i64> {
         Some(self.sign_extended(value, self.constant(value)?))
@@ -106,37 +106,38 @@ impl Lower<'_> {
         (bits as i64) << unused >> unused
     }
 
-    /// The opcode of the instruction that defines a value as its first result.
+    /// Returns the opcode of the instruction that defines a value as its first result.
     #[inline]
     pub fn opcode_of(&self, value: Value) -> Option<Opcode> {
         self.cx.needed.opcode(value)
     }
 
-    /// How many instructions and edges use a value.
+    /// Returns the number of instructions and edges that use a value.
     #[inline]
     pub fn uses(&self, value: Value) -> u32 {
         self.cx.needed.uses(value)
     }
 
-    /// Is the value used by an instruction or edge that is needed?
+    /// Returns `true` if an instruction or edge that is needed uses the value.
     pub fn is_needed(&self, value: Value) -> bool {
         self.cx.needed.uses(value) > 0
     }
 
-    /// Does a user need the value in a register?
+    /// Returns `true` if a user needs the value in a register.
     #[inline]
     pub fn has_reg(&self, value: Value) -> bool {
         self.cx.value_regs[value.index()] != [None.into(); 2]
     }
 
-    /// Is there one use and no register yet, so that the user may do the definition itself?
+    /// Returns `true` if the value has one use and no register yet, so that the user may perform the definition
+    /// itself.
     #[inline]
     pub fn is_single_use(&self, value: Value) -> bool {
         self.uses(value) == 1 && !self.has_reg(value)
     }
 
-    /// Is the instruction being lowered the last that needs the value in a register, so that a result may take its place?
-    /// What comes from outside the loop around the instruction is needed again.
+    /// Returns `true` if the instruction being lowered is the last one that needs the value in a register, so that a
+    /// result may share the register. A value from outside the loop around the instruction is needed again.
     pub fn is_last_use(&self, value: Value) -> bool {
         if self.has_reg(value) {
             return false;
@@ -151,14 +152,15 @@ impl Lower<'_> {
         def.is_some_and(is_inside)
     }
 
-    /// Is `result`, of an instruction whose result takes the place of its first operand, better in the place of `y` than of `x`? They
-    /// are exchanged then, if they may be.
+    /// Returns `true` if `result`, of an instruction whose result shares the register of its first operand, is better
+    /// placed in the register of `y` than of `x`. The operands then are exchanged if that is allowed.
     pub fn is_better_second(&self, result: Value, [x, y]: [Value; 2]) -> bool {
         !self.becomes(x, result) && (self.becomes(y, result) || !self.is_last_use(x) && self.is_last_use(y))
     }
 
-    /// Is the value a parameter of a block to which this one passes `result` for it, as a loop does what it sums up? One register is
-    /// enough for both. What a call lies before is better off as a second operand, which may be in memory.
+    /// Returns `true` if the value is a parameter of a block to which this block passes `result`, as in a loop that
+    /// computes a sum. One register is enough for both. This does not hold if a call is in between, because a value
+    /// that is live across a call is better as a second operand, which may be in memory.
     fn becomes(&self, value: Value, result: Value) -> bool {
         let ValueDef::Param(to, number) = self.func.dfg.value_def(value) else { return false };
         let Some(branch) = self.func.layout.last_inst(self.block) else { return false };
@@ -167,7 +169,8 @@ impl Lower<'_> {
             && self.cx.needed.calls_from(to) <= self.cx.needed.epoch(self.inst).calls
     }
 
-    /// If `value` is a sum with a constant, leaves the other side and adds the constant to `disp`.
+    /// Removes a constant from `value` if it is a sum, and adds it to `disp`. Returns `true` if `value` has changed
+    /// to the other side.
     #[inline(always)]
     pub fn take_constant(&self, value: &mut Value, disp: &mut i64) -> bool {
         self.opcode_of(*value) == Some(Opcode::Iadd) && self.take_constant_of_sum(value, disp)
@@ -193,7 +196,7 @@ impl Lower<'_> {
         true
     }
 
-    /// A shift left by 1 to `most` that has no register: what is shifted and by how much.
+    /// Returns the operand and the amount of a left shift by 1 to `most` that has no register.
     #[inline(always)]
     pub fn small_shift(&self, value: Value, most: u64) -> Option<(Value, u8)> {
         if self.opcode_of(value) == Some(Opcode::Ishl) { self.small_left_shift(value, most) } else { None }
@@ -207,7 +210,8 @@ impl Lower<'_> {
         (1..=most).contains(&amount).then_some((x, amount as u8))
     }
 
-    /// The amount of a shift without a mask that keeps all bits of `modulus`, those that the machine looks at.
+    /// Returns the amount of a shift without a mask that keeps all bits of `modulus`, which are the bits that the
+    /// machine uses.
     pub fn without_mask(&self, amount: Value, modulus: u32) -> Value {
         let Some(and) = self.def_as(amount, Opcode::Band) else { return amount };
         let [x, y] = self.args(and);
@@ -219,17 +223,18 @@ impl Lower<'_> {
         }
     }
 
-    /// The operands of a commutative operation, a constant second.
+    /// Returns the operands of a commutative operation, with a constant second.
     pub fn constant_last(&self, inst: Inst) -> [Value; 2] {
         let [x, y] = self.args(inst);
         if self.constant(x).is_some() { [y, x] } else { [x, y] }
     }
 
-    /// The load that defines `value`, if `user` may do the load itself: it is the only use, it is in the same block, and
-    /// nothing in between could change memory or trap before it. The caller that takes it calls [`Lower::mark_sunk`].
+    /// Returns the load that defines `value`, if `user` may do the load itself: it is the only use and in the same
+    /// block, and no instruction in between can change memory, or trap before the load. The caller must call
+    /// [`Lower::mark_sunk`] if it folds the load.
     #[inline(always)]
     pub fn sinkable_load(&self, value: Value, user: Inst) -> Option<Inst> {
-        // Most values are no loads.
+        // Most values are not loads.
         let opcode = self.opcode_of(value).filter(|opcode| opcode.can_load())?;
         self.sinkable_access(opcode, value, user)
     }
@@ -255,18 +260,18 @@ impl Lower<'_> {
         self.cx.needed.mark_sunk(inst);
     }
 
-    /// Bytes by which the stack is aligned.
+    /// Returns the alignment of the stack in bytes.
     pub fn stack_align(&self) -> u32 {
         self.isa.stack_align()
     }
 
-    /// Byte offset of a user stack slot in their area.
+    /// Returns the byte offset of a user stack slot in the area of these slots.
     pub fn slot_offset(&self, slot: kingpost_ir::StackSlot) -> u64 {
         self.cx.slot_offsets[slot]
     }
 
-    /// Makes room for `bytes` bytes of results that a call leaves in memory, and returns its offset in the area of the user's
-    /// stack slots. All calls share it: results are read right after their call.
+    /// Reserves `bytes` bytes for results that a call returns in memory, and returns their offset in the area of the
+    /// user's stack slots. All calls share them, because results are read immediately after their call.
     ///
     /// # Errors
     /// If the frame becomes too large.
@@ -278,10 +283,10 @@ impl Lower<'_> {
         Ok(self.cx.call_area as u32)
     }
 
-    /// Where the arguments and results of a call are.
+    /// Returns the places of the arguments and results of a call.
     ///
     /// # Errors
-    /// What the convention cannot pass.
+    /// If the convention cannot pass the signature.
     pub fn call_abi(&mut self, sig: SigRef) -> Result<Arc<AbiSignature>, LowerError> {
         if let Some(abi) = &self.cx.call_abis[sig] {
             return Ok(Arc::clone(abi));
@@ -291,7 +296,7 @@ impl Lower<'_> {
         Ok(abi)
     }
 
-    /// The hidden pointer to the caller's return area: used by returns, defined at the entry.
+    /// Returns the hidden pointer to the caller's return area, which returns use and the entry defines.
     pub fn return_area(&mut self) -> VReg {
         if let Some(vreg) = self.cx.return_area.expand() {
             return vreg;
@@ -301,12 +306,12 @@ impl Lower<'_> {
         vreg
     }
 
-    /// The hidden pointer, if a return uses it.
+    /// Returns the hidden pointer if a return uses it.
     pub fn used_return_area(&self) -> Option<VReg> {
         self.cx.return_area.expand()
     }
 
-    /// The error for an instruction this target has no code for.
+    /// Returns the error for an instruction that this target has no code for.
     pub fn unsupported(&self, inst: Inst) -> LowerError {
         let opcode = self.func.dfg.opcode(inst);
         let first = self.func.dfg.first_result(inst).map(|r| self.ty(r));
@@ -315,7 +320,7 @@ impl Lower<'_> {
         LowerError::Opcode { opcode, ty: ctrl.or(first).or(operand), target: self.isa.name() }
     }
 
-    /// The error for a feature this target has no code for.
+    /// Returns the error for a feature that this target has no code for.
     pub fn unsupported_feature(&self, what: &'static str) -> LowerError {
         LowerError::Feature { what, target: self.isa.name() }
     }
@@ -323,11 +328,12 @@ impl Lower<'_> {
 
 /// Registers of values.
 impl Lower<'_> {
-    /// The register of a value of one register, whose definition is needed from now on. Truncations to a narrower integer
-    /// cost nothing, since upper bits are undefined, nor do extensions with zeros of registers that have those zeros.
+    /// Returns the register of a value of one register, and marks its definition as needed. Truncations to a narrower
+    /// integer cost nothing, because upper bits are undefined. Neither do zero extensions of registers that have
+    /// these zeros.
     #[inline]
     pub fn use_reg(&mut self, value: Value) -> VReg {
-        // What costs nothing has no register of its own.
+        // A value that costs nothing has no register of its own.
         match self.cx.value_regs[value.index()][0].expand() {
             Some(vreg) => vreg,
             None => self.use_source(value),
@@ -342,7 +348,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The same for a change of width.
+    /// Returns the register of a value that has none yet, looking through free changes of width.
     #[inline(never)]
     fn use_behind(&mut self, value: Value) -> VReg {
         let source = self.look_through(value);
@@ -354,19 +360,19 @@ impl Lower<'_> {
         vreg
     }
 
-    /// The registers of a value, low part first, whose definition is needed from now on.
+    /// Returns the registers of a value, low part first, and marks its definition as needed.
     #[inline]
     pub fn use_regs(&mut self, value: Value) -> ValueRegs {
         if first_part(self.ty(value)).2 { self.both_halves(value) } else { ValueRegs::one(self.use_reg(value)) }
     }
 
-    /// The register that the lowering of a value defines.
+    /// Returns the register that the lowering of a value defines.
     #[inline]
     pub fn result(&mut self, value: Value) -> VReg {
         self.use_reg_half(value, 0)
     }
 
-    /// As [`Lower::result`], for values of two registers.
+    /// Returns the registers that the lowering of a value defines, low part first.
     pub fn result_parts(&mut self, value: Value) -> ValueRegs {
         if first_part(self.ty(value)).2 { self.both_halves(value) } else { ValueRegs::one(self.result(value)) }
     }
@@ -388,10 +394,11 @@ impl Lower<'_> {
         self.make_parts(value, k)
     }
 
-    /// Makes the registers of a value that has none, and returns one. Its definition is lowered then.
+    /// Makes the registers of a value that has none, and returns one of them. The definition of the value is lowered
+    /// later.
     #[inline(always)]
     fn make_parts(&mut self, value: Value, k: usize) -> VReg {
-        // All parts at once, so that the definition finds them all.
+        // Make all parts at once, so that the definition finds them.
         let (ty, def) = (self.ty(value), self.func.dfg.defining_inst(value));
         let (class, width, two) = first_part(ty);
         let low = self.make_part(value, class, width);
@@ -412,7 +419,7 @@ impl Lower<'_> {
         vreg
     }
 
-    /// New registers for a value of type `ty`.
+    /// Returns new registers for a value of type `ty`.
     #[inline(always)]
     pub(super) fn new_parts(&mut self, ty: Type) -> Parts {
         let (class, width, two) = first_part(ty);
@@ -421,13 +428,13 @@ impl Lower<'_> {
         [low.into(), high.into()]
     }
 
-    /// The registers of a value, if a user needs it in registers.
+    /// Returns the registers of a value, if a user needs it in registers.
     pub(super) fn parts(&self, value: Value) -> Parts {
         self.cx.value_regs[value.index()]
     }
 
-    /// Returns the value whose register serves for `value`: what free truncations and extensions start from. Ends, because blocks
-    /// that no path reaches are not lowered, and in others values are defined by what dominates them.
+    /// Returns the value whose register represents `value`: the source of free truncations and extensions. The loop
+    /// ends because unreachable blocks are not lowered, and in reachable ones definitions dominate uses.
     #[inline]
     fn look_through(&self, mut value: Value) -> Value {
         while let Some(opcode @ (Opcode::Ireduce | Opcode::Uextend)) = self.opcode_of(value)
@@ -442,9 +449,11 @@ impl Lower<'_> {
         value
     }
 
-    /// Does the register of this integer have zeros above the value's own bits, however its definition is lowered?
+    /// Returns `true` if the register of this integer has zeros above the value's own bits, however its definition is
+    /// lowered.
     ///
-    /// As the table says of its opcode; but exchanging the bytes of 16 bits may leave what is above them.
+    /// Follows the opcode's `[N]` entry in the table, except that an access of 16 bits in big-endian byte order may
+    /// leave the upper bits undefined.
     pub fn has_zeros(&self, value: Value) -> bool {
         let Some(opcode) = self.opcode_of(value) else { return false };
         let from = self.zeros_from[opcode as usize];
@@ -453,8 +462,8 @@ impl Lower<'_> {
         from != 0 && (u32::from(from)..=32).contains(&ty.bits()) && (ty != I16 || flags().is_none_or(is_little))
     }
 
-    /// Notes, if code is verified, that the first result of `inst`, which has just been lowered, has zeros above it if the table
-    /// says so.
+    /// Records, if code is verified, that the first result of `inst`, which has just been lowered, has zeros above it
+    /// according to the table.
     #[inline]
     pub(super) fn note_zeros(&mut self, inst: Inst) {
         if !self.settings.verify_each {
@@ -469,13 +478,13 @@ impl Lower<'_> {
         }
     }
 
-    /// Declares that the instruction emitted last leaves zeros above the value of 32 bits or fewer in `def`, although its row
-    /// writes 64 bits and cannot say so.
+    /// Declares that the instruction emitted last leaves zeros above the value of 32 bits or fewer in `def`, although
+    /// its row writes 64 bits and so does not imply it.
     pub fn declare_zeros(&mut self, def: VReg) {
         self.code.declared_zeros.push(def);
     }
 
-    /// A register for an intermediate result.
+    /// Returns a new register for an intermediate result.
     pub fn temp(&mut self, class: RegClass, width: u8) -> VReg {
         let vreg = self.code.problem.add_vreg(class, width, false);
         if self.hands_over {
@@ -484,7 +493,7 @@ impl Lower<'_> {
         vreg
     }
 
-    /// Makes spilling keep at least `width` bytes of `vreg`, as many as a user reads.
+    /// Widens `vreg` to at least `width` bytes, which a user reads, so that spilling preserves them.
     pub fn widen(&mut self, vreg: VReg, width: u8) {
         let data = &mut self.code.problem.vregs[vreg];
         data.width = data.width.max(width);

@@ -1,4 +1,4 @@
-//! The walk over a function's blocks and instructions, last ones first.
+//! Walk over a function's blocks and instructions, in reverse order.
 
 use super::{Lower, LowerError, LowerIsa, Lowered, Lowering, Receiver};
 use crate::block_order::MachineBlock;
@@ -13,11 +13,11 @@ use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst};
 use kingpost_regalloc::Block;
 
 impl Lowering {
-    /// Lowers `func`, whose aliases are resolved and which is valid, into `code`. The analyses are those of `func` or
-    /// stale.
+    /// Lowers `func`, which must be valid and have its aliases resolved, into `code`. `analyses` must belong to
+    /// `func` or be marked stale.
     ///
     /// # Errors
-    /// What the target does not support, a limit, or a request to stop.
+    /// If the target does not support the function, if it exceeds a limit, or if lowering is canceled.
     pub fn run(
         &mut self,
         func: &Function,
@@ -34,7 +34,7 @@ impl Lowering {
         Ok(())
     }
 
-    /// Everything that comes before the walk.
+    /// Prepares the walk.
     #[inline(always)]
     pub(super) fn start<'a>(
         &'a mut self,
@@ -100,13 +100,13 @@ impl Lowering {
     }
 }
 
-/// The least alignment of stack slots.
+/// Least alignment of stack slots in bytes.
 const WORD_BYTES: u64 = 8;
 
-/// Walking the function.
+/// Walk over the function.
 impl Lower<'_> {
-    /// Lays out the user's stack slots, each at a multiple of a machine word at least. Those aligned beyond the stack
-    /// get room to align them at run time.
+    /// Lays out the user's stack slots, each aligned to at least a machine word. Slots aligned beyond the stack are
+    /// enlarged, so that they can be aligned at run time.
     fn place_slots(&mut self) -> Result<(), LowerError> {
         self.cx.call_area = 0;
         if self.func.stack_slots.is_empty() {
@@ -149,7 +149,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Asked once per block: one block's instructions are bounded by those of the text, which are counted before.
+    /// Checks limits and cancellation. Called once per block: the instructions of one block are bounded by the
+    /// instructions of the text, which are counted before.
     fn check_guard(&self) -> Result<(), LowerError> {
         let guard = &self.cx.guard;
         if guard.is_cancelled() {
@@ -214,7 +215,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Records the edges out of `block`, whose arguments are needed then.
+    /// Records the edges out of `block`, whose arguments become needed.
     fn record_edges(&mut self, block: IrBlock, terminator: Inst, machine: Block) {
         let func = self.func;
         let dests = func.dfg.branch_destinations(terminator);
@@ -242,13 +243,13 @@ impl Lower<'_> {
                 }
             }
             if to == direct {
-                // No critical edge is direct: it is the only one out of its source, or the only one into its target.
+                // No critical edge is direct: each is the only one out of its source, or the only one into its target.
                 let freq = self.cx.order.freq(machine).min(self.cx.order.freq(to));
                 self.code.problem.add_edge(machine, to, freq, &args, &[]);
             } else {
                 let freq = self.cx.order.freq(to);
                 self.code.problem.add_edge(to, direct, freq, &args, &[]);
-                // A call with handlers adds this one itself, with what it defines on it.
+                // A call with handlers adds its own edge, with the values that it defines on it.
                 if !throws {
                     self.code.problem.add_edge(machine, to, freq, &[], &[]);
                 }
@@ -257,7 +258,7 @@ impl Lower<'_> {
         self.cx.edge_args = args;
     }
 
-    /// Ends the piece.
+    /// Ends the current piece.
     #[inline(always)]
     fn flush(&mut self, sink: &mut Receiver<'_>) {
         if let Some(sink) = sink {
@@ -265,13 +266,13 @@ impl Lower<'_> {
         }
         let end = self.code.insts.len();
         let start = std::mem::replace(&mut self.cx.piece_start, end);
-        // One instruction is its own reverse.
+        // A single instruction is its own reverse.
         if end - start > 1 {
             self.reverse_piece(start, end);
         }
     }
 
-    /// Turns the instructions of a piece, which were appended in order, round.
+    /// Reverses the instructions of a piece, which were appended in order.
     fn reverse_piece(&mut self, start: usize, end: usize) {
         self.code.problem.reverse_last(end - start);
         self.code.insts.values_mut().into_slice()[start..].reverse();

@@ -1,4 +1,4 @@
-//! Integers of 128 bits, in two registers: what all machines do alike.
+//! Integers of 128 bits, in two registers: the lowering that all machines share.
 //!
 //! Before: `v1 = load.i128 v0`. After: `mov64_rm v1l, [v0]; mov64_rm v1h, [v0 + 8]`.
 
@@ -12,13 +12,11 @@ use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Inst, MemFlags, Value};
 use kingpost_regalloc::{RegClass, VReg};
 
-/// Bytes of a half.
+/// Number of bytes of a half.
 const HALF: i32 = 8;
 
-/// An operation half by half: `low` on the low halves, then `high` on the others, which may read its carry.
-///
-/// # Errors
-/// None.
+/// Lowers an operation half by half: `low` on the low halves, then `high` on the high halves, which may read its
+/// carry.
 pub fn halves<'f>(cx: &mut impl Machine<'f>, inst: Inst, low: RowId, high: RowId) -> Lowered {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -28,10 +26,7 @@ pub fn halves<'f>(cx: &mut impl Machine<'f>, inst: Inst, low: RowId, high: RowId
     Ok(())
 }
 
-/// An operation of one operand that is the same on both halves.
-///
-/// # Errors
-/// None.
+/// Lowers an operation of one operand by one row on each half.
 pub fn both_halves<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -44,7 +39,7 @@ pub fn both_halves<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Low
 /// Lowers `load`, in either byte order.
 ///
 /// # Errors
-/// Addresses of other types than `i64`.
+/// If the type of the address is not `i64`.
 pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let (value, trap) = (cx.first_result(inst), flags.trap_code());
@@ -63,7 +58,7 @@ pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 /// Lowers `store`, in either byte order.
 ///
 /// # Errors
-/// Addresses of other types than `i64`.
+/// If the type of the address is not `i64`.
 pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let store = Store::of(cx, inst, I128)?;
     let trap = store.flags.trap_code();
@@ -78,9 +73,6 @@ pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 }
 
 /// Lowers `uextend`.
-///
-/// # Errors
-/// None.
 pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -92,9 +84,6 @@ pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `isplit`.
-///
-/// # Errors
-/// None.
 pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let &[low, high] = cx.func.dfg.inst_results(inst) else { return Err(cx.unsupported(inst)) };
@@ -109,9 +98,6 @@ pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 }
 
 /// Lowers `iconcat` of two i64.
-///
-/// # Errors
-/// None.
 pub fn iconcat<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let [low, high] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -121,7 +107,7 @@ pub fn iconcat<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `bitcast` of 128 bits of which either side is an i128.
+/// Lowers `bitcast` of 128 bits from or to an i128.
 pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, arg: Value, value: Value) {
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(arg));
     match (&defs[..], &parts[..]) {
@@ -144,8 +130,8 @@ pub fn to_memory_order<'f>(cx: &mut impl Machine<'f>, flags: MemFlags, operand: 
     }
 }
 
-/// Lets `access` read the halves of the first result from memory, in the order and byte order of an access with
-/// `flags`.
+/// Emits `access`, which reads the halves of the first result from memory, in the order and byte order of an access
+/// with `flags`.
 pub fn in_memory_order<'f, M: Machine<'f>>(
     cx: &mut M,
     inst: Inst,
@@ -163,10 +149,7 @@ pub fn in_memory_order<'f, M: Machine<'f>>(
     cx.swap_bytes(defs[1], image[0], 64);
 }
 
-/// Lowers `bswap`: the halves change places.
-///
-/// # Errors
-/// None.
+/// Lowers `bswap`: reverses and exchanges the halves.
 pub fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -177,9 +160,6 @@ pub fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `ineg`.
-///
-/// # Errors
-/// None.
 pub fn ineg<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -189,9 +169,6 @@ pub fn ineg<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `iabs`: `(x ^ s) - s`, where `s` is the sign in every bit.
-///
-/// # Errors
-/// None.
 pub fn iabs<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let WideRows { xor, sub, shift_right_signed, .. } = M::ROWS.wide;
     let [x] = cx.args(inst);
@@ -206,11 +183,9 @@ pub fn iabs<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `umulhi`, `smulhi`: the upper halves of four products of halves, added up from the second word on. Where an
-/// operand is negative, its unsigned value is 2^128 too large, and the product the other operand times that.
-///
-/// # Errors
-/// None.
+/// Lowers `umulhi`, `smulhi`: the upper halves of four products of halves, added up from the second word on. The
+/// unsigned value of a negative operand is 2^128 too large, so the product is too large by 2^128 times the other
+/// operand.
 pub fn mulhi<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, signed: bool) -> Lowered {
     let WideRows { add, sub, and, shift_right_signed, .. } = M::ROWS.wide;
     let [x, y] = cx.args(inst);
@@ -226,7 +201,8 @@ pub fn mulhi<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, signed: bool) -> Lowere
     let one = product(cx, x[1], y[0]);
     let other = product(cx, x[0], y[1]);
     let last = product(cx, x[1], y[1]);
-    // The first mixed product and the carry fit in two words; with the second one they may carry into a third.
+    // The sum of the first mixed product and the carry fits in two words. With the second mixed product it may carry
+    // into a third.
     let zero = cx.constant_temp(0, 64);
     let one = combined(cx, add, one, [second, zero]);
     let [_, low] = combined(cx, add, one, [other[0], zero]);

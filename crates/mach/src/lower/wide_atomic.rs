@@ -1,7 +1,7 @@
 //! Atomic accesses to 16 bytes, by one instruction or a loop.
 //!
-//! Before: `v2 = atomic_rmw.i128 xor v0, v1`. After, on x86-64: `atomic_xor16 [v0], v1l, v1h`. Loads may store what
-//! they read, so that also their memory must be writable.
+//! Before: `v2 = atomic_rmw.i128 xor v0, v1`. After, on x86-64: `atomic_xor16 [v0], v1l, v1h`. Loads may store the
+//! value that they read, so their memory must be writable too.
 
 use super::access::is_little;
 use super::machine::Machine;
@@ -13,7 +13,7 @@ use kingpost_ir::{Inst, InstView};
 /// Lowers `atomic_load`.
 ///
 /// # Errors
-/// No instructions for 16 bytes, addresses of other types than `i64`.
+/// If there are no instructions for 16 bytes, or the type of the address is not `i64`.
 pub fn load<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let address = cx.pair_address(arg, inst)?;
@@ -21,10 +21,10 @@ pub fn load<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `atomic_store`: an exchange.
+/// Lowers `atomic_store` as an exchange.
 ///
 /// # Errors
-/// As [`load`].
+/// The errors of [`load`].
 pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let InstView::StoreNoOffset { flags, value, addr } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -39,7 +39,7 @@ pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 /// Lowers `atomic_cas`.
 ///
 /// # Errors
-/// As [`load`].
+/// The errors of [`load`].
 pub fn cas<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let InstView::AtomicCas { flags, addr, expected, new } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
@@ -52,10 +52,10 @@ pub fn cas<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `atomic_rmw`. In big-endian byte order bitwise operations are those of the reversed operand.
+/// Lowers `atomic_rmw`. In big-endian byte order, bitwise operations take the reversed operand.
 ///
 /// # Errors
-/// As [`load`].
+/// The errors of [`load`].
 pub fn rmw<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));

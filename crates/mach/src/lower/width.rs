@@ -1,4 +1,4 @@
-//! Integer width changes, halves, and the same bits in another register class. i128 is in `wide.rs`.
+//! Width changes of integers, halves of integers, and bit casts between register classes. `wide.rs` has i128.
 //!
 //! Before: `v1, v2 = isplit v0`. After: `mov32_rr v1, v0; shr64_ri v2, v0, 32`.
 
@@ -9,10 +9,7 @@ use kingpost_ir::signature::ArgumentExtension;
 use kingpost_ir::{Inst, InstView, Type};
 use kingpost_regalloc::VReg;
 
-/// Lowers `uextend`, where the operand's register has no zeros above it by itself.
-///
-/// # Errors
-/// None.
+/// Lowers `uextend` of an operand whose register is not known to have zeros above it.
 pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let [def, source] = cx.registers(inst);
@@ -20,19 +17,13 @@ pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Lowers `ireduce`. Its users take the operand's register, so this is only reached through other results of a
+/// Lowers `ireduce`. Its users take the operand's register, so this function is called only for other results of a
 /// definition.
-///
-/// # Errors
-/// None.
 pub fn ireduce<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     by_row(cx, inst, M::ROWS.move32)
 }
 
 /// Lowers `isplit`.
-///
-/// # Errors
-/// None.
 pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let [x] = cx.args(inst);
     let &[low, high] = cx.func.dfg.inst_results(inst) else { return Err(cx.unsupported(inst)) };
@@ -40,7 +31,7 @@ pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let (low, high) = (cx.needed_result(low), cx.needed_result(high));
     let source = cx.use_reg(x);
     if let Some(def) = low {
-        // The upper half is kept: it is above the result.
+        // The upper half stays above the result, where bits are undefined.
         cx.emit(M::ROWS.move32, &[def, source]);
     }
     if let Some(def) = high {
@@ -53,12 +44,12 @@ pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 /// Lowers `bitcast`.
 ///
 /// # Errors
-/// Dynamic vectors, and vectors whose lanes would change their byte order.
+/// If a vector is dynamic, or its lanes would change their byte order.
 pub fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let (from, to) = (cx.ty(arg), cx.ty(value));
-    // The order of bytes is that of lanes here, of which scalars have one.
+    // The supported targets are little-endian, so lanes are in the order of bytes. A scalar is one lane.
     let in_order = is_little(flags) || from.is_scalar() && to.is_scalar();
     if from.is_dynamic_vector() || to.is_dynamic_vector() || !in_order {
         return Err(cx.unsupported(inst));
@@ -80,8 +71,8 @@ pub fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
     by_row(cx, inst, row)
 }
 
-/// Returns the argument or result `value` as its convention has it: extended to an i64 by `uext` or `sext`, or as it
-/// is.
+/// Returns the argument or result `value` as its convention passes it: extended to an i64 by `uext` or `sext`, or
+/// unchanged.
 pub(super) fn extend_for_abi<'f>(
     cx: &mut impl Machine<'f>,
     value: VReg,

@@ -1,7 +1,7 @@
-//! The text form of machine code, before and after allocation: what is printed parses again and prints the same.
+//! Text form of machine code, before and after allocation. Printed text can be parsed and prints as the same text.
 //!
-//! It is the `.ra` text of the allocation problem, so that every tool for problems reads it, with the machine code
-//! behind `;;`:
+//! The form is the `.ra` text of the allocation problem, so that every tool for problems reads it, with the machine
+//! code after `;;`:
 //!
 //! ```text
 //! problem %f {
@@ -28,10 +28,10 @@
 //! }
 //! ```
 //!
-//! An instruction is its row, its memory operand, its immediate in 64 bits behind `#`, `aux` (of branches the blocks:
-//! `to` and `else`, of calls with handlers the number of their `exits`), its annotation, its trap code, and its source
-//! location behind `@`. A symbol of the library (`libcall`) or the linker (`known`) has this word before its name, a
-//! constant (`literal`) before its digits.
+//! An instruction consists of its row, its memory operand, its immediate in 64 bits after `#`, `aux` (for branches
+//! the blocks after `to` and `else`, for calls with handlers the number of their `exits`), its annotation, its trap
+//! code, and its source location after `@`. A symbol of the library (`libcall`) or the linker (`known`) has this word
+//! before its name, a constant (`literal`) before its digits.
 
 mod parse;
 mod print;

@@ -1,7 +1,7 @@
-//! Reading the text form of machine code.
+//! Parser of the text form of machine code.
 //!
-//! The problem and its allocation are read as `.ra` text, to which what stands behind `;;` is a comment; then those
-//! parts are read, line by line.
+//! The problem and its allocation are parsed as `.ra` text, in which the parts after `;;` are comments. Then these
+//! parts are parsed, line by line.
 
 use crate::buffer::JumpTable;
 use crate::code::{Annotation, CallExits, Code, Handler, LimitStep, StackLimit, SymbolRef};
@@ -17,12 +17,12 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::fmt;
 
-/// A function in machine code, as the text has it.
+/// Function in machine code, as parsed.
 #[derive(Debug, Default)]
 pub struct Parsed {
-    /// The code. The function's name is that of its problem.
+    /// Code of the function. The name of the function is the name of its problem.
     pub code: Code,
-    /// Its allocation, if the text has one.
+    /// Allocation of the function, if the text has one.
     pub allocation: Option<Allocation>,
     /// Start of the function, as a byte offset into the text.
     pub start: usize,
@@ -31,11 +31,11 @@ pub struct Parsed {
 /// Error in a text of machine code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TextError {
-    /// Line, from 1.
+    /// Line number, from 1.
     pub line: u32,
     /// Column in characters, from 1.
     pub col: u32,
-    /// Message.
+    /// Message without the position.
     pub message: String,
 }
 
@@ -49,10 +49,10 @@ impl std::error::Error for TextError {}
 
 type Result<T> = std::result::Result<T, TextError>;
 
-/// Reads machine code of the instruction set with `rows`.
+/// Parses machine code of the instruction set with `rows`.
 ///
 /// # Errors
-/// The first thing that is not as the text form has it. What is read is not verified; see [`verify`](crate::verify).
+/// The first violation of the text form. The code is not verified; see [`verify`](crate::verify).
 pub fn parse(source: &str, rows: &[Row]) -> Result<Vec<Parsed>> {
     let file = text::parse(source).map_err(|error| {
         let message = error.to_string();
@@ -105,13 +105,13 @@ fn finished(function: Option<&Parsed>, line: u32) -> Result<()> {
     Err(TextError { line, col: 1, message })
 }
 
-/// Part of one line after `;;`.
+/// The part of one line after `;;`.
 struct Part<'a> {
     line: u32,
-    /// Characters before it.
+    /// Number of characters before it.
     start: usize,
     text: &'a str,
-    /// Bytes read.
+    /// Number of bytes parsed.
     at: usize,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Returns the next word up to a blank or a punctuation mark, not read yet.
+    /// Returns the next word up to a blank or a punctuation mark, without consuming it.
     fn peek(&mut self) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c: char| c.is_whitespace() || "[]<,#@".contains(c)).unwrap_or(rest.len());
@@ -162,7 +162,7 @@ impl<'a> Part<'a> {
         if self.eat(what) { Ok(()) } else { self.error(format!("expected `{what}`")) }
     }
 
-    /// A word that `read` understands.
+    /// Parses a word that `read` accepts.
     fn read<T>(&mut self, what: &str, read: impl FnOnce(&'a str) -> Option<T>) -> Result<T> {
         let word = self.peek();
         match read(word) {
@@ -182,7 +182,7 @@ impl<'a> Part<'a> {
         self.read("a number", |word| word.parse().ok())
     }
 
-    /// The words of a list that numbers its elements: the next number.
+    /// Parses the number of an element of a numbered list, which must be the next number.
     fn index(&mut self, next: usize) -> Result<()> {
         self.read(&format!("the number {next}"), |word| (word.parse() == Ok(next)).then_some(()))
     }
@@ -249,7 +249,7 @@ impl Part<'_> {
                 self.list('v', code.problem.vregs.len(), VReg::from_u32).map(|list| code.declared_zeros = list)
             }
             "layout" => self.list('b', code.problem.num_blocks(), Block::from_u32).map(|list| code.layout = list),
-            word => self.error(format!("`{word}` is no fact of a function")),
+            word => self.error(format!("`{word}` is not a property of a function")),
         }
     }
 
@@ -280,7 +280,7 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// Parses the rest of a quoted name, escapes as [`str::escape_default`] makes them.
+    /// Parses a quoted name after its first quote, with the escapes of [`str::escape_default`].
     fn quoted(&mut self) -> Result<String> {
         let mut name = String::new();
         loop {
@@ -298,7 +298,7 @@ impl Part<'_> {
                             self.at += "u{}".len() + digits.len();
                             name.push(c);
                         }
-                        _ => return self.error("expected a character's number in braces"),
+                        _ => return self.error("expected the number of a character in braces"),
                     }
                 }
                 (Some('\\'), Some(c)) => {
@@ -336,7 +336,7 @@ impl Part<'_> {
                 "incoming" => code.incoming_bytes = self.number()?,
                 "pops" => code.popped_bytes = self.number()?,
                 "" => return Ok(()),
-                word => return self.error(format!("`{word}` is no part of a frame")),
+                word => return self.error(format!("`{word}` is not a property of a frame")),
             }
         }
     }
@@ -374,7 +374,7 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// Parses a place among the user's stack slots.
+    /// Parses an offset into the user's stack slots.
     fn slot_offset(&mut self, code: &Code) -> Result<u32> {
         let within = |offset: &u32| u64::from(*offset) <= code.slots_bytes;
         self.read("an offset into the stack slots", |word| word.parse().ok().filter(within))
@@ -412,7 +412,7 @@ impl Part<'_> {
                 "add" => LimitStep::Add(self.number()?),
                 "load" => LimitStep::Load { offset: self.number()?, trap: self.trap()? },
                 "" => break,
-                word => return self.error(format!("`{word}` is no step to the limit of the stack")),
+                word => return self.error(format!("`{word}` is not a step of computing the stack limit")),
             });
         }
         code.stack_limit = Some(StackLimit { base, steps });
@@ -430,7 +430,7 @@ impl Part<'_> {
                 "" => break,
                 "tag" => Some(self.number()?),
                 "default" => None,
-                word => return self.error(format!("`{word}` is no handler")),
+                word => return self.error(format!("`{word}` is not a handler")),
             };
             let block = self.exit(blocks)?;
             let context = if self.eat("context") { Some(self.number()?) } else { None };
@@ -446,12 +446,12 @@ impl Part<'_> {
         self.read("a block's number", block).map(Block::from_u32)
     }
 
-    /// Entities separated by commas: `letter` and a number below `end`.
+    /// Parses entities separated by commas: `letter` and a number below `end`.
     fn list<T>(&mut self, letter: char, end: usize, make: impl Fn(u32) -> T) -> Result<Vec<T>> {
         let number = |word: &str| word.strip_prefix(letter)?.parse().ok().filter(|n: &u32| (*n as usize) < end);
         let mut entities = Vec::new();
         loop {
-            entities.push(make(self.read("the name of what there is", number)?));
+            entities.push(make(self.read("the name of an existing entity", number)?));
             if !self.eat(",") {
                 return Ok(entities);
             }
@@ -498,7 +498,8 @@ impl Part<'_> {
         Ok(())
     }
 
-    /// What the instruction refers to must exist: its memory, its symbol, what its immediate is the number of.
+    /// Checks that the entities exist that the instruction refers to: its memory, its symbol, the entity with the
+    /// number in its immediate.
     fn check_references(&mut self, code: &Code, row: &Row, inst: &MInst) -> Result<()> {
         let names_symbol = row.asm.contains("{t}") && row.kind != RowKind::Branch && row.index != ListIndex::Targets(1);
         let holds = match inst.mode.kind() {
@@ -514,7 +515,7 @@ impl Part<'_> {
             ListIndex::Name => code.names.len(),
             ListIndex::Targets(count) => (code.tables.targets.len() + 1).saturating_sub(count),
         };
-        if inst.imm64() < end as u64 { Ok(()) } else { self.error("expected the number of what stands above") }
+        if inst.imm64() < end as u64 { Ok(()) } else { self.error("expected the number of a preceding entry") }
     }
 
     /// Parses the address between brackets.
@@ -554,6 +555,6 @@ impl Part<'_> {
 
     /// Parses a number below `end`.
     fn below(&mut self, end: usize) -> Result<u32> {
-        self.read("the number of what stands above", |word| word.parse().ok().filter(|&n: &u32| (n as usize) < end))
+        self.read("the number of a preceding entry", |word| word.parse().ok().filter(|&n: &u32| (n as usize) < end))
     }
 }

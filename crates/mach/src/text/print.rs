@@ -1,4 +1,4 @@
-//! Printing the text form of machine code.
+//! Printer of the text form of machine code.
 
 use crate::code::{Annotation, CallExits, Code, LimitStep, SymbolRef};
 use crate::compiled::{DebugTag, SymbolName};
@@ -12,7 +12,7 @@ use std::fmt::{self, Write};
 /// Columns of the problem's text before the machine instructions.
 const WIDTH: usize = 48;
 
-/// Returns the text form of `code` of the function `name`, with its allocation behind it if there is one.
+/// Returns the text form of `code` of the function `name`, followed by its allocation if there is one.
 pub fn display<'a>(
     name: &'a FuncName,
     code: &'a Code,
@@ -57,7 +57,7 @@ impl fmt::Display for CodeText<'_> {
     }
 }
 
-/// Names of problems have one form.
+/// Returns the name of a problem for a function. Names of problems have only one form.
 pub fn problem_name(name: &FuncName) -> String {
     match name {
         FuncName::Named(name) => name.clone(),
@@ -147,7 +147,7 @@ impl CodeText<'_> {
         Some(line)
     }
 
-    /// Returns one machine instruction.
+    /// Returns the text of one machine instruction.
     fn inst(&self, inst: Inst) -> String {
         let minst = &self.code.insts[inst];
         let row = &self.rows[usize::from(minst.row.0)];

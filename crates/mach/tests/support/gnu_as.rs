@@ -1,8 +1,8 @@
-//! Comparing an instruction set's rows with GNU `as`: the part that is independent of the machine. The test of each instruction set
-//! includes this file, so that no library depends on what only tests need.
+//! Comparison of an instruction set's rows with GNU `as`: the machine-independent part. The test of each instruction
+//! set includes this file, so that no library depends on code that only tests need.
 //!
-//! All texts go through the assembler once, each at an offset of its own, so that one difference in length does not hide the
-//! next.
+//! All texts are assembled in one run, each at an offset of its own, so that one difference in length does not hide
+//! the next one.
 
 use kingpost_mach::{
     BranchForms, Buffer, FunctionHead, JumpTables, Mem, MemBase, ModuleBuffer, RelocKind, Row, RowConstraint,
@@ -21,19 +21,19 @@ pub(crate) const SYMBOLS: [SymbolRef; 3] = [
     SymbolRef { name: 2, colocated: true, offset: -300 },
 ];
 
-/// The memory operand that is a symbol.
+/// Returns the memory operand for a symbol.
 pub(crate) fn symbol(index: u32) -> Mem {
     Mem::base(MemBase::Symbol(index), 0)
 }
 
-/// Classes of the operands of `row` whose registers can be chosen.
+/// Returns the classes of the operands of `row` whose registers can be chosen.
 pub(crate) fn free_operands(row: &Row) -> Vec<RegClass> {
     let free =
         row.operands.iter().filter(|o| !matches!(o.constraint, RowConstraint::Fixed(_) | RowConstraint::Reuse(_)));
     free.map(|o| o.class).collect()
 }
 
-/// Registers for the operands of `row`: `chosen` for the free ones, in order.
+/// Returns registers for the operands of `row`, with `chosen` for the free ones, in order.
 pub(crate) fn assign(row: &Row, chosen: &[PReg]) -> Vec<PReg> {
     let mut chosen = chosen.iter();
     let mut regs: Vec<Option<PReg>> = Vec::new();
@@ -51,8 +51,8 @@ pub(crate) fn assign(row: &Row, chosen: &[PReg]) -> Vec<PReg> {
     (0..regs.len()).map(|i| register(i).unwrap()).collect()
 }
 
-/// Register choices for operands of these classes: each of the `registers` of a class in each place, among each set of
-/// `others`.
+/// Returns register choices for operands of these classes: each of the `registers` of a class in each place, combined
+/// with each set of `others`.
 pub(crate) fn each_in_each_place(
     free: &[RegClass],
     others: &[&[u8]],
@@ -71,28 +71,28 @@ pub(crate) fn each_in_each_place(
     out
 }
 
-/// One relocation as both sides can say it: offset, symbol, addend, ELF type.
+/// One relocation in the form that both sides have: offset, symbol, addend, ELF type.
 type Fact = (u64, String, i64, u32);
 
-/// How an assembler is asked, and how its answer is read.
+/// Invocation of an assembler, and the interpretation of its output.
 pub(crate) struct Assembler {
-    /// The program and its options.
+    /// Program with its options.
     pub(crate) program: &'static str,
     pub(crate) options: &'static [&'static str],
-    /// What the source begins with.
+    /// Text at the beginning of the source.
     pub(crate) heading: &'static str,
-    /// What stands between the texts.
+    /// Byte between the texts.
     pub(crate) filler: u8,
     pub(crate) branches: &'static dyn BranchForms,
     /// ELF relocation types.
     pub(crate) elf_type: fn(RelocKind) -> u32,
-    /// ELF relocation types, with those made equal that serve equally well.
+    /// Maps ELF relocation types, with equal results for equivalent ones.
     pub(crate) same_type: fn(u32) -> u32,
-    /// How the bytes of a difference are shown.
+    /// Formats the bytes of a difference.
     pub(crate) hex: fn(&[u8]) -> String,
 }
 
-/// What the assembler is asked, each text with the offset of its code, and what we would have said.
+/// Texts for the assembler, each with the offset of its code, and our code and relocations for them.
 #[derive(Default)]
 pub(crate) struct Cases {
     pub(crate) rows: usize,
@@ -101,7 +101,7 @@ pub(crate) struct Cases {
 }
 
 impl Cases {
-    /// The text should become what `emit` puts into the buffer.
+    /// Adds the case that `text` is assembled to the code that `emit` puts into the buffer.
     pub(crate) fn add_text(&mut self, text: String, emit: impl FnOnce(&mut Buffer)) {
         self.texts.push((self.buffer.len(), text));
         emit(&mut self.buffer);
@@ -109,7 +109,7 @@ impl Cases {
 }
 
 impl Assembler {
-    /// Is there no assembler? That is an error, unless the environment says that tools may be missing.
+    /// Returns `true` if there is no assembler. That is an error, unless the environment allows tools to be missing.
     pub(crate) fn is_missing(&self, test: &str) -> bool {
         let found = Command::new(self.program).arg("--version").output().is_ok_and(|o| o.status.success());
         let may_skip = std::env::var_os("KINGPOST_WITHOUT_TOOLS").is_some();
@@ -121,7 +121,7 @@ impl Assembler {
         !found
     }
 
-    /// Asserts that both sides give the same bytes and relocations.
+    /// Asserts that both sides produce equal bytes and relocations.
     pub(crate) fn compare(&self, cases: &mut Cases) {
         let (bytes, relocs) = self.ours(&mut cases.buffer);
         let (expected, expected_relocs) = self.assemble(&cases.texts, bytes.len());
@@ -179,7 +179,8 @@ impl Assembler {
     }
 }
 
-/// The assembler's message with the text it is about, which for one that is too long is the one before.
+/// Returns the assembler's message with the text that it refers to and the text before. The assembler reports a text
+/// that is too long at the next one.
 fn with_source_line(message: &str, source: &str) -> String {
     let line = message.split(':').nth(1).and_then(|n| n.parse::<usize>().ok()).unwrap_or(0);
     let text: Vec<&str> = source.lines().take(line).skip(line.saturating_sub(2)).collect();
