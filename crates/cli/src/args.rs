@@ -1,5 +1,9 @@
 //! The command line interface. Scripts depend on it.
 
+use crate::diagnostics::MessageFormat;
+use crate::lists::OpcodesArgs;
+use crate::show::{FilesArgs, VerifyArgs};
+use crate::target::TargetArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use kingpost_codegen::{Pass, Rule, Stage};
@@ -16,16 +20,6 @@ pub(crate) struct Args {
     pub(crate) message_format: MessageFormat,
     #[command(subcommand)]
     pub(crate) command: Command,
-}
-
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum MessageFormat {
-    /// With the line of the text and a mark below it. Colored on a terminal, unless `NO_COLOR` is set.
-    Human,
-    /// One line per error: `file:line:column: message`.
-    Short,
-    /// One JSON object per line.
-    Json,
 }
 
 #[derive(Subcommand, Debug)]
@@ -108,43 +102,9 @@ pub(crate) enum Via {
 }
 
 #[derive(clap::Args, Debug)]
-pub(crate) struct FilesArgs {
-    /// Files; `-` is standard input.
-    #[arg(required = true, value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-}
-
-#[derive(clap::Args, Debug)]
 pub(crate) struct RunArgs {
     /// Files, and calls such as `%fib(50)` to run and print instead of the files' directives; `-` is standard input.
     #[arg(required = true, value_name = "FILE|CALL")]
-    pub(crate) files: Vec<PathBuf>,
-}
-
-/// The target of a compilation, and its settings.
-#[derive(clap::Args, Default, Debug)]
-pub(crate) struct TargetArgs {
-    /// A triple, or an architecture for Linux; by default this machine; `help` lists them.
-    #[arg(long, value_name = "TRIPLE")]
-    pub(crate) target: Option<String>,
-    /// A shared setting, or a flag of the target's instruction set; may be repeated; `help` lists them.
-    #[arg(long, value_name = "KEY[=VALUE]")]
-    pub(crate) set: Vec<String>,
-}
-
-#[derive(clap::Args, Debug)]
-pub(crate) struct OpcodesArgs {
-    /// Opcodes; if omitted, list all, one per line.
-    #[arg(value_name = "NAME")]
-    pub(crate) names: Vec<String>,
-}
-
-#[derive(clap::Args, Debug)]
-pub(crate) struct VerifyArgs {
-    #[command(flatten)]
-    pub(crate) target: TargetArgs,
-    /// Files; `-` is standard input.
-    #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
 

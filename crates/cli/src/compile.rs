@@ -4,12 +4,11 @@
 //! representation of a large file is never in memory as a whole.
 
 use crate::args::{CompileArgs, PathRemap};
-use crate::diagnostics::{Diagnostic, complain};
+use crate::diagnostics::{Diagnostic, Refused, complain};
 use crate::dump::{Dumps, stage};
 use crate::input::{self, Input, is_stream};
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::stats::Summary;
-use crate::target::Refused;
 use crate::{output, target};
 use kingpost_codegen::{CompileError, Compiler, Options, Settings};
 use kingpost_emit_object::{Assembly, ObjectError, ObjectOptions};

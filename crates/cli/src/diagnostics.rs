@@ -9,10 +9,9 @@
 //!   = help: …
 //! ```
 
-use crate::args::MessageFormat;
 use crate::input::Input;
-use crate::target::Refused;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use clap::ValueEnum;
 use kingpost_ir::verifier::VerifierError;
 use kingpost_reader::{Error, Header, Position, SourceMap};
 use serde_json::json;
@@ -20,6 +19,16 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock, PoisonError};
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum MessageFormat {
+    /// With the line of the text and a mark below it. Colored on a terminal, unless `NO_COLOR` is set.
+    Human,
+    /// One line per error: `file:line:column: message`.
+    Short,
+    /// One JSON object per line.
+    Json,
+}
 
 /// The format of diagnostics on standard error.
 static FORMAT: OnceLock<MessageFormat> = OnceLock::new();
@@ -56,6 +65,13 @@ pub(crate) fn note_renamed(kind: &str, old: &str, new: &str) {
 
 fn print(text: &str) {
     let _ = writeln!(anstream::stderr().lock(), "{text}");
+}
+
+/// A setting, flag or target that options or the header of a file request and that does not exist.
+pub(crate) struct Refused {
+    /// The setting or flag; empty for a target.
+    pub(crate) key: String,
+    pub(crate) text: String,
 }
 
 /// An error in a text.

@@ -1,10 +1,10 @@
 //! `explain`: a page about the compilation of functions. `print-cfg`: their graphs.
 
-use crate::args::{ExplainArgs, FilesArgs, TargetArgs};
-use crate::diagnostics::Diagnostic;
+use crate::args::ExplainArgs;
+use crate::diagnostics::{Diagnostic, Refused};
 use crate::outcome::{Outcome, Stop, Verdict};
-use crate::show::{Place, any_header, each_function, functions_of};
-use crate::target::Refused;
+use crate::show::{FilesArgs, Place, any_header, each_function, functions_of};
+use crate::target::TargetArgs;
 use crate::{input, output, target};
 use kingpost_codegen::{ALLOCATORS, Compiler, Options, Settings};
 use kingpost_explain::{Explanation, page};

@@ -63,3 +63,11 @@ fn read_stdin() -> std::io::Result<Vec<u8>> {
     std::io::stdin().lock().take(limit).read_to_end(&mut text)?;
     Ok(text)
 }
+
+/// Returns the text of a file of rules, which must be UTF-8.
+pub(crate) fn utf8(input: &Input) -> Result<&str, Stop> {
+    std::str::from_utf8(input.text()).map_err(|error| {
+        let position = input.position(error.valid_up_to());
+        Stop::Failure(format!("{}:{position}: the text is not valid UTF-8", input.name))
+    })
+}

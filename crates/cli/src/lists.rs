@@ -1,9 +1,8 @@
 //! Lists of settings, targets, allocators and opcodes.
 
-use crate::args::OpcodesArgs;
 use crate::diagnostics::complain;
 use crate::outcome::{Outcome, Verdict};
-use crate::{output, target};
+use crate::output;
 use kingpost_codegen::{CHOICES, Compiler, CpuFlags, SettingError, Settings, TARGETS, TargetError};
 use kingpost_ir::Opcode;
 use kingpost_ir::docs::opcode_doc;
@@ -12,12 +11,19 @@ use std::fmt::Write as _;
 use std::io::Write;
 use target_lexicon::Triple;
 
-/// Returns all settings and the flags of the target's instruction set, with their meanings and default values.
-pub(crate) fn settings(triple: &Triple) -> String {
+#[derive(clap::Args, Debug)]
+pub(crate) struct OpcodesArgs {
+    /// Opcodes; if omitted, list all, one per line.
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+}
+
+/// Returns all settings and the flags of the target's instruction set, with their meanings and values unless set.
+pub(crate) fn settings(triple: &Triple, defaults: &Settings) -> String {
     let mut text = "Settings, with their values unless set:\n".to_string();
-    for ((key, doc), value) in Settings::KEYS.iter().zip(target::defaults().values()) {
+    for ((key, doc), value) in Settings::KEYS.iter().zip(defaults.values()) {
         let is_refused = |word: &&&str| {
-            let mut settings = target::defaults();
+            let mut settings = defaults.clone();
             settings.set(key, word).is_ok() && is_unsupported(triple, settings, &[])
         };
         let refused: Vec<&str> = Settings::words(key).iter().filter(is_refused).copied().collect();
@@ -28,7 +34,7 @@ pub(crate) fn settings(triple: &Triple) -> String {
     let Some(flags) = CpuFlags::of(triple.architecture, &[]) else { return text };
     text += "\nFlags of the instruction set, off unless set:\n";
     for (flag, doc) in flags.known() {
-        let is_refused = is_unsupported(triple, target::defaults(), &[flag.to_string()]);
+        let is_refused = is_unsupported(triple, defaults.clone(), &[flag.to_string()]);
         let _ = writeln!(text, "  {flag:<45} {doc}{}", if is_refused { " Not supported." } else { "" });
     }
     text + "\nNames of processors and levels, as `haswell` or `x86-64-v3`, set several flags.\n"

@@ -14,7 +14,8 @@
 //! | `alloc.rs` | `alloc`: an allocation problem and its solution |
 //! | `check.rs` | `check`: verifies allocations given as text |
 //! | `reduce.rs` | `reduce`: small files on which a command fails |
-//! | `rules.rs` | `rules check`: proofs of rewrite rules |
+//! | `rules.rs`, `judging.rs` | `rules check`: proofs of rewrite rules |
+//! | `ledger.rs` | `rules prove`, `list`, `explain`, `generate` |
 //! | `lists.rs` | lists of settings, targets and opcodes |
 //! | `manual.rs` | `completions`, `man`: files for shells and `man` |
 //! | `target.rs` | the compiler that options describe |
@@ -30,11 +31,11 @@ mod diagnostics;
 mod dump;
 mod explain;
 mod input;
+mod judging;
 mod ledger;
 mod lists;
 mod manual;
 mod opt;
-
 mod outcome;
 mod output;
 mod reduce;

@@ -1,7 +1,8 @@
 //! `rules check`: proofs and refutations of rewrite rules. The other subcommands are in `ledger.rs`.
 
 use crate::diagnostics::Diagnostic;
-use crate::input::Input;
+use crate::input::{Input, utf8};
+use crate::judging::{in_order, seconds, threads};
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::show::{any_header, each_function};
 use crate::{input, ledger, output};
@@ -13,16 +14,10 @@ use kingpost_rule_verify::{Options, Prover, SolverChoice, Verdict as RuleVerdict
 use kingpost_rules::clif::{self, ClifRule};
 use kingpost_rules::{Rule, RuleError, parse};
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
 use std::time::Duration;
-
-/// Stack size of threads that judge rules, in bytes. It suffices for the deepest nesting that the parser accepts.
-const STACK_BYTES: usize = 64 << 20;
 
 #[derive(Args, Debug)]
 pub(crate) struct RulesArgs {
@@ -96,14 +91,6 @@ fn widths(text: &str) -> Result<RangeInclusive<u32>, String> {
     let (low, high) = text.split_once("..").ok_or_else(wrong)?;
     let (low, high): (u32, u32) = (low.parse().map_err(|_| wrong())?, high.parse().map_err(|_| wrong())?);
     if 1 <= low && low <= high && high <= 64 { Ok(low..=high) } else { Err(wrong()) }
-}
-
-pub(crate) fn seconds(text: &str) -> Result<f64, String> {
-    let limits = 0.001..=1e6;
-    text.parse()
-        .ok()
-        .filter(|seconds| limits.contains(seconds))
-        .ok_or_else(|| format!("'{text}' is no number of seconds"))
 }
 
 pub(crate) fn rules(args: &RulesArgs) -> Outcome {
@@ -211,18 +198,6 @@ fn check_files(args: &CheckArgs) -> Outcome {
     Ok(if correct == jobs.len() { Verdict::Good } else { Verdict::Bad })
 }
 
-pub(crate) fn threads(jobs: usize) -> usize {
-    if jobs > 0 { jobs } else { std::thread::available_parallelism().map_or(1, |count| count.get()) }
-}
-
-/// Returns the text of a file of rules, which must be UTF-8.
-pub(crate) fn utf8(input: &Input) -> Result<&str, Stop> {
-    std::str::from_utf8(input.text()).map_err(|error| {
-        let position = input.position(error.valid_up_to());
-        Stop::Failure(format!("{}:{position}: the text is not valid UTF-8", input.name))
-    })
-}
-
 /// Reads the rules of files. A rule without a name is named after its number among all rules.
 fn read(files: &[PathBuf], dialect: Dialect) -> Result<(Vec<Input>, Vec<Job>), Stop> {
     let (mut inputs, mut jobs): (Vec<Input>, Vec<Job>) = Default::default();
@@ -243,52 +218,6 @@ fn read(files: &[PathBuf], dialect: Dialect) -> Result<(Vec<Input>, Vec<Job>), S
         inputs.push(input);
     }
     Ok((inputs, jobs))
-}
-
-/// Judges jobs on several threads, and passes the verdicts to `each` in the order of the jobs.
-pub(crate) fn in_order<J: Sync, P, V: Send>(
-    jobs: &[J],
-    solvers: impl Fn() -> P + Sync,
-    threads: usize,
-    judge: impl Fn(&J, &mut P) -> V + Sync,
-    mut each: impl FnMut(&J, V) -> Result<(), Stop>,
-) -> Result<(), Stop> {
-    let next = AtomicUsize::new(0);
-    let (send, verdicts) = channel();
-    std::thread::scope(|scope| {
-        for number in 0..threads.min(jobs.len()) {
-            let (send, next, judge, solvers) = (send.clone(), &next, &judge, &solvers);
-            let work = move || {
-                let mut prover = solvers();
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(job) = jobs.get(index) else { return };
-                    let verdict = judge(job, &mut prover);
-                    // Sending fails only if the receiver is gone because output failed. The thread then ends.
-                    if send.send((index, verdict)).is_err() {
-                        return;
-                    }
-                }
-            };
-            match std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work) {
-                Ok(_) => {}
-                Err(error) if number == 0 => return Err(error.into()),
-                // If the system cannot start another thread, fewer are used.
-                Err(_) => break,
-            }
-        }
-        drop(send);
-        let mut waiting = BTreeMap::new();
-        let mut expected = 0;
-        for (index, verdict) in verdicts {
-            waiting.insert(index, verdict);
-            while let Some(verdict) = waiting.remove(&expected) {
-                each(&jobs[expected], verdict)?;
-                expected += 1;
-            }
-        }
-        Ok(())
-    })
 }
 
 /// Shows an error at its position.

@@ -1,10 +1,9 @@
 //! `cat`, `verify`: read functions one by one and show them.
 
-use crate::args::{FilesArgs, TargetArgs, VerifyArgs};
-use crate::diagnostics::Diagnostic;
+use crate::diagnostics::{Diagnostic, Refused};
 use crate::input::{self, Input};
 use crate::outcome::{Outcome, Stop, Verdict};
-use crate::target::Refused;
+use crate::target::TargetArgs;
 use crate::{output, target};
 use kingpost_ir::Function;
 use kingpost_ir::verifier::{Verifier, VerifierError};
@@ -12,6 +11,22 @@ use kingpost_reader::{Header, Options, Parser};
 use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct FilesArgs {
+    /// Files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
+
+#[derive(clap::Args, Debug)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Files; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+}
 
 /// Position of a function in a text.
 pub(crate) struct Place<'a> {

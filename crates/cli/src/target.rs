@@ -1,7 +1,6 @@
 //! The compiler that options describe.
 
-use crate::args::TargetArgs;
-use crate::diagnostics::note_renamed;
+use crate::diagnostics::{Refused, note_renamed};
 use crate::lists;
 use crate::outcome::Stop;
 use kingpost_codegen::{ALLOCATORS, Compiler, SettingError, Settings, TARGETS, TargetError, allocator_name};
@@ -9,6 +8,17 @@ use kingpost_ir::near::near_suffix;
 use kingpost_reader::Header;
 use std::str::FromStr;
 use target_lexicon::Triple;
+
+/// The target of a compilation, and its settings.
+#[derive(clap::Args, Default, Debug)]
+pub(crate) struct TargetArgs {
+    /// A triple, or an architecture for Linux; by default this machine; `help` lists them.
+    #[arg(long, value_name = "TRIPLE")]
+    pub(crate) target: Option<String>,
+    /// A shared setting, or a flag of the target's instruction set; may be repeated; `help` lists them.
+    #[arg(long, value_name = "KEY[=VALUE]")]
+    pub(crate) set: Vec<String>,
+}
 
 /// Parses the triple of an option. An architecture alone means Linux.
 fn triple(text: Option<&str>) -> Result<Triple, String> {
@@ -39,7 +49,7 @@ pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: b
     }
     if args.set.iter().any(|word| word == "help") {
         let triple = triple(args.target.as_deref()).map_err(Stop::Usage)?;
-        return Err(Stop::Help(lists::settings(&triple)));
+        return Err(Stop::Help(lists::settings(&triple, &defaults())));
     }
     let defaults = Settings { verify_each, ..defaults() };
     with_header(defaults, args, regalloc, &Header::default()).map_err(|refused| Stop::Usage(refused.text))
@@ -85,13 +95,6 @@ pub(crate) fn with_header(
     let triple = triple(args.target.as_deref().or(line.map(|line| line.triple.as_str())))
         .map_err(|text| Refused { key: String::new(), text })?;
     Ok(Compiler::new(&triple, settings, &flags)?)
-}
-
-/// A setting, flag or target that options or the header of a file request and that does not exist.
-pub(crate) struct Refused {
-    /// The setting or flag; empty for a target.
-    pub(crate) key: String,
-    pub(crate) text: String,
 }
 
 impl From<TargetError> for Refused {

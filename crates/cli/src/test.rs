@@ -1,6 +1,6 @@
 //! `test`, `run`, `interpret`.
 
-use crate::args::{RunArgs, TargetArgs, TestArgs, Via};
+use crate::args::{RunArgs, TestArgs, Via};
 use crate::input;
 use crate::outcome::{Outcome, Stop, Verdict};
 use crate::{output, show, target};
@@ -77,7 +77,7 @@ pub(crate) fn directives(command: &str, args: &RunArgs) -> Outcome {
     let (mut report, mut verdict) = (Report::default(), Verdict::Good);
     for path in files {
         let input = input::read(path)?;
-        if show::verify_text(&input, &TargetArgs::default())? == Verdict::Bad {
+        if show::verify_text(&input, &target::TargetArgs::default())? == Verdict::Bad {
             verdict = Verdict::Bad;
             continue;
         }

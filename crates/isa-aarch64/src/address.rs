@@ -4,35 +4,16 @@
 
 use crate::asm;
 use crate::branches::{A64Branches, ADR};
-use crate::encode::encode;
-use crate::immediates::{Extend, add_sub, extended, reaches};
-use crate::regs::{FP, SP, X16, X17, name};
+use crate::immediates::{Extend, add_sub, extended, extension, reaches};
+use crate::plain::plain;
+use crate::regs::{X16, X17, base_register, name};
 use crate::rows;
 use kingpost_mach::{Args, Buffer, IndexExtend, Mem, MemBase, RelocKind, Target};
 use kingpost_regalloc::PReg;
 
-/// Returns the base register, if the address has one.
-pub(crate) fn register(base: MemBase) -> Option<PReg> {
-    match base {
-        MemBase::Reg(reg) => Some(reg),
-        MemBase::StackPointer => Some(SP),
-        MemBase::FramePointer => Some(FP),
-        MemBase::Symbol(_) | MemBase::Table(_) => None,
-    }
-}
-
-/// Returns the extension of an index as instructions encode it.
-pub(crate) fn extension(extend: IndexExtend) -> Extend {
-    match extend {
-        IndexExtend::None => Extend::Uxtx,
-        IndexExtend::Zero32 => Extend::Uxtw,
-        IndexExtend::Sign32 => Extend::Sxtw,
-    }
-}
-
 /// Returns a register that holds the address: its base if the address has no other term, or else x16.
 pub(crate) fn base(mem: Mem, args: &Args<'_>, buffer: &mut Buffer) -> PReg {
-    match register(mem.base) {
+    match base_register(mem.base) {
         Some(base) if mem.index.is_none() && mem.disp == 0 => base,
         _ => {
             compute(X16, mem, args, buffer);
@@ -45,7 +26,7 @@ pub(crate) fn base(mem: Mem, args: &Args<'_>, buffer: &mut Buffer) -> PReg {
 /// index. Emits the instructions that compute the base.
 pub(crate) fn within_reach(mem: Mem, bytes: u8, args: &Args<'_>, buffer: &mut Buffer) -> Mem {
     let at = |base, disp| Mem::base(MemBase::Reg(base), disp);
-    let base = match (register(mem.base), mem.index) {
+    let base = match (base_register(mem.base), mem.index) {
         (Some(base), None) => base,
         (Some(_), Some((_, shift, _))) => {
             if mem.disp == 0 && (shift == 0 || 1 << shift == bytes) {
@@ -70,7 +51,7 @@ pub(crate) fn within_reach(mem: Mem, bytes: u8, args: &Args<'_>, buffer: &mut Bu
         return at(X16, low);
     }
     let scratch = if base == X16 { X17 } else { X16 };
-    encode(rows::CONST_I.of(64), &Args::imm(&[scratch], mem.disp), buffer);
+    plain(rows::CONST_I.of(64), &Args::imm(&[scratch], mem.disp), buffer);
     Mem { index: Some((scratch, 0, IndexExtend::None)), ..at(base, 0) }
 }
 
@@ -92,11 +73,11 @@ pub(crate) fn compute(to: PReg, mem: Mem, args: &Args<'_>, buffer: &mut Buffer) 
             buffer.reference(Target::Table(table), ADR | u32::from(to.enc()), &A64Branches);
         }
         MemBase::Reg(_) | MemBase::StackPointer | MemBase::FramePointer => {
-            let base = register(mem.base).expect("one of those with a register");
+            let base = base_register(mem.base).expect("one of those with a register");
             match mem.index {
                 Some((index, shift, extend)) => {
                     let imm = i64::from(extended(extension(extend), shift));
-                    encode(rows::ADD_RRX.of(64), &Args::imm(&[to, base, index], imm), buffer);
+                    plain(rows::ADD_RRX.of(64), &Args::imm(&[to, base, index], imm), buffer);
                     if mem.disp != 0 {
                         add(to, to, mem.disp, buffer);
                     }
@@ -123,7 +104,7 @@ pub(crate) fn add(to: PReg, base: PReg, number: i64, buffer: &mut Buffer) {
     };
     let magnitude = number.unsigned_abs();
     let (high, low) = (magnitude & !0xfff, magnitude & 0xfff);
-    let mut put = |base, imm| encode(row, &Args::imm(&[to, base], imm as i64), buffer);
+    let mut put = |base, imm| plain(row, &Args::imm(&[to, base], imm as i64), buffer);
     if high == 0 {
         put(base, low);
     } else if add_sub(high).is_some() {
@@ -133,8 +114,8 @@ pub(crate) fn add(to: PReg, base: PReg, number: i64, buffer: &mut Buffer) {
         }
     } else {
         let scratch = if base == X16 { X17 } else { X16 };
-        encode(rows::CONST_I.of(64), &Args::imm(&[scratch], magnitude as i64), buffer);
+        plain(rows::CONST_I.of(64), &Args::imm(&[scratch], magnitude as i64), buffer);
         let imm = i64::from(extended(Extend::Uxtx, 0));
-        encode(far, &Args::imm(&[to, base, scratch], imm), buffer);
+        plain(far, &Args::imm(&[to, base, scratch], imm), buffer);
     }
 }

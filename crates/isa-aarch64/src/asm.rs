@@ -1,9 +1,8 @@
 //! The text of one instruction, as GNU `as` reads it.
 
-use crate::address::{extension, register};
 use crate::encoding::Arrangement;
-use crate::immediates::{Extend, float_value, logical_value};
-use crate::regs::{CC_NAMES, name};
+use crate::immediates::{Extend, extension, float_value, logical_value};
+use crate::regs::{CC_NAMES, base_register, name};
 use crate::rows::{ENCODINGS, ROWS};
 use kingpost_mach::{Args, Mem, MemBase, RowId, fill_template};
 use std::fmt::Write;
@@ -138,7 +137,7 @@ impl std::fmt::Display for Plus {
 
 fn memory(mem: &Mem, bytes: u8, out: &mut String) {
     // The address of a symbol is computed by separate instructions.
-    let Some(base) = register(mem.base) else { return };
+    let Some(base) = base_register(mem.base) else { return };
     let _ = write!(out, "[{}", name(base, 8));
     index(mem, bytes, out);
     if mem.disp != 0 {

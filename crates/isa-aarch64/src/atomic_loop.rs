@@ -12,9 +12,10 @@
 
 use crate::address;
 use crate::branches::{jump_if, jump_test};
-use crate::encode::{encode, word};
+use crate::encode::encode;
 use crate::encoding::LoopOp;
 use crate::immediates::{Extend, extended};
+use crate::plain::word;
 use crate::regs::{CC_NE, X17};
 use crate::rows::*;
 use kingpost_mach::{Args, Buffer, Label, Mem, MemBase, Regs, RowId};

@@ -1,9 +1,10 @@
 //! Emission of instructions whose bytes depend on the positions of blocks or on the frame, and of the allocator's edits.
 
 use crate::branches::{A64Branches, ADR, form};
-use crate::encode::{at_base, at_index, encode, put, single_word, word};
+use crate::encode::{at_base, at_index, encode, single_word};
 use crate::encoding::{MemField, Special};
 use crate::immediates::least_constant;
+use crate::plain::{put, word};
 use crate::regs::{CC_EQ, CC_LO, CC_LS, X16};
 use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, atomic_pair_loop, frame, pairs, stack_switch, tls};

@@ -3,6 +3,7 @@
 //! A function that can fail returns the immediate of a row ([`MInst::imm`](kingpost_mach::MInst)) or `None`. Source:
 //! Arm Architecture Reference Manual, `DecodeBitMasks` and `VFPExpandImm` in its pseudocode library.
 
+use kingpost_mach::IndexExtend;
 use smallvec::SmallVec;
 
 /// Shift of a register operand. The discriminant is its encoding.
@@ -37,6 +38,15 @@ pub enum Extend {
     Sxtw = 6,
     /// All 64 bits.
     Sxtx = 7,
+}
+
+/// Returns the extension of an index as instructions encode it.
+pub(crate) fn extension(extend: IndexExtend) -> Extend {
+    match extend {
+        IndexExtend::None => Extend::Uxtx,
+        IndexExtend::Zero32 => Extend::Uxtw,
+        IndexExtend::Sign32 => Extend::Sxtw,
+    }
 }
 
 /// Returns the immediate of a shifted register. `amount` is less than the width of the operation.

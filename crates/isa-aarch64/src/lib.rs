@@ -6,7 +6,8 @@
 //! | `rows/` | the instruction table, one line per form |
 //! | `encoding.rs` | encoding of a line, as data |
 //! | `immediates.rs` | constants that fit into fields of instructions |
-//! | `encode.rs` | words of one instruction, from row and encoding |
+//! | `plain.rs` | words of an instruction without memory operand, from row and encoding |
+//! | `encode.rs` | words of any instruction |
 //! | `address.rs` | addresses that an instruction cannot encode |
 //! | `asm.rs` | text of one instruction, from row and encoding |
 //! | `emit.rs` | instructions that depend on blocks or the frame, and edits |
@@ -52,6 +53,7 @@ pub mod immediates;
 mod isa;
 mod lower;
 mod pairs;
+mod plain;
 pub mod regs;
 pub mod rows;
 mod stack_check;

@@ -1,5 +1,6 @@
 //! Registers and condition codes: numbers, names, and which registers are allocated.
 
+use kingpost_mach::MemBase;
 use kingpost_mach::settings::AllocatedRegisters;
 use kingpost_regalloc::{ClassEnv, Costs, MachineEnv, PReg, PRegSet, RegClass};
 
@@ -123,6 +124,16 @@ fn class(order: impl Iterator<Item = PReg>, scratch: PReg) -> ClassEnv {
     let order: Vec<PReg> = order.collect();
     let callee_saved = order.iter().copied().filter(|&r| AAPCS_CALLEE_SAVED.contains(r)).collect();
     ClassEnv { order, callee_saved, scratch: Some(scratch), exchange: false, slot_move: false }
+}
+
+/// Returns the register of an address base, if it has one.
+pub(crate) fn base_register(base: MemBase) -> Option<PReg> {
+    match base {
+        MemBase::Reg(reg) => Some(reg),
+        MemBase::StackPointer => Some(SP),
+        MemBase::FramePointer => Some(FP),
+        MemBase::Symbol(_) | MemBase::Table(_) => None,
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Emission of instructions whose bytes depend on the positions of blocks or on the frame, and of the allocator's edits.
+//! Emission of instructions whose bytes depend on the positions of blocks or on the frame.
 
 use crate::branches::{X64Branches, address_form, form, jump_if};
 use crate::encode::{Place, assemble, encode};
@@ -9,10 +9,8 @@ use crate::rows::{self, ENCODINGS};
 use crate::{atomic_loop, atomic_pair_loop, frame, stack_switch, tls};
 use kingpost_ir::TrapCode;
 use kingpost_mach::lower::invert;
-use kingpost_mach::{
-    AddrKind, AddrMode, Args, Branching, Buffer, EmitContext, FrameLayout, Label, MInst, MachineEdit, Regs, RowId,
-};
-use kingpost_regalloc::{PReg, RegClass};
+use kingpost_mach::{AddrKind, AddrMode, Args, Branching, Buffer, EmitContext, FrameLayout, Label, MInst, Regs};
+use kingpost_regalloc::PReg;
 
 /// Emits a single instruction that refers to no symbol, or one without bytes. Returns `false` for any other
 /// instruction, and if a listing is made.
@@ -135,83 +133,12 @@ fn select(inst: &MInst, regs: &[PReg], buffer: &mut Buffer) {
     buffer.bind(skip);
 }
 
-/// Emits one edit. None of these instructions changes the flags. Inlined because little remains of it in a caller
-/// that knows the kind of the edit.
-#[inline(always)]
-pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
-    let (row, regs, mem) = match *edit {
-        MachineEdit::Move(from, to, width) => (move_row(from, width), Regs::of(&[to, from]), None),
-        MachineEdit::Exchange(a, b, width) => {
-            debug_assert_eq!(a.class(), RegClass::Int, "only general-purpose registers can be exchanged");
-            let row = if width <= 4 { rows::XCHG_RR.of(32) } else { rows::XCHG_RR.of(64) };
-            (row, Regs::of(&[a, b]), None)
-        }
-        MachineEdit::Spill(from, to, width) => (spill_row(from.class(), width), Regs::of(&[from]), Some(to)),
-        MachineEdit::Fill(from, to, width) => (fill_row(to.class(), width), Regs::of(&[to]), Some(from)),
-    };
-    if buffer.is_listed() {
-        return encode(row, &Args { mem, ..Args::regs(&regs.to_array()[..regs.len()]) }, buffer);
-    }
-    let place = mem.map_or(Place::default(), Place::in_frame);
-    match row.0 {
-        MOVE => usual_edit::<MOVE>(regs, place, buffer),
-        FILL => usual_edit::<FILL>(regs, place, buffer),
-        SPILL => usual_edit::<SPILL>(regs, place, buffer),
-        _ => assemble(row, &RECIPES[usize::from(row.0)], regs, place, 0, buffer),
-    }
-}
-
-const MOVE: u16 = rows::MOV_RR.of(64).0;
-const FILL: u16 = rows::MOV_RM.of(64).0;
-const SPILL: u16 = rows::MOV_MR.of(64).0;
-
-/// Emits an edit of one of the few rows that most edits have. The constant parts of a row's encodings are computed
-/// when the compiler is built.
-#[inline(never)]
-fn usual_edit<const ROW: u16>(regs: Regs, place: Place, buffer: &mut Buffer) {
-    assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, regs, place, 0, buffer);
-}
-
-fn move_row(reg: PReg, width: u8) -> RowId {
-    match (reg.class(), width) {
-        (RegClass::Int, ..=4) => rows::MOV_RR.of(32),
-        (RegClass::Int, _) => rows::MOV_RR.of(64),
-        (RegClass::Float, _) => rows::MOVAPS_RR,
-    }
-}
-
-/// Returns the row that stores `width` bytes of a register.
-pub(crate) fn spill_row(class: RegClass, width: u8) -> RowId {
-    match (class, width) {
-        (RegClass::Int, ..=1) => rows::MOV_MR.of(8),
-        (RegClass::Int, 2) => rows::MOV_MR.of(16),
-        (RegClass::Int, 3..=4) => rows::MOV_MR.of(32),
-        (RegClass::Int, _) => rows::MOV_MR.of(64),
-        (RegClass::Float, ..=4) => rows::MOVS_MR.of(32),
-        (RegClass::Float, 5..=8) => rows::MOVS_MR.of(64),
-        (RegClass::Float, _) => rows::MOVUPS_MR,
-    }
-}
-
-/// Returns the row that loads `width` bytes into a register and clears the bytes above.
-pub(crate) fn fill_row(class: RegClass, width: u8) -> RowId {
-    match (class, width) {
-        (RegClass::Int, ..=1) => rows::MOVZX32_RM.of(8),
-        (RegClass::Int, 2) => rows::MOVZX32_RM.of(16),
-        (RegClass::Int, 3..=4) => rows::MOV_RM.of(32),
-        (RegClass::Int, _) => rows::MOV_RM.of(64),
-        (RegClass::Float, ..=4) => rows::MOVS_RM.of(32),
-        (RegClass::Float, 5..=8) => rows::MOVS_RM.of(64),
-        (RegClass::Float, _) => rows::MOVUPS_RM,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::regs::{CC_A, CC_NP, R9, RAX, RBX, RCX, RDI, xmm};
+    use crate::regs::{CC_A, CC_NP, R9, RAX, RBX, RCX, RDI};
     use kingpost_mach::{
-        FunctionHead, JumpTables, Label, Mem, MemBase, ModuleBuffer, NO_BLOCK, SymbolName, UnwindOp, UnwindSite,
+        FunctionHead, JumpTables, Label, Mem, MemBase, ModuleBuffer, NO_BLOCK, RowId, SymbolName, UnwindOp, UnwindSite,
     };
     use kingpost_regalloc::Block;
 
@@ -352,25 +279,5 @@ mod tests {
         // movzx eax, byte ptr [rdi]; 1: mov r9d, ebx; cmp al, bl; cmovle r9d, eax; lock cmpxchg [rdi], r9b; jne 1b
         let smin = MInst::new(rows::ATOMIC_SMIN_MR.of(8));
         assert_eq!(inst(&smin, &[RAX, R9, RBX], mem, None), "0fb6074189d938d8440f4ec8f0440fb00f75f0");
-    }
-
-    #[test]
-    fn edits_follow_class_and_width() {
-        let slot = Mem::base(MemBase::FramePointer, -8);
-        let cases = [
-            (MachineEdit::Move(RAX, RBX, 4), "89c3"),
-            (MachineEdit::Move(RAX, RBX, 8), "4889c3"),
-            (MachineEdit::Move(xmm(1), xmm(2), 8), "0f28d1"),
-            (MachineEdit::Exchange(RCX, RBX, 8), "4887d9"),
-            (MachineEdit::Exchange(RCX, RAX, 4), "91"),
-            (MachineEdit::Spill(RBX, slot, 4), "895df8"),
-            (MachineEdit::Spill(xmm(3), slot, 16), "0f115df8"),
-            (MachineEdit::Fill(slot, RBX, 8), "488b5df8"),
-            (MachineEdit::Fill(slot, xmm(3), 4), "f30f105df8"),
-            (MachineEdit::Fill(slot, xmm(3), 8), "f20f105df8"),
-        ];
-        for (edit, expected) in cases {
-            assert_eq!(code(|buffer| emit_edit(&edit, buffer)).0, expected, "{edit:?}");
-        }
     }
 }

@@ -33,7 +33,7 @@
 //! If float registers are saved, all registers are saved by moves.
 
 use crate::branches::jump_if;
-use crate::emit::emit_edit;
+use crate::edit::emit_edit;
 use crate::encode::{encode, encode_row};
 use crate::regs::{CC_NE, R11, RAX, RBP, RSP};
 use crate::{rows, stack_check};

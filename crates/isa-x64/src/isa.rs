@@ -3,7 +3,7 @@
 use crate::branches::X64Branches;
 use crate::lower::{Cx, table, tiles};
 use crate::x64::{STACK_ALIGN, X64};
-use crate::{abi, emit, frame, regs, rows};
+use crate::{abi, edit, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
@@ -99,7 +99,7 @@ impl EmitIsa for X64 {
 
     #[inline(always)]
     fn emit_edit(&self, edit: &MachineEdit, buffer: &mut Buffer) {
-        emit::emit_edit(edit, buffer);
+        edit::emit_edit(edit, buffer);
     }
 
     fn emit_trap(&self, code: TrapCode, buffer: &mut Buffer) {

@@ -8,7 +8,8 @@
 //! | `recipe.rs` | constant parts of the encodings of a row, from row and encoding |
 //! | `encode.rs` | bytes of one instruction |
 //! | `asm.rs` | text of one instruction, from row and encoding |
-//! | `emit.rs` | instructions that depend on blocks or the frame, and edits |
+//! | `emit.rs` | instructions that depend on blocks or the frame |
+//! | `edit.rs` | edits of allocators |
 //! | `branches.rs` | branches to labels |
 //! | `atomic_loop.rs`, `atomic_pair_loop.rs` | loops around `lock cmpxchg` and `lock cmpxchg16b` |
 //! | `frame.rs` | prologue and epilogue |
@@ -38,6 +39,7 @@ pub mod asm;
 mod atomic_loop;
 mod atomic_pair_loop;
 pub mod branches;
+mod edit;
 mod emit;
 pub mod encode;
 pub mod encoding;

@@ -4,7 +4,7 @@ use super::branch;
 use super::convert::sign_extend_rows;
 use super::cx::Cx;
 use super::vector::repeated;
-use crate::emit::{fill_row, spill_row};
+use crate::edit::{fill_row, spill_row};
 use crate::frame::PROBE_CLOBBERS;
 use crate::regs::{RAX, RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;

@@ -5,7 +5,7 @@
 //! The CPU converts signed integers of 32 bits. Integers of 64 bits become floats of 64 bits in two exact parts,
 //! whose sum is rounded once. Floats become integers of 64 bits by way of integer registers.
 
-use super::narrow::{unsigned_halves, without_negatives};
+use super::saturate::{unsigned_halves, without_negatives};
 use super::widen::{Half, widen_half};
 use super::{Lowered, repeated};
 use crate::lower::cx::Cx;

@@ -4,7 +4,7 @@
 
 use super::Lowered;
 use super::shuffle::{Order, permute};
-use crate::emit::spill_row;
+use crate::edit::spill_row;
 use crate::lower::cx::Cx;
 use crate::rows;
 use kingpost_ir::Inst;

@@ -12,7 +12,7 @@
 //! | `memory.rs` | accesses in big-endian byte order |
 //! | `lanes.rs` | single lanes, and one value in all lanes |
 //! | `shuffle.rs` | lanes in another order |
-//! | `narrow.rs` | lanes of half the width |
+//! | `narrow.rs`, `saturate.rs` | lanes of half the width |
 //! | `widen.rs` | lanes of twice the width |
 //! | `pairwise.rs` | sums of neighboring lanes |
 //! | `reduce.rs` | tests of all lanes |
@@ -38,6 +38,7 @@ pub(super) mod multiply;
 pub(super) mod narrow;
 pub(super) mod pairwise;
 pub(super) mod reduce;
+mod saturate;
 pub(super) mod shift;
 pub(super) mod shuffle;
 pub(super) mod widen;

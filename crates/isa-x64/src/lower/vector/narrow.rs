@@ -3,7 +3,8 @@
 //! Before: `v2 = snarrow.i32x4 v0, v1`. After: `packssdw v2, v1`.
 
 use super::arith::limited;
-use super::compare::{greater, select_by_mask, sign_mask};
+use super::compare::{greater, select_by_mask};
+use super::saturate::{pack_words, unsigned_halves, without_negatives};
 use super::{Lowered, convert, repeated};
 use crate::lower::cx::Cx;
 use crate::rows;
@@ -73,16 +74,6 @@ pub(in crate::lower) fn unarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     Ok(())
 }
 
-/// Narrows lanes of 32 bits with saturation to unsigned lanes of 16 bits.
-pub(super) fn unsigned_halves(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
-    if cx.can(rows::PACKUSDW) {
-        cx.emit(rows::PACKUSDW, &[def, operands[0], operands[1]]);
-        return;
-    }
-    let positive = operands.map(|v| without_negatives(cx, 32, v));
-    pack_words(cx, def, positive);
-}
-
 /// Lowers `uunarrow`, whose operands are unsigned lanes.
 pub(in crate::lower) fn uunarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
     if convert::to_low_half(cx, inst, Opcode::FcvtToUintSat) {
@@ -101,20 +92,6 @@ pub(in crate::lower) fn uunarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
         _ => low_halves(cx, def, [x, y]),
     }
     Ok(())
-}
-
-/// Returns `x` with zeros in lanes whose top bit is set.
-pub(super) fn without_negatives(cx: &mut Cx<'_, '_>, bits: u32, x: VReg) -> VReg {
-    let negative = sign_mask(cx, bits, x);
-    cx.make(rows::ANDNPS, &[negative, x])
-}
-
-/// Narrows lanes of 32 bits that are not negative, with saturation to unsigned lanes of 16 bits. The instruction is a
-/// signed narrowing around zero.
-fn pack_words(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
-    let [x, y] = operands.map(|v| cx.make_with(rows::PSUB.of(32), v, repeated(0x8000, 32)));
-    let packed = cx.make(rows::PACKSSDW, &[x, y]);
-    cx.emit_with(rows::XORPS, &[def, packed], repeated(0x8000, 16));
 }
 
 /// Sets `def` to the low halves of lanes of 64 bits.
