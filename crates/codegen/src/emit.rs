@@ -20,8 +20,10 @@ pub(crate) fn run(
 ) -> Result<(), CompileError> {
     let (isa, options, before) = (compiler.isa(), compiler.emit_options(), module.code_bytes());
     let StageMemory { code, allocation, emitter, fused, .. } = cx;
-    let body = match (selected, fused.steps()) {
-        (Selected::Registers, Ok(steps)) => Body::Steps(steps, compiler.observes_code().then_some(allocation)),
+    let body = match (selected, fused.allocated_code()) {
+        (Selected::Registers, Ok(allocated)) => {
+            Body::InRegisters(allocated, compiler.observes_code().then_some(allocation))
+        }
         _ => Body::Allocated(allocation),
     };
     emitter.set_listing(s.options.list || s.takes(Stage::Emit));

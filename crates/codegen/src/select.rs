@@ -15,8 +15,8 @@ pub(crate) enum Selected {
     VirtualRegisters,
     /// Code over virtual registers, with an allocation.
     Allocated,
-    /// Steps in registers. If [`Compiler::observes_code`] is `true`, there is also the code and its allocation
-    /// problem, which the steps solve.
+    /// Items in registers. If [`Compiler::observes_code`] is `true`, there is also the code and its allocation
+    /// problem, which the items solve.
     Registers,
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn run(
         } else {
             fused.begin(compiler.observes_code());
             s.run(Stage::Lower, || lowering.run_into(func, analyses, isa, settings, code, fused))?;
-            fused.steps().err()
+            fused.allocated_code().err()
         };
         let Some(what) = refusal else { return Ok(Selected::Registers) };
         log::debug!("left to another allocator: {what}");

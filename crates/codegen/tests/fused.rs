@@ -1,10 +1,10 @@
-//! Checks registers that are allocated during instruction selection: the checker judges the emitted steps.
+//! Checks registers that are allocated during instruction selection: the checker judges the emitted items.
 
 use kingpost_checker::Checker;
 use kingpost_codegen::{Compiler, Options, Settings, Stats};
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
-use kingpost_mach::{Code, Isa, Lowering, ModuleBuffer, PlacedInst, Regs, Step, Steps};
+use kingpost_mach::{AllocatedCode, AllocatedInst, Code, InstOrEdit, Isa, Lowering, ModuleBuffer, Regs};
 use kingpost_regalloc::{Allocation, EditKind, PReg, RegClass, Slot};
 use kingpost_regalloc_fused::Fused;
 
@@ -112,10 +112,10 @@ fn compile(text: &str, target: &str, setting: Option<&str>, options: Options) ->
     (code.collect(), *cx.stats())
 }
 
-/// Returns the first error in the steps.
-fn fault(code: &Code, steps: &Steps, isa: &dyn Isa) -> Option<String> {
+/// Returns the first error in the items.
+fn fault(code: &Code, allocated: &AllocatedCode, isa: &dyn Isa) -> Option<String> {
     let mut answer = Allocation::default();
-    if let Err(error) = steps.allocation(code, isa.rows(), isa.env(), &mut answer) {
+    if let Err(error) = allocated.allocation(code, isa.rows(), isa.env(), &mut answer) {
         return Some(error.to_string());
     }
     let errors = Checker::new().check(&code.problem, isa.env(), &answer).err()?;
@@ -129,54 +129,54 @@ fn other(reg: PReg, isa: &dyn Isa) -> PReg {
     all[next]
 }
 
-/// Returns modified copies of one of the steps: with another register, place, instruction or order.
-fn wrong(step: &Step, slots: u32, isa: &dyn Isa) -> Vec<Step> {
+/// Returns modified copies of one of the items: with another register, place, instruction or order.
+fn wrong(item: &InstOrEdit, slots: u32, isa: &dyn Isa) -> Vec<InstOrEdit> {
     let next = |slot: Slot| Slot::from_u32((slot.as_u32() + 1) % slots);
     let mut found = Vec::new();
-    match *step {
-        Step::Inst(placed) => {
+    match *item {
+        InstOrEdit::Inst(placed) => {
             let regs = &placed.regs.to_array()[..placed.regs.len()];
             for k in 0..regs.len() {
                 let mut regs = regs.to_vec();
                 regs[k] = other(regs[k], isa);
-                found.push(Step::Inst(PlacedInst { regs: Regs::of(&regs), ..placed }));
+                found.push(InstOrEdit::Inst(AllocatedInst { regs: Regs::of(&regs), ..placed }));
             }
             let (mut row, mut imm, mut aux) = (placed, placed, placed);
             row.inst.row.0 += 1;
             imm.inst.imm += 1;
             aux.inst.aux += 1;
-            found.extend([row, imm, aux].map(Step::Inst));
+            found.extend([row, imm, aux].map(InstOrEdit::Inst));
             if let Some(slot) = placed.slot.expand() {
-                found.push(Step::Inst(PlacedInst { slot: next(slot).into(), ..placed }));
+                found.push(InstOrEdit::Inst(AllocatedInst { slot: next(slot).into(), ..placed }));
             }
         }
-        Step::Edit(EditKind::Move { from, to, width }) => {
-            found.push(Step::Edit(EditKind::Move { from: other(from, isa), to, width }));
-            found.push(Step::Edit(EditKind::Move { from, to: other(to, isa), width }));
-            found.push(Step::Edit(EditKind::Move { from, to, width: 1 }));
+        InstOrEdit::Edit(EditKind::Move { from, to, width }) => {
+            found.push(InstOrEdit::Edit(EditKind::Move { from: other(from, isa), to, width }));
+            found.push(InstOrEdit::Edit(EditKind::Move { from, to: other(to, isa), width }));
+            found.push(InstOrEdit::Edit(EditKind::Move { from, to, width: 1 }));
         }
-        Step::Edit(EditKind::Spill { from, to, width }) => {
-            found.push(Step::Edit(EditKind::Spill { from: other(from, isa), to, width }));
-            found.push(Step::Edit(EditKind::Spill { from, to: next(to), width }));
-            found.push(Step::Edit(EditKind::Fill { from: to, to: from, width }));
+        InstOrEdit::Edit(EditKind::Spill { from, to, width }) => {
+            found.push(InstOrEdit::Edit(EditKind::Spill { from: other(from, isa), to, width }));
+            found.push(InstOrEdit::Edit(EditKind::Spill { from, to: next(to), width }));
+            found.push(InstOrEdit::Edit(EditKind::Fill { from: to, to: from, width }));
         }
-        Step::Edit(EditKind::Fill { from, to, width }) => {
-            found.push(Step::Edit(EditKind::Fill { from: next(from), to, width }));
-            found.push(Step::Edit(EditKind::Fill { from, to: other(to, isa), width }));
+        InstOrEdit::Edit(EditKind::Fill { from, to, width }) => {
+            found.push(InstOrEdit::Edit(EditKind::Fill { from: next(from), to, width }));
+            found.push(InstOrEdit::Edit(EditKind::Fill { from, to: other(to, isa), width }));
         }
-        Step::Edit(_) => {}
+        InstOrEdit::Edit(_) => {}
     }
-    found.retain(|wrong| wrong != step);
+    found.retain(|wrong| wrong != item);
     found
 }
 
-/// Returns `true` if a step changes something that is read later.
-fn is_needed(code: &Code, steps: &Steps, index: usize, isa: &dyn Isa) -> bool {
-    let mut steps = steps.clone();
-    let Step::Edit(_) = steps.list[index] else { return true };
+/// Returns `true` if an item changes something that is read later.
+fn is_needed(code: &Code, allocated: &AllocatedCode, index: usize, isa: &dyn Isa) -> bool {
+    let mut allocated = allocated.clone();
+    let InstOrEdit::Edit(_) = allocated.list[index] else { return true };
     let reg = isa.env().class(RegClass::Int).allocatable().iter().next().expect("a register");
-    steps.list[index] = Step::Edit(EditKind::Move { from: reg, to: reg, width: 8 });
-    fault(code, &steps, isa).is_some()
+    allocated.list[index] = InstOrEdit::Edit(EditKind::Move { from: reg, to: reg, width: 8 });
+    fault(code, &allocated, isa).is_some()
 }
 
 /// Returns `true` if a branch of the function reads the flags.
@@ -198,41 +198,44 @@ fn a_fault_in_a_step_alone_is_found() {
             lowering
                 .run_into(func, &mut Analyses::default(), isa, &settings, &mut code, &mut fused)
                 .expect("it lowers");
-            let steps = fused.steps().expect("it is served");
-            assert_eq!(fault(&code, steps, isa), None, "{target}: {func}");
-            let mut plant = |change: &dyn Fn(&mut Steps), what: String| {
-                let mut steps = steps.clone();
-                change(&mut steps);
+            let allocated = fused.allocated_code().expect("it is served");
+            assert_eq!(fault(&code, allocated, isa), None, "{target}: {func}");
+            let mut plant = |change: &dyn Fn(&mut AllocatedCode), what: String| {
+                let mut allocated = allocated.clone();
+                change(&mut allocated);
                 planted += 1;
-                if fault(&code, &steps, isa).is_none() {
+                if fault(&code, &allocated, isa).is_none() {
                     missed.push(format!("{}: {what}", func.name));
                 }
             };
-            let slots = steps.slots.len() as u32;
-            for (index, step) in steps.list.iter().enumerate() {
-                let changes = wrong(step, slots, isa);
-                for wrong in changes.into_iter().filter(|_| is_needed(&code, steps, index, isa)) {
-                    plant(&|steps| steps.list[index] = wrong, format!("step {index}, {step:?}: {wrong:?}"));
+            let slots = allocated.slots.len() as u32;
+            for (index, item) in allocated.list.iter().enumerate() {
+                let changes = wrong(item, slots, isa);
+                for wrong in changes.into_iter().filter(|_| is_needed(&code, allocated, index, isa)) {
+                    plant(&|allocated| allocated.list[index] = wrong, format!("item {index}, {item:?}: {wrong:?}"));
                 }
                 // Two edits may run in any order if neither reads what the other writes.
-                let before = steps.list.get(index + 1).filter(|before| *before != step);
-                if let Some(before) =
-                    before.filter(|before| matches!((step, before), (Step::Inst(_), _) | (_, Step::Inst(_))))
+                let before = allocated.list.get(index + 1).filter(|before| *before != item);
+                if let Some(before) = before
+                    .filter(|before| matches!((item, before), (InstOrEdit::Inst(_), _) | (_, InstOrEdit::Inst(_))))
                 {
-                    plant(&|steps| steps.list.swap(index, index + 1), format!("step {index}, {step:?} and {before:?}"));
+                    plant(
+                        &|allocated| allocated.list.swap(index, index + 1),
+                        format!("item {index}, {item:?} and {before:?}"),
+                    );
                 }
             }
-            for (index, step) in steps.heads.iter().enumerate() {
-                for wrong in wrong(step, slots, isa) {
-                    plant(&|steps| steps.heads[index] = wrong, format!("step {index} of heads: {wrong:?}"));
+            for (index, item) in allocated.heads.iter().enumerate() {
+                for wrong in wrong(item, slots, isa) {
+                    plant(&|allocated| allocated.heads[index] = wrong, format!("item {index} of heads: {wrong:?}"));
                 }
             }
-            for reg in steps.written.intersection(isa.env().callee_saved()).iter() {
-                plant(&|steps| steps.written.remove(reg), format!("{reg} is not saved"));
+            for reg in allocated.written.intersection(isa.env().callee_saved()).iter() {
+                plant(&|allocated| allocated.written.remove(reg), format!("{reg} is not saved"));
             }
-            let flags = |steps: &mut Steps| {
-                for step in &mut steps.list {
-                    if let Step::Inst(placed) = step {
+            let flags = |allocated: &mut AllocatedCode| {
+                for item in &mut allocated.list {
+                    if let InstOrEdit::Inst(placed) = item {
                         placed.flags_are_dead = true;
                     }
                 }
@@ -254,9 +257,9 @@ fn a_fault_in_a_step_alone_is_found() {
 #[test]
 fn the_checker_sees_all_functions() {
     for target in ["x86_64", "aarch64"] {
-        let (steps, stats) = compile(SERVED, target, None, Options::default());
+        let (allocated, stats) = compile(SERVED, target, None, Options::default());
         assert_eq!((stats.functions, stats.unfused), (3, 0), "{target}");
-        assert_eq!(compile(SERVED, target, Some("verify_each"), Options::default()).0, steps, "{target}");
+        assert_eq!(compile(SERVED, target, Some("verify_each"), Options::default()).0, allocated, "{target}");
     }
 }
 

@@ -4,6 +4,7 @@
 //! out; an operand in a spill slot selects its row's memory twin. Blocks that hold only a jump, or that are equal to
 //! another block, are not emitted (`thread_jumps.rs`).
 
+use crate::allocated_code::{AllocatedCode, AllocatedInst, InstOrEdit};
 use crate::buffer::{Buffer, TooLong};
 use crate::code::Code;
 use crate::compiled::{FrameInfo, FunctionHead, KeyedSlot, ModuleBuffer, SymbolName, ValueSite};
@@ -13,7 +14,6 @@ use crate::frame::{FrameLayout, FrameNeeds, SpillArea, place};
 use crate::limits::{Guard, check_limit};
 use crate::listing::{Listing, Origin};
 use crate::row::Row;
-use crate::steps::{PlacedInst, Step, Steps};
 use crate::thread_jumps::{Threads, jump_target};
 use crate::value_sites::ValueSites;
 use cranelift_entity::{EntityRef, PrimaryMap};
@@ -71,10 +71,10 @@ impl Emitter {
                 self.layout_frame(isa, code, saved, &answer.slots, options, &mut frame)?;
                 self.thread_jumps(isa.rows(), code, answer);
             }
-            Body::Steps(steps, _) => {
-                let saved = steps.written.intersection(isa.env().callee_saved().union(code.also_preserved));
-                self.layout_frame(isa, code, saved, &steps.slots, options, &mut frame)?;
-                self.thread_steps(isa.rows(), steps);
+            Body::InRegisters(allocated, _) => {
+                let saved = allocated.written.intersection(isa.env().callee_saved().union(code.also_preserved));
+                self.layout_frame(isa, code, saved, &allocated.slots, options, &mut frame)?;
+                self.thread_allocated(isa.rows(), allocated);
             }
         }
         self.sites.start(code);
@@ -244,21 +244,21 @@ impl Emitter {
         });
     }
 
-    /// Finds the final target of a branch to each block of steps.
-    fn thread_steps(&mut self, rows: &[Row], steps: &Steps) {
-        self.threads.begin(steps.blocks.len());
-        for block in (1..steps.blocks.len()).map(Block::new) {
-            // The jump comes first, because the steps are in reverse order.
-            let [Step::Inst(PlacedInst { inst, .. }), moves @ ..] = steps.rest(block) else { continue };
-            if let (Some(to), []) = (jump_target(rows, inst), steps.head(block)) {
+    /// Finds the final target of a branch to each block of allocated code.
+    fn thread_allocated(&mut self, rows: &[Row], allocated: &AllocatedCode) {
+        self.threads.begin(allocated.blocks.len());
+        for block in (1..allocated.blocks.len()).map(Block::new) {
+            // The jump comes first, because the items are in reverse order.
+            let [InstOrEdit::Inst(AllocatedInst { inst, .. }), moves @ ..] = allocated.rest(block) else { continue };
+            if let (Some(to), []) = (jump_target(rows, inst), allocated.head(block)) {
                 match moves {
                     [] => self.threads.pass_through(block, to),
-                    _ if moves.iter().all(Step::is_move) => self.threads.note_moves(block, to),
+                    _ if moves.iter().all(InstOrEdit::is_move) => self.threads.note_moves(block, to),
                     _ => {}
                 }
             }
         }
-        self.threads.resolve(|a, b| steps.rest(a)[1..] == steps.rest(b)[1..]);
+        self.threads.resolve(|a, b| allocated.rest(a)[1..] == allocated.rest(b)[1..]);
     }
 }
 

@@ -4,6 +4,7 @@
 //! [`EmitIsa::emit_blocks`] is the one virtual call. After it the walk knows the instruction set, so that the encoder
 //! is inlined and its arguments and results stay in registers.
 
+use crate::allocated_code::{AllocatedCode, AllocatedInst, InstOrEdit};
 use crate::branching::Branching;
 use crate::buffer::{Buffer, Label};
 use crate::code::Code;
@@ -17,7 +18,6 @@ use crate::listing::Origin;
 use crate::mem::{Mem, MemBase};
 use crate::regs::Regs;
 use crate::row::{MAX_REGS, Row, RowKind};
-use crate::steps::{PlacedInst, Step, Steps};
 use crate::thread_jumps::jump_target;
 use crate::value_sites::{Span, ValueSites};
 use cranelift_entity::EntityRef;
@@ -65,9 +65,9 @@ impl Blocks<'_> {
                 Body::Allocated(allocation) => {
                     Allocated { encode: &mut encode, allocation, sites, next_edit: &mut next_edit }.block(block, next);
                 }
-                Body::Steps(steps, None) => encode.steps(steps, block, next),
-                Body::Steps(steps, Some(allocation)) => {
-                    Observed { encode: &mut encode, steps, allocation, sites }.block(block, next);
+                Body::InRegisters(allocated, None) => encode.items(allocated, block, next),
+                Body::InRegisters(allocated, Some(allocation)) => {
+                    Observed { encode: &mut encode, allocated, allocation, sites }.block(block, next);
                 }
             }
             if options.block_padding > 0 {
@@ -226,21 +226,21 @@ fn flags_are_dead(code: &Code, rows: &[Row], from: Inst, last: Inst) -> bool {
     last.as_u32() < from.as_u32() + MAX_FLAG_ROWS as u32
 }
 
-/// Emission of the steps of a block that also records the instruction of each step.
+/// Emission of the items of a block that also records the instruction of each item.
 struct Observed<'a, 'b, I> {
     encode: &'a mut Encode<'b, I>,
-    steps: &'a Steps,
+    allocated: &'a AllocatedCode,
     allocation: &'a Allocation,
     sites: &'a mut ValueSites,
 }
 
 impl<I: EmitIsa> Observed<'_, '_, I> {
     fn block(&mut self, block: Block, next: Option<Block>) {
-        let Observed { encode, steps, allocation, sites } = self;
+        let Observed { encode, allocated, allocation, sites } = self;
         let problem = &encode.code.problem;
         let first = allocation.edits.partition_point(|edit| edit.at < problem.first_inst(block));
         let mut edits = allocation.edits.iter().zip(first as u32..).skip(first).peekable();
-        let mut each = steps.in_order(block);
+        let mut each = allocated.in_order(block);
         for inst in problem.insts(block) {
             let before = encode.buffer.len() as u32;
             while let Some((edit, number)) = edits.next_if(|(edit, _)| edit.at == inst) {
@@ -260,48 +260,48 @@ impl<I: EmitIsa> Observed<'_, '_, I> {
                 sites.inst(inst, span, problem, allocation);
             }
         }
-        debug_assert!(each.next().is_none(), "{block} has steps that are neither instruction nor edit");
+        debug_assert!(each.next().is_none(), "{block} has items that are neither instruction nor edit");
     }
 }
 
 impl<I: EmitIsa> Encode<'_, I> {
-    /// Emits the steps of a block.
-    fn steps(&mut self, steps: &Steps, block: Block, next: Option<Block>) {
-        if !steps.srclocs.is_empty() {
-            return steps.in_order(block).for_each(|step| self.located(Some(step), next));
+    /// Emits the items of a block.
+    fn items(&mut self, allocated: &AllocatedCode, block: Block, next: Option<Block>) {
+        if !allocated.srclocs.is_empty() {
+            return allocated.in_order(block).for_each(|item| self.located(Some(item), next));
         }
-        for step in steps.head(block) {
-            self.step_apart(step, next);
+        for item in allocated.head(block) {
+            self.item_apart(item, next);
         }
-        for step in steps.rest(block).iter().rev() {
-            self.step(step, next);
+        for item in allocated.rest(block).iter().rev() {
+            self.item(item, next);
         }
     }
 
-    /// Emits a step that has a source location.
+    /// Emits an item that has a source location.
     #[inline(never)]
-    fn located(&mut self, step: Option<(&Step, u32)>, next: Option<Block>) {
-        if let Some((step, srcloc)) = step {
+    fn located(&mut self, item: Option<(&InstOrEdit, u32)>, next: Option<Block>) {
+        if let Some((item, srcloc)) = item {
             self.buffer.srcloc(srcloc);
-            self.step(step, next);
+            self.item(item, next);
         }
     }
 
     #[inline(always)]
-    fn step(&mut self, step: &Step, next: Option<Block>) {
-        match step {
-            Step::Inst(inst) => self.placed(inst, next),
-            Step::Edit(edit) => self.edit(*edit),
+    fn item(&mut self, item: &InstOrEdit, next: Option<Block>) {
+        match item {
+            InstOrEdit::Inst(inst) => self.placed(inst, next),
+            InstOrEdit::Edit(edit) => self.edit(*edit),
         }
     }
 
     #[inline(never)]
-    fn step_apart(&mut self, step: &Step, next: Option<Block>) {
-        self.step(step, next);
+    fn item_apart(&mut self, item: &InstOrEdit, next: Option<Block>) {
+        self.item(item, next);
     }
 
     #[inline(always)]
-    fn placed(&mut self, placed: &PlacedInst, next: Option<Block>) {
+    fn placed(&mut self, placed: &AllocatedInst, next: Option<Block>) {
         if placed.is_special {
             return self.special(placed, next);
         }
@@ -309,8 +309,8 @@ impl<I: EmitIsa> Encode<'_, I> {
     }
 
     #[inline(never)]
-    fn special(&mut self, placed: &PlacedInst, next: Option<Block>) {
-        let PlacedInst { inst, regs, slot, .. } = placed;
+    fn special(&mut self, placed: &AllocatedInst, next: Option<Block>) {
+        let AllocatedInst { inst, regs, slot, .. } = placed;
         let target = jump_target(self.rows, inst);
         if target.is_some_and(|to| next == Some(self.thread[to.index()])) {
             return;
@@ -318,7 +318,7 @@ impl<I: EmitIsa> Encode<'_, I> {
         let slot = slot.expand().map(|slot| self.slot(slot));
         self.control(inst, &regs.to_array()[..regs.len()], slot, next);
         if self.rows[usize::from(inst.row.0)].kind == RowKind::TryCall {
-            // Contexts are not part of steps.
+            // Contexts are not part of items.
             self.exits(inst.imm as usize, &[], next);
         }
     }

@@ -1,5 +1,6 @@
 //! Interface of instruction sets for emission, and the data that it receives.
 
+use crate::allocated_code::AllocatedCode;
 use crate::buffer::{BranchForms, Buffer};
 use crate::code::{Code, SymbolRef};
 use crate::compiled::ControlFlowGuards;
@@ -11,7 +12,6 @@ use crate::limits::Guard;
 use crate::mem::Mem;
 use crate::regs::Regs;
 use crate::row::RowId;
-use crate::steps::Steps;
 use crate::value_sites::ValueSites;
 use kingpost_ir::TrapCode;
 use kingpost_regalloc::{Allocation, Block, PReg};
@@ -101,9 +101,9 @@ pub struct Blocks<'a> {
 pub enum Body<'a> {
     /// Instructions of the code, in the places of an allocation.
     Allocated(&'a Allocation),
-    /// Steps, and the allocation that they represent if a listing or values for a debugger are requested. The bytes
-    /// do not depend on whether it is given.
-    Steps(&'a Steps, Option<&'a Allocation>),
+    /// Allocated code, and the allocation that it represents if a listing or values for a debugger are requested. The
+    /// bytes do not depend on whether it is given.
+    InRegisters(&'a AllocatedCode, Option<&'a Allocation>),
 }
 
 impl<'a> Body<'a> {
@@ -111,7 +111,7 @@ impl<'a> Body<'a> {
     pub(crate) fn allocation(self) -> Option<&'a Allocation> {
         match self {
             Body::Allocated(allocation) => Some(allocation),
-            Body::Steps(_, allocation) => allocation,
+            Body::InRegisters(_, allocation) => allocation,
         }
     }
 }

@@ -28,8 +28,8 @@
 //! | `emit.rs` | emission of allocated code |
 //! | `emit_isa.rs` | interface of an instruction set for emission |
 //! | `emit_blocks.rs` | the walk over the blocks, one instance per instruction set |
-//! | `steps.rs` | code whose operands have their places, last instruction first |
-//! | `steps_allocation.rs` | the allocation that such code represents |
+//! | `allocated_code.rs` | code whose operands have their places, last instruction first |
+//! | `read_allocation.rs` | the allocation that such code represents |
 //! | `value_sites.rs` | places of labeled values, by bytes |
 //! | `branching.rs` | branches between blocks, and to traps |
 //! | `buffer/` | bytes, branches, constants, fixups of one function |
@@ -53,6 +53,7 @@
 
 pub mod abi;
 mod abi_cache;
+pub mod allocated_code;
 mod args;
 pub mod block_order;
 mod branching;
@@ -77,18 +78,18 @@ mod loop_rotation;
 pub mod lower;
 pub mod mem;
 pub mod operands;
+mod read_allocation;
 mod regs;
 pub mod row;
 pub mod row_table;
 pub mod settings;
-pub mod steps;
-mod steps_allocation;
 pub mod text;
 mod thread_jumps;
 pub mod tiles;
 mod value_sites;
 pub mod verify;
 
+pub use allocated_code::{AllocatedCode, AllocatedInst, BlockRanges, InstOrEdit, Origins, Outcome};
 pub use args::{Args, fill_template};
 pub use branching::Branching;
 pub use buffer::{BranchForms, Buffer, JumpTable, JumpTables, Label, LastTwoWords, NoBranches, Reach, Target};
@@ -112,11 +113,10 @@ pub use listing::{ListedInst, ListedLabel, Listing, Mention, Origin};
 pub use literal::Literal;
 pub use lower::{Address, Lower, LowerIsa, Lowering, Machine};
 pub use mem::{Mem, MemBase};
+pub use read_allocation::AllocationMismatch;
 pub use regs::Regs;
 pub use row::{
     Effect, Family, FlagsEffect, ListIndex, OperandSpec, PlainOperands, Row, RowConstraint, RowId, RowKind, Twin,
 };
 pub use row_table::Line;
 pub use settings::{SettingError, Settings};
-pub use steps::{BlockSteps, Origins, Outcome, PlacedInst, Step, Steps};
-pub use steps_allocation::StepError;

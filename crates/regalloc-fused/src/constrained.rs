@@ -154,7 +154,7 @@ impl Fused {
         if clobbers != ClobberId::NONE {
             // Registers that no value may be in must be saved as well.
             let lost = lower.code.problem.all_clobbers()[clobbers].lost;
-            self.steps.written = self.steps.written.union(lost);
+            self.allocated.written = self.allocated.written.union(lost);
         }
     }
 

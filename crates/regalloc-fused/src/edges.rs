@@ -495,17 +495,17 @@ impl Fused {
             return;
         }
         self.sequence_moves(lower, &self.with_residents(head.regs));
-        let start = self.steps.heads.len() as u32;
+        let start = self.allocated.heads.len() as u32;
         for i in 0..self.sequence.len() {
             let kind = self.sequence[i];
             if let (Some(log), EditKind::Remat { inst, .. }) = (&mut self.log, kind) {
-                log.head_remat(self.steps.heads.len(), VReg::from_u32(inst.as_u32()));
+                log.head_remat(self.allocated.heads.len(), VReg::from_u32(inst.as_u32()));
             }
-            let step = self.step(kind, head.has_dead_flags);
-            self.steps.heads.push(step);
+            let item = self.item(kind, head.has_dead_flags);
+            self.allocated.heads.push(item);
         }
         self.sequence.clear();
-        self.steps.blocks[to.index()].heads = (start, self.steps.heads.len() as u32);
+        self.allocated.blocks[to.index()].heads = (start, self.allocated.heads.len() as u32);
     }
 }
 

@@ -10,7 +10,7 @@
 
 use crate::constrained::Touched;
 use crate::walk::{Fused, MANY_REGISTERS, range};
-use kingpost_mach::{Lower, PlacedInst};
+use kingpost_mach::{AllocatedInst, Lower};
 use kingpost_regalloc::{Operand, Pos};
 use kingpost_regalloc_common::preference::{Masks, Reg};
 
@@ -77,16 +77,16 @@ impl Fused {
         operand.fixed_reg().map_or(Reg::NONE, |preg| self.registers.reg(preg))
     }
 
-    /// Adds the instruction before all steps added so far.
+    /// Adds the instruction before all items added so far.
     fn push_fixed(&mut self, lower: &Lower<'_>, at: usize) {
         let record = &lower.piece()[at];
         let operands = &lower.operands()[range(record)];
         if self.log.is_some() {
-            self.log_step(lower, at);
+            self.log_item(lower, at);
         }
         let row = record.row;
         let encoded = row.operands.len() + record.inst.mode.regs();
-        let mut placed = PlacedInst::new(record.inst, row.kind, self.flags.are_dead());
+        let mut placed = AllocatedInst::new(record.inst, row.kind, self.flags.are_dead());
         for preg in operands[..encoded.min(operands.len())].iter().filter_map(|operand| operand.fixed_reg()) {
             if !placed.regs.push(preg) {
                 self.refuse(MANY_REGISTERS);

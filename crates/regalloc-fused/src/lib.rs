@@ -6,9 +6,9 @@
 //! ```
 //!
 //! [`Fused`] is a [`Sink`] of lowering. It receives instructions as they are selected, the last one first, and
-//! turns them into [`Steps`], which are ready to be encoded. No instruction is selected twice, and no problem is
-//! built for an allocator. The walk logs the problem only if a checker needs it; the steps are its answer
-//! ([`Steps::allocation`]).
+//! turns them into [`AllocatedCode`], which is ready to be encoded. No instruction is selected twice, and no problem is
+//! built for an allocator. The walk logs the problem only if a checker needs it; the items are its answer
+//! ([`AllocatedCode::allocation`]).
 //!
 //! A value takes a register at its last use, which the walk meets first, and keeps it up to its definition. If
 //! another value needs the register, or a call destroys it, the value is filled from its slot after that
@@ -30,7 +30,7 @@
 //!
 //! | file | contents |
 //! |---|---|
-//! | `walk.rs` | the walk: instructions from lowering, and the steps added for them |
+//! | `walk.rs` | the walk: instructions from lowering, and the items added for them |
 //! | `state.rs` | values, and the registers that they are in |
 //! | `plain.rs` | instructions with operands in any registers |
 //! | `fixed.rs` | instructions with all operands in fixed registers |

@@ -1,5 +1,5 @@
-//! The problem that the walk solved, for the checker and debuggers: the instructions from lowering, and the step
-//! made of each. The answer is in the steps alone ([`Steps::allocation`]).
+//! The problem that the walk solved, for the checker and debuggers: the instructions from lowering, and the item
+//! made of each. The answer is in the items alone ([`AllocatedCode::allocation`]).
 
 use crate::walk::{Selected, WORD};
 use cranelift_entity::{EntityRef, SecondaryMap};
@@ -35,9 +35,9 @@ pub(crate) struct Log {
     insts: Vec<Logged>,
     operands: Vec<Operand>,
     blocks: SecondaryMap<Block, LoggedBlock>,
-    /// Indices of rematerializing steps in the list, with their values.
+    /// Indices of rematerializing items in the list, with their values.
     remats: Vec<(u32, VReg)>,
-    /// Indices of rematerializing steps at the heads of blocks, with their values.
+    /// Indices of rematerializing items at the heads of blocks, with their values.
     head_remats: Vec<(u32, VReg)>,
 }
 
@@ -60,12 +60,12 @@ impl Log {
         self.insts.push(Logged { inst, flags, clobbers, operands: (start, self.operands.len()), srcloc, outcome });
     }
 
-    pub(crate) fn remat(&mut self, step: usize, vreg: VReg) {
-        self.remats.push((step as u32, vreg));
+    pub(crate) fn remat(&mut self, item: usize, vreg: VReg) {
+        self.remats.push((item as u32, vreg));
     }
 
-    pub(crate) fn head_remat(&mut self, step: usize, vreg: VReg) {
-        self.head_remats.push((step as u32, vreg));
+    pub(crate) fn head_remat(&mut self, item: usize, vreg: VReg) {
+        self.head_remats.push((item as u32, vreg));
     }
 
     /// Reverses the log into the problem of `code`, and records in `origins` the outcome of each instruction.
@@ -107,7 +107,7 @@ impl Log {
             }
         }
         code.problem.finish();
-        let defined = |(step, vreg): &(u32, VReg)| Some((*step, defs[*vreg]?));
+        let defined = |(item, vreg): &(u32, VReg)| Some((*item, defs[*vreg]?));
         origins.remats.extend(self.remats.iter().filter_map(defined));
         origins.head_remats.extend(self.head_remats.iter().filter_map(defined));
     }

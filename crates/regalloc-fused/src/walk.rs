@@ -1,4 +1,4 @@
-//! The walk: it receives instructions from lowering and adds steps.
+//! The walk: it receives instructions from lowering and adds items.
 
 use crate::edges::Heads;
 use crate::log::Log;
@@ -7,8 +7,8 @@ use crate::state::{Remat, State};
 use cranelift_entity::EntityRef;
 use kingpost_mach::lower::{Edges, Record, Sink};
 use kingpost_mach::{
-    Code, FlagsEffect, Lower, MAX_FLAG_ROWS, MInst, Outcome, PlacedInst, PlainOperands, Regs, Row, RowKind, Step,
-    StepError, Steps,
+    AllocatedCode, AllocatedInst, AllocationMismatch, Code, FlagsEffect, InstOrEdit, Lower, MAX_FLAG_ROWS, MInst,
+    Outcome, PlainOperands, Regs, Row, RowKind,
 };
 use kingpost_regalloc::{
     Allocation, Block, ClobberId, Constraint, EditKind, Inst, InstFlags, Loc, MachineEnv, Operand, PReg, ParallelMoves,
@@ -43,7 +43,7 @@ pub struct Fused {
     pub(crate) state: State,
     pub(crate) loops: Loops,
     pub(crate) heads: Heads,
-    pub(crate) steps: Steps,
+    pub(crate) allocated: AllocatedCode,
     /// Slots of values and of parallel moves.
     pub(crate) slots: Allocation,
     pub(crate) moves: ParallelMoves,
@@ -76,7 +76,7 @@ impl Fused {
         self.known = (0, 0);
         self.state.begin();
         self.loops.begin();
-        self.steps.clear(0);
+        self.allocated.clear(0);
         self.slots.reset(&self.widths);
         self.moves.begin();
         self.has_matched = false;
@@ -88,27 +88,27 @@ impl Fused {
         (self.srcloc, self.has_srclocs) = (u32::MAX, false);
     }
 
-    /// Returns the steps of the function lowered last.
+    /// Returns the items of the function lowered last.
     ///
     /// # Errors
     /// The reason if the function needs another allocator.
-    pub fn steps(&self) -> Result<&Steps, &'static str> {
-        self.refusal.map_or(Ok(&self.steps), Err)
+    pub fn allocated_code(&self) -> Result<&AllocatedCode, &'static str> {
+        self.refusal.map_or(Ok(&self.allocated), Err)
     }
 
-    /// Writes the allocation that the steps represent, with the places of labeled values, to `out`. The problem
+    /// Writes the allocation that the items represent, with the places of labeled values, to `out`. The problem
     /// must have been logged.
     ///
     /// # Errors
-    /// If a step differs from the selected instruction.
+    /// If an item differs from the selected instruction.
     pub fn allocation(
         &self,
         code: &Code,
         rows: &[Row],
         env: &MachineEnv,
         out: &mut Allocation,
-    ) -> Result<(), StepError> {
-        self.steps.allocation(code, rows, env, out)?;
+    ) -> Result<(), AllocationMismatch> {
+        self.allocated.allocation(code, rows, env, out)?;
         place_labels(&code.problem, env, out);
         Ok(())
     }
@@ -119,17 +119,17 @@ impl Sink for Fused {
         if self.refusal.is_some() {
             return;
         }
-        if self.steps.blocks.is_empty() {
-            self.steps.clear(lower.order().blocks().len());
-            self.heads.begin(self.steps.blocks.len());
+        if self.allocated.blocks.is_empty() {
+            self.allocated.clear(lower.order().blocks().len());
+            self.heads.begin(self.allocated.blocks.len());
         }
         self.sync(lower);
         self.block = block.as_u32();
         std::mem::swap(&mut self.edges, edges);
         self.is_at_end = true;
         self.flags = Flags::END;
-        let at = self.steps.list.len() as u32;
-        self.steps.blocks[block.index()].list = (at, at);
+        let at = self.allocated.list.len() as u32;
+        self.allocated.blocks[block.index()].list = (at, at);
         if let Some(log) = &mut self.log {
             log.end(block, &self.edges);
         }
@@ -166,22 +166,22 @@ impl Sink for Fused {
         }
         self.state.grow(lower.code.problem.vregs.len());
         self.head_block(lower, block);
-        self.steps.blocks[block.index()].list.1 = self.steps.list.len() as u32;
+        self.allocated.blocks[block.index()].list.1 = self.allocated.list.len() as u32;
     }
 
     fn finish(&mut self, lower: &mut Lower<'_>) {
-        self.steps.slots.clear();
-        self.steps.slots.extend(self.slots.slots.values().copied());
+        self.allocated.slots.clear();
+        self.allocated.slots.extend(self.slots.slots.values().copied());
         for (class, also_preserved) in self.registers.masks(lower.code.also_preserved).into_iter().enumerate() {
             let preserved = self.registers.callee_saved[class] | also_preserved;
             for reg in regs(class, self.state.used[class] & preserved) {
-                self.steps.written.insert(self.registers.preg(reg));
+                self.allocated.written.insert(self.registers.preg(reg));
             }
         }
         if let (Some(log), None) = (self.log.take(), self.refusal) {
-            self.steps.origins.emergency = self.slots.emergency;
+            self.allocated.origins.emergency = self.slots.emergency;
             let (code, order) = lower.code_and_order();
-            log.finish(code, order, &mut self.steps.origins);
+            log.finish(code, order, &mut self.allocated.origins);
         }
     }
 }
@@ -300,12 +300,12 @@ impl Fused {
         self.refusal = Some(what);
     }
 
-    /// Begins the steps of another source location.
+    /// Begins the items of another source location.
     fn begin_srcloc(&mut self, srcloc: u32) {
         self.srcloc = srcloc;
         if !self.has_srclocs {
             self.has_srclocs = true;
-            self.steps.srclocs.resize(self.steps.list.len(), u32::MAX);
+            self.allocated.srclocs.resize(self.allocated.list.len(), u32::MAX);
         }
     }
 
@@ -315,13 +315,13 @@ impl Fused {
         self.flags = self.flags.before(FlagsEffect::None);
         if self.log.is_some() {
             let loc = if reg.is_none() { Loc::NONE } else { self.loc(reg) };
-            let before = self.steps.list.len() as u32;
+            let before = self.allocated.list.len() as u32;
             self.log_inst(&Selected::new(lower, &lower.piece()[at]), Outcome::Dropped { before, loc });
         }
     }
 
     /// Adds an instruction with its operands in the first `count` registers, except for one in `slot`, before all
-    /// steps added so far.
+    /// items added so far.
     #[inline(always)]
     pub(crate) fn push_plain(
         &mut self,
@@ -353,23 +353,23 @@ impl Fused {
     #[inline(always)]
     fn push_inst(&mut self, lower: &Lower<'_>, at: usize, regs: Regs, slot: Option<Slot>) {
         if self.log.is_some() {
-            self.log_step(lower, at);
+            self.log_item(lower, at);
         }
         let Record { inst, row, .. } = lower.piece()[at];
-        let mut placed = PlacedInst::new(inst, row.kind, self.flags.are_dead());
+        let mut placed = AllocatedInst::new(inst, row.kind, self.flags.are_dead());
         self.flags = self.flags.before(row.flags);
         if let (Some(slot), Some(twin)) = (slot, row.twin) {
             placed.read_slot(slot, twin);
         }
         placed.regs = regs;
-        self.push(Step::Inst(placed));
+        self.push(InstOrEdit::Inst(placed));
     }
 
-    /// Records in the log that the next step is made of an instruction.
+    /// Records in the log that the next item is made of an instruction.
     #[cold]
-    pub(crate) fn log_step(&mut self, lower: &Lower<'_>, at: usize) {
-        let step = self.steps.list.len() as u32;
-        self.log_inst(&Selected::new(lower, &lower.piece()[at]), Outcome::Step(step));
+    pub(crate) fn log_item(&mut self, lower: &Lower<'_>, at: usize) {
+        let item = self.allocated.list.len() as u32;
+        self.log_inst(&Selected::new(lower, &lower.piece()[at]), Outcome::Item(item));
     }
 
     fn log_inst(&mut self, selected: &Selected, outcome: Outcome) {
@@ -378,11 +378,11 @@ impl Fused {
         }
     }
 
-    /// Adds an instruction with the locations of its operands, before all steps added so far.
+    /// Adds an instruction with the locations of its operands, before all items added so far.
     pub(crate) fn push_selected(&mut self, selected: &Selected, locs: &[Loc]) {
-        self.log_inst(selected, Outcome::Step(self.steps.list.len() as u32));
+        self.log_inst(selected, Outcome::Item(self.allocated.list.len() as u32));
         let row = selected.row;
-        let mut placed = PlacedInst::new(selected.inst, row.kind, self.flags.are_dead());
+        let mut placed = AllocatedInst::new(selected.inst, row.kind, self.flags.are_dead());
         let encoded = row.operands.len() + selected.inst.mode.regs();
         for &loc in &locs[..encoded.min(locs.len())] {
             match (loc.as_reg(), loc.as_slot(), row.twin) {
@@ -394,45 +394,45 @@ impl Fused {
         self.push_placed(placed, row);
     }
 
-    /// Adds an instruction that may be a call, before all steps added so far.
-    pub(crate) fn push_placed(&mut self, placed: PlacedInst, row: &Row) {
+    /// Adds an instruction that may be a call, before all items added so far.
+    pub(crate) fn push_placed(&mut self, placed: AllocatedInst, row: &Row) {
         let is_call = matches!(row.kind, RowKind::Call | RowKind::TryCall);
         self.flags = if is_call { Flags::WRITTEN } else { self.flags.before(row.flags) };
-        self.push(Step::Inst(placed));
+        self.push(InstOrEdit::Inst(placed));
     }
 
     #[inline(always)]
-    fn push(&mut self, step: Step) {
+    fn push(&mut self, item: InstOrEdit) {
         if self.has_srclocs {
-            self.steps.srclocs.push(self.srcloc);
+            self.allocated.srclocs.push(self.srcloc);
         }
-        self.steps.list.push(step);
+        self.allocated.list.push(item);
     }
 
-    /// Adds an edit before all steps added so far. The instruction number of a rematerialization is the number of
+    /// Adds an edit before all items added so far. The instruction number of a rematerialization is the number of
     /// its value.
     ///
-    /// The step is built in place in the list: otherwise it would have to be complete before it could be copied.
+    /// The item is built in place in the list: otherwise it would have to be complete before it could be copied.
     #[inline(always)]
     pub(crate) fn push_edit(&mut self, kind: EditKind) {
         if let (Some(log), EditKind::Remat { inst, .. }) = (&mut self.log, kind) {
-            log.remat(self.steps.list.len(), VReg::from_u32(inst.as_u32()));
+            log.remat(self.allocated.list.len(), VReg::from_u32(inst.as_u32()));
         }
-        let step = self.step(kind, self.flags.are_dead());
-        self.push(step);
+        let item = self.item(kind, self.flags.are_dead());
+        self.push(item);
     }
 
-    /// Adds a copy of a register into another one, before all steps added so far.
+    /// Adds a copy of a register into another one, before all items added so far.
     #[inline(always)]
     pub(crate) fn push_copy(&mut self, from: Reg, to: Reg, width: u8) {
         self.state.touch(to);
         let (from, to) = (self.registers.preg(from), self.registers.preg(to));
-        self.push(Step::Edit(EditKind::Move { from, to, width }));
+        self.push(InstOrEdit::Edit(EditKind::Move { from, to, width }));
     }
 
-    /// Returns the step that an edit is encoded as.
+    /// Returns the item that an edit is encoded as.
     #[inline(always)]
-    pub(crate) fn step(&mut self, kind: EditKind, flags_are_dead: bool) -> Step {
+    pub(crate) fn item(&mut self, kind: EditKind, flags_are_dead: bool) -> InstOrEdit {
         let mut touch = |preg| {
             let reg = self.registers.reg(preg);
             if !reg.is_none() {
@@ -449,13 +449,13 @@ impl Fused {
             EditKind::Remat { inst, to } => {
                 touch(to);
                 if let Remat::By(number) = self.state.value(VReg::from_u32(inst.as_u32())).remat {
-                    let mut placed = PlacedInst::new(self.remats[number as usize], RowKind::Remat, flags_are_dead);
+                    let mut placed = AllocatedInst::new(self.remats[number as usize], RowKind::Remat, flags_are_dead);
                     placed.regs.push(to);
-                    return Step::Inst(placed);
+                    return InstOrEdit::Inst(placed);
                 }
             }
         }
-        Step::Edit(kind)
+        InstOrEdit::Edit(kind)
     }
 
     /// Emits the resolved parallel move. Registers outside `needed` are dead after it.
@@ -557,7 +557,7 @@ impl Fused {
         self.state.value(vreg).remat != Remat::No
     }
 
-    /// Loads a value into a register, before all steps added so far: from its slot or by rematerialization.
+    /// Loads a value into a register, before all items added so far: from its slot or by rematerialization.
     pub(crate) fn reload(&mut self, lower: &mut Lower<'_>, vreg: VReg, reg: Reg) {
         let to = self.registers.preg(reg);
         let kind = match self.is_remat(lower, vreg) {

@@ -10,27 +10,27 @@ use kingpost_regalloc::{Block, EditKind, Inst, Loc, PRegSet, Slot, SlotData};
 
 /// Unit of encoding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum InstOrEdit {
     /// An instruction.
-    Inst(PlacedInst),
+    Inst(AllocatedInst),
     /// An edit. A rematerialization is an instruction instead.
     Edit(EditKind),
 }
 
-impl Step {
+impl InstOrEdit {
     /// Returns `true` if this is an edit, or an instruction that neither transfers control nor traps nor reads a
     /// slot, such as one that rematerializes a value on an edge.
     pub(crate) fn is_move(&self) -> bool {
         match self {
-            Step::Inst(placed) => !placed.is_special && placed.inst.trap().is_none(),
-            Step::Edit(_) => true,
+            InstOrEdit::Inst(placed) => !placed.is_special && placed.inst.trap().is_none(),
+            InstOrEdit::Edit(_) => true,
         }
     }
 }
 
 /// An instruction with its registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PlacedInst {
+pub struct AllocatedInst {
     /// Instruction, whose row is the memory twin if an operand is in a slot.
     pub inst: MInst,
     /// Registers of its operands without operands in memory, with the registers of its address last.
@@ -43,12 +43,12 @@ pub struct PlacedInst {
     pub slot: PackedOption<Slot>,
 }
 
-impl PlacedInst {
+impl AllocatedInst {
     /// Returns an instruction of the given kind without registers.
     #[inline]
-    pub fn new(inst: MInst, kind: RowKind, flags_are_dead: bool) -> PlacedInst {
+    pub fn new(inst: MInst, kind: RowKind, flags_are_dead: bool) -> AllocatedInst {
         let is_special = kind.is_control();
-        PlacedInst { inst, regs: Regs::default(), flags_are_dead, is_special, slot: None.into() }
+        AllocatedInst { inst, regs: Regs::default(), flags_are_dead, is_special, slot: None.into() }
     }
 
     /// Replaces one operand by a slot, which the memory twin of the row reads.
@@ -59,36 +59,36 @@ impl PlacedInst {
     }
 }
 
-const _: () = assert!(size_of::<Step>() == 32);
+const _: () = assert!(size_of::<InstOrEdit>() == 32);
 
-/// Steps of a function. Cleared and reused.
+/// Items of a function. Cleared and reused.
 #[derive(Clone, Default, Debug)]
-pub struct Steps {
-    /// Steps to encode: blocks from the last to the first, and in each the steps in reverse order.
-    pub list: Vec<Step>,
-    /// Source locations of the steps, or empty if the function has none.
+pub struct AllocatedCode {
+    /// Items to encode: blocks from the last to the first, and in each the items in reverse order.
+    pub list: Vec<InstOrEdit>,
+    /// Source locations of the items, or empty if the function has none.
     pub srclocs: Vec<u32>,
-    /// Steps at the heads of blocks before all further steps, in order.
-    pub heads: Vec<Step>,
-    /// For each block, the range of its steps, and the range of its edits in `heads`.
-    pub blocks: Vec<BlockSteps>,
+    /// Items at the heads of blocks before all further items, in order.
+    pub heads: Vec<InstOrEdit>,
+    /// For each block, the range of its items, and the range of its edits in `heads`.
+    pub blocks: Vec<BlockRanges>,
     /// Spill slots.
     pub slots: PrimaryMap<Slot, SlotData>,
     /// Registers that the function preserves and writes, or a superset of them.
     pub written: PRegSet,
-    /// Steps of the problem's instructions, if the steps are read by more than emission.
+    /// Items of the problem's instructions, if the items are read by more than emission.
     pub origins: Origins,
 }
 
-/// The steps that the instructions of a problem became, and the rematerializations among the steps. Empty if only
-/// emission reads the steps.
+/// The items that the instructions of a problem became, and the rematerializations among the items. Empty if only
+/// emission reads the items.
 #[derive(Clone, Default, Debug)]
 pub struct Origins {
     /// Outcome by instruction of the problem.
     pub insts: PrimaryMap<Inst, Outcome>,
-    /// Indices of rematerializations in [`Steps::list`], ascending, with the instruction that defines the value.
+    /// Indices of rematerializations in [`AllocatedCode::list`], ascending, with the instruction that defines the value.
     pub remats: Vec<(u32, Inst)>,
-    /// Indices of rematerializations in [`Steps::heads`], ascending, with the instruction that defines the value.
+    /// Indices of rematerializations in [`AllocatedCode::heads`], ascending, with the instruction that defines the value.
     pub head_remats: Vec<(u32, Inst)>,
     /// For each class, the slot that parallel moves use between two instructions.
     pub emergency: [Option<Slot>; 2],
@@ -97,11 +97,11 @@ pub struct Origins {
 /// Result of allocation for one instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// The step at this index of [`Steps::list`].
-    Step(u32),
-    /// No step.
+    /// The item at this index of [`AllocatedCode::list`].
+    Item(u32),
+    /// No item.
     Dropped {
-        /// Index of the step added after the instruction was dropped, which runs before it.
+        /// Index of the item added after the instruction was dropped, which runs before it.
         before: u32,
         /// Location of its operands.
         loc: Loc,
@@ -109,10 +109,10 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Returns the index after the steps that run after the instruction, and the index of the last step that runs before it.
+    /// Returns the index after the items that run after the instruction, and the index of the last item that runs before it.
     pub(crate) fn bounds(self) -> (u32, u32) {
         match self {
-            Outcome::Step(step) => (step, step + 1),
+            Outcome::Item(item) => (item, item + 1),
             Outcome::Dropped { before, .. } => (before, before),
         }
     }
@@ -120,21 +120,21 @@ impl Outcome {
 
 /// Ranges of one block.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct BlockSteps {
-    /// Range in [`Steps::list`].
+pub struct BlockRanges {
+    /// Range in [`AllocatedCode::list`].
     pub list: (u32, u32),
-    /// Range in [`Steps::heads`].
+    /// Range in [`AllocatedCode::heads`].
     pub heads: (u32, u32),
 }
 
-impl Steps {
-    /// Clears the steps for a function of `blocks` blocks.
+impl AllocatedCode {
+    /// Clears the items for a function of `blocks` blocks.
     pub fn clear(&mut self, blocks: usize) {
         self.list.clear();
         self.srclocs.clear();
         self.heads.clear();
         self.blocks.clear();
-        self.blocks.resize(blocks, BlockSteps::default());
+        self.blocks.resize(blocks, BlockRanges::default());
         self.slots.clear();
         self.written = PRegSet::EMPTY;
         self.origins.insts.clear();
@@ -142,25 +142,25 @@ impl Steps {
         self.origins.head_remats.clear();
     }
 
-    /// Returns the steps at the head of a block, which run before all its further steps, in order.
-    pub(crate) fn head(&self, block: Block) -> &[Step] {
+    /// Returns the items at the head of a block, which run before all its further items, in order.
+    pub(crate) fn head(&self, block: Block) -> &[InstOrEdit] {
         let (start, end) = self.blocks[block.index()].heads;
         &self.heads[start as usize..end as usize]
     }
 
-    /// Returns the steps of a block after its head, last one first.
-    pub(crate) fn rest(&self, block: Block) -> &[Step] {
+    /// Returns the items of a block after its head, last one first.
+    pub(crate) fn rest(&self, block: Block) -> &[InstOrEdit] {
         let (start, end) = self.blocks[block.index()].list;
         &self.list[start as usize..end as usize]
     }
 
-    /// Returns the steps of a block in the order in which they run, each with its source location.
-    pub(crate) fn in_order(&self, block: Block) -> impl Iterator<Item = (&Step, u32)> {
+    /// Returns the items of a block in the order in which they run, each with its source location.
+    pub(crate) fn in_order(&self, block: Block) -> impl Iterator<Item = (&InstOrEdit, u32)> {
         let (start, end) = self.blocks[block.index()].list;
         let srclocs = self.srclocs.get(start as usize..end as usize).unwrap_or_default();
         let at_head = srclocs.last().copied().unwrap_or(u32::MAX);
-        let head = self.head(block).iter().map(move |step| (step, at_head));
+        let head = self.head(block).iter().map(move |item| (item, at_head));
         let rest = self.rest(block).iter().enumerate().rev();
-        head.chain(rest.map(move |(k, step)| (step, srclocs.get(k).copied().unwrap_or(u32::MAX))))
+        head.chain(rest.map(move |(k, item)| (item, srclocs.get(k).copied().unwrap_or(u32::MAX))))
     }
 }
