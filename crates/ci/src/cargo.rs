@@ -1,10 +1,7 @@
-//! Builds, and the programs that come of them.
+//! Commands of Cargo, and the programs of a build.
 
-use crate::session::{Session, failure};
-use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -35,60 +32,15 @@ pub(crate) fn cargo(words: &[&str]) -> Command {
     command
 }
 
-impl Session {
-    /// Builds all libraries, programs and tests of the workspace, once for all stages of a run.
-    ///
-    /// # Errors
-    /// If something does not compile.
-    pub(crate) fn build(&mut self) -> Result<&Built> {
-        let built = match (self.built.take(), fs::read(self.path_of_build())) {
-            (Some(built), _) => built,
-            (None, Ok(bytes)) => Built::of_json(&serde_json::from_slice(&bytes).context("the list of programs")?),
-            (None, Err(_)) => {
-                let built = self.build_of(&["--workspace", "--lib", "--bins", "--tests"])?;
-                fs::write(self.path_of_build(), built.json().to_string()).context("the list of programs")?;
-                built
-            }
-        };
-        Ok(self.built.insert(built))
-    }
-
-    /// Returns the path of the list of programs that stages in other processes read.
-    fn path_of_build(&self) -> PathBuf {
-        self.scratch.join("built.json")
-    }
-
-    /// Builds what `words` select, and returns the programs.
-    ///
-    /// # Errors
-    /// If something does not compile.
-    pub(crate) fn build_of(&mut self, words: &[&str]) -> Result<Built> {
-        let ended = self.end_of(cargo(&["build", "--message-format=json-render-diagnostics"]).args(words))?;
-        if !ended.status.success() {
-            // The messages about what was made are of no interest here.
-            let lines = ended.text.lines().filter(|line| !line.starts_with('{'));
-            let text = lines.map(|line| format!("{line}\n")).collect();
-            let command = ended.command.replace(" --message-format=json-render-diagnostics", "");
-            bail!(failure(&crate::session::Ended { text, command, ..ended }));
-        }
-        let mut built = Built::default();
-        for line in ended.text.lines().filter(|line| line.starts_with('{')) {
-            let message: Value = serde_json::from_str(line).context("a message of Cargo")?;
-            built.add(&message);
-        }
-        built.tests.sort();
-        Ok(built)
-    }
-}
-
 impl Built {
-    fn json(&self) -> Value {
+    /// Returns the programs as JSON.
+    pub(crate) fn json(&self) -> Value {
         let tests = self.tests.iter().map(|test| json!([test.package, test.target, test.path, test.folder]));
         json!({ "programs": self.programs, "tests": tests.collect::<Vec<_>>() })
     }
 
     /// Reads what [`Built::json`] wrote.
-    fn of_json(value: &Value) -> Built {
+    pub(crate) fn of_json(value: &Value) -> Built {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
         let array = |value: &Value| value.as_array().cloned().unwrap_or_default();
         let programs = value["programs"].as_object().into_iter().flatten();
@@ -102,7 +54,8 @@ impl Built {
         Built { programs, tests: array(&value["tests"]).iter().map(test).collect() }
     }
 
-    fn add(&mut self, message: &Value) {
+    /// Adds the program that a message of Cargo is about, if it is about one.
+    pub(crate) fn add(&mut self, message: &Value) {
         let text = |value: &Value| value.as_str().map(str::to_string);
         let Some(path) = text(&message["executable"]) else { return };
         let Some(name) = text(&message["target"]["name"]) else { return };

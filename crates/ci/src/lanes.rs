@@ -62,7 +62,7 @@ fn in_process(tier: Tier, stage: &Stage, scratch: &Path) -> Result<Done> {
 pub(crate) fn run_here(tier: Tier, name: &str, scratch: &Path) -> Result<()> {
     let stage =
         STAGES.iter().find(|stage| stage.name == name).with_context(|| format!("there is no stage `{name}`"))?;
-    let done = Session::new(tier, scratch)?.stage(stage);
+    let done = Session::new(tier, scratch)?.stage(stage.name, stage.run);
     fs::write(path_of_outcome(scratch, name), done.json().to_string()).context("the outcome of a stage")
 }
 

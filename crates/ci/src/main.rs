@@ -15,8 +15,8 @@
 //! | `main.rs` | the verbs |
 //! | `tier.rs` | the tiers |
 //! | `lanes.rs` | stages side by side |
-//! | `session.rs` | what stages share: commands, counts, skips |
-//! | `cargo.rs` | builds, and the programs that come of them |
+//! | `session.rs` | what stages share: the build, commands, counts, skips |
+//! | `cargo.rs` | commands of Cargo, and the programs of a build |
 //! | `output.rs` | counts and first failures in the output of programs |
 //! | `tools.rs` | system tools |
 //! | `report.rs` | the table of stages and the last lines |

@@ -1,15 +1,15 @@
 //! State that stages share: the tier, builds, commands, counts and skips.
 
-use crate::cargo::Built;
+use crate::cargo::{Built, cargo};
 use crate::output;
 use crate::report::{Counts, Done};
-use crate::stages::Stage;
 use crate::tier::Tier;
 use crate::tools;
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::File;
+use std::fs::{self, File};
 use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
@@ -59,11 +59,11 @@ impl Session {
     }
 
     /// Runs a stage.
-    pub(crate) fn stage(&mut self, stage: &Stage) -> Done {
+    pub(crate) fn stage(&mut self, name: &'static str, run: fn(&mut Session) -> Result<()>) -> Done {
         let (start, cpu) = (Instant::now(), cpu_seconds());
-        let failure = (stage.run)(self).err().map(|error| format!("{error:#}"));
+        let failure = run(self).err().map(|error| format!("{error:#}"));
         Done {
-            name: stage.name,
+            name,
             seconds: start.elapsed().as_secs_f64(),
             cpu_seconds: cpu_seconds() - cpu,
             counts: std::mem::take(&mut self.counts),
@@ -134,6 +134,50 @@ impl Session {
             .status()
             .with_context(|| format!("cannot start {text}"))?;
         Ok(Ended { status, text: output::read_all(file)?, command: text })
+    }
+
+    /// Builds all libraries, programs and tests of the workspace, once for all stages of a run.
+    ///
+    /// # Errors
+    /// If something does not compile.
+    pub(crate) fn build(&mut self) -> Result<&Built> {
+        let built = match (self.built.take(), fs::read(self.path_of_build())) {
+            (Some(built), _) => built,
+            (None, Ok(bytes)) => Built::of_json(&serde_json::from_slice(&bytes).context("the list of programs")?),
+            (None, Err(_)) => {
+                let built = self.build_of(&["--workspace", "--lib", "--bins", "--tests"])?;
+                fs::write(self.path_of_build(), built.json().to_string()).context("the list of programs")?;
+                built
+            }
+        };
+        Ok(self.built.insert(built))
+    }
+
+    /// Returns the path of the list of programs that stages in other processes read.
+    fn path_of_build(&self) -> PathBuf {
+        self.scratch.join("built.json")
+    }
+
+    /// Builds what `words` select, and returns the programs.
+    ///
+    /// # Errors
+    /// If something does not compile.
+    pub(crate) fn build_of(&mut self, words: &[&str]) -> Result<Built> {
+        let ended = self.end_of(cargo(&["build", "--message-format=json-render-diagnostics"]).args(words))?;
+        if !ended.status.success() {
+            // The messages about what was made are of no interest here.
+            let lines = ended.text.lines().filter(|line| !line.starts_with('{'));
+            let text = lines.map(|line| format!("{line}\n")).collect();
+            let command = ended.command.replace(" --message-format=json-render-diagnostics", "");
+            bail!(failure(&Ended { text, command, ..ended }));
+        }
+        let mut built = Built::default();
+        for line in ended.text.lines().filter(|line| line.starts_with('{')) {
+            let message: Value = serde_json::from_str(line).context("a message of Cargo")?;
+            built.add(&message);
+        }
+        built.tests.sort();
+        Ok(built)
     }
 
     /// Returns a command that runs a built program of a name, within the limit of CPU time of the tier.

@@ -6,7 +6,7 @@ use kingpost_codegen::{ALLOCATORS, Compiler, CpuFlags, SettingError, Settings, T
 use kingpost_ir::types::{I32, I64};
 use kingpost_ir::verifier::TargetInfo;
 use kingpost_reader::{Header, Setting, Target};
-use target_lexicon::{Architecture, PointerWidth, Triple};
+use target_lexicon::{PointerWidth, Triple};
 
 use crate::program;
 use crate::unit::Unit;
@@ -154,11 +154,6 @@ fn target_info(triple: &Triple, settings: &Settings) -> TargetInfo {
         enable_pinned_reg: settings.enable_pinned_reg,
         preserve_frame_pointers: settings.preserve_frame_pointers,
     }
-}
-
-/// Returns `true` if this machine can run code of an architecture.
-pub(crate) fn is_host(architecture: Architecture) -> bool {
-    architecture == Triple::host().architecture
 }
 
 /// Returns a flag of a `target` line that a processor lacks.

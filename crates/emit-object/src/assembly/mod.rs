@@ -30,13 +30,10 @@ use crate::elf::architecture;
 use crate::error::ObjectError;
 use body::Body;
 use kingpost_mach::{FunctionView, Listing};
-use object::read::elf::ElfFile64;
-use object::{Architecture, LittleEndian, Object, ObjectSymbol, SymbolKind};
+use object::{Architecture, Object, ObjectSymbol, SymbolKind};
 use target_lexicon::Triple;
 use text::Text;
-
-/// An object that is read back.
-type File<'data> = ElfFile64<'data, LittleEndian>;
+use words::File;
 
 /// The functions of an object as text.
 #[derive(Debug)]
@@ -80,7 +77,7 @@ impl Assembly {
     /// # Errors
     /// If the object has other functions, or a name that assemblers do not accept.
     pub fn finish(self, object: &[u8]) -> Result<String, ObjectError> {
-        let file = File::parse(object).map_err(sections::malformed)?;
+        let file = File::parse(object).map_err(words::malformed)?;
         words::check_names(&file)?;
         let is_x64 = self.architecture == Architecture::X86_64;
         let mut text = Text::default();

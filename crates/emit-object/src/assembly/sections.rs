@@ -1,17 +1,12 @@
 //! Sections other than code: bytes, with symbols and addresses between them.
 
 use super::text::Text;
-use super::{File, words};
+use super::words::{self, File, malformed};
 use crate::error::ObjectError;
 use object::read::elf::{ElfSection64, SectionHeader};
 use object::{
     LittleEndian, Object, ObjectSection, ObjectSymbol, Relocation, RelocationFlags, RelocationTarget, SymbolKind, elf,
 };
-
-/// Returns the error for an object that `elf.rs` would not write.
-pub(super) fn malformed(error: object::Error) -> ObjectError {
-    ObjectError::Format(error.to_string())
-}
 
 /// Writes every section that belongs to the program, except for the code.
 pub(super) fn write(file: &File<'_>, text: &mut Text) -> Result<(), ObjectError> {

@@ -1,12 +1,18 @@
-//! Symbols and relocations in the form of the assembler.
+//! The object that is read back, and its symbols and relocations in the form of the assembler.
 
-use super::File;
-use super::sections::malformed;
 use super::text::Text;
 use crate::error::ObjectError;
 use kingpost_mach::RelocKind;
-use object::read::elf::ElfSymbol64;
+use object::read::elf::{ElfFile64, ElfSymbol64};
 use object::{LittleEndian, Object, ObjectSymbol, SymbolFlags, SymbolKind, elf};
+
+/// An object that is read back.
+pub(super) type File<'data> = ElfFile64<'data, LittleEndian>;
+
+/// Returns the error for an object that `elf.rs` would not write.
+pub(super) fn malformed(error: object::Error) -> ObjectError {
+    ObjectError::Format(error.to_string())
+}
 
 /// Refuses names that the assembler would misread: names of its own labels and sections, and names with control
 /// characters.

@@ -31,12 +31,17 @@ static HOST: Tools = new("cc", &["-no-pie"], None);
 static EMULATED: [(&str, Tools); 1] =
     [("aarch64", new("aarch64-linux-gnu-gcc", &["-static", "-no-pie"], Some("qemu-aarch64")))];
 
+/// Returns `true` if this machine can run code of an architecture.
+pub(crate) fn is_host(architecture: Architecture) -> bool {
+    architecture == Triple::host().architecture
+}
+
 /// Returns the tools for an architecture.
 ///
 /// # Errors
 /// If its code cannot be run here, with the reason.
 pub(crate) fn tools(architecture: Architecture) -> Result<&'static Tools, String> {
-    if architecture == Triple::host().architecture {
+    if is_host(architecture) {
         return Ok(&HOST);
     }
     let name = architecture.to_string();

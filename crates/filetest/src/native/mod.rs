@@ -22,11 +22,10 @@ mod trampoline;
 pub use build::Program;
 pub(crate) use build::build;
 pub use call::Request;
-pub(crate) use machine::tools;
+pub(crate) use machine::{is_host, tools};
 pub use trampoline::trampoline;
 
 use crate::outcome::Ending;
-use crate::target;
 use call::MAX_SLOTS;
 use target_lexicon::Architecture;
 
@@ -48,7 +47,7 @@ pub fn run(program: &Program, requests: &[Request], via: Via) -> Result<Vec<Endi
     if requests.iter().any(|request| request.count() > MAX_SLOTS) {
         return Err(format!("a directive has more than {MAX_SLOTS} arguments or results"));
     }
-    let host = target::is_host(program.triple.architecture);
+    let host = is_host(program.triple.architecture);
     match via {
         _ if requests.is_empty() => Ok(Vec::new()),
         Via::Jit if host => jit::run(program, requests),

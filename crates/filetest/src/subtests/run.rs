@@ -93,7 +93,7 @@ fn runs_here(processor: Option<CpuFlags>, job: &Job, compiler: &Compiler) -> Res
     let architecture = compiler.triple().architecture;
     native::tools(architecture)?;
     // Emulators have all flags.
-    let Some(processor) = processor.filter(|_| target::is_host(architecture)) else { return Ok(()) };
+    let Some(processor) = processor.filter(|_| native::is_host(architecture)) else { return Ok(()) };
     match job.unit.target.and_then(|target| target::missing_flag(target, &processor)) {
         Some(flag) => Err(format!("this machine's processor lacks {flag}")),
         None => Ok(()),
