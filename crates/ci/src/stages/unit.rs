@@ -14,13 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Test targets that take longer than twelve seconds of CPU time: `quick` leaves them out.
-const SLOW: &[(&str, &str)] = &[
-    ("kingpost-cli", "assembly"),
-    ("kingpost-opt", "facts"),
-    ("kingpost-rule-verify", "mutants"),
-    ("kingpost-rules", "mutants"),
-    ("kingpost-smt", "lib"),
-];
+const SLOW: &[(&str, &str)] = &[("kingpost-cli", "assembly"), ("kingpost-opt", "known_bits")];
 
 pub(crate) fn run(session: &mut Session) -> Result<()> {
     let programs = session.build()?.tests.clone();

@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn smoke() {
-        let report = run(0..40).unwrap_or_else(|failure| panic!("{failure}"));
-        assert!(report.cases == 40 || !report.skipped.is_empty(), "{report}");
+        let report = run(0..12).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(report.cases == 12 || !report.skipped.is_empty(), "{report}");
     }
 }

@@ -216,8 +216,8 @@ mod tests {
 
     #[test]
     fn smoke() {
-        let report = run(0..12).unwrap_or_else(|failure| panic!("{failure}"));
-        assert!(!runs_here() || report.calls > 1000, "{report}");
+        let report = run(0..4).unwrap_or_else(|failure| panic!("{failure}"));
+        assert!(!runs_here() || report.calls > 300, "{report}");
     }
 
     #[test]
