@@ -6,7 +6,7 @@ use crate::{settings, translate};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::{CodegenError, CodegenResult, CompiledCode, Context, ir, isa};
 use cranelift_module::{FuncId, ModuleReloc};
-use kingpost_codegen::{CompileError, DumpSink, Options, Settings, Stage};
+use kingpost_codegen::{CompileError, DumpReceiver, Options, Settings, Stage};
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::preamble::GlobalValueData;
 use kingpost_mach::ModuleBuffer;
@@ -210,7 +210,7 @@ impl Listing {
     }
 }
 
-impl DumpSink for Listing {
+impl DumpReceiver for Listing {
     fn takes(&self, stage: Stage, _name: &str) -> bool {
         stage == Stage::Emit && self.wanted.load(Ordering::Relaxed)
     }

@@ -8,7 +8,7 @@ use crate::labels::Labels;
 use crate::operands::OperandRules;
 use crate::report::Report;
 use crate::state::State;
-use crate::structural_rules::{self, Input};
+use crate::structural_rules::{self, CheckInput};
 use crate::value_numbering::ValueNumbering;
 use crate::walk::Walk;
 use cranelift_entity::EntityRef;
@@ -57,7 +57,7 @@ impl Checker {
     /// The first few dozen broken rules, in the order of the code. Rules about contents are checked only if all
     /// other rules hold.
     pub fn check(&mut self, problem: &Problem, env: &MachineEnv, answer: &Allocation) -> Result<(), Vec<CheckError>> {
-        let input = Input::new(problem, env, answer);
+        let input = CheckInput::new(problem, env, answer);
         let mut report = Report::default();
         self.names.reset(problem);
         if structural_rules::counts(input, &mut report) {
@@ -65,7 +65,7 @@ impl Checker {
         }
         if report.is_empty() && problem.num_blocks() > 0 {
             self.flow.compute(problem);
-            self.names.settle(problem, &self.flow);
+            self.names.number_classes(problem, &self.flow);
             match self.solve(input) {
                 // Every root was walked again after its entry last changed, so that the errors found on the way are
                 // complete.
@@ -77,7 +77,7 @@ impl Checker {
         report.finish()
     }
 
-    fn rules_without_states(&mut self, input: Input, report: &mut Report) {
+    fn rules_without_states(&mut self, input: CheckInput, report: &mut Report) {
         structural_rules::emergency_slots(input, report);
         structural_rules::edits(input, report);
         structural_rules::stack_maps(input, report);
@@ -89,7 +89,7 @@ impl Checker {
     /// Lowers the entry states until every edge into a root guarantees at least the state stored there. Returns
     /// `false` if there are too many classes. Terminates because a root is queued again only if its entry state was
     /// lowered.
-    fn solve(&mut self, input: Input) -> bool {
+    fn solve(&mut self, input: CheckInput) -> bool {
         let roots = self.flow.roots.len();
         self.state.reset(input.problem, input.env, input.answer.slots.len());
         self.entries.reset(roots, self.state.regs.len());
@@ -124,7 +124,7 @@ impl Checker {
         }
     }
 
-    fn report(&mut self, input: Input, report: &mut Report) {
+    fn report(&mut self, input: CheckInput, report: &mut Report) {
         self.state.watched = self.labels.prepare(input.problem, input.answer);
         for root in 0..self.flow.roots.len() {
             if self.entries.is_reached(root) && !report.is_full() {
@@ -135,7 +135,7 @@ impl Checker {
     }
 
     /// Checks rule 25.
-    fn reached(&self, input: Input, report: &mut Report) {
+    fn reached(&self, input: CheckInput, report: &mut Report) {
         let missed = |block: &Block| self.flow.reaches(*block) && !self.walked[block.index()];
         if let Some(block) = input.problem.blocks().find(missed) {
             report.add(CheckError::new(Rule::Reached, Entity::Block(block)));
@@ -144,7 +144,7 @@ impl Checker {
 
     /// Walks a root and the blocks that are entered only through it. Without a report, joins the states on the
     /// edges into other roots to their entries.
-    fn walk_from(&mut self, input: Input, root: usize, mut report: Option<&mut Report>) {
+    fn walk_from(&mut self, input: CheckInput, root: usize, mut report: Option<&mut Report>) {
         let (regs, version) = self.entries.get(root, self.state.regs.len());
         let block = self.flow.roots[root];
         self.state.begin(regs, version, (root != 0).then_some(block));
@@ -161,7 +161,7 @@ impl Checker {
         self.state.slots.give_back(nodes);
     }
 
-    fn visit(&mut self, input: Input, block: Block, via: Option<Edge>, report: &mut Option<&mut Report>) {
+    fn visit(&mut self, input: CheckInput, block: Block, via: Option<Edge>, report: &mut Option<&mut Report>) {
         self.walked[block.index()] = true;
         let has_private = input.answer.emergency.iter().any(Option::is_some)
             || RegClass::ALL.iter().any(|&class| input.env.class(class).scratch.is_some());
@@ -182,7 +182,13 @@ impl Checker {
 
     /// Processes the edges out of `block`, which is walked for root number `root`: joins states at roots. Returns a
     /// block that is entered only from here, to be walked next, and leaves other such blocks for later.
-    fn successors(&mut self, input: Input, block: Block, root: usize, checking: bool) -> Option<(Block, Option<Edge>)> {
+    fn successors(
+        &mut self,
+        input: CheckInput,
+        block: Block,
+        root: usize,
+        checking: bool,
+    ) -> Option<(Block, Option<Edge>)> {
         let problem = input.problem;
         let first = self.pending.len();
         for &edge in problem.succs(block) {

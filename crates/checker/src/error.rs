@@ -34,7 +34,7 @@ macro_rules! rules {
 }
 
 rules! {
-    Shape 1 "the answer has one location per operand of the problem",
+    Lengths 1 "the answer has one location per operand of the problem",
     HasLocation 2 "every operand has a location, except the def of a dropped rematerializable instruction",
     RegisterClass 3 "a value's register is of the value's class",
     Allocatable 4 "a register is allocatable, or the scratch register of its class if an edit names it",

@@ -6,7 +6,7 @@
 use crate::error::{CheckError, Entity, Rule};
 use crate::report::Report;
 use crate::state::{Change, State, loc_index, with_content};
-use crate::structural_rules::Input;
+use crate::structural_rules::CheckInput;
 use crate::value_numbering::ValueNumbering;
 
 use cranelift_entity::EntityRef;
@@ -62,7 +62,7 @@ impl Labels {
     }
 
     /// Begins the walk over `block`.
-    pub(crate) fn enter(&mut self, input: Input, block: Block, state: &mut State) {
+    pub(crate) fn enter(&mut self, input: CheckInput, block: Block, state: &mut State) {
         let end = |b: usize| self.ends.get(b).map_or(0, |&end| end as usize);
         let share = block.index().checked_sub(1).map_or(0, end)..end(block.index());
         self.by_loc.clear();
@@ -89,7 +89,7 @@ impl Labels {
     /// Checks rules 23 and 24 before `inst`, whose edits have run.
     pub(crate) fn before(
         &mut self,
-        input: Input,
+        input: CheckInput,
         names: &ValueNumbering,
         inst: Inst,
         state: &mut State,
@@ -116,7 +116,7 @@ impl Labels {
         }
     }
 
-    fn claim(&self, input: Input, names: &ValueNumbering, inst: Inst, n: u32, state: &State, report: &mut Report) {
+    fn claim(&self, input: CheckInput, names: &ValueNumbering, inst: Inst, n: u32, state: &State, report: &mut Report) {
         let range = input.answer.labels[n as usize];
         if !(range.from..range.to).contains(&inst) {
             return;

@@ -3,7 +3,7 @@
 use crate::error::{CheckError, Entity, Rule};
 use crate::report::Report;
 use crate::state::loc_index;
-use crate::structural_rules::Input;
+use crate::structural_rules::CheckInput;
 use crate::value_numbering::ValueNumbering;
 use cranelift_entity::{EntityRef, EntitySet, SecondaryMap};
 use kingpost_regalloc::{Block, ClobberId, Constraint, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, VReg};
@@ -30,7 +30,7 @@ pub(crate) struct OperandRules {
 }
 
 impl OperandRules {
-    pub(crate) fn check(&mut self, input: Input, names: &mut ValueNumbering, report: &mut Report) {
+    pub(crate) fn check(&mut self, input: CheckInput, names: &mut ValueNumbering, report: &mut Report) {
         self.occupants.clear();
         self.occupants.resize(PReg::COUNT + input.answer.slots.len(), Occupant::default());
         self.stamp = 0;
@@ -48,7 +48,7 @@ impl OperandRules {
         }
     }
 
-    fn inst(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
+    fn inst(&mut self, input: CheckInput, block: Block, inst: Inst, report: &mut Report) {
         let operands = input.problem.operands(inst);
         let locs = input.answer.operand_locs(input.problem, inst);
         let dropped = input.answer.is_dropped(inst);
@@ -89,7 +89,7 @@ impl OperandRules {
     }
 
     /// Checks rule 11.
-    fn clobbered(&mut self, input: Input, inst: Inst, report: &mut Report) {
+    fn clobbered(&mut self, input: CheckInput, inst: Inst, report: &mut Report) {
         let operands = input.problem.operands(inst).iter().zip(input.answer.operand_locs(input.problem, inst));
         let clobbers = input.problem.clobbers(inst);
         self.written = self.written.union(clobbers.lost);
@@ -104,7 +104,7 @@ impl OperandRules {
     }
 
     /// Checks rule 10.
-    fn sharing(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
+    fn sharing(&mut self, input: CheckInput, block: Block, inst: Inst, report: &mut Report) {
         let operands = input.problem.operands(inst);
         let locs = input.answer.operand_locs(input.problem, inst);
         self.stamp += 1;
@@ -134,7 +134,7 @@ impl OperandRules {
 
     /// Checks that defs of a terminator share a location only if each is on a different edge. Temporaries are on
     /// all edges.
-    fn terminator_defs(&mut self, input: Input, block: Block, inst: Inst, report: &mut Report) {
+    fn terminator_defs(&mut self, input: CheckInput, block: Block, inst: Inst, report: &mut Report) {
         let operands = input.problem.operands(inst);
         let locs = input.answer.operand_locs(input.problem, inst);
         let defs = || operands.iter().zip(locs).enumerate().filter(|(_, (operand, _))| operand.is_def());
@@ -181,7 +181,7 @@ impl OperandRules {
 }
 
 /// Returns `true` if the instruction may be dropped by rule 12.
-fn may_drop(input: Input, inst: Inst) -> bool {
+fn may_drop(input: CheckInput, inst: Inst) -> bool {
     let flags = input.problem.flags(inst);
     let locs = input.answer.operand_locs(input.problem, inst);
     match input.problem.operands(inst) {
@@ -192,7 +192,7 @@ fn may_drop(input: Input, inst: Inst) -> bool {
 }
 
 /// Returns the rule among 2 to 6 and 17 that a location breaks.
-fn location_rule(input: Input, inst: Inst, operand: Operand, loc: Loc) -> Option<Rule> {
+fn location_rule(input: CheckInput, inst: Inst, operand: Operand, loc: Loc) -> Option<Rule> {
     if let Some(reg) = loc.as_reg() {
         return match () {
             () if reg.class() != input.problem.class(operand.vreg()) => Some(Rule::RegisterClass),
@@ -212,7 +212,7 @@ fn location_rule(input: Input, inst: Inst, operand: Operand, loc: Loc) -> Option
 }
 
 /// Returns the rule of 7 and 9 that a location breaks.
-fn constraint_rule(input: Input, operand: Operand, loc: Loc, locs: &[Loc]) -> Option<Rule> {
+fn constraint_rule(input: CheckInput, operand: Operand, loc: Loc, locs: &[Loc]) -> Option<Rule> {
     if loc.is_none() {
         return None;
     }

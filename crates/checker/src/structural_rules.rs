@@ -10,16 +10,16 @@ use kingpost_regalloc::{
 
 /// The problem, the machine and the answer.
 #[derive(Clone, Copy)]
-pub(crate) struct Input<'a> {
+pub(crate) struct CheckInput<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) env: &'a MachineEnv,
     pub(crate) answer: &'a Allocation,
     pub(crate) allocatable: PRegSet,
 }
 
-impl<'a> Input<'a> {
-    pub(crate) fn new(problem: &'a Problem, env: &'a MachineEnv, answer: &'a Allocation) -> Input<'a> {
-        Input { problem, env, answer, allocatable: env.allocatable() }
+impl<'a> CheckInput<'a> {
+    pub(crate) fn new(problem: &'a Problem, env: &'a MachineEnv, answer: &'a Allocation) -> CheckInput<'a> {
+        CheckInput { problem, env, answer, allocatable: env.allocatable() }
     }
 
     pub(crate) fn is_emergency(&self, slot: Slot) -> bool {
@@ -35,16 +35,16 @@ impl<'a> Input<'a> {
 }
 
 /// Checks rule 1. Returns `true` if it holds.
-pub(crate) fn counts(input: Input, report: &mut Report) -> bool {
+pub(crate) fn counts(input: CheckInput, report: &mut Report) -> bool {
     let right = input.answer.locs.len() == input.problem.num_operands();
     if !right {
-        report.add(CheckError::new(Rule::Shape, Entity::Allocation));
+        report.add(CheckError::new(Rule::Lengths, Entity::Allocation));
     }
     right
 }
 
 /// Checks rule 5 of the emergency slots.
-pub(crate) fn emergency_slots(input: Input, report: &mut Report) {
+pub(crate) fn emergency_slots(input: CheckInput, report: &mut Report) {
     for slot in input.answer.emergency.into_iter().flatten() {
         if slot.index() >= input.answer.slots.len() {
             report.add(CheckError::new(Rule::SlotExists, Entity::Allocation).at(Loc::slot(slot)));
@@ -53,7 +53,7 @@ pub(crate) fn emergency_slots(input: Input, report: &mut Report) {
 }
 
 /// Checks rules 4 to 6, 13 to 16 and 27 of each edit.
-pub(crate) fn edits(input: Input, report: &mut Report) {
+pub(crate) fn edits(input: CheckInput, report: &mut Report) {
     let mut last = None;
     for (n, edit) in input.answer.edits.iter().enumerate() {
         let entity = Entity::Edit(edit.at, n);
@@ -72,7 +72,7 @@ pub(crate) fn edits(input: Input, report: &mut Report) {
     }
 }
 
-fn edit_registers(input: Input, kind: EditKind, entity: Entity, report: &mut Report) {
+fn edit_registers(input: CheckInput, kind: EditKind, entity: Entity, report: &mut Report) {
     let regs = match kind {
         EditKind::Move { from, to, .. } => [Some(from), Some(to)],
         EditKind::Exchange { a, b, .. } => [Some(a), Some(b)],
@@ -113,7 +113,7 @@ fn has_width(kind: EditKind) -> bool {
     }
 }
 
-fn edit_slots(input: Input, kind: EditKind, entity: Entity, report: &mut Report) {
+fn edit_slots(input: CheckInput, kind: EditKind, entity: Entity, report: &mut Report) {
     let (slots, width) = match kind {
         EditKind::Spill { to, width, .. } => ([Some(to), None], width),
         EditKind::Fill { from, width, .. } => ([Some(from), None], width),
@@ -127,7 +127,7 @@ fn edit_slots(input: Input, kind: EditKind, entity: Entity, report: &mut Report)
     }
 }
 
-fn remat(input: Input, inst: Inst, to: PReg, entity: Entity, report: &mut Report) {
+fn remat(input: CheckInput, inst: Inst, to: PReg, entity: Entity, report: &mut Report) {
     let problem = input.problem;
     let allowed = inst.index() < problem.num_insts()
         && problem.flags(inst).has(InstFlags::REMAT)
@@ -147,7 +147,7 @@ fn remat(input: Input, inst: Inst, to: PReg, entity: Entity, report: &mut Report
 
 /// Checks rules 18 and 29. Unreachable code counts, because it is emitted and the saved set covers the whole
 /// function.
-pub(crate) fn callee_saved(input: Input, written: PRegSet, report: &mut Report) {
+pub(crate) fn callee_saved(input: CheckInput, written: PRegSet, report: &mut Report) {
     for reg in input.answer.saved.difference(input.env.callee_saved()).iter() {
         report.add(CheckError::new(Rule::SavedSet, Entity::Allocation).at(Loc::reg(reg)));
     }
@@ -176,13 +176,13 @@ pub(crate) fn callee_saved(input: Input, written: PRegSet, report: &mut Report) 
     }
 }
 
-fn written_by(input: Input, inst: Inst) -> PRegSet {
+fn written_by(input: CheckInput, inst: Inst) -> PRegSet {
     let operands = input.problem.operands(inst).iter().zip(input.answer.operand_locs(input.problem, inst));
     let defs = operands.filter(|(operand, _)| operand.is_def()).filter_map(|(_, loc)| loc.as_reg());
     defs.collect::<PRegSet>().union(clobbered(input, inst))
 }
 
-fn clobbered(input: Input, inst: Inst) -> PRegSet {
+fn clobbered(input: CheckInput, inst: Inst) -> PRegSet {
     match inst.index() < input.problem.num_insts() {
         true => input.problem.clobbers(inst).lost,
         false => PRegSet::EMPTY,
@@ -190,7 +190,7 @@ fn clobbered(input: Input, inst: Inst) -> PRegSet {
 }
 
 /// Checks rules 5, 17, 19 and 20 of each stack map entry.
-pub(crate) fn stack_maps(input: Input, report: &mut Report) {
+pub(crate) fn stack_maps(input: CheckInput, report: &mut Report) {
     if input.answer.stack_maps.is_empty() {
         return;
     }
@@ -214,7 +214,7 @@ pub(crate) fn stack_maps(input: Input, report: &mut Report) {
     }
 }
 
-fn written_slots(input: Input) -> Vec<bool> {
+fn written_slots(input: CheckInput) -> Vec<bool> {
     let mut written = vec![false; input.answer.slots.len()];
     let defs = input.problem.all_operands().iter().zip(&input.answer.locs).filter(|(operand, _)| operand.is_def());
     let by_defs = defs.filter_map(|(_, loc)| loc.as_slot());
@@ -231,7 +231,7 @@ fn written_slots(input: Input) -> Vec<bool> {
 }
 
 /// Checks rules 4, 5, 23 and 28 of label ranges.
-pub(crate) fn label_ranges(input: Input, report: &mut Report) {
+pub(crate) fn label_ranges(input: CheckInput, report: &mut Report) {
     let mut last = None;
     for (n, range) in input.answer.labels.iter().enumerate() {
         let entity = Entity::Label(range.from, n);
@@ -255,7 +255,7 @@ pub(crate) fn label_ranges(input: Input, report: &mut Report) {
 }
 
 /// Checks the second part of rule 28: at every point a label has at most as many ranges as requests.
-fn overlapping_ranges(input: Input, report: &mut Report) {
+fn overlapping_ranges(input: CheckInput, report: &mut Report) {
     if input.answer.labels.len() < 2 {
         return;
     }

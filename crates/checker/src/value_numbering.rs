@@ -77,7 +77,7 @@ impl ValueNumbering {
     }
 
     /// Finds the parameters that are only ever passed one value, and numbers the classes of all values.
-    pub(crate) fn settle(&mut self, problem: &Problem, flow: &Flow) {
+    pub(crate) fn number_classes(&mut self, problem: &Problem, flow: &Flow) {
         for &block in flow.postorder.iter().rev() {
             self.params_of(problem, block);
         }

@@ -9,14 +9,14 @@ use crate::error::{CheckError, Entity, Origin, Rule};
 use crate::labels::Labels;
 use crate::report::Report;
 use crate::state::{Content, State, UNKNOWN, with_content};
-use crate::structural_rules::Input;
+use crate::structural_rules::CheckInput;
 use crate::value_numbering::ValueNumbering;
 use cranelift_entity::SecondaryMap;
 use kingpost_regalloc::{Block, ClobberId, Edge, EditKind, Inst, InstFlags, Loc, Pos, RegClass, VReg};
 
 /// Walks blocks forwards, changing `state`. Errors are recorded, and reported if there is a report.
 pub(crate) struct Walk<'a, 'r> {
-    pub(crate) input: Input<'a>,
+    pub(crate) input: CheckInput<'a>,
     pub(crate) names: &'a mut ValueNumbering,
     pub(crate) state: &'a mut State,
     pub(crate) terminator_defs: &'a SecondaryMap<VReg, Option<Loc>>,
@@ -30,7 +30,7 @@ pub(crate) struct Walk<'a, 'r> {
 impl Walk<'_, '_> {
     /// Walks the edits and instructions of a block.
     pub(crate) fn block(&mut self, block: Block) {
-        let Input { problem, answer, .. } = self.input;
+        let CheckInput { problem, answer, .. } = self.input;
         let first = problem.first_inst(block);
         let mut next = answer.edits.partition_point(|edit| edit.at < first);
         if let Some((_, labels)) = &mut self.report {
@@ -108,7 +108,7 @@ impl Walk<'_, '_> {
     }
 
     fn dropped(&mut self, inst: Inst) {
-        let Input { problem, answer, .. } = self.input;
+        let CheckInput { problem, answer, .. } = self.input;
         if !problem.flags(inst).has(InstFlags::MOVE) {
             return;
         }
@@ -159,7 +159,7 @@ impl Walk<'_, '_> {
 
     /// Checks a copy of the problem that is not dropped.
     fn copy_operand(&mut self, inst: Inst) {
-        let Input { problem, answer, .. } = self.input;
+        let CheckInput { problem, answer, .. } = self.input;
         let ([a, b], &[in_a, in_b]) = (problem.operands(inst), answer.operand_locs(problem, inst)) else { return };
         let (from, def, to) = if a.is_def() { (in_b, a, in_a) } else { (in_a, b, in_b) };
         let content = low_bytes(self.state.content(from), problem.width(def.vreg()));
@@ -169,7 +169,7 @@ impl Walk<'_, '_> {
     /// Checks the uses at `pos`. Returns `true` if there are late uses or early defs.
     #[inline]
     fn uses(&mut self, inst: Inst, pos: Pos) -> bool {
-        let Input { problem, answer, .. } = self.input;
+        let CheckInput { problem, answer, .. } = self.input;
         let mut rare = false;
         let operands = problem.operands(inst).iter().zip(answer.operand_locs(problem, inst)).enumerate();
         for (k, (operand, &loc)) in operands {
@@ -187,7 +187,7 @@ impl Walk<'_, '_> {
 
     #[inline]
     fn defs(&mut self, inst: Inst, pos: Pos, is_terminator: bool) {
-        let Input { problem, answer, .. } = self.input;
+        let CheckInput { problem, answer, .. } = self.input;
         let operands = problem.operands(inst).iter().zip(answer.operand_locs(problem, inst));
         for (operand, &loc) in operands.filter(|(o, _)| o.is_def() && o.pos() == pos) {
             match is_terminator {

@@ -2,11 +2,11 @@
 //! solutions, as text that can be parsed again.
 
 use crate::args::AllocArgs;
+use crate::cat_verify::functions_of;
 use crate::diagnostics::Diagnostic;
+use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::explain::{allocators, compilers, explanation};
 use crate::input::{self, Input};
-use crate::outcome::{Outcome, Stop, Verdict};
-use crate::show::functions_of;
 use crate::{output, target};
 use kingpost_checker::Checker;
 use kingpost_codegen::{Settings, solution_text};
@@ -55,7 +55,7 @@ fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     let source = String::from_utf8_lossy(input.text());
     let file = text::parse(&source).map_err(|error| Stop::Failure(format!("{}:{error}", input.name)))?;
     if file.cases.is_empty() {
-        Diagnostic::at(input, 0, "there is no problem".into()).complain();
+        Diagnostic::at(input, 0, "there is no problem".into()).report();
         return Ok(Verdict::Bad);
     }
     let compiler = target::compiler(&args.target, Some(name), true)?;
@@ -68,7 +68,7 @@ fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
         let problem = &case.problem;
         let mut bad = |start: usize, message: String| {
             let function = Some(format!("%{}", problem.name));
-            Diagnostic { function, ..Diagnostic::at(input, start, message) }.complain();
+            Diagnostic { function, ..Diagnostic::at(input, start, message) }.report();
             verdict = Verdict::Bad;
         };
         if let Err(errors) = problem.verify_with(env) {
@@ -109,7 +109,7 @@ fn functions(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
             write!(out, "{}", compiler.isa().env())?;
         }
         if let Err(error) = compiler.compile(cx, func, &mut ModuleBuffer::default()) {
-            place.complain(func, error.findings());
+            place.report(func, error.findings());
             return Ok(Verdict::Bad);
         }
         write!(out, "\n{}", solution_text(&func.name, &cx.code().problem, cx.allocation()))?;

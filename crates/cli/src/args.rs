@@ -1,8 +1,8 @@
 //! The command line interface. Scripts depend on it.
 
+use crate::cat_verify::{FilesArgs, VerifyArgs};
 use crate::diagnostics::MessageFormat;
-use crate::lists::OpcodesArgs;
-use crate::show::{FilesArgs, VerifyArgs};
+use crate::list_commands::OpcodesArgs;
 use crate::target::TargetArgs;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
@@ -137,7 +137,8 @@ impl TypedValueParser for AllocatorParser {
         match word.to_string_lossy() {
             word if word == "help" => {
                 // An error is ignored, because it means that the reader has closed the pipe.
-                let _ = std::io::Write::write_all(&mut std::io::stdout(), crate::lists::allocators().as_bytes());
+                let _ =
+                    std::io::Write::write_all(&mut std::io::stdout(), crate::list_commands::allocators().as_bytes());
                 std::process::exit(0)
             }
             word => Ok(word.into_owned()),

@@ -1,7 +1,7 @@
 //! `check`: verifies allocations given as text.
 
 use crate::args::CheckArgs;
-use crate::outcome::{Outcome, Stop, Verdict};
+use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::{diagnostics, input, output, target};
 use kingpost_checker::text::check_text;
 use std::io::Write;
@@ -18,7 +18,7 @@ pub(crate) fn check(args: &CheckArgs) -> Outcome {
         let verdicts = verdicts.map_err(|error| Stop::Malformed(format!("{}:{error}", input.name)))?;
         for verdict in verdicts {
             for finding in &verdict.findings {
-                diagnostics::complain(&format!("{}:{finding}", input.name));
+                diagnostics::report(&format!("{}:{finding}", input.name));
                 outcome = Verdict::Bad;
             }
             let accepted = if verdict.findings.is_empty() { "accepted" } else { "rejected" };

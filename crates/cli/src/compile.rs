@@ -4,10 +4,10 @@
 //! representation of a large file is never in memory as a whole.
 
 use crate::args::{CompileArgs, PathRemap};
-use crate::diagnostics::{Diagnostic, Refused, complain};
+use crate::diagnostics::{Diagnostic, Refused, report};
 use crate::dump::{Dumps, stage};
+use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::{self, Input, is_stream};
-use crate::outcome::{Outcome, Stop, Verdict};
 use crate::stats::Summary;
 use crate::{output, target};
 use kingpost_codegen::{CompileError, Compiler, Options, Settings};
@@ -38,7 +38,7 @@ pub(crate) fn compile(args: &CompileArgs) -> Outcome {
     let observe = Options {
         time: args.time || args.stats.is_some(),
         count: args.stats.is_some(),
-        dump: dumps.sink(),
+        dump: dumps.writer(),
         list: args.assembly,
         stop_after: args.stop_after.as_deref().and_then(stage),
         free_functions: true,
@@ -142,7 +142,7 @@ impl Session<'_> {
     /// Skips a function and reports a reason without a position in a text.
     fn leave_out(&mut self, place: &str, reason: String) {
         if !self.stopped() {
-            complain(&format!("{place}: {reason}"));
+            report(&format!("{place}: {reason}"));
             self.written += 1;
         }
         *self.reasons.entry(reason).or_default() += 1;
@@ -160,7 +160,7 @@ impl Session<'_> {
             if self.stopped() {
                 break;
             }
-            diagnostic.complain();
+            diagnostic.report();
             self.written += 1;
         }
         *self.reasons.entry(reason).or_default() += 1;
@@ -423,7 +423,7 @@ impl Session<'_> {
     fn finish(mut self) -> Outcome {
         let (args, start) = (self.args, Instant::now());
         if self.stopped() {
-            complain(&format!("stopped after {MAX_ERRORS} errors"));
+            report(&format!("stopped after {MAX_ERRORS} errors"));
         } else {
             self.check_only()?;
         }
@@ -439,7 +439,7 @@ impl Session<'_> {
         }
         self.summary.compile_s += start.elapsed().as_secs_f64();
         if args.time {
-            complain(&self.summary.times());
+            report(&self.summary.times());
         }
         if let Some(format) = args.stats {
             let mut out = output::stdout();
@@ -451,7 +451,7 @@ impl Session<'_> {
         }
         for (reason, count) in &self.reasons {
             let first = reason.lines().next().unwrap_or_default();
-            complain(&format!("left out {count}: {first}"));
+            report(&format!("left out {count}: {first}"));
         }
         Ok(Verdict::Bad)
     }

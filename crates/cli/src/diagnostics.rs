@@ -46,7 +46,7 @@ fn format() -> MessageFormat {
 }
 
 /// Writes a message without a position to standard error. The message is lost if standard error is closed.
-pub(crate) fn complain(text: &str) {
+pub(crate) fn report(text: &str) {
     let text = text.trim_end();
     match format() {
         MessageFormat::Json => print(&json!({ "message": text }).to_string()),
@@ -59,7 +59,7 @@ pub(crate) fn complain(text: &str) {
 pub(crate) fn note_renamed(kind: &str, old: &str, new: &str) {
     static NOTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if old != new && NOTED.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{kind} {old}")) {
-        complain(&format!("note: the {kind} `{old}` is called `{new}`"));
+        report(&format!("note: the {kind} `{old}` is called `{new}`"));
     }
 }
 
@@ -123,7 +123,7 @@ impl<'a> Diagnostic<'a> {
     }
 
     /// Writes the diagnostic to standard error.
-    pub(crate) fn complain(&self) {
+    pub(crate) fn report(&self) {
         let position = self.input.position(self.range.start);
         match format() {
             MessageFormat::Human => print(&self.human(position)),

@@ -1,9 +1,9 @@
 //! `--dump` and `--disasm`: texts of stages, written to standard output or to numbered files of a folder.
 
 use crate::diagnostics::note_renamed;
-use crate::outcome::Stop;
+use crate::exit_status::Stop;
 use crate::output;
-use kingpost_codegen::{DumpSink, Stage};
+use kingpost_codegen::{DumpReceiver, Stage};
 use kingpost_regalloc::MachineEnv;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -18,14 +18,14 @@ pub(crate) fn stage(name: &str) -> Option<Stage> {
 
 /// Collects texts from all threads. They are written later, in the order of the functions.
 #[derive(Default)]
-struct Sink {
+struct DumpWriter {
     /// The stages to dump, indexed like [`Stage::ALL`].
     wanted: [bool; Stage::ALL.len()],
     /// Texts by name of the function.
     texts: Mutex<HashMap<String, Vec<(Stage, String)>>>,
 }
 
-impl DumpSink for Sink {
+impl DumpReceiver for DumpWriter {
     fn takes(&self, stage: Stage, _name: &str) -> bool {
         self.wanted[stage as usize]
     }
@@ -38,7 +38,7 @@ impl DumpSink for Sink {
 
 /// The texts of some stages, and their destination.
 pub(crate) struct Dumps {
-    sink: Arc<Sink>,
+    writer: Arc<DumpWriter>,
     /// The destination folder; standard output if `None`.
     folder: Option<PathBuf>,
     files: BTreeMap<&'static str, BufWriter<File>>,
@@ -57,18 +57,18 @@ impl Dumps {
             let failed = |error| Stop::Failure(format!("{}: {error}", folder.display()));
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
-        let sink = Arc::new(Sink { wanted, texts: Mutex::default() });
-        Ok(Dumps { sink, folder: folder.map(Path::to_path_buf), files: BTreeMap::new(), env: None })
+        let writer = Arc::new(DumpWriter { wanted, texts: Mutex::default() });
+        Ok(Dumps { writer, folder: folder.map(Path::to_path_buf), files: BTreeMap::new(), env: None })
     }
 
-    /// Returns the sink that collects the texts, if there is a stage to dump.
-    pub(crate) fn sink(&self) -> Option<Arc<dyn DumpSink>> {
-        self.sink.wanted.contains(&true).then(|| Arc::clone(&self.sink) as Arc<dyn DumpSink>)
+    /// Returns the writer that collects the texts, if there is a stage to dump.
+    pub(crate) fn writer(&self) -> Option<Arc<dyn DumpReceiver>> {
+        self.writer.wanted.contains(&true).then(|| Arc::clone(&self.writer) as Arc<dyn DumpReceiver>)
     }
 
     /// Writes the collected texts of the functions `names`, which were compiled for the machine `env`.
     pub(crate) fn write(&mut self, names: impl Iterator<Item = String>, env: &MachineEnv) -> Result<(), Stop> {
-        let mut texts = std::mem::take(&mut *self.sink.texts.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut texts = std::mem::take(&mut *self.writer.texts.lock().unwrap_or_else(PoisonError::into_inner));
         let mut out = output::stdout();
         for name in names {
             for (stage, text) in texts.remove(&name).unwrap_or_default() {

@@ -1,9 +1,9 @@
 //! `explain`: a page about the compilation of functions. `print-cfg`: their graphs.
 
 use crate::args::ExplainArgs;
+use crate::cat_verify::{FilesArgs, FunctionPosition, any_header, each_function, functions_of};
 use crate::diagnostics::{Diagnostic, Refused};
-use crate::outcome::{Outcome, Stop, Verdict};
-use crate::show::{FilesArgs, Place, any_header, each_function, functions_of};
+use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::target::TargetArgs;
 use crate::{input, output, target};
 use kingpost_codegen::{ALLOCATORS, Compiler, Options, Settings};
@@ -31,8 +31,8 @@ pub(crate) fn compilers(args: &TargetArgs, allocators: &[String], header: &Heade
 }
 
 /// Compiles a function with each compiler and explains the results. Reports errors in the function.
-pub(crate) fn explanation(place: &Place, compilers: &[Compiler], func: &Function) -> Option<Explanation> {
-    kingpost_explain::explain(func, compilers).inspect_err(|error| place.complain(func, error.findings())).ok()
+pub(crate) fn explanation(place: &FunctionPosition, compilers: &[Compiler], func: &Function) -> Option<Explanation> {
+    kingpost_explain::explain(func, compilers).inspect_err(|error| place.report(func, error.findings())).ok()
 }
 
 /// Writes one page about the functions of a file.
@@ -60,7 +60,7 @@ pub(crate) fn explain(args: &ExplainArgs) -> Outcome {
     }
     if explanations.is_empty() {
         if verdict == Verdict::Good {
-            Diagnostic::at(&input, 0, "there is no function to explain".into()).complain();
+            Diagnostic::at(&input, 0, "there is no function to explain".into()).report();
         }
         return Ok(Verdict::Bad);
     }

@@ -1,6 +1,6 @@
 //! Files and standard input.
 
-use crate::outcome::Stop;
+use crate::exit_status::Stop;
 use kingpost_reader::{Lines, Position};
 use std::cell::{OnceCell, RefCell};
 use std::io::Read;

@@ -1,6 +1,6 @@
 //! Judging of rules on several threads, and options of the commands that do it.
 
-use crate::outcome::Stop;
+use crate::exit_status::Stop;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;

@@ -8,39 +8,39 @@
 //! | `opt.rs` | `opt`: functions after the optimizer, as text |
 //! | `dump.rs` | results of stages, as text |
 //! | `test.rs` | `test`, `run`, `interpret`: filetests and run directives |
-//! | `show.rs` | `cat`, `verify` |
+//! | `cat_verify.rs` | `cat`, `verify` |
 //! | `explain.rs` | `explain`, `print-cfg` |
 //! | `tiles.rs` | `tiles`: the local patterns of a target |
 //! | `alloc.rs` | `alloc`: an allocation problem and its solution |
 //! | `check.rs` | `check`: verifies allocations given as text |
 //! | `reduce.rs` | `reduce`: small files on which a command fails |
 //! | `rules.rs`, `judging.rs` | `rules check`: proofs of rewrite rules |
-//! | `ledger.rs` | `rules prove`, `list`, `explain`, `generate` |
-//! | `lists.rs` | lists of settings, targets and opcodes |
+//! | `rules_prove.rs` | `rules prove`, `list`, `explain`, `generate` |
+//! | `list_commands.rs` | lists of settings, targets and opcodes |
 //! | `manual.rs` | `completions`, `man`: files for shells and `man` |
 //! | `target.rs` | the compiler that options describe |
 //! | `stats.rs` | counters and times as text or JSON |
 //! | `input.rs`, `output.rs` | files and standard streams |
-//! | `outcome.rs` | results of a command, and exit codes |
+//! | `exit_status.rs` | results of a command, and exit codes |
 
 mod alloc;
 mod args;
+mod cat_verify;
 mod check;
 mod compile;
 mod diagnostics;
 mod dump;
+mod exit_status;
 mod explain;
 mod input;
 mod judging;
-mod ledger;
-mod lists;
+mod list_commands;
 mod manual;
 mod opt;
-mod outcome;
 mod output;
 mod reduce;
 mod rules;
-mod show;
+mod rules_prove;
 mod stats;
 mod target;
 mod test;
@@ -48,7 +48,7 @@ mod tiles;
 
 use args::{Args, Command};
 use clap::Parser;
-use outcome::{Stop, Verdict};
+use exit_status::{Stop, Verdict};
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -61,13 +61,13 @@ fn main() -> ExitCode {
         Command::Test(args) => test::test(&args),
         Command::Run(args) => test::directives("run", &args),
         Command::Interpret(args) => test::directives("interpret", &args),
-        Command::Cat(args) => show::cat(&args),
-        Command::Verify(args) => show::verify(&args),
+        Command::Cat(args) => cat_verify::cat(&args),
+        Command::Verify(args) => cat_verify::verify(&args),
         Command::PrintCfg(args) => explain::print_cfg(&args),
         Command::Explain(args) => explain::explain(&args),
         Command::Opt(args) => opt::opt(&args),
         Command::Compile(args) => compile::compile(&args.with_debug_values()),
-        Command::Opcodes(args) => lists::opcodes(&args),
+        Command::Opcodes(args) => list_commands::opcodes(&args),
         Command::Tiles(args) => tiles::tiles(&args),
         Command::Alloc(args) => alloc::alloc(&args),
         Command::Check(args) => check::check(&args),
@@ -85,11 +85,11 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(Stop::Failure(text)) => {
-            diagnostics::complain(&text);
+            diagnostics::report(&text);
             ExitCode::FAILURE
         }
         Err(Stop::Usage(text) | Stop::Malformed(text)) => {
-            diagnostics::complain(&text);
+            diagnostics::report(&text);
             ExitCode::from(2)
         }
     }

@@ -1,7 +1,7 @@
 //! `completions`, `man`: files about the interface for shells and `man`.
 
 use crate::args::{Args, CompletionsArgs, ManArgs};
-use crate::outcome::{Outcome, Stop, Verdict};
+use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::output;
 use clap::CommandFactory;
 use std::io::Write;

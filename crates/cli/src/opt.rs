@@ -1,11 +1,11 @@
 //! `opt`: functions after the optimizer, as text.
 
 use crate::args::OptArgs;
+use crate::cat_verify::each_function;
 use crate::dump::stage;
-use crate::outcome::{Outcome, Verdict};
-use crate::show::each_function;
+use crate::exit_status::{Outcome, Verdict};
 use crate::{output, target};
-use kingpost_codegen::{CompileError, DumpSink, OptLevel, Options, Pass, Passes, RuleLimits, Settings, Stage};
+use kingpost_codegen::{CompileError, DumpReceiver, OptLevel, Options, Pass, Passes, RuleLimits, Settings, Stage};
 use kingpost_mach::ModuleBuffer;
 use kingpost_reader::Header;
 use std::io::Write;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Default)]
 struct Optimized(Mutex<String>);
 
-impl DumpSink for Optimized {
+impl DumpReceiver for Optimized {
     fn takes(&self, stage: Stage, _: &str) -> bool {
         (stage as usize) < Stage::Lower as usize
     }
@@ -59,7 +59,7 @@ pub(crate) fn opt(args: &OptArgs) -> Outcome {
                 Ok(Verdict::Good)
             }
             Err(error) => {
-                place.complain(func, error.findings());
+                place.report(func, error.findings());
                 Ok(Verdict::Bad)
             }
         }

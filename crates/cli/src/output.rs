@@ -1,7 +1,7 @@
 //! Standard streams, and files that appear whole or not at all.
 
+use crate::exit_status::Stop;
 use crate::input::is_stream;
-use crate::outcome::Stop;
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, StdoutLock, Write};
 use std::os::fd::AsRawFd;

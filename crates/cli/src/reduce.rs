@@ -5,8 +5,8 @@
 //! the comments after each function are kept.
 
 use crate::args::ReduceArgs;
+use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::{self, Input};
-use crate::outcome::{Outcome, Stop, Verdict};
 use crate::output;
 use indicatif::ProgressBar;
 use kingpost_ir::Function;

@@ -1,11 +1,11 @@
-//! `rules check`: proofs and refutations of rewrite rules. The other subcommands are in `ledger.rs`.
+//! `rules check`: proofs and refutations of rewrite rules. The other subcommands are in `rules_prove.rs`.
 
+use crate::cat_verify::{any_header, each_function};
 use crate::diagnostics::Diagnostic;
+use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::{Input, utf8};
 use crate::judging::{in_order, seconds, threads};
-use crate::outcome::{Outcome, Stop, Verdict};
-use crate::show::{any_header, each_function};
-use crate::{input, ledger, output};
+use crate::{input, output, rules_prove};
 use clap::{Args, Subcommand, ValueEnum};
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::verifier::Verifier;
@@ -30,15 +30,15 @@ enum RulesCommand {
     /// Prove rules, or refute them with a counterexample.
     Check(CheckArgs),
     /// Prove the rules on CLIF that are not in the ledger, and write the ledger.
-    Prove(ledger::ProveArgs),
+    Prove(rules_prove::ProveArgs),
     /// List rules on CLIF, with the state of their proofs.
-    List(ledger::ListArgs),
+    List(rules_prove::ListArgs),
     /// Show one rule on CLIF: its text, its types, its proof.
-    Explain(ledger::ExplainArgs),
+    Explain(rules_prove::ExplainArgs),
     /// Count how often the optimizer applies each rule.
     Count(CountArgs),
     /// Write the optimizer's matcher from proved rules.
-    Generate(ledger::GenerateArgs),
+    Generate(rules_prove::GenerateArgs),
 }
 
 #[derive(Args, Debug)]
@@ -96,11 +96,11 @@ fn widths(text: &str) -> Result<RangeInclusive<u32>, String> {
 pub(crate) fn rules(args: &RulesArgs) -> Outcome {
     match &args.command {
         RulesCommand::Check(args) => check_files(args),
-        RulesCommand::Prove(args) => ledger::prove(args),
-        RulesCommand::List(args) => ledger::list(args),
-        RulesCommand::Explain(args) => ledger::explain(args),
+        RulesCommand::Prove(args) => rules_prove::prove(args),
+        RulesCommand::List(args) => rules_prove::list(args),
+        RulesCommand::Explain(args) => rules_prove::explain(args),
         RulesCommand::Count(args) => count(args),
-        RulesCommand::Generate(args) => ledger::generate(args),
+        RulesCommand::Generate(args) => rules_prove::generate(args),
     }
 }
 
@@ -141,7 +141,7 @@ fn count(args: &CountArgs) -> Outcome {
     let (mut optimizer, mut analyses, mut verifier) = <(Optimizer, Analyses, Verifier)>::default();
     let verdict = each_function(&args.files, any_header, |place, (), func| {
         if let Err(errors) = verifier.verify(func, None) {
-            place.complain(func, errors.0);
+            place.report(func, errors.0);
             return Ok(Verdict::Bad);
         }
         func.dfg.resolve_all_aliases();
@@ -186,7 +186,7 @@ fn check_files(args: &CheckArgs) -> Outcome {
         judge,
         |job, verdict| {
             if let RuleVerdict::Error(error) = &verdict {
-                complain(&inputs[job.input], error);
+                report_error(&inputs[job.input], error);
             }
             write!(out, "{}", report(job, &verdict, &mut counts))?;
             Ok(out.flush()?)
@@ -221,11 +221,11 @@ fn read(files: &[PathBuf], dialect: Dialect) -> Result<(Vec<Input>, Vec<Job>), S
 }
 
 /// Shows an error at its position.
-fn complain(input: &Input, error: &RuleError) {
+fn report_error(input: &Input, error: &RuleError) {
     let text = String::from_utf8_lossy(input.text());
     let line_start: usize = text.split_inclusive('\n').take(error.at.line as usize - 1).map(str::len).sum();
     let before = text[line_start..].chars().take(error.at.column as usize - 1).map(char::len_utf8).sum::<usize>();
-    Diagnostic::at(input, line_start + before, error.message.clone()).complain();
+    Diagnostic::at(input, line_start + before, error.message.clone()).report();
 }
 
 fn report(job: &Job, verdict: &RuleVerdict, counts: &mut Counts) -> String {

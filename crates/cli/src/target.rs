@@ -1,8 +1,8 @@
 //! The compiler that options describe.
 
 use crate::diagnostics::{Refused, note_renamed};
-use crate::lists;
-use crate::outcome::Stop;
+use crate::exit_status::Stop;
+use crate::list_commands;
 use kingpost_codegen::{ALLOCATORS, Compiler, SettingError, Settings, TARGETS, TargetError, allocator_name};
 use kingpost_ir::near::near_suffix;
 use kingpost_reader::Header;
@@ -45,11 +45,11 @@ pub(crate) fn check(args: &TargetArgs) -> Result<(), Stop> {
 /// Returns a compiler for these options. Keys that are not shared settings are flags of the instruction set.
 pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: bool) -> Result<Compiler, Stop> {
     if args.target.as_deref() == Some("help") {
-        return Err(Stop::Help(lists::targets()));
+        return Err(Stop::Help(list_commands::targets()));
     }
     if args.set.iter().any(|word| word == "help") {
         let triple = triple(args.target.as_deref()).map_err(Stop::Usage)?;
-        return Err(Stop::Help(lists::settings(&triple, &defaults())));
+        return Err(Stop::Help(list_commands::settings(&triple, &defaults())));
     }
     let defaults = Settings { verify_each, ..defaults() };
     with_header(defaults, args, regalloc, &Header::default()).map_err(|refused| Stop::Usage(refused.text))

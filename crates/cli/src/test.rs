@@ -1,9 +1,9 @@
 //! `test`, `run`, `interpret`.
 
 use crate::args::{RunArgs, TestArgs, Via};
+use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input;
-use crate::outcome::{Outcome, Stop, Verdict};
-use crate::{output, show, target};
+use crate::{cat_verify, output, target};
 use indicatif::ProgressBar;
 use kingpost_codegen::ALLOCATORS;
 use kingpost_filetest::{KnownWrong, Options, Report};
@@ -77,7 +77,7 @@ pub(crate) fn directives(command: &str, args: &RunArgs) -> Outcome {
     let (mut report, mut verdict) = (Report::default(), Verdict::Good);
     for path in files {
         let input = input::read(path)?;
-        if show::verify_text(&input, &target::TargetArgs::default())? == Verdict::Bad {
+        if cat_verify::verify_text(&input, &target::TargetArgs::default())? == Verdict::Bad {
             verdict = Verdict::Bad;
             continue;
         }

@@ -1,6 +1,6 @@
 //! `tiles`: the local patterns that lowering looks for on a target.
 
-use crate::outcome::{Outcome, Verdict};
+use crate::exit_status::{Outcome, Verdict};
 use crate::{output, target};
 use std::io::Write;
 

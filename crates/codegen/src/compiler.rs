@@ -11,7 +11,7 @@ use kingpost_ir::signature::CallConv;
 use kingpost_ir::types::I64;
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, Settings};
-use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Listing, Lowering};
+use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Listing, LowerState};
 use kingpost_opt::Optimizer;
 use kingpost_regalloc::{Allocation, Allocator, RegClass};
 use kingpost_regalloc_fused::Fused;
@@ -74,7 +74,7 @@ pub(crate) struct StageMemory {
     pub(crate) verifier: Verifier,
     pub(crate) analyses: Analyses,
     pub(crate) optimizer: Optimizer,
-    pub(crate) lowering: Lowering,
+    pub(crate) lowering: LowerState,
     pub(crate) fused: Fused,
     pub(crate) code: Code,
     pub(crate) allocator: OwnAllocator,
@@ -261,7 +261,7 @@ impl Compiler {
                 .preferring_size(self.settings.opt_level == OptLevel::SpeedAndSize)
                 .for_registers(self.isa().env().class(RegClass::Int).allocatable().len()),
             emitter: Emitter::with_guard(guard.clone()),
-            lowering: Lowering::with_guard(guard),
+            lowering: LowerState::with_guard(guard),
             fused: Fused::default(),
             code: Code::default(),
             allocator: OwnAllocator(Mutex::new(self.new_allocator())),
@@ -298,7 +298,7 @@ impl Context {
 
     /// Returns the record of lowering for the last compiled function: the blocks and values that its machine code
     /// refers to.
-    pub fn lowering(&self) -> &Lowering {
+    pub fn lowering(&self) -> &LowerState {
         &self.stages.get().lowering
     }
 

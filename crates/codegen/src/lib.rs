@@ -53,7 +53,7 @@ pub use kingpost_mach::Limits;
 pub use kingpost_mach::settings::{OptLevel, SettingError, Settings};
 pub use kingpost_opt::Pass;
 pub use kingpost_opt::rewrite::{Rule, RuleLimits};
-pub use options::{DumpSink, Options, Passes};
+pub use options::{DumpReceiver, Options, Passes};
 pub use stage::Stage;
 pub use stages::{Stats, solution_text};
 pub use targets::{CpuFlags, TARGETS, TargetError, TargetIsa, Unavailable};

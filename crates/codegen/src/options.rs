@@ -18,7 +18,7 @@ pub struct Options {
     /// Whether to keep the listing of each function, for [`Context::listing`](crate::Context::listing).
     pub list: bool,
     /// Receiver of the text of stages.
-    pub dump: Option<Arc<dyn DumpSink>>,
+    pub dump: Option<Arc<dyn DumpReceiver>>,
     /// Whether to free a large function, and the record of its lowering, once it is lowered. This leaves more memory
     /// for allocation. Only the function's name remains, and [`Context::lowering`](crate::Context::lowering) is
     /// empty.
@@ -75,7 +75,7 @@ impl fmt::Debug for Options {
 }
 
 /// A receiver of dumps.
-pub trait DumpSink: Send + Sync {
+pub trait DumpReceiver: Send + Sync {
     /// Returns `true` if the receiver takes the text of `stage` for the function `name`.
     fn takes(&self, stage: Stage, name: &str) -> bool;
 

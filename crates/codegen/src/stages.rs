@@ -142,17 +142,17 @@ impl<'a> Stages<'a> {
         result
     }
 
-    /// Returns `true` if the dump sink takes the text of `stage`.
+    /// Returns `true` if the dump receiver takes the text of `stage`.
     #[inline]
     pub(crate) fn takes(&self, stage: Stage) -> bool {
-        self.options.dump.as_ref().is_some_and(|sink| sink.takes(stage, self.name))
+        self.options.dump.as_ref().is_some_and(|receiver| receiver.takes(stage, self.name))
     }
 
-    /// Sends the text of the current stage to the dump sink, if the sink takes it.
+    /// Sends the text of the current stage to the dump receiver, if the receiver takes it.
     #[inline]
     pub(crate) fn dump(&self, text: impl FnOnce() -> String) {
-        if let Some(sink) = self.options.dump.as_ref().filter(|_| self.takes(self.current)) {
-            sink.take(self.current, self.name, text());
+        if let Some(receiver) = self.options.dump.as_ref().filter(|_| self.takes(self.current)) {
+            receiver.take(self.current, self.name, text());
         }
     }
 

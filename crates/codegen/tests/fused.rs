@@ -4,7 +4,7 @@ use kingpost_checker::Checker;
 use kingpost_codegen::{Compiler, Options, Settings, Stats};
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
-use kingpost_mach::{AllocatedCode, AllocatedInst, Code, InstOrEdit, Isa, Lowering, ModuleBuffer, Regs};
+use kingpost_mach::{AllocatedCode, AllocatedInst, Code, InstOrEdit, Isa, LowerState, ModuleBuffer, Regs};
 use kingpost_regalloc::{Allocation, EditKind, PReg, RegClass, Slot};
 use kingpost_regalloc_fused::Fused;
 
@@ -193,7 +193,7 @@ fn a_fault_in_a_step_alone_is_found() {
         let isa = compiler.isa();
         let (mut planted, mut missed) = (0, Vec::new());
         for func in &kingpost_reader::parse_functions(SERVED).expect("well-formed") {
-            let (mut lowering, mut fused, mut code) = (Lowering::default(), Fused::default(), Code::default());
+            let (mut lowering, mut fused, mut code) = (LowerState::default(), Fused::default(), Code::default());
             fused.begin(true);
             lowering
                 .run_into(func, &mut Analyses::default(), isa, &settings, &mut code, &mut fused)

@@ -1,6 +1,6 @@
 //! Checks that limits and cancellation are errors with names, and that the context and the module stay usable.
 
-use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, DumpSink, Limits, OptLevel, Options, Settings, Stage};
+use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, DumpReceiver, Limits, OptLevel, Options, Settings, Stage};
 use kingpost_ir::Function;
 use kingpost_ir::preamble::GlobalValueData;
 use kingpost_mach::{Body, EmitOptions, Emitter, Guard, LowerError, ModuleBuffer, SymbolName};
@@ -81,7 +81,7 @@ fn limits_cannot_be_raised() {
 /// Requests cancellation after a stage.
 struct StopAfter(Stage, Arc<AtomicBool>);
 
-impl DumpSink for StopAfter {
+impl DumpReceiver for StopAfter {
     fn takes(&self, stage: Stage, _: &str) -> bool {
         stage == self.0
     }
@@ -95,7 +95,7 @@ impl DumpSink for StopAfter {
 fn compilation_stops_when_asked() {
     for stage in [Stage::Expand, Stage::Lower, Stage::Regalloc] {
         let flag = Arc::new(AtomicBool::new(false));
-        let dump = Some(Arc::new(StopAfter(stage, Arc::clone(&flag))) as Arc<dyn DumpSink>);
+        let dump = Some(Arc::new(StopAfter(stage, Arc::clone(&flag))) as Arc<dyn DumpReceiver>);
         let compiler = compiler(Options { dump, cancel: Some(Arc::clone(&flag)), ..Options::default() });
         let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());
         let result = compiler.compile(&mut cx, &mut chain(10, 8), &mut module);

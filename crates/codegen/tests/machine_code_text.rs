@@ -1,7 +1,7 @@
 //! Checks that machine code before and after allocation prints and parses again, and that compilation continues from
 //! the text with the emitted bytes unchanged.
 
-use kingpost_codegen::{Compiler, DumpSink, Options, Settings, Stage, allocator};
+use kingpost_codegen::{Compiler, DumpReceiver, Options, Settings, Stage, allocator};
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::text::{Parsed, display, parse};
 use kingpost_mach::{Body, EmitOptions, Emitter, ModuleBuffer, SymbolName};
@@ -11,9 +11,9 @@ use target_lexicon::triple;
 
 /// Texts of the stages `lower` and `check`.
 #[derive(Default)]
-struct Sink(Mutex<Vec<String>>);
+struct Collected(Mutex<Vec<String>>);
 
-impl DumpSink for Sink {
+impl DumpReceiver for Collected {
     fn takes(&self, stage: Stage, _: &str) -> bool {
         matches!(stage, Stage::Lower | Stage::Check)
     }
@@ -35,7 +35,7 @@ fn read(compiler: &Compiler, text: &str) -> Parsed {
 
 /// Compiles every function of `folder` that the target supports, once directly and once from its text. Returns the
 /// number of functions.
-fn compile_from_text(compiler: &Compiler, sink: &Sink, folder: &Path) -> usize {
+fn compile_from_text(compiler: &Compiler, collected: &Collected, folder: &Path) -> usize {
     let entries =
         |folder: &Path| std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
     let rooms = entries(folder).into_iter().filter(|path| path.is_dir());
@@ -45,12 +45,12 @@ fn compile_from_text(compiler: &Compiler, sink: &Sink, folder: &Path) -> usize {
     for file in files {
         let source = std::fs::read_to_string(&file).unwrap();
         for mut func in kingpost_reader::parse_functions(&source).unwrap() {
-            sink.0.lock().unwrap().clear();
+            collected.0.lock().unwrap().clear();
             let mut module = ModuleBuffer::default();
             if compiler.compile(&mut cx, &mut func, &mut module).is_err() {
                 continue;
             }
-            let texts = std::mem::take(&mut *sink.0.lock().unwrap());
+            let texts = std::mem::take(&mut *collected.0.lock().unwrap());
             let [lowered, allocated] = &texts[..] else { panic!("{} texts", texts.len()) };
             let from_lowered = {
                 let mut function = read(compiler, lowered);
@@ -88,12 +88,12 @@ fn emit(compiler: &Compiler, function: Parsed, answer: kingpost_regalloc::Alloca
 fn compilation_goes_on_from_the_text_of_machine_code() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests/run");
     for triple in [triple!("x86_64-unknown-linux-gnu"), triple!("aarch64-unknown-linux-gnu")] {
-        let sink = Arc::new(Sink::default());
-        let options = Options { dump: Some(sink.clone()), ..Options::default() };
+        let collected = Arc::new(Collected::default());
+        let options = Options { dump: Some(collected.clone()), ..Options::default() };
         let settings = Settings { regalloc_checker: true, ..Settings::default() };
         let compiler = Compiler::new(&triple, settings, &[]).unwrap();
         let compiler = compiler.with_allocator(allocator("linear").unwrap()).with_options(options);
-        let count = compile_from_text(&compiler, &sink, &folder);
+        let count = compile_from_text(&compiler, &collected, &folder);
         assert!(count > 500, "{count} functions for {triple}");
     }
 }

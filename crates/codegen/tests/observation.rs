@@ -3,7 +3,7 @@
 //! Compiles functions of all filetests for both machines with each allocator: one of [`SAMPLE`] functions, or one of
 //! `KINGPOST_EVERY`.
 
-use kingpost_codegen::{ALLOCATORS, Compiler, DumpSink, OptLevel, Options, Settings, Stage};
+use kingpost_codegen::{ALLOCATORS, Compiler, DumpReceiver, OptLevel, Options, Settings, Stage};
 use kingpost_ir::Function;
 use kingpost_ir::function::SourceLoc;
 use kingpost_mach::ModuleBuffer;
@@ -16,7 +16,7 @@ const SAMPLE: usize = 24;
 /// Takes the text of every stage.
 struct All;
 
-impl DumpSink for All {
+impl DumpReceiver for All {
     fn takes(&self, _: Stage, _: &str) -> bool {
         true
     }

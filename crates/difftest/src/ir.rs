@@ -125,7 +125,7 @@ fn here(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box<Fail
         });
         let mut lanes: Vec<&mut Lane> = lanes.collect();
         let judged = judge(&case.program, &case.expected, &mut lanes, &mut caller, report);
-        if let Err(Trouble { lane, what, .. }) = judged {
+        if let Err(Mismatch { lane, what, .. }) = judged {
             let lane = &mut lanes[lane..=lane];
             return Err(shrunken(mode, case, &lane_words(lane[0]), &what, |program| {
                 let expected = expected(program).ok()?;
@@ -150,13 +150,13 @@ fn elsewhere(mode: &Mode, cases: &[Case], report: &mut Report) -> Result<(), Box
         let seed = cases[case].seed;
         seed / LANES % 2 == (lane / plain) as u64 && mode.compiles_elsewhere(seed, lane % plain)
     };
-    if let Err((case, Trouble { lane, what, .. })) = judge_batch(&all, &mut lanes, takes, report) {
+    if let Err((case, Mismatch { lane, what, .. })) = judge_batch(&all, &mut lanes, takes, report) {
         let lane = &mut lanes[lane..=lane];
         return Err(shrunken(mode, &cases[case], &lane_words(&lane[0]), &what, |program| {
             let expected = expected(program).ok()?;
             judge_batch(&[(program, &expected)], lane, |_, _| true, &mut Report::default())
                 .err()
-                .map(|(_, trouble)| trouble)
+                .map(|(_, mismatch)| mismatch)
         }));
     }
     Ok(())
@@ -169,7 +169,7 @@ fn judge_batch(
     lanes: &mut [Lane],
     takes: impl Fn(usize, usize) -> bool,
     report: &mut Report,
-) -> Result<(), (usize, Trouble)> {
+) -> Result<(), (usize, Mismatch)> {
     let mut batch = Batch::new();
     // Per call: its program, lane and input.
     let mut calls = Vec::new();
@@ -180,13 +180,13 @@ fn judge_batch(
                 Err(NotLoaded::Compile(_, error)) if error.is_unsupported() => report.skip(error),
                 Err(error) => {
                     let what = format!("{compiler}: {error}");
-                    return Err((case, Trouble { lane, kind: Kind::Compile, what }));
+                    return Err((case, Mismatch { lane, kind: Kind::Compile, what }));
                 }
             }
             report.functions += program.functions.len() as u64;
         }
     }
-    let endings = batch.run().map_err(|what| (0, Trouble { lane: 0, kind: Kind::Compile, what }))?;
+    let endings = batch.run().map_err(|what| (0, Mismatch { lane: 0, kind: Kind::Compile, what }))?;
     for (found, (case, lane, input)) in endings.into_iter().zip(calls) {
         let (program, expected) = cases[case];
         let expected = &expected[input];
@@ -194,7 +194,7 @@ fn judge_batch(
         report.traps += u64::from(matches!(expected, Outcome::Trapped(_)));
         if found != *expected {
             let what = differs(&lanes[lane], program, input, &found, expected);
-            return Err((case, Trouble { lane, kind: Kind::Ending, what }));
+            return Err((case, Mismatch { lane, kind: Kind::Ending, what }));
         }
     }
     Ok(())
@@ -220,11 +220,11 @@ fn judge_optimized(mode: &Mode, case: &Case) -> Result<(), Box<Failure>> {
             Ok(after) => format!("optimized, it {}, before: {}", list(&after), list(before)),
             Err(reason) => format!("optimized, the interpreter says: {reason}"),
         };
-        Some(Trouble { lane: 0, kind: Kind::Ending, what })
+        Some(Mismatch { lane: 0, kind: Kind::Ending, what })
     };
     match judge(&case.program, &case.expected) {
         None => Ok(()),
-        Some(Trouble { what, .. }) => {
+        Some(Mismatch { what, .. }) => {
             Err(shrunken(mode, case, "x86_64", &what, |program| judge(program, &expected(program).ok()?)))
         }
     }
@@ -253,7 +253,7 @@ fn lane_words(lane: &Lane) -> String {
 }
 
 /// A fault, and its lane.
-struct Trouble {
+struct Mismatch {
     lane: usize,
     kind: Kind,
     what: String,
@@ -290,7 +290,7 @@ fn judge(
     lanes: &mut [&mut Lane],
     caller: &mut Caller,
     report: &mut Report,
-) -> Result<(), Trouble> {
+) -> Result<(), Mismatch> {
     judge_as(program, &program.functions, expected, lanes, caller, report)
 }
 
@@ -302,7 +302,7 @@ fn judge_as(
     lanes: &mut [&mut Lane],
     caller: &mut Caller,
     report: &mut Report,
-) -> Result<(), Trouble> {
+) -> Result<(), Mismatch> {
     let mut modules = Vec::new();
     for (lane, compiler) in lanes.iter_mut().enumerate() {
         match load(compiler, compiled, 1) {
@@ -311,7 +311,7 @@ fn judge_as(
                 report.skip(error);
                 return Ok(());
             }
-            Err(error) => return Err(Trouble { lane, kind: Kind::Compile, what: format!("{compiler}: {error}") }),
+            Err(error) => return Err(Mismatch { lane, kind: Kind::Compile, what: format!("{compiler}: {error}") }),
         }
     }
     let mut requests = Vec::new();
@@ -319,7 +319,7 @@ fn judge_as(
         requests.extend(program.inputs.iter().map(|input| Request { module, entry: 0, input: input.clone() }));
     }
     let endings = caller.call(&requests, &mut []);
-    let endings = endings.map_err(|error| Trouble { lane: 0, kind: Kind::Compile, what: error.to_string() })?;
+    let endings = endings.map_err(|error| Mismatch { lane: 0, kind: Kind::Compile, what: error.to_string() })?;
     report.functions += (program.functions.len() * modules.len()) as u64;
     for (n, found) in endings.iter().enumerate() {
         let (lane, input) = (n / expected.len(), n % expected.len());
@@ -327,7 +327,7 @@ fn judge_as(
         report.traps += u64::from(matches!(expected[input], Outcome::Trapped(_)));
         if *found != expected[input] {
             let what = differs(lanes[lane], program, input, found, &expected[input]);
-            return Err(Trouble { lane, kind: Kind::Ending, what });
+            return Err(Mismatch { lane, kind: Kind::Ending, what });
         }
     }
     Ok(())
@@ -340,15 +340,15 @@ fn shrunken(
     case: &Case,
     target: &str,
     first: &str,
-    mut judge: impl FnMut(&Program) -> Option<Trouble>,
+    mut judge: impl FnMut(&Program) -> Option<Mismatch>,
 ) -> Box<Failure> {
     let Case { seed, program, .. } = case;
-    let kind = judge(program).map(|trouble| trouble.kind);
+    let kind = judge(program).map(|mismatch| mismatch.kind);
     let small = match kind {
-        Some(kind) => shrink(program, |candidate| judge(candidate).is_some_and(|trouble| trouble.kind == kind)),
+        Some(kind) => shrink(program, |candidate| judge(candidate).is_some_and(|mismatch| mismatch.kind == kind)),
         None => program.clone(),
     };
-    let what = judge(&small).map_or_else(|| format!("fails only sometimes: {first}"), |trouble| trouble.what);
+    let what = judge(&small).map_or_else(|| format!("fails only sometimes: {first}"), |mismatch| mismatch.what);
     let what = format!("{what}\nrepeat with: make fuzz TARGET={} N=1 SEED={seed}", mode.target);
     let text = filetest(&small, &expected(&small), target);
     Box::new(Failure { seed: *seed, what, text })

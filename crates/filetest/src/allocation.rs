@@ -20,10 +20,10 @@ use target_lexicon::triple;
 use crate::options::Options;
 use crate::program;
 use crate::report::{Findings, UnitReport};
-use crate::watch::Step;
+use crate::watch::Progress;
 
 /// Runs one text under a name.
-pub(crate) fn run(name: &str, text: &str, options: &Options, step: &Step) -> Vec<UnitReport> {
+pub(crate) fn run(name: &str, text: &str, options: &Options, step: &Progress) -> Vec<UnitReport> {
     let first = text.lines().next().unwrap_or_default();
     let unit = |unit: &str, findings: &mut Findings, regalloc: &str| UnitReport {
         file: name.to_string(),

@@ -20,7 +20,7 @@ use crate::report::{Findings, Outcome, Report, UnitReport};
 use crate::subtests::{Per, What};
 use crate::target;
 use crate::unit::Unit;
-use crate::watch::{self, Step, Work};
+use crate::watch::{self, Progress, Work};
 
 /// Limit of CPU time for compiling and checking a unit. Its calls have a limit of their own.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -58,7 +58,7 @@ fn run_sources(sources: Vec<Source>, jobs: usize, progress: impl Fn(usize)) -> R
     Report { units: reports.into_iter().flatten().collect() }
 }
 
-fn run_source(source: &Source, step: &Step) -> Vec<UnitReport> {
+fn run_source(source: &Source, step: &Progress) -> Vec<UnitReport> {
     let Source { options, from } = source;
     match from {
         Origin::File(path) => {
@@ -132,7 +132,7 @@ pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Option
     run_sources(vec![source], 1, |_| ())
 }
 
-fn run_bytes(name: &str, text: &[u8], command: Option<&str>, options: &Options, step: &Step) -> Vec<UnitReport> {
+fn run_bytes(name: &str, text: &[u8], command: Option<&str>, options: &Options, step: &Progress) -> Vec<UnitReport> {
     let verb = command.unwrap_or("test");
     let text = match std::str::from_utf8(text) {
         Ok(text) => text,
@@ -182,7 +182,7 @@ fn override_commands(header: &mut Header, command: &str) {
     }
 }
 
-fn run_units(name: &str, file: &TestFile, options: &Options, step: &Step) -> Vec<UnitReport> {
+fn run_units(name: &str, file: &TestFile, options: &Options, step: &Progress) -> Vec<UnitReport> {
     let missing = file.header.features.iter().find(|feature| feature.wanted);
     let units = plan::units(&file.header, options);
     let reports = units.iter().map(|(what, unit)| {

@@ -20,7 +20,7 @@ const TICKS: u64 = 100;
 
 /// Record of the step on which a thread works.
 #[derive(Default, Debug)]
-pub(crate) struct Step {
+pub(crate) struct Progress {
     state: Mutex<State>,
 }
 
@@ -36,7 +36,7 @@ struct State {
     label: Option<[String; 2]>,
 }
 
-impl Step {
+impl Progress {
     /// Records that a step begins.
     pub(crate) fn begin(&self, name: String, command: String) {
         self.change(|state| state.label = Some([name, command]));
@@ -56,7 +56,7 @@ impl Step {
 /// Functions that do the work.
 pub(crate) struct Work<T, R> {
     /// Returns the result of an item, and begins steps.
-    pub(crate) run: fn(&T, &Step) -> R,
+    pub(crate) run: fn(&T, &Progress) -> R,
     /// Returns the result of an item with a late step, from the name and the command of the step.
     pub(crate) late: fn(&T, Option<[String; 2]>) -> R,
 }
@@ -64,12 +64,12 @@ pub(crate) struct Work<T, R> {
 struct Shared<T, R> {
     items: Vec<T>,
     next: AtomicUsize,
-    run: fn(&T, &Step) -> R,
+    run: fn(&T, &Progress) -> R,
 }
 
 /// A thread, and the CPU time at the last change of its step.
 struct Worker {
-    step: Arc<Step>,
+    step: Arc<Progress>,
     thread: JoinHandle<()>,
     seen: (u64, Duration),
 }
@@ -129,7 +129,7 @@ where
     T: Send + Sync + 'static,
     R: Send + 'static,
 {
-    let (step, shared, sender) = (Arc::new(Step::default()), Arc::clone(shared), sender.clone());
+    let (step, shared, sender) = (Arc::new(Progress::default()), Arc::clone(shared), sender.clone());
     let thread = thread::spawn({
         let step = Arc::clone(&step);
         move || {
@@ -184,7 +184,7 @@ mod tests {
 
     static STOP: AtomicBool = AtomicBool::new(false);
 
-    fn spin_at_two(item: &u32, step: &Step) -> String {
+    fn spin_at_two(item: &u32, step: &Progress) -> String {
         step.begin("first".into(), String::new());
         step.begin("second".into(), "again".into());
         while *item == 2 && !STOP.load(Ordering::Relaxed) {
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn time_without_work_is_not_counted() {
-        let run = |_: &u32, _: &Step| thread::sleep(Duration::from_millis(300));
+        let run = |_: &u32, _: &Progress| thread::sleep(Duration::from_millis(300));
         let work = Work { run, late: |_, _| panic!("late") };
         assert_eq!(each(vec![1, 2], 2, Duration::from_millis(100), work, |_| ()), [(), ()]);
     }
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "as it is")]
     fn a_panic_is_passed_on() {
-        let run = |_: &u32, _: &Step| panic!("as it is");
+        let run = |_: &u32, _: &Progress| panic!("as it is");
         each(vec![1], 1, Duration::from_secs(9), Work::<u32, ()> { run, late: |_, _| () }, |_| ());
     }
 }

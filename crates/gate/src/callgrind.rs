@@ -103,13 +103,13 @@ mod tests {
 
     #[test]
     fn a_profile_is_read() {
-        let text = "fn=(1) crate::compile_warm\n1 5\ncfn=(2) a::Lowering::run\ncalls=2 3\n7 40\n\
-            cfn=(4) a::Lowering>::run_into\ncalls=1 3\n8 2\nfn=(2)\n1 30\ncfn=(3) __rustc::__rust_alloc\ncalls=4 1\n+1 10\ncfn=(2)\ncalls=1 1\n+1 30\n";
+        let text = "fn=(1) crate::compile_warm\n1 5\ncfn=(2) a::LowerState::run\ncalls=2 3\n7 40\n\
+            cfn=(4) a::LowerState>::run_into\ncalls=1 3\n8 2\nfn=(2)\n1 30\ncfn=(3) __rustc::__rust_alloc\ncalls=4 1\n+1 10\ncfn=(2)\ncalls=1 1\n+1 30\n";
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         let costs = Costs::read(file.path()).unwrap();
-        assert_eq!(costs.inclusive(&["Lowering::run"]), 40);
-        assert_eq!(costs.inclusive(&["Lowering::run", "Lowering>::run_into"]), 42);
+        assert_eq!(costs.inclusive(&["LowerState::run"]), 40);
+        assert_eq!(costs.inclusive(&["LowerState::run", "LowerState>::run_into"]), 42);
         assert_eq!(costs.allocations(), 4);
     }
 }

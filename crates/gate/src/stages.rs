@@ -4,7 +4,7 @@
 pub(crate) const STAGES: [(&str, &[&str]); 5] = [
     ("expand", &["kingpost_codegen::expand::run"]),
     ("optimise", &["Optimizer::run", "Optimizer>::cleanup"]),
-    ("lower", &["kingpost_mach::lower::Lowering>::run", "kingpost_mach::lower::Lowering>::run_into"]),
+    ("lower", &["kingpost_mach::lower::LowerState>::run", "kingpost_mach::lower::LowerState>::run_into"]),
     ("regalloc", &["Allocator>::allocate"]),
     ("emit", &["kingpost_mach::emit::Emitter::emit"]),
 ];

@@ -3,7 +3,7 @@
 use kingpost_ir::memflags::Endianness;
 use kingpost_ir::{InstView, MemFlags, TrapCode, Type, Value};
 
-use crate::address::{Place, Region};
+use crate::address::{DecodedAddress, Region};
 use crate::convert::{from_memory, to_memory};
 use crate::error::Stop;
 use crate::int;
@@ -29,12 +29,12 @@ impl Address {
     ///
     /// # Errors
     /// A trap with the flags' code if the address is misaligned and the flags forbid that.
-    fn place(self, size: u32, flags: MemFlags) -> Result<Place, Stop> {
+    fn place(self, size: u32, flags: MemFlags) -> Result<DecodedAddress, Stop> {
         let address = (self.value as u64).wrapping_add(i64::from(self.offset) as u64);
         if flags.aligned() && !address.is_multiple_of(size.into()) {
             return Err(Stop::Trap(trap_code(flags)));
         }
-        Ok(Place::decode(self.bits, address))
+        Ok(DecodedAddress::decode(self.bits, address))
     }
 }
 
@@ -115,14 +115,14 @@ impl Interpreter<'_> {
         let in_slot = u64::try_from(offset).ok().filter(|&offset| offset < size.into());
         let in_slot = in_slot.ok_or(Stop::Trap(TrapCode::HEAP_OUT_OF_BOUNDS))?;
         let slot_offset = cx.callable.slot_offset(slot).unwrap_or(0);
-        let place = Place { region: Region::Stack, offset: cx.frame_offset + slot_offset + in_slot };
+        let place = DecodedAddress { region: Region::Stack, offset: cx.frame_offset + slot_offset + in_slot };
         Ok(self.finish(cx, place.encode(cx.ctrl.bits()).into()))
     }
 
     pub(crate) fn dynamic_stack_addr(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let InstView::DynamicStackAddr { slot } = cx.view() else { return Err(cx.malformed()) };
         let slot_offset = cx.callable.dynamic_slot_offset(slot).ok_or_else(|| cx.malformed())?;
-        let place = Place { region: Region::Stack, offset: cx.frame_offset + slot_offset };
+        let place = DecodedAddress { region: Region::Stack, offset: cx.frame_offset + slot_offset };
         Ok(self.finish(cx, place.encode(cx.ctrl.bits()).into()))
     }
 
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn offsets_wrap_in_the_address_type() {
         let place = |bits, value, offset, flags| Address { bits, value, offset }.place(4, flags);
-        let at = |region, offset| Ok(Place { region, offset });
+        let at = |region, offset| Ok(DecodedAddress { region, offset });
         for bits in [32, 64] {
             assert_eq!(place(bits, mask(bits), 1, MemFlags::new()), at(Region::Stack, 0));
             assert_eq!(place(bits, 4097, -1, MemFlags::new().with_aligned()), at(Region::Stack, 4096));

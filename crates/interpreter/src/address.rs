@@ -17,18 +17,18 @@ const REGIONS: [Region; 4] = [Region::Stack, Region::Functions, Region::Data, Re
 
 /// A decoded address.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct DecodedAddress {
     pub(crate) region: Region,
     /// Offset in bytes; for functions, their number.
     pub(crate) offset: u64,
 }
 
-impl Place {
+impl DecodedAddress {
     /// Returns the place that an address of `bits` bits refers to. Bits above the width are dropped.
-    pub(crate) fn decode(bits: u32, address: u64) -> Place {
+    pub(crate) fn decode(bits: u32, address: u64) -> DecodedAddress {
         let address = address & mask(bits) as u64;
         let region = REGIONS[(address >> (bits - 2)) as usize];
-        Place { region, offset: address & mask(bits - 2) as u64 }
+        DecodedAddress { region, offset: address & mask(bits - 2) as u64 }
     }
 
     /// Returns the address of a place, of `bits` bits.
@@ -58,17 +58,19 @@ impl CodeAddress {
             CodeAddress::Library(index) => index | LIBRARY_BIT,
             CodeAddress::Throw => THROW | LIBRARY_BIT,
         };
-        Place { region: Region::Functions, offset }.encode(bits)
+        DecodedAddress { region: Region::Functions, offset }.encode(bits)
     }
 
     /// Returns the function at an address, if the address is in the region of functions.
     pub(crate) fn decode(bits: u32, address: u64) -> Option<CodeAddress> {
-        match Place::decode(bits, address) {
-            Place { region: Region::Functions, offset } if offset & LIBRARY_BIT != 0 => match offset & !LIBRARY_BIT {
-                THROW => Some(CodeAddress::Throw),
-                index => Some(CodeAddress::Library(index)),
-            },
-            Place { region: Region::Functions, offset } => Some(CodeAddress::Function(offset)),
+        match DecodedAddress::decode(bits, address) {
+            DecodedAddress { region: Region::Functions, offset } if offset & LIBRARY_BIT != 0 => {
+                match offset & !LIBRARY_BIT {
+                    THROW => Some(CodeAddress::Throw),
+                    index => Some(CodeAddress::Library(index)),
+                }
+            }
+            DecodedAddress { region: Region::Functions, offset } => Some(CodeAddress::Function(offset)),
             _ => None,
         }
     }
@@ -85,11 +87,11 @@ mod tests {
                 assert_eq!(CodeAddress::decode(bits, code.encode(bits)), Some(code));
             }
             for region in REGIONS {
-                let place = Place { region, offset: 0x1234 };
-                assert_eq!(Place::decode(bits, place.encode(bits)), place);
+                let place = DecodedAddress { region, offset: 0x1234 };
+                assert_eq!(DecodedAddress::decode(bits, place.encode(bits)), place);
             }
             assert_eq!(CodeAddress::decode(bits, 0), None);
         }
-        assert_eq!(Place::decode(32, 1 << 40), Place { region: Region::Stack, offset: 0 });
+        assert_eq!(DecodedAddress::decode(32, 1 << 40), DecodedAddress { region: Region::Stack, offset: 0 });
     }
 }

@@ -8,7 +8,7 @@ use kingpost_ir::signature::{ArgumentPurpose, Signature};
 use kingpost_ir::{BlockArgKind, BlockCall, FuncRef, GlobalValue, InstView, Opcode, SigRef, TrapCode, Value};
 
 use crate::access::Address;
-use crate::address::{CodeAddress, Place, Region};
+use crate::address::{CodeAddress, DecodedAddress, Region};
 use crate::environment::FunctionId;
 use crate::error::Stop;
 use crate::interpreter::{Cx, Exception, Flow, Interpreter};
@@ -159,12 +159,12 @@ impl<'a> Interpreter<'a> {
     pub(crate) fn handler_address(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let InstView::ExceptionHandlerAddress { block, index } = cx.view() else { return Err(cx.malformed()) };
         let offset = u64::from(block.as_u32()) << 8 | index as u64 & 0xff;
-        Ok(self.finish(cx, Place { region: Region::Nowhere, offset }.encode(cx.ctrl.bits()).into()))
+        Ok(self.finish(cx, DecodedAddress { region: Region::Nowhere, offset }.encode(cx.ctrl.bits()).into()))
     }
 
     /// Executes `get_frame_pointer` or `get_stack_pointer`. The result is an address of the frame.
     pub(crate) fn frame_address(&mut self, cx: Cx<'_>) -> Flow {
-        let place = Place { region: Region::Stack, offset: cx.frame_offset };
+        let place = DecodedAddress { region: Region::Stack, offset: cx.frame_offset };
         self.finish(cx, place.encode(cx.ctrl.bits()).into())
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use kingpost_ir::extfunc::{ExternalName, FuncName};
 use kingpost_ir::{DynamicStackSlot, Function, StackSlot};
 
-use crate::address::{CodeAddress, Place, Region};
+use crate::address::{CodeAddress, DecodedAddress, Region};
 use crate::data::{DataBlock, DataError, DataImage};
 
 /// A function of an environment.
@@ -111,7 +111,7 @@ impl<'a> Environment<'a> {
     /// Returns the 64-bit address of a function or data object.
     fn address(&self, name: &FuncName) -> Option<u64> {
         if let Some(offset) = self.data.offset(name) {
-            return Some(Place { region: Region::Data, offset }.encode(64));
+            return Some(DecodedAddress { region: Region::Data, offset }.encode(64));
         }
         let id = match name {
             FuncName::Named(word) => self.by_word.get(word.as_str()),

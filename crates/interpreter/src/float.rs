@@ -41,7 +41,7 @@ fn f64_of(x: u128) -> f64 {
 }
 
 /// Returns the result of an arithmetic operation, with any NaN replaced as the module documentation defines.
-fn settle(bits: u32, result: u128, operands: &[u128]) -> u128 {
+fn with_defined_nan(bits: u32, result: u128, operands: &[u128]) -> u128 {
     if !is_nan(bits, result) {
         return result;
     }
@@ -55,7 +55,7 @@ fn settle(bits: u32, result: u128, operands: &[u128]) -> u128 {
 fn soft<const N: usize>(bits: u32, operands: [u128; N], op: impl Fn([Number; N]) -> Option<Number>) -> u128 {
     let is_number = operands.iter().all(|&operand| !is_nan(bits, operand));
     let result = if is_number { op(operands.map(|operand| Number::decode(bits, operand))) } else { None };
-    settle(bits, result.map_or(canonical_nan(bits), |number| number.encode(bits)), &operands)
+    with_defined_nan(bits, result.map_or(canonical_nan(bits), |number| number.encode(bits)), &operands)
 }
 
 fn unary(bits: u32, x: u128, single: fn(f32) -> f32, double: fn(f64) -> f64, other: fn(Number) -> Number) -> u128 {
@@ -64,7 +64,7 @@ fn unary(bits: u32, x: u128, single: fn(f32) -> f32, double: fn(f64) -> f64, oth
         64 => double(f64_of(x)).to_bits().into(),
         _ => return soft(bits, [x], |[x]| Some(other(x))),
     };
-    settle(bits, result, &[x])
+    with_defined_nan(bits, result, &[x])
 }
 
 fn binary(
@@ -80,7 +80,7 @@ fn binary(
         64 => double(f64_of(x), f64_of(y)).to_bits().into(),
         _ => return soft(bits, [x, y], |[x, y]| other(x, y)),
     };
-    settle(bits, result, &[x, y])
+    with_defined_nan(bits, result, &[x, y])
 }
 
 pub(crate) fn add(bits: u32, x: u128, y: u128) -> u128 {
@@ -105,7 +105,7 @@ pub(crate) fn sqrt(bits: u32, x: u128) -> u128 {
         64 => f64_of(x).sqrt().to_bits().into(),
         _ => return soft(bits, [x], |[x]| x.sqrt()),
     };
-    settle(bits, result, &[x])
+    with_defined_nan(bits, result, &[x])
 }
 
 pub(crate) fn fma(bits: u32, x: u128, y: u128, z: u128) -> u128 {
@@ -114,7 +114,7 @@ pub(crate) fn fma(bits: u32, x: u128, y: u128, z: u128) -> u128 {
         64 => f64_of(x).mul_add(f64_of(y), f64_of(z)).to_bits().into(),
         _ => return soft(bits, [x, y, z], |[x, y, z]| x.mul(y)?.add(z)),
     };
-    settle(bits, result, &[x, y, z])
+    with_defined_nan(bits, result, &[x, y, z])
 }
 
 pub(crate) fn ceil(bits: u32, x: u128) -> u128 {
@@ -153,14 +153,14 @@ fn rank(bits: u32, x: u128) -> i128 {
 
 pub(crate) fn min(bits: u32, x: u128, y: u128) -> u128 {
     if is_nan(bits, x) || is_nan(bits, y) {
-        return settle(bits, canonical_nan(bits), &[x, y]);
+        return with_defined_nan(bits, canonical_nan(bits), &[x, y]);
     }
     if rank(bits, x) <= rank(bits, y) { x } else { y }
 }
 
 pub(crate) fn max(bits: u32, x: u128, y: u128) -> u128 {
     if is_nan(bits, x) || is_nan(bits, y) {
-        return settle(bits, canonical_nan(bits), &[x, y]);
+        return with_defined_nan(bits, canonical_nan(bits), &[x, y]);
     }
     if rank(bits, x) >= rank(bits, y) { x } else { y }
 }

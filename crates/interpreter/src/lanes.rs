@@ -86,30 +86,30 @@ impl Interpreter<'_> {
 
     /// Returns the function that canonicalizes the result of floating-point arithmetic, if NaNs must be canonical,
     /// and the identity otherwise. It takes the lane's width.
-    pub(crate) fn settled(&self) -> impl Fn(u32, u128) -> u128 + use<> {
+    pub(crate) fn canonicalize(&self) -> impl Fn(u32, u128) -> u128 + use<> {
         let canonical = self.canonical_nans;
         move |bits, x| if canonical { float::canonical(bits, x) } else { x }
     }
 
     pub(crate) fn float1(&mut self, cx: Cx<'_>, op: fn(u32, u128) -> u128) -> Result<Flow, Stop> {
-        let settled = self.settled();
-        self.lanes1(cx, |bits, x| Ok(settled(bits, op(bits, x))))
+        let canonicalize = self.canonicalize();
+        self.lanes1(cx, |bits, x| Ok(canonicalize(bits, op(bits, x))))
     }
 
     pub(crate) fn float2(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128) -> u128) -> Result<Flow, Stop> {
-        let settled = self.settled();
-        self.lanes2(cx, |bits, x, y| Ok(settled(bits, op(bits, x, y))))
+        let canonicalize = self.canonicalize();
+        self.lanes2(cx, |bits, x, y| Ok(canonicalize(bits, op(bits, x, y))))
     }
 
     pub(crate) fn float3(&mut self, cx: Cx<'_>, op: fn(u32, u128, u128, u128) -> u128) -> Result<Flow, Stop> {
-        let settled = self.settled();
-        self.lanes3(cx, |bits, x, y, z| Ok(settled(bits, op(bits, x, y, z))))
+        let canonicalize = self.canonicalize();
+        self.lanes3(cx, |bits, x, y, z| Ok(canonicalize(bits, op(bits, x, y, z))))
     }
 
     /// Converts between floating-point formats.
     pub(crate) fn float_convert(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
-        let settled = self.settled();
-        self.converted(cx, |from, to, x| Ok(settled(to, float::convert(from, to, x))))
+        let canonicalize = self.canonicalize();
+        self.converted(cx, |from, to, x| Ok(canonicalize(to, float::convert(from, to, x))))
     }
 
     /// Shifts or rotates all lanes by one amount, which is a scalar of any width.

@@ -3,7 +3,7 @@
 use kingpost_ir::TrapCode;
 use kingpost_ir::libcall::LibCall;
 
-use crate::address::Place;
+use crate::address::DecodedAddress;
 use crate::error::{Fault, Stop};
 use crate::float;
 use crate::memory::{Memory, OutOfBounds};
@@ -46,8 +46,8 @@ pub(crate) fn bytes(libcall: LibCall, arguments: &[u128]) -> u64 {
 }
 
 /// Returns the place of a 64-bit address, which library routines take.
-fn place(address: u128) -> Place {
-    Place::decode(64, address as u64)
+fn place(address: u128) -> DecodedAddress {
+    DecodedAddress::decode(64, address as u64)
 }
 
 fn in_bounds(result: Result<u128, OutOfBounds>) -> Result<u128, Fault> {

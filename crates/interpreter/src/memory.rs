@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::address::{Place, Region};
+use crate::address::{DecodedAddress, Region};
 
 /// Lowest offset into the stack that is in bounds.
 const FIRST_OFFSET: u64 = 4096;
@@ -49,7 +49,7 @@ impl Memory {
         self.stack.truncate(len as usize);
     }
 
-    pub(crate) fn bytes(&self, place: Place, size: u64) -> Result<&[u8], OutOfBounds> {
+    pub(crate) fn bytes(&self, place: DecodedAddress, size: u64) -> Result<&[u8], OutOfBounds> {
         let (bytes, first) = match place.region {
             Region::Stack => (&self.stack, FIRST_OFFSET),
             Region::Data => (&self.data, 0),
@@ -58,7 +58,7 @@ impl Memory {
         bytes.get(range(place.offset, first, size)?).ok_or(OutOfBounds)
     }
 
-    pub(crate) fn bytes_mut(&mut self, place: Place, size: u64) -> Result<&mut [u8], OutOfBounds> {
+    pub(crate) fn bytes_mut(&mut self, place: DecodedAddress, size: u64) -> Result<&mut [u8], OutOfBounds> {
         let (bytes, first) = match place.region {
             Region::Stack => (&mut self.stack, FIRST_OFFSET),
             Region::Data if place.offset >= self.read_only => (&mut self.data, 0),
@@ -67,13 +67,13 @@ impl Memory {
         bytes.get_mut(range(place.offset, first, size)?).ok_or(OutOfBounds)
     }
 
-    pub(crate) fn read(&self, place: Place, size: u32) -> Result<u128, OutOfBounds> {
+    pub(crate) fn read(&self, place: DecodedAddress, size: u32) -> Result<u128, OutOfBounds> {
         let mut value = [0; 16];
         value[..size as usize].copy_from_slice(self.bytes(place, size.into())?);
         Ok(u128::from_le_bytes(value))
     }
 
-    pub(crate) fn write(&mut self, place: Place, size: u32, value: u128) -> Result<(), OutOfBounds> {
+    pub(crate) fn write(&mut self, place: DecodedAddress, size: u32, value: u128) -> Result<(), OutOfBounds> {
         self.bytes_mut(place, size.into())?.copy_from_slice(&value.to_le_bytes()[..size as usize]);
         Ok(())
     }
@@ -90,8 +90,8 @@ fn range(offset: u64, first: u64, size: u64) -> Result<Range<usize>, OutOfBounds
 mod tests {
     use super::*;
 
-    fn stack(offset: u64) -> Place {
-        Place { region: Region::Stack, offset }
+    fn stack(offset: u64) -> DecodedAddress {
+        DecodedAddress { region: Region::Stack, offset }
     }
 
     #[test]
@@ -114,12 +114,12 @@ mod tests {
     fn data_can_be_read_only() {
         let mut memory = Memory::default();
         memory.reset(&[1, 2, 3, 4], 2);
-        let data = |offset| Place { region: Region::Data, offset };
+        let data = |offset| DecodedAddress { region: Region::Data, offset };
         assert_eq!(memory.read(data(0), 4), Ok(0x0403_0201));
         assert_eq!(memory.write(data(1), 1, 0), Err(OutOfBounds));
         assert_eq!(memory.write(data(2), 2, 0x0908), Ok(()));
         assert_eq!(memory.write(data(3), 2, 0), Err(OutOfBounds));
         assert_eq!(memory.read(data(1), 2), Ok(0x0802));
-        assert_eq!(memory.read(Place { region: Region::Functions, offset: 0 }, 1), Err(OutOfBounds));
+        assert_eq!(memory.read(DecodedAddress { region: Region::Functions, offset: 0 }, 1), Err(OutOfBounds));
     }
 }

@@ -164,15 +164,15 @@ impl Interpreter<'_> {
 
     pub(crate) fn fvpromote_low(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let x = self.operand(cx, 0);
-        let settled = self.settled();
-        self.each_lane(cx, F64X2, |index| Ok(settled(64, float::convert(32, 64, lane(F32X4, x, index)))))
+        let canonicalize = self.canonicalize();
+        self.each_lane(cx, F64X2, |index| Ok(canonicalize(64, float::convert(32, 64, lane(F32X4, x, index)))))
     }
 
     pub(crate) fn fvdemote(&mut self, cx: Cx<'_>) -> Result<Flow, Stop> {
         let x = self.operand(cx, 0);
-        let settled = self.settled();
+        let canonicalize = self.canonicalize();
         self.each_lane(cx, F32X4, |index| {
-            Ok(if index < 2 { settled(32, float::convert(64, 32, lane(F64X2, x, index))) } else { 0 })
+            Ok(if index < 2 { canonicalize(32, float::convert(64, 32, lane(F64X2, x, index))) } else { 0 })
         })
     }
 }

@@ -239,7 +239,7 @@ const NONE: u32 = u32::MAX;
 
 /// Position of a block in the depth-first search.
 #[derive(Copy, Clone, Default, Debug)]
-struct Place {
+struct SearchPosition {
     /// Number of the block's vertex plus one; 0 if the block was not reached.
     number: u32,
     /// Position in postorder.
@@ -261,7 +261,7 @@ struct Visit {
 struct Dfs {
     vertices: Vec<Vertex>,
     /// By block.
-    places: Vec<Place>,
+    places: Vec<SearchPosition>,
     stack: Vec<Visit>,
     path: Vec<u32>,
 }
@@ -274,7 +274,7 @@ impl Dfs {
     fn run(&mut self, entry: Option<Block>, cfg: &ControlFlowGraph, blocks: usize, postorder: &mut Vec<Block>) {
         self.vertices.clear();
         self.places.clear();
-        self.places.resize(blocks, Place::default());
+        self.places.resize(blocks, SearchPosition::default());
         if let Some(entry) = entry {
             self.discover(entry, 0, cfg);
         }

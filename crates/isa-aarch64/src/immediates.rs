@@ -142,7 +142,7 @@ pub const fn mov_wide(value: u16, chunk: u8) -> i32 {
 
 /// One instruction of a sequence that makes a constant, with its immediate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum ConstantInst {
     /// `movz`.
     Zero(i32),
     /// `movn`.
@@ -163,32 +163,32 @@ pub fn least_constant(value: u64, bits: u32) -> Option<i32> {
 
 /// Returns the shortest sequence that makes the constant of `bits` bits, 32 or 64: a bit pattern, or one move and
 /// further ones that each replace 16 bits. On 32 bits the upper half of `value` does not matter.
-pub fn constant(value: u64, bits: u32) -> SmallVec<[Step; 4]> {
+pub fn constant(value: u64, bits: u32) -> SmallVec<[ConstantInst; 4]> {
     let value = if bits == 32 { value & 0xffff_ffff } else { value };
     let chunks = (bits / 16) as u8;
     let chunk = |k: u8| (value >> (16 * k)) as u16;
     let count = |of: u16| (0..chunks).filter(|&k| chunk(k) == of).count();
     let (zeros, ones) = (count(0), count(0xffff));
-    let mut steps = SmallVec::new();
+    let mut insts = SmallVec::new();
     if zeros.max(ones) + 1 < usize::from(chunks)
         && let Some(field) = logical(value, bits)
     {
-        steps.push(Step::Pattern(field));
-        return steps;
+        insts.push(ConstantInst::Pattern(field));
+        return insts;
     }
     let invert = ones > zeros;
     let rest = if invert { 0xffff } else { 0 };
     for k in (0..chunks).filter(|&k| chunk(k) != rest) {
-        steps.push(match (steps.is_empty(), invert) {
-            (true, false) => Step::Zero(mov_wide(chunk(k), k)),
-            (true, true) => Step::Ones(mov_wide(!chunk(k), k)),
-            (false, _) => Step::Keep(mov_wide(chunk(k), k)),
+        insts.push(match (insts.is_empty(), invert) {
+            (true, false) => ConstantInst::Zero(mov_wide(chunk(k), k)),
+            (true, true) => ConstantInst::Ones(mov_wide(!chunk(k), k)),
+            (false, _) => ConstantInst::Keep(mov_wide(chunk(k), k)),
         });
     }
-    if steps.is_empty() {
-        steps.push(if invert { Step::Ones(0) } else { Step::Zero(0) });
+    if insts.is_empty() {
+        insts.push(if invert { ConstantInst::Ones(0) } else { ConstantInst::Zero(0) });
     }
-    steps
+    insts
 }
 
 /// Returns the immediate of `fmov` for the float of `bits` bits, 32 or 64, given by its representation. It must
@@ -294,13 +294,13 @@ mod tests {
     }
 
     /// Returns the value that the steps make.
-    fn run(steps: &[Step], bits: u32) -> u64 {
+    fn run(insts: &[ConstantInst], bits: u32) -> u64 {
         let place = |field: i32| ((field as u64 & 0xffff) << (16 * (field >> 16)), 0xffff << (16 * (field >> 16)));
-        let value = steps.iter().fold(0, |value: u64, step| match *step {
-            Step::Zero(field) => place(field).0,
-            Step::Ones(field) => !place(field).0,
-            Step::Keep(field) => value & !place(field).1 | place(field).0,
-            Step::Pattern(field) => logical_value(field, bits),
+        let value = insts.iter().fold(0, |value: u64, step| match *step {
+            ConstantInst::Zero(field) => place(field).0,
+            ConstantInst::Ones(field) => !place(field).0,
+            ConstantInst::Keep(field) => value & !place(field).1 | place(field).0,
+            ConstantInst::Pattern(field) => logical_value(field, bits),
         });
         if bits == 32 { value & 0xffff_ffff } else { value }
     }
@@ -323,16 +323,16 @@ mod tests {
             (0x1234_5678_0000_ffff, 64, 3),
             (0x1234_5678_9abc_def0, 64, 4),
         ];
-        for (value, bits, steps) in cases {
+        for (value, bits, insts) in cases {
             let found = constant(value, bits);
-            assert_eq!(found.len(), steps, "{value:#x}: {found:?}");
+            assert_eq!(found.len(), insts, "{value:#x}: {found:?}");
             assert_eq!(run(&found, bits), if bits == 32 { value & 0xffff_ffff } else { value });
         }
         for value in (0..64).flat_map(|bit| [1u64 << bit, !(1 << bit), (1 << bit) - 1, 0x8001 << bit]) {
             assert_eq!(run(&constant(value, 64), 64), value);
             assert_eq!(run(&constant(value, 32), 32), value & 0xffff_ffff);
             for bits in [32, 64] {
-                let least = least_constant(value, bits).map(Step::Zero);
+                let least = least_constant(value, bits).map(ConstantInst::Zero);
                 assert!(least.is_none() || constant(value, bits)[..] == [least.unwrap()], "{value:#x}");
             }
         }

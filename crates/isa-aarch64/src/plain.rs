@@ -2,7 +2,7 @@
 
 use crate::asm;
 use crate::encoding::{Encoding, ImmField, Special};
-use crate::immediates::{Step, constant};
+use crate::immediates::{ConstantInst, constant};
 use crate::rows::{self, ENCODINGS};
 use kingpost_ir::TrapCode;
 use kingpost_mach::{Args, Buffer, Mem, MemBase, Regs, RelocKind, RowId, SymbolRef};
@@ -63,10 +63,10 @@ fn make_constant(bits: u8, args: &Args<'_>, buffer: &mut Buffer) {
     };
     for step in constant(args.imm as u64, u32::from(bits)) {
         let (row, field) = match step {
-            Step::Zero(field) => (zero, field),
-            Step::Ones(field) => (ones, field),
-            Step::Keep(field) => (keep, field),
-            Step::Pattern(field) => (pattern, field),
+            ConstantInst::Zero(field) => (zero, field),
+            ConstantInst::Ones(field) => (ones, field),
+            ConstantInst::Keep(field) => (keep, field),
+            ConstantInst::Pattern(field) => (pattern, field),
         };
         plain(row, &Args::imm(&[to], i64::from(field)), buffer);
     }

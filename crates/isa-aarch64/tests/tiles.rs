@@ -2,7 +2,7 @@
 
 use kingpost_ir::analyses::Analyses;
 use kingpost_isa_aarch64::{A64, A64Flags};
-use kingpost_mach::{Code, Isa, Lowering, Settings};
+use kingpost_mach::{Code, Isa, LowerState, Settings};
 
 /// Tile, and a function on which this tile alone fires.
 const CASES: &[(&str, &str)] = &[
@@ -118,7 +118,7 @@ fn every_tile_fires_on_its_pattern() {
     let mut flags = A64Flags::default();
     flags.set("has_dotprod").unwrap();
     let isa = A64::new(settings.clone(), flags).unwrap();
-    let mut lowering = Lowering::default();
+    let mut lowering = LowerState::default();
     let mut code = Code::default();
     for (name, text) in CASES {
         let func = kingpost_reader::parse_functions(text).unwrap().remove(0);

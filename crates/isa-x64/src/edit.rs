@@ -1,6 +1,6 @@
 //! Emission of the allocator's edits: moves of registers, spills and fills.
 
-use crate::encode::{Place, assemble, encode};
+use crate::encode::{RmBytes, assemble, encode};
 use crate::recipe::RECIPES;
 use crate::rows;
 use kingpost_mach::{Args, Buffer, MachineEdit, Regs, RowId};
@@ -23,7 +23,7 @@ pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
     if buffer.is_listed() {
         return encode(row, &Args { mem, ..Args::regs(&regs.to_array()[..regs.len()]) }, buffer);
     }
-    let place = mem.map_or(Place::default(), Place::in_frame);
+    let place = mem.map_or(RmBytes::default(), RmBytes::in_frame);
     match row.0 {
         MOVE => usual_edit::<MOVE>(regs, place, buffer),
         FILL => usual_edit::<FILL>(regs, place, buffer),
@@ -39,7 +39,7 @@ const SPILL: u16 = rows::MOV_MR.of(64).0;
 /// Emits an edit of one of the few rows that most edits have. The constant parts of a row's encodings are computed
 /// when the compiler is built.
 #[inline(never)]
-fn usual_edit<const ROW: u16>(regs: Regs, place: Place, buffer: &mut Buffer) {
+fn usual_edit<const ROW: u16>(regs: Regs, place: RmBytes, buffer: &mut Buffer) {
     assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, regs, place, 0, buffer);
 }
 

@@ -1,7 +1,7 @@
 //! Emission of instructions whose bytes depend on the positions of blocks or on the frame.
 
 use crate::branches::{X64Branches, address_form, form, jump_if};
-use crate::encode::{Place, assemble, encode};
+use crate::encode::{RmBytes, assemble, encode};
 use crate::encoding::Special;
 use crate::recipe::{RECIPES, Rm};
 use crate::regs::{CC_B, CC_BE, CC_E};
@@ -25,14 +25,14 @@ pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer:
         return false;
     }
     let place = match inst.mode.kind() {
-        _ if !has_memory => Place::default(),
-        AddrKind::Base => Place::base(regs.from_end(0).enc(), inst.aux as i32),
+        _ if !has_memory => RmBytes::default(),
+        AddrKind::Base => RmBytes::base(regs.from_end(0).enc(), inst.aux as i32),
         AddrKind::Index => {
-            Place::index(regs.from_end(1).enc(), regs.from_end(0).enc(), inst.mode.shift(), inst.aux as i32)
+            RmBytes::index(regs.from_end(1).enc(), regs.from_end(0).enc(), inst.mode.shift(), inst.aux as i32)
         }
-        AddrKind::Slot => Place::in_frame(frame.user_slot(inst.aux)),
-        AddrKind::Incoming => Place::in_frame(frame.incoming(inst.aux as i32)),
-        AddrKind::Outgoing => Place::in_frame(frame.outgoing(inst.aux)),
+        AddrKind::Slot => RmBytes::in_frame(frame.user_slot(inst.aux)),
+        AddrKind::Incoming => RmBytes::in_frame(frame.incoming(inst.aux as i32)),
+        AddrKind::Outgoing => RmBytes::in_frame(frame.outgoing(inst.aux)),
         AddrKind::None | AddrKind::Symbol | AddrKind::Table => return false,
     };
     if let Some(code) = inst.trap() {

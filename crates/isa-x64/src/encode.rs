@@ -16,9 +16,9 @@ use kingpost_regalloc::PReg;
 pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
     let is_memory = RECIPES[usize::from(row.0)].rm_is == Rm::Mem;
     let place = match &args.mem {
-        Some(mem) if is_memory => Place::of(mem),
+        Some(mem) if is_memory => RmBytes::of(mem),
         Some(_) => None,
-        None => Some(Place::default()),
+        None => Some(RmBytes::default()),
     };
     buffer.list(|| asm::text(row, args));
     match place {
@@ -32,13 +32,13 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
 #[inline]
 pub(crate) fn encode_row<const ROW: u16>(regs: &[PReg], buffer: &mut Buffer) {
     buffer.list(|| asm::text(RowId(ROW), &Args::regs(regs)));
-    assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, Regs::of(regs), Place::default(), 0, buffer);
+    assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, Regs::of(regs), RmBytes::default(), 0, buffer);
 }
 
 /// Appends an instruction that refers to no symbol or label. `place` is its memory operand, if it has one. Registers
 /// beyond those that the row encodes may follow.
 #[inline(always)]
-pub(crate) fn assemble(row: RowId, recipe: &Recipe, regs: Regs, place: Place, imm: i64, buffer: &mut Buffer) {
+pub(crate) fn assemble(row: RowId, recipe: &Recipe, regs: Regs, place: RmBytes, imm: i64, buffer: &mut Buffer) {
     let form = Form::choose(row, recipe, regs, place, imm);
     let tail = u64::from(form.place.disp) | (imm as u64) << (8 * form.place.disp_bytes);
     let bytes = u128::from(form.head.bytes) | u128::from(tail) << (8 * form.head.len);
@@ -51,7 +51,7 @@ pub(crate) fn assemble(row: RowId, recipe: &Recipe, regs: Regs, place: Place, im
 fn refer(row: RowId, is_relative: bool, args: &Args<'_>, buffer: &mut Buffer) {
     let recipe = &RECIPES[usize::from(row.0)];
     let kind = recipe.reloc;
-    let form = Form::choose(row, recipe, Regs::of(args.regs), Place::RELATIVE, args.imm);
+    let form = Form::choose(row, recipe, Regs::of(args.regs), RmBytes::RELATIVE, args.imm);
     buffer.put_low(form.head.bytes, form.head.len.into());
     let Some(mem) = args.mem.filter(|_| is_relative || form.imm_bytes != 0) else { return };
     let behind = if is_relative { mem.disp - 4 - i64::from(form.imm_bytes) } else { 0 };
@@ -98,7 +98,7 @@ impl Bytes {
 
 /// Contents of ModRM.rm, SIB and the displacement.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Place {
+pub(crate) struct RmBytes {
     /// Bits `X` and `B` of REX.
     extension: u8,
     /// ModRM without the register, and SIB.
@@ -109,39 +109,39 @@ pub(crate) struct Place {
     disp: u32,
 }
 
-impl Place {
+impl RmBytes {
     /// Memory relative to the instruction, without the displacement.
-    const RELATIVE: Place = Place { extension: 0, bytes: 5, len: 1, disp_bytes: 0, disp: 0 };
+    const RELATIVE: RmBytes = RmBytes { extension: 0, bytes: 5, len: 1, disp_bytes: 0, disp: 0 };
 
     /// Returns a register operand, by the register's number.
     #[inline(always)]
-    fn register(number: u8) -> Place {
-        Place { extension: number >> 3, bytes: 0xc0 | u16::from(number & 7), len: 1, disp_bytes: 0, disp: 0 }
+    fn register(number: u8) -> RmBytes {
+        RmBytes { extension: number >> 3, bytes: 0xc0 | u16::from(number & 7), len: 1, disp_bytes: 0, disp: 0 }
     }
 
     /// Returns a memory operand, or `None` if the address is relative to the instruction.
-    fn of(mem: &Mem) -> Option<Place> {
+    fn of(mem: &Mem) -> Option<RmBytes> {
         debug_assert!(i32::try_from(mem.disp).is_ok(), "frames and lowering keep displacements within 32 bits");
         let (base, disp) = (base_number(mem.base)?, mem.disp as i32);
         Some(match mem.index {
-            Some((index, shift, _)) => Place::index(base, index.enc(), shift, disp),
-            None => Place::base(base, disp),
+            Some((index, shift, _)) => RmBytes::index(base, index.enc(), shift, disp),
+            None => RmBytes::base(base, disp),
         })
     }
 
     /// Returns a memory operand in the frame.
-    pub(crate) fn in_frame(mem: Mem) -> Place {
-        Place::of(&mem).expect("frames are addressed by registers")
+    pub(crate) fn in_frame(mem: Mem) -> RmBytes {
+        RmBytes::of(&mem).expect("frames are addressed by registers")
     }
 
     /// Returns a memory operand at the register `base` plus `disp`.
     #[inline(always)]
-    pub(crate) fn base(base: u8, disp: i32) -> Place {
+    pub(crate) fn base(base: u8, disp: i32) -> RmBytes {
         let needs_sib = base & 7 == SIB;
         // Without an index, the SIB byte repeats the base.
         let sib = if needs_sib { u16::from(SIB << 3 | base & 7) << 8 } else { 0 };
-        let place = Place::displaced(base, disp);
-        Place {
+        let place = RmBytes::displaced(base, disp);
+        RmBytes {
             extension: base >> 3,
             bytes: place.bytes | u16::from(base & 7) | sib,
             len: 1 + u8::from(needs_sib),
@@ -151,16 +151,16 @@ impl Place {
 
     /// Returns a memory operand at the register `base` plus the register `index` shifted left, plus `disp`.
     #[inline(always)]
-    pub(crate) fn index(base: u8, index: u8, shift: u8, disp: i32) -> Place {
+    pub(crate) fn index(base: u8, index: u8, shift: u8, disp: i32) -> RmBytes {
         debug_assert!(index != RSP.enc() && shift < 4);
         let sib = u16::from(shift << 6 | (index & 7) << 3 | base & 7) << 8;
-        let place = Place::displaced(base, disp);
-        Place { extension: (index >> 3) << 1 | base >> 3, bytes: place.bytes | u16::from(SIB) | sib, len: 2, ..place }
+        let place = RmBytes::displaced(base, disp);
+        RmBytes { extension: (index >> 3) << 1 | base >> 3, bytes: place.bytes | u16::from(SIB) | sib, len: 2, ..place }
     }
 
     /// Returns the mode of ModRM, and the displacement.
     #[inline(always)]
-    fn displaced(base: u8, disp: i32) -> Place {
+    fn displaced(base: u8, disp: i32) -> RmBytes {
         // A missing base has this bit pattern, so the registers with these low bits always take a displacement (SDM
         // volume 2, table 2-5).
         const NO_BASE: u8 = 5;
@@ -171,7 +171,7 @@ impl Place {
         } else {
             (2 << 6, 4, disp as u32)
         };
-        Place { bytes: mode, disp_bytes, disp, ..Place::default() }
+        RmBytes { bytes: mode, disp_bytes, disp, ..RmBytes::default() }
     }
 }
 
@@ -191,14 +191,14 @@ fn base_number(base: MemBase) -> Option<u8> {
 /// Bytes of an instruction up to the displacement and the immediate.
 struct Form {
     head: Bytes,
-    place: Place,
+    place: RmBytes,
     imm_bytes: u8,
 }
 
 impl Form {
     /// Returns the form of an instruction. `place` is the memory operand, if the row has one.
     #[inline(always)]
-    fn choose(row: RowId, recipe: &Recipe, regs: Regs, place: Place, imm: i64) -> Form {
+    fn choose(row: RowId, recipe: &Recipe, regs: Regs, place: RmBytes, imm: i64) -> Form {
         let mut fields = Fields {
             op: recipe.op + (u32::from(imm as u8 & recipe.condition) << recipe.opcode_at),
             reg: recipe.reg.number(regs),
@@ -212,10 +212,10 @@ impl Form {
         }
         let place = match fields.rm_is {
             Rm::Mem => place,
-            Rm::Reg => Place::register(fields.rm),
+            Rm::Reg => RmBytes::register(fields.rm),
             Rm::Opcode => {
                 fields.op += u32::from(fields.rm & 7) << recipe.opcode_at;
-                Place { extension: fields.rm >> 3, ..Place::default() }
+                RmBytes { extension: fields.rm >> 3, ..RmBytes::default() }
             }
         };
         let mut head = Bytes::default();

@@ -7,11 +7,11 @@ use crate::{abi, edit, emit, frame, regs, rows};
 use kingpost_ir::signature::Signature;
 use kingpost_ir::{Inst, TrapCode};
 use kingpost_mach::abi::AbiSignature;
-use kingpost_mach::lower::{self, Lowered};
+use kingpost_mach::lower::{self, LowerResult};
 use kingpost_mach::tiles::TileInfo;
 use kingpost_mach::{
-    Blocks, BranchForms, Buffer, CpuFeatures, EmitContext, EmitIsa, FrameLayout, FrameNeeds, HalfPrecision, Isa, Lower,
-    LowerError, LowerIsa, MInst, MachineEdit, Regs, Row, ShortRows,
+    Blocks, BranchForms, Buffer, CpuFeatures, EmitContext, EmitIsa, FrameLayout, FrameNeeds, HalfPrecision, Isa,
+    LowerCtx, LowerError, LowerIsa, MInst, MachineEdit, Regs, Row, ShortRows,
 };
 use kingpost_regalloc::{Block, MachineEnv, PReg, PRegSet};
 
@@ -62,15 +62,15 @@ impl Isa for X64 {
 }
 
 impl LowerIsa for X64 {
-    fn lower(&self, cx: &mut Lower<'_>, inst: Inst) -> Lowered {
+    fn lower(&self, cx: &mut LowerCtx<'_>, inst: Inst) -> LowerResult {
         table::lower(&mut Cx { lower: cx, isa: self }, inst)
     }
 
-    fn lower_entry(&self, cx: &mut Lower<'_>) -> Lowered {
+    fn lower_entry(&self, cx: &mut LowerCtx<'_>) -> LowerResult {
         lower::entry::entry(&mut Cx { lower: cx, isa: self })
     }
 
-    fn lower_edge(&self, cx: &mut Lower<'_>, branch: Inst, edge: usize, target: Block) -> Lowered {
+    fn lower_edge(&self, cx: &mut LowerCtx<'_>, branch: Inst, edge: usize, target: Block) -> LowerResult {
         lower::try_call::edge(&mut Cx { lower: cx, isa: self }, branch, edge, target)
     }
 }

@@ -2,7 +2,7 @@
 
 use kingpost_ir::analyses::Analyses;
 use kingpost_isa_x64::{X64, X64Flags};
-use kingpost_mach::{Code, Isa, Lowering, Settings};
+use kingpost_mach::{Code, Isa, LowerState, Settings};
 
 /// Tile, and a function on which this tile alone fires.
 const CASES: &[(&str, &str)] = &[
@@ -86,7 +86,7 @@ fn every_tile_fires_on_its_pattern() {
     let mut flags = X64Flags::default();
     flags.set("has_bmi1").unwrap();
     let isa = X64::new(settings.clone(), flags).unwrap();
-    let mut lowering = Lowering::default();
+    let mut lowering = LowerState::default();
     let mut code = Code::default();
     for (name, text) in CASES {
         let func = kingpost_reader::parse_functions(text).unwrap().remove(0);

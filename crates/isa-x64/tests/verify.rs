@@ -3,14 +3,14 @@
 use kingpost_ir::analyses::Analyses;
 use kingpost_isa_x64::{X64, X64Flags};
 use kingpost_mach::verify::verify;
-use kingpost_mach::{Code, Isa, Lowering, Settings};
+use kingpost_mach::{Code, Isa, LowerState, Settings};
 
 fn code(text: &str) -> (Code, X64) {
     let settings = Settings { verify_each: true, ..Settings::default() };
     let isa = X64::new(settings.clone(), X64Flags::default()).unwrap();
     let func = kingpost_reader::parse_functions(text).unwrap().remove(0);
     let mut code = Code::default();
-    Lowering::default().run(&func, &mut Analyses::default(), &isa, &settings, &mut code).unwrap();
+    LowerState::default().run(&func, &mut Analyses::default(), &isa, &settings, &mut code).unwrap();
     (code, isa)
 }
 

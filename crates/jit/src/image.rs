@@ -2,7 +2,7 @@
 
 use crate::entry::EntryPoint;
 use crate::error::LoadError;
-use crate::layout::{Layout, Place};
+use crate::layout::{ImagePosition, Layout};
 use crate::pages::{PageKind, PageSource, Pages};
 use crate::relocate::{self, STUB_LEN, Target};
 use kingpost_ir::TrapCode;
@@ -124,12 +124,12 @@ impl Image {
     }
 
     /// Returns the address of a place.
-    fn place(&self, place: Place) -> usize {
+    fn place(&self, place: ImagePosition) -> usize {
         self.parts[place.part as usize].as_ref().map_or(0, Pages::address) + place.offset
     }
 
     /// Returns the bytes at a place for writing.
-    fn bytes(&mut self, place: Place, len: usize) -> &mut [u8] {
+    fn bytes(&mut self, place: ImagePosition, len: usize) -> &mut [u8] {
         let part = self.parts[place.part as usize].as_mut().map_or(&mut [][..], Pages::contents);
         &mut part[place.offset..place.offset + len]
     }

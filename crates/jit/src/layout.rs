@@ -7,34 +7,34 @@ use std::collections::HashMap;
 
 /// A position in an image.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct ImagePosition {
     /// The kind of the part that contains it.
     pub(crate) part: PageKind,
     /// Offset from the start of the part, in bytes.
     pub(crate) offset: usize,
 }
 
-impl Place {
+impl ImagePosition {
     /// Returns the place `bytes` bytes after this one.
-    pub(crate) fn plus(self, bytes: usize) -> Place {
-        Place { offset: self.offset + bytes, ..self }
+    pub(crate) fn plus(self, bytes: usize) -> ImagePosition {
+        ImagePosition { offset: self.offset + bytes, ..self }
     }
 }
 
 /// Places of all functions and data in an image.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    pub(crate) functions: Vec<Place>,
+    pub(crate) functions: Vec<ImagePosition>,
     /// All symbols that relocations refer to, in order of the first reference.
     pub(crate) mentioned: Vec<SymbolName>,
     /// Indices into `mentioned`.
     pub(crate) index: HashMap<SymbolName, usize>,
     /// The stubs, one for each symbol in `mentioned`.
-    pub(crate) stubs: Place,
+    pub(crate) stubs: ImagePosition,
     /// The address table, with one address for each symbol in `mentioned`.
-    pub(crate) got: Place,
-    pub(crate) literals: Vec<(Literal, Place)>,
-    pub(crate) data: Vec<Place>,
+    pub(crate) got: ImagePosition,
+    pub(crate) literals: Vec<(Literal, ImagePosition)>,
+    pub(crate) data: Vec<ImagePosition>,
     /// Size of each part in bytes.
     pub(crate) bytes: Needs,
     /// Alignment of the parts.
@@ -87,11 +87,11 @@ struct Parts {
 impl Parts {
     /// Reserves `len` bytes of a part at the next multiple of `align`. Sizes saturate, so that allocation refuses a
     /// part that is too large.
-    fn reserve(&mut self, part: PageKind, len: usize, align: usize) -> Place {
+    fn reserve(&mut self, part: PageKind, len: usize, align: usize) -> ImagePosition {
         let (end, align) = (&mut self.bytes[part as usize], align.max(1));
         let offset = end.checked_next_multiple_of(align).unwrap_or(usize::MAX);
         *end = offset.saturating_add(len);
         self.align = self.align.max(align);
-        Place { part, offset }
+        ImagePosition { part, offset }
     }
 }

@@ -192,7 +192,7 @@ impl AbiSignature {
     }
 
     /// Returns the registers that a call of this signature destroys, its results among them.
-    pub fn lost(&self) -> Clobbers {
+    pub fn call_clobbers(&self) -> Clobbers {
         Clobbers { lost: self.clobbers, partial: self.partial_clobbers, kept_bytes: self.kept_bytes }
     }
 }

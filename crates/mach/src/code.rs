@@ -127,7 +127,7 @@ pub struct Code {
     /// Whether a callee pops its arguments, so that the stack pointer has another value until it is moved back.
     pub moves_stack_pointer: bool,
     /// Registers that this function preserves for its caller beyond the callee-saved registers of the allocators.
-    pub also_preserved: PRegSet,
+    pub extra_callee_saved: PRegSet,
     /// The routine that touches the pages of a large frame, if the target calls one.
     pub probestack: Option<SymbolRef>,
     /// Limit of the stack that the prologue checks. Emission takes it out.
@@ -159,7 +159,7 @@ impl Code {
         self.popped_bytes = 0;
         self.has_calls = false;
         self.moves_stack_pointer = false;
-        self.also_preserved = PRegSet::EMPTY;
+        self.extra_callee_saved = PRegSet::EMPTY;
         self.probestack = None;
         self.stack_limit = None;
     }

@@ -65,14 +65,14 @@ impl Emitter {
         let mut frame = FrameLayout::default();
         match body {
             Body::Allocated(answer) => {
-                let beyond = code.also_preserved;
+                let beyond = code.extra_callee_saved;
                 let written = if beyond.is_empty() { beyond } else { answer.written(&code.problem) };
                 let saved = answer.saved.union(written.intersection(beyond));
                 self.layout_frame(isa, code, saved, &answer.slots, options, &mut frame)?;
                 self.thread_jumps(isa.rows(), code, answer);
             }
             Body::InRegisters(allocated, _) => {
-                let saved = allocated.written.intersection(isa.env().callee_saved().union(code.also_preserved));
+                let saved = allocated.written.intersection(isa.env().callee_saved().union(code.extra_callee_saved));
                 self.layout_frame(isa, code, saved, &allocated.slots, options, &mut frame)?;
                 self.thread_allocated(isa.rows(), allocated);
             }

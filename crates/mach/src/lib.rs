@@ -111,7 +111,7 @@ pub use isa::{HalfPrecision, Isa};
 pub use limits::{Guard, Limits, check_limit};
 pub use listing::{ListedInst, ListedLabel, Listing, Mention, Origin};
 pub use literal::Literal;
-pub use lower::{Address, Lower, LowerIsa, Lowering, Machine};
+pub use lower::{Address, LowerBackend, LowerCtx, LowerIsa, LowerState};
 pub use mem::{Mem, MemBase};
 pub use read_allocation::AllocationMismatch;
 pub use regs::Regs;

@@ -77,7 +77,7 @@ impl AllocatedCode {
             reader.flags(block)?;
         }
         out.collect_saved(&code.problem, env.callee_saved());
-        let preserved = env.callee_saved().union(code.also_preserved);
+        let preserved = env.callee_saved().union(code.extra_callee_saved);
         let lost = out.written(&code.problem).intersection(preserved).difference(self.written);
         if lost.is_empty() { Ok(()) } else { Err(AllocationMismatch::Saved(lost)) }
     }

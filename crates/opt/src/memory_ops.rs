@@ -15,7 +15,7 @@ use crate::gvn::Walk;
 use crate::memory::load_of_store;
 use crate::purity::is_pure_load;
 use crate::rewrite::{Effect, Graph};
-use crate::store_to_load_forwarding::Steps;
+use crate::store_to_load_forwarding::Conversions;
 
 impl Walk<'_> {
     /// Applies the rules to an access to memory, and returns the resulting instruction.
@@ -58,7 +58,8 @@ impl Walk<'_> {
         let (flags, addr, offset) = self.func.dfg.load_parts(inst);
         let (store, value) = self.memory.stored(flags, addr, offset)?;
         let [stored, loaded] = [value, result].map(|value| self.func.dfg.value_type(value));
-        let Steps { reduced, extended } = Steps::between(store, stored, self.func.dfg.opcode(inst), loaded)?;
+        let Conversions { reduced, extended } =
+            Conversions::between(store, stored, self.func.dfg.opcode(inst), loaded)?;
         let mut value = value;
         if let Some(ty) = reduced {
             value = self.make(InstData::unary(Opcode::Ireduce, ty, value));

@@ -13,18 +13,18 @@ use kingpost_ir::{Opcode, Type};
 
 /// Steps that compute the result of a load from the stored value. Each step is optional.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Steps {
+pub struct Conversions {
     /// The type to which the value is reduced.
     pub reduced: Option<Type>,
     /// Extension of the reduced value, and the type of the result.
     pub extended: Option<(Opcode, Type)>,
 }
 
-impl Steps {
+impl Conversions {
     /// Returns the steps from a value of type `stored` to the result of type `loaded`, both in little-endian byte
     /// order. `None` if the load reads bytes that the store has not written, or if one of the accesses is not of
     /// integers.
-    pub fn between(store: Opcode, stored: Type, load: Opcode, loaded: Type) -> Option<Steps> {
+    pub fn between(store: Opcode, stored: Type, load: Opcode, loaded: Type) -> Option<Conversions> {
         let (written, read) = (in_memory(store, stored)?, in_memory(load, loaded)?);
         if read.bits() > written.bits() {
             return None;
@@ -34,7 +34,7 @@ impl Steps {
             Opcode::Sload8 | Opcode::Sload16 | Opcode::Sload32 => Some(Opcode::Sextend),
             _ => None,
         };
-        Some(Steps {
+        Some(Conversions {
             reduced: (read != stored).then_some(read),
             extended: extension.map(|extension| (extension, loaded)),
         })

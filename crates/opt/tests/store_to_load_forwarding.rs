@@ -2,7 +2,7 @@
 
 use kingpost_ir::types::{I8, I16, I32, I64, I128};
 use kingpost_ir::{Opcode, Type};
-use kingpost_opt::store_to_load_forwarding::Steps;
+use kingpost_opt::store_to_load_forwarding::Conversions;
 use kingpost_semantics::{Immediate, Operand, Operation, access_bits, loaded, outcome, stored};
 use kingpost_smt::{Answer, Backend, Query, Solver, Sort, Term, Terms};
 use std::time::Duration;
@@ -22,12 +22,12 @@ fn unary(terms: &mut Terms, opcode: Opcode, ty: Type, operand: Operand) -> Opera
 }
 
 /// Returns the result of applying the steps to a value.
-fn apply(terms: &mut Terms, steps: Steps, value: Operand) -> Term {
+fn apply(terms: &mut Terms, conversions: Conversions, value: Operand) -> Term {
     let mut made = value;
-    if let Some(ty) = steps.reduced {
+    if let Some(ty) = conversions.reduced {
         made = unary(terms, Opcode::Ireduce, ty, made);
     }
-    if let Some((opcode, ty)) = steps.extended {
+    if let Some((opcode, ty)) = conversions.extended {
         made = unary(terms, opcode, ty, made);
     }
     made.bits
@@ -37,7 +37,7 @@ fn apply(terms: &mut Terms, steps: Steps, value: Operand) -> Term {
 /// little-endian byte order.
 fn is_proved(
     solver: &mut Solver,
-    steps: Steps,
+    conversions: Conversions,
     (store, written): (Opcode, Type),
     (load, read): (Opcode, Type),
 ) -> bool {
@@ -46,7 +46,7 @@ fn is_proved(
     let memory = stored(&mut terms, store, value).expect("a store");
     let bits = terms.extract(memory, 0, access_bits(load, read).expect("a load"));
     let expected = loaded(&mut terms, load, read, bits).expect("a load");
-    let made = apply(&mut terms, steps, value);
+    let made = apply(&mut terms, conversions, value);
     let equal = terms.eq(made, expected);
     let differs = terms.not(equal);
     solver.check(&terms, &Query::new(differs), LIMIT).expect("the solver answers") == Answer::Unsat
@@ -78,11 +78,11 @@ fn steps_are_proved() {
     for written in accesses(&STORES) {
         for read in accesses(&LOADS) {
             let bits = |(opcode, ty)| access_bits(opcode, ty);
-            let Some(steps) = Steps::between(written.0, written.1, read.0, read.1) else {
+            let Some(conversions) = Conversions::between(written.0, written.1, read.0, read.1) else {
                 assert!(bits(read) > bits(written), "nothing is read back of {written:?} by {read:?}");
                 continue;
             };
-            assert!(is_proved(&mut solver, steps, written, read), "{steps:?} of {written:?} by {read:?}");
+            assert!(is_proved(&mut solver, conversions, written, read), "{conversions:?} of {written:?} by {read:?}");
             proved += 1;
         }
     }
@@ -92,9 +92,9 @@ fn steps_are_proved() {
 #[test]
 fn a_wrong_step_is_refuted() {
     let Some(mut solver) = solver() else { return };
-    let steps = Steps { reduced: Some(I8), extended: Some((Opcode::Uextend, I32)) };
-    assert!(is_proved(&mut solver, steps, (Opcode::Store, I64), (Opcode::Uload8, I32)));
-    assert!(!is_proved(&mut solver, steps, (Opcode::Store, I64), (Opcode::Sload8, I32)));
-    let steps = Steps { reduced: Some(I16), ..steps };
-    assert!(!is_proved(&mut solver, steps, (Opcode::Store, I64), (Opcode::Uload8, I32)));
+    let conversions = Conversions { reduced: Some(I8), extended: Some((Opcode::Uextend, I32)) };
+    assert!(is_proved(&mut solver, conversions, (Opcode::Store, I64), (Opcode::Uload8, I32)));
+    assert!(!is_proved(&mut solver, conversions, (Opcode::Store, I64), (Opcode::Sload8, I32)));
+    let conversions = Conversions { reduced: Some(I16), ..conversions };
+    assert!(!is_proved(&mut solver, conversions, (Opcode::Store, I64), (Opcode::Uload8, I32)));
 }

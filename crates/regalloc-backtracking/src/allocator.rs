@@ -98,7 +98,7 @@ impl Allocator for Backtracking {
             s: scratch,
             stats: &mut out.stats,
             diagnostics: d,
-            is_settled: false,
+            deferred_done: false,
             budget: *budget,
             is_by_cost: false,
             limit: 0,

@@ -262,7 +262,7 @@ impl Bundles {
                 diagnostics.event(Event::Coalesce { a, b });
             }
         }
-        self.classes.settle();
+        self.classes.merge_gathered();
     }
 
     /// Creates a bundle and a spill set for each class of values that are live anywhere.

@@ -8,7 +8,7 @@ use crate::interference::Interference;
 use crate::liveness::Liveness;
 use crate::reservations::Reservations;
 use kingpost_regalloc::{
-    AllocError, ClobberId, Constraint, Freq, Inst, InstFlags, MachineEnv, Operand, Pos, Problem, Shape, Step,
+    AllocError, ClobberId, Constraint, Freq, Inst, InstFlags, MachineEnv, Operand, OperandClass, Pos, Problem, Step,
 };
 use kingpost_regalloc_common::order::{LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
@@ -96,13 +96,13 @@ impl Collect<'_> {
     }
 
     fn inst(&mut self, step: Step, at: Position, freq: Freq) {
-        let Step { inst, flags, shape, clobbers: clobber, operands: range } = step;
+        let Step { inst, flags, operand_class, clobbers: clobber, operands: range } = step;
         let operands = &self.problem.all_operands()[range.clone()];
         let mut code = Code { inst, at, first: range.start, operands, flags, has_tied: false };
         if clobber != ClobberId::NONE || flags.has(InstFlags::SAFEPOINT) {
             self.reservations.clobber(self.problem, &code, clobber, self.interference);
         }
-        if flags == InstFlags::NONE && shape == Shape::Plain {
+        if flags == InstFlags::NONE && operand_class == OperandClass::Plain {
             return self.live.plain_operands(&code);
         }
         for operand in operands {

@@ -9,10 +9,10 @@
 mod repeated;
 
 use crate::bundles::Bundles;
+use crate::delay_stores::Exit;
 use crate::interference::Interference;
 use crate::liveness::Liveness;
 use crate::reservations::Reservations;
-use crate::sink_stores::Exit;
 use crate::value_locations::{ValueLoc, ValueLocations};
 use kingpost_regalloc::{
     AllocError, Allocation, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand, PReg, PRegSet,
@@ -111,7 +111,7 @@ impl Emit<'_> {
             self.operands(block);
         }
         self.stack_map_slots();
-        self.sink_stores();
+        self.delay_stores();
         self.store_defs();
         self.locations.assign_slots(self.problem, self.live, self.bundles, self.out)?;
         self.write_locations();

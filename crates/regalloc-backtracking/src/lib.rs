@@ -50,7 +50,7 @@
 //! | `trace.rs` | events of the search for an observer |
 //! | `value_locations.rs` | the location of each value at each point, and slots |
 //! | `fill_gaps.rs` | gaps between fragments filled |
-//! | `sink_stores.rs` | stores moved to where values leave registers |
+//! | `delay_stores.rs` | stores moved to where values leave registers |
 //! | `operands.rs` | locations of operands, copies around instructions |
 //! | `emit.rs` | edits and the remaining answer |
 //! | `edge_moves.rs` | edits of edges |
@@ -85,6 +85,7 @@ mod allocator;
 mod block_graph;
 mod bundles;
 mod collect;
+mod delay_stores;
 mod edge_moves;
 mod emit;
 mod fill_gaps;
@@ -96,7 +97,6 @@ mod queue;
 mod region_split;
 mod reservations;
 mod search;
-mod sink_stores;
 mod spill_weights;
 mod split;
 mod trace;

@@ -97,11 +97,11 @@ impl Emit<'_> {
         loc
     }
 
-    /// Adds stores of values with slots at their definitions, unless these are sunk.
+    /// Adds stores of values with slots at their definitions, unless these are delayed.
     pub(crate) fn store_defs(&mut self) {
         for i in 0..self.locations.slotted.len() {
             let vreg = self.locations.slotted[i];
-            if self.locations.is_sunk(vreg) || self.live.remat(vreg).is_some() || self.live.ranges(vreg).is_empty() {
+            if self.locations.is_delayed(vreg) || self.live.remat(vreg).is_some() || self.live.ranges(vreg).is_empty() {
                 continue;
             }
             if let Some(&def) = self.live.uses(vreg).iter().find(|u| u.is_def)

@@ -156,7 +156,7 @@ pub(crate) struct RegionSplit {
     work: Vec<u32>,
     /// Nodes from this index on are added to `work` if an edge of theirs changes; the main loop visits earlier
     /// nodes anyway.
-    settled: u32,
+    requeue_from: u32,
 }
 
 impl RegionSplit {
@@ -216,11 +216,11 @@ impl Search<'_, '_> {
         let mut r = std::mem::take(&mut self.s.region_split);
         r.begin(self.order.num_blocks());
         self.find_nodes(bundle, &mut r);
-        r.settled = NONE;
+        r.requeue_from = NONE;
         self.count_edges(&mut r);
         self.relax_loops(&mut r);
         for i in (0..r.nodes.len()).rev() {
-            r.settled = i as u32;
+            r.requeue_from = i as u32;
             self.relax(&mut r, i);
         }
         while let Some(i) = r.work.pop() {
@@ -324,7 +324,7 @@ impl Search<'_, '_> {
                 let i = r.node_of[pred.block.index()];
                 if let Some(other) = r.nodes.get_mut(i as usize).filter(|other| other.is_live_out) {
                     other.to_register -= pred.freq.0;
-                    if i >= r.settled && other.leaves_in_register() {
+                    if i >= r.requeue_from && other.leaves_in_register() {
                         r.work.push(i);
                     }
                 }
@@ -335,7 +335,7 @@ impl Search<'_, '_> {
                 let i = r.node_of[succ.block.index()];
                 if let Some(other) = r.nodes.get_mut(i as usize).filter(|other| other.is_live_in) {
                     other.from_memory += succ.freq.0;
-                    if i >= r.settled && other.in_register[0] {
+                    if i >= r.requeue_from && other.in_register[0] {
                         r.work.push(i);
                     }
                 }

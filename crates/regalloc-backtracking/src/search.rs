@@ -90,7 +90,7 @@ pub(crate) struct Search<'a, 'o> {
     /// By class, the callee-saved registers not used so far.
     pub(crate) unused: [u64; 2],
     /// Whether all callee-saved registers whose benefit exceeds their cost are open.
-    pub(crate) is_settled: bool,
+    pub(crate) deferred_done: bool,
     pub(crate) budget: Budget,
     /// Whether the search has ended, and the queue is in the order of costs.
     pub(crate) is_by_cost: bool,
@@ -126,8 +126,8 @@ impl Search<'_, '_> {
             }
         }
         loop {
-            if !self.is_settled && self.s.queue.next_priority().is_none_or(|priority| !priority.crosses_calls()) {
-                self.settle()?;
+            if !self.deferred_done && self.s.queue.next_priority().is_none_or(|priority| !priority.crosses_calls()) {
+                self.assign_deferred()?;
             }
             let Some((priority, bundle)) = self.s.queue.pop() else { break };
             if self.is_exhausted() && !self.is_by_cost {
@@ -157,11 +157,11 @@ impl Search<'_, '_> {
     }
 
     /// Opens callee-saved registers after all bundles that are live across calls have been tried.
-    fn settle(&mut self) -> Result<(), AllocError> {
+    fn assign_deferred(&mut self) -> Result<(), AllocError> {
         for class in RegClass::ALL {
             self.open_shared(class.index());
         }
-        self.is_settled = true;
+        self.deferred_done = true;
         while let Some((_, bundle)) = self.s.waiting.pop() {
             self.process(bundle, true)?;
         }
@@ -275,7 +275,7 @@ impl Search<'_, '_> {
             self.assign(bundle, reg);
             return true;
         }
-        let waits = !self.is_settled && crosses_calls && benefit > 0 && self.s.waiting.len() < MAX_WAITING;
+        let waits = !self.deferred_done && crosses_calls && benefit > 0 && self.s.waiting.len() < MAX_WAITING;
         if waits {
             self.s.waiting.push((benefit, bundle));
         }

@@ -48,7 +48,7 @@ enum Assignment {
 struct InMemory {
     needs_slot: bool,
     /// Whether the slot is written where the value leaves its register, not at its definition.
-    is_sunk: bool,
+    is_delayed: bool,
     slot: PackedOption<Slot>,
 }
 
@@ -176,13 +176,13 @@ impl ValueLocations {
     }
 
     /// Records that the slot is written wherever the value leaves its register.
-    pub(crate) fn sink(&mut self, vreg: VReg) {
-        self.memory[vreg].is_sunk = true;
+    pub(crate) fn delay(&mut self, vreg: VReg) {
+        self.memory[vreg].is_delayed = true;
     }
 
     /// Returns `true` if the slot is written only where the value leaves its register.
-    pub(crate) fn is_sunk(&self, vreg: VReg) -> bool {
-        self.memory[vreg].is_sunk
+    pub(crate) fn is_delayed(&self, vreg: VReg) -> bool {
+        self.memory[vreg].is_delayed
     }
 
     /// Returns the [`Loc`] of a location. Slots must be assigned.

@@ -193,15 +193,15 @@ impl<I: Interval> Congruence<I> {
     }
 
     /// Returns the pool indices of the intervals of the class with representative `class`. Requires
-    /// [`Congruence::settle`] before.
+    /// [`Congruence::merge_gathered`] before.
     #[inline]
     pub fn range(&self, class: u32) -> Range<usize> {
         debug_assert!(self.gathered.is_empty(), "some intervals are in no list yet");
         self.lists[class as usize].range()
     }
 
-    /// Returns the intervals of the class with representative `class`, in order. Requires [`Congruence::settle`]
-    /// before.
+    /// Returns the intervals of the class with representative `class`, in order. Requires
+    /// [`Congruence::merge_gathered`] before.
     pub fn intervals(&self, class: u32) -> &[I] {
         &self.pool[self.range(class)]
     }
@@ -241,7 +241,7 @@ impl<I: Interval> Congruence<I> {
             self.insert(long, short);
         } else {
             if a == self.gathered_for || b == self.gathered_for {
-                self.settle();
+                self.merge_gathered();
             }
             self.budget -= len_a + len_b;
             if !self.interleave(a, b) {
@@ -320,7 +320,7 @@ impl<I: Interval> Congruence<I> {
     /// Adds intervals to the list of gathered intervals of a very long list.
     fn gather(&mut self, long: u32, added: Range<usize>) {
         if self.gathered_for != long {
-            self.settle();
+            self.merge_gathered();
             self.gathered_for = long;
         }
         for i in added {
@@ -329,12 +329,12 @@ impl<I: Interval> Congruence<I> {
             self.gathered.insert(at, interval);
         }
         if self.gathered.len().pow(2) > self.lists[long as usize].len() {
-            self.settle();
+            self.merge_gathered();
         }
     }
 
     /// Moves all gathered intervals into the list of their class, which can then be read.
-    pub fn settle(&mut self) {
+    pub fn merge_gathered(&mut self) {
         let class = std::mem::replace(&mut self.gathered_for, NONE);
         let Some(&List { start, end, .. }) = self.lists.get(class as usize) else { return };
         let old = (end - start) as usize;
@@ -472,7 +472,7 @@ mod tests {
         }
         assert_eq!(all.first(0), Some(&Plain(0, 4)));
         assert!(all.merge(0, 1), "a list that is not short comes last");
-        all.settle();
+        all.merge_gathered();
         let mut expected: Vec<_> = [&long[..], &more].concat();
         expected.extend(shorts.iter().flatten().filter(|short| short.0 % 10 == 5));
         expected.sort_unstable_by_key(|interval| interval.0);

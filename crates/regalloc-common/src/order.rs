@@ -84,7 +84,7 @@ impl OrderedBlock {
     /// Returns `true` if the block, which has this index, continues from the end of the previous block of the
     /// order.
     #[inline]
-    pub fn goes_on(&self, index: BlockIndex) -> bool {
+    pub fn falls_through(&self, index: BlockIndex) -> bool {
         self.inherits().is_some_and(|(_, from)| from.next() == index)
     }
 

@@ -13,7 +13,7 @@
 
 use crate::state::Value;
 use crate::walk::{Fused, Locs, Selected, masks};
-use kingpost_mach::Lower;
+use kingpost_mach::LowerCtx;
 use kingpost_regalloc::{
     AllocError, ClobberId, Clobbers, Constraint, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, RegClass, VReg,
 };
@@ -88,8 +88,8 @@ fn is_in_register(operand: Operand, tied: Option<Operand>, is_in_memory: bool) -
 impl Fused {
     /// Allocates any instruction except a terminator with successors.
     #[inline(never)]
-    pub(crate) fn constrained(&mut self, lower: &mut Lower<'_>, at: usize) {
-        let record = &lower.piece()[at];
+    pub(crate) fn constrained(&mut self, lower: &mut LowerCtx<'_>, at: usize) {
+        let record = &lower.sequence()[at];
         if record.flags.has(InstFlags::REMAT) {
             let value = self.state.value(lower.operands()[record.operands.0 as usize].vreg());
             if value.reg.is_none() && !value.is_stored {
@@ -99,7 +99,7 @@ impl Fused {
         if self.fixed(lower, at) {
             return;
         }
-        let selected = Selected::new(lower, &lower.piece()[at]);
+        let selected = Selected::new(lower, &lower.sequence()[at]);
         let mut placement = Placement::default();
         if self.find_registers(lower, &selected, &mut placement) {
             self.restore(lower, &selected, &placement);
@@ -111,7 +111,7 @@ impl Fused {
     /// which must be empty, in place.
     pub(crate) fn find_registers(
         &mut self,
-        lower: &mut Lower<'_>,
+        lower: &mut LowerCtx<'_>,
         selected: &Selected,
         placement: &mut Placement,
     ) -> bool {
@@ -119,7 +119,7 @@ impl Fused {
         let operands = &selected.operands[..];
         let mut has_ties = false;
         for operand in operands {
-            self.meet(lower, operand.vreg());
+            self.visit(lower, operand.vreg());
             has_ties |= operand.reused().is_some();
         }
         placement.regs = SmallVec::from_elem(Reg::NONE, operands.len());
@@ -145,7 +145,7 @@ impl Fused {
     }
 
     /// Records the registers that an instruction writes.
-    pub(crate) fn touch_all(&mut self, lower: &Lower<'_>, touched: &Touched, clobbers: ClobberId) {
+    pub(crate) fn touch_all(&mut self, lower: &LowerCtx<'_>, touched: &Touched, clobbers: ClobberId) {
         let Touched { taken, clobbered } = touched;
         for (class, &taken) in taken.iter().enumerate() {
             self.state.used[class] |= taken | clobbered.lost[class];
@@ -213,7 +213,7 @@ impl Fused {
         Some(taken.all())
     }
 
-    fn find_match(&mut self, lower: &Lower<'_>, selected: &Selected, regs: &mut [Reg]) -> Result<(), AllocError> {
+    fn find_match(&mut self, lower: &LowerCtx<'_>, selected: &Selected, regs: &mut [Reg]) -> Result<(), AllocError> {
         let operands = &selected.operands;
         let clobbers = lower.code.problem.all_clobbers()[selected.clobbers];
         match std::mem::replace(&mut self.has_matched, true) {
@@ -246,7 +246,7 @@ impl Fused {
 
     fn request(
         &self,
-        lower: &Lower<'_>,
+        lower: &LowerCtx<'_>,
         operand: Operand,
         tied: Option<Operand>,
         clobbers: &Clobbers,
@@ -278,7 +278,7 @@ impl Fused {
     }
 
     /// Adds the moves after the instruction that establish the state expected below.
-    fn restore(&mut self, lower: &mut Lower<'_>, selected: &Selected, placement: &Placement) {
+    fn restore(&mut self, lower: &mut LowerCtx<'_>, selected: &Selected, placement: &Placement) {
         let needed = self.state.occupied;
         for (k, operand) in selected.operands.iter().enumerate().filter(|(_, operand)| operand.is_def()) {
             let reg = placement.regs[k];
@@ -319,7 +319,7 @@ impl Fused {
     }
 
     /// Adds the moves of values from before the instruction for registers that it occupies or clobbers.
-    pub(crate) fn relocate_all(&mut self, lower: &mut Lower<'_>, touched: &Touched, kept: &Masks) {
+    pub(crate) fn relocate_all(&mut self, lower: &mut LowerCtx<'_>, touched: &Touched, kept: &Masks) {
         for class in 0..2 {
             for reg in regs(class, self.state.occupied[class] & touched.any(class)) {
                 self.relocate(lower, reg, touched, kept);
@@ -329,7 +329,7 @@ impl Fused {
 
     /// Adds the move of a value whose register an operand occupies or the instruction clobbers. Before the
     /// instruction the value is in another register or in its slot.
-    fn relocate(&mut self, lower: &mut Lower<'_>, reg: Reg, touched: &Touched, kept: &Masks) {
+    fn relocate(&mut self, lower: &mut LowerCtx<'_>, reg: Reg, touched: &Touched, kept: &Masks) {
         let Some(vreg) = self.state.owner(reg) else { return };
         let value = self.state.value(vreg);
         let (class, width, is_resident) = (value.class(), value.width, !value.resident.is_none());
@@ -361,11 +361,11 @@ impl Fused {
         for (k, (&operand, &reg)) in selected.operands.iter().zip(&placement.regs).enumerate() {
             if operand.is_use()
                 && !reg.is_none()
-                && let Some((from, width)) = self.bring(operand.vreg(), reg)
+                && let Some((from, width)) = self.move_into(operand.vreg(), reg)
             {
                 copies.push((from, reg, width));
             }
-            let loc = if reg.is_none() { self.anywhere(operand, &placement.touched) } else { self.loc(reg) };
+            let loc = if reg.is_none() { self.any_location(operand, &placement.touched) } else { self.loc(reg) };
             if k < encoded {
                 locs.push(loc);
             }
@@ -379,7 +379,7 @@ impl Fused {
     /// Puts a value into a register before the instruction. If the value already has another register, returns that
     /// register, to be copied from, and the width.
     #[inline]
-    pub(crate) fn bring(&mut self, vreg: VReg, reg: Reg) -> Option<(Reg, u8)> {
+    pub(crate) fn move_into(&mut self, vreg: VReg, reg: Reg) -> Option<(Reg, u8)> {
         let value = self.state.value(vreg);
         if value.reg.is_none() {
             self.put(reg, vreg);
@@ -389,7 +389,7 @@ impl Fused {
     }
 
     /// Returns the location of a use that accepts any location.
-    fn anywhere(&mut self, operand: Operand, touched: &Touched) -> Loc {
+    fn any_location(&mut self, operand: Operand, touched: &Touched) -> Loc {
         let reg = self.state.value(operand.vreg()).reg;
         let is_kept = operand.pos() == Pos::Early || !reg.is_in(&touched.taken);
         if operand.constraint() != Constraint::Stack && !reg.is_none() && is_kept {

@@ -15,7 +15,7 @@ use crate::walk::{Fused, Selected, range};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_mach::block_order::MachineBlock;
-use kingpost_mach::{Lower, PlainOperands};
+use kingpost_mach::{LowerCtx, PlainOperands};
 use kingpost_regalloc::{Block, EditKind, Loc, RegClass, VReg};
 use kingpost_regalloc_common::preference::{self, Masks, Reg, regs};
 use std::ops::Range;
@@ -82,7 +82,7 @@ impl Heads {
 /// Ends of blocks.
 impl Fused {
     /// Starts a block, whose end the walk has reached.
-    pub(crate) fn end_block(&mut self, lower: &mut Lower<'_>) {
+    pub(crate) fn end_block(&mut self, lower: &mut LowerCtx<'_>) {
         let block = Block::from_u32(self.block);
         let begun = self.loops.enter(lower, block, &mut self.state.recent);
         if begun == 0 && self.passes(lower) {
@@ -123,7 +123,7 @@ impl Fused {
 
     /// Returns `true` if the current block is an edge block that only jumps. Its head is then the head of its
     /// successor, and the registers are unchanged.
-    fn passes(&mut self, lower: &Lower<'_>) -> bool {
+    fn passes(&mut self, lower: &LowerCtx<'_>) -> bool {
         let [to] = *self.edges.succs else { return false };
         let block = lower.order().blocks()[self.block as usize];
         let is_edge = matches!(block, MachineBlock::Edge { .. });
@@ -142,7 +142,7 @@ impl Fused {
     }
 
     /// Returns the successor with the highest frequency, the first of several.
-    fn hottest(&self, lower: &Lower<'_>) -> Option<Block> {
+    fn hottest(&self, lower: &LowerCtx<'_>) -> Option<Block> {
         hottest_of(lower, &self.edges.succs)
     }
 
@@ -169,11 +169,11 @@ impl Fused {
 
     /// Allocates the instruction that ends a block.
     #[inline(never)]
-    pub(crate) fn terminator(&mut self, lower: &mut Lower<'_>, at: usize, plain: Option<&PlainOperands>) {
+    pub(crate) fn terminator(&mut self, lower: &mut LowerCtx<'_>, at: usize, plain: Option<&PlainOperands>) {
         match (&*self.edges.succs, plain) {
-            ([], Some(shape)) => self.plain_terminator(lower, at, shape),
+            ([], Some(plain)) => self.plain_terminator(lower, at, plain),
             ([], None) => self.constrained(lower, at),
-            (&[to], _) if range(&lower.piece()[at]).is_empty() => {
+            (&[to], _) if range(&lower.sequence()[at]).is_empty() => {
                 self.push_bare(lower, at);
                 if self.heads.passed.is_none() {
                     self.pass(lower, to);
@@ -181,13 +181,13 @@ impl Fused {
             }
             _ if self.heads.passed.is_some() => self.refuse("an edge with more than a jump"),
             _ if !self.edges.pairs.is_empty() => self.refuse("a branch that passes arguments"),
-            (_, Some(shape)) => self.fork(lower, at, shape),
+            (_, Some(plain)) => self.place_branch_edges(lower, at, plain),
             (_, None) => self.fork_constrained(lower, at),
         }
     }
 
     /// Chooses the parameters that have registers at the header of a loop.
-    fn fix_head(&mut self, lower: &mut Lower<'_>, header: Block) {
+    fn fix_head(&mut self, lower: &mut LowerCtx<'_>, header: Block) {
         self.heads.of[header.index()].is_fixed = true;
         let mut params = std::mem::take(&mut self.heads.params);
         params.clear();
@@ -202,7 +202,7 @@ impl Fused {
         }
         let has_calls = lower.has_calls_since(header);
         for &param in &params {
-            self.meet(lower, param);
+            self.visit(lower, param);
             let value = self.state.value(param);
             let class = value.class();
             if free[class] == 0 {
@@ -223,7 +223,7 @@ impl Fused {
     }
 
     /// Adds the moves of the only edge out of a block, before the jump.
-    fn pass(&mut self, lower: &mut Lower<'_>, to: Block) {
+    fn pass(&mut self, lower: &mut LowerCtx<'_>, to: Block) {
         if self.edges.pairs.is_empty() && self.heads.intact == Some(to).into() {
             return;
         }
@@ -238,7 +238,7 @@ impl Fused {
             }
         }
         for &(arg, param) in &pairs {
-            self.meet(lower, arg);
+            self.visit(lower, arg);
             let reg = self.state.value(param).head_reg;
             if !reg.is_none() {
                 need(reg);
@@ -272,7 +272,7 @@ impl Fused {
     }
 
     /// Adds the move of a value into a register on the edge.
-    fn carry(&mut self, lower: &mut Lower<'_>, vreg: VReg, to: Reg, needed: &Masks) {
+    fn carry(&mut self, lower: &mut LowerCtx<'_>, vreg: VReg, to: Reg, needed: &Masks) {
         let from = self.source(lower, vreg, to, needed);
         if from != to {
             let to = self.loc(to);
@@ -282,7 +282,7 @@ impl Fused {
 
     /// Returns the register of a value at the end of the block. A value without one gets the register it moves to,
     /// if that is free, or another free one.
-    fn source(&mut self, lower: &mut Lower<'_>, vreg: VReg, to: Reg, needed: &Masks) -> Reg {
+    fn source(&mut self, lower: &mut LowerCtx<'_>, vreg: VReg, to: Reg, needed: &Masks) -> Reg {
         let reg = self.state.value(vreg).reg;
         if !reg.is_none() || self.is_remat(lower, vreg) {
             return reg;
@@ -296,38 +296,38 @@ impl Fused {
 
     /// Allocates a branch with operands in any registers and several edges. The moves are at the heads of the
     /// successors.
-    fn fork(&mut self, lower: &mut Lower<'_>, at: usize, shape: &PlainOperands) {
-        let operands = range(&lower.piece()[at]);
+    fn place_branch_edges(&mut self, lower: &mut LowerCtx<'_>, at: usize, plain: &PlainOperands) {
+        let operands = range(&lower.sequence()[at]);
         // Most branches read only the flags.
         if operands.is_empty() {
             let (succs, entries) = self.take_heads();
-            self.adopt_heads(lower, (&succs, &entries), &Touched::default(), [0; 2]);
+            self.inherit_heads(lower, (&succs, &entries), &Touched::default(), [0; 2]);
             succs.iter().for_each(|&to| self.enter(lower, to, &entries));
             self.put_heads(succs, entries);
             return self.push_bare(lower, at);
         }
         for operand in &lower.operands()[operands] {
-            self.meet(lower, operand.vreg());
+            self.visit(lower, operand.vreg());
         }
         let (_, room) = self.missing(lower, at);
         let (succs, entries) = self.take_heads();
-        self.adopt_heads(lower, (&succs, &entries), &Touched::default(), room);
+        self.inherit_heads(lower, (&succs, &entries), &Touched::default(), room);
         self.leave_room(lower, at);
         succs.iter().for_each(|&to| self.enter(lower, to, &entries));
         self.put_heads(succs, entries);
-        self.plain_terminator(lower, at, shape);
+        self.plain_terminator(lower, at, plain);
     }
 
     /// Allocates any other branch with several edges.
-    fn fork_constrained(&mut self, lower: &mut Lower<'_>, at: usize) {
-        let selected = Selected::new(lower, &lower.piece()[at]);
+    fn fork_constrained(&mut self, lower: &mut LowerCtx<'_>, at: usize) {
+        let selected = Selected::new(lower, &lower.sequence()[at]);
         let mut placement = Placement::default();
         if !self.find_registers(lower, &selected, &mut placement) {
             return;
         }
         self.begin_exits(&selected, &placement);
         let (succs, entries) = self.take_heads();
-        self.adopt_heads(lower, (&succs, &entries), &placement.touched, [0; 2]);
+        self.inherit_heads(lower, (&succs, &entries), &placement.touched, [0; 2]);
         self.give_way(&placement.touched);
         succs.iter().for_each(|&to| self.enter(lower, to, &entries));
         self.put_heads(succs, entries);
@@ -347,16 +347,16 @@ impl Fused {
     }
 
     /// Puts the values that the successors expect into their registers, beginning with the hottest successor.
-    fn adopt_heads(
+    fn inherit_heads(
         &mut self,
-        lower: &mut Lower<'_>,
+        lower: &mut LowerCtx<'_>,
         (succs, entries): (&[Block], &[(Reg, VReg)]),
         touched: &Touched,
         room: [u32; 2],
     ) {
         let hottest = hottest_of(lower, succs);
         let others = succs.iter().copied().filter(|&to| Some(to) != hottest);
-        hottest.into_iter().chain(others).for_each(|to| self.adopt(lower, to, entries, touched, room));
+        hottest.into_iter().chain(others).for_each(|to| self.inherit_head(lower, to, entries, touched, room));
     }
 
     /// Records the registers of the results of a call with handlers at the end of the block. They are in no other
@@ -381,7 +381,14 @@ impl Fused {
     /// Values that the surrounding loop has in memory are filled on colder paths and after the loop. A value may
     /// become resident only if `room` registers of each class stay free: it cannot make room for the branch,
     /// because blocks below it in the loop do not restore it.
-    fn adopt(&mut self, lower: &mut Lower<'_>, to: Block, entries: &[(Reg, VReg)], touched: &Touched, room: [u32; 2]) {
+    fn inherit_head(
+        &mut self,
+        lower: &mut LowerCtx<'_>,
+        to: Block,
+        entries: &[(Reg, VReg)],
+        touched: &Touched,
+        room: [u32; 2],
+    ) {
         if self.heads.intact == Some(to).into() {
             return;
         }
@@ -414,7 +421,7 @@ impl Fused {
     }
 
     /// Returns `true` if a successor runs far less often than the block.
-    fn is_rare(&self, lower: &Lower<'_>, to: Block) -> bool {
+    fn is_rare(&self, lower: &LowerCtx<'_>, to: Block) -> bool {
         let freq = |block| lower.order().freq(block).0;
         freq(to).saturating_mul(RARE) < freq(Block::from_u32(self.block))
     }
@@ -426,9 +433,9 @@ impl Fused {
 
     /// Returns the registers of a plain branch's uses, and the number of registers of each class that its other
     /// uses need.
-    fn missing(&self, lower: &Lower<'_>, at: usize) -> (Masks, [u32; 2]) {
+    fn missing(&self, lower: &LowerCtx<'_>, at: usize) -> (Masks, [u32; 2]) {
         let (mut busy, mut missing) = (Masks::default(), [0; 2]);
-        for operand in &lower.operands()[range(&lower.piece()[at])] {
+        for operand in &lower.operands()[range(&lower.sequence()[at])] {
             let value = self.state.value(operand.vreg());
             match value.reg {
                 reg if reg.is_none() => missing[value.class()] += 1,
@@ -439,7 +446,7 @@ impl Fused {
     }
 
     /// Frees registers for the uses of a plain branch, registers of residents last.
-    fn leave_room(&mut self, lower: &Lower<'_>, at: usize) {
+    fn leave_room(&mut self, lower: &LowerCtx<'_>, at: usize) {
         let (busy, missing) = self.missing(lower, at);
         if missing == [0; 2] {
             return;
@@ -476,7 +483,7 @@ impl Fused {
 
     /// Adds the moves at the head of a successor, from the registers at the end of the block to the ones it
     /// expects.
-    fn enter(&mut self, lower: &mut Lower<'_>, to: Block, entries: &[(Reg, VReg)]) {
+    fn enter(&mut self, lower: &mut LowerCtx<'_>, to: Block, entries: &[(Reg, VReg)]) {
         if self.heads.intact == Some(to).into() {
             return;
         }
@@ -510,7 +517,7 @@ impl Fused {
 }
 
 /// Returns the block with the highest frequency, the first of several.
-fn hottest_of(lower: &Lower<'_>, blocks: &[Block]) -> Option<Block> {
+fn hottest_of(lower: &LowerCtx<'_>, blocks: &[Block]) -> Option<Block> {
     let freq = |block| lower.order().freq(block);
     match *blocks {
         [to] => Some(to),
@@ -522,7 +529,7 @@ fn hottest_of(lower: &Lower<'_>, blocks: &[Block]) -> Option<Block> {
 /// Heads of blocks.
 impl Fused {
     /// Finishes a block, whose head the walk has reached.
-    pub(crate) fn head_block(&mut self, lower: &mut Lower<'_>, block: Block) {
+    pub(crate) fn head_block(&mut self, lower: &mut LowerCtx<'_>, block: Block) {
         if let Some(to) = self.heads.passed.take() {
             self.heads.of[block.index()] = Head { has_dead_flags: true, is_fixed: false, ..self.heads.of[to.index()] };
             return;
@@ -585,7 +592,7 @@ impl Fused {
 
     /// Chooses the locations of values at the head, and moves the values from there to the registers that the
     /// block's code expects. Returns the registers of the head.
-    fn reconcile(&mut self, lower: &mut Lower<'_>, params: &[VReg], is_fixed: bool) -> Masks {
+    fn reconcile(&mut self, lower: &mut LowerCtx<'_>, params: &[VReg], is_fixed: bool) -> Masks {
         let mut of_head = Masks::default();
         let start = self.heads.entries.len();
         let expected = self.state.occupied;

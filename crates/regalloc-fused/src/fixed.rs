@@ -10,14 +10,14 @@
 
 use crate::constrained::Touched;
 use crate::walk::{Fused, MANY_REGISTERS, range};
-use kingpost_mach::{AllocatedInst, Lower};
+use kingpost_mach::{AllocatedInst, LowerCtx};
 use kingpost_regalloc::{Operand, Pos};
 use kingpost_regalloc_common::preference::{Masks, Reg};
 
 impl Fused {
     /// Allocates an instruction of this kind. Returns `false`, without any change, for another instruction.
-    pub(crate) fn fixed(&mut self, lower: &mut Lower<'_>, at: usize) -> bool {
-        let record = &lower.piece()[at];
+    pub(crate) fn fixed(&mut self, lower: &mut LowerCtx<'_>, at: usize) -> bool {
+        let record = &lower.sequence()[at];
         let (clobbers, operands) = (record.clobbers, range(record));
         self.sync(lower);
         let Some([read, written]) = self.fixed_registers(&lower.operands()[operands.clone()]) else { return false };
@@ -34,7 +34,7 @@ impl Fused {
         for k in operands.clone() {
             let operand = lower.operands()[k];
             let (vreg, reg) = (operand.vreg(), self.fixed_register(operand));
-            let below = self.meet(lower, vreg);
+            let below = self.visit(lower, vreg);
             if operand.is_def() {
                 self.define(vreg, reg);
             } else if below == reg && !reg.is_in(&written) {
@@ -48,7 +48,7 @@ impl Fused {
             let operand = lower.operands()[k];
             let reg = self.fixed_register(operand);
             if operand.is_use()
-                && let Some((from, width)) = self.bring(operand.vreg(), reg)
+                && let Some((from, width)) = self.move_into(operand.vreg(), reg)
             {
                 self.push_copy(from, reg, width);
             }
@@ -78,8 +78,8 @@ impl Fused {
     }
 
     /// Adds the instruction before all items added so far.
-    fn push_fixed(&mut self, lower: &Lower<'_>, at: usize) {
-        let record = &lower.piece()[at];
+    fn push_fixed(&mut self, lower: &LowerCtx<'_>, at: usize) {
+        let record = &lower.sequence()[at];
         let operands = &lower.operands()[range(record)];
         if self.log.is_some() {
             self.log_item(lower, at);

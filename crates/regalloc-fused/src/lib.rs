@@ -5,7 +5,7 @@
 //! here:                                add rax, rcx
 //! ```
 //!
-//! [`Fused`] is a [`Sink`] of lowering. It receives instructions as they are selected, the last one first, and
+//! [`Fused`] is an [`InstReceiver`] of lowering. It receives instructions as they are selected, the last one first, and
 //! turns them into [`AllocatedCode`], which is ready to be encoded. No instruction is selected twice, and no problem is
 //! built for an allocator. The walk logs the problem only if a checker needs it; the items are its answer
 //! ([`AllocatedCode::allocation`]).

@@ -7,7 +7,7 @@
 //! reached. A loop that an edge from below enters, as in an irreducible cycle, has no residents.
 
 use crate::state::State;
-use kingpost_mach::Lower;
+use kingpost_mach::LowerCtx;
 use kingpost_regalloc::{Block, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg};
 
@@ -59,7 +59,7 @@ impl Loops {
     }
 
     /// Enters a block at its end, after recording the registers written since. Returns how many loops begin.
-    pub(crate) fn enter(&mut self, lower: &Lower<'_>, block: Block, recent: &mut Masks) -> usize {
+    pub(crate) fn enter(&mut self, lower: &LowerCtx<'_>, block: Block, recent: &mut Masks) -> usize {
         self.note(recent);
         let loops = lower.loops();
         let innermost = lower.innermost_loop(block);
@@ -136,7 +136,7 @@ impl Loops {
 
     /// Makes a value, defined in block number `block`, resident in as many loops as possible. Returns `false` if
     /// there is no such loop.
-    pub(crate) fn reside(&mut self, reg: Reg, vreg: VReg, block: u32, recent: &Masks) -> bool {
+    pub(crate) fn make_resident(&mut self, reg: Reg, vreg: VReg, block: u32, recent: &Masks) -> bool {
         // The code of loops that the walk has left for now may not spare the register.
         if self.depth < self.around.len() || recent[reg.class()] & reg.bit() != 0 {
             return false;

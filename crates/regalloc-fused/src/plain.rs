@@ -10,7 +10,7 @@
 //! instruction.
 
 use crate::walk::{FewRegs, Fused, is_copy, range};
-use kingpost_mach::{Lower, PlainOperands};
+use kingpost_mach::{LowerCtx, PlainOperands};
 use kingpost_regalloc::{InstFlags, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg};
 
@@ -19,18 +19,18 @@ const TOO_MANY: &str = "an instruction that needs more registers than there are"
 impl Fused {
     /// Allocates a plain instruction that ends a block and for which enough registers are free.
     #[inline(never)]
-    pub(crate) fn plain_terminator(&mut self, lower: &mut Lower<'_>, at: usize, shape: &PlainOperands) {
-        self.plain(lower, at, shape, false);
+    pub(crate) fn plain_terminator(&mut self, lower: &mut LowerCtx<'_>, at: usize, plain: &PlainOperands) {
+        self.plain(lower, at, plain, false);
     }
 
     /// Allocates a plain instruction. Without `can_evict` there must be enough registers.
     #[inline(always)]
-    pub(crate) fn plain(&mut self, lower: &mut Lower<'_>, at: usize, shape: &PlainOperands, can_evict: bool) {
+    pub(crate) fn plain(&mut self, lower: &mut LowerCtx<'_>, at: usize, plain: &PlainOperands, can_evict: bool) {
         // The last entry is the register that the tied use is copied from.
         let mut regs: FewRegs = [Reg::NONE; PlainOperands::MOST + 1];
         let mut vregs = [VReg::from_u32(0); PlainOperands::MOST];
         let (mut missing, mut new) = (0u32, 0u32);
-        let record = &lower.piece()[at];
+        let record = &lower.sequence()[at];
         let (flags, first) = (record.flags, record.operands.0 as usize);
         let operands = &lower.operands()[range(record)];
         let count = operands.len().min(PlainOperands::MOST);
@@ -40,18 +40,18 @@ impl Fused {
             let value = self.state.value_mut(vregs[k]);
             regs[k] = value.reg;
             missing |= u32::from(regs[k].is_none()) << k;
-            new |= u32::from(std::mem::replace(&mut value.met_at, clock) == 0) << k;
+            new |= u32::from(std::mem::replace(&mut value.last_visit, clock) == 0) << k;
         }
         // A separate loop, so that the loop above calls no function.
         while new != 0 {
-            self.meet_first(lower, vregs[new.trailing_zeros() as usize]);
+            self.first_visit(lower, vregs[new.trailing_zeros() as usize]);
             new &= new - 1;
         }
         // A free register that only the tied use may take.
         let mut copied_to = Masks::default();
         let mut copy = None;
         let mut prefer = Reg::NONE;
-        if shape.has_def {
+        if plain.has_def {
             missing &= !1;
             let def = match self.state.release(regs[0]) {
                 Some(_) => regs[0],
@@ -69,7 +69,7 @@ impl Fused {
             };
             (regs[0], prefer) = (def, def);
             self.store(vregs[0], def);
-            let tied = usize::from(shape.tied);
+            let tied = usize::from(plain.tied);
             if tied != 0 {
                 // The tied use is in the register of the def, or is copied into it.
                 let read = self.state.value(vregs[tied]);

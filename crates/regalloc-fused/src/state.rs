@@ -43,8 +43,8 @@ pub(crate) struct Value {
     pub(crate) lives_over_call: bool,
     pub(crate) slot: PackedOption<Slot>,
     pub(crate) remat: Remat,
-    /// Time of the walk's last meeting with it, in instructions; 0 if there was none.
-    pub(crate) met_at: u32,
+    /// Time of the last visit, in instructions; 0 if there was none.
+    pub(crate) last_visit: u32,
     /// The block that defines it.
     pub(crate) block: u32,
 }
@@ -63,7 +63,7 @@ impl Default for Value {
             lives_over_call: false,
             slot: None.into(),
             remat: Remat::Unknown,
-            met_at: 0,
+            last_visit: 0,
             block: 0,
         }
     }
@@ -210,7 +210,7 @@ impl State {
             let value = self.value(vreg);
             // A sum without branches, because these conditions are hard to predict.
             let kept = u32::from(value.block == block) + u32::from(!value.resident.is_none());
-            least = least.min(u64::from(value.met_at + KEPT * kept) << 8 | reg.number() as u64);
+            least = least.min(u64::from(value.last_visit + KEPT * kept) << 8 | reg.number() as u64);
         }
         (least != u64::MAX).then(|| Reg::new(class, least as u32 & 0xff))
     }

@@ -5,9 +5,9 @@ use crate::log::Log;
 use crate::loops::Loops;
 use crate::state::{Remat, State};
 use cranelift_entity::EntityRef;
-use kingpost_mach::lower::{Edges, Record, Sink};
+use kingpost_mach::lower::{Edges, InstReceiver, SelectedInst};
 use kingpost_mach::{
-    AllocatedCode, AllocatedInst, AllocationMismatch, Code, FlagsEffect, InstOrEdit, Lower, MAX_FLAG_ROWS, MInst,
+    AllocatedCode, AllocatedInst, AllocationMismatch, Code, FlagsEffect, InstOrEdit, LowerCtx, MAX_FLAG_ROWS, MInst,
     Outcome, PlainOperands, Regs, Row, RowKind,
 };
 use kingpost_regalloc::{
@@ -114,8 +114,8 @@ impl Fused {
     }
 }
 
-impl Sink for Fused {
-    fn end(&mut self, lower: &mut Lower<'_>, block: Block, edges: &mut Box<Edges>) {
+impl InstReceiver for Fused {
+    fn end(&mut self, lower: &mut LowerCtx<'_>, block: Block, edges: &mut Box<Edges>) {
         if self.refusal.is_some() {
             return;
         }
@@ -136,7 +136,7 @@ impl Sink for Fused {
         self.end_block(lower);
     }
 
-    fn piece(&mut self, lower: &mut Lower<'_>) {
+    fn sequence(&mut self, lower: &mut LowerCtx<'_>) {
         if self.refusal.is_some() {
             return;
         }
@@ -144,23 +144,23 @@ impl Sink for Fused {
             self.begin_srcloc(lower.srcloc());
         }
         self.state.grow(lower.code.problem.vregs.len());
-        let mut at = lower.piece().len();
+        let mut at = lower.sequence().len();
         if std::mem::take(&mut self.is_at_end) {
             at -= 1;
             self.state.clock += 1;
-            self.terminator(lower, at, plain_operands(&lower.piece()[at]));
+            self.terminator(lower, at, plain_operands(&lower.sequence()[at]));
         }
         while at > 0 {
             at -= 1;
             self.state.clock += 1;
-            match plain_operands(&lower.piece()[at]) {
-                Some(shape) => self.plain(lower, at, shape, true),
+            match plain_operands(&lower.sequence()[at]) {
+                Some(plain) => self.plain(lower, at, plain, true),
                 None => self.constrained(lower, at),
             }
         }
     }
 
-    fn head(&mut self, lower: &mut Lower<'_>, block: Block) {
+    fn head(&mut self, lower: &mut LowerCtx<'_>, block: Block) {
         if self.refusal.is_some() {
             return;
         }
@@ -169,11 +169,11 @@ impl Sink for Fused {
         self.allocated.blocks[block.index()].list.1 = self.allocated.list.len() as u32;
     }
 
-    fn finish(&mut self, lower: &mut Lower<'_>) {
+    fn finish(&mut self, lower: &mut LowerCtx<'_>) {
         self.allocated.slots.clear();
         self.allocated.slots.extend(self.slots.slots.values().copied());
-        for (class, also_preserved) in self.registers.masks(lower.code.also_preserved).into_iter().enumerate() {
-            let preserved = self.registers.callee_saved[class] | also_preserved;
+        for (class, extra_callee_saved) in self.registers.masks(lower.code.extra_callee_saved).into_iter().enumerate() {
+            let preserved = self.registers.callee_saved[class] | extra_callee_saved;
             for reg in regs(class, self.state.used[class] & preserved) {
                 self.allocated.written.insert(self.registers.preg(reg));
             }
@@ -233,8 +233,8 @@ pub(crate) struct Selected {
 
 impl Selected {
     /// Copies an instruction and its operands, which are not read-modify-write operands.
-    pub(crate) fn new(lower: &Lower<'_>, record: &Record) -> Selected {
-        let Record { inst, row, flags, clobbers, .. } = *record;
+    pub(crate) fn new(lower: &LowerCtx<'_>, record: &SelectedInst) -> Selected {
+        let SelectedInst { inst, row, flags, clobbers, .. } = *record;
         // Filled in place, because it is large.
         let mut selected = Selected { inst, row, flags, clobbers, operands: SmallVec::new() };
         selected.operands.extend_from_slice(&lower.operands()[range(record)]);
@@ -257,26 +257,26 @@ impl Selected {
 
 /// Returns the range of an instruction's operands.
 #[inline]
-pub(crate) fn range(record: &Record) -> std::ops::Range<usize> {
+pub(crate) fn range(record: &SelectedInst) -> std::ops::Range<usize> {
     record.operands.0 as usize..record.operands.1 as usize
 }
 
 /// Returns `true` if a move with these operands may be omitted, because its result is not used as a wider value.
-pub(crate) fn is_copy(lower: &Lower<'_>, operands: &[Operand]) -> bool {
+pub(crate) fn is_copy(lower: &LowerCtx<'_>, operands: &[Operand]) -> bool {
     let width = |k: usize| lower.code.problem.width(operands[k].vreg());
     width(0) <= width(1)
 }
 
 /// Returns the shape of an instruction with operands in any registers, without clobbers or additional operands.
 #[inline]
-fn plain_operands(record: &Record) -> Option<&'static PlainOperands> {
+fn plain_operands(record: &SelectedInst) -> Option<&'static PlainOperands> {
     record.row.plain.as_ref().filter(|_| !record.has_more)
 }
 
 impl Fused {
     /// Updates the state to the values, clobbers and register subsets that lowering has created.
     #[inline]
-    pub(crate) fn sync(&mut self, lower: &Lower<'_>) {
+    pub(crate) fn sync(&mut self, lower: &LowerCtx<'_>) {
         self.state.grow(lower.code.problem.vregs.len());
         let problem = &lower.code.problem;
         let known = (problem.all_clobbers().len(), problem.all_reg_sets().len());
@@ -287,7 +287,7 @@ impl Fused {
     }
 
     #[inline(never)]
-    fn build_registers(&mut self, lower: &Lower<'_>) {
+    fn build_registers(&mut self, lower: &LowerCtx<'_>) {
         let problem = &lower.code.problem;
         match std::mem::replace(&mut self.has_registers, true) {
             true => self.registers.update(problem),
@@ -311,12 +311,12 @@ impl Fused {
 
     /// Drops an instruction whose operands are all in `reg`.
     #[inline(never)]
-    pub(crate) fn drop_inst(&mut self, lower: &Lower<'_>, at: usize, reg: Reg) {
+    pub(crate) fn drop_inst(&mut self, lower: &LowerCtx<'_>, at: usize, reg: Reg) {
         self.flags = self.flags.before(FlagsEffect::None);
         if self.log.is_some() {
             let loc = if reg.is_none() { Loc::NONE } else { self.loc(reg) };
             let before = self.allocated.list.len() as u32;
-            self.log_inst(&Selected::new(lower, &lower.piece()[at]), Outcome::Dropped { before, loc });
+            self.log_inst(&Selected::new(lower, &lower.sequence()[at]), Outcome::Dropped { before, loc });
         }
     }
 
@@ -325,7 +325,7 @@ impl Fused {
     #[inline(always)]
     pub(crate) fn push_plain(
         &mut self,
-        lower: &Lower<'_>,
+        lower: &LowerCtx<'_>,
         at: usize,
         regs: &FewRegs,
         count: usize,
@@ -346,16 +346,16 @@ impl Fused {
     }
 
     /// Adds a branch without operands.
-    pub(crate) fn push_bare(&mut self, lower: &Lower<'_>, at: usize) {
+    pub(crate) fn push_bare(&mut self, lower: &LowerCtx<'_>, at: usize) {
         self.push_inst(lower, at, Regs::default(), None);
     }
 
     #[inline(always)]
-    fn push_inst(&mut self, lower: &Lower<'_>, at: usize, regs: Regs, slot: Option<Slot>) {
+    fn push_inst(&mut self, lower: &LowerCtx<'_>, at: usize, regs: Regs, slot: Option<Slot>) {
         if self.log.is_some() {
             self.log_item(lower, at);
         }
-        let Record { inst, row, .. } = lower.piece()[at];
+        let SelectedInst { inst, row, .. } = lower.sequence()[at];
         let mut placed = AllocatedInst::new(inst, row.kind, self.flags.are_dead());
         self.flags = self.flags.before(row.flags);
         if let (Some(slot), Some(twin)) = (slot, row.twin) {
@@ -367,9 +367,9 @@ impl Fused {
 
     /// Records in the log that the next item is made of an instruction.
     #[cold]
-    pub(crate) fn log_item(&mut self, lower: &Lower<'_>, at: usize) {
+    pub(crate) fn log_item(&mut self, lower: &LowerCtx<'_>, at: usize) {
         let item = self.allocated.list.len() as u32;
-        self.log_inst(&Selected::new(lower, &lower.piece()[at]), Outcome::Item(item));
+        self.log_inst(&Selected::new(lower, &lower.sequence()[at]), Outcome::Item(item));
     }
 
     fn log_inst(&mut self, selected: &Selected, outcome: Outcome) {
@@ -460,14 +460,14 @@ impl Fused {
 
     /// Emits the resolved parallel move. Registers outside `needed` are dead after it.
     #[inline]
-    pub(crate) fn resolve(&mut self, lower: &Lower<'_>, needed: &Masks) {
+    pub(crate) fn resolve(&mut self, lower: &LowerCtx<'_>, needed: &Masks) {
         if !self.moves.is_empty() {
             self.push_moves(lower, needed);
         }
     }
 
     #[inline(never)]
-    fn push_moves(&mut self, lower: &Lower<'_>, needed: &Masks) {
+    fn push_moves(&mut self, lower: &LowerCtx<'_>, needed: &Masks) {
         self.sequence_moves(lower, needed);
         while let Some(kind) = self.sequence.pop() {
             self.push_edit(kind);
@@ -475,7 +475,7 @@ impl Fused {
     }
 
     /// Orders the moves of the current parallel move.
-    pub(crate) fn sequence_moves(&mut self, lower: &Lower<'_>, needed: &Masks) {
+    pub(crate) fn sequence_moves(&mut self, lower: &LowerCtx<'_>, needed: &Masks) {
         if !self.moves.resolve_in_order(&mut self.sequence) {
             let free = (0..2).flat_map(|class| regs(class, self.registers.allocatable[class] & !needed[class]));
             let free = free.map(|reg| self.registers.preg(reg)).collect();
@@ -489,21 +489,21 @@ impl Fused {
 
 /// Values and registers.
 impl Fused {
-    /// Records that the walk meets a value, and initializes the value the first time. Returns its register.
+    /// Records that the walk visits a value, and initializes the value the first time. Returns its register.
     #[inline]
-    pub(crate) fn meet(&mut self, lower: &Lower<'_>, vreg: VReg) -> Reg {
+    pub(crate) fn visit(&mut self, lower: &LowerCtx<'_>, vreg: VReg) -> Reg {
         let clock = self.state.clock;
         let value = self.state.value_mut(vreg);
-        if std::mem::replace(&mut value.met_at, clock) == 0 {
-            self.meet_first(lower, vreg);
+        if std::mem::replace(&mut value.last_visit, clock) == 0 {
+            self.first_visit(lower, vreg);
             return Reg::NONE;
         }
         value.reg
     }
 
-    /// Initializes a value that the walk has not met before.
+    /// Initializes a value that the walk has not visited before.
     #[inline(never)]
-    pub(crate) fn meet_first(&mut self, lower: &Lower<'_>, vreg: VReg) {
+    pub(crate) fn first_visit(&mut self, lower: &LowerCtx<'_>, vreg: VReg) {
         let data = lower.code.problem.vregs[vreg];
         let value = self.state.value_mut(vreg);
         value.class = data.class.index() as u8;
@@ -540,7 +540,7 @@ impl Fused {
     }
 
     /// Returns `true` if a value is rematerializable.
-    pub(crate) fn is_remat(&mut self, lower: &mut Lower<'_>, vreg: VReg) -> bool {
+    pub(crate) fn is_remat(&mut self, lower: &mut LowerCtx<'_>, vreg: VReg) -> bool {
         if self.state.value(vreg).remat == Remat::Unknown {
             let inst = match lower.origin(vreg) {
                 Some(origin) => lower.rematerialised(origin),
@@ -558,7 +558,7 @@ impl Fused {
     }
 
     /// Loads a value into a register, before all items added so far: from its slot or by rematerialization.
-    pub(crate) fn reload(&mut self, lower: &mut Lower<'_>, vreg: VReg, reg: Reg) {
+    pub(crate) fn reload(&mut self, lower: &mut LowerCtx<'_>, vreg: VReg, reg: Reg) {
         let to = self.registers.preg(reg);
         let kind = match self.is_remat(lower, vreg) {
             true => EditKind::Remat { inst: Inst::from_u32(vreg.as_u32()), to },
@@ -586,20 +586,20 @@ impl Fused {
     pub(crate) fn put(&mut self, reg: Reg, vreg: VReg) {
         let value = self.state.value(vreg);
         if self.loops.is_from_outside(value.block) && value.resident.is_none() {
-            self.reside(reg, vreg);
+            self.make_resident(reg, vreg);
         }
         self.state.put(reg, vreg);
     }
 
     #[inline(never)]
-    fn reside(&mut self, reg: Reg, vreg: VReg) {
-        if self.loops.reside(reg, vreg, self.state.value(vreg).block, &self.state.recent) {
+    fn make_resident(&mut self, reg: Reg, vreg: VReg) {
+        if self.loops.make_resident(reg, vreg, self.state.value(vreg).block, &self.state.recent) {
             self.state.value_mut(vreg).resident = reg;
         }
     }
 
     /// Adds a move of a value from its register `from`, or from its slot or rematerialization if that is none.
-    pub(crate) fn add_move(&mut self, lower: &mut Lower<'_>, from: Reg, vreg: VReg, to: Loc) {
+    pub(crate) fn add_move(&mut self, lower: &mut LowerCtx<'_>, from: Reg, vreg: VReg, to: Loc) {
         let value = self.state.value(vreg);
         let (class, width) = (RegClass::ALL[value.class()], value.width);
         if !from.is_none() {
@@ -643,7 +643,7 @@ impl Fused {
     /// Removes another value from a register, outside `busy`, for this value. With `can_evict` the other value is
     /// filled again after the instruction. Returns `None` if there is no register.
     #[inline(never)]
-    pub(crate) fn evict(&mut self, lower: &mut Lower<'_>, vreg: VReg, busy: &[Reg], can_evict: bool) -> Option<Reg> {
+    pub(crate) fn evict(&mut self, lower: &mut LowerCtx<'_>, vreg: VReg, busy: &[Reg], can_evict: bool) -> Option<Reg> {
         let class = self.state.value(vreg).class();
         let reg = self.state.oldest(class, self.state.occupied[class] & !masks(busy)[class], self.block)?;
         let loser = self.state.release(reg)?;

@@ -5,7 +5,7 @@ use crate::collect::Constraints;
 use crate::collect::Liveness;
 use crate::emit::{self, Emit};
 use crate::linear_scan::{self, Scan, ScanResult};
-use crate::resolve::{Input, Resolved};
+use crate::resolve::{ResolveInput, Resolved};
 use crate::slot_coalescing::SlotCoalescing;
 use crate::values::Values;
 use crate::{dump, verify};
@@ -60,7 +60,7 @@ impl Allocator for LinearScan {
         order.build(problem)?;
         collect::run(problem, order, registers, values, live, constraints);
         live.find_ranges(problem, order, values)?;
-        let input = &Input { problem, registers, order, constraints };
+        let input = &ResolveInput { problem, registers, order, constraints };
         d.end("liveness", || verify::liveness(input, values), |text| dump::liveness(input, values, text))?;
 
         d.begin("scan");
@@ -135,11 +135,11 @@ mod tests {
             mut self,
             rule: &str,
             plant: impl FnOnce(&mut LinearScan),
-            verify: impl FnOnce(&Input<'_>, &mut Values, &ScanResult, &Resolved) -> Result<(), String>,
+            verify: impl FnOnce(&ResolveInput<'_>, &mut Values, &ScanResult, &Resolved) -> Result<(), String>,
         ) {
             plant(&mut self.allocator);
             let LinearScan { registers, order, values, constraints, scan, resolved, .. } = &mut self.allocator;
-            let input = Input { problem: &self.problem, registers, order, constraints };
+            let input = ResolveInput { problem: &self.problem, registers, order, constraints };
             let what = verify(&input, values, scan, resolved).expect_err("the fault is not noticed");
             assert!(what.starts_with(rule), "{what}");
         }
@@ -185,7 +185,7 @@ mod tests {
         let plant = |linear: &mut LinearScan| {
             for vreg in [0, 1].map(VReg::from_u32) {
                 linear.values[vreg].cursor = 0;
-                linear.values.set(vreg, crate::values::fact::IN_SLOT);
+                linear.values.set(vreg, crate::values::flag::IN_SLOT);
             }
             linear.resolved.in_slots = [0, 1].map(VReg::from_u32).to_vec();
         };

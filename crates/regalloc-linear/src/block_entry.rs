@@ -15,7 +15,7 @@
 
 use crate::linear_scan::Scan;
 use crate::split_intervals::SplitInterval;
-use crate::values::fact;
+use crate::values::flag;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Edge, Event, RegClass, VReg};
 use kingpost_regalloc_common::edge_sites::Majority;
@@ -31,7 +31,7 @@ const MAX_PARAMS_IN_MEMORY: usize = 2;
 impl Scan<'_, '_> {
     pub(crate) fn start_block(&mut self, at: BlockIndex) {
         let block = self.order.block(at);
-        if block.goes_on(at)
+        if block.falls_through(at)
             && let (Some((edge, _)), false) = (block.inherits(), block.receives)
         {
             self.close_dead(block.start());
@@ -128,7 +128,7 @@ impl Scan<'_, '_> {
             if until <= start || value.def == start {
                 continue;
             }
-            if keeps && value.current_reg == reg && value.has(fact::SINCE_DEF) == since_def {
+            if keeps && value.current_reg == reg && value.has(flag::REG_SINCE_DEF) == since_def {
                 self.scan.occupancy.extend_range(reg, until);
                 kept[reg.class()] |= reg.bit();
             } else {
@@ -198,7 +198,7 @@ impl Scan<'_, '_> {
             if !current.is_none() {
                 self.hint_related(vreg, current);
             } else if self.is_used(vreg) {
-                self.values.set(vreg, fact::DEF_IN_MEM);
+                self.values.set(vreg, flag::DEF_IN_MEM);
                 self.schedule_reload(vreg, start);
             }
         }
@@ -400,7 +400,7 @@ impl Scan<'_, '_> {
         self.evict(to, start);
         if self.values.def(victim) == start {
             // A parameter that the loop only passes on.
-            self.values.set(victim, fact::DEF_IN_MEM);
+            self.values.set(victim, flag::DEF_IN_MEM);
         }
         Some(to)
     }

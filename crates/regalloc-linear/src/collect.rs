@@ -17,9 +17,11 @@
 //! clobber points have masks in the allocator's register numbers. Cost: linear in operands and edge arguments,
 //! besides the data flow.
 
-use crate::values::{NONE, Use, Values, fact};
+use crate::values::{NONE, Use, Values, flag};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, Pos, Problem, Shape, Step, VReg};
+use kingpost_regalloc::{
+    AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, OperandClass, Pos, Problem, Step, VReg,
+};
 use kingpost_regalloc_common::live_blocks::LiveBlocks;
 use kingpost_regalloc_common::order::{LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Phase, PointRange, Position, ProgPoint};
@@ -42,7 +44,7 @@ pub(crate) fn run(
     let mut stop = order.stop();
     for (index, block) in order.blocks().iter().rev() {
         collector.block(block, stop);
-        if !block.goes_on(index) {
+        if !block.falls_through(index) {
             stop = block.start();
         }
     }
@@ -96,7 +98,7 @@ impl Collector<'_> {
     #[inline]
     fn instruction(&mut self, step: Step, position: Position, stop: ProgPoint) {
         let operands = &self.problem.all_operands()[step.operands];
-        if step.shape == Shape::Constrained {
+        if step.operand_class == OperandClass::Constrained {
             self.constrained(step.inst, operands, position, stop);
         } else {
             for &operand in operands {
@@ -118,7 +120,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Collects a [constrained](Shape::Constrained) instruction.
+    /// Collects a [constrained](OperandClass::Constrained) instruction.
     #[inline(never)]
     fn constrained(&mut self, inst: Inst, operands: &[Operand], position: Position, stop: ProgPoint) {
         let (clobbers, safepoint) = (self.problem.clobber_id(inst), self.problem.flags(inst).has(InstFlags::SAFEPOINT));
@@ -228,7 +230,7 @@ impl Liveness {
     pub(crate) fn note_def(&mut self, values: &mut Values, vreg: VReg, def: ProgPoint, stop: ProgPoint) {
         let Values { list, uses, ranges, .. } = values;
         let value = &mut list[vreg.index()];
-        if value.has(fact::EDGE_DEF) {
+        if value.has(flag::EDGE_DEF) {
             return;
         }
         value.def = def;
@@ -245,7 +247,7 @@ impl Liveness {
     /// Records that `vreg` begins with the block between the two points.
     pub(crate) fn note_param(&mut self, values: &mut Values, vreg: VReg, start: ProgPoint, stop: ProgPoint) {
         self.note_def(values, vreg, start, stop);
-        values.set(vreg, fact::AT_HEAD);
+        values.set(vreg, flag::AT_HEAD);
     }
 
     /// Records that `vreg` is a result on an edge from a block that ends at `from` to the block between the other
@@ -259,15 +261,15 @@ impl Liveness {
         stop: ProgPoint,
     ) {
         self.note_param(values, vreg, start, stop);
-        values.set(vreg, fact::EDGE_DEF);
+        values.set(vreg, flag::EDGE_DEF);
         if start < from {
             self.make_global(values, vreg);
         }
     }
 
     fn make_global(&mut self, values: &mut Values, vreg: VReg) {
-        if !values.has(vreg, fact::GLOBAL) {
-            values.set(vreg, fact::GLOBAL);
+        if !values.has(vreg, flag::GLOBAL) {
+            values.set(vreg, flag::GLOBAL);
             self.globals.push(vreg);
         }
     }
@@ -309,7 +311,7 @@ impl Liveness {
                 let last = value.last.max(value.def);
                 let to = blocks.hull_end(order, value.def, last, last.end_of_use());
                 value.add_range(PointRange { from: value.def, to }, ranges);
-                value.facts |= fact::HULL;
+                value.facts |= flag::HULL;
             }
         }
         Ok(())

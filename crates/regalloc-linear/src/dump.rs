@@ -8,23 +8,23 @@
 //! ```
 
 use crate::linear_scan::ScanResult;
-use crate::resolve::{Input, Resolved};
-use crate::values::{Values, fact};
+use crate::resolve::{ResolveInput, Resolved};
+use crate::values::{Values, flag};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Allocation, Slot, VReg};
 use kingpost_regalloc_common::preference::{Reg, regs};
 use std::fmt::{Result, Write};
 
 /// Writes the result of liveness.
-pub(crate) fn liveness(input: &Input<'_>, values: &Values, out: &mut String) -> Result {
-    let Input { problem, registers, constraints, .. } = input;
+pub(crate) fn liveness(input: &ResolveInput<'_>, values: &Values, out: &mut String) -> Result {
+    let ResolveInput { problem, registers, constraints, .. } = input;
     for vreg in problem.vregs.keys() {
         let value = &values[vreg];
         write!(out, "{vreg}:")?;
         for range in values.ranges(vreg) {
             write!(out, " {range}")?;
         }
-        if value.has(fact::HULL) {
+        if value.has(flag::HULL) {
             write!(out, " or less")?;
         }
         if !value.hint.is_none() {
@@ -56,8 +56,8 @@ pub(crate) fn liveness(input: &Input<'_>, values: &Values, out: &mut String) -> 
 }
 
 /// Writes the split intervals.
-pub(crate) fn scan(input: &Input<'_>, values: &Values, scan: &ScanResult, out: &mut String) -> Result {
-    let Input { problem, registers, .. } = input;
+pub(crate) fn scan(input: &ResolveInput<'_>, values: &Values, scan: &ScanResult, out: &mut String) -> Result {
+    let ResolveInput { problem, registers, .. } = input;
     for vreg in problem.vregs.keys() {
         let mut own = Vec::new();
         let mut next = values[vreg].interval.expand();
@@ -78,8 +78,8 @@ pub(crate) fn scan(input: &Input<'_>, values: &Values, scan: &ScanResult, out: &
 }
 
 /// Writes the moves of edges, and the places at which values are stored.
-pub(crate) fn resolve(input: &Input<'_>, values: &Values, resolved: &Resolved, out: &mut String) -> Result {
-    let Input { problem, registers, .. } = input;
+pub(crate) fn resolve(input: &ResolveInput<'_>, values: &Values, resolved: &Resolved, out: &mut String) -> Result {
+    let ResolveInput { problem, registers, .. } = input;
     let name = |reg: Reg| match reg.is_none() {
         true => "memory".to_string(),
         false => registers.preg(reg).to_string(),
@@ -96,12 +96,12 @@ pub(crate) fn resolve(input: &Input<'_>, values: &Values, resolved: &Resolved, o
     }
     for vreg in problem.vregs.keys() {
         let facts = [
-            (fact::DEF_IN_MEM, "defined in memory"),
-            (fact::STORED_AT_DEF, "stored at its definition"),
-            (fact::STORED_LATE, "stored at spill points"),
+            (flag::DEF_IN_MEM, "defined in memory"),
+            (flag::STORED_AT_DEF, "stored at its definition"),
+            (flag::STORED_LATE, "stored at spill points"),
         ];
         for (fact, text) in facts {
-            if values.has(vreg, fact) && values.has(vreg, fact::IN_SLOT) {
+            if values.has(vreg, fact) && values.has(vreg, flag::IN_SLOT) {
                 writeln!(out, "{vreg} {text}")?;
             }
         }
@@ -110,7 +110,7 @@ pub(crate) fn resolve(input: &Input<'_>, values: &Values, resolved: &Resolved, o
 }
 
 /// Writes the values by slot.
-pub(crate) fn slots(input: &Input<'_>, values: &Values, answer: &Allocation, out: &mut String) -> Result {
+pub(crate) fn slots(input: &ResolveInput<'_>, values: &Values, answer: &Allocation, out: &mut String) -> Result {
     let problem = input.problem;
     for slot in (0..answer.slots.len()).map(Slot::new) {
         let members: Vec<VReg> = problem.vregs.keys().filter(|&vreg| values.slot(vreg) == Some(slot)).collect();

@@ -6,9 +6,9 @@
 //! the edge out of the block. Cost: linear in blocks and edits, apart from sorting within single gaps.
 
 use crate::linear_scan::ScanResult;
-use crate::resolve::{DefStore, EdgeMove, Input, Resolved, SpillPoint, is_needed, source_reg};
+use crate::resolve::{DefStore, EdgeMove, ResolveInput, Resolved, SpillPoint, is_needed, source_reg};
 use crate::split_intervals::IntervalId;
-use crate::values::{Values, fact};
+use crate::values::{Values, flag};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::ReservedValue;
 use kingpost_regalloc::{
@@ -41,7 +41,7 @@ struct Next {
 }
 
 pub(crate) struct Emit<'a> {
-    pub(crate) input: &'a Input<'a>,
+    pub(crate) input: &'a ResolveInput<'a>,
     pub(crate) env: &'a MachineEnv,
     pub(crate) values: &'a Values,
     pub(crate) scan: &'a ScanResult,
@@ -137,7 +137,7 @@ impl Emit<'_> {
         for &id in self.scan.map(&self.scan.blocks[at.index()].at_head) {
             let interval = self.scan.occupancy.intervals[id];
             let begins = interval.from == start && !interval.is_void() && self.values.def(interval.vreg) == start;
-            if begins && self.values.has(interval.vreg, fact::STORED_AT_DEF) {
+            if begins && self.values.has(interval.vreg, flag::STORED_AT_DEF) {
                 self.store(inst, interval.vreg, self.input.registers.preg(interval.reg));
             }
         }
@@ -158,7 +158,7 @@ impl Emit<'_> {
 
     fn store_at_spill_point(&mut self, index: usize) {
         let SpillPoint { inst, vreg, interval } = self.resolved.spill_points[index];
-        if self.values.has(vreg, fact::STORED_LATE) {
+        if self.values.has(vreg, flag::STORED_LATE) {
             self.store(inst, vreg, self.input.registers.preg(self.scan.occupancy.intervals[interval].reg));
         }
     }
@@ -239,7 +239,7 @@ impl Emit<'_> {
     }
 
     fn is_needed_store(&self, m: &EdgeMove) -> bool {
-        !m.leaves_register || self.values.has(m.to_vreg, fact::STORED_LATE)
+        !m.leaves_register || self.values.has(m.to_vreg, flag::STORED_LATE)
     }
 
     /// Returns `true` if memory already holds the value in its new location, because its definition was stored
@@ -248,7 +248,7 @@ impl Emit<'_> {
         m.to.is_none()
             && !m.from.is_none()
             && m.from_vreg != m.to_vreg
-            && self.values.has(m.from_vreg, fact::STORED_AT_DEF | fact::DEF_IN_MEM)
+            && self.values.has(m.from_vreg, flag::STORED_AT_DEF | flag::DEF_IN_MEM)
             && self.values.slot(m.from_vreg) == self.values.slot(m.to_vreg)
     }
 
@@ -288,7 +288,7 @@ impl Emit<'_> {
         for &vreg in &self.input.constraints.remats {
             let Some(inst) = self.values.remat(vreg) else { continue };
             let loc = &mut self.out.locs[problem.operand_range(inst).start];
-            if !self.values.has(vreg, fact::KEEP_DEF) {
+            if !self.values.has(vreg, flag::NEEDS_DEF_REG) {
                 *loc = Loc::NONE;
                 self.out.drop_inst(inst);
             } else if let Some(reg) = loc.as_reg() {
@@ -299,13 +299,13 @@ impl Emit<'_> {
     }
 
     pub(crate) fn is_unread_constant(&self, vreg: VReg) -> bool {
-        self.values.is_remat(vreg) && !self.values.has(vreg, fact::KEEP_DEF)
+        self.values.is_remat(vreg) && !self.values.has(vreg, flag::NEEDS_DEF_REG)
     }
 
     /// Collects the callee-saved registers that are written. The scan recorded definitions; rematerializable ones
     /// are added if they are read.
     fn collect_saved(&mut self) {
-        let Input { problem, registers, constraints, .. } = *self.input;
+        let ResolveInput { problem, registers, constraints, .. } = *self.input;
         let mut written = self.out.saved;
         for (class, written_mask) in self.scan.written.into_iter().enumerate() {
             for reg in regs(class, written_mask & registers.callee_saved[class]) {
@@ -329,9 +329,10 @@ fn memory_owner(operands: &[Operand], k: usize) -> VReg {
 }
 
 impl Emit<'_> {
-    /// Writes the locations of a labeled value. Takes at most one step for each of its intervals, from the last one back.
+    /// Writes the locations of a labeled value. Takes at most one step for each of its intervals, from the last one
+    /// back.
     pub(crate) fn label(&mut self, label: LabelUse) {
-        let Input { problem, order, .. } = *self.input;
+        let ResolveInput { problem, order, .. } = *self.input;
         let values = self.values;
         let vreg = label.vreg;
         if !values.is_exact(vreg) || label.from >= label.to {

@@ -12,7 +12,7 @@
 use crate::linear_scan::{Gap, GapMove, Scan};
 use crate::operand_assignment::{BOTH, Copy, EARLY, UNTIED};
 use crate::split_intervals::IntervalId;
-use crate::values::{NONE, fact};
+use crate::values::{NONE, flag};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Constraint, Event, Inst, Operand, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, Entries};
@@ -68,7 +68,7 @@ impl Scan<'_, '_> {
     fn copy_into_memory(&mut self, vreg: VReg, into: VReg) {
         let from = self.values.current_interval(vreg);
         if vreg != into {
-            self.values.set(into, fact::PAIR_IN_MEM);
+            self.values.set(into, flag::PAIR_IN_MEM);
         }
         self.s.assignment.copies.push(Copy { vreg, from, to: Reg::NONE, into, is_split: false });
     }
@@ -245,7 +245,7 @@ impl Scan<'_, '_> {
                 false => None.into(),
             };
             if !is_split && since_def {
-                self.values.set(vreg, fact::KEEP_DEF);
+                self.values.set(vreg, flag::NEEDS_DEF_REG);
             }
             self.scan.gap_moves.push(GapMove { vreg, from, to, into, interval });
         }
@@ -276,7 +276,7 @@ impl Scan<'_, '_> {
         } else if busy == def && def < point && self.values.is_at_head(vreg) && !self.values.is_edge_def(vreg) {
             // A parameter that is spilled before its first use is passed in memory.
             self.cut_back(id, def);
-            self.values.set(vreg, fact::DEF_IN_MEM);
+            self.values.set(vreg, flag::DEF_IN_MEM);
         }
         self.schedule_reload(vreg, point);
     }

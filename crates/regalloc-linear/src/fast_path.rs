@@ -15,7 +15,7 @@
 
 use crate::linear_scan::Scan;
 use crate::operand_assignment::Copy;
-use crate::values::fact;
+use crate::values::flag;
 use kingpost_regalloc::{Constraint, Event, Inst, Loc, Operand, Pos, VReg};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
@@ -23,7 +23,7 @@ use std::ops::Range;
 
 /// The demands of a common instruction.
 #[derive(Clone, Copy)]
-pub(crate) struct Shape {
+pub(crate) struct CommonInst {
     /// Registers of values with their last use in the instruction.
     pub(crate) dying: Masks,
     /// The index of the only def, or [`NO_DEF`].
@@ -35,8 +35,8 @@ pub(crate) struct Shape {
 pub(crate) const NO_DEF: usize = usize::MAX;
 
 impl Scan<'_, '_> {
-    /// Assigns the operands of an instruction that is not [constrained](kingpost_regalloc::Shape). Returns `false`,
-    /// without any decision, if it is not a common one.
+    /// Assigns the operands of an instruction that is not [constrained](kingpost_regalloc::OperandClass). Returns
+    /// `false`, without any decision, if it is not a common one.
     pub(crate) fn fast_path(
         &mut self,
         inst: Inst,
@@ -54,33 +54,33 @@ impl Scan<'_, '_> {
     }
 
     fn try_fast_path(&mut self, inst: Inst, position: Position, base: usize, operands: &[Operand]) -> Option<()> {
-        let shape = self.record_common_uses(inst, position, base, operands)?;
-        if shape.missing != 0 {
-            return self.fast_path_with_copies(inst, position, base, operands, &shape);
+        let common = self.record_common_uses(inst, position, base, operands)?;
+        if common.missing != 0 {
+            return self.fast_path_with_copies(inst, position, base, operands, &common);
         }
-        let Some(&def) = operands.get(shape.def) else {
-            self.end_dying(position, &shape.dying);
+        let Some(&def) = operands.get(common.def) else {
+            self.end_dying(position, &common.dying);
             return Some(());
         };
         let reg = if let Some(source) = def.reused() {
             let reg = self.values.current_reg(operands[usize::from(source)].vreg());
-            if !reg.is_in(&shape.dying) {
-                return self.fast_path_with_copies(inst, position, base, operands, &shape);
+            if !reg.is_in(&common.dying) {
+                return self.fast_path_with_copies(inst, position, base, operands, &common);
             }
             reg
         } else {
             // Prefer the source's register, so that the move is elided.
             let prefer = match operands {
-                [a, b] => self.values.current_reg(if shape.def == 0 { b.vreg() } else { a.vreg() }),
+                [a, b] => self.values.current_reg(if common.def == 0 { b.vreg() } else { a.vreg() }),
                 _ => Reg::NONE,
             };
-            match self.result_register(position, def, &shape.dying, &[0; 2], prefer) {
+            match self.result_register(position, def, &common.dying, &[0; 2], prefer) {
                 Some(reg) => reg,
-                None => return self.fast_path_with_copies(inst, position, base, operands, &shape),
+                None => return self.fast_path_with_copies(inst, position, base, operands, &common),
             }
         };
-        self.out.locs[base + shape.def] = self.loc(reg);
-        self.end_dying(position, &shape.dying);
+        self.out.locs[base + common.def] = self.loc(reg);
+        self.end_dying(position, &common.dying);
         self.begin_result(def, reg);
         Some(())
     }
@@ -103,7 +103,7 @@ impl Scan<'_, '_> {
         position: Position,
         base: usize,
         operands: &[Operand],
-    ) -> Option<Shape> {
+    ) -> Option<CommonInst> {
         let late = ProgPoint::late(position);
         let (mut dying, mut def, mut missing) = ((0, 0), NO_DEF, 0);
         for (k, (&operand, loc)) in operands.iter().zip(&mut self.out.locs[base..]).enumerate() {
@@ -124,7 +124,7 @@ impl Scan<'_, '_> {
             let current = value.current_reg;
             if current.is_none() {
                 if allows_memory && !value.is_remat() {
-                    value.facts |= fact::MEM_READ | fact::IN_OPERAND;
+                    value.facts |= flag::MEM_READ | flag::IN_OPERAND;
                     self.scan.note_in_memory(inst);
                 } else if !allows_memory && k < 32 {
                     missing |= 1 << k;
@@ -139,12 +139,12 @@ impl Scan<'_, '_> {
                 dying.0 |= if is_first { bit } else { 0 };
                 dying.1 |= if is_first { 0 } else { bit };
             }
-            if value.has(fact::SINCE_DEF) {
-                value.facts |= fact::KEEP_DEF;
+            if value.has(flag::REG_SINCE_DEF) {
+                value.facts |= flag::NEEDS_DEF_REG;
             }
             *loc = Loc::reg(self.registers.preg(current));
         }
-        Some(Shape { dying: [dying.0, dying.1], def, missing })
+        Some(CommonInst { dying: [dying.0, dying.1], def, missing })
     }
 
     /// Returns a free register for the result that is not in `loaded`.
@@ -216,7 +216,7 @@ impl Scan<'_, '_> {
                 continue;
             }
             let is_free = !reg.is_none() && reg.class() == value.class() && !reg.is_in(&taken);
-            if !is_free || value.has(fact::EDGE_DEF) || value.is_remat() {
+            if !is_free || value.has(flag::EDGE_DEF) || value.is_remat() {
                 return false;
             }
             taken[reg.class()] |= reg.bit();
@@ -224,8 +224,8 @@ impl Scan<'_, '_> {
         for (&operand, loc) in operands.iter().zip(&mut self.out.locs[base..]) {
             *loc = operand.fixed_reg().map_or(Loc::NONE, Loc::reg);
             let value = &mut self.values[operand.vreg()];
-            if operand.is_use() && value.has(fact::SINCE_DEF) {
-                value.facts |= fact::KEEP_DEF;
+            if operand.is_use() && value.has(flag::REG_SINCE_DEF) {
+                value.facts |= flag::NEEDS_DEF_REG;
             }
         }
         self.end_dying(position, &dying);
@@ -248,24 +248,24 @@ impl Scan<'_, '_> {
         position: Position,
         base: usize,
         operands: &[Operand],
-        shape: &Shape,
+        common: &CommonInst,
     ) -> Option<()> {
         self.s.assignment.copies.clear();
-        let def = operands.get(shape.def).copied();
+        let def = operands.get(common.def).copied();
         // The registers of the copies, and the subset whose values are live after the instruction.
         let (mut taken, mut loaded) = ([0; 2], [0; 2]);
         let mut result = Reg::NONE;
         let tied = def.and_then(Operand::reused).map_or(NO_DEF, usize::from);
         if let (Some(def), Some(source)) = (def, operands.get(tied)) {
             result = self.values.current_reg(source.vreg());
-            if !result.is_in(&shape.dying) {
+            if !result.is_in(&common.dying) {
                 result = self.pick_unoccupied(def, &mut taken, ProgPoint::late(position))?;
                 self.add_copy(source.vreg(), result, false);
                 self.out.locs[base + tied] = self.loc(result);
             }
         }
         let mut victims = [0; 2];
-        for (k, operand) in operands.iter().enumerate().filter(|&(k, _)| shape.missing >> k & 1 != 0 && k != tied) {
+        for (k, operand) in operands.iter().enumerate().filter(|&(k, _)| common.missing >> k & 1 != 0 && k != tied) {
             let vreg = operand.vreg();
             if self.s.assignment.copies.iter().any(|copy| copy.vreg == vreg) {
                 return None;
@@ -282,10 +282,10 @@ impl Scan<'_, '_> {
         }
         if let (Some(def), true) = (def, result.is_none()) {
             let prefer = match operands.len() {
-                2 => self.out.locs[base + 1 - shape.def].as_reg().map_or(Reg::NONE, |preg| self.registers.reg(preg)),
+                2 => self.out.locs[base + 1 - common.def].as_reg().map_or(Reg::NONE, |preg| self.registers.reg(preg)),
                 _ => Reg::NONE,
             };
-            result = match self.result_register(position, def, &shape.dying, &loaded, prefer) {
+            result = match self.result_register(position, def, &common.dying, &loaded, prefer) {
                 Some(reg) => reg,
                 None => self.pick_result_victim(operands, def, &loaded, &mut victims, position)?,
             };
@@ -298,9 +298,9 @@ impl Scan<'_, '_> {
         self.s.assignment.position = position;
         self.s.assignment.taken[0] = taken;
         self.record_copies(inst);
-        self.end_dying(position, &shape.dying);
+        self.end_dying(position, &common.dying);
         if let Some(def) = def {
-            self.out.locs[base + shape.def] = self.loc(result);
+            self.out.locs[base + common.def] = self.loc(result);
             self.begin_result(def, result);
         }
         Some(())

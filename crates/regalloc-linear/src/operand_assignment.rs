@@ -3,7 +3,7 @@
 
 use crate::linear_scan::Scan;
 use crate::split_intervals::IntervalId;
-use crate::values::fact;
+use crate::values::flag;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Constraint, Inst, Operand, Pos, VReg};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
@@ -143,18 +143,18 @@ impl Scan<'_, '_> {
                 reg = self.register_in_place(operand);
             }
             let is_loaded = self.s.assignment.copies.iter().any(|copy| copy.to == reg && copy.from.is_none());
-            let since_def = !is_loaded && self.values.has(vreg, fact::SINCE_DEF);
+            let since_def = !is_loaded && self.values.has(vreg, flag::REG_SINCE_DEF);
             if reg.is_none() {
                 self.scan.note_in_memory(inst);
             }
             if !reg.is_none() {
-                self.values.set(vreg, if since_def { fact::KEEP_DEF } else { 0 });
+                self.values.set(vreg, if since_def { flag::NEEDS_DEF_REG } else { 0 });
                 self.out.locs[base + k] = self.loc(reg);
                 continue;
             }
-            self.values.set(vreg, fact::MEM_READ | fact::IN_OPERAND);
+            self.values.set(vreg, flag::MEM_READ | flag::IN_OPERAND);
             if operand.constraint() == Constraint::Stack {
-                self.values.set(vreg, fact::FORCE_STORE);
+                self.values.set(vreg, flag::FORCE_STORE);
             }
         }
     }
@@ -219,7 +219,7 @@ impl Scan<'_, '_> {
             }
             if reg.is_none() {
                 self.scan.note_in_memory(inst);
-                self.values.set(vreg, fact::DEF_IN_MEM | fact::MEM_READ);
+                self.values.set(vreg, flag::DEF_IN_MEM | flag::MEM_READ);
                 if !is_dead && !self.values.is_edge_def(vreg) {
                     self.schedule_reload(vreg, ProgPoint::late(self.s.assignment.position));
                 }

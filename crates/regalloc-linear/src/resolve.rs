@@ -18,7 +18,7 @@ use crate::collect::Constraints;
 use crate::linear_scan::{GapMove, ScanResult};
 
 use crate::split_intervals::{IntervalId, SplitInterval};
-use crate::values::{Values, fact};
+use crate::values::{Values, flag};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{Block, Edge, EdgeData, Inst, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
@@ -58,7 +58,7 @@ pub(crate) struct Resolved {
     pub(crate) references: Vec<(Inst, VReg)>,
 }
 
-pub(crate) struct Input<'a> {
+pub(crate) struct ResolveInput<'a> {
     pub(crate) problem: &'a Problem,
     pub(crate) registers: &'a Registers,
     pub(crate) order: &'a LinearOrder,
@@ -66,7 +66,7 @@ pub(crate) struct Input<'a> {
 }
 
 impl Resolved {
-    pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult) {
+    pub(crate) fn build(&mut self, input: &ResolveInput<'_>, values: &mut Values, scan: &ScanResult) {
         self.begin(input.problem);
         self.read_gaps(values, scan);
         self.edges.build(input, values, scan, &mut self.spill_freq);
@@ -97,7 +97,7 @@ impl Resolved {
         }
     }
 
-    fn find_spill_points(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult) {
+    fn find_spill_points(&mut self, input: &ResolveInput<'_>, values: &mut Values, scan: &ScanResult) {
         let intervals = &scan.occupancy.intervals;
         for &id in &scan.occupancy.evicted {
             let interval = &intervals[id];
@@ -126,7 +126,7 @@ impl Resolved {
     }
 
     /// Finds references that live across a safepoint, at which they are in memory.
-    fn find_references(&mut self, input: &Input<'_>, values: &mut Values) {
+    fn find_references(&mut self, input: &ResolveInput<'_>, values: &mut Values) {
         if !values.has_refs {
             return;
         }
@@ -148,35 +148,35 @@ impl Resolved {
                     self.safepoints[first..].iter().take_while(|&&position| ProgPoint::late(position) < range.to)
                 {
                     self.references.push((input.order.block_at(position).inst(position), vreg));
-                    value.facts |= fact::MEM_READ;
+                    value.facts |= flag::MEM_READ;
                 }
             }
         }
     }
 
     /// Decides where values are stored, and which values need slots.
-    fn choose_stores(&mut self, input: &Input<'_>, values: &mut Values) {
+    fn choose_stores(&mut self, input: &ResolveInput<'_>, values: &mut Values) {
         for (index, value) in values.list.iter_mut().enumerate() {
-            if !value.has(fact::MEM_READ) {
+            if !value.has(flag::MEM_READ) {
                 continue;
             }
             let vreg = VReg::new(index);
             let is_remat = value.is_remat();
-            if !is_remat || value.has(fact::IN_OPERAND) {
-                value.facts |= fact::IN_SLOT;
+            if !is_remat || value.has(flag::IN_OPERAND) {
+                value.facts |= flag::IN_SLOT;
                 self.in_slots.push(vreg);
             }
-            if is_remat || value.has(fact::DEF_IN_MEM) {
+            if is_remat || value.has(flag::DEF_IN_MEM) {
                 continue;
             }
             let position = value.def.position();
             let block = input.order.block_at(position);
-            if !value.has(fact::FORCE_STORE) && self.spill_freq[index] < block.freq.0 {
-                value.facts |= fact::STORED_LATE;
+            if !value.has(flag::FORCE_STORE) && self.spill_freq[index] < block.freq.0 {
+                value.facts |= flag::STORED_LATE;
                 continue;
             }
-            value.facts |= fact::STORED_AT_DEF;
-            if !value.has(fact::AT_HEAD) {
+            value.facts |= flag::STORED_AT_DEF;
+            if !value.has(flag::AT_HEAD) {
                 self.def_stores.push(DefStore { before: block.inst(position.next()), vreg });
             }
         }
@@ -238,7 +238,13 @@ impl Default for EdgeMoves {
 impl EdgeMoves {
     /// Finds the moves of all edges, and records the values that they read from memory. Adds the frequencies of
     /// edges on which values are spilled to `spill_freq`.
-    pub(crate) fn build(&mut self, input: &Input<'_>, values: &mut Values, scan: &ScanResult, spill_freq: &mut [u64]) {
+    pub(crate) fn build(
+        &mut self,
+        input: &ResolveInput<'_>,
+        values: &mut Values,
+        scan: &ScanResult,
+        spill_freq: &mut [u64],
+    ) {
         self.moves.clear();
         self.ranges.clear();
         self.ranges.resize(input.problem.num_edges(), 0..0);
@@ -265,7 +271,7 @@ impl EdgeMoves {
 }
 
 struct Resolution<'a> {
-    input: &'a Input<'a>,
+    input: &'a ResolveInput<'a>,
     values: &'a mut Values,
     scan: &'a ScanResult,
     spill_freq: &'a mut [u64],
@@ -397,7 +403,7 @@ impl Resolution<'_> {
     /// Records that the value is read from `reg` at the end of the predecessor.
     fn note_def_read(&mut self, vreg: VReg, reg: Reg) {
         if reg.is_in(&self.s.since_def) {
-            self.values.set(vreg, fact::KEEP_DEF);
+            self.values.set(vreg, flag::NEEDS_DEF_REG);
         }
     }
 

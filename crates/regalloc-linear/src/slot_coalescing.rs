@@ -11,8 +11,8 @@
 //! slots). Cost: n log n in spilled values and pairs of them; merges share a budget of [`STEPS_PER_RANGE`] per live
 //! range.
 
-use crate::resolve::Input;
-use crate::values::{Values, fact};
+use crate::resolve::ResolveInput;
+use crate::values::{Values, flag};
 use kingpost_regalloc::{AllocError, Allocation, Constraint, Problem, Slot, VReg};
 use kingpost_regalloc_common::affinity::Affinities;
 use kingpost_regalloc_common::congruence::Congruence;
@@ -42,7 +42,7 @@ impl SlotCoalescing {
     /// If there are more slots than can be numbered.
     pub(crate) fn run(
         &mut self,
-        input: &Input<'_>,
+        input: &ResolveInput<'_>,
         values: &mut Values,
         in_slots: &[VReg],
         out: &mut Allocation,
@@ -86,7 +86,7 @@ impl SlotCoalescing {
             let first = ranges.first().map(|first| PointRange::new(first.from.min(value.def), first.to));
             self.classes.set(class, first.into_iter().chain(ranges.iter().skip(1).copied()));
             let begins = first.is_some_and(|first| first.from == value.def);
-            self.is_written_early.push(begins && value.has(fact::PAIR_IN_MEM | fact::AT_HEAD));
+            self.is_written_early.push(begins && value.has(flag::PAIR_IN_MEM | flag::AT_HEAD));
         }
         self.classes.budget = STEPS_PER_RANGE * self.classes.pool.len();
     }
@@ -94,13 +94,13 @@ impl SlotCoalescing {
     /// Adds pairs for results in memory that are modified in place. They are copied there from their source, which
     /// should share the slot.
     fn find_tied(&mut self, problem: &Problem, values: &Values, in_slots: &[VReg]) {
-        if !in_slots.iter().any(|&vreg| values.has(vreg, fact::PAIR_IN_MEM)) {
+        if !in_slots.iter().any(|&vreg| values.has(vreg, flag::PAIR_IN_MEM)) {
             return;
         }
         for block in problem.blocks() {
             for inst in problem.insts(block) {
                 let operands = problem.operands(inst);
-                for operand in operands.iter().filter(|operand| values.has(operand.vreg(), fact::PAIR_IN_MEM)) {
+                for operand in operands.iter().filter(|operand| values.has(operand.vreg(), flag::PAIR_IN_MEM)) {
                     if let (true, Constraint::Reuse(k)) = (operand.is_def(), operand.constraint()) {
                         let from = operands[usize::from(k)].vreg();
                         self.pairs.add(problem.freq(block).0, from, operand.vreg());
@@ -110,7 +110,7 @@ impl SlotCoalescing {
         }
     }
 
-    fn find_passed(&mut self, input: &Input<'_>, values: &Values) {
+    fn find_passed(&mut self, input: &ResolveInput<'_>, values: &Values) {
         let problem = input.problem;
         for edge in problem.edges() {
             let args = problem.edge_args(edge);
@@ -119,7 +119,7 @@ impl SlotCoalescing {
             }
             let data = problem.edge(edge);
             for (&from, &to) in args.iter().zip(problem.params(data.to)) {
-                if values.has(from, fact::IN_SLOT) && values.has(to, fact::IN_SLOT) {
+                if values.has(from, flag::IN_SLOT) && values.has(to, flag::IN_SLOT) {
                     self.pairs.add(data.freq.0, from, to);
                 }
             }
@@ -131,12 +131,12 @@ impl SlotCoalescing {
         let mut pairs = std::mem::take(&mut self.pairs);
         for (from, to) in pairs.iter() {
             let (from, to) = (&values[from], &values[to]);
-            if from.has(fact::IN_SLOT) && to.has(fact::IN_SLOT) && from.width() == to.width() {
+            if from.has(flag::IN_SLOT) && to.has(flag::IN_SLOT) && from.width() == to.width() {
                 let (a, b) = (self.classes.find(from.cursor), self.classes.find(to.cursor));
                 self.merge(a, b);
             }
         }
-        self.classes.settle();
+        self.classes.merge_gathered();
         pairs.clear();
         self.pairs = pairs;
     }

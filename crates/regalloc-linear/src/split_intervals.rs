@@ -8,7 +8,7 @@
 //! 2. An interval that ends where it begins is void: it was cut off in retrospect, and must not be read from.
 
 use crate::linear_scan::Scan;
-use crate::values::{Values, fact};
+use crate::values::{Values, flag};
 use cranelift_entity::packed_option::{PackedOption, ReservedValue};
 use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use kingpost_regalloc::VReg;
@@ -145,7 +145,7 @@ impl Occupancy {
         });
         value.interval = id.into();
         (value.current_reg, value.last_reg) = (reg, reg);
-        value.facts = if since_def { value.facts | fact::SINCE_DEF } else { value.facts & !fact::SINCE_DEF };
+        value.facts = if since_def { value.facts | flag::REG_SINCE_DEF } else { value.facts & !flag::REG_SINCE_DEF };
         self.occupants[reg.index()] = Occupant { interval: id, vreg, until };
         self.held[reg.class()] |= reg.bit();
         self.used[reg.class()] |= reg.bit();

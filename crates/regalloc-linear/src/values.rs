@@ -22,7 +22,7 @@ pub(crate) struct Use {
 }
 
 /// Facts about a value: the bits of [`Value::facts`].
-pub(crate) mod fact {
+pub(crate) mod flag {
     /// The value is defined on an edge, as a result of a terminator.
     pub(crate) const EDGE_DEF: u32 = 1;
     /// The value is defined at the head of its block: a block parameter, or a result of a terminator.
@@ -38,7 +38,7 @@ pub(crate) mod fact {
     /// The value is of the float class.
     pub(crate) const FLOAT: u32 = 1 << 14;
     /// The value is rematerializable and has been in registers since its definition; valid while it is in one.
-    pub(crate) const SINCE_DEF: u32 = 1 << 5;
+    pub(crate) const REG_SINCE_DEF: u32 = 1 << 5;
     /// An instruction or edge reads the value from memory.
     pub(crate) const MEM_READ: u32 = 1 << 6;
     /// An instruction operand reads the value from memory.
@@ -51,7 +51,7 @@ pub(crate) mod fact {
     /// The slot must also be valid while the value is in a register.
     pub(crate) const FORCE_STORE: u32 = 1 << 10;
     /// The value is rematerializable, but its definition is kept because its register is read.
-    pub(crate) const KEEP_DEF: u32 = 1 << 11;
+    pub(crate) const NEEDS_DEF_REG: u32 = 1 << 11;
     /// An edit stores the value after its definition.
     pub(crate) const STORED_AT_DEF: u32 = 1 << 12;
     /// Edits store the value at each spill point.
@@ -73,7 +73,7 @@ pub(crate) struct Value {
     /// Its part of [`Values::ranges`], half-open.
     pub(crate) ranges: [u32; 2],
     /// Index of the current or next live range of the scan. After the scan, index of the slot in [`Values::slots`]
-    /// if the value is [`fact::IN_SLOT`].
+    /// if the value is [`flag::IN_SLOT`].
     pub(crate) cursor: u32,
     /// The first point of that range.
     pub(crate) from: ProgPoint,
@@ -135,7 +135,7 @@ impl Value {
     }
 
     pub(crate) fn class(&self) -> usize {
-        usize::from(self.has(fact::FLOAT))
+        usize::from(self.has(flag::FLOAT))
     }
 
     /// Returns `true` if any of these facts holds.
@@ -144,7 +144,7 @@ impl Value {
     }
 
     pub(crate) fn is_ref(&self) -> bool {
-        self.has(fact::REF)
+        self.has(flag::REF)
     }
 
     pub(crate) fn is_remat(&self) -> bool {
@@ -225,8 +225,8 @@ impl Values {
         self.has_refs = false;
         self.list.clear();
         self.list.extend(problem.vregs.values().map(|data| {
-            let float = if data.class == RegClass::Float { fact::FLOAT } else { 0 };
-            let is_ref = if data.is_ref { fact::REF } else { 0 };
+            let float = if data.class == RegClass::Float { flag::FLOAT } else { 0 };
+            let is_ref = if data.is_ref { flag::REF } else { 0 };
             self.has_refs |= data.is_ref;
             Value { facts: float | is_ref | data.width.trailing_zeros() << WIDTH_SHIFT, ..unknown() }
         }));
@@ -241,7 +241,7 @@ impl Values {
     /// Records that an instruction or edge reads the value from memory, unless it is rematerialized instead.
     pub(crate) fn note_read(&mut self, vreg: VReg) {
         let value = &mut self[vreg];
-        value.facts |= if value.is_remat() { 0 } else { fact::MEM_READ };
+        value.facts |= if value.is_remat() { 0 } else { flag::MEM_READ };
     }
 
     #[inline]
@@ -257,19 +257,19 @@ impl Values {
     /// Returns `true` if the value is defined on an edge, as a result of a terminator.
     #[inline]
     pub(crate) fn is_edge_def(&self, vreg: VReg) -> bool {
-        self.has(vreg, fact::EDGE_DEF)
+        self.has(vreg, flag::EDGE_DEF)
     }
 
     /// Returns `true` if the value is defined at the head of its block.
     #[inline]
     pub(crate) fn is_at_head(&self, vreg: VReg) -> bool {
-        self.has(vreg, fact::AT_HEAD)
+        self.has(vreg, flag::AT_HEAD)
     }
 
     /// Returns `true` if the live ranges are exact.
     #[inline]
     pub(crate) fn is_exact(&self, vreg: VReg) -> bool {
-        !self.has(vreg, fact::HULL)
+        !self.has(vreg, flag::HULL)
     }
 
     #[inline]
@@ -318,7 +318,7 @@ impl Values {
     #[inline]
     pub(crate) fn slot(&self, vreg: VReg) -> Option<Slot> {
         let value = &self[vreg];
-        value.has(fact::IN_SLOT).then(|| self.slots[value.cursor as usize])
+        value.has(flag::IN_SLOT).then(|| self.slots[value.cursor as usize])
     }
 
     /// Returns the uses from index `index` on, which may be [`NONE`].

@@ -12,7 +12,7 @@
 //! [`Diagnostics::verifies`]: kingpost_regalloc::Diagnostics::verifies
 
 use crate::linear_scan::ScanResult;
-use crate::resolve::{Input, Resolved};
+use crate::resolve::{ResolveInput, Resolved};
 use crate::values::Values;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::sort::{sort, sort_by_key};
@@ -20,7 +20,7 @@ use kingpost_regalloc::{Edge, VReg};
 use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::preference::Reg;
 
-pub(crate) fn liveness(input: &Input<'_>, values: &Values) -> Result<(), String> {
+pub(crate) fn liveness(input: &ResolveInput<'_>, values: &Values) -> Result<(), String> {
     let in_order = input.problem.vregs.keys().filter(|&vreg| values.def(vreg) != ProgPoint::OPEN);
     for vreg in in_order {
         let ranges = values.ranges(vreg);
@@ -37,7 +37,7 @@ pub(crate) fn liveness(input: &Input<'_>, values: &Values) -> Result<(), String>
     Ok(())
 }
 
-pub(crate) fn scan(input: &Input<'_>, values: &Values, scan: &ScanResult) -> Result<(), String> {
+pub(crate) fn scan(input: &ResolveInput<'_>, values: &Values, scan: &ScanResult) -> Result<(), String> {
     let mut intervals: Vec<_> = scan.occupancy.intervals.values().filter(|interval| !interval.is_void()).collect();
     sort_by_key(&mut intervals, |interval| (interval.reg.index(), interval.from));
     if let Some(pair) = intervals.windows(2).find(|pair| pair[0].reg == pair[1].reg && pair[0].to > pair[1].from) {
@@ -51,7 +51,7 @@ pub(crate) fn scan(input: &Input<'_>, values: &Values, scan: &ScanResult) -> Res
 }
 
 pub(crate) fn resolve(
-    input: &Input<'_>,
+    input: &ResolveInput<'_>,
     values: &Values,
     scan: &ScanResult,
     resolved: &Resolved,
@@ -76,7 +76,7 @@ pub(crate) fn resolve(
 }
 
 /// Returns `true` if the edge leaves the value in the register.
-fn arrives(input: &Input<'_>, scan: &ScanResult, resolved: &Resolved, edge: Edge, vreg: VReg, reg: Reg) -> bool {
+fn arrives(input: &ResolveInput<'_>, scan: &ScanResult, resolved: &Resolved, edge: Edge, vreg: VReg, reg: Reg) -> bool {
     let problem = input.problem;
     let data = problem.edge(edge);
     let params = problem.params(data.to).iter().zip(problem.edge_args(edge));

@@ -9,7 +9,7 @@
 
 use crate::tables::scaled;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Edge, Problem, Shape};
+use kingpost_regalloc::{Edge, OperandClass, Problem};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::ProgPoint;
 
@@ -96,5 +96,5 @@ fn is_bare_jump(problem: &Problem, order: &LinearOrder, index: BlockIndex) -> bo
     order.block(order.index(problem.edge(edge).to)).inherits().is_none()
         && problem.edge_defs(before).is_empty()
         && problem.operands(jump).is_empty()
-        && problem.shape(jump) == Shape::Plain
+        && problem.operand_class(jump) == OperandClass::Plain
 }

@@ -12,7 +12,7 @@
 //! live-range identification*, 2002).
 //!
 //! 1. No two members of a class are live at one point.
-//! 2. All members of a class are of one register class, and all or none are references. A far value is the only
+//! 2. All members of a class are of one register class, and all or none are references. An unlisted value is the only
 //!    member of its class.
 //!
 //! Cost: linear in the pairs that are tried; a budget bounds tests of large classes.
@@ -68,9 +68,9 @@ impl Coalescing {
         for (a, b) in pairs.iter() {
             let (x, y) = (problem.vregs[a], problem.vregs[b]);
             let alike = x.class == y.class && x.is_ref == y.is_ref;
-            let is_far = live.far[a.index()] || live.far[b.index()];
+            let is_unlisted = live.is_unlisted[a.index()] || live.is_unlisted[b.index()];
             let [x, y] = [a, b].map(|vreg| self.class(vreg));
-            if alike && !is_far && x != y && !self.interfere(live, x, y, budget) {
+            if alike && !is_unlisted && x != y && !self.interfere(live, x, y, budget) {
                 self.merge(x.min(y), x.max(y));
             }
         }
@@ -161,8 +161,8 @@ impl Coalescing {
             let class = self.class(vreg);
             let (data, root) = (&problem.vregs[vreg], &problem.vregs[class]);
             let alike = data.class == root.class && data.is_ref == root.is_ref;
-            let is_far = live.far[vreg.index()];
-            check(alike && (class == vreg || !is_far), || format!("rule 2: {vreg} is in the class of {class}"))?;
+            let is_unlisted = live.is_unlisted[vreg.index()];
+            check(alike && (class == vreg || !is_unlisted), || format!("rule 2: {vreg} is in the class of {class}"))?;
             ranges.extend(live.ranges(order, vreg).map(|(_, range)| (class, range, vreg)));
         }
         sort(&mut ranges);

@@ -21,8 +21,8 @@ use crate::spill_plan::{Placement, Transfer};
 use crate::tables::Span;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, NoRegister, PReg, PRegSet, ParallelMoves,
-    Shape, Step, VReg,
+    AllocError, Allocation, Block, Edit, EditKind, Inst, InstFlags, Loc, NoRegister, OperandClass, PReg, PRegSet,
+    ParallelMoves, Step, VReg,
 };
 use kingpost_regalloc_common::edge_sites::Majority;
 use kingpost_regalloc_common::order::BlockIndex;
@@ -103,9 +103,9 @@ impl Coloring {
         scratch: &mut Scratch,
         out: &mut Allocation,
     ) -> Result<(), AllocError> {
-        let is_usual = step.shape < Shape::Constrained && !step.flags.has(InstFlags::REMAT);
-        if !is_usual || self.has_transfer(step.inst) {
-            return self.unusual_instruction(input, &input.problem.step(step.inst), scratch, out);
+        let is_unconstrained = step.operand_class < OperandClass::Constrained && !step.flags.has(InstFlags::REMAT);
+        if !is_unconstrained || self.has_transfer(step.inst) {
+            return self.color_constrained(input, &input.problem.step(step.inst), scratch, out);
         }
         if !step.operands.is_empty() {
             self.unconstrained(input, step, out);
@@ -116,7 +116,7 @@ impl Coloring {
     /// Assigns locations to the operands of an instruction that has constraints or transfers, or that is
     /// rematerializable.
     #[inline(never)]
-    fn unusual_instruction(
+    fn color_constrained(
         &mut self,
         input: &ColorInput,
         step: &Step,
@@ -133,7 +133,7 @@ impl Coloring {
             return Ok(());
         }
         self.note_next_uses(input, step.operands.clone());
-        let mut is_constrained = step.shape == Shape::Constrained;
+        let mut is_constrained = step.operand_class == OperandClass::Constrained;
         if self.has_transfer(inst) {
             let mut transfers = input.plan.transfers[self.transfer..].iter().take_while(|transfer| transfer.0 == inst);
             is_constrained |= transfers.any(|transfer| transfer.2 == Transfer::Begin);

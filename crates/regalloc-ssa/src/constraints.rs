@@ -4,8 +4,8 @@
 use crate::tables::reset;
 use cranelift_entity::{EntityRef, EntitySet};
 use kingpost_regalloc::{
-    ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, PReg, PRegSet, Pos, Problem, RegClass, Shape, Step,
-    VReg,
+    ClobberId, Constraint, Inst, InstFlags, MachineEnv, Operand, OperandClass, PReg, PRegSet, Pos, Problem, RegClass,
+    Step, VReg,
 };
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
@@ -235,7 +235,7 @@ impl Constraints {
             }
             _ => {}
         }
-        if step.shape == Shape::Constrained {
+        if step.operand_class == OperandClass::Constrained {
             self.clobber_point(problem, step, block, position, distance);
         }
     }

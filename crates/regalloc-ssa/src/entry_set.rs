@@ -7,7 +7,7 @@
 use crate::liveness::{BareJumpEntries, Entry};
 use crate::register_set::{NOT_COUNTED, Value};
 use crate::spill_input::SpillInput;
-use crate::spill_instruction::At;
+use crate::spill_instruction::SpillSite;
 use crate::spilling::Spilling;
 use crate::tables::{Span, scaled};
 use cranelift_entity::EntityRef;
@@ -171,7 +171,7 @@ impl Spilling {
     fn add_edge_defs(&mut self, input: &SpillInput, index: BlockIndex, edge: Edge) {
         let problem = input.problem;
         let block = input.order.block(index).block;
-        let head = At { inst: problem.first_inst(block), pos: 0, here: scaled(input.order.block(index).freq) };
+        let head = SpillSite { inst: problem.first_inst(block), pos: 0, here: scaled(input.order.block(index).freq) };
         for &vreg in problem.edge_defs(edge) {
             let class = problem.class(vreg);
             let value = &mut self.set.values[vreg.index()];

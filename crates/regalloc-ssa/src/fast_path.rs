@@ -15,7 +15,7 @@ use kingpost_regalloc::{
 
 /// The current instruction. Functions that are called for few instructions build their own copy, so that the one of
 /// the common path stays in registers.
-struct At<'a> {
+struct PlainSite<'a> {
     input: &'a ColorInput<'a>,
     inst: Inst,
     operands: &'a [Operand],
@@ -23,10 +23,10 @@ struct At<'a> {
     base: usize,
 }
 
-impl<'a> At<'a> {
-    fn new(input: &'a ColorInput<'a>, inst: Inst) -> At<'a> {
+impl<'a> PlainSite<'a> {
+    fn new(input: &'a ColorInput<'a>, inst: Inst) -> PlainSite<'a> {
         let range = input.problem.operand_range(inst);
-        At { input, inst, operands: &input.problem.all_operands()[range.clone()], base: range.start }
+        PlainSite { input, inst, operands: &input.problem.all_operands()[range.clone()], base: range.start }
     }
 }
 
@@ -47,7 +47,8 @@ impl Coloring {
     #[inline(always)]
     pub(crate) fn unconstrained(&mut self, input: &ColorInput, step: &Step, out: &mut Allocation) {
         let &Step { inst, flags, ref operands, .. } = step;
-        let at = At { input, inst, operands: &input.problem.all_operands()[operands.clone()], base: operands.start };
+        let at =
+            PlainSite { input, inst, operands: &input.problem.all_operands()[operands.clone()], base: operands.start };
         let Operands { dying, defs, def, reads_memory } = self.read_uses(&at, out);
         if reads_memory {
             self.read_memory(input, inst, out);
@@ -69,7 +70,7 @@ impl Coloring {
 
     /// Records the next use after each operand and the registers in which values are read.
     #[inline(always)]
-    fn read_uses(&mut self, at: &At, out: &mut Allocation) -> Operands {
+    fn read_uses(&mut self, at: &PlainSite, out: &mut Allocation) -> Operands {
         let mut found = Operands::default();
         let range = at.base..at.base + at.operands.len();
         let values = &mut self.map.values[..];
@@ -98,7 +99,7 @@ impl Coloring {
 
     #[cold]
     fn read_memory(&mut self, input: &ColorInput, inst: Inst, out: &mut Allocation) {
-        let at = At::new(input, inst);
+        let at = PlainSite::new(input, inst);
         for (i, operand) in at.operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             if self.map.at(operand.vreg()).is_none() {
                 self.assignment.in_memory.push((at.base + i) as u32);
@@ -110,7 +111,7 @@ impl Coloring {
     /// Assigns locations to several results.
     #[cold]
     fn place_all(&mut self, input: &ColorInput, inst: Inst, dying: PRegSet, out: &mut Allocation) {
-        let at = &At::new(input, inst);
+        let at = &PlainSite::new(input, inst);
         let all = 0..at.operands.len();
         let tied = all.clone().fold(PRegSet::EMPTY, |tied, i| self.tie(at, i, dying, tied, out));
         self.map.remove(dying);
@@ -120,7 +121,7 @@ impl Coloring {
     /// Places a result that overwrites an input in the input's register, or in the register of a copy. Returns the
     /// registers of all such results.
     #[inline(always)]
-    fn tie(&mut self, at: &At, i: usize, dying: PRegSet, tied: PRegSet, out: &mut Allocation) -> PRegSet {
+    fn tie(&mut self, at: &PlainSite, i: usize, dying: PRegSet, tied: PRegSet, out: &mut Allocation) -> PRegSet {
         let def = at.operands[i];
         let Some(k) = def.reused() else { return tied };
         let k = usize::from(k);
@@ -157,7 +158,7 @@ impl Coloring {
 
     /// Finds a register for a result that has none yet. Returns `placed` with that register.
     #[inline(always)]
-    fn place_def(&mut self, at: &At, i: usize, placed: PRegSet, out: &mut Allocation) -> PRegSet {
+    fn place_def(&mut self, at: &PlainSite, i: usize, placed: PRegSet, out: &mut Allocation) -> PRegSet {
         let (input, operand) = (at.input, at.operands[i]);
         let vreg = operand.vreg();
         if operand.is_use() {

@@ -98,7 +98,7 @@ pub(crate) struct Taken {
 
 /// The current instruction.
 #[derive(Clone, Copy)]
-pub(crate) struct At<'a> {
+pub(crate) struct ColorSite<'a> {
     pub(crate) input: &'a ColorInput<'a>,
     pub(crate) inst: Inst,
     pub(crate) demands: Demands<'a>,
@@ -119,13 +119,13 @@ impl Coloring {
     ) -> Result<(), AllocError> {
         let &Step { inst, flags, operands: ref range, .. } = step;
         let demands = Demands::new(input.problem, (input.order, input.live), input.constraints, inst);
-        let at = At { input, inst, demands, base: range.start, is_branch: flags.has(InstFlags::BRANCH) };
+        let at = ColorSite { input, inst, demands, base: range.start, is_branch: flags.has(InstFlags::BRANCH) };
         self.assignment.used = self.assignment.used.union(demands.clobbers.lost);
         if at.is_branch {
             self.note_branch_defs(&at, scratch);
         }
-        let is_bound = self.read_bound(&at, scratch, out) && self.keep_live_through(&at, scratch);
-        if !is_bound {
+        let is_all_fixed = self.read_fixed_operands(&at, scratch, out) && self.keep_live_through(&at, scratch);
+        if !is_all_fixed {
             scratch.ending = self.ending(&at);
             self.find_sites(&at, scratch);
             if self.match_operands(&at, scratch).is_err() || !self.keep_live_through(&at, scratch) {
@@ -134,7 +134,7 @@ impl Coloring {
         }
         scratch.freed = self.freed(scratch.ending, &scratch.moved);
         self.move_values(&at, scratch, out)?;
-        if !is_bound {
+        if !is_all_fixed {
             self.write_locs(&at, scratch, out);
         }
         self.finish(&at, scratch, out);
@@ -145,7 +145,7 @@ impl Coloring {
     }
 
     /// Prepares the results of a branch: their next uses are those at the head of the target of their edge.
-    fn note_branch_defs(&mut self, at: &At, scratch: &mut Scratch) {
+    fn note_branch_defs(&mut self, at: &ColorSite, scratch: &mut Scratch) {
         let problem = at.input.problem;
         let mut defs = at.demands.operands.iter().filter(|operand| operand.is_def()).peekable();
         if defs.peek().is_none() {
@@ -168,7 +168,12 @@ impl Coloring {
     }
 
     /// Calls `f` with the predicates on the values around the instruction.
-    fn with_around<T>(&self, at: &At, [reloads, copied, begins]: [&[VReg]; 3], f: impl FnOnce(&Around) -> T) -> T {
+    fn with_around<T>(
+        &self,
+        at: &ColorSite,
+        [reloads, copied, begins]: [&[VReg]; 3],
+        f: impl FnOnce(&Around) -> T,
+    ) -> T {
         let is_read = |vreg: VReg| self.map.at(vreg).is_some() || reloads.contains(&vreg);
         f(&Around {
             is_read_in_register: &is_read,
@@ -178,7 +183,7 @@ impl Coloring {
         })
     }
 
-    fn find_sites(&self, at: &At, scratch: &mut Scratch) {
+    fn find_sites(&self, at: &ColorSite, scratch: &mut Scratch) {
         let Scratch { sites, reloads, copied, begins, .. } = scratch;
         sites.clear();
         self.with_around(at, [reloads, copied, begins], |around| {
@@ -187,7 +192,7 @@ impl Coloring {
     }
 
     /// Finds the best registers for the operands.
-    fn match_operands(&self, at: &At, scratch: &mut Scratch) -> Result<(), AllocError> {
+    fn match_operands(&self, at: &ColorSite, scratch: &mut Scratch) -> Result<(), AllocError> {
         let Scratch { matching, sites, reloads, .. } = scratch;
         matching.clear();
         for (i, site) in sites.iter_mut().enumerate().filter(|(_, site)| site.0 == Site::Register) {
@@ -208,7 +213,7 @@ impl Coloring {
     }
 
     /// Returns the penalty of a register for a request.
-    fn score(&self, at: &At, request: &Request, reg: PReg) -> i32 {
+    fn score(&self, at: &ColorSite, request: &Request, reg: PReg) -> i32 {
         let mut score = self.penalty(at.input, &request.hint, reg);
         let vreg = request.vreg;
         if request.is_use && self.map.at(vreg) == Some(reg) {
@@ -231,7 +236,7 @@ impl Coloring {
     /// Finds registers for all operands and all values that live through, with the method of spilling. The current
     /// registers of the values are preferred.
     #[cold]
-    fn solve(&self, at: &At, scratch: &mut Scratch) -> Result<(), AllocError> {
+    fn solve(&self, at: &ColorSite, scratch: &mut Scratch) -> Result<(), AllocError> {
         let Scratch { matching, sites, moved, through, reloads, copied, begins, .. } = scratch;
         let values = self.map.residents().map(|(vreg, _)| vreg).chain(reloads.iter().copied());
         through.clear();
@@ -254,7 +259,7 @@ impl Coloring {
 
     /// Returns the move cost of assigning a register: lowest for the value's current register, highest if it holds a
     /// live-through value.
-    fn disturbance(&self, at: &At, vreg: VReg, reg: PReg) -> i32 {
+    fn disturbance(&self, at: &ColorSite, vreg: VReg, reg: PReg) -> i32 {
         let is_occupied = || self.map.occupied.contains(reg) && self.map.lives_on(self.map.resident(reg), at.inst);
         match self.map.at(vreg) {
             Some(own) if own == reg => -1,
@@ -263,12 +268,12 @@ impl Coloring {
     }
 
     /// Collects the parallel move before the instruction.
-    fn move_values(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) -> Result<(), AllocError> {
+    fn move_values(&mut self, at: &ColorSite, scratch: &Scratch, out: &mut Allocation) -> Result<(), AllocError> {
         let mut brought = PRegSet::EMPTY;
         let reads = scratch.reads.iter().map(|read| (read.vreg, read.reg));
         for (vreg, reg) in reads.chain(scratch.moved.iter().copied()) {
             if !brought.contains(reg) {
-                self.bring(at, vreg, Loc::reg(reg), out);
+                self.move_into(at, vreg, Loc::reg(reg), out);
             }
             brought.insert(reg);
         }
@@ -278,14 +283,14 @@ impl Coloring {
             // The memory twin modifies the slot of the result.
             if let Some(def) = at.demands.reuser(i).filter(|_| at.demands.operands[i].is_use()) {
                 let slot = self.slot(at.input, def.vreg(), out);
-                self.bring(at, at.demands.operands[i].vreg(), Loc::slot(slot), out);
+                self.move_into(at, at.demands.operands[i].vreg(), Loc::slot(slot), out);
             }
         }
         self.resolve_moves(at.input, at.inst, taken, out)
     }
 
     /// Returns the registers of values with their last use in the instruction.
-    fn ending(&self, at: &At) -> PRegSet {
+    fn ending(&self, at: &ColorSite) -> PRegSet {
         let uses = at.demands.operands.iter().filter(|operand| operand.is_use()).map(|operand| operand.vreg());
         uses.filter(|&vreg| !self.map.lives_on(vreg, at.inst)).filter_map(|vreg| self.map.at(vreg)).collect()
     }
@@ -299,7 +304,7 @@ impl Coloring {
     }
 
     /// Adds the move of a value from its current register or from memory.
-    fn bring(&mut self, at: &At, vreg: VReg, to: Loc, out: &mut Allocation) {
+    fn move_into(&mut self, at: &ColorSite, vreg: VReg, to: Loc, out: &mut Allocation) {
         let from = self.map.at(vreg);
         self.add_move(at.input, vreg, from, to, out);
     }
@@ -333,7 +338,7 @@ impl Coloring {
     }
 
     /// Writes the locations of all operands.
-    fn write_locs(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) {
+    fn write_locs(&mut self, at: &ColorSite, scratch: &Scratch, out: &mut Allocation) {
         for i in 0..at.demands.operands.len() {
             let loc = self.loc_of(at, scratch, i, out);
             out.locs[at.base + i] = loc;
@@ -344,7 +349,7 @@ impl Coloring {
     }
 
     /// Updates the map to the state after the instruction.
-    fn finish(&mut self, at: &At, scratch: &Scratch, out: &mut Allocation) {
+    fn finish(&mut self, at: &ColorSite, scratch: &Scratch, out: &mut Allocation) {
         drop_void_move(at.input.problem, at.inst, out);
         self.map.remove(scratch.freed);
         for &(vreg, to) in &scratch.moved {
@@ -363,7 +368,7 @@ impl Coloring {
         }
     }
 
-    fn loc_of(&mut self, at: &At, scratch: &Scratch, i: usize, out: &mut Allocation) -> Loc {
+    fn loc_of(&mut self, at: &ColorSite, scratch: &Scratch, i: usize, out: &mut Allocation) -> Loc {
         let i = at.demands.operands[i].reused().map_or(i, usize::from);
         match scratch.sites[i] {
             (Site::Register, request) => scratch.matching.reg(request).map_or(Loc::NONE, Loc::reg),
@@ -377,7 +382,7 @@ impl Coloring {
 
     /// Sets the locations of an instruction that reads and defines fixed registers only, as most calls and returns
     /// do. This is a fast path. Results of a branch are on its edges. Returns `false` for any other instruction.
-    fn read_bound(&self, at: &At, scratch: &mut Scratch, out: &mut Allocation) -> bool {
+    fn read_fixed_operands(&self, at: &ColorSite, scratch: &mut Scratch, out: &mut Allocation) -> bool {
         let Scratch { reads, sites, taken, ending, matching, .. } = scratch;
         let operands = at.demands.operands;
         reads.clear();

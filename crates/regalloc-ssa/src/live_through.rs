@@ -1,7 +1,7 @@
 //! The registers of values that live through a constrained instruction.
 
 use crate::coloring::Coloring;
-use crate::instruction::{At, Read, Scratch, Taken};
+use crate::instruction::{ColorSite, Read, Scratch, Taken};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::PRegSet;
 use kingpost_regalloc::sort::sort;
@@ -9,7 +9,7 @@ use kingpost_regalloc::sort::sort;
 impl Coloring {
     /// Keeps values in their registers if no operand or clobber takes these, and finds free registers for the other
     /// values. Returns `true` if there are enough.
-    pub(crate) fn keep_live_through(&self, at: &At, scratch: &mut Scratch) -> bool {
+    pub(crate) fn keep_live_through(&self, at: &ColorSite, scratch: &mut Scratch) -> bool {
         let Taken { early, late } = scratch.taken;
         let lost = at.demands.clobbers.lost.union(at.demands.clobbers.partial);
         let in_way = self.map.occupied.intersection(early.union(late).union(lost));
@@ -38,7 +38,7 @@ impl Coloring {
 
     /// Keeps a value in the register in which an operand reads it, if possible, because the next instruction may
     /// expect it there too. Returns the registers taken at the late point.
-    fn keep_in_operands(&self, at: &At, scratch: &mut Scratch, in_way: PRegSet, mut late: PRegSet) -> PRegSet {
+    fn keep_in_operands(&self, at: &ColorSite, scratch: &mut Scratch, in_way: PRegSet, mut late: PRegSet) -> PRegSet {
         for &Read { vreg, reg, is_late, .. } in scratch.reads.iter().filter(|read| !read.is_written) {
             let is_kept = scratch.moved.iter().any(|moved| moved.0 == vreg);
             if is_kept || !self.map.lives_on(vreg, at.inst) {
@@ -55,7 +55,7 @@ impl Coloring {
     }
 
     /// Moves values to free registers, in the order of their next uses. Returns `false` if there are too few.
-    fn place_displaced(&self, at: &At, taken: PRegSet, scratch: &mut Scratch) -> bool {
+    fn place_displaced(&self, at: &ColorSite, taken: PRegSet, scratch: &mut Scratch) -> bool {
         if scratch.displaced.is_empty() {
             return true;
         }

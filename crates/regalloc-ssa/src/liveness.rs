@@ -18,10 +18,10 @@
 //! as an edge, and it has no entries: the values live at its head follow from its only successor.
 //!
 //! There may be as many entries as blocks times values, so the walks share a budget. Values reached after the
-//! budget is exhausted are *far*: between blocks they are in memory, and their only entries are at their own
+//! budget is exhausted are *unlisted*: between blocks they are in memory, and their only entries are at their own
 //! definition.
 //!
-//! 1. Each block except bare jumps has an entry for each value live at its head that is not far. All other entries
+//! 1. Each block except bare jumps has an entry for each value live at its head that is not unlisted. All other entries
 //!    are of values defined at the head.
 //!
 //! Cost: linear in operands and entries. There are at most [`ENTRIES_PER_ITEM`] entries per instruction and block.
@@ -131,9 +131,9 @@ pub(crate) struct Liveness {
     /// Definitions per value.
     pub(crate) defs: Vec<Def>,
     /// Per value: whether it is live in blocks in which it has no entry.
-    pub(crate) far: Vec<bool>,
-    /// The values that are far.
-    pub(crate) far_values: Vec<VReg>,
+    pub(crate) is_unlisted: Vec<bool>,
+    /// The values of `is_unlisted`.
+    pub(crate) unlisted_values: Vec<VReg>,
     pub(crate) steps: u64,
     pub(crate) uses: Uses,
     pub(crate) jumps: BareJumps,
@@ -360,7 +360,7 @@ impl Liveness {
             let known = found.entries.get_mut(found.found[arg.index()] as usize);
             if let Some(entry) = known.filter(|entry| entry.vreg == arg) {
                 entry.next.improve(next);
-            } else if !self.far[arg.index()] {
+            } else if !self.is_unlisted[arg.index()] {
                 found.add(Entry { vreg: arg, next, end: LIVE_OUT });
             }
         }
@@ -402,11 +402,11 @@ impl Liveness {
         }
         let edge = problem.succs(order.block(index).block)[0];
         let to = order.index(problem.edge(edge).to);
-        let is_passed = problem.edge_args(edge).contains(&vreg) && !self.far[vreg.index()];
+        let is_passed = problem.edge_args(edge).contains(&vreg) && !self.is_unlisted[vreg.index()];
         is_passed || self.is_live_in(to, vreg) && !self.is_defined_at_head(vreg, to)
     }
 
-    /// Returns `true` if two values that are not far are live at one point. Then one of them is live at the
+    /// Returns `true` if two values that have entries are live at one point. Then one of them is live at the
     /// definition of the other, which is later in the order.
     #[inline]
     pub(crate) fn interfere(&self, a: VReg, b: VReg) -> bool {
@@ -423,7 +423,7 @@ impl Liveness {
         self.defs[vreg.index()].point != ProgPoint::OPEN
     }
 
-    /// Returns the live ranges of a value that is not far, unsorted, one per block. A range that reaches the end of
+    /// Returns the live ranges of a value that has entries, unsorted, one per block. A range that reaches the end of
     /// a block includes the bare jumps that follow the block in the order. No value is defined in these, so that
     /// two values that are both live in one of them are also live at the end of its predecessor.
     pub(crate) fn ranges(&self, order: &LinearOrder, vreg: VReg) -> impl Iterator<Item = (BlockIndex, PointRange)> {
@@ -439,7 +439,7 @@ impl Liveness {
         own.filter(|_| !point.is_before()).into_iter().chain(ranges)
     }
 
-    /// Returns the hull of the live ranges of a value that is not far. It begins with the definition, which
+    /// Returns the hull of the live ranges of a value that has entries. It begins with the definition, which
     /// precedes all uses.
     pub(crate) fn hull(&self, vreg: VReg) -> PointRange {
         let Def { block, point, end, .. } = self.defs[vreg.index()];
@@ -461,8 +461,8 @@ impl Liveness {
         let values = problem.vregs.len();
         self.walk.begin(order.num_blocks());
         self.find_preds(problem, order);
-        reset(&mut self.far, values, false);
-        self.far_values.clear();
+        reset(&mut self.is_unlisted, values, false);
+        self.unlisted_values.clear();
         reset(&mut self.ranges_of, values, Span::default());
         // No value begins at the head of a single block.
         reset(&mut self.heads, if order.num_blocks() > 1 { values } else { 0 }, Next::DEAD);
@@ -522,8 +522,8 @@ impl Liveness {
     /// Records that the value may be used at an unknown distance after each block that uses it. Takes one step
     /// for each of these blocks.
     fn leave_open(&mut self, vreg: VReg, later: u32) {
-        self.far[vreg.index()] = true;
-        self.far_values.push(vreg);
+        self.is_unlisted[vreg.index()] = true;
+        self.unlisted_values.push(vreg);
         let mut next = later;
         while let Some(&Use { open, later, .. }) = self.uses.all.get(next as usize) {
             if let Some(after) = self.after.get_mut(open as usize) {
@@ -661,11 +661,12 @@ impl Liveness {
             let block = block.block;
             let entries =
                 self.all_entries(problem, order, index, &mut found).iter().filter(|entry| !entry.next.is_dead());
-            let known: BTreeSet<VReg> = entries.map(|entry| entry.vreg).filter(|v| !self.far[v.index()]).collect();
+            let known: BTreeSet<VReg> =
+                entries.map(|entry| entry.vreg).filter(|v| !self.is_unlisted[v.index()]).collect();
             let params =
                 problem.params(block).iter().chain(problem.preds(block).iter().flat_map(|&e| problem.edge_defs(e)));
             let expected = params.filter(|vreg| known.contains(vreg)).chain(&live[block.index()]);
-            let expected: BTreeSet<VReg> = expected.copied().filter(|vreg| !self.far[vreg.index()]).collect();
+            let expected: BTreeSet<VReg> = expected.copied().filter(|vreg| !self.is_unlisted[vreg.index()]).collect();
             check(known == expected, || format!("rule 1: {block} has {known:?} live, not {expected:?}"))?;
         }
         Ok(())

@@ -12,7 +12,7 @@ use crate::liveness::{Def, Liveness, Next};
 use crate::tables::{reset, scaled};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
-use kingpost_regalloc::{Constraint, InstFlags, Operand, Pos, Problem, Shape, VReg};
+use kingpost_regalloc::{Constraint, InstFlags, Operand, OperandClass, Pos, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::release;
@@ -82,7 +82,7 @@ impl Chain {
 
 /// The current instruction.
 #[derive(Clone, Copy)]
-struct At {
+struct UseSite {
     position: Position,
     /// Number of instructions before it in its block.
     distance: u32,
@@ -204,14 +204,14 @@ impl Liveness {
             (position, distance) = (position.prev(), distance - 1);
             let operands = &problem.all_operands()[step.operands.clone()];
             let result = if step.flags.has(InstFlags::BRANCH) { NONE } else { result(operands) };
-            let at = At { position, distance, block: index, here, result };
+            let at = UseSite { position, distance, block: index, here, result };
             for (i, &operand) in operands.iter().enumerate().rev() {
                 self.operand(problem, operand, step.operands.start + i, at, constraints);
             }
-            let is_usual = matches!(step.flags, InstFlags::NONE | InstFlags::BRANCH);
-            match step.shape {
-                Shape::Plain if is_usual => {}
-                Shape::Tied if is_usual => constraints.tied(operands),
+            let is_unconstrained = matches!(step.flags, InstFlags::NONE | InstFlags::BRANCH);
+            match step.operand_class {
+                OperandClass::Plain if is_unconstrained => {}
+                OperandClass::Tied if is_unconstrained => constraints.tied(operands),
                 _ => constraints.instruction(problem, &problem.step(step.inst), index, position, distance),
             }
         }
@@ -226,8 +226,8 @@ impl Liveness {
     }
 
     #[inline]
-    fn operand(&mut self, problem: &Problem, operand: Operand, i: usize, at: At, constraints: &mut Constraints) {
-        let At { position, distance, block, here, result } = at;
+    fn operand(&mut self, problem: &Problem, operand: Operand, i: usize, at: UseSite, constraints: &mut Constraints) {
+        let UseSite { position, distance, block, here, result } = at;
         let vreg = operand.vreg();
         let v = vreg.index();
         let point = match operand.pos() {

@@ -75,7 +75,7 @@ impl RegisterSet {
         let SpillInput { problem, live, constraints, .. } = *input;
         let facts = problem.vregs.values().zip(&live.defs);
         self.values.extend(facts.map(|(data, def)| Value::new(data.class, def.freq)));
-        for &vreg in &live.far_values {
+        for &vreg in &live.unlisted_values {
             let value = &mut self.values[vreg.index()];
             (value.stores_left, value.is_spilled) = (0, true);
         }

@@ -238,10 +238,10 @@ impl ReloadPlan {
         input: &SpillInput,
         block: Block,
         ends: &[Option<BTreeSet<VReg>>],
-        is_settled: bool,
+        is_final: bool,
     ) -> Result<BTreeSet<VReg>, String> {
         let problem = input.problem;
-        let mut stored = self.stored_at_head(input, block, ends, is_settled)?;
+        let mut stored = self.stored_at_head(input, block, ends, is_final)?;
         let at_def = |vreg: &VReg| self.placements[vreg.index()] == Placement::AtDefinition;
         let is_remat = |vreg: VReg| input.constraints.remat(vreg).is_some();
         for inst in problem.insts(block) {
@@ -252,7 +252,7 @@ impl ReloadPlan {
                     Transfer::ReadInMemory => stored.contains(&vreg),
                     _ => true,
                 };
-                check(holds || !is_settled, || format!("rule 1: {}", transfer.line(inst, vreg)))?;
+                check(holds || !is_final, || format!("rule 1: {}", transfer.line(inst, vreg)))?;
                 let writes = matches!(transfer, Transfer::Store | Transfer::Compute | Transfer::Begin);
                 stored.extend(Some(vreg).filter(|_| writes));
             }
@@ -269,7 +269,7 @@ impl ReloadPlan {
         input: &SpillInput,
         block: Block,
         ends: &[Option<BTreeSet<VReg>>],
-        is_settled: bool,
+        is_final: bool,
     ) -> Result<BTreeSet<VReg>, String> {
         let problem = input.problem;
         let mut stored: Option<BTreeSet<VReg>> = None;
@@ -279,7 +279,7 @@ impl ReloadPlan {
             for &(vreg, transfer) in self.on_edge(edge) {
                 let is_remat = input.constraints.remat(vreg).is_some();
                 let holds = transfer != EdgeTransfer::Reload || here.contains(&vreg) || is_remat;
-                check(holds || !is_settled, || format!("rule 1: {from} -> {block} reloads {vreg}"))?;
+                check(holds || !is_final, || format!("rule 1: {from} -> {block} reloads {vreg}"))?;
                 here.extend(Some(vreg).filter(|_| transfer != EdgeTransfer::Reload));
             }
             let is_shared = |pair: &(&VReg, &VReg)| input.classes.class(*pair.0) == input.classes.class(*pair.1);

@@ -44,7 +44,7 @@ impl Spilling {
         self.first_walk.transfers.extend_from_slice(&self.plan.transfers[mark.transfers..]);
         self.first_walk.next = 0;
         self.first_walk.pool_start = self.plan.pool.len() as u32;
-        self.take_back(first);
+        self.rollback_to(first);
     }
 
     /// Processes a block in the second walk over a region.

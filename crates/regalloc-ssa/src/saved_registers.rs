@@ -10,7 +10,7 @@
 
 use crate::register_set::{Counts, NOT_COUNTED};
 use crate::spill_input::SpillInput;
-use crate::spill_instruction::At;
+use crate::spill_instruction::SpillSite;
 use crate::spilling::Spilling;
 use crate::tables::{reset, scaled};
 use cranelift_entity::EntityRef;
@@ -46,7 +46,7 @@ pub(crate) struct SavedRegisters {
     pub(crate) limits: Counts,
     /// Per class, the number of values in registers up to which no value is evicted and no callee-saved register is
     /// needed that has not paid yet.
-    pub(crate) settled: Counts,
+    pub(crate) unpaid_limits: Counts,
     pub(crate) pass: Pass,
     /// The first block of the current region.
     pub(crate) region: BlockIndex,
@@ -113,13 +113,13 @@ impl SavedRegisters {
     fn set_limits(&mut self) {
         for class in RegClass::ALL {
             self.limits[class.index()] = self.open.of_class(class).len();
-            self.settle(class.index());
+            self.set_unpaid_limit(class.index());
         }
     }
 
-    fn settle(&mut self, c: usize) {
+    fn set_unpaid_limit(&mut self, c: usize) {
         let paid = self.caller_saved[c] + self.benefits[c].iter().take_while(|&&benefit| benefit >= self.price).count();
-        self.settled[c] = if self.pass == Pass::Last { self.limits[c] } else { paid.min(self.limits[c]) };
+        self.unpaid_limits[c] = if self.pass == Pass::Last { self.limits[c] } else { paid.min(self.limits[c]) };
     }
 
     /// Returns the number of callee-saved registers that have paid so far.
@@ -157,16 +157,16 @@ fn executed_insts(order: &LinearOrder) -> u64 {
 impl Spilling {
     /// Counts a further value in a register, which may take a callee-saved one.
     #[inline]
-    pub(crate) fn count_saved(&mut self, input: &SpillInput, vreg: VReg, now: At) {
+    pub(crate) fn count_saved(&mut self, input: &SpillInput, vreg: VReg, now: SpillSite) {
         let c = usize::from(self.set.values[vreg.index()].class);
         let count = self.set.members[c].len();
-        if count > self.saved.settled[c] {
+        if count > self.saved.unpaid_limits[c] {
             self.count_saved_unsettled(input, c, count, now);
         }
     }
 
     #[inline(never)]
-    fn count_saved_unsettled(&mut self, input: &SpillInput, c: usize, count: usize, now: At) {
+    fn count_saved_unsettled(&mut self, input: &SpillInput, c: usize, count: usize, now: SpillSite) {
         let Some(index) = count.checked_sub(self.saved.caller_saved[c] + 1) else { return };
         self.saved.note_in_use(c, index + 1);
         let is_open = self.saved.benefits[c].get(index).is_some_and(|&benefit| benefit < self.saved.price);
@@ -175,14 +175,14 @@ impl Spilling {
         }
         let least = self.set.members[c].iter().map(|&vreg| self.spill_cost(input, vreg, now.here)).min();
         self.saved.add_benefit(c, index, least.unwrap_or(0));
-        self.saved.settle(c);
+        self.saved.set_unpaid_limit(c);
     }
 
     /// Counts the values that live through a call. In descending order of spill cost, each of them pays for a
     /// callee-saved register of its own as long as it is in a register.
-    pub(crate) fn count_crossing(&mut self, input: &SpillInput, class: RegClass, gone: PRegSet, now: At) {
+    pub(crate) fn count_crossing(&mut self, input: &SpillInput, class: RegClass, gone: PRegSet, now: SpillSite) {
         let c = class.index();
-        if self.saved.settled[c] == self.saved.limits[c] {
+        if self.saved.unpaid_limits[c] == self.saved.limits[c] {
             // All registers have paid.
             return;
         }
@@ -224,6 +224,6 @@ impl Spilling {
         self.saved.sorted = sorted;
         let most = (u64::BITS - counted.leading_zeros()) as usize;
         self.saved.note_in_use(c, most.min(saved));
-        self.saved.settle(c);
+        self.saved.set_unpaid_limit(c);
     }
 }

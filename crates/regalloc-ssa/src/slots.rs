@@ -120,7 +120,7 @@ fn widen(lifetime: &mut PointRange, points: PointRange) {
 /// overwrites may be copied.
 fn add_value(input: &ColorInput, vreg: VReg, lifetime: &mut PointRange) {
     let live = input.live;
-    if live.far[vreg.index()] {
+    if live.is_unlisted[vreg.index()] {
         *lifetime = EVERYWHERE;
         return;
     }

@@ -3,7 +3,7 @@
 
 use crate::demands::{Around, Demands, Matching};
 use crate::spill_input::SpillInput;
-use crate::spill_instruction::{At, Scratch, may_be_in_memory};
+use crate::spill_instruction::{Scratch, SpillSite, may_be_in_memory};
 use crate::spill_plan::Transfer;
 use crate::spilling::Spilling;
 use cranelift_entity::EntityRef;
@@ -14,7 +14,7 @@ impl Spilling {
     /// Evicts values until there are registers for all operands and all values that live through. The counts before
     /// this do not consider which registers are allowed. The exhaustive search runs only if augmenting paths fail
     /// and no value is left to evict. Each step evicts a value, which bounds the steps.
-    pub(crate) fn fit(&mut self, input: &SpillInput, now: At) -> Result<(), AllocError> {
+    pub(crate) fn fit(&mut self, input: &SpillInput, now: SpillSite) -> Result<(), AllocError> {
         let demands = Demands::new(input.problem, (input.order, input.live), input.constraints, now.inst);
         if self.fits_by_count(&demands) {
             return Ok(());
@@ -74,7 +74,7 @@ impl Spilling {
 
     /// Evicts a value that lives through, or puts an operand into memory that may be there. Returns `false` if
     /// there is neither.
-    fn evict_one_more(&mut self, input: &SpillInput, demands: &Demands, class: RegClass, now: At) -> bool {
+    fn evict_one_more(&mut self, input: &SpillInput, demands: &Demands, class: RegClass, now: SpillSite) -> bool {
         if let Some(vreg) = self.cheapest(input, class.index(), None, now) {
             self.evict(vreg, now);
             return true;
@@ -118,7 +118,7 @@ impl Spilling {
     }
 
     /// Makes the instruction read the value in memory, unless another operand reads it in a register.
-    fn read_in_memory(&mut self, operands: &[Operand], vreg: VReg, now: At) {
+    fn read_in_memory(&mut self, operands: &[Operand], vreg: VReg, now: SpillSite) {
         let mut uses = operands.iter().filter(|other| other.is_use() && other.vreg() == vreg);
         if !uses.all(may_be_in_memory) {
             return;

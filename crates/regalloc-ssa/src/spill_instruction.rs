@@ -10,13 +10,13 @@ use crate::spill_plan::Transfer;
 use crate::spilling::Spilling;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
-    AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, PReg, PRegSet, Pos, Problem, RegClass, Shape, Step,
-    VReg,
+    AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, OperandClass, PReg, PRegSet, Pos, Problem, RegClass,
+    Step, VReg,
 };
 
 /// The current instruction: its number, its position in the block, the frequency of the block.
 #[derive(Clone, Copy)]
-pub(crate) struct At {
+pub(crate) struct SpillSite {
     pub(crate) inst: Inst,
     pub(crate) pos: u32,
     pub(crate) here: u32,
@@ -43,8 +43,8 @@ impl Spilling {
     /// Processes an unconstrained instruction if all values fit and no benefit must be counted. This is a fast
     /// path. Returns `false` for other instructions.
     #[inline(always)]
-    pub(crate) fn serve_settled(&mut self, input: &SpillInput, step: &Step, now: impl Fn() -> At) -> bool {
-        if !self.set.has_room(step.operands.len(), self.saved.settled) {
+    pub(crate) fn serve_fitting(&mut self, input: &SpillInput, step: &Step, now: impl Fn() -> SpillSite) -> bool {
+        if !self.set.has_room(step.operands.len(), self.saved.unpaid_limits) {
             return self.serve_counted(input, &input.problem.step(step.inst), now());
         }
         let operands = &input.problem.all_operands()[step.operands.clone()];
@@ -72,9 +72,9 @@ impl Spilling {
     }
 
     /// Processes an unconstrained instruction whose values may not fit, so that they are counted first; see
-    /// [`Spilling::serve_settled`]. Returns `false` if they do not fit.
+    /// [`Spilling::serve_fitting`]. Returns `false` if they do not fit.
     #[inline(never)]
-    fn serve_counted(&mut self, input: &SpillInput, step: &Step, now: At) -> bool {
+    fn serve_counted(&mut self, input: &SpillInput, step: &Step, now: SpillSite) -> bool {
         let operands = &input.problem.all_operands()[step.operands.clone()];
         let after = &input.live.after[step.operands.clone()];
         let (mut needed, mut is_missing) = (self.set.counts(), false);
@@ -88,12 +88,12 @@ impl Spilling {
                 needed[usize::from(value.class & 1)] += 1;
             }
         }
-        let settled = self.saved.settled;
-        if needed[0] > settled[0]
-            || needed[1] > settled[1]
-            || is_missing && !self.reload_settled(input, step, needed, now)
+        let unpaid_limits = self.saved.unpaid_limits;
+        if needed[0] > unpaid_limits[0]
+            || needed[1] > unpaid_limits[1]
+            || is_missing && !self.reload_fitting(input, step, needed, now)
         {
-            self.take_back_next_uses(operands);
+            self.restore_next_uses(operands);
             return false;
         }
         for (operand, next) in operands.iter().zip(after) {
@@ -116,7 +116,7 @@ impl Spilling {
     /// Reloads the values that an unconstrained instruction reads in registers, where `needed` values are in
     /// registers at once. Returns `false` if there is no room for all.
     #[inline(never)]
-    fn reload_settled(&mut self, input: &SpillInput, step: &Step, mut needed: Counts, now: At) -> bool {
+    fn reload_fitting(&mut self, input: &SpillInput, step: &Step, mut needed: Counts, now: SpillSite) -> bool {
         let operands = &input.problem.all_operands()[step.operands.clone()];
         for (i, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             let value = &mut self.set.values[operand.vreg().index()];
@@ -126,7 +126,7 @@ impl Spilling {
             value.is_spilled = true;
             if needs_register(input.constraints, operands, i) {
                 let class = usize::from(value.class);
-                if needed[class] == self.saved.settled[class] {
+                if needed[class] == self.saved.unpaid_limits[class] {
                     return false;
                 }
                 needed[class] += 1;
@@ -137,7 +137,7 @@ impl Spilling {
     }
 
     /// Resets the next uses of the values that the current instruction reads: they are live before it.
-    fn take_back_next_uses(&mut self, operands: &[Operand]) {
+    fn restore_next_uses(&mut self, operands: &[Operand]) {
         for operand in operands.iter().filter(|operand| operand.is_use()) {
             self.set.values[operand.vreg().index()].next = Next { distance: 0, freq: 1 };
         }
@@ -148,24 +148,24 @@ impl Spilling {
     /// # Errors
     /// If the instruction needs more registers than there are.
     #[inline(never)]
-    pub(crate) fn instruction(&mut self, input: &SpillInput, step: &Step, now: At) -> Result<(), AllocError> {
+    pub(crate) fn instruction(&mut self, input: &SpillInput, step: &Step, now: SpillSite) -> Result<(), AllocError> {
         let operands = &input.problem.all_operands()[step.operands.clone()];
         let after = &input.live.after[step.operands.clone()];
         if step.flags.has(InstFlags::REMAT) && self.defer(input, operands[0].vreg(), after[0], now.here) {
             return Ok(());
         }
-        if step.shape != Shape::Constrained && self.set.has_room(operands.len(), self.saved.limits) {
+        if step.operand_class != OperandClass::Constrained && self.set.has_room(operands.len(), self.saved.limits) {
             self.serve_with_room(input, operands, after, now);
             return Ok(());
         }
-        if step.shape == Shape::Constrained && self.serve_bound(input, operands, after, now)? {
+        if step.operand_class == OperandClass::Constrained && self.spill_fixed_operands(input, operands, after, now)? {
             return Ok(());
         }
         self.serve_over_pressure(input, operands, after, now)
     }
 
     /// Processes an unconstrained instruction if all values fit.
-    fn serve_with_room(&mut self, input: &SpillInput, operands: &[Operand], after: &[Next], now: At) {
+    fn serve_with_room(&mut self, input: &SpillInput, operands: &[Operand], after: &[Next], now: SpillSite) {
         for (operand, &next) in operands.iter().zip(after) {
             self.set.values[operand.vreg().index()].next = next;
         }
@@ -195,7 +195,7 @@ impl Spilling {
         input: &SpillInput,
         operands: &[Operand],
         after: &[Next],
-        now: At,
+        now: SpillSite,
     ) -> Result<(), AllocError> {
         let problem = input.problem;
         let pressure = self.count_operands(input, operands, after, now);
@@ -221,9 +221,9 @@ impl Spilling {
             self.evict_refs(problem, now);
         }
         has_room &= self.make_room(input, pressure.late, None, now);
-        if problem.shape(now.inst) == Shape::Constrained || !has_room {
+        if problem.operand_class(now.inst) == OperandClass::Constrained || !has_room {
             let lost = clobbers.killed(input.constraints.widest);
-            if !(pressure.is_bound && self.fits_bound(input, pressure.reads, results, lost)) {
+            if !(pressure.is_all_fixed && self.fits_fixed_operands(input, pressure.reads, results, lost)) {
                 self.fit(input, now)?;
             }
         }
@@ -247,9 +247,9 @@ impl Spilling {
     }
 
     /// Counts the registers that the instruction needs in addition to the registers of current members.
-    fn count_operands(&mut self, input: &SpillInput, operands: &[Operand], after: &[Next], now: At) -> Pressure {
+    fn count_operands(&mut self, input: &SpillInput, operands: &[Operand], after: &[Next], now: SpillSite) -> Pressure {
         self.scratch.reads += 1;
-        let mut pressure = Pressure { is_bound: true, ..Pressure::default() };
+        let mut pressure = Pressure { is_all_fixed: true, ..Pressure::default() };
         let mut keeps_fixed = false;
         for (i, (&operand, &next)) in operands.iter().zip(after).enumerate() {
             let value = &mut self.set.values[operand.vreg().index()];
@@ -280,17 +280,23 @@ impl Spilling {
 
     /// Returns `true` if the counts alone show that there are enough registers for an instruction whose operands
     /// are in these registers only.
-    pub(crate) fn fits_bound(&self, input: &SpillInput, reads: PRegSet, results: PRegSet, lost: PRegSet) -> bool {
-        let bound = reads.union(results);
-        let left = self.saved.open.difference(lost).difference(bound);
+    pub(crate) fn fits_fixed_operands(
+        &self,
+        input: &SpillInput,
+        reads: PRegSet,
+        results: PRegSet,
+        lost: PRegSet,
+    ) -> bool {
+        let fixed = reads.union(results);
+        let left = self.saved.open.difference(lost).difference(fixed);
         let has_room = |class: RegClass| self.set.len(class) <= left.mask(class).count_ones() as usize;
         results.intersection(lost).is_empty()
-            && bound.difference(input.constraints.allocatable).is_empty()
+            && fixed.difference(input.constraints.allocatable).is_empty()
             && RegClass::ALL.into_iter().all(has_room)
     }
 
     /// Evicts values until `more` values of each class have room. Returns `true` if they have.
-    pub(crate) fn make_room(&mut self, input: &SpillInput, more: Counts, reads: Option<u32>, now: At) -> bool {
+    pub(crate) fn make_room(&mut self, input: &SpillInput, more: Counts, reads: Option<u32>, now: SpillSite) -> bool {
         let mut has_room = true;
         for (c, more) in more.into_iter().enumerate() {
             if self.set.members[c].len() + more > self.saved.limits[c] {
@@ -326,13 +332,13 @@ impl Spilling {
         }
     }
 
-    pub(crate) fn reload(&mut self, vreg: VReg, now: At) {
+    pub(crate) fn reload(&mut self, vreg: VReg, now: SpillSite) {
         self.plan.transfers.push((now.inst, vreg, Transfer::Reload));
         self.set.add(vreg, true);
     }
 
     /// Reloads the values that must be read in registers.
-    fn reload_missing(&mut self, input: &SpillInput, operands: &[Operand], now: At) {
+    fn reload_missing(&mut self, input: &SpillInput, operands: &[Operand], now: SpillSite) {
         for (i, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
             let vreg = operand.vreg();
             if !self.set.contains(vreg) {
@@ -346,7 +352,7 @@ impl Spilling {
     }
 
     /// Stores values that operands read in their slots, even if a register holds them as well.
-    fn store_for_stack_uses(&mut self, operands: &[Operand], now: At) {
+    fn store_for_stack_uses(&mut self, operands: &[Operand], now: SpillSite) {
         for operand in operands.iter().filter(|o| o.is_use() && o.constraint() == Constraint::Stack) {
             if self.set.contains(operand.vreg()) && self.note_in_memory(operand.vreg(), u64::from(now.here)) {
                 self.plan.transfers.push((now.inst, operand.vreg(), Transfer::Store));
@@ -356,7 +362,7 @@ impl Spilling {
 
     /// Evicts values that are reloaded only into fixed registers that they cannot keep, because no further register
     /// pays.
-    pub(crate) fn drop_transient(&mut self, operands: &[Operand], lost: PRegSet, now: At) {
+    pub(crate) fn drop_transient(&mut self, operands: &[Operand], lost: PRegSet, now: SpillSite) {
         let is_lost = |operand: &Operand| operand.fixed_reg().is_some_and(|reg| lost.contains(reg));
         for i in (0..self.plan.transfers.len()).rev() {
             let (inst, vreg, transfer) = self.plan.transfers[i];
@@ -384,7 +390,7 @@ impl Spilling {
     }
 
     /// Evicts the values for which clobbers and fixed results leave no register.
-    pub(crate) fn pass_clobbers(&mut self, input: &SpillInput, gone: PRegSet, now: At) {
+    pub(crate) fn pass_clobbers(&mut self, input: &SpillInput, gone: PRegSet, now: SpillSite) {
         for class in RegClass::ALL {
             let count = self.set.len(class);
             if count == 0 {
@@ -401,7 +407,7 @@ impl Spilling {
     }
 
     /// Evicts all references at a safepoint, because the collector finds them only in memory.
-    pub(crate) fn evict_refs(&mut self, problem: &Problem, now: At) {
+    pub(crate) fn evict_refs(&mut self, problem: &Problem, now: SpillSite) {
         for class in RegClass::ALL {
             for i in (0..self.set.len(class)).rev() {
                 let vreg = self.set.members[class.index()][i];
@@ -414,14 +420,20 @@ impl Spilling {
 
     /// Evicts the values whose return costs least per instruction of absence, except for values that the
     /// instruction `reads`.
-    fn shrink(&mut self, input: &SpillInput, c: usize, limit: usize, reads: Option<u32>, now: At) {
+    fn shrink(&mut self, input: &SpillInput, c: usize, limit: usize, reads: Option<u32>, now: SpillSite) {
         while self.set.members[c].len() > limit {
             let Some(vreg) = self.cheapest(input, c, reads, now) else { break };
             self.evict(vreg, now);
         }
     }
 
-    pub(crate) fn cheapest(&mut self, input: &SpillInput, c: usize, reads: Option<u32>, now: At) -> Option<VReg> {
+    pub(crate) fn cheapest(
+        &mut self,
+        input: &SpillInput,
+        c: usize,
+        reads: Option<u32>,
+        now: SpillSite,
+    ) -> Option<VReg> {
         let mut best: Option<(f32, VReg)> = None;
         self.steps += self.set.members[c].len() as u64;
         for &vreg in &self.set.members[c] {
@@ -436,7 +448,7 @@ impl Spilling {
         best.map(|(_, vreg)| vreg)
     }
 
-    fn score(&self, input: &SpillInput, vreg: VReg, now: At) -> f32 {
+    fn score(&self, input: &SpillInput, vreg: VReg, now: SpillSite) -> f32 {
         let next = self.set.values[vreg.index()].next;
         if next.is_dead() {
             return 0.0;
@@ -458,7 +470,7 @@ struct Pressure {
     /// Whether there are fixed operands.
     is_fixed: bool,
     /// Whether all operands are fixed, early uses or late results, without two uses or two results in one register.
-    is_bound: bool,
+    is_all_fixed: bool,
     /// Whether an operand reads a value that is in no register.
     is_missing: bool,
     /// Whether operands may be in memory.
@@ -470,7 +482,7 @@ impl Pressure {
     #[inline(always)]
     fn bind(&mut self, operand: Operand, fixed: Option<PReg>) {
         let Some(reg) = fixed else {
-            self.is_bound = false;
+            self.is_all_fixed = false;
             self.has_choice |= may_be_in_memory(&operand);
             return;
         };
@@ -479,7 +491,7 @@ impl Pressure {
             false => (&mut self.reads, Pos::Early),
         };
         self.is_fixed = true;
-        self.is_bound &= operand.pos() == pos && !regs.contains(reg);
+        self.is_all_fixed &= operand.pos() == pos && !regs.contains(reg);
         regs.insert(reg);
     }
 }

@@ -23,11 +23,11 @@ use crate::register_set::RegisterSet;
 use crate::repeat::FirstWalk;
 use crate::saved_registers::{Pass, SavedRegisters};
 use crate::spill_input::SpillInput;
-use crate::spill_instruction::At;
+use crate::spill_instruction::SpillSite;
 use crate::spill_plan::{Placement, SpillPlan, Transfer};
 use crate::tables::{Span, reset, scaled};
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{AllocError, Shape, VReg};
+use kingpost_regalloc::{AllocError, OperandClass, VReg};
 use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::release;
 
@@ -59,7 +59,7 @@ pub(crate) struct Spilling {
     /// The block at whose end the values in `set` are in registers.
     pub(crate) last: Option<BlockIndex>,
     /// Whether a back edge lacks a value that its target was assumed to find in a register.
-    surprised: bool,
+    needs_repeat: bool,
     pub(crate) steps: u64,
 }
 
@@ -120,7 +120,7 @@ impl Spilling {
                 self.marks.push(Mark { region: first, transfers, stores });
             }
             self.region(input, first, end)?;
-            if is_last || !self.surprised {
+            if is_last || !self.needs_repeat {
                 continue;
             }
             if self.saved.may_be_last(input.env) {
@@ -136,12 +136,12 @@ impl Spilling {
     }
 
     fn region(&mut self, input: &SpillInput, first: BlockIndex, end: BlockIndex) -> Result<(), AllocError> {
-        self.surprised = false;
+        self.needs_repeat = false;
         first.up_to(end).try_for_each(|index| self.block(input, index))
     }
 
     /// Removes the transfers from a region on.
-    pub(crate) fn take_back(&mut self, region: BlockIndex) {
+    pub(crate) fn rollback_to(&mut self, region: BlockIndex) {
         let Ok(i) = self.marks.binary_search_by_key(&region, |mark| mark.region) else { return };
         let Mark { transfers, stores, .. } = self.marks[i];
         self.plan.transfers.truncate(transfers);
@@ -152,7 +152,7 @@ impl Spilling {
 
     /// Restores the state before a region.
     fn resume(&mut self, region: BlockIndex) {
-        self.take_back(region);
+        self.rollback_to(region);
         self.saved.begin_last();
         self.last = None;
     }
@@ -183,8 +183,8 @@ impl Spilling {
             self.walk_instructions(input, index)?;
             self.plan.exits[index.index()] = Some(self.save_set());
         }
-        if input.order.block(index).innermost.is_some() && !self.surprised {
-            self.surprised = problem.succs(block).iter().any(|&edge| {
+        if input.order.block(index).innermost.is_some() && !self.needs_repeat {
+            self.needs_repeat = problem.succs(block).iter().any(|&edge| {
                 let to = input.order.index(problem.edge(edge).to);
                 to <= index && self.lacks(input, edge, index, to)
             });
@@ -196,11 +196,14 @@ impl Spilling {
         let problem = input.problem;
         let here = scaled(input.order.block(index).freq);
         for (pos, step) in (0..).zip(problem.walk(input.order.block(index).block)) {
-            let now = || At { inst: step.inst, pos, here };
-            if step.operands.is_empty() && step.shape != Shape::Constrained && self.set.has_room(0, self.saved.limits) {
+            let now = || SpillSite { inst: step.inst, pos, here };
+            if step.operands.is_empty()
+                && step.operand_class != OperandClass::Constrained
+                && self.set.has_room(0, self.saved.limits)
+            {
                 continue;
             }
-            if step.shape == Shape::Constrained || !self.serve_settled(input, &step, now) {
+            if step.operand_class == OperandClass::Constrained || !self.serve_fitting(input, &step, now) {
                 self.instruction(input, &problem.step(step.inst), now())?;
             }
         }
@@ -221,7 +224,7 @@ impl Spilling {
     }
 
     /// Removes a value from its register at an instruction.
-    pub(crate) fn evict(&mut self, vreg: VReg, now: At) {
+    pub(crate) fn evict(&mut self, vreg: VReg, now: SpillSite) {
         self.set.remove(vreg);
         let value = &self.set.values[vreg.index()];
         if value.next.is_dead() {

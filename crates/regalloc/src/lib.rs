@@ -58,6 +58,6 @@ pub use entities::{Block, ClobberId, Edge, Inst, RegSetId, Slot, VReg};
 pub use env::{ClassEnv, Costs, MachineEnv};
 pub use operand::{Constraint, Demands, Kind, Operand, OperandForm, Pos};
 pub use parallel_moves::{NoRegister, ParallelMoves};
-pub use problem::{Clobbers, EdgeData, Freq, InstFlags, LabelUse, Problem, Shape, Step, VRegData};
+pub use problem::{Clobbers, EdgeData, Freq, InstFlags, LabelUse, OperandClass, Problem, Step, VRegData};
 pub use reg::{PReg, PRegSet, RegClass};
 pub use verify::{Rule, VerifyError};

@@ -51,7 +51,8 @@ pub enum Constraint {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Operand(u64);
 
-/// Demands of operands beyond a register, as a set. They determine the [`Shape`](crate::Shape) of an instruction.
+/// Demands of operands beyond a register, as a set. They determine the [`OperandClass`](crate::OperandClass) of an
+/// instruction.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Demands(u8);
 

@@ -116,9 +116,9 @@ impl InstFlags {
     }
 }
 
-/// Demands of an instruction beyond a register for each operand. Each shape allows all that its predecessors allow.
+/// Demands of an instruction beyond a register for each operand. Each class allows all that its predecessors allow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Shape {
+pub enum OperandClass {
     /// Only [plain](Operand::is_plain) operands, no clobbers, no safepoint, and no results of a branch.
     Plain,
     /// Uses may be in memory or anywhere, and one late def may take over the location of a use.
@@ -127,11 +127,11 @@ pub enum Shape {
     Constrained,
 }
 
-impl Shape {
-    /// Returns the shape of an instruction.
+impl OperandClass {
+    /// Returns the class of an instruction.
     #[inline]
-    pub fn of(flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> Shape {
-        InstData { operands: 0, bits: InstData::bits(flags, clobbers, demands(operands)) }.shape()
+    pub fn of(flags: InstFlags, clobbers: ClobberId, operands: &[Operand]) -> OperandClass {
+        InstData { operands: 0, bits: InstData::bits(flags, clobbers, demands(operands)) }.operand_class()
     }
 }
 
@@ -159,18 +159,19 @@ impl InstData {
             || flags.has(InstFlags::BRANCH) && demands.has(Demands::DEF)
             || demands.has(Demands::MORE);
         let tied = if demands.has(Demands::TIE) || demands.has(Demands::MEMORY) { TIED } else { 0 };
-        let shape = if is_constrained { CONSTRAINED } else { tied };
-        clobbers.as_u32() << 8 | shape | u32::from(flags.0)
+        let class = if is_constrained { CONSTRAINED } else { tied };
+        clobbers.as_u32() << 8 | class | u32::from(flags.0)
     }
 
     fn flags(self) -> InstFlags {
         InstFlags((self.bits & 15) as u8)
     }
 
-    fn shape(self) -> Shape {
+    fn operand_class(self) -> OperandClass {
         // A table, because a comparison would be made for each instruction.
-        const SHAPES: [Shape; 4] = [Shape::Plain, Shape::Tied, Shape::Constrained, Shape::Constrained];
-        SHAPES[(self.bits / TIED % 4) as usize]
+        const CLASSES: [OperandClass; 4] =
+            [OperandClass::Plain, OperandClass::Tied, OperandClass::Constrained, OperandClass::Constrained];
+        CLASSES[(self.bits / TIED % 4) as usize]
     }
 
     fn clobbers(self) -> ClobberId {
@@ -192,7 +193,7 @@ pub struct Step {
     /// Its flags.
     pub flags: InstFlags,
     /// Demands of its operands.
-    pub shape: Shape,
+    pub operand_class: OperandClass,
     /// Registers that it clobbers.
     pub clobbers: ClobberId,
     /// Indices of its operands.
@@ -205,7 +206,7 @@ impl Step {
         Step {
             inst,
             flags: data.flags(),
-            shape: data.shape(),
+            operand_class: data.operand_class(),
             clobbers: data.clobbers(),
             operands: data.operands as usize..next.operands as usize,
         }
@@ -272,7 +273,7 @@ pub struct LabelUse {
 ///
 /// A problem is built forwards: values, then per block its parameters and instructions between
 /// [`Problem::begin_block`] and the next, then edges, then [`Problem::finish`]. A client that produces instructions
-/// in reverse order adds them all by [`Problem::prepend_inst`], then [reverses them](Problem::turn_round), then
+/// in reverse order adds them all by [`Problem::prepend_inst`], then [reverses them](Problem::reverse), then
 /// adds the blocks by [`Problem::add_block`]. A problem can be cleared and used again.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -413,7 +414,7 @@ impl Problem {
 
     /// Reverses the last `count` instructions added by [`Problem::prepend_inst`], which were added in the order of
     /// the code.
-    pub fn reverse_last(&mut self, count: usize) {
+    pub fn reverse_tail(&mut self, count: usize) {
         let first = self.insts.len() - count;
         let (start, end) = (self.insts[first - 1].operands, self.operands.len() as u32);
         // Each instruction gets the end that its operands will have.
@@ -430,7 +431,7 @@ impl Problem {
     }
 
     /// Reverses the instructions added by [`Problem::prepend_inst`] into the order of the code.
-    pub fn turn_round(&mut self) {
+    pub fn reverse(&mut self) {
         let all = self.operands.len() as u32;
         self.operands.reverse();
         self.insts.reverse();
@@ -670,8 +671,8 @@ impl Problem {
 
     /// Returns the demands of an instruction beyond a register for each operand.
     #[inline]
-    pub fn shape(&self, inst: Inst) -> Shape {
-        self.insts[inst.index()].shape()
+    pub fn operand_class(&self, inst: Inst) -> OperandClass {
+        self.insts[inst.index()].operand_class()
     }
 
     /// Returns `true` if the instruction has no operands and no clobbers, and is no safepoint. Edits before it then
@@ -752,13 +753,13 @@ mod tests {
         // A group of two instructions, in their order.
         assert!(!prepend(InstFlags::REMAT, &define));
         assert!(prepend(InstFlags::NONE, &tied));
-        problem.reverse_last(2);
-        problem.turn_round();
+        problem.reverse_tail(2);
+        problem.reverse();
         let block = problem.add_block(Freq::ENTRY, &[], 0..3);
         let insts: Vec<Inst> = problem.insts(block).collect();
         assert_eq!(insts.iter().map(|&inst| problem.operands(inst)).collect::<Vec<_>>(), [&define[..], &tied, &last]);
-        let shapes = [Shape::Plain, Shape::Tied, Shape::Constrained];
-        assert_eq!(insts.iter().map(|&inst| problem.shape(inst)).collect::<Vec<_>>(), shapes);
+        let classes = [OperandClass::Plain, OperandClass::Tied, OperandClass::Constrained];
+        assert_eq!(insts.iter().map(|&inst| problem.operand_class(inst)).collect::<Vec<_>>(), classes);
         let flags = [InstFlags::REMAT, InstFlags::NONE, InstFlags::BRANCH];
         assert_eq!(insts.iter().map(|&inst| problem.flags(inst)).collect::<Vec<_>>(), flags);
         // An operand that may not be in a slot is no longer tied to one.
@@ -767,6 +768,6 @@ mod tests {
             operands[1] = Operand::reg_use(v[0]);
             flags
         });
-        assert_eq!(problem.shape(insts[1]), Shape::Plain);
+        assert_eq!(problem.operand_class(insts[1]), OperandClass::Plain);
     }
 }

@@ -59,7 +59,7 @@ fn run(rule: &Rule, options: &Options, prover: &mut Prover) -> Result<Verdict, R
 fn judge(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, prover: &mut Prover) -> Result<Judged, RuleError> {
     let mut terms = Terms::new();
     let conditions = conditions(&mut terms, rule, scopes, typing)?;
-    let mut open: Vec<Check> = conditions.checks.into_iter().filter(|check| !is_settled(&mut terms, check)).collect();
+    let mut open: Vec<Check> = conditions.checks.into_iter().filter(|check| !is_decided(&mut terms, check)).collect();
     let is_simple = |terms: &Terms, check: &Check| source_choices(terms, check.formula).is_empty();
     let simple: Vec<_> = open.iter().filter(|check| is_simple(&terms, check)).map(|check| check.formula).collect();
     if simple.len() > 1 && !prover.is_hard() {
@@ -85,7 +85,7 @@ fn judge(rule: &Rule, scopes: &Scopes<'_>, typing: Typing<'_>, prover: &mut Prov
 }
 
 /// Returns `true` if a check needs no solver.
-fn is_settled(terms: &mut Terms, check: &Check) -> bool {
+fn is_decided(terms: &mut Terms, check: &Check) -> bool {
     let is_false = |terms: &Terms, formula| terms.value(formula).is_some_and(|value| !value.is_true());
     let reduced = reduce(terms, check.formula).formula;
     is_false(terms, reduced) || without_divisions(terms, reduced).is_some_and(|formula| is_false(terms, formula))

@@ -170,7 +170,7 @@ fn judge(
                     let formula = checks(&mut terms, &sides)[index].1;
                     (terms, formula)
                 };
-                if let Err(reason) = prover.count(is_settled(&mut terms, formula), written) {
+                if let Err(reason) = prover.count(is_decided(&mut terms, formula), written) {
                     return Ok(Verdict::Unknown(reason));
                 }
             }
@@ -184,7 +184,7 @@ fn judge(
 }
 
 /// Returns `true` if simplification decides a formula.
-fn is_settled(terms: &mut Terms, formula: Term) -> bool {
+fn is_decided(terms: &mut Terms, formula: Term) -> bool {
     let reduced = reduce(terms, formula);
     terms.value(reduced.formula).is_some()
 }

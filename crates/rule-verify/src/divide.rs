@@ -165,7 +165,7 @@ mod tests {
         let right = terms.udiv(x, quotient);
         let differs = terms.ne(left, right);
         let formula = terms.all([fits, some, exact, differs]);
-        let settled = without_divisions(&mut terms, formula).and_then(|formula| terms.value(formula));
-        assert!(settled.is_some_and(|value| !value.is_true()));
+        let decided = without_divisions(&mut terms, formula).and_then(|formula| terms.value(formula));
+        assert!(decided.is_some_and(|value| !value.is_true()));
     }
 }

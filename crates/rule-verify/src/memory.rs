@@ -8,7 +8,7 @@
 //! undefined bytes of its own. The initial contents of two different addresses are unrelated.
 
 use crate::encoder::Encoder;
-use crate::memory_state::{Access, Memory, Place, Range, Reads, State, Step};
+use crate::memory_state::{Access, Memory, Range, Reads, State, StateDef, UndefSite};
 use crate::outcome::Outcome;
 use crate::template::Template;
 use kingpost_rules::types::Type;
@@ -191,7 +191,7 @@ impl Encoder<'_> {
                 let kept = self.terms.extract(old, count, 8 - count);
                 byte = self.terms.concat(kept, byte);
             }
-            after = self.memory.push(Step::Write { before: after, condition, address, byte });
+            after = self.memory.push(StateDef::Write { before: after, condition, address, byte });
         }
         Ok(after)
     }
@@ -206,14 +206,14 @@ impl Encoder<'_> {
         let mut next = state;
         let mut byte = loop {
             match self.memory.steps[next.0] {
-                Step::Initial => break self.initial(of, address),
-                Step::Write { before, condition, address: written, byte } => {
+                StateDef::Initial => break self.initial(of, address),
+                StateDef::Write { before, condition, address: written, byte } => {
                     let same = self.terms.eq(written, address);
                     writes.push((self.terms.and(condition, same), byte));
                     next = before;
                 }
                 // The recursion is as deep as blocks join, and the reads are counted.
-                Step::Choice { condition, then, otherwise } => {
+                StateDef::Choice { condition, then, otherwise } => {
                     let (then, otherwise) = (self.read(of, then, address, at)?, self.read(of, otherwise, address, at)?);
                     break self.terms.ite(condition, then, otherwise);
                 }
@@ -246,7 +246,7 @@ impl Encoder<'_> {
         let byte = self.first_byte(&mut reads, address);
         if of == Template::Source {
             let variable = self.terms.var(&format!("{}.{}", reads.prefix, reads.reads.len() - 1), Sort::Bits(8));
-            self.memory.placed.push((variable, Place::Byte(address)));
+            self.memory.placed.push((variable, UndefSite::Byte(address)));
         }
         self.memory.blocks[of as usize].contents = reads;
         byte
@@ -255,7 +255,7 @@ impl Encoder<'_> {
     /// Records that an undefined value of the source is stored.
     pub(crate) fn undef_is_stored(&mut self, value: Term, pointer: Term, access: Access) {
         if self.template() == Template::Source {
-            self.memory.placed.push((value, Place::Stored(pointer, access)));
+            self.memory.placed.push((value, UndefSite::Stored(pointer, access)));
         }
     }
 
@@ -265,8 +265,8 @@ impl Encoder<'_> {
         let mut explanations = Vec::new();
         for (value, place) in self.memory.placed.clone() {
             let there = match place {
-                Place::Byte(address) => self.read(Template::Target, end, address, at)?,
-                Place::Stored(pointer, access) => self.read_value(Template::Target, end, pointer, access)?,
+                UndefSite::Byte(address) => self.read(Template::Target, end, address, at)?,
+                UndefSite::Stored(pointer, access) => self.read_value(Template::Target, end, pointer, access)?,
             };
             explanations.push((value, there));
         }

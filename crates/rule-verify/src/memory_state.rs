@@ -8,7 +8,7 @@ use kingpost_smt::Term;
 pub(crate) struct State(pub(crate) usize);
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Step {
+pub(crate) enum StateDef {
     Initial,
     Write { before: State, condition: Term, address: Term, byte: Term },
     Choice { condition: Term, then: State, otherwise: State },
@@ -40,7 +40,7 @@ pub(crate) struct Blocks {
 /// All states of both templates, and their blocks.
 #[derive(Debug)]
 pub(crate) struct Memory {
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<StateDef>,
     pub(crate) shared: Reads,
     /// The blocks of source and target.
     pub(crate) blocks: [Blocks; 2],
@@ -48,12 +48,12 @@ pub(crate) struct Memory {
     /// Whether some instruction reads or writes memory.
     pub(crate) used: bool,
     /// Undefined values of the source that are in memory, and their places.
-    pub(crate) placed: Vec<(Term, Place)>,
+    pub(crate) placed: Vec<(Term, UndefSite)>,
 }
 
 /// Place of a value in memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum UndefSite {
     /// A byte of a new block.
     Byte(Term),
     /// A value stored at an address.
@@ -65,7 +65,7 @@ impl Default for Memory {
         let reads = |prefix: &str| Reads { prefix: prefix.to_string(), reads: Vec::new() };
         let blocks = |prefix: &str| Blocks { ranges: Vec::new(), contents: reads(prefix) };
         Memory {
-            steps: vec![Step::Initial],
+            steps: vec![StateDef::Initial],
             shared: reads("memory"),
             blocks: ["undef.source.memory", "undef.target.memory"].map(blocks),
             reads: 0,
@@ -79,7 +79,7 @@ impl Memory {
     /// State before the first instruction.
     pub(crate) const INITIAL: State = State(0);
 
-    pub(crate) fn push(&mut self, step: Step) -> State {
+    pub(crate) fn push(&mut self, step: StateDef) -> State {
         self.steps.push(step);
         State(self.steps.len() - 1)
     }
@@ -89,7 +89,7 @@ impl Memory {
         if then == otherwise {
             return then;
         }
-        self.push(Step::Choice { condition, then, otherwise })
+        self.push(StateDef::Choice { condition, then, otherwise })
     }
 }
 

@@ -148,8 +148,8 @@ impl Prover {
 
     /// Counts a formula that has no model. If simplification decided it, the solver is given the formula as
     /// written. The solver may be unable to decide it, but must not find a model.
-    pub(crate) fn count(&mut self, settled: bool, written: impl FnOnce() -> (Terms, Term)) -> Result<(), String> {
-        if settled && self.counts {
+    pub(crate) fn count(&mut self, decided: bool, written: impl FnOnce() -> (Terms, Term)) -> Result<(), String> {
+        if decided && self.counts {
             let (terms, formula) = written();
             match self.first(&terms, formula, WRITTEN_TRY) {
                 Decision::Unsat => {}

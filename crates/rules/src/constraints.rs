@@ -26,7 +26,7 @@ impl TypeVar {
 
 /// Known shape of a class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Shape {
+pub(crate) enum TypeForm {
     /// An integer, a pointer or an array.
     Unknown,
     /// An integer; its width, if stated.
@@ -49,7 +49,7 @@ pub(crate) enum SizeRelation {
 /// A class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Class {
-    pub(crate) shape: Shape,
+    pub(crate) shape: TypeForm,
     /// Minimum width in which its literals fit.
     pub(crate) least: u32,
     /// Whether an instruction has an operand or a result of this class.
@@ -98,7 +98,7 @@ impl<'a> Constraints<'a> {
             names: HashMap::new(),
             in_template: true,
         };
-        all.exprs = (0..rule.exprs).map(|_| all.fresh(Shape::Unknown)).collect();
+        all.exprs = (0..rule.exprs).map(|_| all.fresh(TypeForm::Unknown)).collect();
         let clash =
             |at: Position, what: &str| RuleError::new(ErrorKind::Type, at, format!("{what} does not type check"));
         for (template, what) in [(&rule.source, "the source"), (&rule.target, "the target")] {
@@ -121,11 +121,11 @@ impl<'a> Constraints<'a> {
             names: HashMap::new(),
             in_template: false,
         };
-        all.exprs = widths.iter().map(|&width| all.fresh(Shape::Int(Some(width)))).collect();
+        all.exprs = widths.iter().map(|&width| all.fresh(TypeForm::Int(Some(width)))).collect();
         all
     }
 
-    fn fresh(&mut self, shape: Shape) -> TypeVar {
+    fn fresh(&mut self, shape: TypeForm) -> TypeVar {
         let var = TypeVar(self.parents.len() as u32);
         self.parents.push(var);
         self.classes.push(Class { shape, least: 1, in_template: false, matters: false, is_pointee: false });
@@ -177,7 +177,7 @@ impl<'a> Constraints<'a> {
         if let Some(&var) = self.names.get(&(space, name)) {
             return var;
         }
-        let var = self.fresh(Shape::Unknown);
+        let var = self.fresh(TypeForm::Unknown);
         self.names.insert((space, name), var);
         var
     }
@@ -196,10 +196,10 @@ impl<'a> Constraints<'a> {
         }
         let (x, y) = (self.classes[a.index()], self.classes[b.index()]);
         let shape = match (x.shape, y.shape) {
-            (Shape::Unknown, shape) | (shape, Shape::Unknown) => shape,
-            (Shape::Int(v), Shape::Int(w)) if v == w || v.is_none() || w.is_none() => Shape::Int(v.or(w)),
-            (Shape::Pointer(..), Shape::Pointer(..)) => x.shape,
-            (Shape::Array(m, _), Shape::Array(n, _)) if m == n => x.shape,
+            (TypeForm::Unknown, shape) | (shape, TypeForm::Unknown) => shape,
+            (TypeForm::Int(v), TypeForm::Int(w)) if v == w || v.is_none() || w.is_none() => TypeForm::Int(v.or(w)),
+            (TypeForm::Pointer(..), TypeForm::Pointer(..)) => x.shape,
+            (TypeForm::Array(m, _), TypeForm::Array(n, _)) if m == n => x.shape,
             _ => return Err(Clash),
         };
         self.parents[b.index()] = a;
@@ -211,46 +211,46 @@ impl<'a> Constraints<'a> {
             is_pointee: x.is_pointee | y.is_pointee,
         };
         match (x.shape, y.shape) {
-            (Shape::Pointer(v), Shape::Pointer(w)) | (Shape::Array(_, v), Shape::Array(_, w)) => {
+            (TypeForm::Pointer(v), TypeForm::Pointer(w)) | (TypeForm::Array(_, v), TypeForm::Array(_, w)) => {
                 self.unify_within(v, w, depth - 1)
             }
             _ => Ok(()),
         }
     }
 
-    fn shaped(&mut self, var: TypeVar, shape: Shape) -> Result<(), Clash> {
+    fn shaped(&mut self, var: TypeVar, shape: TypeForm) -> Result<(), Clash> {
         let other = self.fresh(shape);
         self.unify(var, other)
     }
 
     fn int(&mut self, var: TypeVar) -> Result<(), Clash> {
-        self.shaped(var, Shape::Int(None))
+        self.shaped(var, TypeForm::Int(None))
     }
 
     fn bit(&mut self, var: TypeVar) -> Result<(), Clash> {
-        self.shaped(var, Shape::Int(Some(1)))
+        self.shaped(var, TypeForm::Int(Some(1)))
     }
 
     /// Makes a class a pointer, and returns the class that it points to.
     fn pointee(&mut self, var: TypeVar) -> Result<TypeVar, Clash> {
-        let pointee = self.fresh(Shape::Unknown);
+        let pointee = self.fresh(TypeForm::Unknown);
         self.classes[pointee.index()].is_pointee = true;
-        self.shaped(var, Shape::Pointer(pointee))?;
+        self.shaped(var, TypeForm::Pointer(pointee))?;
         Ok(pointee)
     }
 
     fn text(&mut self, ty: &'a TypeText) -> TypeVar {
         match ty {
-            TypeText::Int(width) => self.fresh(Shape::Int(Some(*width))),
+            TypeText::Int(width) => self.fresh(TypeForm::Int(Some(*width))),
             TypeText::Named(name) => self.named(Space::Type, name),
             TypeText::Array(length, element) => {
                 let element = self.text(element);
-                self.fresh(Shape::Array(*length, element))
+                self.fresh(TypeForm::Array(*length, element))
             }
             TypeText::Pointer(pointee) => {
                 let pointee = self.text(pointee);
                 self.mark(pointee, |class| class.is_pointee = true);
-                self.fresh(Shape::Pointer(pointee))
+                self.fresh(TypeForm::Pointer(pointee))
             }
         }
     }
@@ -271,7 +271,7 @@ impl<'a> Constraints<'a> {
 
     /// Returns the type of the register that an instruction defines, or a fresh type if it defines none.
     fn result(&mut self, statement: &'a Statement) -> TypeVar {
-        let Some(name) = &statement.defines else { return self.fresh(Shape::Unknown) };
+        let Some(name) = &statement.defines else { return self.fresh(TypeForm::Unknown) };
         let var = self.named(Space::Register, name);
         self.mark(var, |class| (class.in_template, class.matters) = (true, true));
         var
@@ -381,8 +381,8 @@ impl<'a> Constraints<'a> {
         }
     }
 
-    /// Adds the constraints of a `getelementptr`. The first index moves by whole pointees; each further index selects an element
-    /// of an array.
+    /// Adds the constraints of a `getelementptr`. The first index moves by whole pointees; each further index selects
+    /// an element of an array.
     fn element_pointer(&mut self, pointer: &'a Operand, indices: &'a [Operand], result: TypeVar) -> Result<(), Clash> {
         let pointer = self.operand(pointer)?;
         let mut element = self.pointee(pointer)?;
@@ -394,7 +394,7 @@ impl<'a> Constraints<'a> {
             let index = self.operand(index)?;
             self.int(index)?;
             if position > 0 {
-                let Shape::Array(_, inner) = self.class(element).shape else { return Err(Clash) };
+                let TypeForm::Array(_, inner) = self.class(element).shape else { return Err(Clash) };
                 element = inner;
             }
         }
@@ -536,8 +536,8 @@ mod tests {
         for _ in 0..300 {
             let next: Vec<usize> = (0..1 + random(15)).map(|_| random(15)).collect();
             let mut all = Constraints::of_widths(&[]);
-            let types: Vec<TypeVar> = (0..15).map(|_| all.fresh(Shape::Unknown)).collect();
-            let pointers: Vec<TypeVar> = types.iter().map(|&ty| all.fresh(Shape::Pointer(ty))).collect();
+            let types: Vec<TypeVar> = (0..15).map(|_| all.fresh(TypeForm::Unknown)).collect();
+            let pointers: Vec<TypeVar> = types.iter().map(|&ty| all.fresh(TypeForm::Pointer(ty))).collect();
             let mut class: Vec<usize> = (0..15).collect();
             for (from, &to) in next.iter().enumerate() {
                 assert!(all.unify(pointers[from], pointers[to]).is_ok());
@@ -564,11 +564,11 @@ mod tests {
             let count = 1 + random(10);
             let next: Vec<usize> = (0..count).map(|_| random(count)).collect();
             let mut all = Constraints::of_widths(&[]);
-            let types: Vec<TypeVar> = (0..count).map(|_| all.fresh(Shape::Unknown)).collect();
+            let types: Vec<TypeVar> = (0..count).map(|_| all.fresh(TypeForm::Unknown)).collect();
             for (from, &to) in next.iter().enumerate() {
                 // Each type is a pointer to a random one. Unification of two rings ends at the maximum nesting of
                 // types.
-                _ = all.shaped(types[from], Shape::Pointer(types[to]));
+                _ = all.shaped(types[from], TypeForm::Pointer(types[to]));
             }
             for &to in &next {
                 _ = all.unify(types[0], types[to]);

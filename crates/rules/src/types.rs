@@ -14,7 +14,7 @@
 //! ordered by their largest width, so that the first counterexample is a small one.
 
 use crate::ast::{ExprId, Rule};
-use crate::constraints::{Constraints, Shape, SizeRelation, TypeVar};
+use crate::constraints::{Constraints, SizeRelation, TypeForm, TypeVar};
 use crate::error::{ErrorKind, RuleError};
 use std::ops::RangeInclusive;
 
@@ -59,7 +59,7 @@ pub struct Typings<'a> {
 #[derive(Debug)]
 struct Assignment {
     pointer_bits: u32,
-    shapes: Vec<Shape>,
+    shapes: Vec<TypeForm>,
     largest: u32,
 }
 
@@ -100,10 +100,10 @@ impl Typing<'_> {
     fn resolve(&self, var: TypeVar) -> Type {
         let root = self.constraints.root(var);
         match self.assignment.shapes[root.index()] {
-            Shape::Int(width) => Type::Int(width.unwrap_or(1)),
-            Shape::Pointer(inner) => Type::Pointer(Box::new(self.resolve(inner))),
-            Shape::Array(length, inner) => Type::Array(length, Box::new(self.resolve(inner))),
-            Shape::Unknown => Type::Int(1),
+            TypeForm::Int(width) => Type::Int(width.unwrap_or(1)),
+            TypeForm::Pointer(inner) => Type::Pointer(Box::new(self.resolve(inner))),
+            TypeForm::Array(length, inner) => Type::Array(length, Box::new(self.resolve(inner))),
+            TypeForm::Unknown => Type::Int(1),
         }
     }
 }
@@ -118,7 +118,7 @@ impl<'a> Typings<'a> {
         check_sizes(rule, &constraints)?;
         let mut assignments = Vec::new();
         for shapes in forms(&constraints) {
-            let has_pointers = shapes.iter().any(|shape| matches!(shape, Shape::Pointer(_)));
+            let has_pointers = shapes.iter().any(|shape| matches!(shape, TypeForm::Pointer(_)));
             for &pointer_bits in if has_pointers { &[32, 64][..] } else { &[64] } {
                 Search::new(&constraints, &shapes, pointer_bits, &widths).run(&mut assignments);
             }
@@ -146,7 +146,7 @@ impl<'a> Typings<'a> {
 
 fn check_sizes(rule: &Rule, constraints: &Constraints<'_>) -> Result<(), RuleError> {
     for root in constraints.roots() {
-        if let Shape::Int(Some(width)) = constraints.class(root).shape
+        if let TypeForm::Int(Some(width)) = constraints.class(root).shape
             && !(1..=MAX_INT_WIDTH).contains(&width)
         {
             let message = format!("integers of {width} bits; those of 1 to {MAX_INT_WIDTH} are supported");
@@ -161,21 +161,21 @@ fn check_sizes(rule: &Rule, constraints: &Constraints<'_>) -> Result<(), RuleErr
 
 fn ends(constraints: &Constraints<'_>, var: TypeVar, depth: u32) -> bool {
     match constraints.class(var).shape {
-        Shape::Pointer(inner) | Shape::Array(_, inner) => depth > 0 && ends(constraints, inner, depth - 1),
-        Shape::Int(_) | Shape::Unknown => true,
+        TypeForm::Pointer(inner) | TypeForm::Array(_, inner) => depth > 0 && ends(constraints, inner, depth - 1),
+        TypeForm::Int(_) | TypeForm::Unknown => true,
     }
 }
 
 /// Returns the possible shapes of all classes. Each unknown class is an integer and, if no pointer points to it,
 /// also a pointer.
-fn forms(constraints: &Constraints<'_>) -> Vec<Vec<Shape>> {
-    let mut base: Vec<Shape> = vec![Shape::Unknown; constraints.len()];
+fn forms(constraints: &Constraints<'_>) -> Vec<Vec<TypeForm>> {
+    let mut base: Vec<TypeForm> = vec![TypeForm::Unknown; constraints.len()];
     let mut unknown = Vec::new();
     for root in constraints.roots() {
         let class = constraints.class(root);
         base[root.index()] = class.shape;
-        if class.shape == Shape::Unknown {
-            base[root.index()] = Shape::Int(None);
+        if class.shape == TypeForm::Unknown {
+            base[root.index()] = TypeForm::Int(None);
             if class.in_template && !class.is_pointee {
                 unknown.push(root);
             }
@@ -184,13 +184,13 @@ fn forms(constraints: &Constraints<'_>) -> Vec<Vec<Shape>> {
     unknown.truncate(MAX_UNKNOWN);
     // The type that an unknown pointer points to does not matter, so it is an integer.
     let byte = TypeVar::of_index(base.len());
-    base.push(Shape::Int(Some(8)));
+    base.push(TypeForm::Int(Some(8)));
     (0..1_u32 << unknown.len())
         .map(|choice| {
             let mut shapes = base.clone();
             for (bit, root) in unknown.iter().enumerate() {
                 if choice >> bit & 1 == 1 {
-                    shapes[root.index()] = Shape::Pointer(byte);
+                    shapes[root.index()] = TypeForm::Pointer(byte);
                 }
             }
             shapes
@@ -201,7 +201,7 @@ fn forms(constraints: &Constraints<'_>) -> Vec<Vec<Shape>> {
 /// A search for widths, class by class.
 struct Search<'a> {
     constraints: &'a Constraints<'a>,
-    shapes: Vec<Shape>,
+    shapes: Vec<TypeForm>,
     pointer_bits: u32,
     /// Classes without a width, and the widths that each may have, in order of preference.
     free: Vec<(TypeVar, Vec<u32>)>,
@@ -212,11 +212,11 @@ struct Search<'a> {
 impl<'a> Search<'a> {
     fn new(
         constraints: &'a Constraints<'a>,
-        shapes: &[Shape],
+        shapes: &[TypeForm],
         pointer_bits: u32,
         widths: &RangeInclusive<u32>,
     ) -> Search<'a> {
-        let open = constraints.roots().filter(|root| shapes[root.index()] == Shape::Int(None));
+        let open = constraints.roots().filter(|root| shapes[root.index()] == TypeForm::Int(None));
         let (every, single): (Vec<_>, Vec<_>) = open.partition(|&root| {
             let class = constraints.class(root);
             class.in_template && class.matters
@@ -256,7 +256,7 @@ impl<'a> Search<'a> {
         };
         let mut any = false;
         for width in widths {
-            self.shapes[root.index()] = Shape::Int(Some(width));
+            self.shapes[root.index()] = TypeForm::Int(Some(width));
             if self.holds() {
                 any |= self.choose(index + 1, found);
                 if any && index >= self.single_from {
@@ -264,7 +264,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        self.shapes[root.index()] = Shape::Int(None);
+        self.shapes[root.index()] = TypeForm::Int(None);
         any
     }
 
@@ -285,10 +285,10 @@ impl<'a> Search<'a> {
 
     fn size(&self, var: TypeVar) -> Option<u64> {
         match self.shapes[self.constraints.root(var).index()] {
-            Shape::Int(width) => width.map(u64::from),
-            Shape::Pointer(_) => Some(u64::from(self.pointer_bits)),
-            Shape::Array(length, element) => Some(u64::from(length).saturating_mul(self.size(element)?)),
-            Shape::Unknown => None,
+            TypeForm::Int(width) => width.map(u64::from),
+            TypeForm::Pointer(_) => Some(u64::from(self.pointer_bits)),
+            TypeForm::Array(length, element) => Some(u64::from(length).saturating_mul(self.size(element)?)),
+            TypeForm::Unknown => None,
         }
     }
 

@@ -30,7 +30,7 @@ impl Model {
 
 /// Definition of a term.
 #[derive(Debug)]
-enum Step {
+enum TermDef {
     Constant(Value),
     /// The variable of this name.
     Variable(String),
@@ -46,7 +46,7 @@ enum Step {
 #[derive(Debug)]
 pub struct Evaluator {
     /// The terms in the order in which they are computed.
-    steps: Vec<(Step, Sort)>,
+    steps: Vec<(TermDef, Sort)>,
     /// Index of each term among the steps.
     places: HashMap<Term, usize>,
     values: Vec<Value>,
@@ -68,12 +68,12 @@ impl Evaluator {
         let (mut steps, mut places) = (Vec::new(), HashMap::new());
         for term in terms.cone(roots) {
             let step = match terms.node(term) {
-                Node::Const(value) => Step::Constant(value),
-                Node::Var(_) => Step::Variable(terms.name(term).unwrap_or_default().to_string()),
-                Node::Unary(op, a) => Step::Operation { op, args: [places[&a], 0, 0], arity: 1 },
-                Node::Binary(op, a, b) => Step::Operation { op, args: [places[&a], places[&b], 0], arity: 2 },
+                Node::Const(value) => TermDef::Constant(value),
+                Node::Var(_) => TermDef::Variable(terms.name(term).unwrap_or_default().to_string()),
+                Node::Unary(op, a) => TermDef::Operation { op, args: [places[&a], 0, 0], arity: 1 },
+                Node::Binary(op, a, b) => TermDef::Operation { op, args: [places[&a], places[&b], 0], arity: 2 },
                 Node::Ternary(op, a, b, c) => {
-                    Step::Operation { op, args: [places[&a], places[&b], places[&c]], arity: 3 }
+                    TermDef::Operation { op, args: [places[&a], places[&b], places[&c]], arity: 3 }
                 }
             };
             places.insert(term, steps.len());
@@ -91,9 +91,9 @@ impl Evaluator {
         values.clear();
         for (step, sort) in &self.steps {
             let value = match step {
-                Step::Constant(value) => *value,
-                Step::Variable(name) => model.get(name).unwrap_or(Value::zero(*sort)),
-                Step::Operation { op, args, arity } => {
+                TermDef::Constant(value) => *value,
+                TermDef::Variable(name) => model.get(name).unwrap_or(Value::zero(*sort)),
+                TermDef::Operation { op, args, arity } => {
                     let args = args.map(|place| values[place]);
                     apply(*op, *sort, &args[..*arity])
                 }

@@ -294,7 +294,7 @@ pub fn generated(allocator: &mut dyn Allocator) {
     });
     match fuzz::allocator(allocator, seeds.unwrap_or(0..2000)) {
         Ok(report) => println!("{report}"),
-        Err(failure) if matches!(failure.trouble, fuzz::Trouble::Unsolved(_)) => {
+        Err(failure) if matches!(failure.kind, fuzz::FailureKind::Unsolved(_)) => {
             panic!("{failure}\nwhole:\n{}", fuzz::show(failure.seed))
         }
         Err(failure) => panic!("{failure}"),

@@ -35,7 +35,7 @@ impl fmt::Display for Report {
 
 /// Fault in an allocator's work on one problem.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Trouble {
+pub enum FailureKind {
     /// The generated problem breaks a rule: a bug of the generator.
     BadProblem(String),
     /// The allocator panicked.
@@ -58,7 +58,7 @@ pub struct Failure {
     /// Seed of the original problem.
     pub seed: u64,
     /// Fault of the shrunken problem.
-    pub trouble: Trouble,
+    pub kind: FailureKind,
     /// Machine, problem and, if there is one, answer as `.ra` text.
     pub text: String,
 }
@@ -66,8 +66,8 @@ pub struct Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "; seed {}", self.seed)?;
-        match &self.trouble {
-            Trouble::Rejected(errors) => errors.iter().try_for_each(|error| writeln!(f, "; {error}"))?,
+        match &self.kind {
+            FailureKind::Rejected(errors) => errors.iter().try_for_each(|error| writeln!(f, "; {error}"))?,
             other => writeln!(f, "; {other:?}")?,
         }
         f.write_str(&self.text)
@@ -146,20 +146,20 @@ struct Judge {
 const EFFORT: Effort = Effort { paths: 4, steps: 200 };
 
 impl Judge {
-    fn judge(&mut self, allocator: &mut dyn Allocator, problem: &Problem, env: &MachineEnv) -> Result<(), Trouble> {
+    fn judge(&mut self, allocator: &mut dyn Allocator, problem: &Problem, env: &MachineEnv) -> Result<(), FailureKind> {
         verified(problem, env)?;
         let answer = &mut self.answer;
         match catch_unwind(AssertUnwindSafe(|| allocator.allocate(problem, env, answer))) {
-            Err(_) => return Err(Trouble::Panic),
-            Ok(Err(error)) => return Err(Trouble::Unsolved(error)),
+            Err(_) => return Err(FailureKind::Panic),
+            Ok(Err(error)) => return Err(FailureKind::Unsolved(error)),
             Ok(Ok(())) => {}
         }
-        self.checker.check(problem, env, &self.answer).map_err(Trouble::Rejected)?;
-        simulate(problem, env, &self.answer, &mut Rng::new(1), EFFORT).map_err(Trouble::Wrong)?;
+        self.checker.check(problem, env, &self.answer).map_err(FailureKind::Rejected)?;
+        simulate(problem, env, &self.answer, &mut Rng::new(1), EFFORT).map_err(FailureKind::Wrong)?;
         let same = allocator.allocate(problem, env, &mut self.again).is_ok()
             && (&self.again.locs, &self.again.edits) == (&self.answer.locs, &self.answer.edits)
             && (&self.again.stack_maps, &self.again.labels) == (&self.answer.stack_maps, &self.answer.labels);
-        if same { Ok(()) } else { Err(Trouble::NotRepeatable) }
+        if same { Ok(()) } else { Err(FailureKind::NotRepeatable) }
     }
 
     fn shrunken(
@@ -171,19 +171,19 @@ impl Judge {
     ) -> Box<Failure> {
         let first = self.judge(allocator, problem, env).err();
         let small = shrink(problem, |candidate| {
-            let trouble = self.judge(allocator, candidate, env).err();
-            trouble.as_ref().map(std::mem::discriminant) == first.as_ref().map(std::mem::discriminant)
+            let kind = self.judge(allocator, candidate, env).err();
+            kind.as_ref().map(std::mem::discriminant) == first.as_ref().map(std::mem::discriminant)
         });
-        let trouble = self.judge(allocator, &small, env).err().or(first).unwrap_or(Trouble::NotRepeatable);
-        let shown = !matches!(trouble, Trouble::Panic | Trouble::Unsolved(_) | Trouble::BadProblem(_));
+        let kind = self.judge(allocator, &small, env).err().or(first).unwrap_or(FailureKind::NotRepeatable);
+        let shown = !matches!(kind, FailureKind::Panic | FailureKind::Unsolved(_) | FailureKind::BadProblem(_));
         let text = text(&small, env, shown.then_some(&self.answer));
-        Box::new(Failure { seed, trouble, text })
+        Box::new(Failure { seed, kind, text })
     }
 }
 
-fn verified(problem: &Problem, env: &MachineEnv) -> Result<(), Trouble> {
+fn verified(problem: &Problem, env: &MachineEnv) -> Result<(), FailureKind> {
     let joined = |errors: Vec<VerifyError>| errors.iter().map(|error| format!("{error}; ")).collect();
-    problem.verify_with(env).map_err(|errors| Trouble::BadProblem(joined(errors)))
+    problem.verify_with(env).map_err(|errors| FailureKind::BadProblem(joined(errors)))
 }
 
 fn text(problem: &Problem, env: &MachineEnv, answer: Option<&Allocation>) -> String {
@@ -256,7 +256,7 @@ pub fn faults(allocator: &mut dyn Allocator, seeds: Range<u64>) -> Result<FaultR
             let wrong = judge_mutant(&mut judge.checker, &problem, &env, &mutant, rng, &mut rows[n].1);
             if let Err(wrong) = wrong {
                 let text = text(&problem, &env, Some(&mutant));
-                return Err(Box::new(Failure { seed, trouble: Trouble::Missed(fault.name, wrong), text }));
+                return Err(Box::new(Failure { seed, kind: FailureKind::Missed(fault.name, wrong), text }));
             }
         }
     }
@@ -281,7 +281,7 @@ pub fn fault_on(allocator: &mut dyn Allocator, bytes: &[u8]) -> Result<(), Box<F
     }
     judge_mutant(&mut judge.checker, &problem, &env, &mutant, &mut rng, &mut Count::default()).map_err(|wrong| {
         let text = text(&problem, &env, Some(&mutant));
-        Box::new(Failure { seed, trouble: Trouble::Missed(fault.name, wrong), text })
+        Box::new(Failure { seed, kind: FailureKind::Missed(fault.name, wrong), text })
     })
 }
 

@@ -15,10 +15,10 @@ pub fn machine() -> MachineEnv {
 }
 
 /// Creates a problem of about the given number of instructions.
-type Shape = fn(usize) -> Problem;
+type BuildProblem = fn(usize) -> Problem;
 
 /// The shapes by name.
-pub const SHAPES: [(&str, Shape); 18] = [
+pub const SHAPES: [(&str, BuildProblem); 18] = [
     ("straight line", straight_line),
     ("high pressure", high_pressure),
     ("far operands", far_operands),

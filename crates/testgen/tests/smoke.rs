@@ -3,7 +3,7 @@
 use kingpost_regalloc::{AllocError, Allocation, Allocator, MachineEnv, Problem};
 use kingpost_regalloc_linear::LinearScan;
 use kingpost_regalloc_spill_all::SpillAll;
-use kingpost_testgen::fuzz::{self, Trouble};
+use kingpost_testgen::fuzz::{self, FailureKind};
 
 #[track_caller]
 fn solves(allocator: &mut dyn Allocator) {
@@ -62,7 +62,7 @@ impl Allocator for DropsLastEdit {
 #[test]
 fn a_wrong_allocator_is_found_and_its_failure_is_small() {
     let failure = fuzz::allocator(&mut DropsLastEdit(SpillAll::default()), 0..50).expect_err("it drops edits");
-    assert!(matches!(failure.trouble, Trouble::Rejected(_)), "{failure}");
+    assert!(matches!(failure.kind, FailureKind::Rejected(_)), "{failure}");
     let problem = failure.text.split("allocation {").next().unwrap_or("");
     let instructions = problem.lines().filter(|line| line.trim_start().starts_with('i') && line.contains(": ")).count();
     assert!(instructions <= 4, "{failure}");

@@ -55,13 +55,13 @@ enum Binding {
 
 /// A value, or a place that contains one.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum Entity {
     Value(Value),
     Variable(Variable),
     Memory(Value),
 }
 
-type Operand = (Place, CType);
+type Operand = (Entity, CType);
 type Typed = (Value, CType);
 
 /// The text, and the functions declared so far.

@@ -7,7 +7,7 @@ use kingpost_regalloc::*;
 #[test]
 fn rule_1_shape() {
     two(r(0), r(1)).accepted();
-    two(r(0), r(1)).with(|c| assert!(c.answer.locs.pop().is_some())).rejected(Rule::Shape);
+    two(r(0), r(1)).with(|c| assert!(c.answer.locs.pop().is_some())).rejected(Rule::Lengths);
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Expander<'_> {
             _ => return None,
         };
         let value = self.call(routine, &[x], to);
-        Some(self.settled(value))
+        Some(self.with_canonical_nans(value))
     }
 }
 

@@ -49,7 +49,7 @@ impl Expander<'_> {
             (F128, Opcode::Fmin | Opcode::Fmax) => Some(self.min_max(opcode, [args[0], args[1]])),
             (F128, _) => {
                 let value = self.call(routine(opcode), args, F128);
-                Some(self.settled(value))
+                Some(self.with_canonical_nans(value))
             }
             _ => None,
         }
@@ -90,7 +90,7 @@ impl Expander<'_> {
         };
         let number = self.ins().select(is_equal, same, picked);
         let value = self.ins().select(is_unordered, nan, number);
-        self.settled(value)
+        self.with_canonical_nans(value)
     }
 
     /// Compares two floats (`fcmp`) and returns 1 or 0. Routines compare numbers of quadruple precision. For a NaN,

@@ -218,7 +218,7 @@ impl<'f> Expander<'f> {
 
     /// Replaces any NaN that a routine returned by the canonical one if `enable_nan_canonicalization` is set.
     /// Otherwise returns `value`.
-    pub(super) fn settled(&mut self, value: Value) -> Value {
+    pub(super) fn with_canonical_nans(&mut self, value: Value) -> Value {
         if !self.settings.enable_nan_canonicalization {
             return value;
         }

@@ -23,15 +23,15 @@ use tail::Chain;
 use target_lexicon::Triple;
 
 /// A fault, with its signature and its lane.
-struct Trouble {
+struct Mismatch {
     signature: usize,
     lane: usize,
     what: String,
 }
 
-impl From<String> for Trouble {
-    fn from(what: String) -> Trouble {
-        Trouble { signature: 0, lane: 0, what }
+impl From<String> for Mismatch {
+    fn from(what: String) -> Mismatch {
+        Mismatch { signature: 0, lane: 0, what }
     }
 }
 
@@ -121,18 +121,18 @@ fn compare(machine: &Machine, signatures: &[Signature], first: u64, report: &mut
     let signatures: Vec<Signature> = signatures.iter().map(|signature| signature.under(machine.rules)).collect();
     let level = if first.is_multiple_of(2) { "-O1" } else { "-O0" };
     let mut lanes = (machine.lanes)();
-    if let Err(trouble) = judge(machine, &signatures, &mut lanes, level, report) {
-        let seed = first + trouble.signature as u64;
-        let Some(signature) = signatures.get(trouble.signature) else {
-            return Err(failure(machine, seed, &trouble.what, None));
+    if let Err(mismatch) = judge(machine, &signatures, &mut lanes, level, report) {
+        let seed = first + mismatch.signature as u64;
+        let Some(signature) = signatures.get(mismatch.signature) else {
+            return Err(failure(machine, seed, &mismatch.what, None));
         };
-        let lane = &mut lanes[trouble.lane..=trouble.lane];
+        let lane = &mut lanes[mismatch.lane..=mismatch.lane];
         let mut judge = |candidate: &Signature| {
             judge(machine, std::slice::from_ref(candidate), lane, level, &mut Report::default()).err()
         };
         let small = shrink(signature, |candidate| judge(candidate).is_some());
         // It may be right alone: then the text about all of them is reported.
-        let what = judge(&small).map_or(trouble.what, |trouble| trouble.what);
+        let what = judge(&small).map_or(mismatch.what, |mismatch| mismatch.what);
         return Err(failure(machine, seed, &what, Some(&small)));
     }
     Ok(())
@@ -165,7 +165,7 @@ fn judge(
     lanes: &mut [Lane],
     level: &str,
     report: &mut Report,
-) -> Result<(), Trouble> {
+) -> Result<(), Mismatch> {
     let (mut c, mut text) = (HEAD.to_string(), String::new());
     for (n, signature) in signatures.iter().enumerate() {
         let [ours, theirs] = texts(signature, n, machine.rules);
@@ -194,7 +194,7 @@ fn judge(
             let meaning =
                 "1: our callee's arguments, 2: its result, 3: C's arguments or those of a tail call, 4: C's result";
             let what = format!("{lane}: {said}, {}; {meaning}", output.status);
-            return Err(Trouble { signature, lane: index, what });
+            return Err(Mismatch { signature, lane: index, what });
         }
         report.functions += functions.len() as u64;
         report.calls += 2 * signatures.len() as u64;

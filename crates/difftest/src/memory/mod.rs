@@ -38,35 +38,35 @@ pub fn run(seeds: Range<u64>) -> Result<Report, Box<Failure>> {
         let lanes = &mut lanes[(seed % 3) as usize];
         let rng = &mut Rng::new(seed);
         let plans: Vec<Plan> = (0..CASES).map(|_| Plan::new(rng)).collect();
-        judge(&plans, rng, lanes, &mut report).map_err(|trouble| failure(seed, &plans, trouble, lanes))?;
+        judge(&plans, rng, lanes, &mut report).map_err(|mismatch| failure(seed, &plans, mismatch, lanes))?;
     }
     Ok(report)
 }
 
 /// A fault, with its lane, and with its case if it is due to one.
-struct Trouble {
+struct Mismatch {
     lane: usize,
     case: Option<usize>,
     what: String,
 }
 
 /// Returns the failure of a seed, with its case shrunken.
-fn failure(seed: u64, plans: &[Plan], trouble: Trouble, lanes: &mut [Lane]) -> Box<Failure> {
-    let lane = &mut lanes[trouble.lane..=trouble.lane];
+fn failure(seed: u64, plans: &[Plan], mismatch: Mismatch, lanes: &mut [Lane]) -> Box<Failure> {
+    let lane = &mut lanes[mismatch.lane..=mismatch.lane];
     // The inputs differ from the first run, so several are tried.
     let mut fails = |plan: &Plan| {
         let again = |n| judge(std::slice::from_ref(plan), &mut Rng::new(n), lane, &mut Report::default()).err();
         (0..4).find_map(again)
     };
     // A store to a wrong place is only detected at the end.
-    let suspects: Vec<usize> = trouble.case.map_or_else(|| (0..plans.len()).collect(), |case| vec![case]);
-    let guilty = suspects.into_iter().find(|&case| fails(&plans[case]).is_some()).or(trouble.case);
+    let suspects: Vec<usize> = mismatch.case.map_or_else(|| (0..plans.len()).collect(), |case| vec![case]);
+    let guilty = suspects.into_iter().find(|&case| fails(&plans[case]).is_some()).or(mismatch.case);
     let repeat = format!("repeat with: make fuzz TARGET=memory N=1 SEED={seed}");
     let Some(plan) = guilty.map(|case| &plans[case]) else {
-        return Box::new(Failure { seed, what: format!("{}\n{repeat}", trouble.what), text: String::new() });
+        return Box::new(Failure { seed, what: format!("{}\n{repeat}", mismatch.what), text: String::new() });
     };
     let small = shrink(plan, |candidate| fails(candidate).is_some());
-    let what = fails(&small).unwrap_or(trouble).what;
+    let what = fails(&small).unwrap_or(mismatch).what;
     let text = format!("test compile\ntarget x86_64\n\n{}", small.case(0).native);
     Box::new(Failure { seed, what: format!("{what}\n{repeat}"), text })
 }
@@ -90,10 +90,10 @@ struct Expectation {
     outcome: Outcome,
 }
 
-fn judge(plans: &[Plan], rng: &mut Rng, lanes: &mut [Lane], report: &mut Report) -> Result<(), Trouble> {
+fn judge(plans: &[Plan], rng: &mut Rng, lanes: &mut [Lane], report: &mut Report) -> Result<(), Mismatch> {
     let cases: Vec<Case> = plans.iter().enumerate().map(|(number, plan)| plan.case(number)).collect();
     let read = |text: String| {
-        kingpost_reader::parse_functions(&text).map_err(|error| Trouble {
+        kingpost_reader::parse_functions(&text).map_err(|error| Mismatch {
             lane: 0,
             case: None,
             what: format!("{error}\n{text}"),
@@ -102,7 +102,7 @@ fn judge(plans: &[Plan], rng: &mut Rng, lanes: &mut [Lane], report: &mut Report)
     let natives = read(cases.iter().map(|case| case.native.as_str()).collect())?;
     let oracles = read(cases.iter().map(|case| case.oracle.as_str()).collect())?;
     for (index, lane) in lanes.iter_mut().enumerate() {
-        let fail = |case, what| Trouble { lane: index, case, what };
+        let fail = |case, what| Mismatch { lane: index, case, what };
         let module = match load(lane, &natives, natives.len()) {
             Ok(module) => module,
             Err(NotLoaded::Compile(_, error)) if error.is_unsupported() => {

@@ -35,7 +35,7 @@ const FORMS: [Form; 9] = [
 
 /// A shape of address.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Shape {
+struct AddressShape {
     form: Form,
     shift: u32,
     /// Whether the amount of the shift is as wide as the shifted value, and the base is added first.
@@ -45,15 +45,15 @@ struct Shape {
     displacement: i32,
 }
 
-impl Shape {
-    fn new(rng: &mut Rng) -> Shape {
+impl AddressShape {
+    fn new(rng: &mut Rng) -> AddressShape {
         let displacement = match rng.range(0..4) {
             0 => 0,
             1 => rng.range(0..256) as i32 - 128,
             2 => rng.bits() as i32,
             _ => i32::MAX - rng.range(0..2) as i32,
         };
-        Shape {
+        AddressShape {
             displacement,
             shift: rng.range(0..5) as u32,
             constant: [rng.bits() as i32, -(rng.range(1..200) as i32), rng.range(0..5000) as i32][rng.range(0..3)],
@@ -71,7 +71,7 @@ impl Shape {
 
     /// Returns lines that compute `v10`, to which the access adds its displacement.
     fn lines(&self) -> String {
-        let Shape { shift, wide, constant, .. } = *self;
+        let AddressShape { shift, wide, constant, .. } = *self;
         let scaled = |index: &str| match (shift, wide) {
             (0, _) => format!("    v10 = iadd v0, {index}\n"),
             (_, true) => {
@@ -102,7 +102,7 @@ impl Shape {
 
     /// Returns the accessed address minus the base, for an index.
     fn offset(&self, index: u64) -> u64 {
-        let Shape { shift, constant, .. } = *self;
+        let AddressShape { shift, constant, .. } = *self;
         let narrow = index as u32;
         let offset = match self.form {
             Form::Base => 0,
@@ -119,19 +119,19 @@ impl Shape {
     }
 
     /// Returns the shapes that are one step simpler.
-    fn simpler(&self) -> Vec<Shape> {
+    fn simpler(&self) -> Vec<AddressShape> {
         let candidates = [
-            Shape { form: Form::Base, ..self.clone() },
-            Shape { form: Form::Index, ..self.clone() },
-            Shape { form: Form::Scaled, ..self.clone() },
-            Shape { shift: 0, ..self.clone() },
-            Shape { wide: true, ..self.clone() },
-            Shape { constant: 1, ..self.clone() },
-            Shape { displacement: 0, ..self.clone() },
-            Shape { displacement: 8, ..self.clone() },
+            AddressShape { form: Form::Base, ..self.clone() },
+            AddressShape { form: Form::Index, ..self.clone() },
+            AddressShape { form: Form::Scaled, ..self.clone() },
+            AddressShape { shift: 0, ..self.clone() },
+            AddressShape { wide: true, ..self.clone() },
+            AddressShape { constant: 1, ..self.clone() },
+            AddressShape { displacement: 0, ..self.clone() },
+            AddressShape { displacement: 8, ..self.clone() },
         ];
         // Only towards the front of each list, so that shrinking terminates.
-        let rank = |shape: &Shape| {
+        let rank = |shape: &AddressShape| {
             let form = [Form::Base, Form::Index, Form::Scaled].iter().position(|&form| form == shape.form);
             let displacement = [0, 8].iter().position(|&displacement| displacement == shape.displacement);
             (form.unwrap_or(3), shape.shift, !shape.wide, shape.constant != 1, displacement.unwrap_or(2))
@@ -247,7 +247,7 @@ const OPERAND: (&str, &str) = ("v60 -> v2", "T");
 /// An access to be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Plan {
-    shape: Shape,
+    shape: AddressShape,
     /// Flags of the accesses.
     flags: usize,
     /// An index in [`LOADS`].
@@ -281,7 +281,7 @@ fn bits_of(ty: &str) -> u32 {
 
 impl Plan {
     pub(super) fn new(rng: &mut Rng) -> Plan {
-        let (shape, flags) = (Shape::new(rng), rng.range(0..FLAGS.len()));
+        let (shape, flags) = (AddressShape::new(rng), rng.range(0..FLAGS.len()));
         if rng.chance(65) {
             let load = rng.range(0..LOADS.len());
             let ty = LOADS[load].2;

@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use kingpost_codegen::{CompileError, DumpSink, OptLevel, Options, Stage};
+use kingpost_codegen::{CompileError, DumpReceiver, OptLevel, Options, Stage};
 use kingpost_mach::ModuleBuffer;
 
 use crate::job::Job;
@@ -18,7 +18,7 @@ struct Kept {
     text: Mutex<String>,
 }
 
-impl DumpSink for Kept {
+impl DumpReceiver for Kept {
     fn takes(&self, stage: Stage, _: &str) -> bool {
         stage == self.stage
     }

@@ -41,15 +41,15 @@ type Refused = BTreeMap<String, BTreeMap<String, BTreeSet<(usize, usize)>>>;
 
 /// Parameters and results as text.
 #[derive(Clone)]
-struct Shape {
+struct Signature {
     params: Vec<String>,
     results: Vec<String>,
 }
 
-impl Shape {
-    fn new(params: &[&str], results: &[&str]) -> Shape {
+impl Signature {
+    fn new(params: &[&str], results: &[&str]) -> Signature {
         let [params, results] = [params, results].map(|list| list.iter().map(|word| word.to_string()).collect());
-        Shape { params, results }
+        Signature { params, results }
     }
 
     fn signature(&self) -> String {
@@ -83,7 +83,7 @@ impl Shape {
     fn definition(&self) -> Case {
         let params: Vec<String> = self.values().enumerate().map(|(number, ty)| format!("v{number}: {ty}")).collect();
         let types = self.results.iter().map(|word| word.split(' ').next().expect("a type"));
-        let (body, names) = Shape::loads(types);
+        let (body, names) = Signature::loads(types);
         let text = format!(
             "function %f{} {{\nblock0({}):\n{body}    return {names}\n}}\n",
             self.signature(),
@@ -94,7 +94,7 @@ impl Shape {
 
     /// Returns the call of such a function by `opcode`.
     fn call(&self, opcode: &str) -> Case {
-        let (body, names) = Shape::loads(self.values());
+        let (body, names) = Signature::loads(self.values());
         let patchable = if opcode == "call patchable" { "patchable" } else { "" };
         let word = opcode.split(' ').next().expect("an opcode");
         let signature = self.signature();
@@ -126,19 +126,19 @@ impl Shape {
 }
 
 /// Returns the definitions. A definition follows the ones that imply its rejection.
-fn shapes() -> Vec<Shape> {
-    let mut shapes = vec![Shape::new(&[], &[])];
-    shapes.extend(TYPES.iter().map(|ty| Shape::new(&[ty], &[])));
-    shapes.extend(TYPES.iter().map(|ty| Shape::new(&[], &[ty])));
+fn shapes() -> Vec<Signature> {
+    let mut shapes = vec![Signature::new(&[], &[])];
+    shapes.extend(TYPES.iter().map(|ty| Signature::new(&[ty], &[])));
+    shapes.extend(TYPES.iter().map(|ty| Signature::new(&[], &[ty])));
     shapes.extend([
-        Shape::new(&["i64 sret"], &[]),
-        Shape::new(&["i64 sret"], &["i64"]),
-        Shape::new(&["i64 vmctx"], &[]),
-        Shape::new(&["i64 sarg(24)"], &[]),
-        Shape::new(&["i8 uext", "i16 sext"], &["i8 uext"]),
-        Shape::new(&["i64"; 20], &[]),
-        Shape::new(&["i64", "..."], &[]),
-        Shape::new(&["i64", "...", "i64", "f64"], &[]),
+        Signature::new(&["i64 sret"], &[]),
+        Signature::new(&["i64 sret"], &["i64"]),
+        Signature::new(&["i64 vmctx"], &[]),
+        Signature::new(&["i64 sarg(24)"], &[]),
+        Signature::new(&["i8 uext", "i16 sext"], &["i8 uext"]),
+        Signature::new(&["i64"; 20], &[]),
+        Signature::new(&["i64", "..."], &[]),
+        Signature::new(&["i64", "...", "i64", "f64"], &[]),
     ]);
     shapes
 }
@@ -215,13 +215,13 @@ fn refused() -> Refused {
         for (name, text) in ANNOTATIONS {
             add(&mut refused, place, &Case { name: name.to_string(), text: text.to_string() }, &[]);
         }
-        let every = Case { name: "every signature".into(), ..Shape::new(&[], &[]).definition() };
+        let every = Case { name: "every signature".into(), ..Signature::new(&[], &[]).definition() };
         if !add(&mut refused, place, &every, &[]).is_empty() {
             continue;
         }
         // A reason that applies to one result is not repeated for every result, and a reason that applies to a
         // definition or a plain call is not repeated for every call.
-        let any_result = add(&mut refused, place, &Shape::new(&[], &["i64"]).definition(), &[]);
+        let any_result = add(&mut refused, place, &Signature::new(&[], &["i64"]).definition(), &[]);
         for shape in shapes() {
             let mut known = if shape.results.is_empty() { Vec::new() } else { any_result.clone() };
             known.extend(add(&mut refused, place, &shape.definition(), &known));
@@ -230,7 +230,7 @@ fn refused() -> Refused {
             }
         }
         for ty in ["i64", "f64", "i8x16"] {
-            let many = |count| Shape::new(&[], &vec![ty; count]).definition();
+            let many = |count| Signature::new(&[], &vec![ty; count]).definition();
             // The least number represents all greater ones.
             let _ = (2..=20).find(|&count| !add(&mut refused, place, &many(count), &any_result).is_empty());
         }

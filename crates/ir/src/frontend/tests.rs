@@ -170,11 +170,11 @@ fn long_chains_and_unreachable_cycles() {
 /// A random program: assignments of constants and uses of variables, by block.
 struct Program {
     edges: Vec<Vec<usize>>,
-    steps: Vec<Vec<Step>>,
+    steps: Vec<Vec<Statement>>,
 }
 
 #[derive(Copy, Clone)]
-enum Step {
+enum Statement {
     Assign(usize, i64),
     Use(usize),
 }
@@ -186,8 +186,8 @@ impl Program {
         let mut edges = random_edges(random, 9);
         edges.iter_mut().for_each(|succs| succs.truncate(2));
         let mut step = |_| match random.below(2) {
-            0 => Step::Assign(random.below(VARIABLES), random.below(1000) as i64),
-            _ => Step::Use(random.below(VARIABLES)),
+            0 => Statement::Assign(random.below(VARIABLES), random.below(1000) as i64),
+            _ => Statement::Use(random.below(VARIABLES)),
         };
         let steps = edges.iter().map(|_| (0..4).map(&mut step).collect()).collect();
         Program { edges, steps }
@@ -210,11 +210,11 @@ impl Program {
             }
             for &step in &self.steps[index] {
                 match step {
-                    Step::Assign(var, number) => {
+                    Statement::Assign(var, number) => {
                         let value = builder.ins().iconst(I32, number);
                         builder.def_var(Variable::new(var), value);
                     }
-                    Step::Use(var) => {
+                    Statement::Use(var) => {
                         let value = builder.use_var(Variable::new(var));
                         let negated = builder.ins().ineg(value);
                         let ValueDef::Result(inst, _) = builder.func.dfg.value_def(negated) else { panic!("a result") };
@@ -253,8 +253,8 @@ fn follow(program: &Program, func: &Function, uses: &[Vec<Inst>], random: &mut R
         let mut uses = uses[index].iter();
         for &step in &program.steps[index] {
             match step {
-                Step::Assign(var, number) => variables[var] = number,
-                Step::Use(var) => {
+                Statement::Assign(var, number) => variables[var] = number,
+                Statement::Use(var) => {
                     let value = func.dfg.inst_args(*uses.next().unwrap())[0];
                     assert_eq!(values[&value], variables[var], "{value} in {block} of\n{func}");
                 }

@@ -8,7 +8,7 @@ use crate::instruction::{BlockArg, BlockArgKind, BlockCall};
 use crate::opcodes::Opcode;
 use crate::signature::AbiParam;
 use crate::types::Type;
-use crate::verifier::{Check, Step};
+use crate::verifier::{Check, Verified};
 
 /// Maximum number of bytes of an instruction's text in a message.
 const TEXT_LIMIT: usize = 400;
@@ -49,7 +49,7 @@ impl Check<'_> {
         self.report(inst, format_args!("mismatched argument count for `{text}`: got {got}, expected {expected}"));
     }
 
-    pub(super) fn patchability(&mut self, inst: Inst, func: FuncRef) -> Step {
+    pub(super) fn patchability(&mut self, inst: Inst, func: FuncRef) -> Verified {
         let data = &self.func.dfg.ext_funcs[func];
         if !data.patchable {
             return Ok(());
@@ -67,7 +67,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    pub(super) fn exception_table(&mut self, inst: Inst, table: ExceptionTable) -> Step {
+    pub(super) fn exception_table(&mut self, inst: Inst, table: ExceptionTable) -> Verified {
         let sig = self.func.dfg.exception_table(table).sig;
         self.signature_reference(inst, sig)?;
         let conv = self.func.dfg.signatures[sig].call_conv;
@@ -77,7 +77,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    pub(super) fn handler_index(&mut self, inst: Inst, block: Block, index: i64) -> Step {
+    pub(super) fn handler_index(&mut self, inst: Inst, block: Block, index: i64) -> Verified {
         let Ok(handler) = usize::try_from(index) else {
             return self.fatal(inst, format_args!("exception handler index {index} cannot be negative"));
         };
@@ -93,7 +93,7 @@ impl Check<'_> {
     }
 
     /// Checks the arguments of block calls and of calls.
-    pub(super) fn variable_args(&mut self, inst: Inst) -> Step {
+    pub(super) fn variable_args(&mut self, inst: Inst) -> Verified {
         let func = self.func;
         if let Some(table) = func.dfg.inst_exception_table(inst) {
             let table = func.dfg.exception_table(table);
@@ -158,7 +158,7 @@ impl Check<'_> {
         }
     }
 
-    fn block_call(&mut self, inst: Inst, call: BlockCall, edge: Edge) -> Step {
+    fn block_call(&mut self, inst: Inst, call: BlockCall, edge: Edge) -> Verified {
         let func = self.func;
         let (args, params) = (func.dfg.block_args(call), func.dfg.block_params(call.block));
         if args.len() != params.len() {

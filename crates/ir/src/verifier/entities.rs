@@ -6,10 +6,10 @@ use crate::inst_view::InstView;
 use crate::memflags::MemFlags;
 use crate::opcodes::Opcode;
 use crate::value_data::ValueDef;
-use crate::verifier::{Check, Fatal, Step};
+use crate::verifier::{Check, Fatal, Verified};
 
 impl Check<'_> {
-    pub(super) fn entity_references(&mut self, inst: Inst) -> Step {
+    pub(super) fn entity_references(&mut self, inst: Inst) -> Verified {
         self.result_count(inst)?;
         let func = self.func;
         let mut step = Ok(());
@@ -28,7 +28,7 @@ impl Check<'_> {
         self.other_references(inst)
     }
 
-    fn result_count(&mut self, inst: Inst) -> Step {
+    fn result_count(&mut self, inst: Inst) -> Verified {
         let opcode = self.func.dfg.opcode(inst);
         let mut expected = opcode.info().results.len();
         if opcode.is_call()
@@ -44,7 +44,7 @@ impl Check<'_> {
         self.fatal(inst, format_args!("expected {expected} result values, found {found}"))
     }
 
-    fn used_value(&mut self, inst: Inst, value: Value) -> Step {
+    fn used_value(&mut self, inst: Inst, value: Value) -> Verified {
         let func = self.func;
         if !func.dfg.is_value_valid(value) {
             return self.fatal(inst, format_args!("invalid value reference {value}"));
@@ -77,7 +77,7 @@ impl Check<'_> {
         }
     }
 
-    pub(super) fn block_reference(&mut self, inst: Inst, block: Block) -> Step {
+    pub(super) fn block_reference(&mut self, inst: Inst, block: Block) -> Verified {
         let name = self.func.names.block(block);
         if !self.func.dfg.is_block_valid(block) || !self.func.layout.is_block_inserted(block) {
             return self.fatal(inst, format_args!("invalid block reference {name}"));
@@ -97,7 +97,7 @@ impl Check<'_> {
         }
     }
 
-    fn other_references(&mut self, inst: Inst) -> Step {
+    fn other_references(&mut self, inst: Inst) -> Verified {
         let opcode = self.func.dfg.opcode(inst);
         match self.func.dfg.view(inst) {
             InstView::Call { func, .. } => {
@@ -141,7 +141,7 @@ impl Check<'_> {
         }
     }
 
-    pub(super) fn function_reference(&mut self, inst: Inst, func: FuncRef) -> Step {
+    pub(super) fn function_reference(&mut self, inst: Inst, func: FuncRef) -> Verified {
         if self.func.dfg.ext_funcs.is_valid(func) {
             return Ok(());
         }
@@ -149,7 +149,7 @@ impl Check<'_> {
         self.fatal(inst, format_args!("invalid function reference {func}"))
     }
 
-    pub(super) fn signature_reference(&mut self, inst: Inst, sig: SigRef) -> Step {
+    pub(super) fn signature_reference(&mut self, inst: Inst, sig: SigRef) -> Verified {
         if self.func.dfg.signatures.is_valid(sig) {
             return Ok(());
         }
@@ -157,7 +157,7 @@ impl Check<'_> {
         self.fatal(inst, format_args!("invalid signature reference {sig}"))
     }
 
-    fn slot_reference(&mut self, inst: Inst, slot: StackSlot) -> Step {
+    fn slot_reference(&mut self, inst: Inst, slot: StackSlot) -> Verified {
         if self.func.stack_slots.is_valid(slot) {
             return Ok(());
         }
@@ -165,7 +165,7 @@ impl Check<'_> {
         self.fatal(inst, format_args!("invalid stack slot {slot}"))
     }
 
-    fn global_reference(&mut self, inst: Inst, global: GlobalValue) -> Step {
+    fn global_reference(&mut self, inst: Inst, global: GlobalValue) -> Verified {
         if self.func.global_values.is_valid(global) {
             return Ok(());
         }
@@ -185,7 +185,7 @@ impl Check<'_> {
         }
     }
 
-    fn constant_size(&mut self, inst: Inst, constant: Constant) -> Step {
+    fn constant_size(&mut self, inst: Inst, constant: Constant) -> Verified {
         let expected = match self.func.dfg.opcode(inst) {
             Opcode::F128const => 16,
             _ => self.func.dfg.ctrl_type(inst).bytes() as usize,
@@ -204,7 +204,7 @@ impl Check<'_> {
         )
     }
 
-    fn special_register(&mut self, inst: Inst, opcode: Opcode) -> Step {
+    fn special_register(&mut self, inst: Inst, opcode: Opcode) -> Verified {
         let allowed = |setting: fn(&crate::verifier::TargetInfo) -> bool| self.target.as_ref().is_some_and(setting);
         match opcode {
             Opcode::GetPinnedReg | Opcode::SetPinnedReg if !allowed(|target| target.enable_pinned_reg) => {
@@ -217,7 +217,7 @@ impl Check<'_> {
         }
     }
 
-    fn bitcast(&mut self, inst: Inst, flags: MemFlags, arg: Value) -> Step {
+    fn bitcast(&mut self, inst: Inst, flags: MemFlags, arg: Value) -> Verified {
         let (from, to) = (self.func.dfg.value_type(arg), self.func.dfg.ctrl_type(inst));
         if from.bits() != to.bits() {
             let arg = self.func.names.value(arg);

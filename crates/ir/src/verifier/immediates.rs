@@ -3,10 +3,10 @@
 use crate::entities::Inst;
 use crate::inst_view::InstView;
 use crate::opcodes::{Format, Opcode};
-use crate::verifier::{Check, Step};
+use crate::verifier::{Check, Verified};
 
 impl Check<'_> {
-    pub(super) fn immediates(&mut self, inst: Inst) -> Step {
+    pub(super) fn immediates(&mut self, inst: Inst) -> Verified {
         let func = self.func;
         let opcode = func.dfg.opcode(inst);
         match func.dfg.view(inst) {
@@ -33,7 +33,7 @@ impl Check<'_> {
         if func.debug_tags.is_empty() { Ok(()) } else { self.debug_tags(inst, opcode) }
     }
 
-    fn lane(&mut self, inst: Inst, lane: u8) -> Step {
+    fn lane(&mut self, inst: Inst, lane: u8) -> Verified {
         let ty = self.func.dfg.ctrl_type(inst);
         if u32::from(lane) < ty.lane_count() {
             return Ok(());
@@ -41,7 +41,7 @@ impl Check<'_> {
         self.fatal(inst, format_args!("The lane {lane} does not index into the type {ty}"))
     }
 
-    fn debug_tags(&mut self, inst: Inst, opcode: Opcode) -> Step {
+    fn debug_tags(&mut self, inst: Inst, opcode: Opcode) -> Verified {
         let tagged = self.func.debug_tags.get(&inst).is_some_and(|tags| !tags.is_empty());
         let is_call =
             matches!(opcode.format(), Format::Call | Format::CallIndirect | Format::TryCall | Format::TryCallIndirect);

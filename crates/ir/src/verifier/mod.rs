@@ -90,7 +90,7 @@ impl std::error::Error for VerifierErrors {}
 /// Signal that a fatal error ended the verification.
 struct Fatal;
 
-type Step = Result<(), Fatal>;
+type Verified = Result<(), Fatal>;
 
 /// Memory of the verifier. One verifier serves one function after the other.
 #[derive(Default, Debug)]
@@ -150,17 +150,17 @@ impl Check<'_> {
         self.errors.push(error);
     }
 
-    fn fatal(&mut self, location: impl Into<AnyEntity>, message: impl fmt::Display) -> Step {
+    fn fatal(&mut self, location: impl Into<AnyEntity>, message: impl fmt::Display) -> Verified {
         self.report(location, message);
         Err(Fatal)
     }
 
     /// Ends the verification if any error was found so far.
-    fn stop_on_errors(&self) -> Step {
+    fn stop_on_errors(&self) -> Verified {
         if self.errors.is_empty() { Ok(()) } else { Err(Fatal) }
     }
 
-    fn function(&mut self) -> Step {
+    fn function(&mut self) -> Verified {
         self.global_values();
         self.user_names();
         self.alias_regions();
@@ -174,7 +174,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn block(&mut self, block: Block) -> Step {
+    fn block(&mut self, block: Block) -> Verified {
         if self.func.layout.first_inst(block).is_none() {
             let block_name = self.func.names.block(block);
             return self.fatal(block, format_args!("{block_name} cannot be empty"));
@@ -204,7 +204,7 @@ impl Check<'_> {
     }
 
     /// Checks that terminators are at the end of blocks and nowhere else.
-    fn position(&mut self, block: Block, inst: Inst) -> Step {
+    fn position(&mut self, block: Block, inst: Inst) -> Verified {
         let is_terminator = self.func.dfg.opcode(inst).is_terminator();
         let is_last = self.func.layout.last_inst(block) == Some(inst);
         let block_name = self.func.names.block(block);

@@ -4,7 +4,7 @@ use crate::entities::{AnyEntity, GlobalValue};
 use crate::extfunc::ExternalName;
 use crate::preamble::GlobalValueData;
 use crate::signature::{AbiParam, ArgumentExtension, ArgumentPurpose, CallConv};
-use crate::verifier::{Check, Step};
+use crate::verifier::{Check, Verified};
 
 /// State of a global value during the search for cycles.
 #[derive(Copy, Clone, PartialEq, Eq)]
@@ -152,7 +152,7 @@ impl Check<'_> {
         }
     }
 
-    pub(super) fn entry_params(&mut self) -> Step {
+    pub(super) fn entry_params(&mut self) -> Verified {
         let Some(entry) = self.func.layout.entry_block() else { return self.stop_on_errors() };
         let params = self.func.dfg.block_params(entry);
         let expected = &self.func.signature.params;
@@ -178,14 +178,14 @@ impl Check<'_> {
         self.stop_on_errors()
     }
 
-    pub(super) fn entry_not_cold(&mut self) -> Step {
+    pub(super) fn entry_not_cold(&mut self) -> Verified {
         match self.func.layout.entry_block() {
             Some(entry) if self.func.layout.is_cold(entry) => self.fatal(entry, "entry block cannot be marked as cold"),
             _ => self.stop_on_errors(),
         }
     }
 
-    pub(super) fn signature(&mut self) -> Step {
+    pub(super) fn signature(&mut self) -> Verified {
         let func = self.func;
         self.extensions(&func.signature.params, "Parameter");
         self.extensions(&func.signature.returns, "Return value");
@@ -213,7 +213,7 @@ impl Check<'_> {
 
     /// Checks that functions of the convention `preserve_all` have no results. They must preserve the registers that
     /// would hold results.
-    pub(super) fn preserve_all(&mut self) -> Step {
+    pub(super) fn preserve_all(&mut self) -> Verified {
         let func = self.func;
         let at_fault = |signature: &crate::signature::Signature| {
             signature.call_conv == CallConv::PreserveAll && !signature.returns.is_empty()

@@ -5,10 +5,10 @@ use crate::inst_view::InstView;
 use crate::opcodes::{Format, Suffix};
 use crate::type_class::Allowed;
 use crate::types::{INVALID, Type};
-use crate::verifier::{Check, Step};
+use crate::verifier::{Check, Verified};
 
 impl Check<'_> {
-    pub(super) fn types(&mut self, inst: Inst) -> Step {
+    pub(super) fn types(&mut self, inst: Inst) -> Verified {
         let ctrl = self.controlling_type(inst);
         self.result_types(inst, ctrl);
         self.operand_types(inst, ctrl);

@@ -15,7 +15,7 @@ use crate::rows;
 use kingpost_ir::types::{I32, I64};
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::lower::slot_place;
-use kingpost_mach::{Address, IndexExtend, LowerError, Machine};
+use kingpost_mach::{Address, IndexExtend, LowerBackend, LowerError};
 use kingpost_regalloc::VReg;
 
 /// Largest number of definitions that an address looks through.

@@ -4,18 +4,18 @@
 //!
 //! Narrow integers are counted in 32 bits, with their upper bits set so that they do not change the count.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::Cx;
 use crate::encoding::Arrangement;
 use crate::immediates;
 use crate::rows::{self, lanes};
 use kingpost_ir::{Inst, Type};
-use kingpost_mach::Machine;
+use kingpost_mach::LowerBackend;
 use kingpost_mach::lower::working_bits;
 use kingpost_regalloc::VReg;
 
 /// Lowers `bitrev`.
-pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let ty = cx.result_ty(inst);
     let [def, source] = cx.registers(inst);
     if ty.bits() >= 32 {
@@ -29,7 +29,7 @@ pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `clz`.
-pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -51,7 +51,7 @@ fn count_above(cx: &mut Cx<'_, '_>, row: kingpost_mach::RowId, def: VReg, source
 }
 
 /// Lowers `cls`.
-pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -61,7 +61,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `ctz`. A bit that is set just above a narrow value ends the count.
-pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -83,7 +83,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 const EIGHT_BYTES: Arrangement = Arrangement::new(8, false);
 
 /// Lowers `popcnt`: the bits of each byte are counted in a vector register, and the counts added up there.
-pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);

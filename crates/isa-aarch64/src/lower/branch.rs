@@ -2,7 +2,7 @@
 //!
 //! Before: `v2 = icmp eq v0, v1 (0); brif v2, block1, block2`. After: `cbz w0, block1`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::condition::Test;
 use super::cx::Cx;
 use crate::immediates;
@@ -10,11 +10,11 @@ use crate::regs::{CC_EQ, CC_LO, CC_NE};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, TrapCode};
 use kingpost_mach::lower::{self as shared, Cond, branch_on, trap_on};
-use kingpost_mach::{Address, IndexExtend, Machine, NO_BLOCK};
+use kingpost_mach::{Address, IndexExtend, LowerBackend, NO_BLOCK};
 use kingpost_regalloc::{Block, VReg};
 
 /// Lowers `brif`.
-pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [c] = cx.args(inst);
     let Some([then, other]) = shared::branch::two_targets(cx) else { return Ok(()) };
     let test = cx.test(c);
@@ -69,7 +69,7 @@ fn compare_length(cx: &mut Cx<'_, '_>, index: VReg, len: u32) {
 }
 
 /// Lowers `trapz`, `trapnz`.
-pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Lowered {
+pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> LowerResult {
     let InstView::CondTrap { arg, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     match cx.test(arg) {
         Test::Flags(cond) => trap_on(cx, cond.inverse_if(zero), code),

@@ -12,7 +12,7 @@ use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F32, F64};
 use kingpost_ir::{InstView, Opcode, Value};
-use kingpost_mach::Machine;
+use kingpost_mach::LowerBackend;
 use kingpost_mach::lower::{Cond, invert, is_word};
 use smallvec::SmallVec;
 

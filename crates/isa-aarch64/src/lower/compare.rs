@@ -2,7 +2,7 @@
 //!
 //! Before: `v3 = iadd_imm v2, 1; v4 = select v0, v1, v3`. After: `csinc w4, w1, w2, ne`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::condition_codes::int_code;
 use super::cx::Cx;
 use crate::encoding::Arrangement;
@@ -12,11 +12,11 @@ use crate::rows::{self, lanes};
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::lower::{Cond, invert, is_word, select_on, working_bits};
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Lowers `icmp`.
-pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::IntCompare { cond, args: [x, y] } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
@@ -32,7 +32,7 @@ pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `fcmp`.
-pub(super) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     cx.require_arithmetic(inst, cx.ty(args[0]))?;
     let cond = cx.compare_floats(cond, args);
@@ -121,7 +121,7 @@ impl Change {
 
 /// Lowers `select` and `select_spectre_guard`: 1 and 0, one arm incremented, complemented or negated, one arm a
 /// constant that is made from the zero register, or any two arms.
-pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let def = cx.result(value);
@@ -178,7 +178,7 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `select` of floats of up to 128 bits.
-pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [c, x, y] = cx.args(inst);
     let bits = cx.ty(x).bits();
     let value = cx.first_result(inst);
@@ -238,7 +238,7 @@ fn select_quad(cx: &mut Cx<'_, '_>, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
 }
 
 /// Lowers `smin`, `smax`, `umin`, `umax`.
-pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
+pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> LowerResult {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let bits = working_bits(cx.ty(x));
@@ -262,7 +262,7 @@ pub(super) fn limit(cx: &mut Cx<'_, '_>, bits: u32, def: VReg, [x, y]: [VReg; 2]
 }
 
 /// Lowers `iabs`: the negation, or the operand if that is not negative.
-pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -274,7 +274,7 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `bmask`.
-pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);

@@ -18,7 +18,7 @@ use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::types::I128;
 use kingpost_ir::{InstView, Opcode, Value};
-use kingpost_mach::Machine;
+use kingpost_mach::LowerBackend;
 use kingpost_mach::lower::{Cond, TruthTest, is_word};
 use kingpost_regalloc::VReg;
 
@@ -131,7 +131,7 @@ impl Cx<'_, '_> {
 
     /// Returns `true` if the value is a comparison, perhaps extended, or is made of comparisons by bitwise operations.
     pub(super) fn is_boolean(&self, value: Value) -> bool {
-        let value = self.behind_extensions(value);
+        let value = self.strip_zero_extensions(value);
         match self.opcode_of(value) {
             Some(Opcode::Icmp | Opcode::Fcmp) => true,
             Some(Opcode::Band | Opcode::Bor) => CompareChain::of(self, value).is_some(),

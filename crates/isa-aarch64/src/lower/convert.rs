@@ -3,16 +3,16 @@
 //! Before: `v1 = load.i8 v0; v2 = sextend.i64 v1`. After: `ldrsb x2, [x0]`.
 
 use super::cx::Cx;
-use super::{Lowered, tiles, vector};
+use super::{LowerResult, tiles, vector};
 use crate::immediates;
 use crate::rows;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::lower::{self as shared, is_little};
-use kingpost_mach::{LowerError, Machine};
+use kingpost_mach::{LowerBackend, LowerError};
 use kingpost_regalloc::VReg;
 
 /// Lowers `sextend`. A load without another use extends by itself.
-pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let value = cx.first_result(inst);
     let to = cx.ty(value).bits();
     let def = cx.result(value);
@@ -20,7 +20,7 @@ pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Sign-extends the operand of `inst` to `to` bits in `def`.
-pub(super) fn extend(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, to: u32) -> Lowered {
+pub(super) fn extend(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, to: u32) -> LowerResult {
     let [x] = cx.args(inst);
     if vector::extract_signed(cx, def, x, to) {
         cx.count_tile(tiles::LANE_SIGN);
@@ -47,7 +47,7 @@ fn load_extended(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, x: Value, to: u32) 
 }
 
 /// Lowers `iconcat`.
-pub(super) fn iconcat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn iconcat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [low, _] = cx.args(inst);
     let bits = cx.ty(low).bits();
     if bits == 64 {

@@ -2,24 +2,24 @@
 
 use crate::a64::A64;
 use crate::rows;
-use kingpost_mach::{Family, Lower};
+use kingpost_mach::{Family, LowerCtx};
 use std::ops::{Deref, DerefMut};
 
 /// A function being lowered for an instruction set with settings.
 pub(crate) struct Cx<'a, 'f> {
-    pub(crate) lower: &'a mut Lower<'f>,
+    pub(crate) lower: &'a mut LowerCtx<'f>,
     pub(crate) isa: &'a A64,
 }
 
 impl<'f> Deref for Cx<'_, 'f> {
-    type Target = Lower<'f>;
-    fn deref(&self) -> &Lower<'f> {
+    type Target = LowerCtx<'f>;
+    fn deref(&self) -> &LowerCtx<'f> {
         self.lower
     }
 }
 
 impl<'f> DerefMut for Cx<'_, 'f> {
-    fn deref_mut(&mut self) -> &mut Lower<'f> {
+    fn deref_mut(&mut self) -> &mut LowerCtx<'f> {
         self.lower
     }
 }

@@ -6,7 +6,7 @@
 //! integers are extended before the conversion or limited after it. Traps compare with bounds that are exact in the
 //! float's type.
 
-use super::Lowered;
+use super::LowerResult;
 use super::compare::limit;
 use super::cx::Cx;
 use super::float::arithmetic;
@@ -16,7 +16,7 @@ use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{F16, F32, F64};
 use kingpost_ir::{Inst, TrapCode, Type};
 use kingpost_mach::lower::{Cond, float_bits, precision, trap_on};
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Returns the row that truncates a float to an integer of 32 or 64 bits.
@@ -42,7 +42,7 @@ fn convert_row(to: Type, bits: u32, signed: bool) -> RowId {
 }
 
 /// Lowers `fpromote`, `fdemote`.
-pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let row = match (cx.ty(x), cx.result_ty(inst)) {
         (F16, F32) => rows::FCVT32_16_FF,
@@ -60,7 +60,7 @@ pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `fcvt_from_sint`, `fcvt_from_uint`.
-pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
+pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> LowerResult {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
     cx.require_float(inst, to)?;
@@ -72,7 +72,7 @@ pub(super) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered
 }
 
 /// Lowers `fcvt_to_sint`, which traps unless `-2^(n-1) - 1 < x < 2^(n-1)`.
-pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);
     let bound = (1u64 << (bits - 1)) as f64;
@@ -86,7 +86,7 @@ pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `fcvt_to_uint`, which traps unless `-1 < x < 2^n`.
-pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);
     let end = 2.0 * (1u64 << (bits - 1)) as f64;
@@ -109,7 +109,7 @@ fn check_range(cx: &mut Cx<'_, '_>, x: VReg, ty: Type, end: f64, low: f64, fails
 }
 
 /// Lowers `fcvt_to_sint_sat`.
-pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let value = cx.first_result(inst);
     let (def, source) = (cx.result(value), cx.use_reg(x));
@@ -128,7 +128,7 @@ pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `fcvt_to_uint_sat`.
-pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let value = cx.first_result(inst);
     let (def, source) = (cx.result(value), cx.use_reg(x));

@@ -6,19 +6,19 @@
 //! results of arithmetic pass through [`arithmetic`], which replaces any NaN by the canonical one.
 
 use super::cx::Cx;
-use super::{Lowered, tiles};
+use super::{LowerResult, tiles};
 use crate::encoding::Arrangement;
 use crate::regs::CC_VC;
 use crate::rows::{self, lanes};
 use kingpost_ir::types::{F16, F32};
 use kingpost_ir::{Inst, Opcode, Type};
 use kingpost_mach::lower::{Tile, by_row, float_pattern, is_float};
-use kingpost_mach::{Family, Machine};
+use kingpost_mach::{Family, LowerBackend};
 use kingpost_regalloc::VReg;
 
 impl Cx<'_, '_> {
     /// Returns an error for `inst` unless the CPU has arithmetic for floats of type `ty`.
-    pub(super) fn require_arithmetic(&self, inst: Inst, ty: Type) -> Lowered {
+    pub(super) fn require_arithmetic(&self, inst: Inst, ty: Type) -> LowerResult {
         if self.has_arithmetic(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
     }
 
@@ -41,7 +41,7 @@ impl Cx<'_, '_> {
 }
 
 /// Emits the result of `inst` by `compute`, then makes a NaN canonical if the setting requires it.
-pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> Lowered {
+pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> LowerResult {
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
     let def = cx.result(value);
@@ -65,7 +65,7 @@ pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&
 }
 
 /// Lowers `fadd`, `fsub`, `fmul`, `fdiv`, `fmin`, `fmax`.
-pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
+pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> LowerResult {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_arithmetic(inst, ty)?;
@@ -76,7 +76,7 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered
 }
 
 /// Lowers `sqrt` and rounding.
-pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
+pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_arithmetic(inst, ty)?;
@@ -87,7 +87,7 @@ pub(super) fn unary(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered 
 }
 
 /// Lowers `fneg`. A product without another use is negated by its own instruction.
-pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     // A canonical NaN would be made after its sign is changed, instead of before.
@@ -100,25 +100,25 @@ pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `fabs`.
-pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     change_sign(cx, inst, rows::FABS_FF)
 }
 
-fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
+fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> LowerResult {
     let ty = cx.result_ty(inst);
     cx.require_arithmetic(inst, ty)?;
     by_row(cx, inst, family.of(ty.bits()))
 }
 
 /// Lowers `fcopysign` of a float with arithmetic of its own.
-pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     cx.require_arithmetic(inst, cx.result_ty(inst))?;
     copy_sign(cx, inst)
 }
 
 /// Lowers `fcopysign` of lanes; a scalar is one lane. The sign of `y` is shifted down, then inserted above the
 /// magnitude of `x`.
-pub(super) fn copy_sign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn copy_sign(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let ty = cx.result_ty(inst);
     let [def, x, y] = cx.registers(inst);
     let arrangement = Arrangement::new(ty.lane_bits(), ty.bits() == 128 || ty.lane_bits() == 64);

@@ -2,7 +2,7 @@
 //!
 //! Before: `v3 = fneg v0; v4 = fma v3, v1, v2`. After: `fmsub d4, d0, d1, d2`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::Cx;
 use super::float::{arithmetic, unary};
 use crate::rows;
@@ -10,7 +10,7 @@ use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::Family;
 
 /// Lowers `ceil`, `floor`, `trunc`, `nearest`.
-pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let family = match cx.func.dfg.opcode(inst) {
         Opcode::Nearest => rows::FRINTN_FF,
         Opcode::Floor => rows::FRINTM_FF,
@@ -24,7 +24,7 @@ pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 const FUSED: [[Family; 2]; 2] = [[rows::FMADD_FFFF, rows::FNMSUB_FFFF], [rows::FMSUB_FFFF, rows::FNMADD_FFFF]];
 
 /// Lowers `fma`.
-pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y, z] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_arithmetic(inst, ty)?;

@@ -2,7 +2,7 @@
 //!
 //! Before: `v1 = ushr v0, 7; v2 = band v1, 0xff`. After: `ubfx w2, w0, #7, #8`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::chain::CompareChain;
 use super::compare::set;
 use super::cx::{Alu, Cx};
@@ -14,7 +14,7 @@ use kingpost_mach::lower::{Cond, Tile, invert, working_bits};
 use kingpost_regalloc::VReg;
 
 /// Lowers `iadd`.
-pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     // Most sums are of registers.
     if !is_taken_in(cx, x) && !is_taken_in(cx, y) {
@@ -46,7 +46,7 @@ fn increments(cx: &Cx<'_, '_>, condition: Value) -> bool {
 }
 
 /// Sets the result to `x + 1` if `condition` holds, else to `x`.
-fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> Lowered {
+fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> LowerResult {
     cx.count_tile(tiles::INCREMENT_IF);
     let value = cx.first_result(inst);
     let (def, x) = (cx.result(value), cx.use_reg(x));
@@ -65,7 +65,7 @@ fn increment(cx: &mut Cx<'_, '_>, inst: Inst, x: Value, condition: Value) -> Low
 }
 
 /// Lowers `isub`.
-pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     if cx.constant(x) == Some(0) {
         return negate(cx, inst, y);
@@ -77,7 +77,7 @@ pub(super) fn isub(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Emits a sum or difference. Constants of up to 24 bits take two instructions.
-fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> Lowered {
+fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> LowerResult {
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), working_bits(cx.ty(x)));
     let is_swapped = !subtract && cx.constant(y).is_none() && cx.constant(x).is_some();
@@ -96,7 +96,7 @@ fn sum(cx: &mut Cx<'_, '_>, inst: Inst, [x, y]: [Value; 2], subtract: bool) -> L
 }
 
 /// Lowers `band`, `bor`, `bxor`.
-pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
+pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> LowerResult {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let (ty, def) = (cx.ty(value), cx.result(value));
@@ -202,7 +202,7 @@ fn placed(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u32, u32)> {
 }
 
 /// Lowers `bnot`. An exclusive or is complemented by its own instruction.
-pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), working_bits(cx.ty(x)));
@@ -224,13 +224,13 @@ fn complement(cx: &mut Cx<'_, '_>, def: VReg, x: Value) {
 }
 
 /// Lowers `ineg`.
-pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     negate(cx, inst, x)
 }
 
 /// Sets the result to `0 - x`.
-fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Lowered {
+fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> LowerResult {
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), working_bits(cx.ty(x)));
     if let Some(mul) = cx.def_as(x, Opcode::Imul).filter(|_| cx.is_single_use(x)) {
@@ -246,7 +246,7 @@ fn negate(cx: &mut Cx<'_, '_>, inst: Inst, x: Value) -> Lowered {
 }
 
 /// Lowers `bitselect`: `(x & c) | (y & !c)`.
-pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let bits = working_bits(cx.result_ty(inst));
     let [def, c, x, y] = cx.registers(inst);
     select_bits(cx, bits, def, [c, x, y]);

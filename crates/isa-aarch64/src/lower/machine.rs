@@ -8,11 +8,11 @@ use crate::regs::{AAPCS_CLOBBERS, AAPCS_KEPT_BYTES, AAPCS_PARTIAL, x};
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, Value};
-use kingpost_mach::lower::{CallRows, CommonRows, Machine, PairRows, WideRows, use_widened};
+use kingpost_mach::lower::{CallRows, CommonRows, LowerBackend, PairRows, WideRows, use_widened};
 use kingpost_mach::{Address, LowerError, MInst, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
-impl<'f> Machine<'f> for Cx<'_, 'f> {
+impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
     const ROWS: CommonRows = CommonRows {
         entry: rows::ENTRY,
         ret: rows::RET,
@@ -264,7 +264,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         branch::check_stack(self, limit);
     }
 
-    fn take_back(&mut self, bytes: u32) {
+    fn readjust_sp_after_pop(&mut self, bytes: u32) {
         self.code.moves_stack_pointer = true;
         let (low, high) = (bytes & 0xfff, bytes & !0xfff);
         if u64::from(high) >= 1 << 24 {

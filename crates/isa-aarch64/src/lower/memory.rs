@@ -3,19 +3,19 @@
 //! Before: `v1 = iconst.i32 0; store v1, v0+8`. After: `str wzr, [x0, #8]`.
 
 use super::cx::Cx;
-use super::{Lowered, tiles};
+use super::{LowerResult, tiles};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, Type, Value};
 use kingpost_mach::lower::memory::Store;
 
 /// Lowers `store` of an integer or float of one register.
-pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [value, _] = cx.args(inst);
     store_as(cx, inst, cx.ty(value))
 }
 
 /// Stores the low part of a value that has type `ty`: `store` and the narrowing stores.
-pub(super) fn store_as(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type) -> Lowered {
+pub(super) fn store_as(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type) -> LowerResult {
     let store = Store::of(cx, inst, ty)?;
     if ty.bits() > 64 || !is_zero(cx, store.value, ty) {
         return store.emit(cx);

@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `table.rs` | **the table**: the function that lowers each opcode, by shape of type |
+//! | `table.rs` | **the table**: the function that lowers each opcode, by category of type |
 //! | `tiles.rs` | the list of local patterns |
 //! | `machine.rs` | the interface to `kingpost_mach::lower`, the library for all targets |
 //! | `cx.rs` | context of lowering functions, and rows by width |
@@ -46,4 +46,4 @@ mod wide;
 
 pub(crate) use cx::Cx;
 
-use kingpost_mach::lower::Lowered;
+use kingpost_mach::lower::LowerResult;

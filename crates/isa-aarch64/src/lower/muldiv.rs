@@ -7,18 +7,18 @@
 
 use super::chain::failing;
 use super::cx::{Alu, Cx};
-use super::{Lowered, tiles};
+use super::{LowerResult, tiles};
 use crate::immediates::{self, Shift};
 use crate::regs::{CC_EQ, CC_VS};
 use crate::rows;
 use kingpost_ir::types::I32;
 use kingpost_ir::{Inst, Opcode, TrapCode, Value};
 use kingpost_mach::lower::{Cond, Tile, trap_on, working_bits};
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Lowers `imul`.
-pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     let bits = working_bits(cx.ty(x));
     let value = cx.first_result(inst);
@@ -88,7 +88,7 @@ pub(super) fn multiply_add(cx: &Cx<'_, '_>, addend: Value, product: Value, subtr
 }
 
 /// Lowers `umulhi`, `smulhi`.
-pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
+pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> LowerResult {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -118,7 +118,7 @@ pub(super) enum Part {
 }
 
 /// Lowers `udiv`, `urem`.
-pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
+pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> LowerResult {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     if let Some(divisor) = cx.constant(y).filter(|d| d.is_power_of_two()) {
@@ -170,7 +170,7 @@ fn divide(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, [dividend, divisor]: [VRe
 }
 
 /// Lowers `sdiv`, `srem`. The remainder of the smallest integer by -1 is 0 without a special case.
-pub(super) fn signed(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
+pub(super) fn signed(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> LowerResult {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     let bits = working_bits(ty);

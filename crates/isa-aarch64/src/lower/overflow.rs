@@ -3,14 +3,14 @@
 //!
 //! Before: `v2, v3 = uadd_overflow v0, v1`. After: `adds w2, w0, w1; cset w3, hs`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::{Alu, Cx};
 use super::operand::extension;
 use crate::immediates::{self, Extend, Shift};
 use crate::regs::{CC_HS, CC_LO, CC_NE, CC_VS};
 use crate::rows;
 use kingpost_ir::{Inst, InstView};
-use kingpost_mach::Machine;
+use kingpost_mach::LowerBackend;
 use kingpost_mach::lower::{Cond, trap_on};
 use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
@@ -77,7 +77,7 @@ fn narrow_overflow(cx: &mut Cx<'_, '_>, def: VReg, result: VReg, bits: u32, sign
 }
 
 /// Lowers `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
-pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
+pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> LowerResult {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -97,7 +97,7 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
 /// Lowers `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a
 /// second step whose overflow counts as well. Of unsigned integers only one of the steps can overflow, so one
 /// instruction does both.
-pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
+pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> LowerResult {
     let [x, y, carry] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -173,7 +173,7 @@ fn narrow_with_carry(cx: &mut Cx<'_, '_>, inst: Inst, op: Op, def: VReg, [x, y]:
 }
 
 /// Lowers `umul_overflow`, `smul_overflow`: the exact product is compared with its low half.
-pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
+pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> LowerResult {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -208,7 +208,7 @@ pub(super) fn mul(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
 }
 
 /// Lowers `uadd_overflow_trap`.
-pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::IntAddTrap { args, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let bits = cx.ty(value).bits();

@@ -3,16 +3,16 @@
 //! Before: `v1 = ishl v0, 8; v2 = ushr v1, 12`. After: `ubfx w2, w0, #4, #20`.
 
 use super::cx::{Cx, ShiftRows};
-use super::{Lowered, tiles};
+use super::{LowerResult, tiles};
 use crate::immediates;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::lower::{Tile, is_word};
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Lowers `ishl`, `ushr`, `sshr`.
-pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
+pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
     let (value, bits) = (cx.first_result(inst), ty.bits());
@@ -34,7 +34,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
 
 /// Lowers a shift by a constant as a bit field: of a narrow value, of an extended one, or of a value that was shifted
 /// left before.
-fn by_constant(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows, amount: u32) -> Lowered {
+fn by_constant(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows, amount: u32) -> LowerResult {
     let [x, _] = cx.args(inst);
     let tile = if op == ShiftRows::LSL { shift_extended(cx, x, amount) } else { shift_pair(cx, x, op, amount) };
     if let Some(tile) = tile {
@@ -138,7 +138,7 @@ pub(super) fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: u32) -> VReg {
 }
 
 /// Lowers `rotl`, `rotr`. The CPU only rotates right: a left rotation is by the negated amount.
-pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
+pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
     let (value, bits) = (cx.first_result(inst), ty.bits());

@@ -1,4 +1,4 @@
-//! The lowering table: the function that lowers each opcode, by the shape of its controlling type. `shared` is
+//! The lowering table: the function that lowers each opcode, by the category of its controlling type. `shared` is
 //! `kingpost_mach::lower`, the library of lowering code for all targets; the table's form is documented in `table.rs`
 //! there.
 //!
@@ -14,7 +14,7 @@ use super::cx::{Alu, Cx, ShiftRows};
 use super::muldiv::Part;
 use super::overflow::Op;
 use super::{
-    Lowered, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
+    LowerResult, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
     vector, wide,
 };
 use crate::rows::{self, lanes};
@@ -24,7 +24,7 @@ use kingpost_ir::types::{I8, I16, I32};
 use kingpost_mach::lower::{self as shared, none, refuse};
 
 /// Cell of the table.
-pub(super) type LowerFn = fn(&mut Cx<'_, '_>, Inst) -> Lowered;
+pub(super) type LowerFn = fn(&mut Cx<'_, '_>, Inst) -> LowerResult;
 
 kingpost_mach::lowering_table! { LowerFn;
     // Control flow and calls.
@@ -217,8 +217,8 @@ kingpost_mach::lowering_table! { LowerFn;
 
 /// Lowers an instruction by the table.
 #[inline]
-pub(crate) fn lower(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
-    LOWERINGS[cx.func.dfg.opcode(inst) as usize][cx.shape(inst) as usize](cx, inst)
+pub(crate) fn lower(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
+    LOWERINGS[cx.func.dfg.opcode(inst) as usize][cx.type_category(inst) as usize](cx, inst)
 }
 
 #[cfg(test)]
@@ -226,7 +226,7 @@ mod tests {
     use kingpost_mach::lower::misplaced_none;
 
     #[test]
-    fn cells_are_empty_just_where_an_opcode_has_no_type_of_the_shape() {
+    fn cells_are_empty_just_where_an_opcode_has_no_type_of_the_category() {
         assert_eq!(misplaced_none(&super::NAMES), Vec::<String>::new());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Before: `v2 = iadd v0, v1`. After: `adds64_rrr v2l, v0l, v1l; adc64_rrr v2h, v0h, v1h`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::chain::failing;
 use super::condition_codes::int_code;
 use super::convert::extend;
@@ -17,11 +17,11 @@ use crate::rows::{self, lanes};
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::lower::{self as shared, Cond, is_greater, select_on};
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Lowers `band`, `bor`, `bxor`, half by half.
-pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
+pub(super) fn bitwise(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> LowerResult {
     let (x, y, row) = complement_last(cx, alu, cx.args(inst));
     let value = cx.first_result(inst);
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
@@ -45,7 +45,7 @@ fn complement_last(cx: &Cx<'_, '_>, alu: Alu, [x, y]: [Value; 2]) -> (Value, Val
 }
 
 /// Lowers `bitselect`, half by half.
-pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, c, x, y) = (cx.result_parts(value), cx.use_regs(c), cx.use_regs(x), cx.use_regs(y));
@@ -56,7 +56,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `imul`: the full product of the low halves, with both mixed products added to its upper half.
-pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
@@ -106,7 +106,7 @@ impl ShiftRegs {
 
 /// Lowers `ishl`, `ushr`, `sshr`: shifts both halves by the amount modulo 64, then exchanges them if the amount is 64
 /// or more.
-pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
+pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
@@ -132,7 +132,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: ShiftRows) -> Lowered {
 }
 
 /// Lowers `rotl`, `rotr`: exchanges the halves if the amount is 64 or more, then shifts each into the other.
-pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
+pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
@@ -149,7 +149,7 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
 }
 
 /// Lowers `bitrev`: reverses and exchanges the halves.
-pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
@@ -185,7 +185,7 @@ fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg) {
 }
 
 /// Lowers `clz`.
-pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
@@ -194,7 +194,7 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `ctz`.
-pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
@@ -203,7 +203,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `cls`: the leading zeros of the operand xor its sign, less one.
-pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
@@ -217,7 +217,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `popcnt`: the bits of each byte are counted in a vector register, and the counts added up there.
-pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
@@ -233,7 +233,7 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `select` and `select_spectre_guard`, half by half.
-pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
@@ -245,7 +245,7 @@ pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `smin`, `smax`, `umin`, `umax`.
-pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
+pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> LowerResult {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, xs, ys) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
@@ -273,14 +273,14 @@ pub(super) fn compare(cx: &mut Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> C
 }
 
 /// Lowers `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
-pub(super) fn add_sub_overflow(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> Lowered {
+pub(super) fn add_sub_overflow(cx: &mut Cx<'_, '_>, inst: Inst, op: Op) -> LowerResult {
     shared::wide::halves(cx, inst, op.alu().rr.of(64), op.next(64))?;
     set_overflow(cx, inst, op.overflow());
     Ok(())
 }
 
 /// Lowers `sextend` to i128.
-pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     extend(cx, inst, defs[0], 64)?;

@@ -13,7 +13,7 @@ use crate::rows;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::lower::{near_symbol, slot_place};
-use kingpost_mach::{Address, IndexExtend, LowerError, Machine};
+use kingpost_mach::{Address, IndexExtend, LowerBackend, LowerError};
 
 /// Largest number of definitions that an address looks through.
 const MAX_STEPS: usize = 8;

@@ -2,7 +2,7 @@
 //!
 //! Before: `v2 = atomic_rmw.i32 add v0, v1`. After: `lock xadd [v0], v2`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
@@ -12,7 +12,7 @@ use kingpost_mach::lower::{in_memory_order, is_arithmetic, is_little, load_into,
 use kingpost_regalloc::VReg;
 
 /// Lowers `atomic_load`.
-pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
@@ -25,7 +25,7 @@ pub(super) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `atomic_store`.
-pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::StoreNoOffset { flags, value, addr } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
@@ -39,7 +39,7 @@ pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// Lowers `atomic_rmw`. In big-endian byte order, bitwise operations take the reversed operand, and the old value is
 /// reversed afterwards.
-pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn rmw(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
@@ -138,7 +138,7 @@ fn big_endian_loop(op: AtomicRmwOp) -> Family {
 }
 
 /// Lowers `atomic_cas`.
-pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::AtomicCas { flags, addr, expected, new } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
@@ -155,7 +155,7 @@ pub(super) fn cas(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `fence`.
-pub(super) fn fence(cx: &mut Cx<'_, '_>, _inst: Inst) -> Lowered {
+pub(super) fn fence(cx: &mut Cx<'_, '_>, _inst: Inst) -> LowerResult {
     cx.emit(rows::MFENCE, &[]);
     Ok(())
 }

@@ -4,17 +4,17 @@
 //!
 //! Narrow integers are counted in 32 bits, with their upper bits set so that they do not change the count.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::Cx;
 use crate::regs::CC_E;
 use crate::rows;
 use kingpost_ir::Inst;
 use kingpost_mach::lower::working_bits;
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Lowers `bitrev`.
-pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [def, source] = cx.registers(inst);
     reverse_bits(cx, def, source, cx.result_ty(inst).bits());
     Ok(())
@@ -54,7 +54,7 @@ fn masked<const N: usize>(cx: &mut Cx<'_, '_>, values: [VReg; N], mask: u64, bit
 }
 
 /// Lowers `clz`.
-pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -87,7 +87,7 @@ pub(super) fn leading_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits: 
 }
 
 /// Lowers `cls`: the leading zeros of the operand xor its sign, less one.
-pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -102,7 +102,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `ctz`. A bit that is set just above a narrow value ends the count.
-pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -129,7 +129,7 @@ pub(super) fn trailing_zeros(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, bits:
 }
 
 /// Lowers `popcnt`.
-pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);

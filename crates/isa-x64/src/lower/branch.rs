@@ -2,17 +2,17 @@
 //!
 //! Before: `trapz v0, user1`. After: `test v0, v0; je trap`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::Cx;
 use crate::regs::CC_B;
 use crate::rows;
 use kingpost_ir::{Inst, InstView};
 use kingpost_mach::lower::{self as shared, Cond, branch_on, trap_on};
-use kingpost_mach::{Address, IndexExtend, Machine, NO_BLOCK};
+use kingpost_mach::{Address, IndexExtend, LowerBackend, NO_BLOCK};
 use kingpost_regalloc::{Block, VReg};
 
 /// Lowers `brif`.
-pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn brif(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [c] = cx.args(inst);
     let Some([then, other]) = shared::branch::two_targets(cx) else { return Ok(()) };
     let cond = cx.condition(c, inst)?;
@@ -42,7 +42,7 @@ pub(super) fn jump_by_table(cx: &mut Cx<'_, '_>, index: VReg, table: u32, len: u
 }
 
 /// Lowers `trapz`, `trapnz`.
-pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> Lowered {
+pub(super) fn trap_if(cx: &mut Cx<'_, '_>, inst: Inst, zero: bool) -> LowerResult {
     let InstView::CondTrap { arg, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let cond = cx.condition(arg, inst)?;
     trap_on(cx, cond.inverse_if(zero), code);

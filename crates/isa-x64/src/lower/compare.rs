@@ -2,7 +2,7 @@
 //!
 //! Before: `v4 = icmp slt v0, v1; v5 = select v4, v2, v3`. After: `cmp v0, v1; cmovl v5, v2`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::condition_codes::int_code;
 use super::cx::Cx;
 use super::vector;
@@ -10,11 +10,11 @@ use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, InstView, Value};
 use kingpost_mach::lower::{Cond, select_on, working_bits};
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Lowers `icmp`.
-pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::IntCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     // The comparison itself is the only user of its operands, because no other instruction lowers it.
     let cond = cx.compare(cond, args, Some(inst))?;
@@ -23,7 +23,7 @@ pub(super) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `fcmp`.
-pub(super) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     cx.require_float(inst, cx.ty(args[0]))?;
     let cond = cx.compare_floats(cond, args, Some(inst))?;
@@ -54,18 +54,18 @@ pub(super) fn set(cx: &mut Cx<'_, '_>, def: VReg, cond: Cond) {
 }
 
 /// Lowers `select` and `select_spectre_guard`: conditional moves.
-pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn select(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let ty = cx.result_ty(inst);
     select_regs(cx, inst, rows::CMOV_RR.of(working_bits(ty).min(64)))
 }
 
 /// Lowers `select` of floats and vectors of up to 128 bits.
-pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn select_float(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     select_regs(cx, inst, rows::SELECT_F)
 }
 
 /// Lowers `select_spectre_guard` of floats and vectors: by a mask, never by a branch.
-pub(super) fn select_by_mask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn select_by_mask(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
@@ -81,7 +81,7 @@ pub(super) fn select_by_mask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers a selection by `row`, which selects each register of the value.
-pub(super) fn select_regs(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
+pub(super) fn select_regs(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> LowerResult {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
@@ -93,7 +93,7 @@ pub(super) fn select_regs(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowere
 }
 
 /// Lowers `smin`, `smax`, `umin`, `umax`.
-pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
+pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> LowerResult {
     let ty = cx.result_ty(inst);
     let [def, x, y] = cx.registers(inst);
     cx.emit(rows::CMP_RR.of(ty.bits()), &[x, y]);
@@ -103,7 +103,7 @@ pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
 
 /// Lowers `bmask`: the negation sets the carry unless the operand is zero; subtracting the carry from zero gives the
 /// mask.
-pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bmask(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);

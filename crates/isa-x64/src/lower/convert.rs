@@ -2,12 +2,12 @@
 //!
 //! Before: `v1 = load.i8 v0; v2 = sextend.i64 v1`. After: `movsx v2, byte [v0]`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::Inst;
 use kingpost_mach::lower as shared;
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Returns rows that sign-extend `from` bits to `to` bits: from a register, and from memory.
@@ -21,7 +21,7 @@ pub(super) fn sign_extend_rows(from: u32, to: u32) -> (RowId, RowId) {
 }
 
 /// Lowers `sextend`.
-pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let value = cx.first_result(inst);
     let to = cx.ty(value).bits();
     let def = cx.result(value);
@@ -29,7 +29,7 @@ pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Sign-extends the operand of `inst` to `to` bits in `def`.
-pub(super) fn extend(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, to: u32) -> Lowered {
+pub(super) fn extend(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, to: u32) -> LowerResult {
     let [x] = cx.args(inst);
     let from = cx.ty(x).bits();
     match cx.fold_load(x, from, inst)? {
@@ -45,7 +45,7 @@ pub(super) fn extend(cx: &mut Cx<'_, '_>, inst: Inst, def: VReg, to: u32) -> Low
 }
 
 /// Lowers `iconcat`.
-pub(super) fn iconcat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn iconcat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [low, high] = cx.args(inst);
     let bits = cx.ty(low).bits();
     if bits == 64 {

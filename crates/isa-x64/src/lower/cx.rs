@@ -7,25 +7,25 @@ use crate::x64::X64;
 use kingpost_ir::types::I32;
 use kingpost_ir::{Inst, InstView, MemFlags, Opcode, TrapCode, Value};
 use kingpost_mach::lower::is_little;
-use kingpost_mach::{Address, Lower, LowerError, MInst, RowId};
+use kingpost_mach::{Address, LowerCtx, LowerError, MInst, RowId};
 use kingpost_regalloc::VReg;
 use std::ops::{Deref, DerefMut};
 
 /// A function being lowered for an instruction set with settings.
 pub(crate) struct Cx<'a, 'f> {
-    pub(crate) lower: &'a mut Lower<'f>,
+    pub(crate) lower: &'a mut LowerCtx<'f>,
     pub(crate) isa: &'a X64,
 }
 
 impl<'f> Deref for Cx<'_, 'f> {
-    type Target = Lower<'f>;
-    fn deref(&self) -> &Lower<'f> {
+    type Target = LowerCtx<'f>;
+    fn deref(&self) -> &LowerCtx<'f> {
         self.lower
     }
 }
 
 impl<'f> DerefMut for Cx<'_, 'f> {
-    fn deref_mut(&mut self) -> &mut Lower<'f> {
+    fn deref_mut(&mut self) -> &mut LowerCtx<'f> {
         self.lower
     }
 }

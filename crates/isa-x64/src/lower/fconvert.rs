@@ -6,7 +6,7 @@
 //! integer. All further conversions are made from these: unsigned and narrow types, traps, saturation. All bounds of
 //! comparisons are exact in the float's type.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::Cx;
 use super::float::arithmetic;
 use crate::regs::{CC_AE, CC_B, CC_BE, CC_P};
@@ -14,7 +14,7 @@ use crate::rows;
 use kingpost_ir::types::{F32, F64, I32, I64};
 use kingpost_ir::{Inst, Opcode, TrapCode, Type};
 use kingpost_mach::lower::{Cond, float_bits, precision, trap_on};
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Returns the row that truncates a float to a signed integer of 32 or 64 bits.
@@ -35,7 +35,7 @@ fn power(ty: Type, exponent: u32) -> u64 {
 }
 
 /// Lowers `fpromote`, `fdemote`.
-pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let row = match (cx.ty(x), cx.result_ty(inst)) {
         (F32, F64) => rows::CVTSS2SD_RR,
@@ -49,7 +49,7 @@ pub(super) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `fcvt_from_sint`.
-pub(super) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
     cx.require_float(inst, to)?;
@@ -84,7 +84,7 @@ pub(super) fn convert(cx: &mut Cx<'_, '_>, def: VReg, to: Type, source: VReg, bi
 }
 
 /// Lowers `fcvt_from_uint`.
-pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));
     cx.require_float(inst, to)?;
@@ -138,7 +138,7 @@ pub(super) fn from_u64(cx: &mut Cx<'_, '_>, def: VReg, to: Type, x: VReg) {
 }
 
 /// Lowers `fcvt_to_sint`, which traps unless `-2^(n-1) - 1 < x < 2^(n-1)`.
-pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);
     let bound = (1u64 << (bits - 1)) as f64;
@@ -152,7 +152,7 @@ pub(super) fn to_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `fcvt_to_uint`, which traps unless `-1 < x < 2^n`.
-pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn to_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let source = cx.use_reg(x);
     check_range(cx, source, from, power(from, bits), float_bits(from, -1.0), CC_BE);
@@ -197,7 +197,7 @@ fn replace_if(cx: &mut Cx<'_, '_>, condition: i32, def: VReg, x: VReg, other: VR
 }
 
 /// Lowers `fcvt_to_sint_sat`.
-pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let value = cx.first_result(inst);
     let (def, source) = (cx.result(value), cx.use_reg(x));
@@ -226,7 +226,7 @@ pub(super) fn saturate_signed(cx: &mut Cx<'_, '_>, def: VReg, mut source: VReg, 
 }
 
 /// Lowers `fcvt_to_uint_sat`.
-pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, bits) = cx.float_to_int(inst)?;
     let value = cx.first_result(inst);
     let (def, source) = (cx.result(value), cx.use_reg(x));
@@ -248,7 +248,7 @@ pub(super) fn saturate_unsigned(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, fr
 }
 
 /// Lowers `x86_cvtt2dq` of a scalar, which is one instruction.
-pub(super) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     debug_assert_eq!(cx.func.dfg.opcode(inst), Opcode::X86Cvtt2dq);
     let (x, from, bits) = cx.float_to_int(inst)?;
     if bits < 32 {

@@ -8,7 +8,7 @@
 use super::cx::Cx;
 use super::int::select_bits;
 use super::vector::{in_memory, repeated};
-use super::{Lowered, tiles};
+use super::{LowerResult, tiles};
 use crate::rows;
 use kingpost_ir::{Inst, InstView, Type, Value};
 use kingpost_mach::lower::{float_pattern, is_float, is_float_reg};
@@ -45,7 +45,7 @@ impl FloatRows {
 
 impl Cx<'_, '_> {
     /// Returns an error for `inst` unless `ty` consists of floats with arithmetic of their own.
-    pub(super) fn require_floats(&self, inst: Inst, ty: Type) -> Lowered {
+    pub(super) fn require_floats(&self, inst: Inst, ty: Type) -> LowerResult {
         if is_float(ty.lane_type()) && is_float_reg(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
     }
 
@@ -132,8 +132,8 @@ impl Cx<'_, '_> {
 pub(super) fn arithmetic(
     cx: &mut Cx<'_, '_>,
     inst: Inst,
-    compute: impl FnOnce(&mut Cx<'_, '_>, VReg) -> Lowered,
-) -> Lowered {
+    compute: impl FnOnce(&mut Cx<'_, '_>, VReg) -> LowerResult,
+) -> LowerResult {
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
     let def = cx.result(value);
@@ -152,7 +152,7 @@ pub(super) fn arithmetic(
 }
 
 /// Lowers `fadd`, `fsub`, `fmul`, `fdiv`.
-pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, rows: FloatRows) -> Lowered {
+pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, rows: FloatRows) -> LowerResult {
     let operands: [Value; 2] = cx.args(inst);
     let ty = cx.ty(operands[0]);
     cx.require_floats(inst, ty)?;
@@ -166,7 +166,7 @@ pub(super) fn binary(cx: &mut Cx<'_, '_>, inst: Inst, rows: FloatRows) -> Lowere
 }
 
 /// Lowers `sqrt`.
-pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_floats(inst, ty)?;
@@ -177,7 +177,7 @@ pub(super) fn sqrt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `bnot`.
-pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let ones = cx.float_temp(128);
     let [def, source] = cx.registers(inst);
     cx.emit(rows::PCMPEQD_ONES, &[ones]);
@@ -186,7 +186,7 @@ pub(super) fn bnot(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `bitselect`.
-pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [def, c, x, y] = cx.registers(inst);
     let temps = std::array::from_fn(|_| cx.float_temp(128));
     select_bits(cx, [rows::XORPS, rows::ANDPS], temps, def, [c, x, y]);
@@ -199,16 +199,16 @@ fn sign(cx: &Cx<'_, '_>, inst: Inst, ty: Type) -> Result<u64, LowerError> {
 }
 
 /// Lowers `fneg`.
-pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fneg(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     with_mask(cx, inst, rows::XORPS, |sign| sign)
 }
 
 /// Lowers `fabs`.
-pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fabs(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     with_mask(cx, inst, rows::ANDPS, |sign| sign - 1)
 }
 
-fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(u64) -> u64) -> Lowered {
+fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(u64) -> u64) -> LowerResult {
     let ty = cx.result_ty(inst);
     let sign = sign(cx, inst, ty)?;
     let operands: [VReg; 2] = cx.registers(inst);
@@ -217,7 +217,7 @@ fn with_mask(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId, mask: fn(u64) -> u64) 
 }
 
 /// Lowers `fcopysign`: the magnitude of one, the sign of the other.
-pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let ty = cx.result_ty(inst);
     let sign = sign(cx, inst, ty)?;
     let [def, x, y] = cx.registers(inst);
@@ -231,7 +231,7 @@ pub(super) fn fcopysign(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// Lowers `fmin` by both orders of `minss`, whose result is the second operand for two zeros or a NaN. The
 /// disjunction of both keeps the sign of a negative zero and every bit of a NaN, which becomes quiet when all bits
 /// are set.
-pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     min_max(cx, inst, FloatRows::MIN, |cx, ty, [first, second]| {
         let [both, nan, quiet] = std::array::from_fn(|_| cx.float_like(ty));
         cx.emit(rows::ORPS, &[both, first, second]);
@@ -244,7 +244,7 @@ pub(super) fn fmin(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 /// Lowers `fmax` by both orders of `maxss`. For two zeros of different sign the sign must be clear. The disjunction
 /// minus the bits in which the two orders differ is 0.0 for them, the operand where the orders agree, and a quiet NaN
 /// for a NaN.
-pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fmax(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     min_max(cx, inst, FloatRows::MAX, |cx, ty, [first, second]| {
         let [different, either, both, nan] = std::array::from_fn(|_| cx.float_like(ty));
         cx.emit(rows::XORPS, &[different, second, first]);
@@ -261,7 +261,7 @@ fn min_max(
     inst: Inst,
     rows: FloatRows,
     join: impl FnOnce(&mut Cx<'_, '_>, Type, [VReg; 2]) -> [VReg; 2],
-) -> Lowered {
+) -> LowerResult {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_floats(inst, ty)?;

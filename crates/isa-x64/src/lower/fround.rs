@@ -3,7 +3,7 @@
 //!
 //! Before: `v3 = fneg v2; v4 = fma v0, v1, v3`. After: `vfmsub213sd v4, v1, v2`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::Cx;
 use super::float::{FloatRows, arithmetic};
 use crate::regs::xmm;
@@ -21,7 +21,7 @@ const QUIET: i32 = 8;
 const ROUND: FloatRows = FloatRows::new(rows::ROUNDS_RRI, rows::ROUNDP);
 
 /// Lowers `ceil`, `floor`, `trunc`, `nearest`.
-pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_floats(inst, ty)?;
@@ -55,7 +55,7 @@ const FUSED: [[FloatRows; 2]; 2] = [
 ];
 
 /// Lowers `fma`.
-pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y, z] = cx.args(inst);
     let ty = cx.ty(x);
     cx.require_floats(inst, ty)?;

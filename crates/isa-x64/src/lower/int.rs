@@ -4,7 +4,7 @@
 
 use super::address::{AddressExpr, MAX_SHIFT};
 use super::cx::{Alu, Cx};
-use super::{Lowered, tiles};
+use super::{LowerResult, tiles};
 use crate::regs::CC_NS;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
@@ -13,7 +13,7 @@ use kingpost_mach::{Family, LowerError, RowId};
 use kingpost_regalloc::VReg;
 
 /// Lowers `iadd`.
-pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn iadd(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     if let Some(terms) = sum_for_lea(cx, x, y) {
         cx.count_tile(tiles::SUM_BY_LEA);
@@ -48,7 +48,7 @@ fn sum_for_lea(cx: &Cx<'_, '_>, x: Value, y: Value) -> Option<AddressExpr> {
 }
 
 /// Lowers `band`.
-pub(super) fn band(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn band(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     match mask(cx, inst).or_else(|| and_not(cx, inst)) {
         Some(tile) => cx.emit_tile(inst, tile),
         None => two_operands(cx, inst, Alu::AND),
@@ -86,7 +86,7 @@ fn and_not(cx: &Cx<'_, '_>, inst: Inst) -> Option<Tile> {
 }
 
 /// Lowers `isub`, `bor`, `bxor`, and further two-operand operations where no tile matches.
-pub(super) fn two_operands(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> Lowered {
+pub(super) fn two_operands(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu) -> LowerResult {
     let value = cx.first_result(inst);
     let (ty, def) = (cx.ty(value), cx.result(value));
     let [x, y] = if commutes(alu) { cx.constant_last(inst) } else { cx.args(inst) };
@@ -133,12 +133,12 @@ fn commutes(alu: Alu) -> bool {
 }
 
 /// Lowers `bnot`, `ineg`.
-pub(super) fn one_operand(cx: &mut Cx<'_, '_>, inst: Inst, rows: Family) -> Lowered {
+pub(super) fn one_operand(cx: &mut Cx<'_, '_>, inst: Inst, rows: Family) -> LowerResult {
     by_row(cx, inst, rows.of(working_bits(cx.result_ty(inst))))
 }
 
 /// Lowers `iabs`: the negation, or the operand if that is negative.
-pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let ty = cx.result_ty(inst);
     let bits = working_bits(ty);
     let negated = cx.int_temp(bits);
@@ -150,7 +150,7 @@ pub(super) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `bitselect`: `(x & c) | (y & !c)`, as `((x ^ y) & c) ^ y`.
-pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let bits = working_bits(cx.result_ty(inst));
     let [def, c, x, y] = cx.registers(inst);
     let temps = std::array::from_fn(|_| cx.int_temp(bits));

@@ -10,11 +10,11 @@ use crate::regs::{RAX, RDI, RDX, RSI, SYSV_CLOBBERS};
 use crate::rows;
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::{Inst, TrapCode, Value};
-use kingpost_mach::lower::{CallRows, CommonRows, Machine, PairRows, WideRows};
+use kingpost_mach::lower::{CallRows, CommonRows, LowerBackend, PairRows, WideRows};
 use kingpost_mach::{Address, LowerError, MInst, RowId};
 use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 
-impl<'f> Machine<'f> for Cx<'_, 'f> {
+impl<'f> LowerBackend<'f> for Cx<'_, 'f> {
     const ROWS: CommonRows = CommonRows {
         entry: rows::ENTRY,
         ret: rows::RET,
@@ -250,7 +250,7 @@ impl<'f> Machine<'f> for Cx<'_, 'f> {
         self.emit(rows::STACK_CHECK_R, &[limit]).set_trap(Some(TrapCode::STACK_OVERFLOW));
     }
 
-    fn take_back(&mut self, bytes: u32) {
+    fn readjust_sp_after_pop(&mut self, bytes: u32) {
         self.emit_imm(rows::SUBRSP_I, &[], bytes as i32);
     }
 }

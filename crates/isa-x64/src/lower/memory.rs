@@ -4,20 +4,20 @@
 
 use super::cx::Cx;
 use super::vector::lanes;
-use super::{Lowered, tiles};
+use super::{LowerResult, tiles};
 use crate::rows;
 use kingpost_ir::{Inst, Type};
 use kingpost_mach::lower::is_little;
 use kingpost_mach::lower::memory::Store;
 
 /// Lowers `store` of an integer or float.
-pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [value, _] = cx.args(inst);
     store_as(cx, inst, cx.ty(value))
 }
 
 /// Stores the low part of an integer that has type `ty`: `store` and the narrowing stores.
-pub(super) fn store_as(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type) -> Lowered {
+pub(super) fn store_as(cx: &mut Cx<'_, '_>, inst: Inst, ty: Type) -> LowerResult {
     let store = Store::of(cx, inst, ty)?;
     if let Some((row, lane, vector)) =
         lanes::stored_lane(cx, store.value).filter(|_| is_little(store.flags) && cx.ty(store.value) == ty)

@@ -6,16 +6,16 @@
 //! signed division tests the divisor first, unless it is a constant.
 
 use super::cx::Cx;
-use super::{Lowered, tiles};
+use super::{LowerResult, tiles};
 use crate::regs::CC_E;
 use crate::rows;
 use kingpost_ir::{Inst, TrapCode, Value};
 use kingpost_mach::lower::{Cond, Tile, trap_on, working_bits};
-use kingpost_mach::{LowerError, Machine, RowId};
+use kingpost_mach::{LowerBackend, LowerError, RowId};
 use kingpost_regalloc::VReg;
 
 /// Lowers `imul`.
-pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     let bits = working_bits(cx.ty(x));
     let value = cx.first_result(inst);
@@ -43,7 +43,7 @@ pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `umulhi`, `smulhi`.
-pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
+pub(super) fn mulhi(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> LowerResult {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -84,7 +84,7 @@ pub(super) enum Part {
 }
 
 /// Lowers `udiv`, `urem`.
-pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
+pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> LowerResult {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     if let Some(divisor) = cx.constant(y).filter(|d| d.is_power_of_two()) {
@@ -111,7 +111,7 @@ pub(super) fn unsigned(cx: &mut Cx<'_, '_>, inst: Inst, part: Part) -> Lowered {
 }
 
 /// Emits an unsigned division by 2^n as a shift, or its remainder as a mask.
-fn by_power_of_two(cx: &mut Cx<'_, '_>, inst: Inst, part: Part, divisor: u64) -> Lowered {
+fn by_power_of_two(cx: &mut Cx<'_, '_>, inst: Inst, part: Part, divisor: u64) -> LowerResult {
     let [x, _] = cx.args(inst);
     let value = cx.first_result(inst);
     let bits = cx.ty(x).bits();
@@ -191,7 +191,7 @@ fn divide_signed(cx: &mut Cx<'_, '_>, x: Value, def: VReg, divisor: VReg, part: 
 }
 
 /// Lowers `sdiv`.
-pub(super) fn sdiv(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn sdiv(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let def = cx.result(value);
@@ -212,7 +212,7 @@ fn nonzero_divisor(cx: &mut Cx<'_, '_>, y: Value) -> Result<VReg, LowerError> {
 }
 
 /// Lowers `srem`. Dividing by 1 instead of -1 gives an equal remainder and cannot overflow.
-pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn srem(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);

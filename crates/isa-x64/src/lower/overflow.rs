@@ -2,7 +2,7 @@
 //!
 //! Before: `v2, v3 = uadd_overflow v0, v1`. After: `add v2, v1; setb v3`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::{Alu, Cx};
 use super::int::operate;
 use super::muldiv::wide_product;
@@ -28,7 +28,7 @@ pub(super) fn set_overflow(cx: &mut Cx<'_, '_>, inst: Inst, condition: i32) {
 }
 
 /// Lowers `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
-pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Lowered {
+pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> LowerResult {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let def = cx.result(value);
@@ -40,7 +40,7 @@ pub(super) fn add_sub(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32)
 /// Lowers `uadd_overflow_cin`, `sadd_overflow_cin`, `usub_overflow_bin`, `ssub_overflow_bin`. The carry is taken in a
 /// second step whose overflow counts as well. Of unsigned integers only one of the steps can overflow, so one
 /// instruction does both.
-pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> Lowered {
+pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition: i32) -> LowerResult {
     let [x, y, carry] = cx.args(inst);
     let ty = cx.ty(x);
     let bits = ty.bits().min(64);
@@ -74,7 +74,7 @@ pub(super) fn add_sub_carry(cx: &mut Cx<'_, '_>, inst: Inst, alu: Alu, condition
 }
 
 /// Lowers `umul_overflow`: the carry is set if the upper half of the product is not zero.
-pub(super) fn umul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn umul(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     let (bits, value) = (cx.ty(x).bits(), cx.first_result(inst));
     let (def, x, y) = (cx.result(value), cx.use_reg(x), cx.use_reg(y));
@@ -93,7 +93,7 @@ pub(super) fn umul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `smul_overflow`.
-pub(super) fn smul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn smul(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     let (bits, value) = (cx.ty(x).bits(), cx.first_result(inst));
     let operands: [VReg; 3] = [cx.result(value), cx.use_reg(x), cx.use_reg(y)];
@@ -110,7 +110,7 @@ pub(super) fn smul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `uadd_overflow_trap`.
-pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn add_trap(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::IntAddTrap { args, code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), cx.ty(value).bits());

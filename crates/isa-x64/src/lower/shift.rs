@@ -2,14 +2,14 @@
 //!
 //! Before: `v2 = band v1, 31; v3 = ishl.i32 v0, v2`. After: `shl v3, cl`, with v1 in rcx.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::{Cx, Shift};
 use crate::rows;
 use kingpost_ir::{Inst, Value};
 use kingpost_regalloc::VReg;
 
 /// Lowers `ishl`, `ushr`, `sshr`.
-pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
+pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);
@@ -49,7 +49,7 @@ pub(super) fn count(cx: &mut Cx<'_, '_>, amount: Value, modulus: i32) -> VReg {
 }
 
 /// Lowers `rotl`, `rotr`.
-pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
+pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let ty = cx.ty(x);
     let (value, bits) = (cx.first_result(inst), ty.bits());

@@ -1,4 +1,4 @@
-//! The lowering table: the function that lowers each opcode, by the shape of its controlling type. `shared` is
+//! The lowering table: the function that lowers each opcode, by the category of its controlling type. `shared` is
 //! `kingpost_mach::lower`, the library of lowering code for all targets; the table's form is documented in `table.rs`
 //! there.
 //!
@@ -16,17 +16,17 @@ use super::muldiv::Part;
 use super::vector::shift::Way;
 use super::vector::widen::Half;
 use super::{
-    Lowered, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
+    LowerResult, atomic, bits, branch, compare, convert, fconvert, float, fround, int, memory, muldiv, overflow, shift,
     vector, wide,
 };
 use crate::rows;
 use kingpost_ir::Inst;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::types::{I8, I16, I32};
-use kingpost_mach::lower::{self as shared, Shape, is_float_reg, none, refuse};
+use kingpost_mach::lower::{self as shared, TypeCategory, is_float_reg, none, refuse};
 
 /// Cell of the table.
-pub(super) type LowerFn = fn(&mut Cx<'_, '_>, Inst) -> Lowered;
+pub(super) type LowerFn = fn(&mut Cx<'_, '_>, Inst) -> LowerResult;
 
 kingpost_mach::lowering_table! { LowerFn;
     // Control flow and calls.
@@ -219,13 +219,13 @@ kingpost_mach::lowering_table! { LowerFn;
 
 /// Lowers an instruction by the table.
 #[inline]
-pub(crate) fn lower(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(crate) fn lower(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let ty = cx.func.dfg.ctrl_type(inst);
-    let shape = Shape::of(ty);
-    if shape == Shape::Vector && !is_float_reg(ty) {
+    let category = TypeCategory::of(ty);
+    if category == TypeCategory::Vector && !is_float_reg(ty) {
         return Err(cx.unsupported(inst));
     }
-    LOWERINGS[cx.func.dfg.opcode(inst) as usize][shape as usize](cx, inst)
+    LOWERINGS[cx.func.dfg.opcode(inst) as usize][category as usize](cx, inst)
 }
 
 #[cfg(test)]
@@ -233,7 +233,7 @@ mod tests {
     use kingpost_mach::lower::misplaced_none;
 
     #[test]
-    fn cells_are_empty_just_where_an_opcode_has_no_type_of_the_shape() {
+    fn cells_are_empty_just_where_an_opcode_has_no_type_of_the_category() {
         assert_eq!(misplaced_none(&super::NAMES), Vec::<String>::new());
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Before: `v2 = iadd v0, v1`. After: `add64_rr v2l, v0l, v1l; adc64_rr v2h, v0h, v1h`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::bits::{count_bits, leading_zeros, reverse_bits, trailing_zeros};
 use super::condition_codes::int_code;
 use super::convert::extend;
@@ -15,11 +15,11 @@ use crate::rows;
 use kingpost_ir::condcodes::IntCC;
 use kingpost_ir::{Inst, Value};
 use kingpost_mach::lower::{self as shared, Cond, is_greater, select_on};
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Lowers `bitselect`, half by half.
-pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [c, x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, c, x, y) = (cx.result_parts(value), cx.use_regs(c), cx.use_regs(x), cx.use_regs(y));
@@ -31,7 +31,7 @@ pub(super) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `imul`: the full product of the low halves, with both mixed products added to its upper half.
-pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
@@ -61,7 +61,7 @@ impl ShiftRegs {
 
 /// Lowers `ishl`, `ushr`, `sshr`: shifts both halves by the amount modulo 64, then exchanges them if the amount is 64
 /// or more.
-pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
+pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
@@ -87,7 +87,7 @@ pub(super) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
 }
 
 /// Lowers `rotl`, `rotr`: exchanges the halves if the amount is 64 or more, then shifts each into the other.
-pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
+pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
@@ -103,7 +103,7 @@ pub(super) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, op: Shift) -> Lowered {
 }
 
 /// Lowers `bitrev`: reverses and exchanges the halves.
-pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn bitrev(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
@@ -129,7 +129,7 @@ fn count_of(
 }
 
 /// Lowers `clz`.
-pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
@@ -138,7 +138,7 @@ pub(super) fn clz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `ctz`.
-pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
@@ -147,7 +147,7 @@ pub(super) fn ctz(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `cls`: the leading zeros of the operand xor its sign, less one.
-pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
@@ -161,7 +161,7 @@ pub(super) fn cls(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `popcnt`.
-pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
@@ -174,7 +174,7 @@ pub(super) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `smin`, `smax`, `umin`, `umax`.
-pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> Lowered {
+pub(super) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, cond: IntCC) -> LowerResult {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, xs, ys) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
@@ -203,14 +203,14 @@ pub(super) fn compare(cx: &mut Cx<'_, '_>, cond: IntCC, x: Value, y: Value) -> C
 }
 
 /// Lowers `uadd_overflow`, `sadd_overflow`, `usub_overflow`, `ssub_overflow`.
-pub(super) fn add_sub_overflow(cx: &mut Cx<'_, '_>, inst: Inst, rows: [RowId; 2], condition: i32) -> Lowered {
+pub(super) fn add_sub_overflow(cx: &mut Cx<'_, '_>, inst: Inst, rows: [RowId; 2], condition: i32) -> LowerResult {
     shared::wide::halves(cx, inst, rows[0], rows[1])?;
     set_overflow(cx, inst, condition);
     Ok(())
 }
 
 /// Lowers `sextend` to i128.
-pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(super) fn sextend(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
     extend(cx, inst, defs[0], 64)?;

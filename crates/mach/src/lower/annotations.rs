@@ -3,7 +3,7 @@
 //!
 //! Before: `call fn0(v0), stack_map=[i64 @ ss0+8]`. After: `call_sym %g annotation 0`, and the annotation `map i64 8`.
 
-use super::Lower;
+use super::LowerCtx;
 use super::memory::is_over_aligned;
 use crate::code::Annotation;
 use crate::compiled::DebugTag;
@@ -11,7 +11,7 @@ use crate::error::LowerError;
 use kingpost_ir::function::DebugTag as IrDebugTag;
 use kingpost_ir::{Inst, StackSlot};
 
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Records the annotations of a call or sequence point and returns their number, or `None` if there are none.
     ///
     /// # Errors

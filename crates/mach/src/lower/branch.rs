@@ -2,29 +2,29 @@
 //!
 //! Before: `br_table v0, block9, [block1, block2]`. After: `jchain2_r v0, block1, block2, block9`.
 
-use super::Lowered;
-use super::machine::Machine;
+use super::LowerResult;
+use super::machine::LowerBackend;
 use crate::inst::NO_BLOCK;
 use kingpost_ir::{Inst, InstView};
 use kingpost_regalloc::Block;
 use smallvec::SmallVec;
 
 /// Lowers `jump`.
-pub fn jump<'f>(cx: &mut impl Machine<'f>, _inst: Inst) -> Lowered {
+pub fn jump<'f>(cx: &mut impl LowerBackend<'f>, _inst: Inst) -> LowerResult {
     let target = cx.targets()[0];
     jump_to(cx, target);
     Ok(())
 }
 
 /// Emits a jump.
-pub fn jump_to<'f, M: Machine<'f>>(cx: &mut M, target: Block) {
+pub fn jump_to<'f, M: LowerBackend<'f>>(cx: &mut M, target: Block) {
     let jump = cx.emit(M::ROWS.jump, &[]);
     jump.aux = target.as_u32();
     jump.extra = NO_BLOCK;
 }
 
 /// Returns the two targets of `brif`. If they are equal, emits a jump instead and returns `None`.
-pub fn two_targets<'f>(cx: &mut impl Machine<'f>) -> Option<[Block; 2]> {
+pub fn two_targets<'f>(cx: &mut impl LowerBackend<'f>) -> Option<[Block; 2]> {
     let &[then, other] = cx.targets() else { unreachable!("a conditional branch has two destinations") };
     if then == other {
         jump_to(cx, then);
@@ -34,7 +34,7 @@ pub fn two_targets<'f>(cx: &mut impl Machine<'f>) -> Option<[Block; 2]> {
 }
 
 /// Lowers `br_table`: one entry by a comparison, two or three by several comparisons, more by a table.
-pub fn br_table<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn br_table<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let [index] = cx.args(inst);
     let targets: SmallVec<[Block; 8]> = cx.targets().into();
     let (&default, entries) = targets.split_first().ok_or_else(|| cx.unsupported(inst))?;
@@ -70,14 +70,14 @@ pub fn br_table<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 }
 
 /// Lowers `trap`.
-pub fn trap<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn trap<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let InstView::Trap { code } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     cx.emit(M::ROWS.trap, &[]).set_trap(Some(code));
     Ok(())
 }
 
 /// Lowers `debugtrap`.
-pub fn debugtrap<'f, M: Machine<'f>>(cx: &mut M, _inst: Inst) -> Lowered {
+pub fn debugtrap<'f, M: LowerBackend<'f>>(cx: &mut M, _inst: Inst) -> LowerResult {
     cx.emit(M::ROWS.breakpoint, &[]);
     Ok(())
 }
@@ -86,7 +86,7 @@ pub fn debugtrap<'f, M: Machine<'f>>(cx: &mut M, _inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If a tag refers to a stack slot whose offset is not known at compile time.
-pub fn sequence_point<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn sequence_point<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let annotation = cx.annotate(inst, false)?;
     if annotation.is_some() {
         cx.emit(M::ROWS.sequence_point, &[]).set_annotation(annotation);
@@ -95,6 +95,6 @@ pub fn sequence_point<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 }
 
 /// Lowers `nop`: no code.
-pub fn nop<'f>(_cx: &mut impl Machine<'f>, _inst: Inst) -> Lowered {
+pub fn nop<'f>(_cx: &mut impl LowerBackend<'f>, _inst: Inst) -> LowerResult {
     Ok(())
 }

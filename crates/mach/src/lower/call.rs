@@ -7,12 +7,12 @@
 //! area of the frame whose address is passed as a hidden argument.
 
 use super::access::store_place_row;
-use super::machine::Machine;
+use super::machine::LowerBackend;
 use super::memory::load_into;
 use super::rows::CallRows;
 use super::symbol::symbol_address;
 use super::width::extend_for_abi;
-use super::{Address, Lower, Lowered, Parts};
+use super::{Address, LowerCtx, LowerResult, Parts};
 use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
 use crate::error::LowerError;
 use crate::inst::MInst;
@@ -42,7 +42,7 @@ pub(super) enum Callee<'a> {
 /// # Errors
 /// If the convention cannot pass the signature, if a patchable call pops its arguments, or if an annotation refers to
 /// a place without a fixed offset.
-pub fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn call<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let (callee, sig, args) = direct(cx, inst)?;
     call_signature(cx, inst, callee, sig, args)
 }
@@ -51,13 +51,13 @@ pub fn call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If the convention cannot pass the signature, or if an annotation refers to a place without a fixed offset.
-pub fn call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn call_indirect<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let (callee, sig, args) = indirect(cx, inst)?;
     call_signature(cx, inst, callee, sig, args)
 }
 
 /// Records the annotations of a call and returns their number.
-pub(super) fn annotate_call(cx: &mut Lower<'_>, inst: Inst, abi: &AbiSignature) -> Result<Option<u32>, LowerError> {
+pub(super) fn annotate_call(cx: &mut LowerCtx<'_>, inst: Inst, abi: &AbiSignature) -> Result<Option<u32>, LowerError> {
     let dfg = &cx.func.dfg;
     let patchable = match dfg.view(inst) {
         InstView::Call { func, .. } | InstView::TryCall { func, .. } => dfg.ext_funcs[func].patchable,
@@ -75,7 +75,10 @@ fn pops(abi: &AbiSignature) -> bool {
 }
 
 /// Returns the callee, signature and arguments of a call of a function.
-pub(super) fn direct<'f>(cx: &impl Machine<'f>, inst: Inst) -> Result<(Callee<'f>, SigRef, &'f [Value]), LowerError> {
+pub(super) fn direct<'f>(
+    cx: &impl LowerBackend<'f>,
+    inst: Inst,
+) -> Result<(Callee<'f>, SigRef, &'f [Value]), LowerError> {
     let func = cx.func;
     let (InstView::Call { func: callee, args } | InstView::TryCall { func: callee, args, .. }) = func.dfg.view(inst)
     else {
@@ -87,7 +90,7 @@ pub(super) fn direct<'f>(cx: &impl Machine<'f>, inst: Inst) -> Result<(Callee<'f
 
 /// Returns the callee, signature and arguments of a call of an address.
 pub(super) fn indirect<'f>(
-    cx: &mut impl Machine<'f>,
+    cx: &mut impl LowerBackend<'f>,
     inst: Inst,
 ) -> Result<(Callee<'f>, SigRef, &'f [Value]), LowerError> {
     let func = cx.func;
@@ -102,31 +105,31 @@ pub(super) fn indirect<'f>(
     Ok((Callee::Address(cx.use_reg(callee)), sig, args))
 }
 
-fn call_signature<'f, M: Machine<'f>>(
+fn call_signature<'f, M: LowerBackend<'f>>(
     cx: &mut M,
     inst: Inst,
     callee: Callee<'_>,
     sig: SigRef,
     args: &[Value],
-) -> Lowered {
+) -> LowerResult {
     let abi = cx.call_abi(sig)?;
     let annotation = annotate_call(cx, inst, &abi)?;
     let mut operands = Operands::new();
     pass_arguments(cx, inst, &abi, args, &mut operands)?;
     let results: Results = cx.func.dfg.inst_results(inst).iter().map(|&result| cx.parts(result)).collect();
     let defined = define_results(&results, &abi, &mut operands);
-    emit_call(cx, M::ROWS.call, callee, &operands, abi.lost(), defined).set_annotation(annotation);
+    emit_call(cx, M::ROWS.call, callee, &operands, abi.call_clobbers(), defined).set_annotation(annotation);
     after_call(cx, inst, &abi, &results)
 }
 
 /// Moves all arguments of a call to the places in `abi`, and adds the arguments in registers to `operands`.
-pub(super) fn pass_arguments<'f, M: Machine<'f>>(
+pub(super) fn pass_arguments<'f, M: LowerBackend<'f>>(
     cx: &mut M,
     inst: Inst,
     abi: &AbiSignature,
     args: &[Value],
     operands: &mut Operands,
-) -> Lowered {
+) -> LowerResult {
     if abi.arg_bytes > 0 {
         for (&arg, to) in args.iter().zip(&abi.args) {
             if let AbiArg::Struct { offset, size } = *to {
@@ -194,10 +197,15 @@ pub(super) fn define_results(results: &Results, abi: &AbiSignature, operands: &m
 }
 
 /// Emits the code after a call: restores the stack pointer and loads the results in memory.
-pub(super) fn after_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSignature, results: &Results) -> Lowered {
+pub(super) fn after_call<'f, M: LowerBackend<'f>>(
+    cx: &mut M,
+    inst: Inst,
+    abi: &AbiSignature,
+    results: &Results,
+) -> LowerResult {
     if pops(abi) {
         // The callee has popped its arguments, and the next call's arguments go to the same memory.
-        cx.take_back(abi.arg_bytes);
+        cx.readjust_sp_after_pop(abi.arg_bytes);
     }
     let in_memory = if abi.return_bytes > 0 { Some(places(results, abi)) } else { None };
     for (def, part) in in_memory.into_iter().flatten() {
@@ -210,7 +218,7 @@ pub(super) fn after_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, abi: &AbiSi
 }
 
 /// Passes one part of an argument. Returns `None` if there is no code for its type.
-fn pass<'f, M: Machine<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, operands: &mut Operands) -> Option<()> {
+fn pass<'f, M: LowerBackend<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, operands: &mut Operands) -> Option<()> {
     let extended = extend_for_abi(cx, vreg, part.ty, part.extension);
     match part.place {
         AbiPlace::Reg(reg) => operands.push(Operand::fixed_use(extended, reg)),
@@ -223,7 +231,7 @@ fn pass<'f, M: Machine<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, operands: &m
 }
 
 /// Emits the call. It destroys `lost` except for the registers that it defines.
-pub(super) fn emit_call<'c, 'f: 'c, M: Machine<'f>>(
+pub(super) fn emit_call<'c, 'f: 'c, M: LowerBackend<'f>>(
     cx: &'c mut M,
     rows: CallRows,
     callee: Callee<'_>,
@@ -238,11 +246,11 @@ pub(super) fn emit_call<'c, 'f: 'c, M: Machine<'f>>(
     }
     cx.code.has_calls = true;
     let clobbers = cx.clobbers(lost.lost.difference(defined), lost.partial.difference(defined), lost.kept_bytes);
-    go_to(cx, callee, rows, operands, clobbers)
+    emit_call_or_jump(cx, callee, rows, operands, clobbers)
 }
 
 /// Emits the call or jump to `callee` by one of `rows`.
-pub(super) fn go_to<'c, 'f: 'c, M: Machine<'f>>(
+pub(super) fn emit_call_or_jump<'c, 'f: 'c, M: LowerBackend<'f>>(
     cx: &'c mut M,
     callee: Callee<'_>,
     rows: CallRows,
@@ -265,7 +273,7 @@ pub(super) fn go_to<'c, 'f: 'c, M: Machine<'f>>(
 }
 
 /// Copies the structure that `pointer` points to into the stack arguments. Sizes are multiples of 8.
-fn copy_struct<'f, M: Machine<'f>>(cx: &mut M, pointer: Value, offset: u32, size: u32) {
+fn copy_struct<'f, M: LowerBackend<'f>>(cx: &mut M, pointer: Value, offset: u32, size: u32) {
     let pointer = cx.use_reg(pointer);
     if size <= MAX_COPIED {
         for at in (0..size).step_by(8) {
@@ -285,7 +293,7 @@ fn copy_struct<'f, M: Machine<'f>>(cx: &mut M, pointer: Value, offset: u32, size
 
 /// Calls a library routine whose arguments and results are the fixed `operands`; `defined` are the registers of the
 /// results.
-pub fn libcall<'f, M: Machine<'f>>(cx: &mut M, routine: LibCall, operands: &[Operand], defined: PRegSet) {
+pub fn libcall<'f, M: LowerBackend<'f>>(cx: &mut M, routine: LibCall, operands: &[Operand], defined: PRegSet) {
     let near = cx.settings.use_colocated_libcalls;
     let name = ExternalName::LibCall(routine);
     emit_call(cx, M::ROWS.call, Callee::Symbol { name: &name, near }, operands, M::LIBCALL_CLOBBERS, defined);

@@ -1,7 +1,7 @@
 //! Conditions over the flags, and the booleans that represent them.
 
-use super::Lower;
-use super::machine::Machine;
+use super::LowerCtx;
+use super::machine::LowerBackend;
 use super::rows::CondRows;
 use crate::inst::MInst;
 use crate::row::RowId;
@@ -46,7 +46,7 @@ impl Cond {
     }
 }
 
-fn emit_on<'a>(cx: &'a mut Lower<'_>, rows: CondRows, cond: Cond) -> &'a mut MInst {
+fn emit_on<'a>(cx: &'a mut LowerCtx<'_>, rows: CondRows, cond: Cond) -> &'a mut MInst {
     let (row, imm) = match cond {
         Cond::One(cc) => (rows[0], cc),
         Cond::Or(a, b) => (rows[1], a | b << 16),
@@ -56,19 +56,19 @@ fn emit_on<'a>(cx: &'a mut Lower<'_>, rows: CondRows, cond: Cond) -> &'a mut MIn
 }
 
 /// Branches to `then` if the condition holds, else to `other`.
-pub fn branch_on<'f, M: Machine<'f>>(cx: &mut M, cond: Cond, then: Block, other: Block) {
+pub fn branch_on<'f, M: LowerBackend<'f>>(cx: &mut M, cond: Cond, then: Block, other: Block) {
     let branch = emit_on(cx, M::ROWS.branch_if, cond);
     branch.aux = then.as_u32();
     branch.extra = other.as_u32();
 }
 
 /// Traps if the condition holds.
-pub fn trap_on<'f, M: Machine<'f>>(cx: &mut M, cond: Cond, code: TrapCode) {
+pub fn trap_on<'f, M: LowerBackend<'f>>(cx: &mut M, cond: Cond, code: TrapCode) {
     emit_on(cx, M::ROWS.trap_if, cond).set_trap(Some(code));
 }
 
 /// Sets `def` to `x` if the condition holds, else `y`, by conditional moves of one register.
-pub fn select_on<'f, M: Machine<'f>>(cx: &mut M, row: RowId, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
+pub fn select_on<'f, M: LowerBackend<'f>>(cx: &mut M, row: RowId, cond: Cond, def: VReg, [x, y]: [VReg; 2]) {
     let emit = |cx: &mut M, def, yes, no, cc| {
         let [first, second] = if M::SELECTS_FIRST { [yes, no] } else { [no, yes] };
         cx.emit_imm(row, &[def, first, second], cc);
@@ -97,7 +97,7 @@ pub struct TruthTest {
 }
 
 /// Tests of booleans.
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Returns the test whether `value` is not zero. Looks through a comparison with zero if it is of a boolean
     /// according to `is_boolean`.
     pub fn truth_test(&self, value: Value, is_boolean: impl Fn(Value) -> bool) -> TruthTest {
@@ -122,12 +122,12 @@ impl Lower<'_> {
 
     /// Returns `true` if the value is a comparison, perhaps extended.
     pub fn is_comparison(&self, value: Value) -> bool {
-        matches!(self.opcode_of(self.behind_extensions(value)), Some(Opcode::Icmp | Opcode::Fcmp))
+        matches!(self.opcode_of(self.strip_zero_extensions(value)), Some(Opcode::Icmp | Opcode::Fcmp))
     }
 
     /// Returns the value that `value` is zero-extended from.
     #[inline]
-    pub fn behind_extensions(&self, mut value: Value) -> Value {
+    pub fn strip_zero_extensions(&self, mut value: Value) -> Value {
         for _ in 0..MAX_STEPS {
             let Some(extension) = self.def_as(value, Opcode::Uextend) else { break };
             [value] = self.args(extension);

@@ -2,13 +2,13 @@
 //!
 //! Before: `v0 = f64const 0x1.8p0`. After: `movsd_const v0, [literal 3ff8000000000000]`.
 
-use super::Lowered;
-use super::machine::Machine;
+use super::LowerResult;
+use super::machine::LowerBackend;
 use super::types::is_float_reg;
 use kingpost_ir::{Inst, InstView};
 
 /// Lowers `iconst`.
-pub fn iconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn iconst<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let InstView::UnaryImm { imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let (def, bits) = (cx.result(value), cx.ty(value).bits());
@@ -17,7 +17,7 @@ pub fn iconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `f16const`, `f32const`, `f64const`.
-pub fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn fconst<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let (bits, width) = match cx.func.dfg.view(inst) {
         // Bits 16 to 31 are undefined.
         InstView::UnaryIeee16 { imm } => (u64::from(imm.bits()), 32),
@@ -35,7 +35,7 @@ pub fn fconst<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If the vector is larger or dynamic.
-pub fn from_bytes<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn from_bytes<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let InstView::UnaryConst { constant } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     if !is_float_reg(cx.ty(value)) {

@@ -1,6 +1,6 @@
 //! Emission of instructions with their operands, addresses and symbols.
 
-use super::{Address, Lower, Record};
+use super::{Address, LowerCtx, SelectedInst};
 use crate::code::SymbolRef;
 use crate::compiled::SymbolName;
 use crate::inst::{AddrKind, AddrMode, MInst};
@@ -13,7 +13,7 @@ use kingpost_regalloc::{ClobberId, Clobbers, Constraint, InstFlags, Kind, Operan
 const MAX_RECENT_NAMES: usize = 64;
 
 /// Emission of machine instructions.
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Emits an instruction with the operands of its row.
     pub fn emit(&mut self, row: RowId, vregs: &[VReg]) -> &mut MInst {
         self.record(row, vregs, None, &[], ClobberId::NONE)
@@ -37,7 +37,7 @@ impl Lower<'_> {
         self.record(row, vregs, address, more, clobbers)
     }
 
-    /// Emits an instruction as [`Lower::emit_with`]. Inlined into each of the three callers, so that each does only
+    /// Emits an instruction as [`LowerCtx::emit_with`]. Inlined into each of the three callers, so that each does only
     /// what it needs.
     #[inline(always)]
     fn record(
@@ -77,10 +77,10 @@ impl Lower<'_> {
         self.row_operands(row, vregs, address.is_some());
         registers.for_each(|operand| self.cx.operands.push(operand));
         self.cx.operands.extend_from_slice(more);
-        if self.hands_over {
+        if self.is_streaming {
             let operands = (start as u32, self.cx.operands.len() as u32);
             let has_more = !more.is_empty() || clobbers != ClobberId::NONE;
-            let record = self.cx.records.push_mut(Record { inst, row, operands, clobbers, flags, has_more });
+            let record = self.cx.records.push_mut(SelectedInst { inst, row, operands, clobbers, flags, has_more });
             return &mut record.inst;
         }
         // The last operand comes first, because the code is in reverse order until it is finished.

@@ -3,8 +3,8 @@
 //! Before: `v1 = load.i32 big v0`. After: `mov32_rm t, [v0]; bswap32_r v1, t`.
 
 use super::access::{is_little, load_row, store_row};
-use super::machine::Machine;
-use super::{Address, Lowered};
+use super::machine::LowerBackend;
+use super::{Address, LowerResult};
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::types::{I8, I16, I32, I64};
 use kingpost_ir::{Inst, MemFlags, TrapCode, Type, Value};
@@ -23,7 +23,7 @@ fn image_type(ty: Type) -> Option<Type> {
 }
 
 /// Loads an integer of one register, whose first byte is the highest.
-pub fn load_word<'f, M: Machine<'f>>(
+pub fn load_word<'f, M: LowerBackend<'f>>(
     cx: &mut M,
     def: VReg,
     ty: Type,
@@ -37,7 +37,7 @@ pub fn load_word<'f, M: Machine<'f>>(
 }
 
 /// Stores an integer of one register, whose first byte is the highest.
-fn store_word<'f, M: Machine<'f>>(
+fn store_word<'f, M: LowerBackend<'f>>(
     cx: &mut M,
     source: VReg,
     ty: Type,
@@ -52,7 +52,7 @@ fn store_word<'f, M: Machine<'f>>(
 
 /// Loads an integer of type `memory` and widens it to `value`.
 pub(super) fn load_widened<'f>(
-    cx: &mut impl Machine<'f>,
+    cx: &mut impl LowerBackend<'f>,
     value: Value,
     memory: Type,
     signed: bool,
@@ -70,7 +70,7 @@ pub(super) fn load_widened<'f>(
 }
 
 /// Loads `value`. Returns `None` if there is no code for its type.
-pub(super) fn load<'f, M: Machine<'f>>(
+pub(super) fn load<'f, M: LowerBackend<'f>>(
     cx: &mut M,
     value: Value,
     address: Address,
@@ -83,7 +83,7 @@ pub(super) fn load<'f, M: Machine<'f>>(
     }
     if ty.is_scalar() && ty.bits() == 128 {
         let (low, high) = (cx.int_temp(64), cx.int_temp(64));
-        let above = cx.further(address, 8);
+        let above = cx.offset_address(address, 8);
         load_word(cx, high, I64, address, trap)?;
         load_word(cx, low, I64, above, trap)?;
         cx.join_halves(def, low, high);
@@ -98,7 +98,7 @@ pub(super) fn load<'f, M: Machine<'f>>(
 }
 
 /// Stores the low part of `value` that has type `ty`. Returns `None` if there is no code for the type.
-pub(super) fn store<'f, M: Machine<'f>>(
+pub(super) fn store<'f, M: LowerBackend<'f>>(
     cx: &mut M,
     value: Value,
     ty: Type,
@@ -118,7 +118,7 @@ pub(super) fn store<'f, M: Machine<'f>>(
                 (low, high)
             }
         };
-        let above = cx.further(address, 8);
+        let above = cx.offset_address(address, 8);
         store_word(cx, high, I64, address, trap)?;
         return store_word(cx, low, I64, above, trap);
     }
@@ -135,13 +135,13 @@ pub(super) fn store<'f, M: Machine<'f>>(
 
 /// Returns a value of `bits` bits in the byte order of an access with `flags`, reversed in a new register if that is
 /// not the machine's order.
-pub fn to_memory_order<'f>(cx: &mut impl Machine<'f>, flags: MemFlags, value: VReg, bits: u32) -> VReg {
+pub fn to_memory_order<'f>(cx: &mut impl LowerBackend<'f>, flags: MemFlags, value: VReg, bits: u32) -> VReg {
     if is_little(flags) || bits == 8 { value } else { cx.bytes_reversed(value, bits) }
 }
 
 /// Emits `access`, which reads and writes memory by operands in the byte order of memory, and sets `def` to the value
 /// that it reads, in the byte order of the machine. `access` receives the register to read into, and the operands.
-pub fn in_memory_order<'f, M: Machine<'f>, const N: usize>(
+pub fn in_memory_order<'f, M: LowerBackend<'f>, const N: usize>(
     cx: &mut M,
     flags: MemFlags,
     bits: u32,
@@ -172,7 +172,7 @@ pub fn is_arithmetic(op: AtomicRmwOp) -> bool {
 }
 
 /// Lowers `bswap`.
-pub fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn bswap<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let [def, source] = cx.registers(inst);
     cx.swap_bytes(def, source, cx.result_ty(inst).bits());
     Ok(())

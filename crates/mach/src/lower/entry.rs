@@ -3,11 +3,11 @@
 //! Before: `block0(v0: i64, v1: i64): return v0`. After: `entry def v0 fixed rdi; ret use v0 fixed rax`.
 
 use super::access::load_place_row;
-use super::machine::Machine;
+use super::machine::LowerBackend;
 use super::memory::store_reg;
 use super::symbol::global_base;
 use super::width::extend_for_abi;
-use super::{Address, Lower, Lowered};
+use super::{Address, LowerCtx, LowerResult};
 use crate::abi::{AbiArg, AbiPart, AbiPlace, AbiSignature};
 use crate::error::LowerError;
 use crate::row::RowId;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// If there is no code for the stack limit or a stack argument.
-pub fn entry<'f, M: Machine<'f>>(cx: &mut M) -> Lowered {
+pub fn entry<'f, M: LowerBackend<'f>>(cx: &mut M) -> LowerResult {
     let probes = cx.settings.enable_probestack;
     if probes && cx.settings.probestack_strategy == ProbestackStrategy::Outline {
         let near = cx.settings.use_colocated_libcalls;
@@ -77,7 +77,7 @@ struct Incoming {
 }
 
 impl Incoming {
-    fn collect<'f, M: Machine<'f>>(&mut self, cx: &mut M, abi: &AbiSignature) -> Lowered {
+    fn collect<'f, M: LowerBackend<'f>>(&mut self, cx: &mut M, abi: &AbiSignature) -> LowerResult {
         if let (Some(part), Some(def)) = (&abi.return_area, cx.used_return_area())
             && let AbiPlace::Reg(reg) = part.place
         {
@@ -92,7 +92,7 @@ impl Incoming {
         Ok(())
     }
 
-    fn param<'f, M: Machine<'f>>(&mut self, cx: &mut M, defs: &[VReg], from: &AbiArg) -> Lowered {
+    fn param<'f, M: LowerBackend<'f>>(&mut self, cx: &mut M, defs: &[VReg], from: &AbiArg) -> LowerResult {
         match from {
             AbiArg::Struct { offset, .. } => {
                 self.loads.push((defs[0], M::ROWS.address, Address::Incoming(*offset as i32)));
@@ -112,7 +112,7 @@ impl Incoming {
         }
     }
 
-    fn part<'f, M: Machine<'f>>(&mut self, cx: &M, def: VReg, from: &AbiPart) -> Lowered {
+    fn part<'f, M: LowerBackend<'f>>(&mut self, cx: &M, def: VReg, from: &AbiPart) -> LowerResult {
         match from.place {
             AbiPlace::Reg(reg) => {
                 self.operands.push(Operand::fixed_def(def, reg));
@@ -122,7 +122,7 @@ impl Incoming {
         }
     }
 
-    fn load<'f, M: Machine<'f>>(&mut self, cx: &M, def: VReg, ty: Type, from: Address) -> Lowered {
+    fn load<'f, M: LowerBackend<'f>>(&mut self, cx: &M, def: VReg, ty: Type, from: Address) -> LowerResult {
         let row = load_place_row::<M>(ty).ok_or_else(|| cx.unsupported_feature("a stack argument of this type"))?;
         self.loads.push((def, row, from));
         Ok(())
@@ -130,13 +130,13 @@ impl Incoming {
 }
 
 /// Returns the function's parameters.
-fn params<'f>(cx: &Lower<'f>) -> &'f [Value] {
+fn params<'f>(cx: &LowerCtx<'f>) -> &'f [Value] {
     let func = cx.func;
     func.layout.entry_block().map_or(&[][..], |entry| func.dfg.block_params(entry))
 }
 
 /// Traps if the stack pointer, after the frame is made, is below the limit. A leaf without a frame needs no check.
-fn check_stack<'f>(cx: &mut impl Machine<'f>, limit: GlobalValue) -> Lowered {
+fn check_stack<'f>(cx: &mut impl LowerBackend<'f>, limit: GlobalValue) -> LowerResult {
     let value =
         global_base(cx, limit).map_err(|error| error.unwrap_or_else(|| cx.unsupported_feature("this stack limit")))?;
     cx.check_stack(value);
@@ -147,7 +147,7 @@ fn check_stack<'f>(cx: &mut impl Machine<'f>, limit: GlobalValue) -> Lowered {
 ///
 /// # Errors
 /// If there is no code for the type of a result.
-pub fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn ret<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let abi = Arc::clone(&cx.abi);
     let mut operands: SmallVec<[Operand; 8]> = SmallVec::new();
     for (&value, to) in cx.func.dfg.inst_args(inst).iter().zip(&abi.results) {
@@ -180,7 +180,7 @@ pub fn ret<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 }
 
 /// Returns the register of the result, for opcodes whose result is an address.
-fn address_result(cx: &mut Lower<'_>, inst: Inst) -> Result<VReg, LowerError> {
+fn address_result(cx: &mut LowerCtx<'_>, inst: Inst) -> Result<VReg, LowerError> {
     let value = cx.first_result(inst);
     if cx.ty(value) != I64 {
         return Err(cx.unsupported(inst));
@@ -189,16 +189,16 @@ fn address_result(cx: &mut Lower<'_>, inst: Inst) -> Result<VReg, LowerError> {
     Ok(cx.result(value))
 }
 
-fn needs(cx: &Lower<'_>, inst: Inst, key: &'static str, set: bool) -> Lowered {
+fn needs(cx: &LowerCtx<'_>, inst: Inst, key: &'static str, set: bool) -> LowerResult {
     let opcode = cx.func.dfg.opcode(inst);
     if set { Ok(()) } else { Err(LowerError::Setting { opcode, key }) }
 }
 
-fn needs_frame_pointers(cx: &Lower<'_>, inst: Inst) -> Lowered {
+fn needs_frame_pointers(cx: &LowerCtx<'_>, inst: Inst) -> LowerResult {
     needs(cx, inst, "preserve_frame_pointers", cx.settings.preserve_frame_pointers)
 }
 
-fn needs_pinned_reg(cx: &Lower<'_>, inst: Inst) -> Lowered {
+fn needs_pinned_reg(cx: &LowerCtx<'_>, inst: Inst) -> LowerResult {
     needs(cx, inst, "enable_pinned_reg", cx.settings.enable_pinned_reg)
 }
 
@@ -206,7 +206,7 @@ fn needs_pinned_reg(cx: &Lower<'_>, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If the type is not `i64`, or the setting that it needs is off.
-pub fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn get_frame_pointer<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     needs_frame_pointers(cx, inst)?;
     let def = address_result(cx, inst)?;
     cx.emit(M::ROWS.frame_pointer, &[def]);
@@ -217,7 +217,7 @@ pub fn get_frame_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered 
 ///
 /// # Errors
 /// If the type is not `i64`, or the setting that it needs is off.
-pub fn get_stack_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn get_stack_pointer<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let def = address_result(cx, inst)?;
     cx.emit(M::ROWS.stack_pointer, &[def]);
     Ok(())
@@ -227,7 +227,7 @@ pub fn get_stack_pointer<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered 
 ///
 /// # Errors
 /// If the type is not `i64`, or the setting that it needs is off.
-pub fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn get_return_address<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     needs_frame_pointers(cx, inst)?;
     let def = address_result(cx, inst)?;
     let base = cx.int_temp(64);
@@ -240,7 +240,7 @@ pub fn get_return_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered
 ///
 /// # Errors
 /// If the type is not `i64`, or the setting that it needs is off.
-pub fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn get_pinned_reg<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     needs_pinned_reg(cx, inst)?;
     let def = address_result(cx, inst)?;
     cx.emit(M::ROWS.pinned, &[def]);
@@ -251,7 +251,7 @@ pub fn get_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If the type is not `i64`, or the setting that it needs is off.
-pub fn set_pinned_reg<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn set_pinned_reg<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     needs_pinned_reg(cx, inst)?;
     let [value] = cx.args(inst);
     if cx.ty(value) != I64 {

@@ -1,16 +1,16 @@
 //! End of lowering: reverses the code, which the walk has appended in reverse order, and adds its blocks and edges.
 
-use super::Lower;
+use super::LowerCtx;
 use crate::block_order::MachineBlock;
 use cranelift_entity::PrimaryMap;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Block, Constraint, Inst, InstFlags, Operand, VReg, VRegData};
 use smallvec::SmallVec;
 
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Reverses the instructions and operands, and adds blocks and edges to the problem.
     pub(super) fn finish(&mut self) {
-        self.code.problem.turn_round();
+        self.code.problem.reverse();
         self.code.insts.values_mut().into_slice().reverse();
         self.code.srclocs.values_mut().into_slice().reverse();
         self.add_blocks();
@@ -18,7 +18,7 @@ impl Lower<'_> {
         self.cx.edge_widths.unify(problem);
         let count = problem.num_insts() as u32;
         for &from_end in &self.cx.depend_on_widths {
-            problem.change_inst(Inst::from_u32(count - 1 - from_end), settle);
+            problem.change_inst(Inst::from_u32(count - 1 - from_end), fix_constraints);
         }
         problem.finish();
         self.lay_out();
@@ -41,7 +41,7 @@ impl Lower<'_> {
                 }
             }
             let freq = self.cx.order.freq(Block::from_u32(index as u32));
-            let end = count - self.cx.behind_block[index];
+            let end = count - self.cx.insts_after_block[index];
             self.code.problem.add_block(freq, &params, start..end);
             start = end;
         }
@@ -59,7 +59,7 @@ impl Lower<'_> {
 /// A move whose result was widened is not a move any more: it must not be left out or merged. An instruction may
 /// read, modify and write one slot only if the value that it reads may be in memory and is as wide as the value that
 /// it writes.
-fn settle(vregs: &PrimaryMap<VReg, VRegData>, operands: &mut [Operand], flags: InstFlags) -> InstFlags {
+fn fix_constraints(vregs: &PrimaryMap<VReg, VRegData>, operands: &mut [Operand], flags: InstFlags) -> InstFlags {
     for def in 0..operands.len() {
         let (Constraint::Reuse(k), true) = (operands[def].constraint(), operands[def].is_rmw()) else { continue };
         let (written, read) = (operands[def], operands[usize::from(k)]);

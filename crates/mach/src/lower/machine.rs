@@ -1,14 +1,14 @@
 //! Interface of a machine to the library of lowering functions in this folder: names of rows, facts, emitters.
 //!
 //! The walks over parameters, arguments, results, globals, memory and constants are written once, in this folder,
-//! over a context that implements [`Machine`]: the function being lowered together with the instruction set's own
+//! over a context that implements [`LowerBackend`]: the function being lowered together with the instruction set's own
 //! settings. They are generic and not virtual, so each instruction set gets its own compiled copy.
 //!
 //! Unless stated otherwise a method may change the flags: a reader of the flags is emitted immediately after their
 //! definition.
 
 use super::rows::{CallRows, CommonRows};
-use super::{Address, Lower};
+use super::{Address, LowerCtx};
 use crate::error::LowerError;
 use crate::inst::MInst;
 use crate::row::RowId;
@@ -18,7 +18,7 @@ use kingpost_regalloc::{Block, Clobbers, PReg, PRegSet, RegClass, VReg};
 use std::ops::DerefMut;
 
 /// A function being lowered for a machine, and the parts of lowering that depend on the machine.
-pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
+pub trait LowerBackend<'f>: DerefMut<Target = LowerCtx<'f>> + Sized {
     /// Rows of the machine by their common names.
     const ROWS: CommonRows;
     /// Registers of the arguments of `memcpy`: target, source, number of bytes.
@@ -143,7 +143,7 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     fn check_stack(&mut self, limit: VReg);
 
     /// Moves the stack pointer down by the bytes that a callee popped.
-    fn take_back(&mut self, bytes: u32);
+    fn readjust_sp_after_pop(&mut self, bytes: u32);
 
     /// Returns a narrow integer sign-extended to 32 bits.
     fn use_sign_extended(&mut self, value: Value) -> VReg {
@@ -175,7 +175,7 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
     }
 
     /// Returns the address plus `bytes`.
-    fn further(&mut self, address: Address, bytes: i32) -> Address {
+    fn offset_address(&mut self, address: Address, bytes: i32) -> Address {
         match address {
             Address::Base { base, disp } if disp.checked_add(bytes).is_some() => {
                 Address::Base { base, disp: disp + bytes }
@@ -198,7 +198,7 @@ pub trait Machine<'f>: DerefMut<Target = Lower<'f>> + Sized {
 }
 
 /// Returns the register of `value`, extended to 32 bits if it has fewer.
-pub fn use_widened<'f>(cx: &mut impl Machine<'f>, value: Value, signed: bool) -> VReg {
+pub fn use_widened<'f>(cx: &mut impl LowerBackend<'f>, value: Value, signed: bool) -> VReg {
     let (source, bits) = (cx.use_reg(value), cx.ty(value).bits());
     if bits >= 32 {
         return source;

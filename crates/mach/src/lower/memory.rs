@@ -3,9 +3,9 @@
 //! Before: `v1 = load.i32 v0+8`. After: `mov32_rm v1, [v0 + 8]`.
 
 use super::access::{is_little, load_row, store_row};
-use super::machine::Machine;
+use super::machine::LowerBackend;
 use super::types::is_float_reg;
-use super::{Address, Lower, Lowered, endian};
+use super::{Address, LowerCtx, LowerResult, endian};
 use crate::error::LowerError;
 use kingpost_ir::types::I64;
 use kingpost_ir::{Inst, InstView, MemFlags, StackSlot, TrapCode, Type, Value};
@@ -28,7 +28,7 @@ fn is_half(ty: Type) -> bool {
 ///
 /// # Errors
 /// If there is no code for the type and byte order, or the type of the address is not `i64`.
-pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn load<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let (value, trap) = (cx.first_result(inst), flags.trap_code());
     let ty = cx.ty(value);
@@ -52,7 +52,7 @@ pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If the type of the address is not `i64`.
-pub fn load_widened<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, memory: Type, signed: bool) -> Lowered {
+pub fn load_widened<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst, memory: Type, signed: bool) -> LowerResult {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let (value, trap) = (cx.first_result(inst), flags.trap_code());
     let address = cx.memory_operand(addr, i64::from(offset), part_bytes(memory), inst)?;
@@ -67,7 +67,7 @@ pub fn load_widened<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, memory: Type, si
 }
 
 /// Loads a value of type `ty` into its register. Returns `None` if there is no code for the type.
-pub fn load_into<'f, M: Machine<'f>>(
+pub fn load_into<'f, M: LowerBackend<'f>>(
     cx: &mut M,
     def: VReg,
     ty: Type,
@@ -106,7 +106,7 @@ impl Store {
     ///
     /// # Errors
     /// If the type of the address is not `i64`.
-    pub fn of<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, ty: Type) -> Result<Store, LowerError> {
+    pub fn of<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst, ty: Type) -> Result<Store, LowerError> {
         let (flags, addr, offset) = cx.func.dfg.store_parts(inst);
         let value = cx.func.dfg.inline_arg(inst, 0);
         let address = cx.memory_operand(addr, i64::from(offset), part_bytes(ty), inst)?;
@@ -117,7 +117,7 @@ impl Store {
     ///
     /// # Errors
     /// If there is no code for the type and byte order.
-    pub fn emit<'f, M: Machine<'f>>(self, cx: &mut M) -> Lowered {
+    pub fn emit<'f, M: LowerBackend<'f>>(self, cx: &mut M) -> LowerResult {
         let Store { inst, value, ty, address, flags } = self;
         let done = match is_little(flags) {
             true => store_value(cx, value, ty, address, flags.trap_code()),
@@ -131,14 +131,14 @@ impl Store {
 ///
 /// # Errors
 /// If there is no code for the type and byte order, or the type of the address is not `i64`.
-pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn store<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let [value, _] = cx.args(inst);
     let ty = cx.ty(value);
     Store::of(cx, inst, ty)?.emit(cx)
 }
 
 /// Stores the low part of `value` that has type `ty`. Returns `None` if there is no code for the type.
-fn store_value<'f, M: Machine<'f>>(
+fn store_value<'f, M: LowerBackend<'f>>(
     cx: &mut M,
     value: Value,
     ty: Type,
@@ -151,7 +151,7 @@ fn store_value<'f, M: Machine<'f>>(
 
 /// Stores exactly the bytes of a value or part of this type from a register. Returns `None` if there is no code for
 /// the type.
-pub(super) fn store_reg<'f, M: Machine<'f>>(
+pub(super) fn store_reg<'f, M: LowerBackend<'f>>(
     cx: &mut M,
     source: VReg,
     ty: Type,
@@ -174,7 +174,7 @@ pub(super) fn store_reg<'f, M: Machine<'f>>(
 ///
 /// # Errors
 /// If the type of the result is not `i64`, or the slot is aligned to more than 2^30 bytes.
-pub fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn stack_addr<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let InstView::StackAddr { slot, offset } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     if cx.result_ty(inst) != I64 {
         return Err(cx.unsupported(inst));
@@ -200,12 +200,12 @@ pub fn stack_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// Returns `true` if the slot is aligned beyond the stack alignment, so that its address is computed at run time.
-pub(super) fn is_over_aligned(cx: &Lower<'_>, slot: StackSlot) -> bool {
+pub(super) fn is_over_aligned(cx: &LowerCtx<'_>, slot: StackSlot) -> bool {
     u32::from(cx.func.stack_slots[slot].align_shift) > cx.stack_align().trailing_zeros()
 }
 
 /// Returns the address of `slot + offset + disp` in the frame, which needs no register.
-pub fn slot_place(cx: &Lower<'_>, slot: StackSlot, offset: i32, disp: i64) -> Option<Address> {
+pub fn slot_place(cx: &LowerCtx<'_>, slot: StackSlot, offset: i32, disp: i64) -> Option<Address> {
     /// Limit of the offsets of addresses in the stack frame.
     const MAX_OFFSET: i64 = 1 << 31;
     if is_over_aligned(cx, slot) {

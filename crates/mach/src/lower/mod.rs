@@ -3,13 +3,13 @@
 //! Before: `v2 = iadd v0, v1`, `v3 = load.i64 v2+8`. After: `mov64_rm [v0 + v1 + 8]`, if nothing else needs `v2`.
 //!
 //! The walk is independent of the machine. It visits the machine blocks backwards, last instruction first, and has
-//! the instruction set lower each instruction that has an effect or whose result has a use. [`Lower::use_reg`]
+//! the instruction set lower each instruction that has an effect or whose result has a use. [`LowerCtx::use_reg`]
 //! returns the virtual register of a value and makes its definition needed. Because users come before definitions, an
 //! instruction set can fold a value's definition into the user instead (a constant, an address, a single-use load, a
 //! comparison), and a value without uses is never lowered.
 //!
-//! The machine instructions of one instruction are a piece. Pieces are appended to the [`Code`] and its problem with
-//! their last instruction first, and the code is reversed at the end. Values narrower than their register have
+//! The machine instructions of one instruction are a sequence. Sequences are appended to the [`Code`] and its problem
+//! with their last instruction first, and the code is reversed at the end. Values narrower than their register have
 //! undefined upper bits. Cost: linear in instructions and edges. The contexts are reused and do not allocate per
 //! instruction once they have grown.
 //!
@@ -21,11 +21,11 @@
 //! | `emission.rs` | emission of machine instructions |
 //! | `operands.rs` | shorthands of instruction sets |
 //! | `finish.rs` | reversal of the code and its problem |
-//! | `sink.rs` | delivery of instructions as they are selected, instead of keeping them |
+//! | `streaming.rs` | delivery of instructions as they are selected, instead of keeping them |
 //! | `value_labels.rs` | requests for places of values, for debuggers |
 //!
-//! Each instruction set has a table of opcodes and shapes, in the form of `table.rs`. The walk calls the function in
-//! the table, which belongs to the instruction set or to this library of functions over a [`Machine`]:
+//! Each instruction set has a table of opcodes and categories, in the form of `table.rs`. The walk calls the function
+//! in the table, which belongs to the instruction set or to this library of functions over a [`LowerBackend`]:
 //!
 //! | file | holds |
 //! |---|---|
@@ -76,8 +76,8 @@ mod machine;
 pub mod memory;
 mod operands;
 mod rows;
-pub mod sink;
 pub mod stack_switch;
+pub mod streaming;
 pub mod symbol;
 mod table;
 pub mod tail_call;
@@ -97,21 +97,21 @@ pub use access::is_little;
 pub use call::libcall;
 pub use condition::{Cond, TruthTest, branch_on, invert, is_greater, select_on, trap_on};
 pub use endian::{in_memory_order, is_arithmetic, load_word, to_memory_order};
-pub use machine::{Machine, use_widened};
+pub use machine::{LowerBackend, use_widened};
 pub use memory::{load_into, slot_place};
 pub use operands::by_row;
 pub use rows::{CallRows, CommonRows, CondRows, PairRows, WideRows};
 pub use symbol::near_symbol;
-pub use table::{SHAPES, Shape, columns, misplaced_none, none, refuse};
+pub use table::{TYPE_CATEGORIES, TypeCategory, columns, misplaced_none, none, refuse};
 pub use tile::Tile;
 pub use types::{float_bits, float_pattern, is_float, is_float_reg, is_word, precision, working_bits};
 pub use values::ValueRegs;
 
 /// Result of lowering an instruction.
-pub type Lowered = Result<(), LowerError>;
+pub type LowerResult = Result<(), LowerError>;
 
 /// Receiver of instructions, unless they are kept.
-type Receiver<'a> = Option<&'a mut dyn Sink>;
+type Receiver<'a> = Option<&'a mut dyn InstReceiver>;
 
 /// Address over virtual registers. Displacements and offsets are in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,7 +136,7 @@ pub enum Address {
         /// Displacement in bytes.
         disp: i32,
     },
-    /// A symbol, by its number from [`Lower::symbol`].
+    /// A symbol, by its number from [`LowerCtx::symbol`].
     Symbol(u32),
     /// An offset in the area of the user's stack slots.
     Slot(u32),
@@ -149,14 +149,14 @@ pub enum Address {
     Table(u32),
 }
 
-/// Machine instruction of a piece that is delivered to a sink.
+/// Machine instruction of a sequence that is delivered to a receiver.
 #[derive(Clone, Copy, Debug)]
-pub struct Record {
+pub struct SelectedInst {
     /// Instruction without its operands.
     pub inst: MInst,
     /// Row of the instruction.
     pub row: &'static Row,
-    /// Range of its operands among the operands of the piece.
+    /// Range of its operands among the operands of the sequence.
     pub operands: (u32, u32),
     /// Registers that it clobbers.
     pub clobbers: ClobberId,
@@ -172,40 +172,41 @@ type Parts = [PackedOption<VReg>; 2];
 /// Instruction set that lowers functions by selecting its instructions.
 pub trait LowerIsa: Isa {
     /// Lowers an instruction that has an effect or a result with a use, by the function that the instruction set's
-    /// table has for its opcode and shape. The successors of a terminator are [`Lower::targets`].
+    /// table has for its opcode and category. The successors of a terminator are [`LowerCtx::targets`].
     ///
     /// # Errors
     /// If this target does not support the opcode, a type or a setting.
-    fn lower(&self, cx: &mut Lower<'_>, inst: Inst) -> Lowered;
+    fn lower(&self, cx: &mut LowerCtx<'_>, inst: Inst) -> LowerResult;
 
     /// Lowers the function's entry: defines the parameters from the places of the convention.
     ///
     /// # Errors
     /// If this target does not support a parameter.
-    fn lower_entry(&self, cx: &mut Lower<'_>) -> Lowered;
+    fn lower_entry(&self, cx: &mut LowerCtx<'_>) -> LowerResult;
 
     /// Lowers the block of the edge to destination number `edge` of `branch`: the work that a call with handlers
     /// leaves to its edges, then a jump to `target`.
     ///
     /// # Errors
     /// If this target does not support a result.
-    fn lower_edge(&self, cx: &mut Lower<'_>, branch: Inst, edge: usize, target: Block) -> Lowered;
+    fn lower_edge(&self, cx: &mut LowerCtx<'_>, branch: Inst, edge: usize, target: Block) -> LowerResult;
 }
 
 /// Receiver of machine code as it is selected.
-pub trait Sink {
-    /// Begins `block` at its end. The sink may take `edges` and leave another value there, whose memory is reused.
-    fn end(&mut self, lower: &mut Lower<'_>, block: Block, edges: &mut Box<Edges>);
+pub trait InstReceiver {
+    /// Begins `block` at its end. The receiver may take `edges` and leave another value there, whose memory is reused.
+    fn end(&mut self, lower: &mut LowerCtx<'_>, block: Block, edges: &mut Box<Edges>);
 
-    /// Receives [`Lower::piece`]: the machine instructions of one instruction of the function. There is at least one.
-    fn piece(&mut self, lower: &mut Lower<'_>);
+    /// Receives [`LowerCtx::sequence`]: the machine instructions of one instruction of the function. There is at least
+    /// one.
+    fn sequence(&mut self, lower: &mut LowerCtx<'_>);
 
     /// Ends `block` at its head.
-    fn head(&mut self, lower: &mut Lower<'_>, block: Block);
+    fn head(&mut self, lower: &mut LowerCtx<'_>, block: Block);
 
-    /// Ends the walk. The sink may complete the instructions and the problem of [`Lower::code`], which labels of
+    /// Ends the walk. The receiver may complete the instructions and the problem of [`LowerCtx::code`], which labels of
     /// values need.
-    fn finish(&mut self, lower: &mut Lower<'_>);
+    fn finish(&mut self, lower: &mut LowerCtx<'_>);
 }
 
 /// Edges out of a block.
@@ -217,9 +218,9 @@ pub struct Edges {
     pub pairs: Vec<(VReg, VReg)>,
 }
 
-/// Memory of lowering into a sink.
+/// Memory of lowering into a receiver.
 #[derive(Default, Debug)]
-struct Handed {
+struct StreamState {
     edges: Option<Box<Edges>>,
     /// For each register, the value that it is a part of. Entries after the registers of this function are left over
     /// from earlier ones.
@@ -228,7 +229,7 @@ struct Handed {
     count: usize,
 }
 
-impl Handed {
+impl StreamState {
     fn clear(&mut self) {
         self.count = 0;
     }
@@ -253,7 +254,7 @@ impl EdgeResults {
 /// Memory of lowering, for one instruction set under one set of settings. Cleared and reused from function to
 /// function.
 #[derive(Default, Debug)]
-pub struct Lowering {
+pub struct LowerState {
     guard: Guard,
     order: BlockOrder,
     rotation: LoopRotation,
@@ -261,14 +262,14 @@ pub struct Lowering {
     /// Registers by value.
     value_regs: Vec<Parts>,
     edge_results: EdgeResults,
-    /// The piece being lowered, in order, if it is delivered to a sink.
-    records: Vec<Record>,
+    /// The sequence being lowered, in order, if it is delivered to a receiver.
+    records: Vec<SelectedInst>,
     /// Operands of the instructions in `records`, or of the one being emitted.
     operands: Vec<Operand>,
-    /// Number of instructions before the piece being lowered.
-    piece_start: usize,
+    /// Number of instructions before the sequence being lowered.
+    sequence_start: usize,
     /// For each machine block, the number of instructions after it.
-    behind_block: Vec<u32>,
+    insts_after_block: Vec<u32>,
     /// Moves, and instructions that may read, modify and write. Their constraints are decided when all widths are
     /// known. Counted from the end of the code.
     depend_on_widths: Vec<u32>,
@@ -288,11 +289,11 @@ pub struct Lowering {
     call_area: u64,
     /// Number of times that each tile has fired, over all functions.
     tile_counts: TileCounts,
-    handed: Handed,
+    stream: StreamState,
 }
 
 /// State of lowering one function.
-pub struct Lower<'a> {
+pub struct LowerCtx<'a> {
     /// Function that is lowered, with its aliases resolved.
     pub func: &'a Function,
     analyses: &'a Analyses,
@@ -305,19 +306,19 @@ pub struct Lower<'a> {
     isa: &'a dyn LowerIsa,
     rows: &'static [Row],
     zeros_from: &'static [u8],
-    cx: &'a mut Lowering,
-    /// Whether instructions are delivered to a sink and not kept.
-    hands_over: bool,
+    cx: &'a mut LowerState,
+    /// Whether instructions are delivered to a receiver and not kept.
+    is_streaming: bool,
     srcloc: u32,
     block: IrBlock,
     /// Instruction being lowered, or the branch whose edges are.
     inst: Inst,
 }
 
-impl Lowering {
+impl LowerState {
     /// Returns memory of lowering that obeys limits and can be canceled.
-    pub fn with_guard(guard: Guard) -> Lowering {
-        Lowering { guard, ..Lowering::default() }
+    pub fn with_guard(guard: Guard) -> LowerState {
+        LowerState { guard, ..LowerState::default() }
     }
 
     /// Frees the memory of the function lowered last. Its facts are not available afterwards.
@@ -325,10 +326,10 @@ impl Lowering {
         self.order.release();
         release(&mut self.value_regs);
         release(&mut self.records);
-        release(&mut self.behind_block);
+        release(&mut self.insts_after_block);
         release(&mut self.depend_on_widths);
-        let Lowering { guard, abi_cache, tile_counts, .. } = std::mem::take(self);
-        *self = Lowering { guard, abi_cache, tile_counts, ..Lowering::default() };
+        let LowerState { guard, abi_cache, tile_counts, .. } = std::mem::take(self);
+        *self = LowerState { guard, abi_cache, tile_counts, ..LowerState::default() };
     }
 
     /// Returns the origins of the blocks of the code made last.

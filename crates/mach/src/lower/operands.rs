@@ -1,7 +1,7 @@
 //! Shorthands for the lowering code of instruction sets.
 
-use super::machine::Machine;
-use super::{Lower, Lowered};
+use super::machine::LowerBackend;
+use super::{LowerCtx, LowerResult};
 use crate::abi::{AbiArg, AbiPart, AbiPlace};
 use crate::code::{LimitStep, StackLimit};
 use crate::inst::MInst;
@@ -15,7 +15,7 @@ use kingpost_regalloc::{RegClass, VReg};
 use smallvec::SmallVec;
 
 /// Operands, results, temporaries.
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Returns the operands of an instruction.
     #[inline]
     pub fn args<const N: usize>(&self, inst: Inst) -> [Value; N] {
@@ -67,7 +67,7 @@ impl Lower<'_> {
 }
 
 /// Lowers an opcode that is one row, whose operands are the registers of its result and arguments.
-pub fn by_row<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Lowered {
+pub fn by_row<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst, row: RowId) -> LowerResult {
     let func = cx.func;
     let value = cx.first_result(inst);
     let mut operands: SmallVec<[VReg; 4]> = SmallVec::from_slice(&[cx.result(value)]);
@@ -77,7 +77,7 @@ pub fn by_row<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Lowered 
 }
 
 /// Access to global values.
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Returns the parameter that holds the VM context.
     pub fn context_param(&self) -> Option<Value> {
         let index = self.func.signature.special_param_index(ArgumentPurpose::VmContext)?;

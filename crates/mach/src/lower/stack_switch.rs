@@ -6,8 +6,8 @@
 //! A context consists of three words: stack pointer, frame pointer, and the address where execution continues. The
 //! payload is in the register of the first argument of a function, so that a function may receive it on a new stack.
 
-use super::Lowered;
-use super::machine::Machine;
+use super::LowerResult;
+use super::machine::LowerBackend;
 use crate::error::LowerError;
 use crate::settings::StackSwitchModel;
 use kingpost_ir::types::I64;
@@ -17,7 +17,7 @@ use kingpost_ir::{Inst, InstView, Opcode};
 ///
 /// # Errors
 /// If the settings have no model of stack switching, or the type of the payload is not `i64`.
-pub fn stack_switch<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn stack_switch<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     if cx.settings.stack_switch_model == StackSwitchModel::None {
         return Err(LowerError::Setting { opcode: Opcode::StackSwitch, key: "stack_switch_model" });
     }

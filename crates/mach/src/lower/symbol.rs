@@ -6,9 +6,9 @@
 //! position-independent code, and by its absolute address otherwise.
 
 use super::access::is_little;
-use super::machine::Machine;
+use super::machine::LowerBackend;
 use super::memory::load_into;
-use super::{Address, Lower, Lowered, endian};
+use super::{Address, LowerCtx, LowerResult, endian};
 use crate::error::LowerError;
 use kingpost_ir::extfunc::ExternalName;
 use kingpost_ir::preamble::GlobalValueData;
@@ -23,7 +23,7 @@ const NEAR: u64 = 1 << 24;
 ///
 /// # Errors
 /// If the type of the result is not `i64`.
-pub fn func_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn func_addr<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let InstView::FuncAddr { func } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     if cx.result_ty(inst) != I64 {
         return Err(cx.unsupported(inst));
@@ -39,7 +39,7 @@ pub fn func_addr<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If there is no code for the global value.
-pub fn symbol_value<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn symbol_value<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let InstView::UnaryGlobalValue { global } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let def = cx.result(value);
@@ -47,7 +47,7 @@ pub fn symbol_value<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// Returns the number of a symbol plus `offset`, if it is near enough for an address relative to the instruction.
-pub fn near_symbol(cx: &mut Lower<'_>, global: GlobalValue, offset: i64) -> Option<u32> {
+pub fn near_symbol(cx: &mut LowerCtx<'_>, global: GlobalValue, offset: i64) -> Option<u32> {
     let GlobalValueData::Symbol { name, offset: own, colocated: true, tls: false } = &cx.func.global_values[global]
     else {
         return None;
@@ -57,7 +57,13 @@ pub fn near_symbol(cx: &mut Lower<'_>, global: GlobalValue, offset: i64) -> Opti
 }
 
 /// Computes the address of a symbol into `def`.
-pub(super) fn symbol_address<'f, M: Machine<'f>>(cx: &mut M, def: VReg, name: &ExternalName, near: bool, offset: i64) {
+pub(super) fn symbol_address<'f, M: LowerBackend<'f>>(
+    cx: &mut M,
+    def: VReg,
+    name: &ExternalName,
+    near: bool,
+    offset: i64,
+) {
     if near && offset.unsigned_abs() < NEAR {
         let symbol = cx.symbol(name, true, offset);
         cx.emit_mem(M::ROWS.address, &[def], Address::Symbol(symbol));
@@ -77,7 +83,7 @@ pub(super) fn symbol_address<'f, M: Machine<'f>>(cx: &mut M, def: VReg, name: &E
 }
 
 /// Computes a global value into `def`. The error is `None` if there is no code for it.
-fn global_value<'f, M: Machine<'f>>(cx: &mut M, def: VReg, global: GlobalValue) -> Result<(), Option<LowerError>> {
+fn global_value<'f, M: LowerBackend<'f>>(cx: &mut M, def: VReg, global: GlobalValue) -> Result<(), Option<LowerError>> {
     match &cx.func.global_values[global] {
         GlobalValueData::Load { base, .. } | GlobalValueData::IAddImm { base, .. } => {
             let base = global_base(cx, *base)?;
@@ -98,7 +104,10 @@ fn global_value<'f, M: Machine<'f>>(cx: &mut M, def: VReg, global: GlobalValue) 
 }
 
 /// Returns the register of a global value that another one is computed from.
-pub(super) fn global_base<'f, M: Machine<'f>>(cx: &mut M, global: GlobalValue) -> Result<VReg, Option<LowerError>> {
+pub(super) fn global_base<'f, M: LowerBackend<'f>>(
+    cx: &mut M,
+    global: GlobalValue,
+) -> Result<VReg, Option<LowerError>> {
     let (root, chain) = cx.global_chain(global).ok_or(None)?;
     let mut at = match &cx.func.global_values[root] {
         GlobalValueData::VmContext => {
@@ -119,7 +128,12 @@ pub(super) fn global_base<'f, M: Machine<'f>>(cx: &mut M, global: GlobalValue) -
     Ok(at)
 }
 
-fn step<'f, M: Machine<'f>>(cx: &mut M, def: VReg, base: VReg, global: GlobalValue) -> Result<(), Option<LowerError>> {
+fn step<'f, M: LowerBackend<'f>>(
+    cx: &mut M,
+    def: VReg,
+    base: VReg,
+    global: GlobalValue,
+) -> Result<(), Option<LowerError>> {
     match &cx.func.global_values[global] {
         GlobalValueData::Load { offset, ty, flags, .. } => {
             let address = Address::Base { base, disp: *offset };

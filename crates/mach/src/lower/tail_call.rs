@@ -17,10 +17,10 @@
 //! All argument values are in registers or in this frame before the first of these stores. The stack arguments that
 //! this function received are loaded at its entry, and are not loaded again if a tail call writes there.
 
-use super::Lowered;
+use super::LowerResult;
 use super::access::store_place_row;
-use super::call::{Callee, Operands, direct, go_to, indirect};
-use super::machine::Machine;
+use super::call::{Callee, Operands, direct, emit_call_or_jump, indirect};
+use super::machine::LowerBackend;
 use super::width::extend_for_abi;
 use crate::abi::{AbiArg, AbiPart, AbiPlace};
 use kingpost_ir::{Inst, SigRef, Value};
@@ -30,7 +30,7 @@ use kingpost_regalloc::{ClobberId, Operand, RegClass, VReg};
 ///
 /// # Errors
 /// If the convention cannot pass the signature, or the call has a structure, a stack map or a debug tag.
-pub fn return_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn return_call<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let (callee, sig, args) = direct(cx, inst)?;
     tail_call(cx, inst, callee, sig, args)
 }
@@ -39,12 +39,18 @@ pub fn return_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If the convention cannot pass the signature, or the call has a structure, a stack map or a debug tag.
-pub fn return_call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn return_call_indirect<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let (callee, sig, args) = indirect(cx, inst)?;
     tail_call(cx, inst, callee, sig, args)
 }
 
-fn tail_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, sig: SigRef, args: &[Value]) -> Lowered {
+fn tail_call<'f, M: LowerBackend<'f>>(
+    cx: &mut M,
+    inst: Inst,
+    callee: Callee<'_>,
+    sig: SigRef,
+    args: &[Value],
+) -> LowerResult {
     if cx.annotate(inst, false)?.is_some() {
         // Tail calls carry no stack maps and tags: the caller's frame is gone and there is no return address to find
         // them by.
@@ -70,13 +76,19 @@ fn tail_call<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, sig
     }
     cx.code.popped_bytes = cx.code.popped_bytes.max(abi.arg_bytes.into());
     let rows = cx.tail_call_rows();
-    go_to(cx, callee, rows, &operands, ClobberId::NONE).imm = abi.arg_bytes as i32;
+    emit_call_or_jump(cx, callee, rows, &operands, ClobberId::NONE).imm = abi.arg_bytes as i32;
     Ok(())
 }
 
 /// Passes one part of an argument. The area of stack arguments begins at `start`. Returns `None` if there is no code
 /// for the type.
-fn pass<'f, M: Machine<'f>>(cx: &mut M, vreg: VReg, part: &AbiPart, start: i32, operands: &mut Operands) -> Option<()> {
+fn pass<'f, M: LowerBackend<'f>>(
+    cx: &mut M,
+    vreg: VReg,
+    part: &AbiPart,
+    start: i32,
+    operands: &mut Operands,
+) -> Option<()> {
     let extended = extend_for_abi(cx, vreg, part.ty, part.extension);
     match part.place {
         AbiPlace::Reg(reg) => operands.push(Operand::fixed_use(extended, reg)),

@@ -6,7 +6,7 @@
 //! patterns can be listed (each instruction set has a list, `kingpost tiles`), counted when they fire (`--stats`),
 //! and examined one by one.
 
-use super::{Lower, Lowered, Lowering};
+use super::{LowerCtx, LowerResult, LowerState};
 use crate::row::RowId;
 use crate::tiles::{TileCounts, TileId};
 use kingpost_ir::{Inst, Value};
@@ -36,10 +36,10 @@ impl Tile {
     }
 }
 
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Emits a tile as the definition of the first result of `inst`. Always returns `Ok`, for callers that end with
     /// this call.
-    pub fn emit_tile(&mut self, inst: Inst, tile: Tile) -> Lowered {
+    pub fn emit_tile(&mut self, inst: Inst, tile: Tile) -> LowerResult {
         self.count_tile(tile.id);
         let value = self.first_result(inst);
         let mut vregs: SmallVec<[VReg; 4]> = SmallVec::new();
@@ -57,7 +57,7 @@ impl Lower<'_> {
     }
 }
 
-impl Lowering {
+impl LowerState {
     /// Returns how often each tile has fired since the last call, and resets the counts.
     pub fn take_tile_counts(&mut self) -> TileCounts {
         std::mem::take(&mut self.tile_counts)

@@ -4,8 +4,8 @@
 //! a whole: they replace the call if the symbol turns out to be in the program or in a library that is loaded with
 //! it.
 
-use super::machine::Machine;
-use super::{Address, Lowered};
+use super::machine::LowerBackend;
+use super::{Address, LowerResult};
 use crate::error::LowerError;
 use crate::settings::TlsModel;
 use kingpost_ir::extfunc::ExternalName;
@@ -18,7 +18,7 @@ use kingpost_ir::{Inst, InstView, Opcode};
 /// # Errors
 /// If the settings have no model of thread-local storage, if the global value is not a thread-local symbol, or if the
 /// type of the result is not `i64`.
-pub fn tls_value<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn tls_value<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     if cx.settings.tls_model == TlsModel::None {
         return Err(LowerError::Setting { opcode: Opcode::TlsValue, key: "tls_model" });
     }

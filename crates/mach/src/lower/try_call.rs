@@ -18,8 +18,8 @@ use super::branch::jump_to;
 use super::call::{
     Callee, Operands, Results, after_call, annotate_call, define_results, direct, emit_call, indirect, pass_arguments,
 };
-use super::machine::Machine;
-use super::{Lower, Lowered, Parts};
+use super::machine::LowerBackend;
+use super::{LowerCtx, LowerResult, Parts};
 use crate::abi::AbiSignature;
 use crate::block_order::destinations;
 use crate::code::{CallExits, Handler};
@@ -37,7 +37,7 @@ use smallvec::SmallVec;
 /// # Errors
 /// If the convention cannot pass the signature, if a patchable call pops its arguments, or if an annotation refers to
 /// a place without a fixed offset.
-pub fn try_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn try_call<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let (callee, _, args) = direct(cx, inst)?;
     lower(cx, inst, callee, args)
 }
@@ -46,7 +46,7 @@ pub fn try_call<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If the convention cannot pass the signature, or if an annotation refers to a place without a fixed offset.
-pub fn try_call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn try_call_indirect<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let (callee, _, args) = indirect(cx, inst)?;
     lower(cx, inst, callee, args)
 }
@@ -55,7 +55,7 @@ pub fn try_call_indirect<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If the type of the result is not `i64`.
-pub fn get_exception_handler_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn get_exception_handler_address<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let InstView::ExceptionHandlerAddress { block, index } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
@@ -74,7 +74,7 @@ pub fn get_exception_handler_address<'f, M: Machine<'f>>(cx: &mut M, inst: Inst)
     Ok(())
 }
 
-fn lower<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, args: &[Value]) -> Lowered {
+fn lower<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, args: &[Value]) -> LowerResult {
     let func = cx.func;
     let Some(table) = func.dfg.inst_exception_table(inst) else { return Err(cx.unsupported(inst)) };
     let table = func.dfg.exception_table(table);
@@ -85,7 +85,7 @@ fn lower<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, args: &
     let results = cx.results_on_edge(table);
     let mut defined = define_results(&results, &abi, &mut operands);
     if table.handlers.is_empty() {
-        emit_call(cx, M::ROWS.call, callee, &operands, abi.lost(), defined).set_annotation(annotation);
+        emit_call(cx, M::ROWS.call, callee, &operands, abi.call_clobbers(), defined).set_annotation(annotation);
         after_call(cx, inst, &abi, &results)?;
         let target = cx.targets()[0];
         jump_to(cx, target);
@@ -103,26 +103,26 @@ fn lower<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, callee: Callee<'_>, args: &
         cx.add_exit(handler, operands[first..].iter().map(|def| def.vreg()));
     }
     let exits = note_exits(cx, table, &mut operands)?;
-    let lost = lost(cx, table.sig, &abi);
-    let call = emit_call(cx, M::ROWS.try_call, callee, &operands, lost, defined);
+    let clobbers = clobbers_of_call(cx, table.sig, &abi);
+    let call = emit_call(cx, M::ROWS.try_call, callee, &operands, clobbers, defined);
     call.imm = exits;
     call.set_annotation(annotation);
     Ok(())
 }
 
 /// Returns `true` if the registers that the callee preserves have their values in a handler.
-fn keeps_registers(cx: &Lower<'_>, sig: SigRef) -> bool {
+fn keeps_registers(cx: &LowerCtx<'_>, sig: SigRef) -> bool {
     matches!(cx.func.dfg.signatures[sig].call_conv, CallConv::SystemV | CallConv::AppleAarch64)
 }
 
 /// Returns the registers that a call with handlers destroys.
-fn lost(cx: &Lower<'_>, sig: SigRef, abi: &AbiSignature) -> Clobbers {
-    if keeps_registers(cx, sig) { abi.lost() } else { Clobbers::lost(cx.isa.registers()) }
+fn clobbers_of_call(cx: &LowerCtx<'_>, sig: SigRef, abi: &AbiSignature) -> Clobbers {
+    if keeps_registers(cx, sig) { abi.call_clobbers() } else { Clobbers::lost(cx.isa.registers()) }
 }
 
 /// Records the exits of the current call, and adds the contexts to its operands. Returns the number of its exits.
 fn note_exits<'f>(
-    cx: &mut impl Machine<'f>,
+    cx: &mut impl LowerBackend<'f>,
     table: ExceptionTableView<'_>,
     operands: &mut Operands,
 ) -> Result<i32, LowerError> {
@@ -158,7 +158,7 @@ fn note_exits<'f>(
 ///
 /// # Errors
 /// If there is no code for the type of a result.
-pub fn edge<'f>(cx: &mut impl Machine<'f>, branch: Inst, edge: usize, target: Block) -> Lowered {
+pub fn edge<'f>(cx: &mut impl LowerBackend<'f>, branch: Inst, edge: usize, target: Block) -> LowerResult {
     if let Some(table) = cx.func.dfg.inst_exception_table(branch) {
         results_of_edge(cx, branch, table, edge)?;
     }
@@ -171,7 +171,7 @@ pub fn edge<'f>(cx: &mut impl Machine<'f>, branch: Inst, edge: usize, target: Bl
 ///
 /// # Errors
 /// If there is no code for the type of a result.
-fn results_of_edge<'f>(cx: &mut impl Machine<'f>, call: Inst, table: ExceptionTable, edge: usize) -> Lowered {
+fn results_of_edge<'f>(cx: &mut impl LowerBackend<'f>, call: Inst, table: ExceptionTable, edge: usize) -> LowerResult {
     let table = cx.func.dfg.exception_table(table);
     if edge < table.handlers.len() {
         return Ok(());
@@ -181,7 +181,7 @@ fn results_of_edge<'f>(cx: &mut impl Machine<'f>, call: Inst, table: ExceptionTa
     after_call(cx, call, &abi, &results)
 }
 
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Returns the block of a handler of the call at the end of a block, if that block is reachable.
     fn handler_block(&self, block: kingpost_ir::Block, handler: usize) -> Option<Block> {
         self.cx.order.block_of(block)?;

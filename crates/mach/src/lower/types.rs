@@ -1,6 +1,6 @@
 //! Predicates on types.
 
-use super::{Lower, Lowered};
+use super::{LowerCtx, LowerResult};
 use crate::error::LowerError;
 use kingpost_ir::types::{F32, F64};
 use kingpost_ir::{Inst, Type, Value};
@@ -42,12 +42,12 @@ pub fn precision(ty: Type) -> u32 {
 }
 
 /// Errors for unsupported types.
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Returns an error for `inst` unless `ty` is a scalar integer of one register.
     ///
     /// # Errors
     /// The opcode is unsupported.
-    pub fn require_word(&self, inst: Inst, ty: Type) -> Lowered {
+    pub fn require_word(&self, inst: Inst, ty: Type) -> LowerResult {
         if is_word(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
     }
 
@@ -68,7 +68,7 @@ impl Lower<'_> {
     ///
     /// # Errors
     /// The opcode is unsupported.
-    pub fn require_float(&self, inst: Inst, ty: Type) -> Lowered {
+    pub fn require_float(&self, inst: Inst, ty: Type) -> LowerResult {
         if is_float(ty) { Ok(()) } else { Err(self.unsupported(inst)) }
     }
 }

@@ -8,7 +8,7 @@
 //! after the definition or the start of the block up to the last use or the end of the block. Liveness is found value
 //! by value, from uses backwards. Cost: linear in the instructions and in the blocks through which values are live.
 
-use super::Lower;
+use super::LowerCtx;
 use crate::compiled::ValueConstant;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_ir::types::{F32, F64, I8, I16, I32, I64};
@@ -19,7 +19,7 @@ use kingpost_regalloc::{Block, Inst, LabelUse, Problem, VReg};
 /// Types that debuggers know and that fit into one register.
 const TYPES: [Type; 6] = [I8, I16, I32, I64, F32, F64];
 
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Requests all values that have a register, and records the constants, which need none.
     pub(super) fn label_values(&mut self) {
         if !self.settings.debug_values {

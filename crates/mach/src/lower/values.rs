@@ -1,6 +1,6 @@
 //! Values: their definitions, numbers of uses, and registers.
 
-use super::{Lower, Parts, Shape, is_little};
+use super::{LowerCtx, Parts, TypeCategory, is_little};
 use crate::abi::{AbiSignature, first_part};
 use crate::error::LowerError;
 use crate::limits::check_limit;
@@ -33,16 +33,16 @@ impl Deref for ValueRegs {
 }
 
 /// Values and their definitions.
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Returns the target blocks of the terminator being lowered, in the order of the text. Equal edges may share one.
     pub fn targets(&self) -> &[Block] {
         self.cx.order.targets(self.block, self.analyses.cfg.succs(self.block).len())
     }
 
-    /// Returns the shape of an instruction's controlling type.
+    /// Returns the category of an instruction's controlling type.
     #[inline]
-    pub fn shape(&self, inst: Inst) -> Shape {
-        Shape::of(self.func.dfg.ctrl_type(inst))
+    pub fn type_category(&self, inst: Inst) -> TypeCategory {
+        TypeCategory::of(self.func.dfg.ctrl_type(inst))
     }
 
     /// Returns the block being lowered.
@@ -231,7 +231,7 @@ impl Lower<'_> {
 
     /// Returns the load that defines `value`, if `user` may do the load itself: it is the only use and in the same
     /// block, and no instruction in between can change memory, or trap before the load. The caller must call
-    /// [`Lower::mark_sunk`] if it folds the load.
+    /// [`LowerCtx::mark_sunk`] if it folds the load.
     #[inline(always)]
     pub fn sinkable_load(&self, value: Value, user: Inst) -> Option<Inst> {
         // Most values are not loads.
@@ -327,7 +327,7 @@ impl Lower<'_> {
 }
 
 /// Registers of values.
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Returns the register of a value of one register, and marks its definition as needed. Truncations to a narrower
     /// integer cost nothing, because upper bits are undefined. Neither do zero extensions of registers that have
     /// these zeros.
@@ -413,7 +413,7 @@ impl Lower<'_> {
     #[inline(always)]
     fn make_part(&mut self, value: Value, class: RegClass, width: u8) -> VReg {
         let vreg = self.code.problem.add_vreg(class, width, false);
-        if self.hands_over {
+        if self.is_streaming {
             self.note_origin(vreg, value.into());
         }
         vreg
@@ -487,7 +487,7 @@ impl Lower<'_> {
     /// Returns a new register for an intermediate result.
     pub fn temp(&mut self, class: RegClass, width: u8) -> VReg {
         let vreg = self.code.problem.add_vreg(class, width, false);
-        if self.hands_over {
+        if self.is_streaming {
             self.note_origin(vreg, None.into());
         }
         vreg

@@ -2,8 +2,8 @@
 //!
 //! Before: `v2 = band v0, v1`. After: `andps v2, v1`.
 
-use super::Lowered;
-use super::machine::Machine;
+use super::LowerResult;
+use super::machine::LowerBackend;
 use super::types::is_float_reg;
 use crate::row::RowId;
 use kingpost_ir::Inst;
@@ -12,7 +12,11 @@ use kingpost_ir::Inst;
 ///
 /// # Errors
 /// If the vector is larger, and the errors of `lower`.
-pub fn in_register<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, lower: impl FnOnce(&mut M, Inst) -> Lowered) -> Lowered {
+pub fn in_register<'f, M: LowerBackend<'f>>(
+    cx: &mut M,
+    inst: Inst,
+    lower: impl FnOnce(&mut M, Inst) -> LowerResult,
+) -> LowerResult {
     if is_float_reg(cx.result_ty(inst)) { lower(cx, inst) } else { Err(cx.unsupported(inst)) }
 }
 
@@ -20,6 +24,6 @@ pub fn in_register<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, lower: impl FnOnc
 ///
 /// # Errors
 /// If the vector is larger.
-pub fn by_row<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Lowered {
+pub fn by_row<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst, row: RowId) -> LowerResult {
     in_register(cx, inst, |cx, inst| super::by_row(cx, inst, row))
 }

@@ -1,6 +1,6 @@
 //! Walk over a function's blocks and instructions, in reverse order.
 
-use super::{Lower, LowerError, LowerIsa, Lowered, Lowering, Receiver};
+use super::{LowerCtx, LowerError, LowerIsa, LowerResult, LowerState, Receiver};
 use crate::block_order::MachineBlock;
 use crate::code::Code;
 use crate::compiled::KeyedSlot;
@@ -12,7 +12,7 @@ use kingpost_ir::analyses::Analyses;
 use kingpost_ir::{Block as IrBlock, BlockArgKind, Function, Inst};
 use kingpost_regalloc::Block;
 
-impl Lowering {
+impl LowerState {
     /// Lowers `func`, which must be valid and have its aliases resolved, into `code`. `analyses` must belong to
     /// `func` or be marked stale.
     ///
@@ -43,7 +43,7 @@ impl Lowering {
         isa: &'a dyn LowerIsa,
         settings: &'a Settings,
         code: &'a mut Code,
-    ) -> Result<Lower<'a>, Refusal> {
+    ) -> Result<LowerCtx<'a>, Refusal> {
         let first = func.layout.entry_block().and_then(|entry| Some((entry, func.layout.last_inst(entry)?)));
         let Some((block, inst)) = first else {
             return Err(LowerError::Feature { what: "a function without blocks", target: isa.name() }.into());
@@ -58,13 +58,13 @@ impl Lowering {
         analyses.update_loops(func);
         self.order.compute(func, analyses);
         self.needed.compute(func, &analyses.cfg, &self.order);
-        self.behind_block.resize(self.order.blocks().len(), 0);
+        self.insts_after_block.resize(self.order.blocks().len(), 0);
         self.value_regs.resize(func.dfg.num_values(), [None.into(); 2]);
         let abi = self.abi_cache.assign(isa, &func.signature)?;
         let env = isa.env();
-        code.also_preserved = abi.callee_saved.intersection(isa.registers()).difference(env.callee_saved());
+        code.extra_callee_saved = abi.callee_saved.intersection(isa.registers()).difference(env.callee_saved());
         let (rows, zeros_from) = (isa.rows(), isa.zeros_from());
-        let mut lower = Lower {
+        let mut lower = LowerCtx {
             func,
             analyses,
             settings,
@@ -74,7 +74,7 @@ impl Lowering {
             rows,
             zeros_from,
             cx: self,
-            hands_over: false,
+            is_streaming: false,
             srcloc: u32::MAX,
             block,
             inst,
@@ -88,15 +88,15 @@ impl Lowering {
         self.edge_results.clear();
         self.records.clear();
         self.operands.clear();
-        self.piece_start = 0;
-        self.behind_block.clear();
+        self.sequence_start = 0;
+        self.insts_after_block.clear();
         self.depend_on_widths.clear();
         self.has_srclocs = false;
         self.slot_offsets.clear();
         self.call_abis.clear();
         self.return_area = None.into();
         self.writes_incoming = false;
-        self.handed.clear();
+        self.stream.clear();
     }
 }
 
@@ -104,7 +104,7 @@ impl Lowering {
 const WORD_BYTES: u64 = 8;
 
 /// Walk over the function.
-impl Lower<'_> {
+impl LowerCtx<'_> {
     /// Lays out the user's stack slots, each aligned to at least a machine word. Slots aligned beyond the stack are
     /// enlarged, so that they can be aligned at run time.
     fn place_slots(&mut self) -> Result<(), LowerError> {
@@ -132,17 +132,17 @@ impl Lower<'_> {
         check_limit("bytes of stack slots", self.code.slots_bytes, self.cx.guard.limits.frame_bytes)
     }
 
-    pub(super) fn lower_blocks(&mut self, sink: &mut Receiver<'_>) -> Result<(), Refusal> {
+    pub(super) fn lower_blocks(&mut self, receiver: &mut Receiver<'_>) -> Result<(), Refusal> {
         for index in (0..self.cx.order.blocks().len()).rev() {
-            self.cx.behind_block[index] = self.code.insts.len() as u32;
+            self.cx.insts_after_block[index] = self.code.insts.len() as u32;
             match self.cx.order.blocks()[index] {
-                MachineBlock::Ir(block) => self.lower_block(block, Block::from_u32(index as u32), sink)?,
+                MachineBlock::Ir(block) => self.lower_block(block, Block::from_u32(index as u32), receiver)?,
                 MachineBlock::Edge { from, edge } => {
-                    self.lower_edge_block(from, edge, Block::from_u32(index as u32), sink)?
+                    self.lower_edge_block(from, edge, Block::from_u32(index as u32), receiver)?
                 }
             }
-            if let Some(sink) = sink {
-                sink.head(self, Block::from_u32(index as u32));
+            if let Some(receiver) = receiver {
+                receiver.head(self, Block::from_u32(index as u32));
             }
             self.check_guard()?;
         }
@@ -156,23 +156,23 @@ impl Lower<'_> {
         if guard.is_cancelled() {
             return Err(LowerError::Cancelled);
         }
-        let insts = self.code.insts.len() + self.cx.handed.count;
+        let insts = self.code.insts.len() + self.cx.stream.count;
         check_limit("machine instructions", insts as u64, guard.limits.instructions)?;
         check_limit("virtual registers", self.code.problem.vregs.len() as u64, guard.limits.vregs)
     }
 
-    fn lower_block(&mut self, block: IrBlock, machine: Block, sink: &mut Receiver<'_>) -> Result<(), Refusal> {
+    fn lower_block(&mut self, block: IrBlock, machine: Block, receiver: &mut Receiver<'_>) -> Result<(), Refusal> {
         self.block = block;
         let mut next = self.func.layout.last_inst(block);
         if let Some(terminator) = next {
             self.locate(terminator);
-            match sink {
-                Some(sink) => self.hand_edges(block, terminator, machine, *sink),
+            match receiver {
+                Some(receiver) => self.deliver_edges(block, terminator, machine, *receiver),
                 None => self.record_edges(block, terminator, machine),
             }
             self.isa.lower(self, terminator).map_err(Refusal::of(terminator))?;
             self.cx.edge_results.clear();
-            self.flush(sink);
+            self.flush(receiver);
             next = self.func.layout.prev_inst(terminator);
         }
         while let Some(inst) = next {
@@ -180,14 +180,14 @@ impl Lower<'_> {
                 self.locate(inst);
                 self.isa.lower(self, inst).map_err(Refusal::of(inst))?;
                 self.note_zeros(inst);
-                self.flush(sink);
+                self.flush(receiver);
             }
             next = self.func.layout.prev_inst(inst);
         }
         if Some(block) == self.func.layout.entry_block() {
             self.srcloc = u32::MAX;
             self.isa.lower_entry(self)?;
-            self.flush(sink);
+            self.flush(receiver);
         }
         Ok(())
     }
@@ -200,18 +200,24 @@ impl Lower<'_> {
         self.cx.has_srclocs |= self.srcloc != u32::MAX;
     }
 
-    fn lower_edge_block(&mut self, from: IrBlock, edge: u32, machine: Block, sink: &mut Receiver<'_>) -> Lowered {
+    fn lower_edge_block(
+        &mut self,
+        from: IrBlock,
+        edge: u32,
+        machine: Block,
+        receiver: &mut Receiver<'_>,
+    ) -> LowerResult {
         self.srcloc = u32::MAX;
         let edge = edge as usize;
         let branch = self.analyses.cfg.terminator(from).expect("a block with edges has a branch");
         let target = self.analyses.cfg.succs(from)[edge];
         let target = self.cx.order.block_of(target).expect("a reachable block is placed");
-        if let Some(sink) = sink {
+        if let Some(receiver) = receiver {
             self.inst = branch;
-            self.hand_edge(edge, &self.func.dfg.branch_destinations(branch)[edge], (machine, target), *sink);
+            self.deliver_edge(edge, &self.func.dfg.branch_destinations(branch)[edge], (machine, target), *receiver);
         }
         self.isa.lower_edge(self, branch, edge, target)?;
-        self.flush(sink);
+        self.flush(receiver);
         Ok(())
     }
 
@@ -258,23 +264,23 @@ impl Lower<'_> {
         self.cx.edge_args = args;
     }
 
-    /// Ends the current piece.
+    /// Ends the current sequence.
     #[inline(always)]
-    fn flush(&mut self, sink: &mut Receiver<'_>) {
-        if let Some(sink) = sink {
-            return self.hand_over(*sink);
+    fn flush(&mut self, receiver: &mut Receiver<'_>) {
+        if let Some(receiver) = receiver {
+            return self.deliver(*receiver);
         }
         let end = self.code.insts.len();
-        let start = std::mem::replace(&mut self.cx.piece_start, end);
+        let start = std::mem::replace(&mut self.cx.sequence_start, end);
         // A single instruction is its own reverse.
         if end - start > 1 {
-            self.reverse_piece(start, end);
+            self.reverse_sequence(start, end);
         }
     }
 
-    /// Reverses the instructions of a piece, which were appended in order.
-    fn reverse_piece(&mut self, start: usize, end: usize) {
-        self.code.problem.reverse_last(end - start);
+    /// Reverses the instructions of a sequence, which were appended in order.
+    fn reverse_sequence(&mut self, start: usize, end: usize) {
+        self.code.problem.reverse_tail(end - start);
         self.code.insts.values_mut().into_slice()[start..].reverse();
         for index in self.cx.depend_on_widths.iter_mut().rev().take_while(|index| **index >= start as u32) {
             *index = (start + end - 1) as u32 - *index;

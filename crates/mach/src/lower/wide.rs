@@ -3,10 +3,10 @@
 //! Before: `v1 = load.i128 v0`. After: `mov64_rm v1l, [v0]; mov64_rm v1h, [v0 + 8]`.
 
 use super::access::is_little;
-use super::machine::Machine;
+use super::machine::LowerBackend;
 use super::memory::Store;
 use super::rows::WideRows;
-use super::{Lowered, endian};
+use super::{LowerResult, endian};
 use crate::row::RowId;
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{Inst, MemFlags, Value};
@@ -17,7 +17,7 @@ const HALF: i32 = 8;
 
 /// Lowers an operation half by half: `low` on the low halves, then `high` on the high halves, which may read its
 /// carry.
-pub fn halves<'f>(cx: &mut impl Machine<'f>, inst: Inst, low: RowId, high: RowId) -> Lowered {
+pub fn halves<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst, low: RowId, high: RowId) -> LowerResult {
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, x, y) = (cx.result_parts(value), cx.use_regs(x), cx.use_regs(y));
@@ -27,7 +27,7 @@ pub fn halves<'f>(cx: &mut impl Machine<'f>, inst: Inst, low: RowId, high: RowId
 }
 
 /// Lowers an operation of one operand by one row on each half.
-pub fn both_halves<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Lowered {
+pub fn both_halves<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst, row: RowId) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
@@ -40,12 +40,12 @@ pub fn both_halves<'f>(cx: &mut impl Machine<'f>, inst: Inst, row: RowId) -> Low
 ///
 /// # Errors
 /// If the type of the address is not `i64`.
-pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn load<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let (value, trap) = (cx.first_result(inst), flags.trap_code());
     let address = cx.memory_operand(addr, i64::from(offset), HALF as u8, inst)?;
     let defs = cx.result_parts(value);
-    let above = cx.further(address, HALF);
+    let above = cx.offset_address(address, HALF);
     if is_little(flags) {
         cx.emit_mem(M::load_row(RegClass::Int, HALF as u8), &[defs[0]], address).set_trap(trap);
         cx.emit_mem(M::load_row(RegClass::Int, HALF as u8), &[defs[1]], above).set_trap(trap);
@@ -59,21 +59,21 @@ pub fn load<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If the type of the address is not `i64`.
-pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn store<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let store = Store::of(cx, inst, I128)?;
     let trap = store.flags.trap_code();
     if !is_little(store.flags) {
         return store.emit(cx);
     }
     let parts = cx.use_regs(store.value);
-    let above = cx.further(store.address, HALF);
+    let above = cx.offset_address(store.address, HALF);
     cx.emit_mem(M::store_row(RegClass::Int, HALF as u8), &[parts[0]], store.address).set_trap(trap);
     cx.emit_mem(M::store_row(RegClass::Int, HALF as u8), &[parts[1]], above).set_trap(trap);
     Ok(())
 }
 
 /// Lowers `uextend`.
-pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn uextend<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let defs = cx.result_parts(value);
@@ -84,7 +84,7 @@ pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `isplit`.
-pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn isplit<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let &[low, high] = cx.func.dfg.inst_results(inst) else { return Err(cx.unsupported(inst)) };
     let defs = [cx.needed_result(low), cx.needed_result(high)];
@@ -98,7 +98,7 @@ pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 }
 
 /// Lowers `iconcat` of two i64.
-pub fn iconcat<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn iconcat<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let [low, high] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, low, high) = (cx.result_parts(value), cx.use_reg(low), cx.use_reg(high));
@@ -108,7 +108,7 @@ pub fn iconcat<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 }
 
 /// Lowers `bitcast` of 128 bits from or to an i128.
-pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, arg: Value, value: Value) {
+pub(super) fn bitcast<'f, M: LowerBackend<'f>>(cx: &mut M, arg: Value, value: Value) {
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(arg));
     match (&defs[..], &parts[..]) {
         (&[def], &[low, high]) => cx.join_halves(def, low, high),
@@ -122,7 +122,7 @@ pub(super) fn bitcast<'f, M: Machine<'f>>(cx: &mut M, arg: Value, value: Value) 
 }
 
 /// Returns the halves of an operand in the order and byte order of an access to memory with `flags`.
-pub fn to_memory_order<'f>(cx: &mut impl Machine<'f>, flags: MemFlags, operand: Value) -> [VReg; 2] {
+pub fn to_memory_order<'f>(cx: &mut impl LowerBackend<'f>, flags: MemFlags, operand: Value) -> [VReg; 2] {
     let parts = cx.use_regs(operand);
     match is_little(flags) {
         true => [parts[0], parts[1]],
@@ -132,7 +132,7 @@ pub fn to_memory_order<'f>(cx: &mut impl Machine<'f>, flags: MemFlags, operand: 
 
 /// Emits `access`, which reads the halves of the first result from memory, in the order and byte order of an access
 /// with `flags`.
-pub fn in_memory_order<'f, M: Machine<'f>>(
+pub fn in_memory_order<'f, M: LowerBackend<'f>>(
     cx: &mut M,
     inst: Inst,
     flags: MemFlags,
@@ -150,7 +150,7 @@ pub fn in_memory_order<'f, M: Machine<'f>>(
 }
 
 /// Lowers `bswap`: reverses and exchanges the halves.
-pub fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn bswap<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, parts) = (cx.result_parts(value), cx.use_regs(x));
@@ -160,7 +160,7 @@ pub fn bswap<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `ineg`.
-pub fn ineg<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn ineg<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (defs, x) = (cx.result_parts(value), cx.use_regs(x));
@@ -169,7 +169,7 @@ pub fn ineg<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `iabs`: `(x ^ s) - s`, where `s` is the sign in every bit.
-pub fn iabs<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn iabs<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let WideRows { xor, sub, shift_right_signed, .. } = M::ROWS.wide;
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -186,7 +186,7 @@ pub fn iabs<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 /// Lowers `umulhi`, `smulhi`: the upper halves of four products of halves, added up from the second word on. The
 /// unsigned value of a negative operand is 2^128 too large, so the product is too large by 2^128 times the other
 /// operand.
-pub fn mulhi<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, signed: bool) -> Lowered {
+pub fn mulhi<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst, signed: bool) -> LowerResult {
     let WideRows { add, sub, and, shift_right_signed, .. } = M::ROWS.wide;
     let [x, y] = cx.args(inst);
     let value = cx.first_result(inst);
@@ -223,7 +223,7 @@ pub fn mulhi<'f, M: Machine<'f>>(cx: &mut M, inst: Inst, signed: bool) -> Lowere
 }
 
 /// Returns the sum or difference of two integers, in new registers.
-fn combined<'f>(cx: &mut impl Machine<'f>, rows: [RowId; 2], x: [VReg; 2], y: [VReg; 2]) -> [VReg; 2] {
+fn combined<'f>(cx: &mut impl LowerBackend<'f>, rows: [RowId; 2], x: [VReg; 2], y: [VReg; 2]) -> [VReg; 2] {
     let result = [cx.int_temp(64), cx.int_temp(64)];
     cx.emit(rows[0], &[result[0], x[0], y[0]]);
     cx.emit(rows[1], &[result[1], x[1], y[1]]);

@@ -4,9 +4,9 @@
 //! value that they read, so their memory must be writable too.
 
 use super::access::is_little;
-use super::machine::Machine;
+use super::machine::LowerBackend;
 use super::wide::{in_memory_order, to_memory_order};
-use super::{Lowered, is_arithmetic};
+use super::{LowerResult, is_arithmetic};
 use kingpost_ir::atomic_rmw_op::AtomicRmwOp;
 use kingpost_ir::{Inst, InstView};
 
@@ -14,7 +14,7 @@ use kingpost_ir::{Inst, InstView};
 ///
 /// # Errors
 /// If there are no instructions for 16 bytes, or the type of the address is not `i64`.
-pub fn load<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn load<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let address = cx.pair_address(arg, inst)?;
     in_memory_order(cx, inst, flags, |cx, defs| cx.load_pair(defs, address).set_trap(flags.trap_code()));
@@ -25,7 +25,7 @@ pub fn load<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// The errors of [`load`].
-pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn store<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let InstView::StoreNoOffset { flags, value, addr } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
@@ -40,7 +40,7 @@ pub fn store<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// The errors of [`load`].
-pub fn cas<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn cas<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let InstView::AtomicCas { flags, addr, expected, new } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
@@ -56,7 +56,7 @@ pub fn cas<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// The errors of [`load`].
-pub fn rmw<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn rmw<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let InstView::AtomicRmw { flags, op, addr, value: operand } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };

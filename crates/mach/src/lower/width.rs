@@ -3,14 +3,14 @@
 //! Before: `v1, v2 = isplit v0`. After: `mov32_rr v1, v0; shr64_ri v2, v0, 32`.
 
 use super::access::is_little;
-use super::machine::Machine;
-use super::{Lowered, by_row, wide};
+use super::machine::LowerBackend;
+use super::{LowerResult, by_row, wide};
 use kingpost_ir::signature::ArgumentExtension;
 use kingpost_ir::{Inst, InstView, Type};
 use kingpost_regalloc::VReg;
 
 /// Lowers `uextend` of an operand whose register is not known to have zeros above it.
-pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
+pub fn uextend<'f>(cx: &mut impl LowerBackend<'f>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let [def, source] = cx.registers(inst);
     cx.zero_extend(def, source, cx.ty(x).bits());
@@ -19,12 +19,12 @@ pub fn uextend<'f>(cx: &mut impl Machine<'f>, inst: Inst) -> Lowered {
 
 /// Lowers `ireduce`. Its users take the operand's register, so this function is called only for other results of a
 /// definition.
-pub fn ireduce<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn ireduce<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     by_row(cx, inst, M::ROWS.move32)
 }
 
 /// Lowers `isplit`.
-pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn isplit<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let &[low, high] = cx.func.dfg.inst_results(inst) else { return Err(cx.unsupported(inst)) };
     let bits = cx.ty(low).bits();
@@ -45,7 +45,7 @@ pub fn isplit<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 ///
 /// # Errors
 /// If a vector is dynamic, or its lanes would change their byte order.
-pub fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
+pub fn bitcast<'f, M: LowerBackend<'f>>(cx: &mut M, inst: Inst) -> LowerResult {
     let InstView::LoadNoOffset { flags, arg } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let (from, to) = (cx.ty(arg), cx.ty(value));
@@ -74,7 +74,7 @@ pub fn bitcast<'f, M: Machine<'f>>(cx: &mut M, inst: Inst) -> Lowered {
 /// Returns the argument or result `value` as its convention passes it: extended to an i64 by `uext` or `sext`, or
 /// unchanged.
 pub(super) fn extend_for_abi<'f>(
-    cx: &mut impl Machine<'f>,
+    cx: &mut impl LowerBackend<'f>,
     value: VReg,
     ty: Type,
     extension: ArgumentExtension,

@@ -401,7 +401,7 @@ impl Part<'_> {
             set.insert(part.reg()?);
         }
         self.at = end;
-        code.also_preserved = set;
+        code.extra_callee_saved = set;
         Ok(())
     }
 

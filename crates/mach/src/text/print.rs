@@ -79,8 +79,8 @@ impl CodeText<'_> {
         lines.push(self.frame());
         lines.push(self.tables());
         lines.extend(code.exits.iter().enumerate().map(|(i, exits)| self.exits(i, exits)));
-        if !code.also_preserved.is_empty() {
-            lines.push(format!("preserves {}", code.also_preserved));
+        if !code.extra_callee_saved.is_empty() {
+            lines.push(format!("preserves {}", code.extra_callee_saved));
         }
         for (word, vregs) in [("zero_extended", &code.zero_extended), ("declared_zeros", &code.declared_zeros)] {
             lines.push(if vregs.is_empty() { String::new() } else { format!("{word} {}", list(vregs)) });

@@ -1,6 +1,6 @@
 //! Checks that replacements of divisions by constants have the value of the division.
 
-use crate::graph::{Matcher, Step, TestGraph};
+use crate::graph::{GraphStep, Matcher, TestGraph};
 use crate::meaning;
 use crate::random::Random;
 use kingpost_ir::types::{I8, I16, I32, I64};
@@ -15,7 +15,7 @@ fn divisions_keep_their_value() {
         for ty in [I8, I16, I32, I64] {
             for opcode in [Opcode::Udiv, Opcode::Sdiv, Opcode::Urem, Opcode::Srem] {
                 let mut graph = TestGraph::new(Matcher::Generated);
-                let x = graph.run(&Step::Param(ty));
+                let x = graph.run(&GraphStep::Param(ty));
                 let divisor = random.constant(ty.bits()) as i64;
                 let divisor = graph.iconst(ty, divisor as u64);
                 let request = InstData::binary(opcode, ty, [x, divisor]);

@@ -17,7 +17,7 @@ pub(crate) enum Matcher {
 
 /// Step that extends or simplifies a graph.
 #[derive(Clone, Debug)]
-pub(crate) enum Step {
+pub(crate) enum GraphStep {
     /// An operand of a type.
     Param(Type),
     /// An instruction that is kept unchanged.
@@ -93,13 +93,13 @@ impl TestGraph {
         rewrite::may_match(request, |value| self.definition(value), |value| self.ty(value))
     }
 
-    pub(crate) fn run(&mut self, step: &Step) -> Value {
+    pub(crate) fn run(&mut self, step: &GraphStep) -> Value {
         self.unchecked = self.applied.len();
         match *step {
-            Step::Param(ty) => self.push(None, ty),
-            Step::Keep(inst) => self.number(inst),
-            Step::Make(inst) => self.make(inst),
-            Step::Effect(inst, has_one_destination) => {
+            GraphStep::Param(ty) => self.push(None, ty),
+            GraphStep::Keep(inst) => self.number(inst),
+            GraphStep::Make(inst) => self.make(inst),
+            GraphStep::Effect(inst, has_one_destination) => {
                 self.has_one_destination = has_one_destination;
                 self.effect = match self.matcher.clone() {
                     Matcher::Generated => rewrite::replace_effect(self, &inst),
@@ -111,7 +111,7 @@ impl TestGraph {
                 );
                 Value::new(0)
             }
-            Step::Condition(value) => {
+            GraphStep::Condition(value) => {
                 self.subjects.push((None, Some(value)));
                 let made = match self.matcher.clone() {
                     Matcher::Generated => rewrite::simplify_condition(self, value),

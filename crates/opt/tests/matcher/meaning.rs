@@ -1,6 +1,6 @@
 //! Checks that replacements by rules have the value of the replaced instruction, by the meanings of opcodes.
 
-use crate::graph::{Application, Step, TestGraph};
+use crate::graph::{Application, GraphStep, TestGraph};
 use crate::random::Random;
 use cranelift_entity::EntityRef;
 use kingpost_ir::{InstData, Opcode, Type, Value as IrValue};
@@ -12,8 +12,8 @@ use kingpost_smt::{Bits, Evaluator, Model, Sort, Term, Terms, Value};
 const TRIES: usize = 6;
 
 /// Checks the applications of the last step.
-pub(crate) fn check(random: &mut Random, graph: &TestGraph, step: &Step) {
-    if let (Step::Effect(before, has_one_destination), Some(effect)) = (step, graph.effect) {
+pub(crate) fn check(random: &mut Random, graph: &TestGraph, step: &GraphStep) {
+    if let (GraphStep::Effect(before, has_one_destination), Some(effect)) = (step, graph.effect) {
         check_effect(random, graph, before, *has_one_destination, effect);
     }
     // The application that made an effect has no value.

@@ -1,6 +1,6 @@
 //! Random graphs that contain sources of rules, complete or changed in some parts.
 
-use crate::graph::{Step, result_type};
+use crate::graph::{GraphStep, result_type};
 use crate::table::Table;
 use cranelift_entity::EntityRef;
 use kingpost_ir::types::{I64, I128};
@@ -48,7 +48,7 @@ struct Builder<'a> {
     random: &'a mut Random,
     rule: &'a ClifRule,
     typing: &'a ClifTyping,
-    steps: Vec<Step>,
+    steps: Vec<GraphStep>,
     types: Vec<Type>,
     values: HashMap<&'a str, Value>,
     constants: HashMap<&'a str, i128>,
@@ -56,7 +56,7 @@ struct Builder<'a> {
 }
 
 /// Returns a graph with the source of a rule, in which some parts are changed at random.
-pub(crate) fn steps(random: &mut Random, table: &Table, index: usize) -> Vec<Step> {
+pub(crate) fn steps(random: &mut Random, table: &Table, index: usize) -> Vec<GraphStep> {
     let rule = &table.rules[index];
     let typings = &table.typings[index];
     let typing = &typings[random.below(typings.len())];
@@ -74,20 +74,20 @@ pub(crate) fn steps(random: &mut Random, table: &Table, index: usize) -> Vec<Ste
     }
     if rule.is_condition {
         let value = builder.node(&rule.source);
-        builder.steps.push(Step::Condition(value));
+        builder.steps.push(GraphStep::Condition(value));
         return builder.steps;
     }
     if let Some(opcode) = rule.effect() {
         let (inst, has_one_destination) = builder.effect(opcode);
-        builder.steps.push(Step::Effect(inst, has_one_destination));
+        builder.steps.push(GraphStep::Effect(inst, has_one_destination));
     } else if let Some(inst) = builder.inst(&rule.source) {
-        builder.steps.push(Step::Make(inst));
+        builder.steps.push(GraphStep::Make(inst));
     }
     builder.steps
 }
 
 impl<'a> Builder<'a> {
-    fn push(&mut self, step: Step, ty: Type) -> Value {
+    fn push(&mut self, step: GraphStep, ty: Type) -> Value {
         self.steps.push(step);
         self.types.push(ty);
         Value::new(self.types.len() - 1)
@@ -99,12 +99,12 @@ impl<'a> Builder<'a> {
         let mut values = 0;
         for step in &self.steps {
             match step {
-                Step::Keep(known) if *known == inst => return Value::new(values),
-                Step::Param(_) | Step::Keep(_) => values += 1,
-                Step::Make(_) | Step::Condition(_) | Step::Effect(..) => {}
+                GraphStep::Keep(known) if *known == inst => return Value::new(values),
+                GraphStep::Param(_) | GraphStep::Keep(_) => values += 1,
+                GraphStep::Make(_) | GraphStep::Condition(_) | GraphStep::Effect(..) => {}
             }
         }
-        self.push(Step::Keep(inst), result_type(&inst))
+        self.push(GraphStep::Keep(inst), result_type(&inst))
     }
 
     fn constant(&mut self, ty: Type, bits: i128) -> Value {
@@ -139,12 +139,12 @@ impl<'a> Builder<'a> {
                     // A value with some known bits.
                     1 if ty.is_int() && self.random.one_in(2) => {
                         let bits = self.random.constant(ty.bits());
-                        let (mask, any) = (self.constant(ty, bits), self.push(Step::Param(ty), ty));
+                        let (mask, any) = (self.constant(ty, bits), self.push(GraphStep::Param(ty), ty));
                         let opcode = [Opcode::Band, Opcode::Band, Opcode::Bor][self.random.below(3)];
                         self.keep(InstData::binary(opcode, ty, [any, mask]))
                     }
                     1 if !known.is_empty() => Value::new(known[self.random.below(known.len())]),
-                    _ => self.push(Step::Param(ty), ty),
+                    _ => self.push(GraphStep::Param(ty), ty),
                 };
                 self.values.insert(name, value);
                 value
@@ -161,7 +161,7 @@ impl<'a> Builder<'a> {
             NodeKind::Edge(_) | NodeKind::Offset(_) => panic!("{node:?} is no operand"),
             NodeKind::Inst { .. } => match self.inst(node) {
                 Some(inst) => self.keep(inst),
-                None => self.push(Step::Param(ty), ty),
+                None => self.push(GraphStep::Param(ty), ty),
             },
         }
     }

@@ -40,12 +40,12 @@ pub(super) struct Scope<'a> {
 }
 
 /// Builds one instruction at the end of a block.
-pub(super) struct At<'f> {
+pub(super) struct BlockAppender<'f> {
     func: &'f mut Function,
     block: Block,
 }
 
-impl InstBuilder for At<'_> {
+impl InstBuilder for BlockAppender<'_> {
     fn func(&self) -> &Function {
         self.func
     }
@@ -63,8 +63,8 @@ impl InstBuilder for At<'_> {
 }
 
 impl Scope<'_> {
-    pub(super) fn ins(&mut self) -> At<'_> {
-        At { func: &mut self.func, block: self.block }
+    pub(super) fn ins(&mut self) -> BlockAppender<'_> {
+        BlockAppender { func: &mut self.func, block: self.block }
     }
 
     pub(super) fn type_of(&self, value: Value) -> Type {

@@ -21,7 +21,7 @@ use std::fmt;
 pub(super) struct Claim {
     /// The least number of registers with which it holds.
     pub(super) registers: u8,
-    place: Place,
+    place: ClaimScope,
     /// Names of allocators for which it does not hold.
     except: Vec<String>,
     bounds: Vec<(Counted, Bound)>,
@@ -29,7 +29,7 @@ pub(super) struct Claim {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Place {
+enum ClaimScope {
     Everywhere,
     /// Names of blocks in the order of a path; edits of the last one are not counted.
     Way(Vec<String>),
@@ -65,9 +65,9 @@ impl Claim {
         let preposition = words.next();
         let names: Vec<String> = words.map(String::from).collect();
         let place = match (preposition, &names[..]) {
-            (None, []) => Place::Everywhere,
-            (Some("on"), [_, .., _]) => Place::Way(names),
-            (Some("between"), [from, to]) => Place::Edge(from.clone(), to.clone()),
+            (None, []) => ClaimScope::Everywhere,
+            (Some("on"), [_, .., _]) => ClaimScope::Way(names),
+            (Some("between"), [from, to]) => ClaimScope::Edge(from.clone(), to.clone()),
             _ => panic!("not a place: {line}"),
         };
         let bounds = counts.split(',').map(str::trim).filter(|count| !count.is_empty()).map(bound).collect();
@@ -87,9 +87,9 @@ impl Claim {
     /// Returns `true` if it holds for an answer with `registers` registers.
     pub(super) fn holds(&self, registers: u8, subject: &Subject<'_>) -> bool {
         let answer = match &self.place {
-            Place::Everywhere => subject.answer.clone(),
-            Place::Way(names) => subject.part(&subject.way(names)),
-            Place::Edge(from, to) => subject.part(&subject.edge(from, to)),
+            ClaimScope::Everywhere => subject.answer.clone(),
+            ClaimScope::Way(names) => subject.part(&subject.way(names)),
+            ClaimScope::Edge(from, to) => subject.part(&subject.edge(from, to)),
         };
         let cost = Cost::of(subject.problem, subject.env, &answer);
         let within = |&(counted, bound): &(Counted, Bound)| {

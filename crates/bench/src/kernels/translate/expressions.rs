@@ -2,7 +2,7 @@
 //! promotions.
 
 use super::types::{CType, FLOAT, INT, Scalar, TRUTH, common, integer};
-use super::{Binding, Body, Operand, Place, Typed, signature};
+use super::{Binding, Body, Entity, Operand, Typed, signature};
 use crate::kernels::words::Word;
 use anyhow::{Context, Result, bail, ensure};
 use kingpost_ir::builder::{ControlBuilder, InstBuilder};
@@ -34,20 +34,20 @@ impl Body<'_, '_, '_> {
     fn assign(&mut self, (place, ty): Operand, value: Typed) -> Result<()> {
         let value = self.convert(value, ty);
         match place {
-            Place::Variable(variable) => self.b.def_var(variable, value),
-            Place::Memory(address) => {
+            Entity::Variable(variable) => self.b.def_var(variable, value),
+            Entity::Memory(address) => {
                 self.b.ins().store(MemFlags::trusted(), value, address, 0);
             }
-            Place::Value(_) => bail!("a value is no place"),
+            Entity::Value(_) => bail!("a value is no place"),
         }
         Ok(())
     }
 
     fn read(&mut self, (place, ty): Operand) -> Typed {
         let value = match place {
-            Place::Value(value) => value,
-            Place::Variable(variable) => self.b.use_var(variable),
-            Place::Memory(address) => self.b.ins().load(ty.clif(), MemFlags::trusted(), address, 0),
+            Entity::Value(value) => value,
+            Entity::Variable(variable) => self.b.use_var(variable),
+            Entity::Memory(address) => self.b.ins().load(ty.clif(), MemFlags::trusted(), address, 0),
         };
         (value, ty)
     }
@@ -78,7 +78,7 @@ impl Body<'_, '_, '_> {
         ensure!(ty == other, "line {}: arms of types {ty:?} and {other:?}", self.unit.words[self.unit.at].1);
         self.b.ins().jump(after, &[value]);
         self.switch_to(after);
-        Ok((Place::Value(result), ty))
+        Ok((Entity::Value(result), ty))
     }
 
     /// Translates operators that bind stronger than `least`, with their operands.
@@ -96,7 +96,7 @@ impl Body<'_, '_, '_> {
                 let right = self.read(right);
                 self.binary(operator, value, right)?
             };
-            left = (Place::Value(value.0), value.1);
+            left = (Entity::Value(value.0), value.1);
         }
         Ok(left)
     }
@@ -130,17 +130,17 @@ impl Body<'_, '_, '_> {
             self.unit.expect(")")?;
             let value = self.unary()?;
             let value = self.read(value);
-            return Ok((Place::Value(self.convert(value, ty)), ty));
+            return Ok((Entity::Value(self.convert(value, ty)), ty));
         }
         let Word::Sign(sign @ ("-" | "~" | "!" | "*")) = word else { return self.postfix() };
         self.unit.advance();
         let operand = self.unary()?;
         let value = self.read(operand);
         if sign == "*" {
-            return Ok((Place::Memory(value.0), value.1.pointee()?));
+            return Ok((Entity::Memory(value.0), value.1.pointee()?));
         }
         if sign == "!" {
-            return Ok((Place::Value(self.compare_with_zero(IntCC::Equal, value)?), TRUTH));
+            return Ok((Entity::Value(self.compare_with_zero(IntCC::Equal, value)?), TRUTH));
         }
         let (value, ty) = self.promote(value);
         let value = match sign {
@@ -148,7 +148,7 @@ impl Body<'_, '_, '_> {
             _ if ty.is_float() => self.b.ins().fneg(value),
             _ => self.b.ins().ineg(value),
         };
-        Ok((Place::Value(value), ty))
+        Ok((Entity::Value(value), ty))
     }
 
     fn postfix(&mut self) -> Result<Operand> {
@@ -159,14 +159,14 @@ impl Body<'_, '_, '_> {
                 let index = self.expression()?;
                 self.unit.expect("]")?;
                 let address = self.binary("+", base, index)?;
-                operand = (Place::Memory(address.0), base.1.pointee()?);
+                operand = (Entity::Memory(address.0), base.1.pointee()?);
             } else if self.unit.is("++") || self.unit.is("--") {
                 let operator = if self.unit.advance() == Word::Sign("++") { "+" } else { "-" };
                 let old = self.read(operand);
                 let one = (self.b.ins().iconst(I32, 1), INT);
                 let new = self.binary(operator, old, one)?;
                 self.assign(operand, new)?;
-                operand = (Place::Value(old.0), old.1);
+                operand = (Entity::Value(old.0), old.1);
             } else {
                 return Ok(operand);
             }
@@ -179,9 +179,9 @@ impl Body<'_, '_, '_> {
             Word::Integer { value, is_unsigned, is_long } => {
                 let bits = if is_long || value > u64::from(u32::MAX) { 64 } else { 32 };
                 let ty = integer(bits, !is_unsigned);
-                Ok((Place::Value(self.b.ins().iconst(ty.clif(), value as i64)), ty))
+                Ok((Entity::Value(self.b.ins().iconst(ty.clif(), value as i64)), ty))
             }
-            Word::Float(value) => Ok((Place::Value(self.b.ins().f64const(value)), FLOAT)),
+            Word::Float(value) => Ok((Entity::Value(self.b.ins().f64const(value)), FLOAT)),
             Word::Sign("(") => {
                 let operand = self.ternary()?;
                 self.unit.expect(")")?;
@@ -191,9 +191,9 @@ impl Body<'_, '_, '_> {
             Word::Name(name) => {
                 let binding = self.bindings.iter().rev().find(|(bound, _)| *bound == name);
                 match binding.with_context(|| format!("line {line}: no variable {name}"))?.1 {
-                    Binding::Variable(variable, ty) => Ok((Place::Variable(variable), ty)),
+                    Binding::Variable(variable, ty) => Ok((Entity::Variable(variable), ty)),
                     Binding::Array(slot, ty) => {
-                        Ok((Place::Value(self.b.ins().stack_addr(I64, slot, 0)), ty.to_pointer()))
+                        Ok((Entity::Value(self.b.ins().stack_addr(I64, slot, 0)), ty.to_pointer()))
                     }
                 }
             }
@@ -209,7 +209,7 @@ impl Body<'_, '_, '_> {
             ensure!(self.unit.take(",") || self.unit.is(")"), "expected `,` or `)`");
         }
         if let ("__builtin_sqrt", &[(value, FLOAT)]) = (name, &*args) {
-            return Ok((Place::Value(self.b.ins().sqrt(value)), FLOAT));
+            return Ok((Entity::Value(self.b.ins().sqrt(value)), FLOAT));
         }
         let known = self.unit.functions.iter().find(|known| known.0 == name);
         let (_, params, result) = known.with_context(|| format!("no function {name}"))?.clone();
@@ -220,7 +220,7 @@ impl Body<'_, '_, '_> {
         let callee = self.b.import_function(ExtFuncData { name, signature, colocated: true, patchable: false });
         let call = self.b.ins().call(callee, &args);
         let value = self.b.inst_results(call).first().copied();
-        Ok((Place::Value(value.unwrap_or(Value::from_u32(0))), result))
+        Ok((Entity::Value(value.unwrap_or(Value::from_u32(0))), result))
     }
 
     /// Returns a value that is not zero if the operand is not zero.

@@ -6,7 +6,7 @@
 //! [`arithmetic`].
 
 use super::super::cx::Cx;
-use super::super::{Lowered, tiles};
+use super::super::{LowerResult, tiles};
 use super::multiply::{dot_product, multiply_add};
 use super::narrow::Widened;
 use super::pairwise::pairwise_add;
@@ -19,7 +19,7 @@ use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
 /// Lowers `iadd`.
-pub(in crate::lower) fn add(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn add(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     for [addend, other] in [[x, y], [y, x]] {
         if dot_product(cx, inst, addend, other)
@@ -37,7 +37,7 @@ pub(in crate::lower) fn add(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `isub`.
-pub(in crate::lower) fn subtract(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn subtract(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let args: [Value; 2] = cx.args(inst);
     if multiply_add(cx, inst, args, true)? || widened_sum(cx, inst, args, &SUBTRACTION) {
         return Ok(());
@@ -92,7 +92,7 @@ fn shift_add(cx: &mut Cx<'_, '_>, inst: Inst, [addend, other]: [Value; 2]) -> Re
 }
 
 /// Lowers `avg_round`: `(x | y) - ((x ^ y) >> 1)` where there is no instruction.
-pub(in crate::lower) fn average(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn average(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     if cx.lane_row(inst, lanes::URHADD).is_ok() {
         return super::plain(cx, inst, lanes::URHADD);
     }
@@ -108,18 +108,18 @@ pub(in crate::lower) fn average(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// Lowers arithmetic on floats that is one instruction. Half precision is computed in single precision if the CPU
 /// requires it.
-pub(in crate::lower) fn float(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
+pub(in crate::lower) fn float(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> LowerResult {
     let value = cx.first_result(inst);
     let arrangement = cx.lanes(inst, cx.ty(value))?;
     let def = cx.result(value);
     let args = cx.func.dfg.inst_args(inst);
     let sources: SmallVec<[VReg; 2]> = args.iter().map(|&arg| cx.use_reg(arg)).collect();
     if cx.find_row(family, arrangement).is_some() {
-        settle(cx, def, arrangement, |cx, def| cx.define(def, family, arrangement, &sources));
+        with_canonical_nans(cx, def, arrangement, |cx, def| cx.define(def, family, arrangement, &sources));
     } else {
         in_single(cx, def, arrangement, &sources, [lanes::FCVTN, lanes::FCVTN2], |cx, sources| {
             let def = cx.vector_temp();
-            settle(cx, def, WORDS, |cx, def| cx.define(def, family, WORDS, sources));
+            with_canonical_nans(cx, def, WORDS, |cx, def| cx.define(def, family, WORDS, sources));
             def
         });
     }
@@ -155,16 +155,21 @@ pub(super) fn in_single(
 }
 
 /// Emits the result of `inst` by `compute`, then makes the NaNs among its lanes canonical if the setting requires it.
-pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> Lowered {
+pub(super) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) -> LowerResult {
     let value = cx.first_result(inst);
     let arrangement = cx.lanes(inst, cx.ty(value))?;
     let def = cx.result(value);
-    settle(cx, def, arrangement, compute);
+    with_canonical_nans(cx, def, arrangement, compute);
     Ok(())
 }
 
 /// Emits `def` by `compute`, then makes the NaNs among its lanes canonical if the setting requires it.
-fn settle(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, compute: impl FnOnce(&mut Cx<'_, '_>, VReg)) {
+fn with_canonical_nans(
+    cx: &mut Cx<'_, '_>,
+    def: VReg,
+    arrangement: Arrangement,
+    compute: impl FnOnce(&mut Cx<'_, '_>, VReg),
+) {
     if !cx.settings.enable_nan_canonicalization {
         return compute(cx, def);
     }
@@ -181,7 +186,7 @@ fn settle(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, compute: imp
 }
 
 /// Lowers `fneg`, `fabs`. Without arithmetic in half precision, the signs of half floats are changed as bits.
-pub(in crate::lower) fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
+pub(in crate::lower) fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> LowerResult {
     if cx.lane_row(inst, family).is_ok() {
         return super::plain(cx, inst, family);
     }
@@ -194,7 +199,7 @@ pub(in crate::lower) fn change_sign(cx: &mut Cx<'_, '_>, inst: Inst, family: Lan
 }
 
 /// Lowers `ceil`, `floor`, `trunc`, `nearest`.
-pub(in crate::lower) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let family = match cx.func.dfg.opcode(inst) {
         Opcode::Nearest => lanes::FRINTN,
         Opcode::Floor => lanes::FRINTM,
@@ -205,7 +210,7 @@ pub(in crate::lower) fn round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `fma`. The result replaces the addend. The instruction can negate one factor.
-pub(in crate::lower) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn fma(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y, z] = cx.args(inst);
     cx.lane_row(inst, lanes::FMLA)?;
     let arrangement = cx.lanes(inst, cx.ty(x))?;

@@ -3,7 +3,7 @@
 //! Before: `v2 = icmp slt v0, v1`. After: `cmgt v2.4s, v1.4s, v0.4s`.
 
 use super::super::cx::Cx;
-use super::super::{Lowered, tiles};
+use super::super::{LowerResult, tiles};
 use super::arith::in_single;
 use crate::encoding::Arrangement;
 use crate::rows;
@@ -14,7 +14,7 @@ use kingpost_mach::lower as shared;
 use kingpost_regalloc::VReg;
 
 /// Lowers `icmp`.
-pub(in crate::lower) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::IntCompare { cond, args: [x, y] } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));
     };
@@ -121,7 +121,7 @@ impl FloatTest {
 }
 
 /// Lowers `fcmp`. Half precision is compared in single precision if the CPU requires it.
-pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::FloatCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let arrangement = cx.lanes(inst, cx.ty(args[0]))?;
     let value = cx.first_result(inst);
@@ -148,7 +148,7 @@ pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `bitselect`. If one operand is zero, the mask, or its complement, is and-ed to the other one.
-pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [c, x, y] = cx.args(inst);
     let (row, other) = match [x, y].map(|v| cx.is_zero_vector(v)) {
         [true, _] => (rows::BIC_FFF, y),
@@ -163,7 +163,7 @@ pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `blendv`: signs become masks.
-pub(in crate::lower) fn blend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn blend(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [def, c, x, y] = cx.registers(inst);
     let arrangement = cx.lanes(inst, cx.result_ty(inst))?;
     let mask = cx.compute(lanes::CMLT_Z, arrangement, &[c]);
@@ -173,7 +173,7 @@ pub(in crate::lower) fn blend(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// Lowers `smin`, `smax`, `umin`, `umax`: by `family`, or by a comparison and a selection if `family` has no such
 /// lanes.
-pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
+pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> LowerResult {
     if cx.lane_row(inst, family).is_ok() {
         return super::plain(cx, inst, family);
     }

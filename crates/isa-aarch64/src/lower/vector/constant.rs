@@ -8,7 +8,7 @@ use crate::immediates;
 use crate::rows;
 use crate::rows::lanes::{self, Lanes};
 use kingpost_ir::{InstView, Opcode, Value};
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Puts the low `bits` bits of a constant into `def`. The bits above them do not matter.

@@ -2,7 +2,7 @@
 //!
 //! Before: `v1 = fcvt_to_sint_sat.i32x4 v0`. After: `fcvtzs v1.4s, v0.4s`.
 
-use super::super::Lowered;
+use super::super::LowerResult;
 use super::super::cx::Cx;
 use super::arith::{arithmetic, in_single};
 use super::multiply::doubleword;
@@ -14,7 +14,7 @@ use kingpost_mach::LowerError;
 use kingpost_regalloc::VReg;
 
 /// Lowers `fvpromote_low`.
-pub(in crate::lower) fn promote_low(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn promote_low(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     arithmetic(cx, inst, |cx, def| {
         let source = cx.use_reg(x);
@@ -23,7 +23,7 @@ pub(in crate::lower) fn promote_low(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered 
 }
 
 /// Lowers `fvdemote`.
-pub(in crate::lower) fn demote(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn demote(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     arithmetic(cx, inst, |cx, def| {
         let source = cx.use_reg(x);
@@ -40,7 +40,7 @@ fn working_lanes(cx: &Cx<'_, '_>, inst: Inst, bits: u32, lanes: u32) -> Result<A
 
 /// Lowers `fcvt_to_sint_sat`, `fcvt_to_uint_sat` in the wider of both widths. A narrower result saturates in a second
 /// step.
-pub(in crate::lower) fn to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
+pub(in crate::lower) fn to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (from, to) = (cx.ty(x), cx.ty(value));
@@ -94,7 +94,7 @@ fn halves_to_int_sat(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) {
 
 /// Lowers `fcvt_from_sint`, `fcvt_from_uint`. Integers wider than floats of 32 bits are converted lane by lane, so
 /// that each is rounded once.
-pub(in crate::lower) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
+pub(in crate::lower) fn from_int(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (from, to) = (cx.ty(x), cx.ty(value));
@@ -164,7 +164,7 @@ fn doublewords_to_single(cx: &mut Cx<'_, '_>, def: VReg, source: VReg, signed: b
 
 /// Lowers `x86_cvtt2dq`. NaN and numbers that are too large become the least integer. Numbers below the least integer
 /// saturate to it.
-pub(in crate::lower) fn truncate(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn truncate(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [def, source] = cx.registers(inst);
     let [x] = cx.args(inst);
     let (from, to) = (cx.ty(x), cx.result_ty(inst));

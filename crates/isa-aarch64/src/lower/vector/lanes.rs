@@ -3,7 +3,7 @@
 //! Before: `v1 = load.f32 v0; v2 = splat.f32x4 v1`. After: `ld1r {v2.4s}, [x0]`.
 
 use super::super::cx::Cx;
-use super::super::{Lowered, tiles};
+use super::super::{LowerResult, tiles};
 use super::constant::load_vector;
 use crate::encoding::Arrangement;
 use crate::rows;
@@ -11,11 +11,11 @@ use crate::rows::lanes;
 use kingpost_ir::TrapCode;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
 use kingpost_mach::lower::is_little;
-use kingpost_mach::{Address, LowerError, Machine};
+use kingpost_mach::{Address, LowerBackend, LowerError};
 use kingpost_regalloc::VReg;
 
 /// Lowers `splat` of a constant, a load, a lane of another vector, or a register.
-pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
@@ -61,7 +61,7 @@ fn lane_of(cx: &Cx<'_, '_>, value: Value) -> Option<(Value, u8)> {
 }
 
 /// Lowers `scalar_to_vector`. Writing a part of a register clears the bits above it.
-pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let arrangement = cx.lanes(inst, cx.ty(value))?;
@@ -82,7 +82,7 @@ pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> Low
 }
 
 /// Lowers `insertlane`: from an integer register, or from a lane.
-pub(in crate::lower) fn insert(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn insert(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::TernaryImm8 { args: [x, y], imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let arrangement = cx.lanes(inst, cx.ty(value))?.in_full();
@@ -103,7 +103,7 @@ pub(in crate::lower) fn insert(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `extractlane`.
-pub(in crate::lower) fn extract(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn extract(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::BinaryImm8 { arg, imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let (ty, arrangement) = (cx.ty(value), cx.lanes(inst, cx.ty(arg))?.in_full());

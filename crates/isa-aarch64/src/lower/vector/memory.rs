@@ -2,19 +2,19 @@
 //!
 //! Before: `v1 = load.i32x4 big v0`. After: `ldr q1, [x0]; rev32 v1.16b, v1.16b`.
 
-use super::super::Lowered;
+use super::super::LowerResult;
 use super::super::cx::Cx;
 use crate::emit::{fill_row, spill_row};
 use crate::encoding::Arrangement;
 use crate::rows::{self, lanes};
 use kingpost_ir::Inst;
-use kingpost_mach::Machine;
+use kingpost_mach::LowerBackend;
 use kingpost_mach::lower::memory::Store;
 use kingpost_mach::lower::{self as shared, is_little};
 use kingpost_regalloc::{RegClass, VReg};
 
 /// Lowers `load`.
-pub(in crate::lower) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
@@ -30,7 +30,7 @@ pub(in crate::lower) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `store`.
-pub(in crate::lower) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [value, _] = cx.args(inst);
     let ty = cx.ty(value);
     let store = Store::of(cx, inst, ty)?;

@@ -47,7 +47,7 @@ pub(super) use reduce::{Truth, all_true, any_true, high_bits, is_reduction, trut
 pub(super) use shift::{count_ones, rotate, shift};
 pub(super) use shuffle::{shuffle, swizzle, table_lookup};
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::Cx;
 use crate::encoding::Arrangement;
 use crate::rows::ROWS;
@@ -59,7 +59,7 @@ use kingpost_regalloc::VReg;
 use smallvec::SmallVec;
 
 /// Lowers an opcode that is one instruction for all lanes.
-pub(super) fn plain(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> Lowered {
+pub(super) fn plain(cx: &mut Cx<'_, '_>, inst: Inst, family: Lanes) -> LowerResult {
     let row = cx.lane_row(inst, family)?;
     by_row(cx, inst, row)
 }

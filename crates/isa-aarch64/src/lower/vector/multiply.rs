@@ -4,7 +4,7 @@
 //! v1.4h`.
 
 use super::super::cx::Cx;
-use super::super::{Lowered, tiles};
+use super::super::{LowerResult, tiles};
 use super::narrow::Widened;
 use super::pairwise::neighbours;
 use crate::encoding::Arrangement;
@@ -15,7 +15,7 @@ use kingpost_mach::LowerError;
 use kingpost_regalloc::VReg;
 
 /// Lowers `imul`.
-pub(in crate::lower) fn multiply(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn multiply(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let args: [Value; 2] = cx.args(inst);
     let value = cx.first_result(inst);
     if let Some(product) = WidenedProduct::of(cx, args) {
@@ -137,7 +137,7 @@ fn products_of_bytes(cx: &Cx<'_, '_>, sums: Inst) -> Option<(Lanes, [Value; 2])>
 }
 
 /// Lowers `umulhi`, `smulhi`: the upper halves of products of twice the width.
-pub(in crate::lower) fn multiply_high(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
+pub(in crate::lower) fn multiply_high(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> LowerResult {
     let [def, x, y] = cx.registers(inst);
     let arrangement = cx.lanes(inst, cx.result_ty(inst))?;
     let bits = arrangement.lane_bits();
@@ -182,7 +182,7 @@ fn each_doubleword(cx: &mut Cx<'_, '_>, def: VReg, mut compute: impl FnMut(&mut 
 }
 
 /// Lowers `x86_pmulhrsw` like `sqmul_round_sat`, except that the one product that is out of range wraps.
-pub(in crate::lower) fn multiply_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn multiply_round(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [def, x, y] = cx.registers(inst);
     let arrangement = cx.lanes(inst, cx.result_ty(inst))?;
     let amount = arrangement.lane_bits() as i32 - 1;
@@ -198,7 +198,7 @@ pub(in crate::lower) fn multiply_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lower
 }
 
 /// Lowers `x86_pmaddubsw`. The products of signed and unsigned bytes fit into 16 bits; the sums of neighbors saturate.
-pub(in crate::lower) fn multiply_add_bytes(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn multiply_add_bytes(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [def, x, y] = cx.registers(inst);
     let halfwords = Arrangement::new(16, true);
     let products = [false, true].map(|full| {

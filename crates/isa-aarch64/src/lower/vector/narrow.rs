@@ -2,19 +2,19 @@
 //!
 //! Before: `v2 = snarrow.i16x8 v0, v1`. After: `sqxtn v2.8b, v0.8h; sqxtn2 v2.16b, v1.8h`.
 
-use super::super::Lowered;
+use super::super::LowerResult;
 use super::super::cx::Cx;
 use super::memory::reverse;
 use crate::encoding::Arrangement;
 use crate::rows;
 use crate::rows::lanes::{self, Lanes};
 use kingpost_ir::{Inst, Opcode, Type, Value};
-use kingpost_mach::Machine;
+use kingpost_mach::LowerBackend;
 use kingpost_mach::lower::is_little;
 
 /// Lowers `snarrow`, `unarrow`, `uunarrow`: the first operand's lanes into the lower half, the second one's into the
 /// upper half.
-pub(in crate::lower) fn narrow(cx: &mut Cx<'_, '_>, inst: Inst, low: Lanes, high: Lanes) -> Lowered {
+pub(in crate::lower) fn narrow(cx: &mut Cx<'_, '_>, inst: Inst, low: Lanes, high: Lanes) -> LowerResult {
     let [def, x, y] = cx.registers(inst);
     let ty = cx.ty(cx.args::<2>(inst)[0]);
     let from = cx.lanes(inst, ty)?;
@@ -31,7 +31,7 @@ pub(in crate::lower) fn narrow(cx: &mut Cx<'_, '_>, inst: Inst, low: Lanes, high
 }
 
 /// Lowers `swiden_low`, `swiden_high`, `uwiden_low`, `uwiden_high`.
-pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool, high: bool) -> Lowered {
+pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool, high: bool) -> LowerResult {
     let [x] = cx.args(inst);
     let (ty, value) = (cx.ty(x), cx.first_result(inst));
     if cx.ty(value).is_int() {
@@ -93,7 +93,7 @@ impl Widened {
 }
 
 /// Lowers `uload8x8` and similar opcodes: 8 bytes of lanes of type `memory`, extended.
-pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, memory: Type, signed: bool) -> Lowered {
+pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, memory: Type, signed: bool) -> LowerResult {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let value = cx.first_result(inst);
     let address = cx.memory_operand(addr, i64::from(offset), 8, inst)?;

@@ -3,7 +3,7 @@
 //! Before: `v2 = swiden_low v0; v3 = swiden_high v0; v4 = iadd_pairwise v2, v3`. After: `saddlp v4.4s, v0.8h`.
 
 use super::super::cx::Cx;
-use super::super::{Lowered, tiles};
+use super::super::{LowerResult, tiles};
 use super::narrow::Widened;
 use crate::encoding::Arrangement;
 use crate::rows::lanes;
@@ -11,7 +11,7 @@ use kingpost_ir::{Inst, Opcode, Value};
 
 /// Lowers `iadd_pairwise`. If the operands are the two widened halves of one vector, one instruction adds its
 /// neighbors.
-pub(in crate::lower) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, y] = cx.args(inst);
     let ty = cx.ty(x);
     let arrangement = cx.lanes(inst, ty)?;

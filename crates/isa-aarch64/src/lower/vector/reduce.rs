@@ -3,7 +3,7 @@
 //! Before: `v1 = vany_true v0; brif v1, block1, block2`. After: `umaxp v1.4s, v0.4s, v0.4s; fmov x1, d1; cbnz x1,
 //! block1`.
 
-use super::super::Lowered;
+use super::super::LowerResult;
 use super::super::cx::Cx;
 use super::constant::load_vector;
 use super::multiply::doubleword;
@@ -26,16 +26,16 @@ pub(in crate::lower) struct Truth {
 }
 
 /// Lowers `vany_true`.
-pub(in crate::lower) fn any_true(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn any_true(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     set_truth(cx, inst)
 }
 
 /// Lowers `vall_true`.
-pub(in crate::lower) fn all_true(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn all_true(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     set_truth(cx, inst)
 }
 
-fn set_truth(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+fn set_truth(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let value = cx.first_result(inst);
     let def = cx.result(value);
     let Truth { reg, bits, if_zero } = truth(cx, inst)?;
@@ -89,7 +89,7 @@ fn image(cx: &mut Cx<'_, '_>, source: VReg, ty: Type) -> (VReg, u32) {
 }
 
 /// Lowers `vhigh_bits`: shifts each lane's sign to the bit of the lane's number and adds the lanes.
-pub(in crate::lower) fn high_bits(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn high_bits(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let (ty, value) = (cx.ty(x), cx.first_result(inst));
     let arrangement = cx.lanes(inst, ty)?;

@@ -2,7 +2,7 @@
 //!
 //! Before: `v2 = ushr.i32x4 v0, v1`. After: `and w2, w1, #31; neg w2, w2; dup v2.4s, w2; ushl v2.4s, v0.4s, v2.4s`.
 
-use super::super::Lowered;
+use super::super::LowerResult;
 use super::super::cx::Cx;
 use super::super::shift::{count, masked};
 use crate::encoding::Arrangement;
@@ -12,7 +12,7 @@ use kingpost_ir::{Inst, Value};
 use kingpost_regalloc::VReg;
 
 /// Lowers `ishl`, `ushr`, `sshr` by an immediate, or by an amount in each lane, where a negative amount shifts right.
-pub(in crate::lower) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, fixed: Lanes, variable: Lanes) -> Lowered {
+pub(in crate::lower) fn shift(cx: &mut Cx<'_, '_>, inst: Inst, fixed: Lanes, variable: Lanes) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let arrangement = cx.lanes(inst, cx.ty(x))?;
     let bits = arrangement.lane_bits();
@@ -50,7 +50,7 @@ fn negated(cx: &mut Cx<'_, '_>, amount: VReg) -> VReg {
 }
 
 /// Lowers `rotl`, `rotr`.
-pub(in crate::lower) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> Lowered {
+pub(in crate::lower) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, left: bool) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let arrangement = cx.lanes(inst, cx.ty(x))?;
     let bits = arrangement.lane_bits();
@@ -96,7 +96,7 @@ fn rotate_by(cx: &mut Cx<'_, '_>, def: VReg, arrangement: Arrangement, source: V
 }
 
 /// Lowers `popcnt`: counts the bits of each byte and adds neighbors up to the width of a lane.
-pub(in crate::lower) fn count_ones(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn count_ones(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let arrangement = cx.lanes(inst, cx.ty(x))?;
     let value = cx.first_result(inst);

@@ -6,7 +6,7 @@
 //! compared with all of them, widest lanes first. A test interprets the instruction that is found.
 
 use super::super::cx::Cx;
-use super::super::{Lowered, tiles};
+use super::super::{LowerResult, tiles};
 use super::constant::{load_vector, repeated};
 use crate::encoding::Arrangement;
 use crate::rows;
@@ -139,7 +139,7 @@ fn with_zeros(mask: Mask) -> Option<Permutation> {
 }
 
 /// Lowers `shuffle`.
-pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::Shuffle { args, mask } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let def = cx.result(value);
@@ -210,7 +210,7 @@ fn emit(cx: &mut Cx<'_, '_>, def: VReg, args: [Value; 2], permutation: Permutati
 }
 
 /// Lowers `swizzle` as `tbl`.
-pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, numbers] = cx.args(inst);
     let value = cx.first_result(inst);
     let def = cx.result(value);
@@ -225,7 +225,7 @@ pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `x86_pshufb`. Only the top bit and the low four bits of each number count.
-pub(in crate::lower) fn table_lookup(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn table_lookup(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [def, x, numbers] = cx.registers(inst);
     let [counted, masked] = std::array::from_fn(|_| cx.vector_temp());
     load_vector(cx, counted, repeated(0x8f, 8), 128);

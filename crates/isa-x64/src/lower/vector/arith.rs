@@ -4,7 +4,7 @@
 //! sum.
 
 use super::compare::{greater, select_by_mask, sign_mask};
-use super::{Lowered, by_row, lanes, repeated, signs};
+use super::{LowerResult, by_row, lanes, repeated, signs};
 use crate::lower::cx::Cx;
 use crate::lower::tiles;
 use crate::rows;
@@ -15,7 +15,7 @@ use kingpost_mach::{Family, RowId};
 use kingpost_regalloc::VReg;
 
 /// Lowers `ineg`.
-pub(in crate::lower) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [def, x] = cx.registers(inst);
     let bits = cx.result_ty(inst).lane_bits();
     let zero = cx.vector(0);
@@ -25,7 +25,7 @@ pub(in crate::lower) fn ineg(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// Lowers `iabs`. Without an instruction for it, takes the larger of a number and its negation; for bytes the smaller
 /// one as unsigned numbers.
-pub(in crate::lower) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [def, x] = cx.registers(inst);
     let bits = cx.result_ty(inst).lane_bits();
     if let Some(row) = cx.lane_row(rows::PABS, bits) {
@@ -47,7 +47,7 @@ pub(in crate::lower) fn iabs(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// Lowers `smin`, `smax`, `umin`, `umax` by `family`, or by a comparison with `cond`, which holds where the first
 /// operand is taken.
-pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Family, cond: IntCC) -> Lowered {
+pub(in crate::lower) fn min_max(cx: &mut Cx<'_, '_>, inst: Inst, family: Family, cond: IntCC) -> LowerResult {
     let bits = cx.result_ty(inst).lane_bits();
     if let Some(row) = cx.lane_row(family, bits) {
         return by_row(cx, inst, row);
@@ -91,7 +91,7 @@ pub(super) fn limited(cx: &mut Cx<'_, '_>, bits: u32, x: VReg, limit: u64) -> VR
 }
 
 /// Lowers `uadd_sat`: the sum, or all ones where the sum is less than an operand.
-pub(in crate::lower) fn uadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn uadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     clamped(cx, inst, rows::PADDUS, |cx, bits, def, [x, y]| {
         let sum = cx.make(rows::PADD.of(bits), &[x, y]);
         let [p, q] = [x, sum].map(|v| cx.make_with(rows::XORPS, v, signs(bits)));
@@ -102,7 +102,7 @@ pub(in crate::lower) fn uadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `usub_sat`: the difference where the first operand is greater, else zero.
-pub(in crate::lower) fn usub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn usub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     clamped(cx, inst, rows::PSUBUS, |cx, bits, def, [x, y]| {
         let difference = cx.make(rows::PSUB.of(bits), &[x, y]);
         let [p, q] = [x, y].map(|v| cx.make_with(rows::XORPS, v, signs(bits)));
@@ -113,7 +113,7 @@ pub(in crate::lower) fn usub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `sadd_sat`: the sum overflows where both operands have one sign and the sum has the other.
-pub(in crate::lower) fn sadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn sadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     clamped(cx, inst, rows::PADDS, |cx, bits, def, [x, y]| {
         let sum = cx.make(rows::PADD.of(bits), &[x, y]);
         let [differs, unlike] = [sum, y].map(|other| cx.make(rows::XORPS, &[x, other]));
@@ -124,7 +124,7 @@ pub(in crate::lower) fn sadd_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 
 /// Lowers `ssub_sat`: the difference overflows where the operands have different signs and the sign of the difference
 /// is not the sign of the first operand.
-pub(in crate::lower) fn ssub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn ssub_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     clamped(cx, inst, rows::PSUBS, |cx, bits, def, [x, y]| {
         let difference = cx.make(rows::PSUB.of(bits), &[x, y]);
         let [differs, unlike] = [difference, y].map(|other| cx.make(rows::XORPS, &[x, other]));
@@ -146,7 +146,7 @@ fn clamped(
     inst: Inst,
     family: Family,
     otherwise: impl FnOnce(&mut Cx<'_, '_>, u32, VReg, [VReg; 2]),
-) -> Lowered {
+) -> LowerResult {
     let bits = cx.result_ty(inst).lane_bits();
     if family.get(bits).is_some() {
         return lanes(cx, inst, family);
@@ -157,7 +157,7 @@ fn clamped(
 }
 
 /// Lowers `avg_round`: the disjunction less half of the exclusive or.
-pub(in crate::lower) fn avg_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn avg_round(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     clamped(cx, inst, rows::PAVG, |cx, bits, def, [x, y]| {
         let [either, differs] = [rows::ORPS, rows::XORPS].map(|row| cx.make(row, &[x, y]));
         let half = cx.make_imm(rows::PSRL_RI.of(bits), &[differs], 1);
@@ -166,7 +166,7 @@ pub(in crate::lower) fn avg_round(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `popcnt`: counts the bits of nibbles by a table, or else in pairs, then adds up the bytes of a lane.
-pub(in crate::lower) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn popcnt(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [def, x] = cx.registers(inst);
     let bits = cx.result_ty(inst).lane_bits();
     if bits == 8 {
@@ -220,7 +220,7 @@ fn count_bytes(cx: &mut Cx<'_, '_>, def: VReg, x: VReg) {
 }
 
 /// Lowers `blendv`: selects by the top bit of each lane of the first operand.
-pub(in crate::lower) fn blendv(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn blendv(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [def, c, x, y] = cx.registers(inst);
     let mask = sign_mask(cx, cx.result_ty(inst).lane_bits(), c);
     select_by_mask(cx, def, mask, [x, y]);
@@ -249,7 +249,7 @@ fn extreme_of_floats(cx: &Cx<'_, '_>, inst: Inst) -> Option<(RowId, [Value; 2])>
 }
 
 /// Lowers `bitselect`.
-pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn bitselect(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     if let Some((row, operands)) = extreme_of_floats(cx, inst) {
         cx.count_tile(tiles::LESSER_FLOAT);
         let value = cx.first_result(inst);

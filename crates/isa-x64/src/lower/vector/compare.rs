@@ -2,7 +2,7 @@
 //!
 //! Before: `v2 = icmp ugt v0, v1` of i32x4. After: `pxor` of both with the sign bits, `pcmpgtd`.
 
-use super::{Lowered, by_row, signs};
+use super::{LowerResult, by_row, signs};
 use crate::lower::cx::Cx;
 use crate::rows;
 use kingpost_ir::condcodes::{FloatCC, IntCC};
@@ -52,7 +52,7 @@ pub(in crate::lower) fn select_by_mask(cx: &mut Cx<'_, '_>, def: VReg, mask: VRe
 }
 
 /// Lowers `icmp`.
-pub(in crate::lower) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn icmp(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::IntCompare { cond, args } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let bits = cx.lane_bits(args[0]);
     if cond == IntCC::Equal
@@ -117,7 +117,7 @@ mod predicate {
 }
 
 /// Lowers `fcmp`.
-pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn fcmp(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     use predicate::*;
     let InstView::FloatCompare { cond, args: [x, y] } = cx.func.dfg.view(inst) else {
         return Err(cx.unsupported(inst));

@@ -7,7 +7,7 @@
 
 use super::saturate::{unsigned_halves, without_negatives};
 use super::widen::{Half, widen_half};
-use super::{Lowered, repeated};
+use super::{LowerResult, repeated};
 use crate::lower::cx::Cx;
 use crate::lower::fconvert;
 use crate::lower::float::arithmetic;
@@ -30,7 +30,7 @@ fn all_lanes(lane: Type, value: f64) -> u128 {
 }
 
 /// Lowers `fvpromote_low`, `fvdemote`.
-pub(in crate::lower) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn resize(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let row = if cx.func.dfg.opcode(inst) == Opcode::FvpromoteLow { rows::CVTPS2PD } else { rows::CVTPD2PS };
     arithmetic(cx, inst, |cx, def| {
@@ -65,7 +65,7 @@ fn low_lanes(cx: &Cx<'_, '_>, x: Value, opcode: Opcode) -> Option<Value> {
 }
 
 /// Lowers `fcvt_from_sint`.
-pub(in crate::lower) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
     if let (F64, Some(source)) = (to, low_lanes(cx, x, Opcode::SwidenLow)) {
@@ -94,7 +94,7 @@ pub(in crate::lower) fn from_sint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `fcvt_from_uint`.
-pub(in crate::lower) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn from_uint(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
     if let (F64, Some(source)) = (to, low_lanes(cx, x, Opcode::UwidenLow)) {
@@ -162,7 +162,7 @@ fn to_singles(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, convert: impl Fn(&mut Cx<
 }
 
 /// Lowers `fcvt_to_sint_sat`.
-pub(in crate::lower) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
     let (def, source) = (cx.result(value), cx.use_reg(x));
@@ -187,7 +187,7 @@ pub(in crate::lower) fn to_sint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered 
 }
 
 /// Lowers `fcvt_to_uint_sat`. Results of 16 bits at most are clamped from signed integers of 32.
-pub(in crate::lower) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn to_uint_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
     let (def, source) = (cx.result(value), cx.use_reg(x));
@@ -293,7 +293,7 @@ pub(super) fn to_low_half(cx: &mut Cx<'_, '_>, inst: Inst, conversion: Opcode) -
 }
 
 /// Lowers `x86_cvtt2dq`.
-pub(in crate::lower) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn to_sint_or_minimum(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (x, from, to) = lane_types(cx, inst)?;
     let value = cx.first_result(inst);
     let (def, source) = (cx.result(value), cx.use_reg(x));

@@ -3,18 +3,18 @@
 //! Before: `v1 = splat.i32x4 v0`. After: `movd t, v0; pshufd v1, t, 0`.
 
 use super::shuffle::permute;
-use super::{Lowered, in_memory, repeated};
+use super::{LowerResult, in_memory, repeated};
 use crate::lower::cx::Cx;
 use crate::lower::tiles;
 use crate::rows;
 use kingpost_ir::types::F16;
 use kingpost_ir::{Inst, InstView, Opcode, Type, Value};
 use kingpost_mach::lower::is_float_reg;
-use kingpost_mach::{Machine, RowId};
+use kingpost_mach::{LowerBackend, RowId};
 use kingpost_regalloc::VReg;
 
 /// Lowers `splat`.
-pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn splat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let def = cx.result(value);
@@ -115,7 +115,7 @@ fn broadcast(cx: &mut Cx<'_, '_>, def: VReg, bits: u32, source: VReg) {
 }
 
 /// Lowers `scalar_to_vector`. The upper bits are zero.
-pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let value = cx.first_result(inst);
     let (def, ty) = (cx.result(value), cx.ty(x));
@@ -147,7 +147,7 @@ pub(in crate::lower) fn scalar_to_vector(cx: &mut Cx<'_, '_>, inst: Inst) -> Low
 }
 
 /// Lowers `insertlane`.
-pub(in crate::lower) fn insertlane(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn insertlane(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::TernaryImm8 { args: [x, y], imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let (ty, lane) = (cx.ty(y), i32::from(imm));
     let value = cx.first_result(inst);
@@ -237,7 +237,7 @@ fn insert_32(cx: &mut Cx<'_, '_>, def: VReg, vector: VReg, scalar: VReg, ty: Typ
 }
 
 /// Lowers `extractlane`.
-pub(in crate::lower) fn extractlane(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn extractlane(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::BinaryImm8 { arg, imm } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let value = cx.first_result(inst);
     let (ty, lane) = (cx.ty(value), i32::from(imm));

@@ -2,20 +2,20 @@
 //!
 //! Before: `v1 = load.i32x4 big v0`. After: `movups v1, [v0]; pshufb v1, [.LC]`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::shuffle::{Order, permute};
 use crate::edit::spill_row;
 use crate::lower::cx::Cx;
 use crate::rows;
 use kingpost_ir::Inst;
 use kingpost_ir::memflags::Endianness;
-use kingpost_mach::Machine;
+use kingpost_mach::LowerBackend;
 use kingpost_mach::lower::memory::{Store, load_into};
 use kingpost_mach::lower::{self as shared, is_float_reg, is_little};
 use kingpost_regalloc::{RegClass, VReg};
 
 /// Lowers `load`.
-pub(in crate::lower) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let value = cx.first_result(inst);
     let ty = cx.ty(value);
@@ -30,7 +30,7 @@ pub(in crate::lower) fn load(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `store`.
-pub(in crate::lower) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [value, _] = cx.args(inst);
     let ty = cx.ty(value);
     let mut store = Store::of(cx, inst, ty)?;
@@ -46,7 +46,7 @@ pub(in crate::lower) fn store(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Reverses the bytes of each lane of `bits` bits, at least 16.
-pub(super) fn reverse(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) -> Lowered {
+pub(super) fn reverse(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32) -> LowerResult {
     if cx.can(rows::PSHUFB) {
         let order: Order = std::array::from_fn(|k| (k as u8) ^ (bits / 8 - 1) as u8);
         return permute(cx, def, x, order);

@@ -22,11 +22,11 @@
 //! than 128 bits is in the low part of a register, and the bits above are undefined. They do not matter to operations
 //! on single lanes; functions whose lanes depend on each other document their treatment.
 
-use super::Lowered;
+use super::LowerResult;
 use super::cx::Cx;
 use crate::rows;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
-use kingpost_mach::{Family, Isa, MInst, Machine, Row, RowId};
+use kingpost_mach::{Family, Isa, LowerBackend, MInst, Row, RowId};
 use kingpost_regalloc::VReg;
 
 pub(super) mod arith;
@@ -155,7 +155,7 @@ impl Cx<'_, '_> {
 }
 
 /// Lowers an opcode of two operands that is one row for each width of lane.
-pub(super) fn lanes(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered {
+pub(super) fn lanes(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> LowerResult {
     let bits = cx.lane_bits(cx.first_result(inst));
     match cx.lane_row(family, bits) {
         Some(row) => by_row(cx, inst, row),
@@ -164,7 +164,7 @@ pub(super) fn lanes(cx: &mut Cx<'_, '_>, inst: Inst, family: Family) -> Lowered 
 }
 
 /// Lowers an opcode of two operands by `row`.
-pub(super) fn by_row(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> Lowered {
+pub(super) fn by_row(cx: &mut Cx<'_, '_>, inst: Inst, row: RowId) -> LowerResult {
     let value = cx.first_result(inst);
     let operands = cx.args(inst);
     let [x, y] = cx.memory_last(row, value, operands);

@@ -5,7 +5,7 @@
 use super::compare::sign_mask;
 use super::narrow::cut_down;
 use super::widen::Half;
-use super::{Lowered, by_row, repeated};
+use super::{LowerResult, by_row, repeated};
 use crate::lower::cx::Cx;
 use crate::lower::tiles;
 use crate::rows;
@@ -65,7 +65,7 @@ fn long_product(cx: &mut Cx<'_, '_>, inst: Inst) -> bool {
 }
 
 /// Lowers `imul`.
-pub(in crate::lower) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn imul(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let bits = cx.result_ty(inst).lane_bits();
     if long_product(cx, inst) {
         return Ok(());
@@ -143,7 +143,7 @@ fn quads(cx: &mut Cx<'_, '_>, def: VReg, [x, y]: [VReg; 2]) {
 }
 
 /// Lowers `umulhi`, `smulhi`.
-pub(in crate::lower) fn high(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> Lowered {
+pub(in crate::lower) fn high(cx: &mut Cx<'_, '_>, inst: Inst, signed: bool) -> LowerResult {
     let bits = cx.result_ty(inst).lane_bits();
     if bits == 16 {
         return by_row(cx, inst, if signed { rows::PMULHW } else { rows::PMULHUW });
@@ -235,7 +235,7 @@ fn rounded_words(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2]) {
 }
 
 /// Lowers `sqmul_round_sat`: `pmulhrsw`, except that the product of two minimums is clamped.
-pub(in crate::lower) fn sqmul_round_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn sqmul_round_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (def, operands) = cx.binary(inst);
     match cx.result_ty(inst).lane_bits() {
         16 if cx.can(rows::PMULHRSW) => {
@@ -259,7 +259,7 @@ pub(in crate::lower) fn sqmul_round_sat(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowe
 }
 
 /// Lowers `x86_pmulhrsw`.
-pub(in crate::lower) fn pmulhrsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn pmulhrsw(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     match cx.result_ty(inst).lane_bits() {
         16 if cx.can(rows::PMULHRSW) => return by_row(cx, inst, rows::PMULHRSW),
         16 => {
@@ -277,7 +277,7 @@ pub(in crate::lower) fn pmulhrsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `x86_pmaddubsw`. The opcode takes signed bytes first, and the instruction takes unsigned bytes first.
-pub(in crate::lower) fn pmaddubsw(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn pmaddubsw(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (def, [x, y]) = cx.binary(inst);
     if cx.can(rows::PMADDUBSW) {
         cx.emit(rows::PMADDUBSW, &[def, y, x]);

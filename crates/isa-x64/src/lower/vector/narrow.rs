@@ -5,7 +5,7 @@
 use super::arith::limited;
 use super::compare::{greater, select_by_mask};
 use super::saturate::{pack_words, unsigned_halves, without_negatives};
-use super::{Lowered, convert, repeated};
+use super::{LowerResult, convert, repeated};
 use crate::lower::cx::Cx;
 use crate::rows;
 use kingpost_ir::{Inst, Opcode};
@@ -24,7 +24,7 @@ fn operands(cx: &mut Cx<'_, '_>, inst: Inst) -> (VReg, u32, [VReg; 2]) {
 }
 
 /// Lowers `snarrow`.
-pub(in crate::lower) fn snarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn snarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     if convert::to_low_half(cx, inst, Opcode::FcvtToSintSat) {
         return Ok(());
     }
@@ -56,7 +56,7 @@ fn clamped(cx: &mut Cx<'_, '_>, x: VReg, [most, least]: [VReg; 2]) -> VReg {
 }
 
 /// Lowers `unarrow`, whose operands are signed lanes.
-pub(in crate::lower) fn unarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn unarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let (def, bits, [x, y]) = operands(cx, inst);
     match bits {
         16 => {
@@ -75,7 +75,7 @@ pub(in crate::lower) fn unarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `uunarrow`, whose operands are unsigned lanes.
-pub(in crate::lower) fn uunarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn uunarrow(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     if convert::to_low_half(cx, inst, Opcode::FcvtToUintSat) {
         return Ok(());
     }

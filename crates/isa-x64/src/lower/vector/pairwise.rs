@@ -7,14 +7,14 @@ use super::narrow::{cut_down, joined};
 use super::repeated;
 use super::widen::Half;
 use crate::lower::cx::Cx;
-use crate::lower::{Lowered, tiles};
+use crate::lower::{LowerResult, tiles};
 use crate::rows;
 use kingpost_ir::{Inst, Opcode, Value};
 use kingpost_mach::Family;
 use kingpost_regalloc::VReg;
 
 /// Lowers `iadd_pairwise`: the even lanes of both operands plus the odd ones.
-pub(in crate::lower) fn iadd_pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn iadd_pairwise(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     if pairwise(cx, inst) {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 //!
 //! Before: `v1 = vall_true.i32x4 v0`. After: `pcmpeqd t, zero; ptest t, t; sete v1`.
 
-use super::Lowered;
+use super::LowerResult;
 use super::compare::equal;
 use crate::lower::compare;
 use crate::lower::cx::Cx;
@@ -10,20 +10,20 @@ use crate::regs::{CC_E, CC_NE};
 use crate::rows;
 use kingpost_ir::{Inst, Type};
 use kingpost_mach::lower::Cond;
-use kingpost_mach::{Machine, lower};
+use kingpost_mach::{LowerBackend, lower};
 use kingpost_regalloc::VReg;
 
 /// Lowers `vany_true`.
-pub(in crate::lower) fn vany_true(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn vany_true(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     set_result(cx, inst, |cx, x, ty| cx.any_true(x, ty))
 }
 
 /// Lowers `vall_true`.
-pub(in crate::lower) fn vall_true(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn vall_true(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     set_result(cx, inst, |cx, x, ty| cx.all_true(x, ty))
 }
 
-fn set_result(cx: &mut Cx<'_, '_>, inst: Inst, test: fn(&mut Cx<'_, '_>, VReg, Type) -> Cond) -> Lowered {
+fn set_result(cx: &mut Cx<'_, '_>, inst: Inst, test: fn(&mut Cx<'_, '_>, VReg, Type) -> Cond) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     if !lower::is_float_reg(ty) {
@@ -83,7 +83,7 @@ impl Cx<'_, '_> {
 }
 
 /// Lowers `vhigh_bits`.
-pub(in crate::lower) fn vhigh_bits(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn vhigh_bits(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let value = cx.first_result(inst);

@@ -3,11 +3,11 @@
 //!
 //! Before: `v2 = sshr.i64x2 v0, v1`. After: `psrlq` of the value and of its sign bit, `pxor`, `psubq`.
 
-use super::{Lowered, repeated, signs};
+use super::{LowerResult, repeated, signs};
 use crate::lower::cx::Cx;
 use crate::rows;
 use kingpost_ir::{Inst, Value};
-use kingpost_mach::{Family, Machine};
+use kingpost_mach::{Family, LowerBackend};
 use kingpost_regalloc::VReg;
 
 /// Direction of a shift or rotation.
@@ -82,7 +82,7 @@ fn shift_by(
 }
 
 /// Lowers `ishl`, `ushr`.
-pub(in crate::lower) fn logical(cx: &mut Cx<'_, '_>, inst: Inst, way: Way) -> Lowered {
+pub(in crate::lower) fn logical(cx: &mut Cx<'_, '_>, inst: Inst, way: Way) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let bits = cx.lane_bits(x);
     let value = cx.first_result(inst);
@@ -126,7 +126,7 @@ fn low_bits_kept(cx: &mut Cx<'_, '_>, amount: Amount) -> VReg {
 }
 
 /// Lowers `sshr`.
-pub(in crate::lower) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let bits = cx.lane_bits(x);
     let value = cx.first_result(inst);
@@ -174,7 +174,7 @@ pub(in crate::lower) fn arithmetic(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
 }
 
 /// Lowers `rotl`, `rotr`: a shift in one direction, and one in the other direction by the width less the amount.
-pub(in crate::lower) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, way: Way) -> Lowered {
+pub(in crate::lower) fn rotate(cx: &mut Cx<'_, '_>, inst: Inst, way: Way) -> LowerResult {
     let [x, amount] = cx.args(inst);
     let bits = cx.lane_bits(x);
     let value = cx.first_result(inst);

@@ -6,7 +6,7 @@
 //! on bytes, which a test compares with the CPU's definition of each. Further orders are two `pshufb` and an `or`, or
 //! are made in memory.
 
-use super::{Lowered, repeated};
+use super::{LowerResult, repeated};
 use crate::lower::cx::Cx;
 use crate::rows;
 use kingpost_ir::{Inst, InstView, Opcode, Value};
@@ -129,7 +129,7 @@ fn byte_shift(order: &Order, number: u8) -> Option<(RowId, i32)> {
 }
 
 /// Lowers `shuffle`.
-pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn shuffle(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let InstView::Shuffle { args: [x, y], mask } = cx.func.dfg.view(inst) else { return Err(cx.unsupported(inst)) };
     let mut order = mask.map(|byte| byte & 31);
     if x == y {
@@ -181,7 +181,7 @@ fn emit_pattern(cx: &mut Cx<'_, '_>, def: VReg, operands: [VReg; 2], Pattern { r
 }
 
 /// Sets `def` to the bytes of `x` in this order, all below 16.
-pub(super) fn permute(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, order: Order) -> Lowered {
+pub(super) fn permute(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, order: Order) -> LowerResult {
     if order == std::array::from_fn(|k| k as u8) {
         cx.emit(rows::MOVAPS_RR, &[def, x]);
         return Ok(());
@@ -203,7 +203,7 @@ fn place(cx: &mut Cx<'_, '_>, count: u32) -> Result<u32, LowerError> {
 }
 
 /// Permutes byte by byte, from the operands in memory to the result in memory.
-fn through_memory(cx: &mut Cx<'_, '_>, def: VReg, operands: &[VReg], order: Order) -> Lowered {
+fn through_memory(cx: &mut Cx<'_, '_>, def: VReg, operands: &[VReg], order: Order) -> LowerResult {
     let start = place(cx, operands.len() as u32 + 1)?;
     for (k, &operand) in (1..).zip(operands) {
         cx.emit_mem(rows::MOVAPS_MR, &[operand], Address::Slot(start + 16 * k));
@@ -218,7 +218,7 @@ fn through_memory(cx: &mut Cx<'_, '_>, def: VReg, operands: &[VReg], order: Orde
 }
 
 /// Lowers `swizzle`: indexes above 15 give zero. Adding 0x70 sets their top bits, if they have none yet.
-pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn swizzle(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     let [x, indexes] = cx.args(inst);
     if let (true, Some(indexes)) = (cx.can(rows::PSHUFB), cx.vector_constant(indexes)) {
         let indexes = indexes.to_le_bytes().map(|index| if index < 16 { index } else { 0x80 });
@@ -256,7 +256,7 @@ fn are_nibbles(cx: &Cx<'_, '_>, value: Value) -> bool {
 }
 
 /// Lowers `x86_pshufb`: the top bit of an index means zero, else its low four bits count.
-pub(in crate::lower) fn pshufb(cx: &mut Cx<'_, '_>, inst: Inst) -> Lowered {
+pub(in crate::lower) fn pshufb(cx: &mut Cx<'_, '_>, inst: Inst) -> LowerResult {
     if cx.can(rows::PSHUFB) {
         return super::by_row(cx, inst, rows::PSHUFB);
     }

@@ -4,12 +4,12 @@
 
 use super::compare::sign_mask;
 use super::memory::reverse;
-use super::{Lowered, in_memory};
+use super::{LowerResult, in_memory};
 use crate::lower::cx::Cx;
 use crate::rows;
 use kingpost_ir::Inst;
 use kingpost_mach::lower::is_little;
-use kingpost_mach::{Family, Machine};
+use kingpost_mach::{Family, LowerBackend};
 use kingpost_regalloc::VReg;
 
 /// Half of the lanes of a vector.
@@ -20,7 +20,7 @@ pub(in crate::lower) enum Half {
 }
 
 /// Lowers `swiden_low` and similar opcodes.
-pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, half: Half, signed: bool) -> Lowered {
+pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, half: Half, signed: bool) -> LowerResult {
     let [x] = cx.args(inst);
     let ty = cx.ty(x);
     let [def, mut source] = cx.registers(inst);
@@ -37,7 +37,7 @@ pub(in crate::lower) fn widen(cx: &mut Cx<'_, '_>, inst: Inst, half: Half, signe
 }
 
 /// Sets `def` to one of two lanes of `bits` bits as an integer of twice the width.
-fn widen_to_scalar(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, half: Half, signed: bool) -> Lowered {
+fn widen_to_scalar(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, half: Half, signed: bool) -> LowerResult {
     let image = cx.int_temp(2 * bits);
     let width = (2 * bits).max(32);
     cx.emit(rows::MOV_RF.of(width), &[image, x]);
@@ -72,7 +72,7 @@ pub(super) fn widen_half(cx: &mut Cx<'_, '_>, def: VReg, x: VReg, bits: u32, hal
 }
 
 /// Lowers `uload8x8` and similar opcodes, from lanes of `bits` bits.
-pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, bits: u32, signed: bool) -> Lowered {
+pub(in crate::lower) fn load_widened(cx: &mut Cx<'_, '_>, inst: Inst, bits: u32, signed: bool) -> LowerResult {
     let (flags, addr, offset) = cx.func.dfg.load_parts(inst);
     let value = cx.first_result(inst);
     let address = cx.memory_operand(addr, i64::from(offset), 8, inst)?;

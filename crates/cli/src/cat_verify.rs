@@ -1,8 +1,8 @@
 //! `cat`, `verify`: read functions one by one and show them.
 
 use crate::diagnostics::{Diagnostic, Refused};
+use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::{self, Input};
-use crate::outcome::{Outcome, Stop, Verdict};
 use crate::target::TargetArgs;
 use crate::{output, target};
 use kingpost_ir::Function;
@@ -29,17 +29,17 @@ pub(crate) struct VerifyArgs {
 }
 
 /// Position of a function in a text.
-pub(crate) struct Place<'a> {
+pub(crate) struct FunctionPosition<'a> {
     pub(crate) input: &'a Input,
     /// Offset of the function.
     pub(crate) start: usize,
 }
 
-impl Place<'_> {
+impl FunctionPosition<'_> {
     /// Reports the findings about the function.
-    pub(crate) fn complain(&self, func: &Function, findings: Vec<VerifierError>) {
+    pub(crate) fn report(&self, func: &Function, findings: Vec<VerifierError>) {
         let found = Diagnostic::of_function(self.input, self.start, &func.name.to_string(), findings);
-        found.iter().for_each(Diagnostic::complain);
+        found.iter().for_each(Diagnostic::report);
     }
 }
 
@@ -53,7 +53,7 @@ pub(crate) fn any_header(_: &Header) -> Result<(), Refused> {
 pub(crate) fn each_function<T>(
     files: &[PathBuf],
     mut prepare: impl FnMut(&Header) -> Result<T, Refused>,
-    mut visit: impl FnMut(&Place, &mut T, &mut Function) -> Result<Verdict, Stop>,
+    mut visit: impl FnMut(&FunctionPosition, &mut T, &mut Function) -> Result<Verdict, Stop>,
 ) -> Outcome {
     let mut verdict = Verdict::Good;
     for path in files {
@@ -66,33 +66,33 @@ pub(crate) fn each_function<T>(
 pub(crate) fn functions_of<T>(
     input: &Input,
     mut prepare: impl FnMut(&Header) -> Result<T, Refused>,
-    mut visit: impl FnMut(&Place, &mut T, &mut Function) -> Result<Verdict, Stop>,
+    mut visit: impl FnMut(&FunctionPosition, &mut T, &mut Function) -> Result<Verdict, Stop>,
 ) -> Outcome {
     let mut verdict = Verdict::Good;
     let mut func = Function::default();
     let mut parser = match Parser::new(input.text(), Options::default()) {
         Ok(parser) => parser,
         Err(error) => {
-            Diagnostic::of_text(input, &error).complain();
+            Diagnostic::of_text(input, &error).report();
             return Ok(Verdict::Bad);
         }
     };
     let mut prepared = match prepare(parser.header()) {
         Ok(prepared) => prepared,
         Err(refused) => {
-            Diagnostic::of_header(input, parser.header(), refused).complain();
+            Diagnostic::of_header(input, parser.header(), refused).report();
             return Ok(Verdict::Bad);
         }
     };
     loop {
         match parser.next_function(&mut func) {
             Ok(true) => {
-                let place = Place { input, start: parser.function_start() };
+                let place = FunctionPosition { input, start: parser.function_start() };
                 verdict = verdict.and(visit(&place, &mut prepared, &mut func)?);
             }
             Ok(false) => return Ok(verdict),
             Err(error) => {
-                Diagnostic::of_text(input, &error).complain();
+                Diagnostic::of_text(input, &error).report();
                 verdict = Verdict::Bad;
                 if !parser.skip_to_next_function() {
                     return Ok(verdict);
@@ -140,11 +140,11 @@ pub(crate) fn verify_text(input: &Input, args: &TargetArgs) -> Outcome {
         let first = *defined.entry(func.name.clone()).or_insert(place.start);
         if first != place.start {
             let message = format!("{} is defined twice, first at {}:{}", func.name, input.name, input.position(first));
-            Diagnostic::at(input, place.start, message).complain();
+            Diagnostic::at(input, place.start, message).report();
             verdict = Verdict::Bad;
         }
         if let Err(errors) = verifier.verify(func, *info) {
-            place.complain(func, errors.0);
+            place.report(func, errors.0);
             verdict = Verdict::Bad;
         }
         Ok(verdict)

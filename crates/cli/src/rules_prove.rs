@@ -6,9 +6,9 @@
 //! other formulas. The hash covers the rule and the meanings of its opcodes, so a line is valid only until one of
 //! them changes. The ledger is a cache: `prove --all` proves everything again.
 
+use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::utf8;
 use crate::judging::{in_order, seconds, threads};
-use crate::outcome::{Outcome, Stop, Verdict};
 use crate::{input, output};
 use clap::Args;
 use kingpost_ir::near::near_suffix;

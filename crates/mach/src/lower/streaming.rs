@@ -1,14 +1,15 @@
-//! Lowering into a sink, which receives instructions as they are selected, in reverse order, so that they need not be
+//! Lowering that passes instructions to a receiver as they are selected, in reverse order, so that they need not be
 //! kept.
 //!
-//! Calls per block, in the order of the walk: [`Sink::end`] with the edges out of it, [`Sink::piece`] for each
-//! instruction of the function that has machine instructions, [`Sink::head`]. After all blocks: [`Sink::finish`].
-//! Blocks come in reverse order. The block of an edge has the arguments on that edge. At the definition of a value
-//! all its uses are known, except for arguments of edges back to the head of a loop.
+//! Calls per block, in the order of the walk: [`InstReceiver::end`] with the edges out of it,
+//! [`InstReceiver::sequence`] for each instruction of the function that has machine instructions,
+//! [`InstReceiver::head`]. After all blocks: [`InstReceiver::finish`]. Blocks come in reverse order. The block of an
+//! edge has the arguments on that edge. At the definition of a value all its uses are known, except for arguments of
+//! edges back to the head of a loop.
 //!
-//! The [`Code`] of a sink has no instructions; symbols, tables and registers are in it as usual.
+//! The [`Code`] of a receiver has no instructions; symbols, tables and registers are in it as usual.
 
-use super::{Edges, Lower, LowerIsa, Lowering, Receiver, Record, Sink};
+use super::{Edges, InstReceiver, LowerCtx, LowerIsa, LowerState, Receiver, SelectedInst};
 use crate::abi::{AbiArg, AbiPlace};
 use crate::block_order::{BlockOrder, MachineBlock};
 use crate::code::Code;
@@ -25,12 +26,12 @@ use kingpost_regalloc::{Block, InstFlags, MachineEnv, Operand, PReg, VReg};
 /// Number of entries that are added to the origins at once.
 const ROOM: usize = 32;
 
-impl Lowering {
-    /// Lowers `func` as [`Lowering::run`] does, but delivers instructions to `sink`. The values that a call with
+impl LowerState {
+    /// Lowers `func` as [`LowerState::run`] does, but delivers instructions to `receiver`. The values that a call with
     /// handlers defines on its edges are recorded in the problem, as edges without arguments.
     ///
     /// # Errors
-    /// The errors of [`Lowering::run`].
+    /// The errors of [`LowerState::run`].
     pub fn run_into<'a>(
         &'a mut self,
         func: &'a Function,
@@ -38,40 +39,46 @@ impl Lowering {
         isa: &'a dyn LowerIsa,
         settings: &'a Settings,
         code: &'a mut Code,
-        sink: &'a mut dyn Sink,
+        receiver: &'a mut dyn InstReceiver,
     ) -> Result<(), Refusal> {
         let mut lower = self.start(func, analyses, isa, settings, code)?;
-        lower.hands_over = true;
-        let mut receiver: Receiver<'_> = Some(sink);
+        lower.is_streaming = true;
+        let mut receiver: Receiver<'_> = Some(receiver);
         lower.lower_blocks(&mut receiver)?;
         lower.lay_out();
-        if let Some(sink) = receiver {
-            sink.finish(&mut lower);
+        if let Some(receiver) = receiver {
+            receiver.finish(&mut lower);
         }
         lower.label_values();
         Ok(())
     }
 }
 
-/// Delivery to a sink.
-impl Lower<'_> {
-    /// Passes the finished piece to the sink.
+/// Delivery to a receiver.
+impl LowerCtx<'_> {
+    /// Passes the finished sequence to the receiver.
     #[inline]
-    pub(super) fn hand_over(&mut self, sink: &mut dyn Sink) {
+    pub(super) fn deliver(&mut self, receiver: &mut dyn InstReceiver) {
         if self.cx.records.is_empty() {
             return;
         }
-        self.cx.handed.count += self.cx.records.len();
-        sink.piece(self);
+        self.cx.stream.count += self.cx.records.len();
+        receiver.sequence(self);
         self.cx.records.clear();
         self.cx.operands.clear();
     }
 
-    /// Passes the end of a block of the function to the sink.
-    pub(super) fn hand_edges(&mut self, block: IrBlock, terminator: Inst, machine: Block, sink: &mut dyn Sink) {
+    /// Passes the end of a block of the function to the receiver.
+    pub(super) fn deliver_edges(
+        &mut self,
+        block: IrBlock,
+        terminator: Inst,
+        machine: Block,
+        receiver: &mut dyn InstReceiver,
+    ) {
         let func = self.func;
         let dests = func.dfg.branch_destinations(terminator);
-        let mut edges = self.cx.handed.edges.take().unwrap_or_default();
+        let mut edges = self.cx.stream.edges.take().unwrap_or_default();
         edges.succs.clear();
         edges.succs.extend(self.cx.order.own_targets(block, dests.len()));
         edges.pairs.clear();
@@ -81,28 +88,28 @@ impl Lower<'_> {
         {
             self.pair_arguments(machine, (to, 0), &dests[0], &mut edges.pairs);
         }
-        self.hand_end(machine, edges, sink);
+        self.deliver_end(machine, edges, receiver);
     }
 
-    /// Passes the end of the block of an edge, which leads to the block `to`, to the sink.
-    pub(super) fn hand_edge(
+    /// Passes the end of the block of an edge, which leads to the block `to`, to the receiver.
+    pub(super) fn deliver_edge(
         &mut self,
         edge: usize,
         dest: &BlockCall,
         (machine, to): (Block, Block),
-        sink: &mut dyn Sink,
+        receiver: &mut dyn InstReceiver,
     ) {
-        let mut edges = self.cx.handed.edges.take().unwrap_or_default();
+        let mut edges = self.cx.stream.edges.take().unwrap_or_default();
         edges.succs.clear();
         edges.succs.push(to);
         edges.pairs.clear();
         self.pair_arguments(machine, (to, edge), dest, &mut edges.pairs);
-        self.hand_end(machine, edges, sink);
+        self.deliver_end(machine, edges, receiver);
     }
 
-    fn hand_end(&mut self, machine: Block, mut edges: Box<Edges>, sink: &mut dyn Sink) {
-        sink.end(self, machine, &mut edges);
-        self.cx.handed.edges = Some(edges);
+    fn deliver_end(&mut self, machine: Block, mut edges: Box<Edges>, receiver: &mut dyn InstReceiver) {
+        receiver.end(self, machine, &mut edges);
+        self.cx.stream.edges = Some(edges);
     }
 
     /// Appends the needed parameters of `to` with the arguments that the edge passes to them. The edge belongs to the
@@ -152,7 +159,7 @@ impl Lower<'_> {
     /// Records the value that a register belongs to, which has just been made.
     #[inline]
     pub(super) fn note_origin(&mut self, vreg: VReg, value: PackedOption<Value>) {
-        let (origins, index) = (&mut self.cx.handed.origins, vreg.as_u32() as usize);
+        let (origins, index) = (&mut self.cx.stream.origins, vreg.as_u32() as usize);
         match origins.get_mut(index) {
             Some(origin) => *origin = value,
             None => make_room(origins, index, value),
@@ -167,22 +174,22 @@ fn make_room(origins: &mut Vec<PackedOption<Value>>, index: usize, value: Packed
     origins[index] = value;
 }
 
-/// Queries of a sink.
-impl Lower<'_> {
+/// Queries of a receiver.
+impl LowerCtx<'_> {
     /// Returns the machine instructions, in order, of one instruction of the function. Their operands are ranges of
-    /// [`Lower::operands`].
+    /// [`LowerCtx::operands`].
     #[inline]
-    pub fn piece(&self) -> &[Record] {
+    pub fn sequence(&self) -> &[SelectedInst] {
         &self.cx.records
     }
 
-    /// Returns the operands of the piece.
+    /// Returns the operands of the sequence.
     #[inline]
     pub fn operands(&self) -> &[Operand] {
         &self.cx.operands
     }
 
-    /// Returns the source location of the piece.
+    /// Returns the source location of the sequence.
     #[inline]
     pub fn srcloc(&self) -> u32 {
         self.srcloc
@@ -191,7 +198,7 @@ impl Lower<'_> {
     /// Returns the value that a register is a part of, or `None` for intermediate results.
     #[inline]
     pub fn origin(&self, vreg: VReg) -> Option<Value> {
-        self.cx.handed.origins.get(vreg.as_u32() as usize)?.expand()
+        self.cx.stream.origins.get(vreg.as_u32() as usize)?.expand()
     }
 
     /// Returns the instruction table.
@@ -311,11 +318,11 @@ impl Lower<'_> {
         if !is_constant {
             return None;
         }
-        // The definition is lowered at the end of the current piece, and then removed.
+        // The definition is lowered at the end of the current sequence, and then removed.
         let (isa, records, operands) = (self.isa, self.cx.records.len(), self.cx.operands.len());
         let is_lowered = isa.lower(self, inst).is_ok();
         let minst = match self.cx.records[records..] {
-            [Record { inst, flags, .. }] if is_lowered && flags == InstFlags::REMAT => Some(inst),
+            [SelectedInst { inst, flags, .. }] if is_lowered && flags == InstFlags::REMAT => Some(inst),
             _ => None,
         };
         self.cx.records.truncate(records);

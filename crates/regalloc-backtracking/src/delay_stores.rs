@@ -24,7 +24,7 @@ pub(crate) enum Exit {
     On(Edge, PReg),
 }
 
-/// Largest number of exits of a value whose store is sunk.
+/// Largest number of exits of a value whose store is delayed.
 const MAX_EXITS: usize = 8;
 
 /// Limit on the blocks and edges visited for one value.
@@ -54,15 +54,15 @@ impl Budget {
 
 impl Emit<'_> {
     /// Decides for each value in a slot where it is stored.
-    pub(crate) fn sink_stores(&mut self) {
+    pub(crate) fn delay_stores(&mut self) {
         let mut exits = std::mem::take(&mut self.s.exits);
         for i in 0..self.locations.slotted.len() {
             let vreg = self.locations.slotted[i];
             exits.clear();
-            if !self.may_sink(vreg) || self.find_exits(vreg, &mut exits).is_none() {
+            if !self.may_delay(vreg) || self.find_exits(vreg, &mut exits).is_none() {
                 continue;
             }
-            self.locations.sink(vreg);
+            self.locations.delay(vreg);
             let to = ValueLoc::Memory(vreg);
             for &exit in &exits {
                 match exit {
@@ -75,7 +75,7 @@ impl Emit<'_> {
     }
 
     /// Returns `true` if the slot is read only because the value leaves its register.
-    fn may_sink(&self, vreg: VReg) -> bool {
+    fn may_delay(&self, vreg: VReg) -> bool {
         let def = self.live.def(vreg);
         !self.locations.fragments(vreg).is_empty()
             && self.live.remat(vreg).is_none()

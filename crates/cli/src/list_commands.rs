@@ -1,7 +1,7 @@
 //! Lists of settings, targets, allocators and opcodes.
 
-use crate::diagnostics::complain;
-use crate::outcome::{Outcome, Verdict};
+use crate::diagnostics::report;
+use crate::exit_status::{Outcome, Verdict};
 use crate::output;
 use kingpost_codegen::{CHOICES, Compiler, CpuFlags, SettingError, Settings, TARGETS, TargetError};
 use kingpost_ir::Opcode;
@@ -76,7 +76,7 @@ pub(crate) fn opcodes(args: &OpcodesArgs) -> Outcome {
             Some(opcode) => write!(out, "{}", opcode_doc(opcode))?,
             None => {
                 let near = near_suffix(name, Opcode::ALL.iter().map(|opcode| opcode.name()));
-                complain(&format!("there is no opcode `{name}`{near}"));
+                report(&format!("there is no opcode `{name}`{near}"));
                 verdict = Verdict::Bad;
             }
         }
