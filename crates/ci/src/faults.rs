@@ -13,14 +13,19 @@
 
 use crate::cargo::cargo;
 use crate::session::Session;
+use crate::stages::STAGES;
 use crate::tier::Tier;
 use anyhow::{Context, Result, bail, ensure};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Folder of the copy and its build, in the project's folder.
 const FOLDER: &str = "target/faults";
+
+/// Stages that judge the text of the sources, not what the code does: a fault that these find is not found by a test.
+const OF_TEXT: [&str; 3] = ["format", "lints", "faults"];
 
 /// A planted fault.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,7 +55,7 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let (copy, build) = (root.join(FOLDER).join("copy"), root.join(FOLDER).join("build"));
-    copy_tracked(root, &copy)?;
+    copy_files(root, &copy)?;
     let mut missed = 0;
     for fault in faults.iter().filter(|fault| names.is_empty() || names.contains(&&fault.name)) {
         let path = copy.join(&fault.file);
@@ -72,12 +77,16 @@ pub(crate) fn run(words: &[String]) -> Result<ExitCode> {
 /// Checks that each fault fits the sources.
 ///
 /// # Errors
-/// If the lines of one do not occur just once in its file.
+/// If the lines of some do not occur just once in their files.
 pub(crate) fn check(session: &mut Session) -> Result<()> {
+    let mut misfits = Vec::new();
     for fault in parse(include_str!("../faults.txt"))? {
-        fault.planted(&session.root)?;
-        session.count("faults", 1);
+        match fault.planted(&session.root) {
+            Ok(_) => session.count("faults", 1),
+            Err(error) => misfits.push(format!("{error:#}")),
+        }
     }
+    ensure!(misfits.is_empty(), "{}", misfits.join("\n"));
     Ok(())
 }
 
@@ -91,7 +100,9 @@ fn find(copy: &Path, build: &Path, fault: &Fault) -> Result<Option<(Tier, String
     let compiles = in_copy(&["build", "--workspace", "--quiet"]).status()?;
     ensure!(compiles.success(), "the fault {} does not compile", fault.name);
     for tier in Tier::ALL {
-        let output = in_copy(&["run", "--quiet", "--package", "kingpost-ci", "--", tier.name()]).output()?;
+        let stages = STAGES.iter().filter(|stage| stage.first <= tier && !OF_TEXT.contains(&stage.name));
+        let mut command = in_copy(&["run", "--quiet", "--package", "kingpost-ci", "--", tier.name()]);
+        let output = command.args(stages.map(|stage| stage.name)).output()?;
         if output.status.success() {
             continue;
         }
@@ -103,18 +114,39 @@ fn find(copy: &Path, build: &Path, fault: &Fault) -> Result<Option<(Tier, String
     Ok(None)
 }
 
-/// Copies the files that the project tracks; those that did not change keep their times, so that they are not built again.
-fn copy_tracked(root: &Path, copy: &Path) -> Result<()> {
-    let output = Command::new("git").args(["ls-files", "-z"]).current_dir(root).output().context("git")?;
+/// Copies the files of the project, new ones too, and removes others. Files that did not change keep their times, so that they are not
+/// built again.
+fn copy_files(root: &Path, copy: &Path) -> Result<()> {
+    let words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let output = Command::new("git").args(words).current_dir(root).output().context("git")?;
     ensure!(output.status.success(), "git ls-files: {}", String::from_utf8_lossy(&output.stderr));
-    for name in String::from_utf8(output.stdout)?.split_terminator('\0') {
+    let names = String::from_utf8(output.stdout)?;
+    let names: BTreeSet<&Path> = names.split_terminator('\0').map(Path::new).collect();
+    remove_others(copy, Path::new(""), &names)?;
+    for name in names {
         let (from, to) = (root.join(name), copy.join(name));
-        let text = fs::read(&from).with_context(|| from.display().to_string())?;
+        // One that was removed and is not yet forgotten.
+        let Ok(text) = fs::read(&from) else { continue };
         if fs::read(&to).is_ok_and(|old| old == text) {
             continue;
         }
         fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
         fs::copy(&from, &to)?;
+    }
+    Ok(())
+}
+
+/// Removes the files below a folder of the copy that do not have these names.
+fn remove_others(copy: &Path, folder: &Path, names: &BTreeSet<&Path>) -> Result<()> {
+    let Ok(entries) = fs::read_dir(copy.join(folder)) else { return Ok(()) };
+    for entry in entries {
+        let entry = entry?;
+        let name = folder.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            remove_others(copy, &name, names)?;
+        } else if !names.contains(name.as_path()) {
+            fs::remove_file(entry.path()).with_context(|| name.display().to_string())?;
+        }
     }
     Ok(())
 }
