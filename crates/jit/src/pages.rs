@@ -348,6 +348,8 @@ impl Pages {
         unsafe { protect(self.start, self.bytes, protection) }?;
         self.is_sealed = true;
         if self.kind == PageKind::Code {
+            #[cfg(test)]
+            publish::steps::note(publish::steps::Step::MadeExecutable);
             publish::synchronize_cores();
         }
         Ok(())
@@ -416,6 +418,24 @@ mod tests {
                 }
                 assert!(source.allocate(kind, 1, 1).is_err(), "the range is used up");
             }
+        }
+    }
+
+    /// Caches are clean before code can run, and after that processors fetch anew.
+    #[test]
+    fn sealed_code_is_made_known() {
+        use publish::steps::{self, Step};
+        let known = [Step::CachesCleaned, Step::MadeExecutable, Step::CoresSynchronized];
+        // The second module has the address of the first one.
+        for (kind, expected) in [PageKind::Code, PageKind::Code, PageKind::ReadOnly, PageKind::Writable]
+            .map(|kind| (kind, if kind == PageKind::Code { &known[..] } else { &[] }))
+        {
+            let mut pages = PageSource::shared().allocate(kind, 1, 1).unwrap();
+            steps::take();
+            pages.seal(false).unwrap();
+            assert_eq!(steps::take(), expected, "{kind:?}");
+            pages.seal(false).unwrap();
+            assert_eq!(steps::take(), [], "{kind:?} again");
         }
     }
 

@@ -6,6 +6,8 @@
 /// # Safety
 /// The range must be readable memory.
 pub(crate) unsafe fn clean_caches(start: usize, bytes: usize) {
+    #[cfg(test)]
+    steps::note(steps::Step::CachesCleaned);
     #[cfg(target_arch = "aarch64")]
     {
         let lines: u64;
@@ -35,6 +37,8 @@ pub(crate) unsafe fn clean_caches(start: usize, bytes: usize) {
 ///
 /// Kernels older than Linux 4.16 do not support this. The function has no effect then.
 pub(crate) fn synchronize_cores() {
+    #[cfg(test)]
+    steps::note(steps::Step::CoresSynchronized);
     #[cfg(all(target_arch = "aarch64", target_os = "linux"))]
     if !membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) {
         // A process must register before its first barrier.
@@ -59,6 +63,32 @@ pub(crate) fn branch_protection(has_landing_pads: bool) -> i32 {
     }
     let _ = has_landing_pads;
     0
+}
+
+/// Record of the steps by which a thread makes code known, for tests: each step is taken on every machine, whatever it does there.
+#[cfg(test)]
+pub(crate) mod steps {
+    use std::cell::RefCell;
+
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub(crate) enum Step {
+        CachesCleaned,
+        MadeExecutable,
+        CoresSynchronized,
+    }
+
+    thread_local! {
+        static STEPS: RefCell<Vec<Step>> = const { RefCell::new(Vec::new()) };
+    }
+
+    pub(crate) fn note(step: Step) {
+        STEPS.with_borrow_mut(|steps| steps.push(step));
+    }
+
+    /// Returns the steps since the last call.
+    pub(crate) fn take() -> Vec<Step> {
+        STEPS.take()
+    }
 }
 
 #[cfg(test)]
