@@ -22,7 +22,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
         return Ok(out.flush()?);
     }
     let failed = |error: io::Error| Stop::Failure(format!("{}: {error}", path.display()));
-    let target = &behind_links(path);
+    let target = &resolve_links(path);
     if std::fs::metadata(target).is_ok_and(|metadata| !metadata.is_file()) {
         return std::fs::write(target, bytes).map_err(failed);
     }
@@ -32,7 +32,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
 }
 
 /// Returns the path at the end of the symbolic links that `path` refers to. The file need not exist.
-fn behind_links(path: &Path) -> PathBuf {
+fn resolve_links(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
     // The limit of Linux (path_resolution(7)).
     for _ in 0..40 {

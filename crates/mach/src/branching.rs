@@ -87,7 +87,7 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
     /// loop is repeated more often than left (Ball and Larus, "Branch prediction for free", 1993), and then executes
     /// one branch per iteration instead of two.
     fn branch_to(&mut self, form: u32, taken: u32, other: u32) {
-        let repeats = !self.is_next(other) && self.goes_back(other) && !self.goes_back(taken);
+        let repeats = !self.is_next(other) && self.is_backward(other) && !self.is_backward(taken);
         let (form, taken, other) = if self.is_next(taken) || repeats {
             (self.forms.opposite(form), other, taken)
         } else {
@@ -97,7 +97,7 @@ impl<'a, F: BranchForms + ?Sized> Branching<'a, F> {
         self.jump(other);
     }
 
-    fn goes_back(&self, block: u32) -> bool {
+    fn is_backward(&self, block: u32) -> bool {
         self.buffer.is_bound(label(block))
     }
 

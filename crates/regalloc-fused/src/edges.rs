@@ -182,7 +182,7 @@ impl Fused {
             _ if self.heads.passed.is_some() => self.refuse("an edge with more than a jump"),
             _ if !self.edges.pairs.is_empty() => self.refuse("a branch that passes arguments"),
             (_, Some(plain)) => self.place_branch_edges(lower, at, plain),
-            (_, None) => self.fork_constrained(lower, at),
+            (_, None) => self.place_constrained_branch(lower, at),
         }
     }
 
@@ -319,7 +319,7 @@ impl Fused {
     }
 
     /// Allocates any other branch with several edges.
-    fn fork_constrained(&mut self, lower: &mut LowerCtx<'_>, at: usize) {
+    fn place_constrained_branch(&mut self, lower: &mut LowerCtx<'_>, at: usize) {
         let selected = Selected::new(lower, &lower.sequence()[at]);
         let mut placement = Placement::default();
         if !self.find_registers(lower, &selected, &mut placement) {

@@ -267,7 +267,7 @@ pub(crate) fn is_copy(lower: &LowerCtx<'_>, operands: &[Operand]) -> bool {
     width(0) <= width(1)
 }
 
-/// Returns the shape of an instruction with operands in any registers, without clobbers or additional operands.
+/// Returns the plain operands of an instruction: in any registers, without clobbers or additional operands.
 #[inline]
 fn plain_operands(record: &SelectedInst) -> Option<&'static PlainOperands> {
     record.row.plain.as_ref().filter(|_| !record.has_more)

@@ -73,7 +73,7 @@ impl Next {
     }
 
     /// Returns the use as seen from the head of the predecessor.
-    fn behind(self, edge: EdgeDistance) -> Next {
+    fn before_edge(self, edge: EdgeDistance) -> Next {
         let distance = self.distance.saturating_add(edge.distance).min(FAR);
         Next { distance, freq: self.freq.min(edge.freq) }
     }
@@ -81,7 +81,7 @@ impl Next {
     /// Returns the use of a parameter as seen from the head of the predecessor. The argument is passed even if the
     /// parameter has no use.
     fn passed(self, edge: EdgeDistance) -> Next {
-        Next { freq: self.freq.clamp(1, edge.freq), ..self.behind(edge) }
+        Next { freq: self.freq.clamp(1, edge.freq), ..self.before_edge(edge) }
     }
 
     /// Sets the distance to the nearer of both uses and the frequency to the greater of both. Returns `true` if the
@@ -280,7 +280,7 @@ impl Walk {
             };
             let BlockRange { block, next, .. } = self.ranges[i];
             for &Source { from, edge } in &preds[pred_spans[block.index()].range()] {
-                self.approach(after, first, from, next.behind(edge));
+                self.approach(after, first, from, next.before_edge(edge));
             }
         }
     }
@@ -353,7 +353,7 @@ impl Liveness {
         for &Entry { vreg, next, .. } in
             self.entries(to).iter().filter(|entry| !self.is_defined_at_head(entry.vreg, to))
         {
-            found.add(Entry { vreg, next: next.behind(distance), end: LIVE_OUT });
+            found.add(Entry { vreg, next: next.before_edge(distance), end: LIVE_OUT });
         }
         for (&param, &arg) in problem.params(problem.edge(edge).to).iter().zip(problem.edge_args(edge)) {
             let next = self.entry(to, param).map_or(Next::DEAD, |entry| entry.next).passed(distance);

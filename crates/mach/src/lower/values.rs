@@ -343,14 +343,14 @@ impl LowerCtx<'_> {
     #[inline(never)]
     fn use_source(&mut self, value: Value) -> VReg {
         match self.opcode_of(value) {
-            Some(Opcode::Ireduce | Opcode::Uextend) => self.use_behind(value),
+            Some(Opcode::Ireduce | Opcode::Uextend) => self.use_through_casts(value),
             _ => self.make_parts(value, 0),
         }
     }
 
     /// Returns the register of a value that has none yet, looking through free changes of width.
     #[inline(never)]
-    fn use_behind(&mut self, value: Value) -> VReg {
+    fn use_through_casts(&mut self, value: Value) -> VReg {
         let source = self.look_through(value);
         if source == value {
             return self.make_first_parts(value, 0);
