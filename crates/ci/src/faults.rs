@@ -18,6 +18,7 @@ use crate::tier::Tier;
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -114,8 +115,8 @@ fn find(copy: &Path, build: &Path, fault: &Fault) -> Result<Option<(Tier, String
     Ok(None)
 }
 
-/// Copies the files of the project, new ones too, and removes others. Files that did not change keep their times, so that they are not
-/// built again.
+/// Copies the files of the project, new ones too, and removes others. Links are copied as links. Files that did not change keep their
+/// times, so that they are not built again.
 fn copy_files(root: &Path, copy: &Path) -> Result<()> {
     let words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let output = Command::new("git").args(words).current_dir(root).output().context("git")?;
@@ -125,6 +126,15 @@ fn copy_files(root: &Path, copy: &Path) -> Result<()> {
     remove_others(copy, Path::new(""), &names)?;
     for name in names {
         let (from, to) = (root.join(name), copy.join(name));
+        if let Ok(target) = fs::read_link(&from) {
+            if fs::read_link(&to).is_err() {
+                fs::create_dir_all(to.parent().context("a link is in a folder")?)?;
+                // A copy by an older version has a file there.
+                let _ = fs::remove_file(&to);
+                symlink(target, &to).with_context(|| to.display().to_string())?;
+            }
+            continue;
+        }
         // One that was removed and is not yet forgotten.
         let Ok(text) = fs::read(&from) else { continue };
         if fs::read(&to).is_ok_and(|old| old == text) {

@@ -17,7 +17,7 @@ pub(crate) struct Kind {
 /// The kinds of texts that can be read.
 pub(crate) const KINDS: &[Kind] = &[
     Kind { name: "clif", folder: "../../filetests/parser", read: read_clif },
-    Kind { name: "ra", folder: "../testgen/paper", read: read_ra },
+    Kind { name: "ra", folder: "../../filetests/regalloc/paper", read: read_ra },
 ];
 
 fn read_clif(text: &[u8]) -> Result<usize, String> {

@@ -1,3 +1,6 @@
 //! The results of each phase, and the events that an observer receives.
 
-kingpost_testgen::phases! { kingpost_regalloc_backtracking::Backtracking::default(); liveness, search, locations, emit, events }
+kingpost_testgen::phases! {
+    "../../filetests/regalloc/backtracking"; kingpost_regalloc_backtracking::Backtracking::default();
+    liveness, search, locations, emit, events
+}

@@ -1,6 +1,6 @@
-//! Small problems, each about one thing, and the cost of their solutions: one file each in `tests/cases`, with a
-//! line `; cost: ` and the beginning of the cost. `any` only requires a solution that the checker accepts. Tests of
-//! more than the cost are below.
+//! Small problems, each about one thing, and the cost of their solutions: one file each in
+//! `filetests/regalloc/linear/cost`, with a line `; cost: ` and the beginning of the cost. `any` only requires a
+//! solution that the checker accepts. Tests of more than the cost are below.
 
 use kingpost_checker::Checker;
 use kingpost_regalloc::text::{display_allocation, parse};
@@ -37,7 +37,7 @@ fn solve_text(text: &str) -> Result<(String, Allocation), AllocError> {
 
 #[test]
 fn solutions_cost_what_they_may() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests/regalloc/linear/cost");
     let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(!files.is_empty(), "no cases");

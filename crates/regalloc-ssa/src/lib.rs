@@ -2,7 +2,7 @@
 //! registers along the dominator tree. A value's register may change at any point; its slot never does.
 //!
 //! Each phase is a function of the results of earlier phases. Its result is a struct with a text form (`dump`) and
-//! a verifier. A problem and the text of one phase form a test in `tests/phases`.
+//! a verifier. A problem and the text of one phase form a test in `filetests/regalloc/ssa`.
 //!
 //! | phase | file | purpose |
 //! |---|---|---|

@@ -4,13 +4,14 @@ use kingpost_regalloc_ssa::SsaAllocator;
 use kingpost_testgen::conformance::solve_text;
 
 kingpost_testgen::phases! {
-    SsaAllocator::default(); liveness, coalescing, spilling, reload, register_hints, coloring, events
+    "../../filetests/regalloc/ssa"; SsaAllocator::default();
+    liveness, coalescing, spilling, reload, register_hints, coloring, events
 }
 
 /// Checks that the spilled value of a loop is the one used after the loop, not the one used in it.
 #[test]
 fn uses_behind_a_loop_are_far_away() {
-    let source = include_str!("phases/spilling/used_behind_a_loop.ra");
+    let source = include_str!("../../../filetests/regalloc/ssa/spilling/used_behind_a_loop.ra");
     let (_, cost) = solve_text(&mut SsaAllocator::default(), source).remove(0);
     assert_eq!((cost.spills, cost.fills), (1, 1), "{cost}");
 }

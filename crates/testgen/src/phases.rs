@@ -3,7 +3,7 @@
 //! `KINGPOST_BLESS=1` rewrites the comments.
 //!
 //! ```text
-//! kingpost_testgen::phases! { SsaAllocator::default(); liveness, spilling, events }
+//! kingpost_testgen::phases! { "../../filetests/regalloc/ssa"; SsaAllocator::default(); liveness, spilling, events }
 //! ```
 
 use crate::solve::solve;
@@ -14,14 +14,14 @@ use std::path::Path;
 /// Separator before the result of a phase.
 const MARK: &str = "; ---\n";
 
-/// Defines tests of phases, given an expression that creates an allocator, and the phases' names, which are the
-/// names of folders in `tests/phases`.
+/// Defines tests of phases, given a folder relative to the crate, an expression that creates an allocator, and the
+/// phases' names. Each phase has a folder of its name in the folder.
 #[macro_export]
 macro_rules! phases {
-    ($allocator:expr; $($phase:ident),+) => {
+    ($folder:literal; $allocator:expr; $($phase:ident),+) => {
         $(#[test]
         fn $phase() {
-            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/phases");
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/", $folder);
             $crate::phases::check(&mut $allocator, folder.as_ref(), stringify!($phase));
         })+
     };
