@@ -83,7 +83,7 @@ RULES = rules/integers.rules rules/floats.rules rules/effects.rules
 rules:
 	KINGPOST_STALE_RULES=1 $(CARGO) build --bin kingpost
 	"$(TARGET_DIR)/debug/kingpost" rules prove $(RULES)
-	"$(TARGET_DIR)/debug/kingpost" rules generate $(RULES) -o crates/opt/src/rewrite/generated.rs
+	"$(TARGET_DIR)/debug/kingpost" rules generate $(RULES:%=crates/opt/%) -o crates/opt/src/rewrite/generated.rs
 
 # Rewrites the lists of what is refused: filetests/matrix.
 matrix:

@@ -90,3 +90,53 @@ fn manifests_have_what_a_registry_shows() {
     }
     assert!(published > 20, "{published} crates");
 }
+
+/// Adds the Rust sources below `folder` to `out`.
+fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            out.push(path);
+        }
+    }
+}
+
+/// Returns the included paths of a source that leave the folder `depth` levels above it, and are no documentation.
+fn outside(text: &str, depth: usize) -> Vec<&str> {
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("#[doc"));
+    let paths = lines.flat_map(|line| line.split("include").skip(1)).filter_map(|rest| {
+        let path = rest.trim_start_matches("_str").trim_start_matches("_bytes").strip_prefix("!(\"")?;
+        path.split('"').next()
+    });
+    paths.filter(|path| path.split('/').filter(|&part| part == "..").count() > depth).collect()
+}
+
+/// Checks that sources include files of their crate only: a package has the files of its folder, and of the links in it.
+#[test]
+fn published_crates_include_their_own_files() {
+    let mut wrong = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).expect("a folder") {
+        let folder = entry.expect("readable").path();
+        if TOOLS.iter().any(|tool| folder.ends_with(tool)) {
+            continue;
+        }
+        let mut files = Vec::new();
+        sources(&folder.join("src"), &mut files);
+        for file in files {
+            let depth = file.strip_prefix(&folder).expect("below the folder").components().count() - 1;
+            let text = fs::read_to_string(&file).expect("readable");
+            wrong.extend(outside(&text, depth).iter().map(|path| format!("{}: {path}", file.display())));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn included_paths_are_read() {
+    let text = "const A: &str = include_str!(\"../paper/a.ra\");\n    #[doc = include_str!(\"../../../README.md\")]\n\
+                const B: &[u8] = include_bytes!(\"../../rules/b\");";
+    assert_eq!(outside(text, 1), ["../../rules/b"]);
+    assert!(outside(text, 2).is_empty());
+}

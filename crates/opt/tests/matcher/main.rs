@@ -37,7 +37,7 @@ fn the_matcher_is_the_one_of_the_rules() {
     let entries = parsed.iter().map(|parsed| Entry { rule: parsed.rule.as_ref().unwrap(), text: &parsed.text });
     let entries: Vec<Entry<'_>> = entries.collect();
     let files = [&FILES[..], &["ledger.tsv"]].concat();
-    let path = |name: &str| format!("../../../../rules/{name}");
+    let path = |name: &str| format!("../../rules/{name}");
     let files: Vec<Dependency> = files.iter().map(|&name| Dependency { path: path(name), bytes: read(name) }).collect();
     let expected = generate(&entries, &files).unwrap();
     let found = include_str!("../../src/rewrite/generated.rs");
