@@ -136,7 +136,7 @@ impl InstReceiver for Fused {
         self.end_block(lower);
     }
 
-    fn sequence(&mut self, lower: &mut LowerCtx<'_>) {
+    fn receive(&mut self, lower: &mut LowerCtx<'_>) {
         if self.refusal.is_some() {
             return;
         }

@@ -199,7 +199,7 @@ pub trait InstReceiver {
 
     /// Receives [`LowerCtx::sequence`]: the machine instructions of one instruction of the function. There is at least
     /// one.
-    fn sequence(&mut self, lower: &mut LowerCtx<'_>);
+    fn receive(&mut self, lower: &mut LowerCtx<'_>);
 
     /// Ends `block` at its head.
     fn head(&mut self, lower: &mut LowerCtx<'_>, block: Block);

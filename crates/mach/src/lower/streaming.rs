@@ -2,7 +2,7 @@
 //! kept.
 //!
 //! Calls per block, in the order of the walk: [`InstReceiver::end`] with the edges out of it,
-//! [`InstReceiver::sequence`] for each instruction of the function that has machine instructions,
+//! [`InstReceiver::receive`] for each instruction of the function that has machine instructions,
 //! [`InstReceiver::head`]. After all blocks: [`InstReceiver::finish`]. Blocks come in reverse order. The block of an
 //! edge has the arguments on that edge. At the definition of a value all its uses are known, except for arguments of
 //! edges back to the head of a loop.
@@ -63,7 +63,7 @@ impl LowerCtx<'_> {
             return;
         }
         self.cx.stream.count += self.cx.records.len();
-        receiver.sequence(self);
+        receiver.receive(self);
         self.cx.records.clear();
         self.cx.operands.clear();
     }
