@@ -401,7 +401,7 @@ fn every_value_of_every_setting_runs_or_is_refused() {
     let mut refused = Refused::new();
     for machine in ["x86_64", "aarch64"] {
         if let Err(reason) = native::can_run(triple(machine).architecture) {
-            return eprintln!("skipped: {reason}");
+            return eprintln!("SKIPPED: settings of {machine}: {reason}");
         }
         let number = run(machine, &mut refused);
         eprintln!("{machine}: {number} cases ran");

@@ -41,13 +41,10 @@ pub(crate) fn is_host(architecture: Architecture) -> bool {
 /// # Errors
 /// If its code cannot be run here, with the reason.
 pub(crate) fn tools(architecture: Architecture) -> Result<&'static Tools, String> {
-    if is_host(architecture) {
-        return Ok(&HOST);
-    }
     let name = architecture.to_string();
-    let Some((_, tools)) = EMULATED.iter().find(|(emulated, _)| *emulated == name) else {
-        return Err(format!("this machine does not run {name} code"));
-    };
+    let emulated = || EMULATED.iter().find(|(emulated, _)| *emulated == name).map(|(_, tools)| tools);
+    let host = is_host(architecture).then_some(&HOST);
+    let tools = host.or_else(emulated).ok_or_else(|| format!("this machine does not run {name} code"))?;
     let is_missing = |tool: &&str| Command::new(tool).arg("--version").output().is_err();
     let find = || [Some(tools.cc), tools.emulator].into_iter().flatten().find(is_missing);
     match tools.missing.get_or_init(find) {

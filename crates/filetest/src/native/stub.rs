@@ -227,8 +227,10 @@ mod tests {
             (&[0x59, 0x6a, 0x00, 0xff, 0xe1], clobbered("rsp")), // pop rcx; push 0; jmp rcx
             (&[0x48, 0xff, 0x07, 0xc3], seven),                  // as the first
         ];
-        for via in [Via::Jit, Via::Object] {
-            check(Triple::host(), &cases, via);
+        check(Triple::host(), &cases, Via::Jit);
+        match tools(Triple::host().architecture) {
+            Ok(_) => check(Triple::host(), &cases, Via::Object),
+            Err(reason) => eprintln!("SKIPPED: bad_code_is_found_out_either_way: {reason}"),
         }
     }
 

@@ -7,7 +7,7 @@ use kingpost_reader::{Position, RunCommand, TestFunction};
 
 use crate::directives::{Call, Directive, Judge, directives};
 use crate::job::Job;
-use crate::native::{self, Request};
+use crate::native::{self, Request, Via};
 use crate::outcome::Ending;
 use crate::report::Findings;
 use crate::subtests::interpret;
@@ -91,7 +91,10 @@ fn request(trampoline: u32, test: &TestFunction, command: &RunCommand) -> Reques
 /// Checks that this machine, or an emulator on it, can run the code.
 fn runs_here(processor: Option<CpuFlags>, job: &Job, compiler: &Compiler) -> Result<(), String> {
     let architecture = compiler.triple().architecture;
-    native::tools(architecture)?;
+    // Code in the memory of this process needs no tools.
+    if job.via == Via::Object || !native::is_host(architecture) {
+        native::tools(architecture)?;
+    }
     // Emulators have all flags.
     let Some(processor) = processor.filter(|_| native::is_host(architecture)) else { return Ok(()) };
     match job.unit.target.and_then(|target| target::missing_flag(target, &processor)) {
@@ -104,7 +107,6 @@ fn runs_here(processor: Option<CpuFlags>, job: &Job, compiler: &Compiler) -> Res
 mod tests {
     use super::*;
     use crate::known_wrong::KnownWrong;
-    use crate::native::Via;
     use crate::report::Outcome;
     use crate::unit::Unit;
     use kingpost_reader::parse_test;
