@@ -226,3 +226,29 @@ fn names_of_registers_and_operators_are_names() {
         }
     }
 }
+
+/// Compares objects with data of every section and code with every table, under settings that change their contents.
+#[test]
+fn unusual_objects_are_text_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("unusual.clif");
+    std::fs::write(&path, include_str!("assembly.clif")).expect("written");
+    let settings: [(&[&str], &[&str]); 6] = [
+        (&["x86_64", "aarch64"], &["unwind_info=false", "debug_values"]),
+        (&["x86_64", "aarch64"], &["bb_padding_log2_minus_one=3", "log2_min_function_alignment=7"]),
+        (&["x86_64", "aarch64"], &["enable_probestack", "probestack_strategy=inline", "preserve_frame_pointers"]),
+        (&["aarch64"], &["use_bti"]),
+        (&["aarch64"], &["sign_return_address"]),
+        (&["aarch64"], &["use_bti", "sign_return_address_all", "opt_level=speed"]),
+    ];
+    for (number, (targets, settings)) in settings.iter().enumerate() {
+        for target in *targets {
+            for (allocator, _) in kingpost_codegen::ALLOCATORS {
+                let more = [&[][..], &["-g"], &["-g", "--trap-table"]][number % 3];
+                let mut options = vec!["--regalloc", allocator, "--set", "tls_model=elf_gd"];
+                options.extend(settings.iter().flat_map(|setting| ["--set", setting]).chain(more.iter().copied()));
+                compare(folder.path(), target, &options, std::slice::from_ref(&path));
+            }
+        }
+    }
+}

@@ -28,9 +28,11 @@ mod words;
 
 use crate::elf::architecture;
 use crate::error::ObjectError;
+use crate::names::symbol_name;
 use body::Body;
 use kingpost_mach::{FunctionView, Listing};
 use object::{Architecture, Object, ObjectSymbol, SymbolKind};
+use std::collections::{BTreeSet, HashSet};
 use target_lexicon::Triple;
 use text::Text;
 use words::File;
@@ -41,6 +43,8 @@ pub struct Assembly {
     triple: Triple,
     architecture: Architecture,
     functions: Vec<FunctionText>,
+    /// Names of the symbols that functions mention.
+    mentioned: BTreeSet<String>,
 }
 
 /// One function as text.
@@ -50,6 +54,8 @@ struct FunctionText {
     align: u32,
     /// The text after the function's label.
     body: Text,
+    /// Bytes of the code.
+    bytes: u64,
 }
 
 impl Assembly {
@@ -58,7 +64,12 @@ impl Assembly {
     /// # Errors
     /// If the target has no ELF form.
     pub fn new(triple: &Triple) -> Result<Assembly, ObjectError> {
-        Ok(Assembly { triple: triple.clone(), architecture: architecture(triple)?, functions: Vec::new() })
+        Ok(Assembly {
+            triple: triple.clone(),
+            architecture: architecture(triple)?,
+            functions: Vec::new(),
+            mentioned: BTreeSet::new(),
+        })
     }
 
     /// Adds a function with its listing.
@@ -68,14 +79,16 @@ impl Assembly {
     pub fn function(&mut self, listing: &Listing, f: FunctionView<'_>) -> Result<(), ObjectError> {
         let (architecture, triple) = (self.architecture, &self.triple);
         let body = Body { number: self.functions.len(), listing, f, triple, architecture }.text()?;
-        self.functions.push(FunctionText { align: f.function.head.align.max(16), body });
+        self.mentioned.extend(f.relocs.iter().map(|reloc| symbol_name(&f.symbols[reloc.symbol as usize], triple)));
+        let (align, bytes) = (f.function.head.align.max(16), f.code.len() as u64);
+        self.functions.push(FunctionText { align, body, bytes });
         Ok(())
     }
 
     /// Returns the text of `object`, which must hold the added functions in their order.
     ///
     /// # Errors
-    /// If the object has other functions, or a name that assemblers do not accept.
+    /// If the object has other functions, lacks a symbol that they mention, or has a name that assemblers do not accept.
     pub fn finish(self, object: &[u8]) -> Result<String, ObjectError> {
         let file = File::parse(object).map_err(words::malformed)?;
         words::check_names(&file)?;
@@ -103,8 +116,15 @@ impl Assembly {
         if ours != others {
             return Err(ObjectError::Format(format!("the text is of {ours} functions, the object of {others}")));
         }
+        let names: HashSet<&str> = file.symbols().filter_map(|symbol| symbol.name().ok()).collect();
+        if let Some(name) = self.mentioned.iter().find(|name| !names.contains(name.as_str())) {
+            return Err(ObjectError::Format(format!("the text mentions `{name}`, the object does not")));
+        }
         for (function, symbol) in self.functions.iter().zip(symbols) {
             let name = words::declare(&symbol, text)?;
+            if function.bytes != symbol.size() {
+                return Err(ObjectError::Format(format!("the text of {name} is not of the code in the object")));
+            }
             text.line(format_args!(".balign {}, 0", function.align));
             text.label(name);
             text.append(&function.body);
