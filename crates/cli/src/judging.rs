@@ -47,7 +47,7 @@ pub(crate) fn in_order<J: Sync, P, V: Send>(
             };
             match std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work) {
                 Ok(_) => {}
-                Err(error) if number == 0 => return Err(error.into()),
+                Err(error) if number == 0 => return Err(Stop::Failure(format!("cannot start a thread: {error}"))),
                 // If the system cannot start another thread, fewer are used.
                 Err(_) => break,
             }

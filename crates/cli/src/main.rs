@@ -49,8 +49,13 @@ mod tiles;
 use args::{Args, Command};
 use clap::Parser;
 use exit_status::{Stop, Verdict};
+use kingpost_jit::ToolHeap;
 use std::io::Write;
 use std::process::ExitCode;
+
+/// Where there is no more memory, the tool says so and ends with code 3.
+#[global_allocator]
+static HEAP: ToolHeap = ToolHeap::new("kingpost", 3);
 
 fn main() -> ExitCode {
     env_logger::init();

@@ -57,3 +57,70 @@ fn fewer_threads_do() {
     };
     assert!(compile("a.o", "2000000") == compile("b.o", "1000000000000000"));
 }
+
+/// Runs tests on threads with large stacks: the addresses are enough for one or two of them, or for none.
+#[test]
+#[cfg(target_os = "linux")]
+fn tests_run_on_fewer_threads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = "test interpret\ntest run\ntarget x86_64\nfunction %f() -> i32 {\nblock0:\n    v0 = iconst.i32 7\n    \
+                return v0\n}\n; run: %f() == 7\n";
+    for name in ["a.clif", "b.clif", "c.clif"] {
+        std::fs::write(folder.path().join(name), text).expect("written");
+    }
+    let test = |kib: u32, stack: &str, input: &str| {
+        let mut command = limited(folder.path(), kib, &["test", "-j", "3", input]);
+        command.env("RUST_MIN_STACK", stack).output().expect("it ends")
+    };
+    let output = test(3_000_000, "1000000000", ".");
+    assert!(output.status.success(), "{output:?}");
+    let output = test(3_000_000, "1000000000000000", ".");
+    let said = String::from_utf8(output.stderr).expect("text");
+    assert!(said.starts_with("cannot start a thread: "), "{said}");
+    assert_eq!(output.status.code(), Some(1));
+}
+
+/// Returns a command that runs the tool with so many KiB of addresses.
+#[cfg(target_os = "linux")]
+fn limited(folder: &Path, kib: u32, args: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -v \"$0\" && exec \"$@\"", &kib.to_string(), env!("CARGO_BIN_EXE_kingpost")]);
+    command.args(args).current_dir(folder).env("RUST_BACKTRACE", "1");
+    command
+}
+
+/// Runs the tool with more and more addresses: from the least with which it starts to those that are enough for its work.
+#[test]
+#[cfg(target_os = "linux")]
+fn no_memory_is_one_line_and_code_3() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut text = "test run\ntarget x86_64\nfunction %f(i64) -> i64 {\nblock0(v0: i64):\n".to_string();
+    (0..20_000).for_each(|n| text += &format!("    v{} = iadd v{n}, v{}\n", n + 1, n / 2));
+    text += "    return v20000\n}\n; run: %f(0) == 0\n";
+    std::fs::write(folder.path().join("in.clif"), text).expect("written");
+    let starts =
+        |kib: &u32| limited(folder.path(), *kib, &["opcodes", "iadd"]).output().expect("it ends").status.success();
+    let least = (4_000..).step_by(1_000).find(starts).expect("some are enough");
+    for args in
+        [&["compile", "in.clif", "-o", "out.o"][..], &["test", "--regalloc", "ssa", "in.clif"], &["opt", "in.clif"]]
+    {
+        let mut lines = 0;
+        for kib in (least..least + 100_000).step_by(4_000) {
+            let output = limited(folder.path(), kib, args).output().expect("it ends");
+            let said = String::from_utf8(output.stderr).expect("text");
+            match output.status.code() {
+                Some(0) => break,
+                // Memory for a stack or for code is refused to the one who asks.
+                Some(1) => assert!(!said.contains("panicked") && !said.contains("backtrace"), "{args:?} {kib}: {said}"),
+                Some(3) => {
+                    let is_plain =
+                        said.starts_with("kingpost: out of memory: the system refuses ") && said.lines().count() == 1;
+                    assert!(is_plain, "{args:?} {kib}: {said}");
+                    lines += 1;
+                }
+                code => panic!("{args:?} {kib}: {code:?} {said}"),
+            }
+        }
+        assert!(lines > 0, "{args:?}: memory is never short");
+    }
+}

@@ -58,14 +58,16 @@ impl Program {
     fn run(&self, question: &str) -> Result<String, String> {
         let mut command = Command::new("sh");
         command.args(["-c", &self.command]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| error.to_string())?;
+        let mut child = command.spawn().map_err(|error| format!("cannot run `sh`: {error}"))?;
         let mut input = child.stdin.take().ok_or("it has no standard input")?;
         let output = std::thread::scope(|scope| {
             // A program may write before it has read everything, or not read it at all.
-            Builder::new().spawn_scoped(scope, move || drop(input.write_all(question.as_bytes())))?;
-            child.wait_with_output()
-        });
-        let output = output.map_err(|error| error.to_string())?;
+            let thread = Builder::new().spawn_scoped(scope, move || drop(input.write_all(question.as_bytes())));
+            let thread = thread.map_err(|error| format!("cannot start a thread: {error}"));
+            // Without the thread the program has no question, and ends.
+            let output = child.wait_with_output().map_err(|error| error.to_string());
+            thread.and(output)
+        })?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr);
             return Err(format!("{}: {}", output.status, said.trim_end()));

@@ -30,7 +30,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// `progress` receives the number of finished files and the number of all files.
 ///
 /// # Errors
-/// If a path cannot be read.
+/// If a path cannot be read, or the system starts no thread.
 pub fn run(paths: &[PathBuf], options: &Options, progress: impl Fn(usize, usize) + Sync) -> io::Result<Report> {
     let mut files = Vec::new();
     for path in paths {
@@ -38,7 +38,7 @@ pub fn run(paths: &[PathBuf], options: &Options, progress: impl Fn(usize, usize)
     }
     let (count, options) = (files.len(), Arc::new(options.clone()));
     let sources = files.into_iter().map(|path| Source { options: Arc::clone(&options), from: Origin::File(path) });
-    Ok(run_sources(sources.collect(), options.jobs, |done| progress(done, count)))
+    run_sources(sources.collect(), options.jobs, |done| progress(done, count))
 }
 
 /// A text to run, and its options.
@@ -52,10 +52,10 @@ enum Origin {
     Text { name: String, text: Vec<u8>, command: Option<String> },
 }
 
-fn run_sources(sources: Vec<Source>, jobs: usize, progress: impl Fn(usize)) -> Report {
+fn run_sources(sources: Vec<Source>, jobs: usize, progress: impl Fn(usize)) -> io::Result<Report> {
     let jobs = if jobs == 0 { thread::available_parallelism().map_or(1, usize::from) } else { jobs };
-    let reports = watch::each(sources, jobs, LIMIT, Work { run: run_source, late }, progress);
-    Report { units: reports.into_iter().flatten().collect() }
+    let reports = watch::each(sources, jobs, LIMIT, Work { run: run_source, late }, progress)?;
+    Ok(Report { units: reports.into_iter().flatten().collect() })
 }
 
 fn run_source(source: &Source, step: &Progress) -> Vec<UnitReport> {
@@ -127,9 +127,10 @@ fn whole_file(name: &str, verb: &str, text: String) -> Vec<UnitReport> {
 /// Runs one text under a name. A `command` replaces its `test` lines, with this machine as target if there is no
 /// `target` line.
 pub fn run_text(name: &str, text: &[u8], command: Option<&str>, options: &Options) -> Report {
-    let (name, text, command) = (name.to_string(), text.to_vec(), command.map(str::to_string));
-    let source = Source { options: Arc::new(options.clone()), from: Origin::Text { name, text, command } };
+    let from = Origin::Text { name: name.into(), text: text.to_vec(), command: command.map(str::to_string) };
+    let source = Source { options: Arc::new(options.clone()), from };
     run_sources(vec![source], 1, |_| ())
+        .unwrap_or_else(|error| Report { units: whole_file(name, command.unwrap_or("test"), error.to_string()) })
 }
 
 fn run_bytes(name: &str, text: &[u8], command: Option<&str>, options: &Options, step: &Progress) -> Vec<UnitReport> {

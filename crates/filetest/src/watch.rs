@@ -5,12 +5,13 @@
 //! (proc(5)), so that a busy machine does not make steps late. If the system has no such record, no step is late.
 
 use std::fs;
+use std::io;
 use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 /// Time between two checks of the threads. It only affects how soon a late step is abandoned.
@@ -34,6 +35,8 @@ struct State {
     count: u64,
     /// Name of the step, and the command that repeats it.
     label: Option<[String; 2]>,
+    /// Whether the thread takes no further item, should the step end nevertheless.
+    is_abandoned: bool,
 }
 
 impl Progress {
@@ -74,8 +77,11 @@ struct Worker {
     seen: (u64, Duration),
 }
 
-/// Runs the work on all items with `jobs` threads, and returns the results in the order of the items. `progress`
-/// receives the number of finished items.
+/// Runs the work on all items with `jobs` threads, or fewer if the system starts no more, and returns the results in
+/// the order of the items. `progress` receives the number of finished items.
+///
+/// # Errors
+/// If the system starts no thread.
 ///
 /// # Panics
 /// If the work panics.
@@ -85,7 +91,7 @@ pub(crate) fn each<T, R>(
     limit: Duration,
     work: Work<T, R>,
     progress: impl Fn(usize),
-) -> Vec<R>
+) -> io::Result<Vec<R>>
 where
     T: Send + Sync + 'static,
     R: Send + 'static,
@@ -94,7 +100,14 @@ where
     let count = shared.items.len();
     let mut results: Vec<Option<R>> = (0..count).map(|_| None).collect();
     let (sender, receiver) = mpsc::channel();
-    let mut workers: Vec<Worker> = (0..jobs.min(count)).map(|_| start(&shared, &sender)).collect();
+    let mut workers = Vec::new();
+    for _ in 0..jobs.min(count) {
+        match start(&shared, &sender) {
+            Ok(worker) => workers.push(worker),
+            Err(error) if workers.is_empty() => return Err(error),
+            Err(_) => break,
+        }
+    }
     let mut done = 0;
     while done < count {
         match receiver.recv_timeout(PERIOD) {
@@ -107,12 +120,17 @@ where
             }
             Ok(_) | Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
-        for worker in &mut workers {
-            if let Some((item, label)) = worker.late(limit).filter(|(item, _)| results[*item].is_none()) {
+        for at in (0..workers.len()).rev() {
+            if let Some((item, label)) = workers[at].late(limit).filter(|(item, _)| results[*item].is_none()) {
                 results[item] = Some((work.late)(&shared.items[item], label));
                 done += 1;
                 progress(done);
-                *worker = start(&shared, &sender);
+                workers.swap_remove(at).step.change(|state| state.is_abandoned = true);
+                match start(&shared, &sender) {
+                    Ok(worker) => workers.push(worker),
+                    Err(error) if workers.is_empty() => return Err(error),
+                    Err(_) => {}
+                }
             }
         }
         if let Some(at) = workers.iter().position(Worker::has_panicked)
@@ -121,16 +139,20 @@ where
             resume_unwind(panic);
         }
     }
-    results.into_iter().flatten().collect()
+    Ok(results.into_iter().flatten().collect())
 }
 
-fn start<T, R>(shared: &Arc<Shared<T, R>>, sender: &Sender<(usize, R)>) -> Worker
+/// Starts a thread that takes one item after the other.
+///
+/// # Errors
+/// If the system starts no thread.
+fn start<T, R>(shared: &Arc<Shared<T, R>>, sender: &Sender<(usize, R)>) -> io::Result<Worker>
 where
     T: Send + Sync + 'static,
     R: Send + 'static,
 {
     let (step, shared, sender) = (Arc::new(Progress::default()), Arc::clone(shared), sender.clone());
-    let thread = thread::spawn({
+    let thread = Builder::new().spawn({
         let step = Arc::clone(&step);
         move || {
             let folder = fs::read_link("/proc/thread-self").unwrap_or_default();
@@ -141,14 +163,15 @@ where
                 step.change(|state| (state.item, state.label) = (Some(item), None));
                 let result = (shared.run)(work, &step);
                 // The result of an abandoned item has no receiver.
-                if sender.send((item, result)).is_err() {
+                if sender.send((item, result)).is_err() || step.state().is_abandoned {
                     break;
                 }
             }
             step.change(|state| state.item = None);
         }
     });
-    Worker { step, thread, seen: (0, Duration::ZERO) }
+    let thread = thread.map_err(|error| io::Error::new(error.kind(), format!("cannot start a thread: {error}")))?;
+    Ok(Worker { step, thread, seen: (0, Duration::ZERO) })
 }
 
 impl Worker {
@@ -195,25 +218,25 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_step_that_does_not_end_is_given_up() {
+    fn a_step_that_does_not_end_is_abandoned() {
         let late = |item: &u32, label: Option<[String; 2]>| format!("{item} {}", label.unwrap_or_default().join(" "));
         let work = Work { run: spin_at_two, late };
-        let results = each(vec![1, 2, 3, 4], 1, Duration::from_millis(200), work, |_| ());
+        let results = each(vec![1, 2, 3, 4], 1, Duration::from_millis(200), work, |_| ()).unwrap();
         STOP.store(true, Ordering::Relaxed);
         assert_eq!(results, ["1", "2 second again", "3", "4"]);
     }
 
     #[test]
     fn time_without_work_is_not_counted() {
-        let run = |_: &u32, _: &Progress| thread::sleep(Duration::from_millis(300));
+        let run = |_: &u32, _: &Progress| std::thread::sleep(Duration::from_millis(300));
         let work = Work { run, late: |_, _| panic!("late") };
-        assert_eq!(each(vec![1, 2], 2, Duration::from_millis(100), work, |_| ()), [(), ()]);
+        assert_eq!(each(vec![1, 2], 2, Duration::from_millis(100), work, |_| ()).unwrap(), [(), ()]);
     }
 
     #[test]
     #[should_panic(expected = "as it is")]
     fn a_panic_is_passed_on() {
         let run = |_: &u32, _: &Progress| panic!("as it is");
-        each(vec![1], 1, Duration::from_secs(9), Work::<u32, ()> { run, late: |_, _| () }, |_| ());
+        each(vec![1], 1, Duration::from_secs(9), Work::<u32, ()> { run, late: |_, _| () }, |_| ()).unwrap();
     }
 }

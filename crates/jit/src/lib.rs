@@ -18,6 +18,7 @@
 //! | `unwind.rs` | unwind information for this process; `unsafe` |
 //! | `debugger.rs` | names and frames for debuggers; `unsafe` |
 //! | `profiler.rs` | names for the profiler `perf` |
+//! | `heap.rs` | a heap for command line tools; `unsafe` |
 //! | `error.rs` | errors of loading a module |
 //!
 //! Loading code is safe. Calling it is not, because its effects are up to the module's author. Every public function
@@ -36,6 +37,7 @@
 //! | `Registration::section` | borrows the value |
 //! | `SymbolFile::register` | only debuggers, which are other processes, read its arguments; `debugger.rs` has the requirements for the process |
 //! | `process_symbol` | returns a number |
+//! | `ToolHeap::new` | keeps what it is given |
 //!
 //! ```
 //! use kingpost_codegen::module::{Linkage, Module};
@@ -56,6 +58,7 @@
 mod debugger;
 mod entry;
 mod error;
+mod heap;
 mod image;
 mod layout;
 mod libcalls;
@@ -71,6 +74,7 @@ mod unwind;
 pub use debugger::{NamedCode, SymbolFile};
 pub use entry::EntryPoint;
 pub use error::LoadError;
+pub use heap::ToolHeap;
 pub use image::{Handler, Image, Resolver, StackMap};
 pub use libcalls::library_address;
 pub use module::{JitModule, Lookup};

@@ -421,7 +421,7 @@ mod tests {
         }
     }
 
-    /// Caches are clean before code can run, and after that processors fetch anew.
+    /// Checks that caches are cleaned before code can run, and that processors fetch it anew after that.
     #[test]
     fn sealed_code_is_made_known() {
         use publish::steps::{self, Step};

@@ -69,7 +69,7 @@ fn isolated(
     thread::scope(|scope| {
         let calls = || isolate::run(images, calls, &mut [shared], SECONDS);
         let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, calls);
-        let thread = thread.map_err(|error| error.to_string())?;
+        let thread = thread.map_err(|error| format!("cannot start a thread: {error}"))?;
         let endings = thread.join().map_err(|_| "bug: the calls panicked")?;
         endings.map_err(|error| error.to_string())
     })
