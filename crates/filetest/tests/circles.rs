@@ -1,4 +1,4 @@
-//! Holds the circles of imports inside each crate to a list: at most ten, none of more than seven files.
+//! Holds the circles of imports inside each crate to a list: at most four, none of more than five files.
 //!
 //! A circle is a strongly connected component of the graph whose nodes are the source files of a crate and whose edges
 //! lead from a file to the file that defines a name it uses (Tarjan, "Depth-first search and linear graph algorithms",
@@ -12,10 +12,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Largest number of files in one circle.
-const MAX_FILES: usize = 6;
+const MAX_FILES: usize = 5;
 
 /// Largest number of circles in the workspace.
-const MAX_CIRCLES: usize = 9;
+const MAX_CIRCLES: usize = 4;
 
 /// Path of a module from the root of its crate; empty for the root.
 type Module = Vec<String>;

@@ -4,35 +4,13 @@
 //! Cost: linear in instructions, operands, parameters and arguments.
 
 use crate::bundles::Bundles;
+use crate::code::Code;
 use crate::interference::Interference;
 use crate::liveness::Liveness;
 use crate::reservations::Reservations;
-use kingpost_regalloc::{
-    AllocError, ClobberId, Constraint, Freq, Inst, InstFlags, MachineEnv, Operand, OperandClass, Pos, Problem, Step,
-};
+use kingpost_regalloc::{AllocError, ClobberId, Constraint, Freq, InstFlags, MachineEnv, OperandClass, Problem, Step};
 use kingpost_regalloc_common::order::{LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
-
-/// One instruction.
-#[derive(Clone, Copy)]
-pub(crate) struct Code<'a> {
-    pub(crate) inst: Inst,
-    pub(crate) at: Position,
-    /// Index of its first operand.
-    pub(crate) first: usize,
-    pub(crate) operands: &'a [Operand],
-    pub(crate) flags: InstFlags,
-    /// Whether a def takes over the register of a use.
-    pub(crate) has_tied: bool,
-}
-
-impl Code<'_> {
-    /// Returns the point at which an operand reads or writes.
-    #[inline]
-    pub(crate) fn point(&self, pos: Pos) -> ProgPoint {
-        if pos == Pos::Early { ProgPoint::early(self.at) } else { ProgPoint::late(self.at) }
-    }
-}
 
 /// Input and output of the walk.
 pub(crate) struct Collect<'a> {

@@ -8,21 +8,11 @@
 //!
 //! Cost: a bounded number of exits and blocks per value in a slot.
 
-use crate::emit::{Emit, Phase};
+use crate::emit::{Emit, Exit, Phase};
 use crate::liveness::Need;
 use crate::value_locations::{Fragment, ValueLoc};
-use kingpost_regalloc::{Edge, Freq, PReg, VReg};
+use kingpost_regalloc::{Freq, VReg};
 use kingpost_regalloc_common::order::OrderedBlock;
-use kingpost_regalloc_common::point::Position;
-
-/// Point at which a value leaves its register, and the register.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Exit {
-    /// Before the instruction at this position.
-    At(Position, PReg),
-    /// On an edge.
-    On(Edge, PReg),
-}
 
 /// Largest number of exits of a value whose store is delayed.
 const MAX_EXITS: usize = 8;

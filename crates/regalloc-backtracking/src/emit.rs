@@ -9,13 +9,12 @@
 mod repeated;
 
 use crate::bundles::Bundles;
-use crate::delay_stores::Exit;
 use crate::interference::Interference;
 use crate::liveness::Liveness;
 use crate::reservations::Reservations;
 use crate::value_locations::{ValueLoc, ValueLocations};
 use kingpost_regalloc::{
-    AllocError, Allocation, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand, PReg, PRegSet,
+    AllocError, Allocation, Edge, Edit, EditKind, Inst, LabelUse, Loc, MachineEnv, NoRegister, Operand, PReg, PRegSet,
     ParallelMoves, Problem, StackMapEntry, VReg,
 };
 use kingpost_regalloc_common::answer;
@@ -37,6 +36,15 @@ pub(crate) enum Phase {
     Operands,
     /// Moves of the edge out of the block, before its jump.
     Jump,
+}
+
+/// Point at which a value leaves its register, and the register.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Exit {
+    /// Before the instruction at this position.
+    At(Position, PReg),
+    /// On an edge.
+    On(Edge, PReg),
 }
 
 /// A move before the instruction at a position, or at a head.

@@ -84,6 +84,7 @@
 mod allocator;
 mod block_graph;
 mod bundles;
+mod code;
 mod collect;
 mod delay_stores;
 mod edge_moves;

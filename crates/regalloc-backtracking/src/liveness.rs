@@ -14,7 +14,7 @@
 //! so it has a budget. Values processed after it is exhausted are in memory except at single instructions, and
 //! count as live everywhere. Cost: linear in uses and ranges, and in the budget at most.
 
-use crate::collect::Code;
+use crate::code::Code;
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_regalloc::{AllocError, Constraint, Edge, Inst, InstFlags, Pos, Problem, RegSetId, VReg};

@@ -7,7 +7,7 @@
 //! A call point is a point at which all registers but the callee-saved ones are clobbered. A table has the number
 //! of call points before each point, so that two lookups determine whether a segment is live across a call.
 
-use crate::collect::Code;
+use crate::code::Code;
 use crate::interference::Interference;
 use crate::liveness::{Liveness, Segment};
 use cranelift_entity::EntityRef;

@@ -11,8 +11,9 @@
 //! one is free, or from their slots if an operand occupies their register or the instruction clobbers it. Before
 //! the instruction, operands get copies of values that stay in other registers.
 
+use crate::selected::{Locs, Selected, masks};
 use crate::state::Value;
-use crate::walk::{Fused, Locs, Selected, masks};
+use crate::walk::Fused;
 use kingpost_mach::LowerCtx;
 use kingpost_regalloc::{
     AllocError, ClobberId, Clobbers, Constraint, Inst, InstFlags, Loc, Operand, PReg, PRegSet, Pos, RegClass, VReg,

@@ -11,73 +11,17 @@
 //! filled there.
 
 use crate::constrained::{Placement, Touched};
-use crate::walk::{Fused, Selected, range};
+use crate::heads::Head;
+use crate::selected::{Selected, range};
+use crate::walk::Fused;
 use cranelift_entity::EntityRef;
-use cranelift_entity::packed_option::PackedOption;
 use kingpost_mach::block_order::MachineBlock;
 use kingpost_mach::{LowerCtx, PlainOperands};
 use kingpost_regalloc::{Block, EditKind, Loc, RegClass, VReg};
 use kingpost_regalloc_common::preference::{self, Masks, Reg, regs};
-use std::ops::Range;
 
 /// Factor by which a successor runs less often than the block if it gets fills instead of registers.
 const RARE: u64 = 8;
-
-/// Registers at the heads of blocks, without parameters. Its memory is reused.
-#[derive(Default, Debug)]
-pub(crate) struct Heads {
-    entries: Vec<(Reg, VReg)>,
-    /// Heads by block.
-    of: Vec<Head>,
-    params: Vec<VReg>,
-    /// The values defined by the current branch.
-    exits: Vec<VReg>,
-    /// The block whose head equals the current registers, without parameters, and the header of the loop around it.
-    kept: PackedOption<Block>,
-    kept_in: u32,
-    /// The successor of the current block whose whole head equals the current registers.
-    intact: PackedOption<Block>,
-    /// The destination of the current block's edge, if the block consists of a jump.
-    passed: PackedOption<Block>,
-}
-
-/// The head of one block.
-#[derive(Clone, Copy, Default, Debug)]
-struct Head {
-    /// Start of its entries; there are none if the walk has not passed it.
-    start: u32,
-    end: u32,
-    /// Registers of the entries.
-    regs: Masks,
-    /// Whether an edge back has fixed the registers of its parameters.
-    is_fixed: bool,
-    /// Whether moves at the head may change the flags.
-    has_dead_flags: bool,
-}
-
-impl Head {
-    /// Returns the indices of its entries.
-    #[inline]
-    fn range(&self) -> Range<usize> {
-        self.start as usize..self.end as usize
-    }
-}
-
-impl Heads {
-    pub(crate) fn begin(&mut self, blocks: usize) {
-        self.entries.clear();
-        self.of.clear();
-        self.of.resize(blocks, Head::default());
-        self.exits.clear();
-        (self.kept, self.passed, self.intact) = (None.into(), None.into(), None.into());
-    }
-
-    /// Adds an entry.
-    fn push(&mut self, regs: &mut Masks, reg: Reg, vreg: VReg) {
-        self.entries.push((reg, vreg));
-        regs[reg.class()] |= reg.bit();
-    }
-}
 
 /// Ends of blocks.
 impl Fused {

@@ -9,7 +9,8 @@
 //! without a copy of the operands.
 
 use crate::constrained::Touched;
-use crate::walk::{Fused, MANY_REGISTERS, range};
+use crate::selected::range;
+use crate::walk::{Fused, MANY_REGISTERS};
 use kingpost_mach::{AllocatedInst, LowerCtx};
 use kingpost_regalloc::{Operand, Pos};
 use kingpost_regalloc_common::preference::{Masks, Reg};

@@ -35,16 +35,19 @@
 //! | `plain.rs` | instructions with operands in any registers |
 //! | `fixed.rs` | instructions with all operands in fixed registers |
 //! | `constrained.rs` | all other instructions |
-//! | `edges.rs` | heads and ends of blocks |
+//! | `edges.rs`, `heads.rs` | heads and ends of blocks |
+//! | `selected.rs` | an instruction with its operands |
 //! | `loops.rs` | residents of loops |
 //! | `log.rs` | the problem, for the checker |
 
 mod constrained;
 mod edges;
 mod fixed;
+mod heads;
 mod log;
 mod loops;
 mod plain;
+mod selected;
 mod state;
 mod walk;
 

@@ -1,7 +1,7 @@
 //! The problem that the walk solved, for the checker and debuggers: the instructions from lowering, and the item
 //! made of each. The answer is in the items alone ([`AllocatedCode::allocation`]).
 
-use crate::walk::{Selected, WORD};
+use crate::selected::{Selected, WORD};
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_mach::block_order::BlockOrder;
 use kingpost_mach::lower::Edges;

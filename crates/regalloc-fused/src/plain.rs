@@ -9,7 +9,8 @@
 //! def's register first. If none is free, another value gives up its register, and is filled again after the
 //! instruction.
 
-use crate::walk::{FewRegs, Fused, is_copy, range};
+use crate::selected::{is_copy, range};
+use crate::walk::{FewRegs, Fused};
 use kingpost_mach::{LowerCtx, PlainOperands};
 use kingpost_regalloc::{InstFlags, VReg};
 use kingpost_regalloc_common::preference::{Masks, Reg};

@@ -88,7 +88,7 @@ impl Allocator for LinearScan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::split_intervals::IntervalId;
+    use crate::values::IntervalId;
     use crate::values::Values;
     use kingpost_regalloc::{VReg, text};
     use kingpost_regalloc_common::point::ProgPoint;

@@ -7,8 +7,7 @@
 
 use crate::linear_scan::ScanResult;
 use crate::resolve::{DefStore, EdgeMove, ResolveInput, Resolved, SpillPoint, is_needed, source_reg};
-use crate::split_intervals::IntervalId;
-use crate::values::{Values, flag};
+use crate::values::{IntervalId, Values, flag};
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::ReservedValue;
 use kingpost_regalloc::{

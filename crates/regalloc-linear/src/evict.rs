@@ -11,8 +11,7 @@
 
 use crate::linear_scan::{Gap, GapMove, Scan};
 use crate::operand_assignment::{BOTH, Copy, EARLY, UNTIED};
-use crate::split_intervals::IntervalId;
-use crate::values::{NONE, flag};
+use crate::values::{IntervalId, NONE, flag};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{Constraint, Event, Inst, Operand, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, Entries};

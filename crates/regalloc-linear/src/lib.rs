@@ -6,7 +6,7 @@
 //! | | `values.rs` | the facts of each value |
 //! | scan | `linear_scan.rs` | assigns registers from the first to the last instruction |
 //! | | `block_entry.rs` | .. the state of the registers at a block's entry |
-//! | | `fast_path.rs`, `assign_operands.rs`, `operand_assignment.rs` | .. the operands of one instruction |
+//! | | `fast_path.rs`, `assign_operands.rs`, `operand_assignment.rs`, `record_operands.rs` | .. the operands of one instruction |
 //! | | `pick_register.rs`, `evict.rs` | .. the choice of a register, and the value that is split and spilled |
 //! | | `split_intervals.rs` | .. the value in each register at each point |
 //! | resolve | `resolve.rs` | moves on edges, and stores of spilled values |
@@ -49,6 +49,7 @@ mod fast_path;
 mod linear_scan;
 mod operand_assignment;
 mod pick_register;
+mod record_operands;
 mod resolve;
 mod slot_coalescing;
 mod split_intervals;

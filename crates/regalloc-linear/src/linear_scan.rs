@@ -29,15 +29,15 @@
 
 use crate::assign_operands::OperandAssignment;
 use crate::collect::Constraints;
-use crate::split_intervals::{IntervalId, Occupancy};
-use crate::values::{NONE, Value, Values};
+use crate::split_intervals::{Occupancy, SplitInterval};
+use crate::values::{IntervalId, NONE, Value, Values};
 use cranelift_entity::packed_option::PackedOption;
 use cranelift_entity::{EntityRef, SecondaryMap};
 use kingpost_regalloc::{AllocError, Allocation, Diagnostics, Edge, Event, Inst, Loc, MachineEnv, Problem, VReg};
 use kingpost_regalloc_common::matching::Matching;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{Position, ProgPoint};
-use kingpost_regalloc_common::preference::{Masks, Reg, Registers};
+use kingpost_regalloc_common::preference::{Masks, Reg, Registers, regs};
 use std::ops::Range;
 
 /// One copy in the gap before an instruction.
@@ -242,5 +242,67 @@ impl Scan<'_, '_> {
         let last = self.values.end(vreg).max(from.next()).min(self.order.stop()).prev();
         let to = Inst::from_u32(self.inst_at(last).as_u32() + 1);
         self.diagnostics.event(Event::Assign { vreg, loc: self.loc(reg), from: self.inst_at(from), to });
+    }
+}
+
+/// Split intervals of the scan.
+impl Scan<'_, '_> {
+    /// Opens a split interval in `reg`, which must be free.
+    pub(crate) fn open(&mut self, vreg: VReg, reg: Reg, from: ProgPoint, since_def: bool) -> IntervalId {
+        self.trace_assignment(vreg, reg, from);
+        self.scan.occupancy.open(self.values, vreg, reg, from, since_def)
+    }
+
+    /// Closes the split interval in `reg`.
+    #[inline]
+    pub(crate) fn close(&mut self, reg: Reg, to: ProgPoint) -> IntervalId {
+        self.scan.occupancy.close(self.values, reg, to)
+    }
+
+    /// Closes all split intervals.
+    pub(crate) fn close_all(&mut self, to: ProgPoint) {
+        for class in 0..2 {
+            for reg in regs(class, self.scan.occupancy.held[class]) {
+                self.close(reg, to);
+            }
+        }
+    }
+
+    /// Returns the last register of the value.
+    pub(crate) fn last_reg(&self, vreg: VReg) -> Reg {
+        let value = &self.values[vreg];
+        if value.interval.is_none() { Reg::NONE } else { value.last_reg }
+    }
+
+    pub(crate) fn last_interval(&self, vreg: VReg) -> Option<&SplitInterval> {
+        self.values[vreg].interval.map(|id| &self.scan.occupancy.intervals[id])
+    }
+
+    /// Cuts off the closed intervals of a value, up to `id`, at the block head `point`. Takes one step for each
+    /// interval that is cut.
+    pub(crate) fn cut_back(&mut self, id: IntervalId, point: ProgPoint) {
+        self.forget_unchanged_edge(point);
+        let mut next = Some(id);
+        while let Some(id) = next {
+            let interval = self.scan.occupancy.intervals[id];
+            if interval.to <= point {
+                return;
+            }
+            self.scan.occupancy.evict(id);
+            let cut = &mut self.scan.occupancy.intervals[id];
+            cut.continued = false;
+            if interval.from < point {
+                cut.to = point;
+                return;
+            }
+            cut.to = interval.from;
+            next = interval.prev.expand();
+            self.forget_unchanged_edge(interval.from);
+        }
+    }
+
+    /// Records, if `point` is at the head of a block, that all edges into it may need moves.
+    fn forget_unchanged_edge(&mut self, point: ProgPoint) {
+        self.scan.blocks[self.order.index_at(point.position()).index()].unchanged_edge = None.into();
     }
 }

@@ -17,8 +17,8 @@
 use crate::collect::Constraints;
 use crate::linear_scan::{GapMove, ScanResult};
 
-use crate::split_intervals::{IntervalId, SplitInterval};
-use crate::values::{Values, flag};
+use crate::split_intervals::SplitInterval;
+use crate::values::{IntervalId, Values, flag};
 use cranelift_entity::{EntityRef, PrimaryMap};
 use kingpost_regalloc::{Block, Edge, EdgeData, Inst, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};

@@ -7,18 +7,12 @@
 //! 1. No two open intervals are in one register, and no two belong to one value.
 //! 2. An interval that ends where it begins is void: it was cut off in retrospect, and must not be read from.
 
-use crate::linear_scan::Scan;
-use crate::values::{Values, flag};
+use crate::values::{IntervalId, Values, flag};
+use cranelift_entity::PrimaryMap;
 use cranelift_entity::packed_option::{PackedOption, ReservedValue};
-use cranelift_entity::{EntityRef, PrimaryMap, entity_impl};
 use kingpost_regalloc::VReg;
 use kingpost_regalloc_common::point::ProgPoint;
-use kingpost_regalloc_common::preference::{Masks, Reg, regs};
-
-/// A split interval.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct IntervalId(u32);
-entity_impl!(IntervalId, "interval ");
+use kingpost_regalloc_common::preference::{Masks, Reg};
 
 /// A value in a register from one point to another.
 #[derive(Clone, Copy, Debug)]
@@ -154,7 +148,7 @@ impl Occupancy {
 
     /// Closes the split interval in `reg`.
     #[inline]
-    fn close(&mut self, values: &mut Values, reg: Reg, to: ProgPoint) -> IntervalId {
+    pub(crate) fn close(&mut self, values: &mut Values, reg: Reg, to: ProgPoint) -> IntervalId {
         debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
         let Occupant { interval: id, vreg, .. } = self.occupants[reg.index()];
         self.intervals[id].to = to;
@@ -169,66 +163,5 @@ impl Occupancy {
         if !std::mem::replace(is_evicted, true) {
             self.evicted.push(id);
         }
-    }
-}
-
-impl Scan<'_, '_> {
-    /// Opens a split interval in `reg`, which must be free.
-    pub(crate) fn open(&mut self, vreg: VReg, reg: Reg, from: ProgPoint, since_def: bool) -> IntervalId {
-        self.trace_assignment(vreg, reg, from);
-        self.scan.occupancy.open(self.values, vreg, reg, from, since_def)
-    }
-
-    /// Closes the split interval in `reg`.
-    #[inline]
-    pub(crate) fn close(&mut self, reg: Reg, to: ProgPoint) -> IntervalId {
-        self.scan.occupancy.close(self.values, reg, to)
-    }
-
-    /// Closes all split intervals.
-    pub(crate) fn close_all(&mut self, to: ProgPoint) {
-        for class in 0..2 {
-            for reg in regs(class, self.scan.occupancy.held[class]) {
-                self.close(reg, to);
-            }
-        }
-    }
-
-    /// Returns the last register of the value.
-    pub(crate) fn last_reg(&self, vreg: VReg) -> Reg {
-        let value = &self.values[vreg];
-        if value.interval.is_none() { Reg::NONE } else { value.last_reg }
-    }
-
-    pub(crate) fn last_interval(&self, vreg: VReg) -> Option<&SplitInterval> {
-        self.values[vreg].interval.map(|id| &self.scan.occupancy.intervals[id])
-    }
-
-    /// Cuts off the closed intervals of a value, up to `id`, at the block head `point`. Takes one step for each
-    /// interval that is cut.
-    pub(crate) fn cut_back(&mut self, id: IntervalId, point: ProgPoint) {
-        self.forget_unchanged_edge(point);
-        let mut next = Some(id);
-        while let Some(id) = next {
-            let interval = self.scan.occupancy.intervals[id];
-            if interval.to <= point {
-                return;
-            }
-            self.scan.occupancy.evict(id);
-            let cut = &mut self.scan.occupancy.intervals[id];
-            cut.continued = false;
-            if interval.from < point {
-                cut.to = point;
-                return;
-            }
-            cut.to = interval.from;
-            next = interval.prev.expand();
-            self.forget_unchanged_edge(interval.from);
-        }
-    }
-
-    /// Records, if `point` is at the head of a block, that all edges into it may need moves.
-    fn forget_unchanged_edge(&mut self, point: ProgPoint) {
-        self.scan.blocks[self.order.index_at(point.position()).index()].unchanged_edge = None.into();
     }
 }

@@ -1,9 +1,8 @@
 //! The facts of each value, in one cache line: every stage fills in its part and reads the parts of other stages,
 //! and code that reads one field of a value mostly reads more.
 
-use crate::split_intervals::IntervalId;
-use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntityRef, entity_impl};
 use kingpost_regalloc::{Inst, Problem, RegClass, Slot, VReg};
 use kingpost_regalloc_common::live_blocks::{DefsAndUses, LiveUse};
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
@@ -12,6 +11,11 @@ use std::ops::{Index, IndexMut, Range};
 
 /// The end of a list.
 pub(crate) const NONE: u32 = u32::MAX;
+
+/// A split interval.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct IntervalId(u32);
+entity_impl!(IntervalId, "interval ");
 
 /// A use, and the index of its value's next use.
 #[derive(Clone, Copy, Debug)]

@@ -13,9 +13,9 @@
 use crate::assignment::Assignment;
 use crate::class_slots::ClassSlots;
 use crate::color_input::ColorInput;
-use crate::instruction::Scratch;
+use crate::instruction_scratch::Scratch;
 use crate::liveness::BareJumpEntries;
-use crate::pick_register::Picker;
+use crate::picker::Picker;
 use crate::register_map::RegisterMap;
 use crate::spill_plan::{Placement, Transfer};
 use crate::tables::Span;

@@ -7,7 +7,7 @@
 //! | phase | file | purpose |
 //! |---|---|---|
 //! | liveness | `liveness.rs` | **result**: live values at block heads, distances to next uses |
-//! | | `next_use.rs`, `constraints.rs` | .. one walk over all operands, and other facts that it collects |
+//! | | `uses.rs`, `next_use.rs`, `constraints.rs` | .. one walk over all operands, and other facts that it collects |
 //! | | `bare_jumps.rs` | .. blocks that are passed over as edges |
 //! | coalescing | `coalescing.rs` | **result**: classes of values that share a slot and a register hint |
 //! | spilling | `spill_plan.rs` | **result**: the values in registers at block ends, and the transfers in between |
@@ -16,12 +16,12 @@
 //! | | `repeat.rs` | .. the second walk over a region |
 //! | | `saved_registers.rs` | .. the callee-saved registers that pay |
 //! | reload | `reload.rs` | **result**: all traffic between registers and memory, on edges too |
-//! | register_hints | `register_hints.rs` | **result**: one register per class |
+//! | register_hints | `register_hints.rs`, `preference.rs` | **result**: one register per class |
 //! | coloring | `assignment.rs` | **result**: the registers of values at block ends, and edits in between |
 //! | | `coloring.rs`, `register_map.rs` | .. the walk over blocks with the map of registers |
-//! | | `block_entry.rs`, `pick_register.rs` | .. the map at a block's head, and the register of one value |
+//! | | `block_entry.rs`, `picker.rs`, `pick_register.rs` | .. the map at a block's head, and the register of one value |
 //! | | `fast_path.rs` | .. unconstrained instructions |
-//! | | `instruction.rs`, `live_through.rs` | .. constrained instructions |
+//! | | `instruction.rs`, `instruction_scratch.rs`, `live_through.rs` | .. constrained instructions |
 //! | | `demands.rs` | .. the registers that one needs, for spilling as well |
 //! | resolve | `resolve.rs` | the allocation: edits of blocks, moves of edges |
 //! | | `class_slots.rs`, `slots.rs`, `stack_maps.rs` | .. slots, stack maps |
@@ -66,12 +66,15 @@ mod entry_set;
 mod events;
 mod fast_path;
 mod instruction;
+mod instruction_scratch;
 mod live_through;
 mod liveness;
 mod next_use;
 mod pick_register;
+mod picker;
 #[cfg(test)]
 mod planted_faults;
+mod preference;
 mod register_hints;
 mod register_map;
 mod register_set;
@@ -88,5 +91,6 @@ mod spill_plan;
 mod spilling;
 mod stack_maps;
 mod tables;
+mod uses;
 
 pub use allocator::SsaAllocator;

@@ -1,7 +1,8 @@
 //! The registers of values that live through a constrained instruction.
 
 use crate::coloring::Coloring;
-use crate::instruction::{ColorSite, Read, Scratch, Taken};
+use crate::instruction::ColorSite;
+use crate::instruction_scratch::{Read, Scratch, Taken};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::PRegSet;
 use kingpost_regalloc::sort::sort;

@@ -28,8 +28,8 @@
 
 use crate::bare_jumps::{BareJumps, EdgeDistance, Source};
 use crate::constraints::Constraints;
-use crate::next_use::{Chain, NONE, Pass, Use, Uses};
 use crate::tables::{Span, check, reset};
+use crate::uses::{Chain, DEAD, Def, FAR, LIVE_OUT, NONE, Next, Pass, Use, Uses};
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Block, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder};
@@ -37,13 +37,6 @@ use kingpost_regalloc_common::point::{PointRange, ProgPoint};
 use kingpost_regalloc_common::release;
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
-
-/// Distance of a value without a next use.
-pub(crate) const DEAD: u32 = u32::MAX;
-/// Bound on all meaningful distances.
-pub(crate) const FAR: u32 = 1 << 30;
-/// End of the live range in a block for a value that is live-out.
-pub(crate) const LIVE_OUT: ProgPoint = ProgPoint::OPEN;
 
 /// Number of improvements of distances, per value and block in which it is live. Distances need not be exact.
 const PATIENCE: usize = 8;
@@ -53,48 +46,6 @@ const ENTRIES_PER_ITEM: usize = 24;
 /// Factor by which references may exceed the budget, because their liveness at safepoints must be exact.
 const LAST_RESORT: usize = 64;
 
-/// The next use of a value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Next {
-    /// Instructions between the head of the block and the use, or [`DEAD`].
-    pub(crate) distance: u32,
-    /// Frequency with which the value would be loaded for the use if it were in memory here: the least frequency on
-    /// the path.
-    pub(crate) freq: u32,
-}
-
-impl Next {
-    pub(crate) const DEAD: Next = Next { distance: DEAD, freq: 0 };
-    /// A possible use at an unknown distance.
-    const FAR: Next = Next { distance: FAR, freq: 1 };
-
-    pub(crate) fn is_dead(self) -> bool {
-        self.distance == DEAD
-    }
-
-    /// Returns the use as seen from the head of the predecessor.
-    fn before_edge(self, edge: EdgeDistance) -> Next {
-        let distance = self.distance.saturating_add(edge.distance).min(FAR);
-        Next { distance, freq: self.freq.min(edge.freq) }
-    }
-
-    /// Returns the use of a parameter as seen from the head of the predecessor. The argument is passed even if the
-    /// parameter has no use.
-    fn passed(self, edge: EdgeDistance) -> Next {
-        Next { freq: self.freq.clamp(1, edge.freq), ..self.before_edge(edge) }
-    }
-
-    /// Sets the distance to the nearer of both uses and the frequency to the greater of both. Returns `true` if the
-    /// distance fell below half of the previous one or the frequency rose above twice the previous one. Smaller
-    /// changes affect few decisions, and propagating them takes time.
-    #[inline]
-    fn improve(&mut self, other: Next) -> bool {
-        let before = *self;
-        *self = Next { distance: before.distance.min(other.distance), freq: before.freq.max(other.freq) };
-        self.distance < before.distance / 2 || self.freq / 2 > before.freq
-    }
-}
-
 /// A value at the head of a block, where it is live or defined.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
@@ -102,25 +53,6 @@ pub(crate) struct Entry {
     pub(crate) next: Next,
     /// The end of the live range in the block, or [`LIVE_OUT`].
     pub(crate) end: ProgPoint,
-}
-
-/// Definition of a value.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Def {
-    /// The block that defines it, if there is one.
-    pub(crate) block: BlockIndex,
-    /// Point of the definition; [`ProgPoint::OPEN`] if the order has no block that defines it.
-    pub(crate) point: ProgPoint,
-    /// The end of the live range in the block that defines it, or [`LIVE_OUT`].
-    pub(crate) end: ProgPoint,
-    /// Frequency of the definition.
-    pub(crate) freq: u32,
-}
-
-impl Def {
-    /// A value without a definition in the order.
-    pub(crate) const NONE: Def =
-        Def { block: BlockIndex::FIRST, point: ProgPoint::OPEN, end: ProgPoint::FIRST, freq: 0 };
 }
 
 /// Liveness of one problem.

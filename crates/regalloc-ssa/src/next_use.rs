@@ -6,79 +6,14 @@
 //!     v2 = load v0     what follows the load's v0 is open until the blocks behind this one are known
 //! ```
 
-use crate::bare_jumps::Source;
 use crate::constraints::Constraints;
-use crate::liveness::{Def, Liveness, Next};
+use crate::liveness::Liveness;
 use crate::tables::{reset, scaled};
+use crate::uses::{Def, NONE, Next, Seen};
 use cranelift_entity::EntityRef;
-use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Constraint, InstFlags, Operand, OperandClass, Pos, Problem, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, LinearOrder, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
-use kingpost_regalloc_common::release;
-
-pub(crate) const NONE: u32 = u32::MAX;
-
-/// Use by a block of a value from another block, or of one of its parameters.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Use {
-    pub(crate) block: BlockIndex,
-    /// End of the live range if the value is not live-out.
-    pub(crate) end: ProgPoint,
-    /// The first use in the block.
-    pub(crate) next: Next,
-    /// Index of the last operand that uses it.
-    pub(crate) open: u32,
-    /// Index of the value's use in a later block, or [`NONE`].
-    pub(crate) later: u32,
-}
-
-/// A read of a value by an edge.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pass {
-    pub(crate) param: VReg,
-    pub(crate) from: BlockIndex,
-    pub(crate) source: Source,
-    /// Index of another edge that reads the value, or [`NONE`].
-    pub(crate) other: u32,
-}
-
-/// Facts of a value in the current block.
-#[derive(Clone, Copy)]
-struct Seen {
-    /// The block for which the facts hold.
-    block: PackedOption<BlockIndex>,
-    /// End of the live range, index of the last use, and the result of its instruction, or [`NONE`].
-    end: ProgPoint,
-    open: u32,
-    result: u32,
-    next: Next,
-}
-
-impl Seen {
-    fn new(block: Option<BlockIndex>) -> Seen {
-        Seen { block: block.into(), end: ProgPoint::FIRST, open: NONE, result: NONE, next: Next::DEAD }
-    }
-}
-
-/// Uses of a value by other blocks and by edges.
-#[derive(Clone, Copy)]
-pub(crate) struct Chain {
-    /// Index of the first block's use, or [`NONE`].
-    pub(crate) first: u32,
-    /// Index of one edge that uses it, or [`NONE`].
-    pub(crate) pass: u32,
-    /// For a value defined by an operand, the index of its last use in the defining block, or of the definition.
-    pub(crate) open: u32,
-}
-
-impl Chain {
-    /// Returns `true` if neither another block nor an edge uses the value.
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.first == NONE && self.pass == NONE
-    }
-}
 
 /// The current instruction.
 #[derive(Clone, Copy)]
@@ -91,69 +26,6 @@ struct UseSite {
     here: u32,
     /// Value that it defines in any register, or [`NONE`].
     result: u32,
-}
-
-/// Uses of values by blocks.
-#[derive(Default)]
-pub(crate) struct Uses {
-    /// Uses per value.
-    pub(crate) chains: Vec<Chain>,
-    pub(crate) all: Vec<Use>,
-    pub(crate) passes: Vec<Pass>,
-    /// Values that other blocks or edges use, in reverse order of their definitions' blocks.
-    pub(crate) defs: Vec<VReg>,
-    seen: Vec<Seen>,
-    /// Values that the current block reads.
-    read: Vec<VReg>,
-}
-
-impl Uses {
-    fn begin(&mut self, values: usize) {
-        reset(&mut self.chains, values, Chain { first: NONE, pass: NONE, open: NONE });
-        self.all.clear();
-        self.passes.clear();
-        self.defs.clear();
-        reset(&mut self.seen, values, Seen::new(None));
-    }
-
-    pub(crate) fn release(&mut self) {
-        release(&mut self.chains);
-        release(&mut self.all);
-        release(&mut self.passes);
-        release(&mut self.defs);
-        release(&mut self.seen);
-        release(&mut self.read);
-    }
-
-    /// Returns the facts of the value in the part of the block that has been visited.
-    #[inline]
-    fn seen(&mut self, vreg: VReg, block: BlockIndex) -> &mut Seen {
-        let seen = &mut self.seen[vreg.index()];
-        if seen.block != block.into() {
-            *seen = Seen::new(Some(block));
-        }
-        seen
-    }
-
-    /// Records that an edge out of the block reads the value.
-    fn pass(&mut self, vreg: VReg, param: VReg, from: BlockIndex, source: Source) {
-        let pass = &mut self.chains[vreg.index()].pass;
-        self.passes.push(Pass { param, from, source, other: *pass });
-        *pass = self.passes.len() as u32 - 1;
-    }
-
-    /// Closes the block at its head: values that it reads and does not define come from other blocks.
-    fn close(&mut self, block: BlockIndex) {
-        for vreg in self.read.drain(..) {
-            let seen = &mut self.seen[vreg.index()];
-            if seen.block == block.into() {
-                seen.block = None.into();
-                let first = &mut self.chains[vreg.index()].first;
-                self.all.push(Use { block, end: seen.end, next: seen.next, open: seen.open, later: *first });
-                *first = self.all.len() as u32 - 1;
-            }
-        }
-    }
 }
 
 impl Liveness {

@@ -2,12 +2,11 @@
 
 use crate::color_input::ColorInput;
 use crate::coloring::Coloring;
-use crate::constraints::Constraints;
 use crate::demands::Hints;
-use crate::liveness::LIVE_OUT;
+use crate::picker::Picker;
+use crate::uses::LIVE_OUT;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{PReg, PRegSet, RegClass, VReg};
-use kingpost_regalloc_common::order::BlockIndex;
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 
 /// Number of clobber points ahead that are examined.
@@ -23,86 +22,6 @@ const CLOSED: i32 = 40;
 const CLASS_HINT: i32 = -12;
 const FLOW_HINT: i32 = -8;
 const FIXED_HINT: i32 = -10;
-
-/// The registers of a class in order of preference: runs of ascending numbers, so that the best register of a set
-/// is the lowest one in the first run that has any.
-#[derive(Default)]
-pub(crate) struct Preference {
-    /// Order from which the runs were made. It is rarely different from the last function's order.
-    order: Vec<PReg>,
-    runs: Vec<u64>,
-}
-
-impl Preference {
-    pub(crate) fn set(&mut self, order: &[PReg]) {
-        if self.order == order {
-            return;
-        }
-        self.order.clear();
-        self.order.extend_from_slice(order);
-        self.runs.clear();
-        let mut last = None;
-        for reg in order {
-            match self.runs.last_mut() {
-                Some(run) if last < Some(reg) => *run |= 1 << reg.enc(),
-                _ => self.runs.push(1 << reg.enc()),
-            }
-            last = Some(reg);
-        }
-    }
-
-    /// Returns the best register of those in `mask`.
-    #[inline]
-    pub(crate) fn best(&self, class: RegClass, mask: u64) -> Option<PReg> {
-        let members = self.runs.iter().map(|run| run & mask).find(|&members| members != 0)?;
-        Some(PReg::new(class, members.trailing_zeros() as u8))
-    }
-}
-
-/// State of the current block on which a choice depends.
-#[derive(Default)]
-pub(crate) struct Picker {
-    /// The head of the block, and the position after the block.
-    head: Position,
-    end: Position,
-    /// The current instruction, or the head.
-    at: Position,
-    /// Hints of values that are in registers at the end of the block.
-    reserved: PRegSet,
-    /// Index of the first clobber point that is not before `at`, and its position.
-    point: usize,
-    point_at: Position,
-}
-
-impl Picker {
-    pub(crate) fn begin(&mut self, input: &ColorInput) {
-        self.point = 0;
-        self.find_point(input.constraints);
-    }
-
-    pub(crate) fn enter(&mut self, input: &ColorInput, index: BlockIndex) {
-        let block = input.order.block(index);
-        // These registers are better left to those values.
-        self.reserved = if block.num_insts() > 1 { input.hints.at_end(index) } else { PRegSet::EMPTY };
-        self.end = block.end;
-        self.head = block.head;
-        self.advance(input.constraints, block.head);
-    }
-
-    fn find_point(&mut self, constraints: &Constraints) {
-        self.point_at = constraints.clobber_points.get(self.point).map_or(Position::END, |point| point.position);
-    }
-
-    /// Advances to an instruction.
-    #[inline]
-    pub(crate) fn advance(&mut self, constraints: &Constraints, at: Position) {
-        self.at = at;
-        while at > self.point_at {
-            self.point += 1;
-            self.find_point(constraints);
-        }
-    }
-}
 
 impl Coloring {
     /// Returns the best register in `free` for a value that is live up to `end` in this block, from the current

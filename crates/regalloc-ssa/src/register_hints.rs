@@ -11,11 +11,11 @@
 //! Cost: linear in the members of boundaries, except for sorting classes.
 
 use crate::constraints::ClobberPoint;
-use crate::liveness::LIVE_OUT;
-use crate::pick_register::Preference;
+use crate::preference::Preference;
 use crate::spill_input::SpillInput;
 use crate::spill_plan::SpillPlan;
 use crate::tables::{reset, scaled, unscaled};
+use crate::uses::LIVE_OUT;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{PReg, PRegSet, RegClass, VReg};
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};

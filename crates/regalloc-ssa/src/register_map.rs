@@ -2,8 +2,8 @@
 //!
 //! 1. No two values are in one register, and no value is in two, between instructions.
 
-use crate::liveness::DEAD;
 use crate::tables::reset;
+use crate::uses::DEAD;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{Inst, PReg, PRegSet, RegClass, VReg};

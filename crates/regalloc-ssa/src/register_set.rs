@@ -1,7 +1,7 @@
 //! The values in registers during spilling's walk over a block, per class.
 
-use crate::liveness::Next;
 use crate::spill_input::SpillInput;
+use crate::uses::Next;
 use cranelift_entity::EntityRef;
 use cranelift_entity::packed_option::PackedOption;
 use kingpost_regalloc::{RegClass, VReg};

@@ -1,11 +1,11 @@
 //! Fast path of spilling: instructions that read and define fixed registers only, as most calls and returns do, if
 //! there is room for the values that they read.
 
-use crate::liveness::Next;
 use crate::register_set::Counts;
 use crate::spill_input::SpillInput;
 use crate::spill_instruction::SpillSite;
 use crate::spilling::Spilling;
+use crate::uses::Next;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, InstFlags, Operand, PRegSet, Pos, RegClass};
 

@@ -3,11 +3,11 @@
 
 use crate::constraints::{Constraints, needs_register};
 use crate::demands::{Matching, Site};
-use crate::liveness::Next;
 use crate::register_set::Counts;
 use crate::spill_input::SpillInput;
 use crate::spill_plan::Transfer;
 use crate::spilling::Spilling;
+use crate::uses::Next;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{
     AllocError, ClobberId, Constraint, Inst, InstFlags, Operand, OperandClass, PReg, PRegSet, Pos, Problem, RegClass,
