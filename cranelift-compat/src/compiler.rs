@@ -44,7 +44,7 @@ struct BackEnd {
 impl BackEnd {
     fn new(isa: &dyn isa::TargetIsa, settings: Settings, listing: &Arc<Listing>) -> CodegenResult<BackEnd> {
         let unsupported = |error: kingpost_codegen::TargetError| CodegenError::Unsupported(error.to_string());
-        let options = Options { dump: Some(listing.clone()), ..Options::default() };
+        let options = Options::default().with(|options| options.dump = Some(listing.clone()));
         let flags = settings::cpu_flags(isa);
         let compiler = kingpost_codegen::Compiler::new(isa.triple(), settings, &flags).map_err(unsupported)?;
         let compiler = compiler.with_options(options);
@@ -149,7 +149,7 @@ impl Compiler {
         parts.listing.wanted.store(ctx.want_disasm, Ordering::Relaxed);
         let has_labels = ctx.func.dfg.values_labels.as_ref().is_some_and(|labels| !labels.is_empty());
         if has_labels && parts.labelling.is_none() {
-            let settings = Settings { debug_values: true, ..parts.back_end.compiler.settings().clone() };
+            let settings = parts.back_end.compiler.settings().clone().with(|settings| settings.debug_values = true);
             parts.labelling = Some(BackEnd::new(&*self.isa, settings, &parts.listing)?);
         }
         let labelling = parts.labelling.as_mut().filter(|_| has_labels);

@@ -50,7 +50,7 @@ impl Kingpost {
             ("preserve_frame_pointers", "true"),
             ("enable_multi_ret_implicit_sret", "true"),
         ];
-        let options = Options { free_functions: true, ..Options::default() };
+        let options = Options::default().with(|options| options.free_functions = true);
         let compiler = compiler(&triple(target), flags(target), &settings)?.with_options(options);
         let context = compiler.context();
         Ok(Kingpost {

@@ -9,7 +9,7 @@ use crate::explain::{allocators, compilers, explanation};
 use crate::input::{self, Input};
 use crate::{output, target};
 use kingpost_checker::Checker;
-use kingpost_codegen::{Settings, solution_text};
+use kingpost_codegen::solution_text;
 use kingpost_mach::ModuleBuffer;
 use kingpost_reader::Header;
 use kingpost_regalloc::{AllocError, Allocation, MachineEnv, text};
@@ -97,7 +97,7 @@ fn problems(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
 /// Lowers functions and prints their allocation problems and solutions.
 fn functions(args: &AllocArgs, input: &Input, name: &str) -> Outcome {
     let prepare = |header: &Header| {
-        let defaults = Settings { verify_each: true, ..target::defaults() };
+        let defaults = target::defaults().with(|settings| settings.verify_each = true);
         let compiler = target::with_header(defaults, &args.target, Some(name), header)?;
         let cx = compiler.context();
         Ok((compiler, cx))

@@ -10,7 +10,7 @@ use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::input::{self, Input, is_stream};
 use crate::stats::Summary;
 use crate::{output, target};
-use kingpost_codegen::{CompileError, Compiler, Options, Settings};
+use kingpost_codegen::{CompileError, Compiler, Options};
 use kingpost_emit_object::{Assembly, ObjectError, ObjectOptions};
 use kingpost_ir::extfunc::FuncName;
 use kingpost_ir::function::SourceLoc;
@@ -35,15 +35,14 @@ const PORTION: usize = 1 << 18;
 pub(crate) fn compile(args: &CompileArgs) -> Outcome {
     let dumped = if args.disasm { [&args.dump[..], &["emit".into()]].concat() } else { args.dump.clone() };
     let dumps = Dumps::new(&dumped, args.dump_dir.as_deref())?;
-    let observe = Options {
-        time: args.time || args.stats.is_some(),
-        count: args.stats.is_some(),
-        dump: dumps.writer(),
-        list: args.assembly,
-        stop_after: args.stop_after.as_deref().and_then(stage),
-        free_functions: true,
-        ..Options::default()
-    };
+    let observe = Options::default().with(|options| {
+        options.time = args.time || args.stats.is_some();
+        options.count = args.stats.is_some();
+        options.dump = dumps.writer();
+        options.list = args.assembly;
+        options.stop_after = args.stop_after.as_deref().and_then(stage);
+        options.free_functions = true;
+    });
     if let Some(input) = args.files.iter().find(|&input| args.output.as_ref().is_some_and(|out| is_same(input, out))) {
         return Err(Stop::Usage(format!("{}: both input and output", input.display())));
     }
@@ -290,7 +289,7 @@ impl Session<'_> {
         if header.settings.is_empty() && header.targets.is_empty() {
             return Ok(None);
         }
-        let defaults = Settings { verify_each: self.args.verify_each, ..target::defaults() };
+        let defaults = target::defaults().with(|settings| settings.verify_each = self.args.verify_each);
         let compiler = target::with_header(defaults, &self.args.target, self.args.regalloc.as_deref(), header)?;
         if compiler.triple().architecture != self.compiler.triple().architecture {
             let text = format!("the object is for {}, the file for {}", self.compiler.triple(), compiler.triple());
@@ -408,7 +407,11 @@ impl Session<'_> {
     fn object(&self) -> Result<Vec<u8>, Stop> {
         let (args, unwind_info) = (self.args, self.compiler.settings().unwind_info);
         let (trap_table, debug_lines) = (args.trap_table, args.debug);
-        let mut options = ObjectOptions { unwind_info, trap_table, debug_lines, ..ObjectOptions::default() };
+        let mut options = ObjectOptions::default().with(|options| {
+            options.unwind_info = unwind_info;
+            options.trap_table = trap_table;
+            options.debug_lines = debug_lines;
+        });
         // Source locations are lines of a single file, because they do not name the file.
         if let [file] = &args.files[..]
             && debug_lines

@@ -6,7 +6,7 @@ use crate::diagnostics::{Diagnostic, Refused};
 use crate::exit_status::{Outcome, Stop, Verdict};
 use crate::target::TargetArgs;
 use crate::{input, output, target};
-use kingpost_codegen::{ALLOCATORS, Compiler, Options, Settings};
+use kingpost_codegen::{ALLOCATORS, Compiler, Options};
 use kingpost_explain::{Explanation, page};
 use kingpost_ir::Function;
 use kingpost_ir::near::near_suffix;
@@ -24,8 +24,8 @@ pub(crate) fn allocators(option: Option<&str>) -> Result<Vec<String>, Stop> {
 
 /// Returns one compiler for each allocator, which records listings.
 pub(crate) fn compilers(args: &TargetArgs, allocators: &[String], header: &Header) -> Result<Vec<Compiler>, Refused> {
-    let defaults = || Settings { verify_each: true, ..target::defaults() };
-    let options = Options { list: true, ..Options::default() };
+    let defaults = || target::defaults().with(|settings| settings.verify_each = true);
+    let options = Options::default().with(|options| options.list = true);
     let compiler = |name: &String| target::with_header(defaults(), args, Some(name), header);
     allocators.iter().map(|name| Ok(compiler(name)?.with_options(options.clone()))).collect()
 }

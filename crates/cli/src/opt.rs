@@ -5,7 +5,7 @@ use crate::cat_verify::each_function;
 use crate::dump::stage;
 use crate::exit_status::{Outcome, Verdict};
 use crate::{output, target};
-use kingpost_codegen::{CompileError, DumpReceiver, OptLevel, Options, Pass, Passes, RuleLimits, Settings, Stage};
+use kingpost_codegen::{CompileError, DumpReceiver, OptLevel, Options, Pass, Passes, Stage};
 use kingpost_mach::ModuleBuffer;
 use kingpost_reader::Header;
 use std::io::Write;
@@ -33,17 +33,19 @@ pub(crate) fn opt(args: &OptArgs) -> Outcome {
         let only: Vec<Stage> = args.only.iter().filter_map(|name| stage(name)).collect();
         passes = Passes::of(Pass::ALL.into_iter().filter(|&pass| only.contains(&Stage::of_pass(pass))));
     }
-    let rules = RuleLimits { only: args.only_rule, most: args.rule_limit };
-    let options = Options {
-        dump: Some(optimized.clone()),
-        stop_after: Some(Stage::CodeMotion),
-        passes,
-        rules,
-        ..Options::default()
-    };
+    let options = Options::default().with(|options| {
+        options.dump = Some(optimized.clone());
+        options.stop_after = Some(Stage::CodeMotion);
+        options.passes = passes;
+        options.rules.only = args.only_rule;
+        options.rules.most = args.rule_limit;
+    });
     target::check(&args.target)?;
     let prepare = |header: &Header| {
-        let defaults = Settings { opt_level: OptLevel::Speed, verify_each: true, ..target::defaults() };
+        let defaults = target::defaults().with(|settings| {
+            settings.opt_level = OptLevel::Speed;
+            settings.verify_each = true;
+        });
         let compiler = target::with_header(defaults, &args.target, None, header)?.with_options(options.clone());
         let cx = compiler.context();
         Ok((compiler, cx))

@@ -34,7 +34,10 @@ fn triple(text: Option<&str>) -> Result<Triple, String> {
 /// Returns the default settings of commands that generate code. Objects are position-independent, because Linux
 /// systems load programs anywhere.
 pub(crate) fn defaults() -> Settings {
-    Settings { is_pic: true, regalloc_algorithm: ALLOCATORS[0].0.into(), ..Settings::default() }
+    Settings::default().with(|settings| {
+        settings.is_pic = true;
+        settings.regalloc_algorithm = ALLOCATORS[0].0.into();
+    })
 }
 
 /// Checks options before a file is read. Options with the word `help` end the command with a list.
@@ -51,7 +54,7 @@ pub(crate) fn compiler(args: &TargetArgs, regalloc: Option<&str>, verify_each: b
         let triple = triple(args.target.as_deref()).map_err(Stop::Usage)?;
         return Err(Stop::Help(list_commands::settings(&triple, &defaults())));
     }
-    let defaults = Settings { verify_each, ..defaults() };
+    let defaults = defaults().with(|settings| settings.verify_each = verify_each);
     with_header(defaults, args, regalloc, &Header::default()).map_err(|refused| Stop::Usage(refused.text))
 }
 

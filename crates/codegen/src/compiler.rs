@@ -25,11 +25,11 @@ use target_lexicon::{CallingConvention, Triple};
 /// use target_lexicon::triple;
 ///
 /// // Code for every x86-64 processor with BMI2, optimized.
-/// let settings = Settings { opt_level: OptLevel::Speed, ..Settings::default() };
+/// let settings = Settings::default().with(|settings| settings.opt_level = OptLevel::Speed);
 /// let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &["has_bmi2".into()]).unwrap();
 /// assert_eq!(compiler.triple().to_string(), "x86_64-unknown-linux-gnu");
 /// // A name that does not exist is an error that names it.
-/// let settings = Settings { regalloc_algorithm: "best".into(), ..Settings::default() };
+/// let settings = Settings::default().with(|settings| settings.regalloc_algorithm = "best".into());
 /// assert!(Compiler::host(settings).is_err_and(|error| error.to_string().contains("`best`")));
 /// ```
 pub struct Compiler {

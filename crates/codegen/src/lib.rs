@@ -17,8 +17,8 @@
 //! | `error.rs` | errors of the compilation of a function |
 //!
 //! ```
+//! use kingpost_codegen::compiled::ModuleBuffer;
 //! use kingpost_codegen::{Compiler, Settings};
-//! use kingpost_mach::ModuleBuffer;
 //!
 //! let mut functions = kingpost_reader::parse_functions("function %f(i32) -> i32 { block0(v0: i32): return v0 }").unwrap();
 //! let compiler = Compiler::host(Settings::default()).unwrap();
@@ -49,11 +49,35 @@ pub use batch::Batch;
 pub use compiler::{Compiler, Context};
 pub use dwarf::DwarfRegisters;
 pub use error::CompileError;
-pub use kingpost_mach::Limits;
 pub use kingpost_mach::settings::{OptLevel, SettingError, Settings};
+// Results of `Context`, `TargetIsa` and `CompileError`.
+pub use kingpost_mach::{Code, Isa, Limits, LowerError, LowerState, Refusal};
 pub use kingpost_opt::Pass;
 pub use kingpost_opt::rewrite::{Rule, RuleLimits};
 pub use options::{DumpReceiver, Options, Passes};
 pub use stage::Stage;
 pub use stages::{Stats, solution_text};
 pub use targets::{CpuFlags, TARGETS, TargetError, TargetIsa, Unavailable};
+// Types of this crate are in public signatures.
+pub use target_lexicon;
+
+/// Compiled functions and data objects: their bytes, and the tables about them.
+///
+/// [`ModuleBuffer`](compiled::ModuleBuffer) has the functions of one or more compilations, and gives each as a
+/// [`FunctionView`](compiled::FunctionView).
+pub mod compiled {
+    pub use kingpost_mach::{
+        BlockEdge, CallSite, CompiledFunction, ContextPlace, ControlFlowGuards, DataFault, DataObject, DataPointer,
+        DebugTag, DebugTagSite, FrameInfo, FunctionHead, FunctionView, HandlerSite, KeyedSlot, ListedInst, ListedLabel,
+        Listing, Literal, Mention, ModuleBuffer, Origin, PatchableCall, Reloc, RelocKind, SrcLocSite, StackMapEntry,
+        SymbolName, TrapSite, UnwindOp, UnwindSite, ValueConstant, ValueSite,
+    };
+}
+
+/// Settings that all targets share, and the types of their values.
+pub mod settings {
+    pub use kingpost_mach::settings::{
+        AllocatedRegisters, LibcallCallConv, OptLevel, ProbestackStrategy, SettingError, Settings, StackSwitchModel,
+        TlsModel,
+    };
+}

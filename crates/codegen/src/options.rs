@@ -9,7 +9,15 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// Options of a compilation: observers, disabled parts, limits and cancellation.
+///
+/// ```
+/// use kingpost_codegen::Options;
+///
+/// let options = Options::default().with(|options| options.limits.instructions = 100_000);
+/// assert!(options.cancel.is_none());
+/// ```
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct Options {
     /// Whether to measure CPU time per stage.
     pub time: bool,
@@ -62,6 +70,13 @@ impl Default for Passes {
 }
 
 impl Options {
+    /// Returns the options after `change`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Options)) -> Options {
+        change(&mut self);
+        self
+    }
+
     pub(crate) fn guard(&self) -> Guard {
         Guard { limits: self.limits.clamped(), cancel: self.cancel.clone() }
     }

@@ -24,7 +24,8 @@ fn large_functions_alone_are_freed() {
     let compile = |free_functions| {
         let triple = triple!("x86_64-unknown-linux-gnu");
         let compiler = Compiler::new(&triple, Settings::default(), &[]).unwrap();
-        let compiler = compiler.with_options(Options { free_functions, ..Options::default() });
+        let compiler =
+            compiler.with_options(Options::default().with(|options| options.free_functions = free_functions));
         let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());
         let mut left = functions.clone();
         for func in &mut left {

@@ -36,7 +36,7 @@ fn chain(blocks: usize, slot: u32) -> Function {
 
 /// Compiles within `limits`, and again without limits, in one module.
 fn check(limits: Limits, func: &Function, what: Option<&'static str>) {
-    let limited = compiler(Options { limits, ..Options::default() });
+    let limited = compiler(Options::default().with(|options| options.limits = limits));
     let mut module = ModuleBuffer::default();
     let mut cx = limited.context();
     limited.compile(&mut cx, &mut chain(1, 8), &mut module).unwrap();
@@ -74,7 +74,7 @@ fn each_limit_is_an_error_of_its_name() {
 
 #[test]
 fn limits_cannot_be_raised() {
-    let limits = Limits { frame_bytes: u64::MAX, ..Limits::default() };
+    let limits = Limits::default().with(|limits| limits.frame_bytes = u64::MAX);
     check(limits, &chain(1, u32::MAX), Some("bytes of stack slots"));
 }
 
@@ -96,7 +96,10 @@ fn compilation_stops_when_asked() {
     for stage in [Stage::Expand, Stage::Lower, Stage::Regalloc] {
         let flag = Arc::new(AtomicBool::new(false));
         let dump = Some(Arc::new(StopAfter(stage, Arc::clone(&flag))) as Arc<dyn DumpReceiver>);
-        let compiler = compiler(Options { dump, cancel: Some(Arc::clone(&flag)), ..Options::default() });
+        let compiler = compiler(Options::default().with(|options| {
+            options.dump = dump;
+            options.cancel = Some(Arc::clone(&flag));
+        }));
         let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());
         let result = compiler.compile(&mut cx, &mut chain(10, 8), &mut module);
         assert_eq!(result, Err(CompileError::Cancelled), "after {stage}");
@@ -105,7 +108,7 @@ fn compilation_stops_when_asked() {
         assert_eq!(batch.errors, [(0, CompileError::Cancelled), (1, CompileError::Cancelled)]);
     }
     let flag = Arc::new(AtomicBool::new(false));
-    let compiler = compiler(Options { cancel: Some(flag), ..Options::default() });
+    let compiler = compiler(Options::default().with(|options| options.cancel = Some(flag)));
     compiler.compile(&mut compiler.context(), &mut chain(10, 8), &mut ModuleBuffer::default()).unwrap();
 }
 
@@ -148,12 +151,11 @@ fn walks_end_even_unverified() {
     let cases = to_entry.map(|func| (func, entry)).into_iter().chain([(cycle, "global value cycle: [gv1]")]);
     for (func, expected) in cases {
         for (algorithm, opt_level) in ALLOCATORS.iter().flat_map(|&(name, _)| LEVELS.map(|level| (name, level))) {
-            let settings = Settings {
-                enable_verifier: false,
-                regalloc_algorithm: algorithm.into(),
-                opt_level,
-                ..Settings::default()
-            };
+            let settings = Settings::default().with(|settings| {
+                settings.enable_verifier = false;
+                settings.regalloc_algorithm = algorithm.into();
+                settings.opt_level = opt_level;
+            });
             let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap();
             let result = compiler.compile(&mut compiler.context(), &mut func.clone(), &mut ModuleBuffer::default());
             let Err(CompileError::Invalid(errors)) = result else { panic!("{result:?}") };

@@ -89,8 +89,8 @@ fn compilation_goes_on_from_the_text_of_machine_code() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../filetests/run");
     for triple in [triple!("x86_64-unknown-linux-gnu"), triple!("aarch64-unknown-linux-gnu")] {
         let collected = Arc::new(Collected::default());
-        let options = Options { dump: Some(collected.clone()), ..Options::default() };
-        let settings = Settings { regalloc_checker: true, ..Settings::default() };
+        let options = Options::default().with(|options| options.dump = Some(collected.clone()));
+        let settings = Settings::default().with(|settings| settings.regalloc_checker = true);
         let compiler = Compiler::new(&triple, settings, &[]).unwrap();
         let compiler = compiler.with_allocator(allocator("linear").unwrap()).with_options(options);
         let count = compile_from_text(&compiler, &collected, &folder);

@@ -35,16 +35,22 @@ enum Look {
 }
 
 fn compiler(target: &str, allocator: &str, opt_level: OptLevel, look: Look) -> Compiler {
-    let mut settings = Settings { opt_level, enable_llvm_abi_extensions: true, ..Settings::default() };
+    let mut settings = Settings::default().with(|settings| {
+        settings.opt_level = opt_level;
+        settings.enable_llvm_abi_extensions = true;
+    });
     settings.set("regalloc_algorithm", allocator).expect("a setting");
     settings.verify_each = look == Look::Everything;
     settings.regalloc_checker = look != Look::Nothing;
     settings.machine_code_cfg_info = look == Look::Everything;
     settings.debug_values = look == Look::Debug;
     let options = match look {
-        Look::Everything => {
-            Options { list: true, time: true, count: true, dump: Some(Arc::new(All)), ..Options::default() }
-        }
+        Look::Everything => Options::default().with(|options| {
+            options.list = true;
+            options.time = true;
+            options.count = true;
+            options.dump = Some(Arc::new(All));
+        }),
         Look::Nothing | Look::Debug => Options::default(),
     };
     let triple = format!("{target}-unknown-linux-gnu").parse().expect("a triple");

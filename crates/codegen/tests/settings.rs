@@ -99,7 +99,7 @@ fn settings(words: &[&str]) -> Settings {
 
 /// Returns the result for a function: its tables or the error, and whether verifier and checker ran.
 fn made(source: &str, settings: Settings) -> String {
-    let options = Options { time: true, ..Options::default() };
+    let options = Options::default().with(|options| options.time = true);
     let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap().with_options(options);
     let text = format!("function %f(i64, i64) -> i64 system_v {{\n{}\n}}", source.replace(" | ", "\n"));
     let mut function =

@@ -39,7 +39,7 @@ fn function() -> Function {
 }
 
 fn compiler(verify_each: bool) -> Compiler {
-    let settings = Settings { verify_each, ..Settings::default() };
+    let settings = Settings::default().with(|settings| settings.verify_each = verify_each);
     Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap()
 }
 
@@ -72,7 +72,7 @@ fn every_verifier_runs() {
 #[test]
 fn compilation_ends_after_a_stage() {
     for &stage in Stage::ALL {
-        let options = Options { stop_after: Some(stage), ..Options::default() };
+        let options = Options::default().with(|options| options.stop_after = Some(stage));
         let (result, functions) = compile(&compiler(true).with_options(options));
         match stage {
             Stage::Emit => assert_eq!((result, functions), (Ok(()), 1)),

@@ -43,8 +43,12 @@ fn all(machine: &str, opt_level: OptLevel) -> Vec<Lane> {
     let lanes = ALLOCATORS.iter().flat_map(|&(allocator, _)| both.map(|registers| (allocator, registers)));
     let lanes = lanes.map(|(allocator, regalloc_registers)| {
         // No verifier of stages: only the checker decides, on more programs.
-        let settings = Settings { opt_level, regalloc_registers, verify_each: false, ..settings(allocator) };
-        Lane::with_settings(&triple, allocator, Settings { regalloc_checker: true, ..settings }, Vec::new())
+        let settings = settings(allocator).with(|settings| {
+            settings.opt_level = opt_level;
+            settings.regalloc_registers = regalloc_registers;
+            settings.verify_each = false;
+        });
+        Lane::with_settings(&triple, allocator, settings.with(|settings| settings.regalloc_checker = true), Vec::new())
     });
     lanes.collect()
 }

@@ -4,7 +4,7 @@
 use crate::failure::{Failure, Report};
 use crate::native::{Lane, NotLoaded, settings};
 use crate::watch::watched;
-use kingpost_codegen::{ALLOCATORS, OptLevel, Settings};
+use kingpost_codegen::{ALLOCATORS, OptLevel};
 use kingpost_testgen::graphs::generate;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -39,7 +39,10 @@ fn lanes() -> Vec<Lane> {
         let triple = format!("{machine}-unknown-linux-gnu").parse().expect("a known triple");
         for opt_level in LEVELS {
             lanes.extend(ALLOCATORS.iter().map(|&(allocator, _)| {
-                let settings = Settings { opt_level, regalloc_checker: true, ..settings(allocator) };
+                let settings = settings(allocator).with(|settings| {
+                    settings.opt_level = opt_level;
+                    settings.regalloc_checker = true;
+                });
                 Lane::with_settings(&triple, allocator, settings, Vec::new())
             }));
         }

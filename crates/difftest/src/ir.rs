@@ -268,7 +268,7 @@ enum Kind {
 /// Returns the interpreter's outcome of each input, or an error if there is none.
 fn expected(program: &Program) -> Result<Vec<Outcome>, String> {
     let environment = Environment::new(&program.functions);
-    let mut interpreter = Interpreter::with_limits(&environment, Limits { fuel: FUEL, ..Limits::default() });
+    let mut interpreter = Interpreter::with_limits(&environment, Limits::default().with(|limits| limits.fuel = FUEL));
     let entry = environment.by_index(0).ok_or("no function")?;
     let types: Vec<_> = program.functions[0].signature.params.iter().map(|param| param.value_type).collect();
     let mut outcomes = Vec::new();

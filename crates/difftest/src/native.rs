@@ -88,14 +88,13 @@ pub(crate) fn runs_here() -> bool {
 
 /// Returns the settings under test.
 pub(crate) fn settings(allocator: &str) -> Settings {
-    Settings {
-        verify_each: true,
-        enable_multi_ret_implicit_sret: true,
-        enable_llvm_abi_extensions: true,
-        unwind_info: false,
-        regalloc_algorithm: allocator.into(),
-        ..Settings::default()
-    }
+    Settings::default().with(|settings| {
+        settings.verify_each = true;
+        settings.enable_multi_ret_implicit_sret = true;
+        settings.enable_llvm_abi_extensions = true;
+        settings.unwind_info = false;
+        settings.regalloc_algorithm = allocator.into();
+    })
 }
 
 /// Processor for which x86-64 code is compiled.
@@ -137,7 +136,12 @@ impl Lane {
         opt_level: OptLevel,
         flags: Vec<String>,
     ) -> Lane {
-        Lane::with_settings(triple, allocator, Settings { opt_level, ..settings(allocator) }, flags)
+        Lane::with_settings(
+            triple,
+            allocator,
+            settings(allocator).with(|settings| settings.opt_level = opt_level),
+            flags,
+        )
     }
 
     /// Returns a compiler for `allocator`, which the settings also name.
@@ -148,7 +152,7 @@ impl Lane {
         flags: Vec<String>,
     ) -> Lane {
         let compiler = |preserve_frame_pointers| {
-            let settings = Settings { preserve_frame_pointers, ..settings.clone() };
+            let settings = settings.clone().with(|settings| settings.preserve_frame_pointers = preserve_frame_pointers);
             let compiler = Compiler::new(triple, settings, &flags).expect("settings of the table");
             let cx = compiler.context();
             (compiler, cx)

@@ -13,7 +13,7 @@ use kingpost_codegen::module::{Definitions, Module};
 /// use kingpost_emit_object::{ObjectModule, ObjectOptions};
 /// use target_lexicon::triple;
 ///
-/// let settings = Settings { is_pic: true, ..Settings::default() };
+/// let settings = Settings::default().with(|settings| settings.is_pic = true);
 /// let compiler = Compiler::new(&triple!("aarch64-unknown-linux-gnu"), settings, &[]).unwrap();
 /// let mut module = ObjectModule::new(compiler, ObjectOptions::default());
 /// let id = module.declare_data("answer", Linkage::Export, false, false).unwrap();

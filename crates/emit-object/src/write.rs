@@ -17,10 +17,11 @@ use target_lexicon::Triple;
 /// use kingpost_emit_object::ObjectOptions;
 ///
 /// // Line tables that refer to a source file, and a table of the instructions that trap.
-/// let options = ObjectOptions { source: "main.lang".into(), trap_table: true, ..ObjectOptions::default() };
+/// let options = ObjectOptions::default().with(|options| options.source = "main.lang".into());
 /// assert!(options.unwind_info && options.debug_lines);
 /// ```
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ObjectOptions {
     /// Whether to write `.eh_frame`.
     pub unwind_info: bool,
@@ -37,6 +38,15 @@ pub struct ObjectOptions {
     /// languages then reach handlers of every tag, which this routine finds (`__gxx_personality_v0`,
     /// `rust_eh_personality`).
     pub personality: Option<String>,
+}
+
+impl ObjectOptions {
+    /// Returns the options after `change`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut ObjectOptions)) -> ObjectOptions {
+        change(&mut self);
+        self
+    }
 }
 
 impl Default for ObjectOptions {

@@ -32,7 +32,7 @@ fn functions() -> Vec<Function> {
 }
 
 fn compiler(triple: &Triple) -> Compiler {
-    Compiler::new(triple, Settings { is_pic: true, ..Settings::default() }, &[]).unwrap()
+    Compiler::new(triple, Settings::default().with(|settings| settings.is_pic = true), &[]).unwrap()
 }
 
 /// Returns an object in which the names have these linkages.
@@ -50,7 +50,7 @@ fn object(triple: &Triple, linkages: [Linkage; 4]) -> Vec<u8> {
 
 /// Returns the text of all functions but the last `without`.
 fn assembly(triple: &Triple, without: usize) -> Assembly {
-    let compiler = compiler(triple).with_options(Options { list: true, ..Options::default() });
+    let compiler = compiler(triple).with_options(Options::default().with(|options| options.list = true));
     let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());
     let mut assembly = Assembly::new(triple).unwrap();
     let functions = functions();

@@ -35,7 +35,7 @@ fn target() -> Triple {
 }
 
 fn compile(target: &Triple) -> ModuleBuffer {
-    let settings = Settings { is_pic: true, ..Settings::default() };
+    let settings = Settings::default().with(|settings| settings.is_pic = true);
     let compiler = Compiler::new(target, settings, &[]).unwrap();
     let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(TEXT).unwrap(), 1);
     assert!(batch.errors.is_empty(), "{:?}", batch.errors);
@@ -66,7 +66,7 @@ fn other_tools_read_the_lines() {
 
 fn read_lines(target: &Triple, addr2line: &str, debugger: Option<&str>) {
     let module = compile(target);
-    let options = ObjectOptions { source: "some.clif".into(), ..ObjectOptions::default() };
+    let options = ObjectOptions::default().with(|options| options.source = "some.clif".into());
     let dir = tempfile::tempdir().unwrap();
     let object = dir.path().join("a.o");
     std::fs::write(&object, write(target, &module, &[], options).unwrap()).unwrap();
@@ -137,8 +137,8 @@ fn lines_are_written_only_if_wanted_and_known() {
     let mut without = ModuleBuffer::default();
     without.append_function(&module.function(1));
     assert!(has_lines(&module, ObjectOptions::default()));
-    assert!(!has_lines(&module, ObjectOptions { debug_lines: false, ..Default::default() }));
+    assert!(!has_lines(&module, ObjectOptions::default().with(|options| options.debug_lines = false)));
     assert!(!has_lines(&without, ObjectOptions::default()));
-    let nameless = ObjectOptions { source: String::new(), ..Default::default() };
+    let nameless = ObjectOptions::default().with(|options| options.source = String::new());
     assert!(write(&target(), &module, &[], nameless).unwrap_err().to_string().contains("invalid symbol or file name"));
 }

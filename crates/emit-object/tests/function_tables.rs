@@ -45,7 +45,10 @@ block0(v0: i64):
 }";
 
 fn compile(target: &Triple, allocator: &str) -> ModuleBuffer {
-    let settings = Settings { is_pic: true, regalloc_algorithm: allocator.into(), ..Settings::default() };
+    let settings = Settings::default().with(|settings| {
+        settings.is_pic = true;
+        settings.regalloc_algorithm = allocator.into();
+    });
     let compiler = Compiler::new(target, settings, &[]).unwrap();
     let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(TEXT).unwrap(), 1);
     assert!(batch.errors.is_empty(), "{:?}", batch.errors);
@@ -107,7 +110,7 @@ fn check(target: &Triple, cc: &[&str], emulator: Option<&str>) {
     std::fs::write(at("main.c"), include_str!("function_tables.c")).unwrap();
     for (allocator, _) in ALLOCATORS {
         let module = compile(target, allocator);
-        let options = ObjectOptions { trap_table: true, ..ObjectOptions::default() };
+        let options = ObjectOptions::default().with(|options| options.trap_table = true);
         std::fs::write(at("a.o"), write(target, &module, &[], options).unwrap()).unwrap();
         let mut link = Command::new(cc[0]);
         link.args(&cc[1..]).args(["-Wall", "-Werror", "-Wl,--fatal-warnings"]).args([at("main.c"), at("a.o")]);

@@ -113,7 +113,10 @@ fn aarch64() -> Triple {
 }
 
 fn module(target: &Triple, allocator: &str, flags: &[&str], text: &str) -> ModuleBuffer {
-    let mut settings = Settings { verify_each: true, regalloc_algorithm: allocator.into(), ..Settings::default() };
+    let mut settings = Settings::default().with(|settings| {
+        settings.verify_each = true;
+        settings.regalloc_algorithm = allocator.into();
+    });
     settings.set("stack_switch_model", "basic").unwrap();
     let flags: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
     let compiler = Compiler::new(target, settings, &flags).unwrap();

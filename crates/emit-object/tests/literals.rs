@@ -37,7 +37,7 @@ block0(v0: f64):
 ";
 
 fn object(triple: &Triple, pic: bool, name: &str) -> Vec<u8> {
-    let compiler = Compiler::new(triple, Settings { is_pic: pic, ..Settings::default() }, &[]).unwrap();
+    let compiler = Compiler::new(triple, Settings::default().with(|settings| settings.is_pic = pic), &[]).unwrap();
     let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());
     for mut func in kingpost_reader::parse_functions(TEXT.replace("NAME", name)).unwrap() {
         compiler.compile(&mut cx, &mut func, &mut module).unwrap();

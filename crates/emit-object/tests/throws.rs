@@ -195,11 +195,14 @@ fn run(triple: &str, conventions: &'static [&'static str], cxx: &[&str], emulato
 
 fn object(triple: &str, allocator: &str, functions: &str) -> Vec<u8> {
     let triple: Triple = triple.parse().unwrap();
-    let settings =
-        Settings { regalloc_algorithm: allocator.into(), verify_each: true, is_pic: true, ..Settings::default() };
+    let settings = Settings::default().with(|settings| {
+        settings.regalloc_algorithm = allocator.into();
+        settings.verify_each = true;
+        settings.is_pic = true;
+    });
     let compiler = Compiler::new(&triple, settings, &[]).unwrap();
     let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(functions).unwrap(), 1);
     assert!(batch.errors.is_empty(), "{:?}", batch.errors);
-    let options = ObjectOptions { personality: Some("__gxx_personality_v0".into()), ..ObjectOptions::default() };
+    let options = ObjectOptions::default().with(|options| options.personality = Some("__gxx_personality_v0".into()));
     write(&triple, &batch.module, &[], options).unwrap()
 }

@@ -79,7 +79,10 @@ const WAYS: [Way; 5] = {
 };
 
 fn object(target: &Triple, allocator: &str) -> Vec<u8> {
-    let mut settings = Settings { is_pic: true, verify_each: true, ..Settings::default() };
+    let mut settings = Settings::default().with(|settings| {
+        settings.is_pic = true;
+        settings.verify_each = true;
+    });
     settings.regalloc_algorithm = allocator.into();
     settings.set("tls_model", "elf_gd").unwrap();
     let mut m = ObjectModule::new(Compiler::new(target, settings, &[]).unwrap(), ObjectOptions::default());
@@ -88,10 +91,10 @@ fn object(target: &Triple, allocator: &str) -> Vec<u8> {
     let pointer = m.declare_data("pointer", Linkage::Export, true, true).unwrap();
     let anchor = m.declare_data("anchor", Linkage::Export, true, false).unwrap();
     m.define_data(counter, &DataDescription::bytes(100u64.to_le_bytes())).unwrap();
-    m.define_data(zeros, &DataDescription { align: 64, ..DataDescription::zeros(256) }).unwrap();
+    m.define_data(zeros, &DataDescription::zeros(256).with(|data| data.align = 64)).unwrap();
     m.define_data(anchor, &DataDescription::zeros(8)).unwrap();
     let to_anchor = DataPointer { offset: 0, symbol: SymbolName::named("anchor"), addend: 0 };
-    m.define_data(pointer, &DataDescription { pointers: vec![to_anchor], ..DataDescription::zeros(8) }).unwrap();
+    m.define_data(pointer, &DataDescription::zeros(8).with(|data| data.pointers = vec![to_anchor])).unwrap();
     for mut f in kingpost_reader::parse_functions(FUNCTIONS).unwrap() {
         define(&mut m, &mut f);
     }

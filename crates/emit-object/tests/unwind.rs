@@ -189,16 +189,15 @@ impl Frames {
 }
 
 fn compile(target: &Triple, allocator: &str, frames: Frames, flags: &[String]) -> ModuleBuffer {
-    let settings = Settings {
-        regalloc_algorithm: allocator.into(),
-        verify_each: true,
-        preserve_frame_pointers: frames == Frames::AllWithPointers,
-        enable_probestack: frames.probes().is_some(),
-        probestack_strategy: frames.probes().unwrap_or(ProbestackStrategy::Inline),
+    let settings = Settings::default().with(|settings| {
+        settings.regalloc_algorithm = allocator.into();
+        settings.verify_each = true;
+        settings.preserve_frame_pointers = frames == Frames::AllWithPointers;
+        settings.enable_probestack = frames.probes().is_some();
+        settings.probestack_strategy = frames.probes().unwrap_or(ProbestackStrategy::Inline);
         // There are no addresses among the instructions then.
-        is_pic: true,
-        ..Settings::default()
-    };
+        settings.is_pic = true;
+    });
     let compiler = Compiler::new(target, settings, flags).unwrap();
     let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(text()).unwrap(), 1);
     assert!(batch.errors.is_empty(), "{:?}", batch.errors);
@@ -228,7 +227,7 @@ fn check(target: &Triple, flags: &[&str], cc: &[&str], run: &[&str]) {
         };
         for frames in [Frames::AllWithPointers, Frames::Probed(ProbestackStrategy::Inline), Frames::Probed(outline)] {
             let module = compile(target, allocator, frames, &flags);
-            let options = ObjectOptions { trap_table: true, ..ObjectOptions::default() };
+            let options = ObjectOptions::default().with(|options| options.trap_table = true);
             std::fs::write(at("a.o"), write(target, &module, &[], options).unwrap()).unwrap();
             let mut link = Command::new(cc[0]);
             link.args(&cc[1..]).args(["-O1", "-Wall", "-Werror", "-fno-omit-frame-pointer", "-o"]).arg(at("a"));

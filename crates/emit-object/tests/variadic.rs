@@ -44,7 +44,10 @@ fn check(target: &Triple, cc: &[&str], emulator: Option<&str>) {
     let at = |name: &str| dir.path().join(name);
     std::fs::write(at("main.c"), MAIN).unwrap();
     for (allocator, _) in ALLOCATORS {
-        let settings = Settings { regalloc_algorithm: (*allocator).into(), is_pic: true, ..Settings::default() };
+        let settings = Settings::default().with(|settings| {
+            settings.regalloc_algorithm = (*allocator).into();
+            settings.is_pic = true;
+        });
         let compiler = Compiler::new(target, settings, &[]).unwrap();
         let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(TEXT).unwrap(), 1);
         assert!(batch.errors.is_empty(), "{:?}", batch.errors);

@@ -45,12 +45,11 @@ fn check(target: &Triple, cc: &[&str], emulator: Option<&str>) {
     let at = |name: &str| dir.path().join(name);
     std::fs::write(at("main.c"), include_str!("wide.c")).unwrap();
     for (allocator, _) in ALLOCATORS {
-        let settings = Settings {
-            regalloc_algorithm: (*allocator).into(),
-            enable_llvm_abi_extensions: true,
-            is_pic: true,
-            ..Settings::default()
-        };
+        let settings = Settings::default().with(|settings| {
+            settings.regalloc_algorithm = (*allocator).into();
+            settings.enable_llvm_abi_extensions = true;
+            settings.is_pic = true;
+        });
         let compiler = Compiler::new(target, settings, &[]).unwrap();
         let batch = compiler.compile_batch(&mut kingpost_reader::parse_functions(TEXT).unwrap(), 1);
         assert!(batch.errors.is_empty(), "{:?}", batch.errors);

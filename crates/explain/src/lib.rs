@@ -24,7 +24,7 @@
 //! let text = "function %same(i32) -> i32 { block0(v0: i32): return v0 }";
 //! let func = kingpost_reader::parse_functions(text).unwrap().remove(0);
 //! assert!(kingpost_explain::dot(&func).starts_with("digraph"));
-//! let options = Options { list: true, ..Options::default() };
+//! let options = Options::default().with(|options| options.list = true);
 //! let compiler = Compiler::host(Settings::default()).unwrap().with_options(options);
 //! let explanation = kingpost_explain::explain(&func, &[compiler]).unwrap();
 //! assert!(kingpost_explain::text(&explanation).contains("return v0"));

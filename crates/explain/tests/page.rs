@@ -37,8 +37,11 @@ fn large(insts: usize) -> String {
 fn explained(source: &str, target: &Triple) -> Explanation {
     let functions = kingpost_reader::parse_functions(source.as_bytes()).unwrap();
     let compiler = |&(name, _): &(&str, _)| {
-        let settings = Settings { regalloc_algorithm: name.into(), verify_each: true, ..Settings::default() };
-        let options = Options { list: true, ..Options::default() };
+        let settings = Settings::default().with(|settings| {
+            settings.regalloc_algorithm = name.into();
+            settings.verify_each = true;
+        });
+        let options = Options::default().with(|options| options.list = true);
         Compiler::new(target, settings, &[]).unwrap().with_options(options)
     };
     explain(&functions[0], &ALLOCATORS.iter().map(compiler).collect::<Vec<_>>()).unwrap()

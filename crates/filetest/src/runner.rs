@@ -146,8 +146,9 @@ fn run_bytes(name: &str, text: &[u8], command: Option<&str>, options: &Options, 
         return allocation::run(name, text, options, step);
     }
     // Files with `test run` have this convention by default.
-    let default_call_conv = (command == Some("run")).then_some(CallConv::SystemV);
-    match kingpost_reader::parse_test(text, kingpost_reader::Options { default_call_conv }) {
+    let mut reading = kingpost_reader::Options::default();
+    reading.default_call_conv = (command == Some("run")).then_some(CallConv::SystemV);
+    match kingpost_reader::parse_test(text, reading) {
         Ok(file) if file.functions.is_empty() => {
             whole_file(name, verb, format!("{name}:1:1: the file has no function"))
         }

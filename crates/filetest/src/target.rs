@@ -34,13 +34,12 @@ impl From<SettingError> for NoCompiler {
 
 /// Returns the settings of every filetest before its own `set` lines.
 fn default_settings() -> Settings {
-    Settings {
-        unwind_info: false,
-        machine_code_cfg_info: true,
+    Settings::default().with(|settings| {
+        settings.unwind_info = false;
+        settings.machine_code_cfg_info = true;
         // Tests trust no stage and no allocation.
-        verify_each: true,
-        ..Settings::default()
-    }
+        settings.verify_each = true;
+    })
 }
 
 fn set(settings: &mut Settings, setting: &Setting) -> Result<(), SettingError> {

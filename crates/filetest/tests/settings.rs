@@ -353,7 +353,7 @@ fn run(machine: &'static str, refused: &mut Refused) -> usize {
     let mut number = 0;
     for (allocator, _) in ALLOCATORS {
         for case in cases(machine) {
-            let settings = Settings { regalloc_algorithm: (*allocator).into(), ..case.settings.clone() };
+            let settings = case.settings.clone().with(|settings| settings.regalloc_algorithm = (*allocator).into());
             let compiler = match Compiler::new(&triple(machine), settings, &case.flags) {
                 Ok(compiler) => compiler,
                 Err(error) => {

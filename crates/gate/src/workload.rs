@@ -52,7 +52,7 @@ impl Case {
     pub(crate) fn run(&self) -> Result<Made> {
         let functions: Vec<Function> = SEEDS.flat_map(|seed| generate_with_usual_types(seed).functions).collect();
         let insts = functions.iter().map(|function| function.dfg.num_insts() as u64).sum();
-        let counting = self.compiler()?.with_options(Options { count: true, ..Options::default() });
+        let counting = self.compiler()?.with_options(Options::default().with(|options| options.count = true));
         let mut cx = counting.context();
         compile_all(&counting, &mut cx, &mut functions.clone(), &mut ModuleBuffer::default())?;
         let Stats { code_bytes, spills, fills, moves, .. } = *cx.stats();

@@ -12,6 +12,7 @@ const BYTES_PER_FUEL: u64 = 64;
 
 /// Limits of a call.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Limits {
     /// Maximum number of executed instructions. Beyond it, the call stops with [`Stop::Fuel`]. An instruction that
     /// processes many bytes or values counts as several.
@@ -22,6 +23,15 @@ pub struct Limits {
     pub stack_bytes: u64,
     /// Maximum number of values of all active frames. Beyond it, a call traps with `stk_ovf`.
     pub values: usize,
+}
+
+impl Limits {
+    /// Returns the limits after `change`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Limits)) -> Limits {
+        change(&mut self);
+        self
+    }
 }
 
 impl Default for Limits {

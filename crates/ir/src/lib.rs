@@ -70,6 +70,10 @@ pub mod types;
 mod value_data;
 pub mod verifier;
 
+// Types of these crates are in public signatures.
+pub use cranelift_entity;
+pub use smallvec;
+
 pub use dfg::DataFlowGraph;
 pub use entities::{
     AliasRegion, AnyEntity, Block, Constant, DynamicStackSlot, DynamicType, ExceptionTable, FuncRef, GlobalValue, Inst,

@@ -6,7 +6,7 @@ use kingpost_mach::verify::verify;
 use kingpost_mach::{Code, Isa, LowerState, Settings};
 
 fn code(text: &str) -> (Code, X64) {
-    let settings = Settings { verify_each: true, ..Settings::default() };
+    let settings = Settings::default().with(|settings| settings.verify_each = true);
     let isa = X64::new(settings.clone(), X64Flags::default()).unwrap();
     let func = kingpost_reader::parse_functions(text).unwrap().remove(0);
     let mut code = Code::default();

@@ -86,7 +86,10 @@ fn cases() -> Vec<Case> {
 }
 
 fn image(cases: &[Case], allocator: &str, flags: &[&str]) -> Image {
-    let settings = Settings { regalloc_algorithm: allocator.into(), verify_each: true, ..Settings::default() };
+    let settings = Settings::default().with(|settings| {
+        settings.regalloc_algorithm = allocator.into();
+        settings.verify_each = true;
+    });
     let flags: Vec<String> = flags.iter().map(|&flag| flag.into()).collect();
     let compiler = Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &flags).unwrap();
     let (mut cx, mut module) = (compiler.context(), ModuleBuffer::default());

@@ -44,7 +44,7 @@ const CHILD: &str = "KINGPOST_TEST_DEBUGGER";
 /// Runs the functions in which the debugger stops.
 #[test]
 fn functions_run() {
-    let settings = Settings { unwind_info: true, ..Settings::default() };
+    let settings = Settings::default().with(|settings| settings.unwind_info = true);
     let mut module = JitModule::new(Compiler::new(&Triple::host(), settings, &[]).unwrap());
     module.set_debugger(std::env::var_os(CHILD).is_some());
     module.symbol("host_checks", host_checks as *const u8);

@@ -373,12 +373,11 @@ fn function(index: usize, rng: &mut Rng) -> Function {
 }
 
 fn module(allocator: &str, seed: u64) -> JitModule {
-    let settings = Settings {
-        regalloc_algorithm: allocator.into(),
-        preserve_frame_pointers: true,
-        verify_each: true,
-        ..Settings::default()
-    };
+    let settings = Settings::default().with(|settings| {
+        settings.regalloc_algorithm = allocator.into();
+        settings.preserve_frame_pointers = true;
+        settings.verify_each = true;
+    });
     let mut m = JitModule::new(Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap());
     m.symbol("allocate", allocate as *const u8);
     m.symbol("safepoint", safepoint as *const u8);

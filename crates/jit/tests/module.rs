@@ -15,7 +15,11 @@ use std::sync::Arc;
 use target_lexicon::triple;
 
 fn compiler(allocator: &str, is_pic: bool) -> Compiler {
-    let settings = Settings { regalloc_algorithm: allocator.into(), is_pic, verify_each: true, ..Settings::default() };
+    let settings = Settings::default().with(|settings| {
+        settings.regalloc_algorithm = allocator.into();
+        settings.is_pic = is_pic;
+        settings.verify_each = true;
+    });
     Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap()
 }
 
@@ -106,7 +110,7 @@ fn fill<M: Module>(m: &mut M) -> FuncId {
     m.define_data(table, &description).unwrap();
     assert!(matches!(m.define_data(table, &description), Err(ModuleError::DuplicateDefinition(_))));
     m.define_data(counter, &DataDescription::bytes(100u64.to_le_bytes())).unwrap();
-    m.define_data(zeros, &DataDescription { align: 1 << 14, ..DataDescription::zeros(4096) }).unwrap();
+    m.define_data(zeros, &DataDescription::zeros(4096).with(|data| data.align = 1 << 14)).unwrap();
 
     // The last functions are compiled together. One of them fails.
     let mut caller = parse(
@@ -193,8 +197,10 @@ fn from_an_object() {
     std::fs::write(at("main.c"), main).unwrap();
     for (allocator, _) in ALLOCATORS {
         for pic in [false, true] {
-            let mut m =
-                ObjectModule::new(compiler(allocator, pic), ObjectOptions { trap_table: true, ..Default::default() });
+            let mut m = ObjectModule::new(
+                compiler(allocator, pic),
+                ObjectOptions::default().with(|options| options.trap_table = true),
+            );
             fill(&mut m);
             std::fs::write(at("module.o"), m.finish().unwrap()).unwrap();
             let mut cc = Command::new("cc");

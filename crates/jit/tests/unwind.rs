@@ -55,7 +55,7 @@ const FUNCTIONS: [(&str, &str); 2] = [
 ];
 
 fn module(allocator: &str) -> (JitModule, *const u8) {
-    let settings = Settings { regalloc_algorithm: allocator.into(), ..Settings::default() };
+    let settings = Settings::default().with(|settings| settings.regalloc_algorithm = allocator.into());
     let mut m = JitModule::new(Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap());
     m.symbol("hook", hook as *const u8);
     let mut first = None;

@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Compiles `int main() { puts("Hello"); return 0; }` and returns the object file.
 fn hello() -> Result<Vec<u8>, Box<dyn Error>> {
     // Executables of current systems are position-independent.
-    let settings = Settings { is_pic: true, ..Settings::default() };
+    let settings = Settings::default().with(|settings| settings.is_pic = true);
     let mut module = ObjectModule::new(Compiler::host(settings)?, ObjectOptions::default());
 
     let text = module.declare_data("text", Linkage::Local, false, false)?;

@@ -6,7 +6,7 @@
 //! allocator. The second one makes a mistake, and the checker reports it.
 
 use kingpost::codegen::{AllocatorFactory, Compiler, Settings};
-use kingpost::mach::ModuleBuffer;
+use kingpost::compiled::ModuleBuffer;
 use kingpost::regalloc::{AllocError, Allocation, Allocator, EditKind, MachineEnv, Problem};
 use kingpost_regalloc_spill_all::SpillAll;
 use std::error::Error;
@@ -50,7 +50,7 @@ block3:
 /// `factory` creates an allocator for each compiling thread. With `regalloc_checker`, a wrong allocation is an error
 /// before any byte is emitted.
 fn compile(factory: AllocatorFactory) -> Result<(usize, usize, usize), Box<dyn Error>> {
-    let settings = Settings { regalloc_checker: true, ..Settings::default() };
+    let settings = Settings::default().with(|settings| settings.regalloc_checker = true);
     let compiler = Compiler::host(settings)?.with_allocator(factory);
     let mut functions = kingpost::reader::parse_functions(GCD)?;
     let (mut context, mut module) = (compiler.context(), ModuleBuffer::default());

@@ -39,20 +39,24 @@
 //! | [`ir`] | functions, types, opcodes, builder, printer, verifier |
 //! | [`reader`] | parser of CLIF text |
 //! | [`interpreter`] | the meaning of every opcode |
-//! | [`codegen`] | the compiler, its settings, and modules of functions and data |
+//! | [`codegen`] | the compiler, its options, and modules of functions and data |
 //! | [`jit`] | modules in memory |
 //! | [`object`] | modules that become object files |
-//! | [`mach`] | compiled functions and their tables |
+//! | [`compiled`] | compiled functions and data objects: their bytes and tables |
+//! | [`settings`] | settings that all targets share |
 //! | [`regalloc`] | the contract of register allocators |
 //! | [`checker`] | proofs of allocations |
 //!
 //! `examples/` has a function in memory, an object file, two small languages, and an external register allocator. The
-//! book in the project's folder `docs` explains them.
+//! book in the project's folder `docs` explains them, and its chapter `stability.md` lists the names that stay as they
+//! are between releases.
 
 #[doc(inline)]
 pub use kingpost_checker as checker;
 #[doc(inline)]
 pub use kingpost_codegen as codegen;
+#[doc(inline)]
+pub use kingpost_codegen::{compiled, settings};
 #[cfg(feature = "object")]
 #[doc(inline)]
 pub use kingpost_emit_object as object;
@@ -64,14 +68,14 @@ pub use kingpost_ir as ir;
 #[cfg(feature = "jit")]
 #[doc(inline)]
 pub use kingpost_jit as jit;
-#[doc(inline)]
-pub use kingpost_mach as mach;
 #[cfg(feature = "reader")]
 #[doc(inline)]
 pub use kingpost_reader as reader;
 #[doc(inline)]
 pub use kingpost_regalloc as regalloc;
-pub use target_lexicon::Triple;
+// Types of these crates are in public signatures.
+pub use kingpost_ir::{cranelift_entity, smallvec};
+pub use target_lexicon::{self, Triple};
 
 /// Names that most front ends need.
 pub mod prelude {
@@ -104,4 +108,6 @@ mod book {
     mod own_allocator {}
     #[doc = include_str!("../../../docs/sandbox.md")]
     mod sandbox {}
+    #[doc = include_str!("../../../docs/stability.md")]
+    mod stability {}
 }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A caller that compiles untrusted functions lowers them. They cannot be raised above the defaults, which are the
 /// ranges of offsets and ids.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Limits {
     /// Number of instructions, before lowering and after.
     pub instructions: u64,
@@ -27,6 +28,13 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Returns the limits after `change`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Limits)) -> Limits {
+        change(&mut self);
+        self
+    }
+
     /// Returns these limits where they are lower than the defaults, else the defaults.
     #[must_use]
     pub fn clamped(self) -> Limits {

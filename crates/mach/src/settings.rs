@@ -188,12 +188,13 @@ macro_rules! settings {
         /// use kingpost_mach::Settings;
         /// use kingpost_mach::settings::OptLevel;
         ///
-        /// let mut settings = Settings { opt_level: OptLevel::Speed, ..Settings::default() };
+        /// let mut settings = Settings::default().with(|settings| settings.opt_level = OptLevel::Speed);
         /// settings.set("regalloc_checker", "true").unwrap();
         /// assert!(settings.regalloc_checker);
         /// assert!(settings.set("regalloc_chequer", "true").is_err());
         /// ```
         #[derive(Clone, PartialEq, Eq, Debug)]
+        #[non_exhaustive]
         pub struct Settings { $(#[doc = $doc] pub $key: $ty,)+ }
 
         impl Default for Settings {
@@ -205,6 +206,13 @@ macro_rules! settings {
         impl Settings {
             /// Keys with their documentation, in order.
             pub const KEYS: &'static [(&'static str, &'static str)] = &[$((stringify!($key), $doc)),+];
+
+            /// Returns the settings after `change`.
+            #[must_use]
+            pub fn with(mut self, change: impl FnOnce(&mut Settings)) -> Settings {
+                change(&mut self);
+                self
+            }
 
             /// Returns the values of a key, if they are words: `true` and `false`, or the names of choices.
             pub fn words(key: &str) -> &'static [&'static str] {

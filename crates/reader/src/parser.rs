@@ -16,6 +16,7 @@ pub const MAX_TEXT_BYTES: usize = (1 << 31) - 1;
 
 /// Options of the parser.
 #[derive(Copy, Clone, Default, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Calling convention of signatures without one. The default is `system_v` for files with `test run`, and
     /// `fast` for all other files.

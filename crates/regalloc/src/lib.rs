@@ -51,6 +51,9 @@ pub mod sort;
 pub mod text;
 pub mod verify;
 
+// Types of this crate are in public signatures.
+pub use cranelift_entity;
+
 pub use allocation::{Allocation, Edit, EditKind, LabelRange, Loc, SlotData, StackMapEntry, Stats};
 pub use allocator::{AllocError, Allocator, Diagnostics, Event, Observer};
 pub use cost::Cost;

@@ -77,7 +77,7 @@ impl Version {
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
 fn kingpost(text: &str, allocator: &str, opt_level: &str) -> Result<(usize, Vec<u8>)> {
-    let mut settings = Settings { is_pic: true, ..Settings::default() };
+    let mut settings = Settings::default().with(|settings| settings.is_pic = true);
     settings.set("opt_level", opt_level)?;
     settings.set("regalloc_algorithm", allocator)?;
     let flags: Vec<String> = FLAGS.iter().map(ToString::to_string).collect();

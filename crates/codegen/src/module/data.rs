@@ -18,10 +18,11 @@ pub enum DataContents {
 ///
 /// let text = DataDescription::bytes(*b"hello\0");
 /// assert_eq!((text.size(), text.align), (6, 16));
-/// let table = DataDescription { align: 64, ..DataDescription::zeros(4096) };
+/// let table = DataDescription::zeros(4096).with(|data| data.align = 64);
 /// assert_eq!(table.size(), 4096);
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct DataDescription {
     /// The contents.
     pub contents: DataContents,
@@ -41,6 +42,13 @@ impl DataDescription {
     /// Returns a description of these bytes, 16-byte aligned.
     pub fn bytes(bytes: impl Into<Vec<u8>>) -> DataDescription {
         DataDescription { contents: DataContents::Bytes(bytes.into()), align: 16, pointers: Vec::new() }
+    }
+
+    /// Returns the description after `change`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut DataDescription)) -> DataDescription {
+        change(&mut self);
+        self
     }
 
     /// Returns the size in bytes.

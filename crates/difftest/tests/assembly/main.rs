@@ -28,7 +28,7 @@ fn results_are_where_assembly_finds_and_puts_them() {
     std::fs::write(at("s.s"), include_str!("results.s")).unwrap();
     let triple = triple!("x86_64-unknown-linux-gnu");
     for (allocator, _) in ALLOCATORS {
-        let mut settings = Settings { regalloc_algorithm: (*allocator).into(), ..Settings::default() };
+        let mut settings = Settings::default().with(|settings| settings.regalloc_algorithm = (*allocator).into());
         SETTINGS.iter().for_each(|(key, value)| settings.set(key, value).unwrap());
         let compiler = Compiler::new(&triple, settings, &[]).unwrap();
         let mut functions = kingpost_reader::parse_functions(include_str!("results.clif")).unwrap();

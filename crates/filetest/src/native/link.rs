@@ -46,7 +46,7 @@ pub(crate) fn link(program: &Program) -> Result<Executable, String> {
 fn object(program: &Program) -> Result<Vec<u8>, String> {
     let mut data = program.data.clone();
     data.push(table(&program.module));
-    let options = ObjectOptions { unwind_info: program.unwind_info, ..ObjectOptions::default() };
+    let options = ObjectOptions::default().with(|options| options.unwind_info = program.unwind_info);
     let object = kingpost_emit_object::write(&program.triple, &program.module, &data, options);
     object.map_err(|error| error.to_string())
 }

@@ -51,7 +51,7 @@ pub(crate) fn ending_of(job: &Job, directive: &Directive) -> Ending {
     };
     let Some(id) = environment.by_index(directive.function) else { return Ending::Wrong("has no body".into()) };
     let mut interpreter = Interpreter::new(&environment).with_canonical_nans(canonical_nans);
-    interpreter.set_limits(Limits { fuel: ORACLE_FUEL, ..Limits::default() });
+    interpreter.set_limits(Limits::default().with(|limits| limits.fuel = ORACLE_FUEL));
     ending(interpreter.call_id(id, &Call::of(&directive.command).arguments))
 }
 

@@ -62,7 +62,10 @@ fn is_optimised(job: &Job) -> bool {
 fn run(stage: Stage, job: &Job, findings: &mut Findings) {
     let Some(compiler) = job.compiler(findings) else { return };
     let kept = Arc::new(Kept { stage, text: Mutex::default() });
-    let options = Options { dump: Some(kept.clone()), stop_after: Some(stage), ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.dump = Some(kept.clone());
+        options.stop_after = Some(stage);
+    });
     let compiler = compiler.with_options(options);
     let has_option = |name: &str| job.unit.command.options.iter().any(|option| option == name);
     let (expect_fail, precise) = (has_option("expect-fail"), has_option("precise-output"));

@@ -59,15 +59,14 @@ fn parse(case: &Case) -> Function {
 }
 
 fn compiler(triple: &str, flags: &[&str]) -> Compiler {
-    let settings = Settings {
-        enable_pinned_reg: true,
-        preserve_frame_pointers: true,
-        enable_llvm_abi_extensions: true,
-        enable_multi_ret_implicit_sret: true,
-        tls_model: TlsModel::ElfGd,
-        stack_switch_model: StackSwitchModel::Basic,
-        ..Settings::default()
-    };
+    let settings = Settings::default().with(|settings| {
+        settings.enable_pinned_reg = true;
+        settings.preserve_frame_pointers = true;
+        settings.enable_llvm_abi_extensions = true;
+        settings.enable_multi_ret_implicit_sret = true;
+        settings.tls_model = TlsModel::ElfGd;
+        settings.stack_switch_model = StackSwitchModel::Basic;
+    });
     let flags: Vec<String> = flags.iter().map(ToString::to_string).collect();
     Compiler::new(&Triple::from_str(triple).expect("a triple"), settings, &flags).expect("a target")
 }

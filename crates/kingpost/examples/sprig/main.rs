@@ -39,7 +39,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn run(text: &str, number: i64, collects_always: bool) -> Result<(i64, usize), Box<dyn Error>> {
     let program = syntax::parse(text)?;
     // The collector follows frame pointers.
-    let settings = Settings { opt_level: OptLevel::Speed, preserve_frame_pointers: true, ..Settings::default() };
+    let settings = Settings::default().with(|settings| {
+        settings.opt_level = OptLevel::Speed;
+        settings.preserve_frame_pointers = true;
+    });
     let mut module = JitModule::new(Compiler::host(settings)?);
     for (name, address) in runtime::symbols() {
         module.symbol(name, address);
@@ -61,8 +64,11 @@ fn run(text: &str, number: i64, collects_always: bool) -> Result<(i64, usize), B
 fn object(text: &str, file: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let program = syntax::parse(text)?;
     // Executables of current systems are position-independent. The object runs on any processor of the architecture.
-    let settings = Settings { is_pic: true, preserve_frame_pointers: true, ..Settings::default() };
-    let options = ObjectOptions { source: file.into(), ..ObjectOptions::default() };
+    let settings = Settings::default().with(|settings| {
+        settings.is_pic = true;
+        settings.preserve_frame_pointers = true;
+    });
+    let options = ObjectOptions::default().with(|options| options.source = file.into());
     let mut module = ObjectModule::new(Compiler::new(&Triple::host(), settings, &[])?, options);
     compile::compile(&program, &mut module)?;
     Ok(module.finish()?)

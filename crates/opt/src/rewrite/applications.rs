@@ -4,6 +4,7 @@ use super::Rule;
 
 /// Limits to the application of rules, for finding a wrong rule by name or by bisection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct RuleLimits {
     /// The only rule that may be applied.
     pub only: Option<Rule>,
