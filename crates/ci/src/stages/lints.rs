@@ -1,8 +1,10 @@
-//! Formatting, lints, and packages.
+//! Formatting, lints, packages, and the compatibility of the library with its last release.
 
 use crate::cargo::cargo;
 use crate::session::Session;
+use crate::tools;
 use anyhow::Result;
+use std::process::Command;
 
 pub(crate) fn format(session: &mut Session) -> Result<()> {
     session.run(&mut cargo(&["fmt", "--all", "--check"])).map(drop)
@@ -33,8 +35,31 @@ pub(crate) fn features(session: &mut Session) -> Result<()> {
 /// Crates that are not published, because they test or measure this workspace.
 const TOOLS: [&str; 5] = ["kingpost-ci", "kingpost-demo", "kingpost-difftest", "kingpost-fuzz", "kingpost-gate"];
 
+/// Creates the package of every published crate, and builds the packages apart from the workspace, as a client does.
 pub(crate) fn packages(session: &mut Session) -> Result<()> {
-    let words = ["package", "--workspace", "--no-verify", "--allow-dirty", "--quiet", "--offline"];
+    let words = ["package", "--workspace", "--allow-dirty", "--quiet", "--offline"];
     let excluded = TOOLS.iter().flat_map(|tool| ["--exclude", *tool]);
     session.run(cargo(&words).args(excluded)).map(drop)
+}
+
+/// Crates with names that the library exports.
+const EXPORTED: [&str; 9] =
+    ["checker", "codegen", "emit-object", "interpreter", "ir", "jit", "mach", "reader", "regalloc"];
+
+/// Checks that the library is compatible with the last tag.
+pub(crate) fn semver(session: &mut Session) -> Result<()> {
+    if !tools::is_here("cargo-semver-checks") {
+        session.skip("no cargo-semver-checks (`cargo install cargo-semver-checks` installs it)");
+        return Ok(());
+    }
+    let tag = session.end_of(Command::new("git").args(["describe", "--tags", "--abbrev=0"]))?;
+    if !tag.status.success() {
+        session.skip("the compatibility with the last release: there is no tag");
+        return Ok(());
+    }
+    let packages = EXPORTED.iter().flat_map(|name| ["--package".to_string(), format!("kingpost-{name}")]);
+    let words = ["semver-checks", "--package", "kingpost", "--baseline-rev", tag.text.trim()];
+    session.run(cargo(&words).args(packages))?;
+    session.count("crates", 1 + EXPORTED.len() as u64);
+    Ok(())
 }

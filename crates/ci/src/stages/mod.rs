@@ -66,5 +66,11 @@ pub(crate) const STAGES: &[Stage] = &[
         lints::features,
         "the library without targets, without allocators, and with one of each",
     ),
-    stage("packages", Tier::Deep, lints::packages, "whether every crate could be published"),
+    stage(
+        "packages",
+        Tier::Deep,
+        lints::packages,
+        "whether every crate could be published, and builds from its package",
+    ),
+    stage("semver", Tier::Deep, lints::semver, "compatibility of the library with the last tag"),
 ];
