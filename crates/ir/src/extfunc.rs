@@ -45,6 +45,26 @@ pub enum ExternalName {
 }
 
 /// A declared external function.
+///
+/// ```
+/// use kingpost_ir::Function;
+/// use kingpost_ir::builder::{ControlBuilder, InstBuilder};
+/// use kingpost_ir::extfunc::{ExtFuncData, ExternalName};
+/// use kingpost_ir::frontend::{FrontendContext, FunctionBuilder};
+///
+/// let (mut func, mut scratch) = (Function::default(), FrontendContext::default());
+/// let mut b = FunctionBuilder::new(&mut func, &mut scratch);
+/// let signature = b.import_signature(b.func.signature.clone());
+/// let name = ExternalName::Named("abort".into());
+/// let abort = b.import_function(ExtFuncData { name, signature, colocated: false, patchable: false });
+/// let entry = b.create_block();
+/// b.switch_to_block(entry);
+/// b.ins().call(abort, &[]);
+/// b.ins().return_(&[]);
+/// b.seal_all_blocks();
+/// b.finalize().unwrap();
+/// assert!(func.to_string().contains("fn0 = %abort sig0"));
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ExtFuncData {
     /// Its name.

@@ -32,6 +32,15 @@ pub enum ArgumentPurpose {
 }
 
 /// A parameter or result of a signature.
+///
+/// ```
+/// use kingpost_ir::signature::{AbiParam, ArgumentExtension};
+/// use kingpost_ir::types::{I8, I64};
+///
+/// assert_eq!(AbiParam::new(I64).to_string(), "i64");
+/// let byte = AbiParam::new(I8).with_extension(ArgumentExtension::Sext);
+/// assert_eq!(byte.to_string(), "i8 sext");
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
 pub struct AbiParam {
     /// The type of the IR value.

@@ -4,6 +4,15 @@ use std::fmt;
 use std::num::NonZeroU8;
 
 /// The reason for a trap, stored as a byte.
+///
+/// ```
+/// use kingpost_ir::TrapCode;
+///
+/// let null_pointer = TrapCode::user(7).unwrap();
+/// assert_eq!(null_pointer.to_string(), "user7");
+/// assert_eq!(TrapCode::from_byte(null_pointer.byte()), Some(null_pointer));
+/// assert_eq!(TrapCode::user(251), None, "the code of `stk_ovf`");
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrapCode(NonZeroU8);
 

@@ -23,6 +23,14 @@ entity_impl!(DataId, "data");
 
 /// Place where a name is defined, and its visibility. If a name is declared twice, the linkage later in this list
 /// applies.
+///
+/// ```
+/// use kingpost_codegen::module::Linkage;
+///
+/// assert!(!Linkage::Import.is_definable());
+/// assert!(Linkage::Preemptible.is_definable() && !Linkage::Preemptible.is_final());
+/// assert_eq!(Linkage::Import.max(Linkage::Export), Linkage::Export);
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Linkage {
     /// Defined elsewhere.

@@ -5,7 +5,29 @@ use std::fmt;
 
 use crate::types::Type;
 
-/// A variable of the front end.
+/// A variable of the front end, which may be assigned many times.
+///
+/// ```
+/// use kingpost_ir::Function;
+/// use kingpost_ir::builder::{ControlBuilder, ImmediateBuilder, InstBuilder};
+/// use kingpost_ir::frontend::{FrontendContext, FunctionBuilder};
+/// use kingpost_ir::types::I32;
+///
+/// let (mut func, mut scratch) = (Function::default(), FrontendContext::default());
+/// let mut b = FunctionBuilder::new(&mut func, &mut scratch);
+/// let entry = b.create_block();
+/// b.switch_to_block(entry);
+/// let count = b.declare_var(I32);
+/// let zero = b.ins().iconst(I32, 0);
+/// b.def_var(count, zero);
+/// let before = b.use_var(count);
+/// let one = b.ins().iadd_imm(before, 1);
+/// b.def_var(count, one);
+/// assert_eq!(b.use_var(count), one);
+/// b.ins().return_(&[]);
+/// b.seal_all_blocks();
+/// b.finalize().unwrap();
+/// ```
 #[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Variable(u32);
 entity_impl!(Variable, "var");
