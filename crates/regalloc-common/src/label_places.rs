@@ -386,6 +386,9 @@ mod tests {
             b3(v2):
             i4: nop
             i5: branch use v2, use v1
+            label 5 = v0 over i2..i3
+            label 6 = v1 over i2..i3
+            label 6 = v1 over i3..i4
             label 7 = v2 over i4..i6
             label 8 = v1 over i4..i6
             }
@@ -394,10 +397,10 @@ mod tests {
             i1: r0
             before i2: move r0 -> r2 8
             before i3: move r1 -> r2 8
-            before i3: move r1 -> r0 8
+            before i3: move r1 -> r3 8
             i5: r2, r1
             }";
-        check(text, &["7 r2 i4..i6", "8 r1 i4..i6"]);
+        check(text, &["5 r0 i2..i3", "6 r1 i2..i4", "7 r2 i4..i6", "8 r1 i4..i6"]);
     }
 
     #[test]
