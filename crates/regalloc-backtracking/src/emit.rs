@@ -18,6 +18,8 @@ use kingpost_regalloc::{
     ParallelMoves, Problem, StackMapEntry, VReg,
 };
 use kingpost_regalloc_common::answer;
+use kingpost_regalloc_common::hoist::hoist_edge_moves;
+use kingpost_regalloc_common::label_places::place_labels;
 use kingpost_regalloc_common::order::LinearOrder;
 use kingpost_regalloc_common::point::{PointRange, Position, ProgPoint};
 
@@ -130,6 +132,9 @@ impl Emit<'_> {
             self.label(self.problem.labels[i]);
         }
         answer::sort_tables(self.out);
+        if hoist_edge_moves(self.problem, self.env, self.order, self.out) {
+            place_labels(self.problem, self.env, self.out);
+        }
         self.out.collect_saved(self.problem, self.env.callee_saved());
         Ok(())
     }

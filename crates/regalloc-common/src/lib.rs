@@ -7,6 +7,7 @@
 //! | `answer.rs` | the last steps on an allocation |
 //! | `congruence.rs` | classes of values that are never live at one point |
 //! | `edge_sites.rs` | the place of an edge's edits; a majority vote for join points |
+//! | `hoist.rs` | moves the edits of edges before branches |
 //! | `label_places.rs` | places of labeled values, read from an allocation |
 //! | `live_blocks.rs` | live ranges of values that cross blocks |
 //! | `matching.rs` | registers for the operands of one instruction |
@@ -38,6 +39,7 @@ pub mod affinity;
 pub mod answer;
 pub mod congruence;
 pub mod edge_sites;
+pub mod hoist;
 pub mod label_places;
 pub mod live_blocks;
 pub mod matching;

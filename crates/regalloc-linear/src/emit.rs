@@ -16,6 +16,8 @@ use kingpost_regalloc::{
 };
 use kingpost_regalloc_common::answer;
 use kingpost_regalloc_common::edge_sites::is_at_head;
+use kingpost_regalloc_common::hoist::hoist_edge_moves;
+use kingpost_regalloc_common::label_places::place_labels;
 use kingpost_regalloc_common::matching::tied_def;
 use kingpost_regalloc_common::order::{BlockIndex, OrderedBlock};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
@@ -68,6 +70,9 @@ impl Emit<'_> {
             self.label(self.input.problem.labels[i]);
         }
         answer::sort_tables(self.out);
+        if hoist_edge_moves(self.input.problem, self.env, self.input.order, self.out) {
+            place_labels(self.input.problem, self.env, self.out);
+        }
         self.collect_saved();
         Ok(())
     }

@@ -8,6 +8,7 @@ use crate::stack_maps;
 use cranelift_entity::EntityRef;
 use kingpost_regalloc::{AllocError, Allocation, Edge, Edit, Loc, NoRegister, PReg, PRegSet};
 use kingpost_regalloc_common::answer::collect_saved;
+use kingpost_regalloc_common::hoist::hoist_edge_moves;
 use kingpost_regalloc_common::label_places::place_labels;
 use kingpost_regalloc_common::order::BlockIndex;
 
@@ -28,6 +29,7 @@ impl Coloring {
             std::mem::swap(&mut out.edits, &mut self.assignment.edits);
         } else {
             self.collect_edits(input, out)?;
+            hoist_edge_moves(problem, input.env, input.order, out);
         }
         stack_maps::add(input, &mut self.slots, out);
         slots.share(input, &self.slots, &self.assignment.in_memory, out)?;

@@ -138,7 +138,8 @@ pub enum EditKind {
 /// An edit and its place: it runs before instruction `at`, after the edits before `at` that precede it in the list.
 ///
 /// Edits of an edge are placed before the predecessor's terminator if the edge is its only one, otherwise before
-/// the first instruction of the successor. An edit after an instruction is placed before the next one. No edit
+/// the first instruction of the successor; or earlier in the predecessor, if no other edge needs what they overwrite.
+/// An edit after an instruction is placed before the next one. No edit
 /// follows a terminator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Edit {
