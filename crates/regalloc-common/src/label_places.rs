@@ -7,10 +7,11 @@
 //! i3: use v1 in s0                                             label 7: s0 over i3..i5
 //! ```
 //! This is a forward dataflow analysis: at the start of a block a value is in each location that holds it at the
-//! ends of all predecessors. Registers are preferred to slots, and low numbers to high ones. Registers that are not
+//! ends of all predecessors. A backward analysis finds the values that matter there: those that a later label names, and
+//! the arguments that such a block parameter receives. Registers are preferred to slots, and low numbers to high ones. Registers that are not
 //! allocatable and emergency slots are ignored.
 //!
-//! Cost: operands, edits and values live at the heads of blocks, times the logarithm of the values live at one
+//! Cost: operands, edits and values that matter at the heads of blocks, times the logarithm of the values live at one
 //! point, times the depth of loops.
 
 use crate::answer::{push_label, sort_labels};
@@ -37,7 +38,7 @@ pub fn place_labels(problem: &Problem, env: &MachineEnv, out: &mut Allocation) {
         changed: BTreeSet::new(),
         ranges: None,
     };
-    let entries = walk.solve(&requests);
+    let entries = walk.solve(&needs(problem, &requests));
     let mut ranges = Vec::new();
     for (block, entry) in problem.blocks().zip(&entries) {
         if let (Some(entry), false) = (entry, requests.of(block).is_empty()) {
@@ -76,12 +77,39 @@ impl Requests {
         let start = block.index().checked_sub(1).map_or(0, |last| self.ends[last]);
         &self.sorted[start..self.ends[block.index()]]
     }
+}
 
-    /// Returns the values that are labeled from the first instruction of a block on.
-    fn at_head(&self, problem: &Problem, block: Block) -> BTreeSet<VReg> {
-        let first = problem.first_inst(block);
-        self.of(block).iter().take_while(|request| request.from == first).map(|request| request.vreg).collect()
+/// Returns, by block, the values whose locations at its head decide the locations of a label in it or after it.
+fn needs(problem: &Problem, requests: &Requests) -> Vec<BTreeSet<VReg>> {
+    let mut needs: Vec<BTreeSet<VReg>> = vec![BTreeSet::new(); problem.num_blocks()];
+    let mut waiting: BTreeSet<Block> = problem.blocks().collect();
+    while let Some(block) = waiting.pop_last() {
+        let mut need: BTreeSet<VReg> = requests.of(block).iter().map(|request| request.vreg).collect();
+        for &edge in problem.succs(block) {
+            let to = problem.edge(edge).to;
+            need.extend(sources(problem, edge, &needs[to.index()]).map(|(_, source)| source));
+        }
+        for operand in problem.insts(block).flat_map(|inst| problem.operands(inst)).filter(|operand| operand.is_def()) {
+            need.remove(&operand.vreg());
+        }
+        if need != needs[block.index()] {
+            needs[block.index()] = need;
+            waiting.extend(problem.preds(block).iter().map(|&edge| problem.edge(edge).from));
+        }
     }
+    needs
+}
+
+/// Returns the values at the head of an edge's target, each with the value that it is at the end of the source.
+fn sources<'a>(
+    problem: &'a Problem,
+    edge: Edge,
+    values: &'a BTreeSet<VReg>,
+) -> impl Iterator<Item = (VReg, VReg)> + use<'a> {
+    let params = problem.params(problem.edge(edge).to);
+    let passed: BTreeMap<VReg, VReg> =
+        params.iter().zip(problem.edge_args(edge)).map(|(&param, &arg)| (param, arg)).collect();
+    values.iter().map(move |&value| (value, passed.get(&value).copied().unwrap_or(value)))
 }
 
 /// The values in locations at one point, in both orders.
@@ -126,8 +154,8 @@ struct Ranges {
 }
 
 impl Walk<'_> {
-    /// Returns the places of labeled values at the heads of blocks; `None` for unreachable blocks.
-    fn solve(&mut self, requests: &Requests) -> Vec<Option<Places>> {
+    /// Returns the places of needed values at the heads of blocks; `None` for unreachable blocks.
+    fn solve(&mut self, needs: &[BTreeSet<VReg>]) -> Vec<Option<Places>> {
         let problem = self.problem;
         let mut entries: Vec<Option<Places>> = vec![None; problem.num_blocks()];
         entries[problem.entry().index()] = Some(Places::default());
@@ -138,7 +166,7 @@ impl Walk<'_> {
             self.block(block);
             for &edge in problem.succs(block) {
                 let to = problem.edge(edge).to;
-                let arriving = self.over_edge(edge, &requests.at_head(problem, to));
+                let arriving = self.over_edge(edge, &needs[to.index()]);
                 let entry = &mut entries[to.index()];
                 let merged = match &*entry {
                     None => arriving,
@@ -156,23 +184,15 @@ impl Walk<'_> {
         entries
     }
 
-    /// Returns the places after an edge of the values that are labeled at its target.
-    fn over_edge(&self, edge: Edge, labeled: &BTreeSet<VReg>) -> Places {
-        let problem = self.problem;
-        let params = problem.params(problem.edge(edge).to);
+    /// Returns the places after an edge of the values that are needed at its target.
+    fn over_edge(&self, edge: Edge, needed: &BTreeSet<VReg>) -> Places {
         let mut places = Places::default();
-        let mut add = |vreg, source| {
+        for (vreg, source) in sources(self.problem, edge, needed) {
             for loc in self.places.of(source) {
                 places.by_loc.insert((loc, vreg));
                 places.by_value.insert((vreg, loc));
             }
-        };
-        for (&param, &arg) in params.iter().zip(problem.edge_args(edge)) {
-            if labeled.contains(&param) {
-                add(param, arg);
-            }
         }
-        labeled.iter().filter(|vreg| !params.contains(vreg)).for_each(|&vreg| add(vreg, vreg));
         places
     }
 
