@@ -239,7 +239,7 @@ impl<I: EmitIsa> Observed<'_, '_, I> {
         let Observed { encode, allocated, allocation, sites } = self;
         let problem = &encode.code.problem;
         let first = allocation.edits.partition_point(|edit| edit.at < problem.first_inst(block));
-        let mut edits = allocation.edits.iter().zip(first as u32..).skip(first).peekable();
+        let mut edits = allocation.edits.iter().zip(0..).skip(first).peekable();
         let mut each = allocated.in_order(block);
         for inst in problem.insts(block) {
             let before = encode.buffer.len() as u32;
