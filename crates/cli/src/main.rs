@@ -53,7 +53,7 @@ use kingpost_jit::ToolHeap;
 use std::io::Write;
 use std::process::ExitCode;
 
-/// Where there is no more memory, the tool says so and ends with code 3.
+/// Out of memory, the tool prints that and ends with code 3.
 #[global_allocator]
 static HEAP: ToolHeap = ToolHeap::new("kingpost", 3);
 

@@ -2,7 +2,6 @@
 
 use kingpost_checker::Checker;
 use kingpost_codegen::{Compiler, Options, Settings, Stats};
-use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 use kingpost_mach::{AllocatedCode, AllocatedInst, Code, InstOrEdit, Isa, LowerState, ModuleBuffer, Regs};
 use kingpost_regalloc::{Allocation, EditKind, PReg, RegClass, Slot};
@@ -179,9 +178,12 @@ fn is_needed(code: &Code, allocated: &AllocatedCode, index: usize, isa: &dyn Isa
     fault(code, &allocated, isa).is_some()
 }
 
-/// Returns `true` if a branch of the function reads the flags.
-fn has_branch(func: &Function) -> bool {
-    func.layout.blocks().count() > 1
+/// Returns `true` if an instruction reads the flags.
+fn reads_flags(allocated: &AllocatedCode, isa: &dyn Isa) -> bool {
+    allocated.list.iter().any(|item| match item {
+        InstOrEdit::Inst(placed) => isa.rows()[usize::from(placed.inst.row.0)].flags.reads(),
+        InstOrEdit::Edit(_) => false,
+    })
 }
 
 #[test]
@@ -240,7 +242,7 @@ fn a_fault_in_a_step_alone_is_found() {
                     }
                 }
             };
-            if has_branch(func) {
+            if reads_flags(allocated, isa) {
                 plant(&flags, "flags are dead everywhere".into());
             }
         }

@@ -284,15 +284,16 @@ mod tests {
     fn models_satisfy_and_processes_are_used_again() {
         each_installed(|mut solver| {
             let mut terms = Terms::new();
-            let x = terms.var("x", Sort::Bits(8));
+            // One of the solvers needs many seconds for eight bits.
+            let x = terms.var("x", Sort::Bits(6));
             let square = terms.mul(x, x);
-            let value = terms.number(8, 0x31);
+            let value = terms.number(6, 0x31);
             let equal = terms.eq(square, value);
             let limit = Duration::from_secs(20);
             for _ in 0..3 {
                 let Ok(Answer::Sat(model)) = solver.check(&terms, &Query::new(equal), limit) else { panic!("sat") };
                 assert!(Evaluator::new(&terms, &[equal], &model).value(equal).is_true());
-                let value = terms.number(8, 3);
+                let value = terms.number(6, 3);
                 let never = terms.eq(square, value);
                 assert_eq!(solver.check(&terms, &Query::new(never), limit).unwrap(), Answer::Unsat);
             }
