@@ -18,6 +18,9 @@ use std::thread;
 /// Maximum number of stages that run at a time: their programs use several processors each.
 pub(crate) const MOST: usize = 3;
 
+/// This program, also if a build has replaced its file.
+const THIS: &str = "/proc/self/exe";
+
 /// Runs stages in this order, `lanes` at a time, until one fails or `report` has a failure.
 ///
 /// # Errors
@@ -47,8 +50,7 @@ pub(crate) fn run(tier: Tier, stages: &[&Stage], lanes: usize, scratch: &Path, r
 
 /// Runs a stage in a process of its own.
 fn in_process(tier: Tier, stage: &Stage, scratch: &Path) -> Result<Done> {
-    let program = std::env::current_exe().context("the path of this program")?;
-    let status = Command::new(program).args(["stage", tier.name(), stage.name]).arg(scratch).status();
+    let status = Command::new(THIS).args(["stage", tier.name(), stage.name]).arg(scratch).status();
     let status = status.with_context(|| format!("cannot start the stage {}", stage.name))?;
     let outcome = fs::read(path_of_outcome(scratch, stage.name));
     let outcome = outcome.with_context(|| format!("the stage {} ended without an outcome: {status}", stage.name))?;
