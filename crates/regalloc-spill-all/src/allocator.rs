@@ -229,11 +229,21 @@ impl SpillAll {
         done.map_err(|NoRegister(class)| AllocError::TooFewRegisters { inst: at, class })
     }
 
-    /// Reports the slots of labeled values to debuggers. A value is in its slot from its def on.
+    /// Reports the slots of labeled values to debuggers. A value is in its slot from its def on, but a parameter not at a jump
+    /// whose edits store its next value there.
     fn add_labels(&mut self, problem: &Problem, out: &mut Allocation) {
         for label in &problem.labels {
-            let loc = Loc::slot(self.slot(problem, label.vreg, out));
-            out.labels.push(LabelRange { label: label.label, loc, from: label.from, to: label.to });
+            let slot = self.slot(problem, label.vreg, out);
+            let jump = problem.terminator(problem.block_of(label.from));
+            let first = out.edits.partition_point(|edit| edit.at < jump);
+            let mut edits = out.edits[first..].iter().take_while(|edit| edit.at == jump);
+            let is_replaced = edits.any(
+                |edit| matches!(edit.kind, EditKind::Spill { to, .. } | EditKind::SlotMove { to, .. } if to == slot),
+            );
+            let to = if is_replaced { label.to.min(jump) } else { label.to };
+            if label.from < to {
+                out.labels.push(LabelRange { label: label.label, loc: Loc::slot(slot), from: label.from, to });
+            }
         }
         sort_by_key(&mut out.labels, |range| (range.label, range.from));
     }
