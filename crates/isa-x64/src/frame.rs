@@ -89,11 +89,13 @@ pub(crate) const PROBE_CLOBBERS: PRegSet = PRegSet::EMPTY.with(RAX).with(R11);
 /// Emits the prologue. If `guard` is given, a frame larger than that many bytes touches each guard page.
 pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buffer) {
     let bytes = frame.size + frame.growth();
+    // The limit bounds the stack pointer at the entry less the bytes of the frame without its link, with a link or without.
+    let after_link = bytes.saturating_sub(u64::from(LINK_BYTES - RETURN_BYTES));
     match frame.checked_limit() {
         Some(limit) if frame.links_twice() => {
             buffer.unwind(UnwindOp::EpilogueBegin);
             make_link(buffer);
-            stack_check::emit(limit, bytes, buffer);
+            stack_check::emit(limit, after_link, buffer);
             encode_row::<{ rows::POP_R.0 }>(&[RBP], buffer);
             buffer.unwind(UnwindOp::EpilogueEnd);
         }
@@ -108,7 +110,7 @@ pub(crate) fn prologue(frame: &FrameLayout, guard: Option<u64>, buffer: &mut Buf
     }
     make_link(buffer);
     if let Some(limit) = frame.checked_limit().filter(|_| !frame.links_twice()) {
-        stack_check::emit(limit, bytes, buffer);
+        stack_check::emit(limit, after_link, buffer);
     }
     if frame.saves_at_bottom {
         return push_at_bottom(frame, buffer);

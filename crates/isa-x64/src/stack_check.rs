@@ -4,7 +4,7 @@
 //! push rbp                       where there is a frame: walks along frame pointers find the caller from the trap
 //! mov  rbp, rsp
 //! mov  r10, [rdi + 8]            what the limit is computed from; the last load is an operand
-//! lea  r11, [rsp - bytes]        where the stack pointer is going to be
+//! lea  r11, [rsp - bytes]        where the stack pointer is going to be, but for the word of the link
 //! cmp  r11, [r10 + 16]
 //! jb   trap                      after all blocks: a branch that is never taken
 //! ```
