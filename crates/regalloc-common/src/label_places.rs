@@ -392,6 +392,34 @@ mod tests {
         check(text, &["7 r0 i1..i3", "7 s0 i3..i4", "7 r1 i4..i6", "8 r0 i2..i3", "8 s0 i3..i4", "9 r1 i5..i6"]);
     }
 
+    /// Checks that values and arguments are followed through blocks that do not label them.
+    #[test]
+    fn blocks_without_labels_pass_places_on() {
+        let text = "problem %f {
+            v0, v1, v2: int 8
+            b0:
+            i0: def v0, def v1
+            i1: branch use v0 -> b1, b2
+            b1:
+            i2: branch -> b3(v0)
+            b2:
+            i3: branch -> b3(v1)
+            b3(v2):
+            i4: nop
+            i5: branch use v2, use v1
+            label 7 = v2 over i4..i6
+            label 8 = v1 over i4..i6
+            }
+            allocation {
+            i0: r0, r1
+            i1: r0
+            before i2: move r0 -> r2 8
+            before i3: move r1 -> r2 8
+            i5: r2, r1
+            }";
+        check(text, &["7 r2 i4..i6", "8 r1 i4..i6"]);
+    }
+
     #[test]
     fn at_a_join_only_the_place_on_all_edges_counts() {
         let text = "problem %f {
