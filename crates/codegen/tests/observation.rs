@@ -105,7 +105,7 @@ fn what_is_made_is_what_is_made_unobserved() {
     let step: usize = every.unwrap_or(SAMPLE);
     let mut compared = 0;
     for target in ["x86_64", "aarch64"] {
-        for (nth, &(allocator, _)) in ALLOCATORS.iter().filter(|(name, _)| *name != "single_pass").enumerate() {
+        for (nth, &(allocator, _)) in ALLOCATORS.iter().enumerate() {
             for opt_level in [OptLevel::None, OptLevel::Speed] {
                 let make = |look| compiler(target, allocator, opt_level, look);
                 let plain = make(Look::Nothing);
@@ -113,10 +113,6 @@ fn what_is_made_is_what_is_made_unobserved() {
                 // Each combination compiles other functions.
                 let first = (nth * 7 + opt_level as usize * 3) % step;
                 for func in funcs.iter().skip(first).step_by(step) {
-                    // Functions that `fused` leaves to another allocator keep labeled values in slots.
-                    if allocator == "fused" && func.dfg.has_handler_contexts() {
-                        continue;
-                    }
                     let Some(expected) = compile(&plain, func, Look::Nothing) else { continue };
                     for (look, observed) in &looks {
                         let found = compile(observed, func, *look);

@@ -105,8 +105,7 @@ fn a_page_holds_the_rows_in_view() {
     assert!(explanation.code.len() > 9_000);
     let page = page("large.clif", &[explanation]);
     let Some(text) = browse(&page, "allocator=linear&measure") else { return };
-    let median: f64 = attribute(&text, "data-scroll").parse().unwrap();
-    assert!(median >= 0.0, "the page has scrolled");
+    let _: f64 = attribute(&text, "data-scroll").parse().expect("the page has scrolled");
     let rows = text.matches("class=\"row ").count();
     assert!(rows < 300, "only what is in view is in the page, not {rows} rows");
 }
