@@ -95,9 +95,9 @@ pub(crate) struct TestArgs {
 
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Via {
-    /// In executable memory, in a copy of this process.
+    /// Executable memory, called in a copy of this process.
     Jit,
-    /// As an object, linked by the system linker, in a separate process.
+    /// Object, linked by the system linker and called in a separate process.
     Object,
 }
 
