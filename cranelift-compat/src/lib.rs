@@ -30,6 +30,7 @@
 //! |---|---|
 //! | `JITModule::free_memory`, `JITMemoryProvider::free_memory` | `unsafe` |
 //! | `SystemMemoryProvider::new`, `ArenaMemoryProvider::new_with_size` | reserve addresses where the system chooses |
+//! | `JITMemoryProvider::allocate`, `JITMemoryProvider::finalize` | the providers here change only pages that they own, and return addresses |
 
 mod compiled_code;
 mod compiler;

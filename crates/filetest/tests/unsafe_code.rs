@@ -95,16 +95,18 @@ fn public_functions(text: &str) -> Vec<String> {
         let is_trait_head = ["pub trait ", "pub unsafe trait "].iter().find_map(|head| line.strip_prefix(head));
         if let Some(after) = is_trait_head {
             (owner, is_trait) = (Some(name(after)), true);
-        } else if let Some(after) = line.strip_prefix("impl ") {
-            // Requirements of a trait are listed with the trait.
-            (owner, is_trait) = (Some(name(after)).filter(|_| !after.contains(" for ")), false);
+        } else if let Some(after) = line.strip_prefix("impl") {
+            let parameters = after.find("> ").filter(|_| after.starts_with('<')).map_or(0, |end| end + 1);
+            // Functions of a trait are listed with the trait.
+            (owner, is_trait) =
+                (Some(name(after[parameters..].trim_start())).filter(|_| !after.contains(" for ")), false);
         } else if line.starts_with('}') {
             (owner, is_trait) = (None, false);
         }
         let code = line.trim_start();
         let heads: &[&str] = match is_trait {
-            true => &["unsafe fn "],
-            false => &["pub fn ", "pub unsafe fn ", "pub const fn "],
+            true => &["fn ", "unsafe fn "],
+            false => &["pub fn ", "pub unsafe fn ", "pub const fn ", "pub const unsafe fn "],
         };
         if let Some(after) = heads.iter().find_map(|head| code.strip_prefix(head)) {
             let function = name(after);
