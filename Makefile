@@ -76,7 +76,7 @@ tools:
 # Rewrites the expectations of our own tests, and what the book shows. Read the diff as you would read code.
 bless: build matrix
 	KINGPOST_BLESS=1 $(KINGPOST) test --regalloc all filetests
-	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-cli --test book
+	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-cli --test all book::
 
 # Proves the rules that are new or changed, and writes the optimiser's matcher from them.
 RULES = rules/integers.rules rules/floats.rules rules/effects.rules
@@ -87,7 +87,7 @@ rules:
 
 # Rewrites the lists of what is refused: filetests/matrix.
 matrix:
-	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-filetest --test matrix --test settings
+	KINGPOST_BLESS=1 $(CARGO) test --package kingpost-filetest --test all -- matrix:: settings::
 
 # Seeded random tests: make fuzz N=1000000 TARGET=linear SEED=7
 fuzz:

@@ -33,9 +33,18 @@ pub(crate) fn skipped(text: &str) -> Vec<String> {
     lines.collect()
 }
 
+/// Returns the part of a test program's output about failures: with `--show-output` the output of tests that passed precedes it.
+fn failures(text: &str) -> &str {
+    match (text.find("\nfailures:\n"), text.find("\nsuccesses:\n")) {
+        (Some(start), _) => &text[start..],
+        (None, Some(_)) => "",
+        (None, None) => text,
+    }
+}
+
 /// Returns the first failure in a program's output, in full: a test's, a filetest's, a compiler's error, or else the end.
 pub(crate) fn first_failure(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = failures(text).lines().collect();
     let starts: [(IsMark, IsMark); 3] = [
         (
             |line| line.starts_with("---- ") && line.ends_with(" stdout ----"),
@@ -86,6 +95,8 @@ pub(crate) fn tests(text: &str) -> (u64, Option<String>) {
         if let Some((count, _)) = words.and_then(|(_, counts)| counts.split_once(" passed")) {
             passed += count.parse().unwrap_or(0);
         }
+    }
+    for line in failures(text).lines() {
         if let Some(name) = line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" stdout ----")) {
             failed.get_or_insert_with(|| name.to_string());
         }
@@ -115,6 +126,15 @@ mod tests_of_output {
         assert_eq!(skipped(text), ["2 units: x (first in b)"]);
         let text = "   Compiling x\nerror[E1]: no\n --> a\n\nerror: could not compile\n";
         assert_eq!(first_failure(text), "error[E1]: no\n --> a");
+    }
+
+    #[test]
+    fn output_of_tests_that_passed_is_no_failure() {
+        let text = "\nsuccesses:\n\n---- a stdout ----\nfine\n\n\nsuccesses:\n    a\n\nfailures:\n\n---- b stdout ----\nno\n\n\nfailures:\n    b\n";
+        assert_eq!(first_failure(text), "---- b stdout ----\nno");
+        assert_eq!(tests(text), (0, Some("b".into())));
+        let passed = "\nsuccesses:\n\n---- a stdout ----\nfine\n\ntest result: ok. 1 passed; 0 failed\n";
+        assert_eq!(tests(passed), (1, None));
     }
 
     #[test]

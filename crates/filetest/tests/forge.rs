@@ -140,3 +140,32 @@ fn included_paths_are_read() {
     assert_eq!(outside(text, 1), ["../../rules/b"]);
     assert!(outside(text, 2).is_empty());
 }
+
+/// Checks that no test is left out: files of a program with a list are in the list, and sources that are not tested have no tests.
+#[test]
+fn all_tests_are_built() {
+    for entry in fs::read_dir(root().join("crates")).expect("the crates").map(|entry| entry.expect("a crate").path()) {
+        let manifest = fs::read_to_string(entry.join("Cargo.toml")).expect("a manifest");
+        if manifest.contains("autotests = false") {
+            let main = fs::read_to_string(entry.join("tests/main.rs")).expect("a list of modules");
+            for file in fs::read_dir(entry.join("tests")).expect("tests").map(|file| file.expect("a file").path()) {
+                let name = file.file_stem().and_then(|name| name.to_str()).expect("a name");
+                let is_module = file.extension().is_some_and(|it| it == "rs") || file.join("mod.rs").is_file();
+                let is_listed = name == "main" || main.contains(&format!("mod {name};\n"));
+                assert!(is_listed || !is_module, "{} is not in main.rs", file.display());
+            }
+        }
+        if manifest.contains("\ntest = false") {
+            assert!(!has_tests(&entry.join("src")), "{} has tests", entry.display());
+        }
+    }
+}
+
+/// Returns `true` if a source file in the folder has a test.
+fn has_tests(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
+    entries.into_iter().any(|path| match path.is_dir() {
+        true => has_tests(&path),
+        false => fs::read_to_string(&path).expect("a source file").contains("#[test]"),
+    })
+}

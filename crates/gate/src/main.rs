@@ -1,9 +1,10 @@
-//! The cost of compiling, counted: `kingpost-gate check TABLE`.
+//! The cost of compiling, counted: `kingpost-gate check TABLE`; of the code alone: `kingpost-gate code TABLE`.
 //!
 //! A generated module is compiled for both targets with every allocator, each in a separate process under callgrind,
 //! which counts instructions exactly. A committed table has the counts per CLIF instruction and stage, the heap
 //! allocations of a warm compiler, the bytes of code, and the edits of the allocator. A count that exceeds the table
-//! by more than one percent is a failure. No clock is read.
+//! by more than one percent is a failure. No clock is read. `code` compares the columns that are equal in every build of the
+//! compiler, bytes and edits, and needs neither callgrind nor an optimized build.
 //!
 //! | file | holds |
 //! |---|---|
@@ -19,7 +20,7 @@ mod workload;
 
 use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
-use table::Table;
+use table::{CODE_COLUMNS, Row, Table};
 use workload::Case;
 
 /// The compiler of this program, which the counts of the table depend on.
@@ -29,12 +30,13 @@ fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["check", path] => check(Path::new(path)),
+        ["code", path] => code(Path::new(path)),
         // `check` runs this under callgrind.
         ["compile", target, allocator, opt_level] => {
             println!("{}", Case::new(target, allocator, opt_level).run()?);
             Ok(())
         }
-        _ => bail!("usage: kingpost-gate check TABLE\nKINGPOST_BLESS=1 writes the table"),
+        _ => bail!("usage: kingpost-gate check|code TABLE\nKINGPOST_BLESS=1 writes the table"),
     }
 }
 
@@ -55,16 +57,40 @@ fn check(path: &Path) -> Result<()> {
         print!("{text}");
         return Ok(());
     }
-    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
-    let committed: Table = text.parse().with_context(|| format!("reading {}", path.display()))?;
+    let committed = committed(path)?;
     if committed.rustc != counted.rustc {
         println!("SKIPPED: gate: the table was counted with {}, this is {}", committed.rustc, counted.rustc);
         return Ok(());
     }
-    let differences = committed.compare(&counted);
+    compare(&committed, &counted, committed.counts())
+}
+
+/// Compiles every case, and compares bytes and edits with the table at `path`.
+fn code(path: &Path) -> Result<()> {
+    let committed = committed(path)?;
+    let mut counted = Table::new(&committed.rustc);
+    for case in Case::all() {
+        let Some(row) = committed.rows.iter().find(|row| row.case == case) else { bail!("{case}: not in the table") };
+        let made = case.run().with_context(|| format!("compiling {case}"))?;
+        counted.rows.push(Row { made, ..row.clone() });
+    }
+    compare(&committed, &counted, counted.rows.len() * CODE_COLUMNS)
+}
+
+fn committed(path: &Path) -> Result<Table> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
+    text.parse().with_context(|| format!("reading {}", path.display()))
+}
+
+/// Prints the differences between a table and the committed one. `counts` is the number of counts compared.
+///
+/// # Errors
+/// If a count is above the committed one.
+fn compare(committed: &Table, counted: &Table, counts: usize) -> Result<()> {
+    let differences = committed.compare(counted);
     differences.better.iter().for_each(|line| println!("below the table, which `make gate-bless` lowers: {line}"));
     differences.worse.iter().for_each(|line| println!("ABOVE THE TABLE: {line}"));
     ensure!(differences.worse.is_empty(), "{} counts are above the table", differences.worse.len());
-    println!("gate: {} counts of {} cases are at most 1 % above the table", committed.counts(), committed.rows.len());
+    println!("gate: {counts} counts of {} cases are at most 1 % above the table", counted.rows.len());
     Ok(())
 }

@@ -10,6 +10,8 @@ use std::str::FromStr;
 const TOLERANCE: f64 = 1.01;
 /// Tolerated difference, because the table has one decimal.
 const ROUNDING: f64 = 0.1;
+/// Number of columns about the code: bytes, spills, fills and moves.
+pub(crate) const CODE_COLUMNS: usize = 4;
 const HEADING: &str = "# What compiling a generated module costs with a warm compiler: instructions retired per CLIF instruction, all\n\
     # and by stage; heap allocations; then bytes of code, spills, fills and moves. Written by `make gate-bless`.\n";
 const COUNTED_WITH: &str = "# Counted with ";

@@ -1,6 +1,6 @@
 //! Rules 19, 20, 22 to 24 and 28: stack maps and labels.
 
-use crate::case::*;
+use super::case::*;
 use kingpost_checker::Rule;
 use kingpost_regalloc::*;
 

@@ -1,6 +1,6 @@
 //! Rules 13 to 18, 27 and 29: edits, emergency slots, callee-saved registers.
 
-use crate::case::*;
+use super::case::*;
 use kingpost_checker::Rule;
 use kingpost_regalloc::*;
 

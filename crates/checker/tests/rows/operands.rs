@@ -1,6 +1,6 @@
 //! Rules 1 to 12: each location, by itself and among the locations of its instruction.
 
-use crate::case::*;
+use super::case::*;
 use kingpost_checker::Rule;
 use kingpost_regalloc::*;
 

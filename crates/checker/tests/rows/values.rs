@@ -1,6 +1,6 @@
 //! Rule 21: the location of a use holds its value on every path.
 
-use crate::case::*;
+use super::case::*;
 use kingpost_checker::Rule;
 use kingpost_regalloc::*;
 

@@ -13,16 +13,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Test targets that take longer than twelve seconds of CPU time: `quick` leaves them out.
-const SLOW: &[(&str, &str)] = &[("kingpost-cli", "assembly"), ("kingpost-opt", "known_bits")];
+/// Packages and modules of tests that take longer than twelve seconds of CPU time: `quick` leaves them out.
+const SLOW: &[(&str, &str)] = &[("kingpost-cli", "assembly::"), ("kingpost-opt", "known_bits::")];
 
 pub(crate) fn run(session: &mut Session) -> Result<()> {
     let programs = session.build()?.tests.clone();
-    let is_run = |program: &&TestProgram| session.tier > Tier::Quick || !is_slow(program);
-    let programs: Vec<&TestProgram> = programs.iter().filter(is_run).collect();
     let (next, ended) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let work = || {
-        while let Some(&program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some(program) = programs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let outcome = session.end_of(&mut command(session, program));
             ended.lock().expect("no thread panics").push((program, outcome));
         }
@@ -48,16 +46,15 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     }
 }
 
-fn is_slow(program: &TestProgram) -> bool {
-    let target = program.target.last().map_or("", String::as_str);
-    SLOW.iter().any(|&(package, slow)| package == program.package && slow == target.trim_start_matches("--"))
-}
-
 /// Returns a command that runs the tests of a program, as Cargo would.
 fn command(session: &Session, program: &TestProgram) -> Command {
     let mut command = session.limited(&program.path);
     // What passed may say that something was skipped.
     command.arg("--show-output").current_dir(&program.folder).env("CARGO_MANIFEST_DIR", &program.folder);
+    if session.tier == Tier::Quick {
+        let slow = SLOW.iter().filter(|(package, _)| *package == program.package);
+        command.args(slow.flat_map(|(_, module)| ["--skip", *module]));
+    }
     if session.tier == Tier::Deep {
         command.env("KINGPOST_EVERY", "1");
     }

@@ -1,6 +1,6 @@
 //! Runs the commands of `console` blocks, and checks that the commands of `sh` blocks exist.
 
-use crate::chapter::{Chapter, root};
+use super::chapter::{Chapter, root};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -109,9 +109,15 @@ pub(crate) fn check_build_command(line: &str, makefile: &str, at: &str) {
                 folder
             });
             for (option, place) in [("--test", "tests"), ("--example", "examples")] {
-                let Some(name) = words.windows(2).find(|pair| pair[0] == option).map(|pair| pair[1]) else { continue };
+                let Some(at_option) = words.iter().position(|word| *word == option) else { continue };
                 let folder = folder.as_deref().unwrap_or_else(|| panic!("{at}: {option} without -p"));
                 let place = root().join(folder).join(place);
+                // A filter of the program `all` is a module.
+                let (name, module) = (words.get(at_option + 1).copied().unwrap_or(""), words.get(at_option + 2));
+                let name = match (name, module.and_then(|module| module.strip_suffix("::"))) {
+                    ("all", Some(module)) => module,
+                    _ => name,
+                };
                 let is_there = place.join(format!("{name}.rs")).is_file() || place.join(name).is_dir();
                 assert!(is_there, "{at}: no {option} `{name}` in {folder}");
             }

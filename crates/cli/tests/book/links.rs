@@ -1,6 +1,6 @@
 //! Checks the summary of the book, and the links and paths in its chapters.
 
-use crate::chapter::{Chapter, root};
+use super::chapter::{Chapter, root};
 use std::path::Path;
 
 /// Checks that each chapter is in the summary once, that relative links lead to files, their fragments to headings, and that

@@ -4,7 +4,7 @@
 //! A reason that ends in "without `KEY`" is followed by another attempt with this setting on, so that the list also
 //! has cases that are still rejected.
 
-use crate::cases::TYPES;
+use super::cases::TYPES;
 use kingpost_codegen::{CompileError, Compiler, Settings};
 use kingpost_ir::signature::CallConv;
 use kingpost_mach::ModuleBuffer;

@@ -1,6 +1,6 @@
 //! The compilers and the interpreter, and the functions that they reject.
 
-use crate::cases::Case;
+use super::cases::Case;
 use kingpost_codegen::{CompileError, Compiler, Settings};
 use kingpost_interpreter::{DataValue, Environment, Interpreter, Stop};
 use kingpost_ir::Function;

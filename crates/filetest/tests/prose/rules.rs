@@ -1,6 +1,6 @@
 //! The rules of prose. Each takes a text and reports its findings as line and message.
 
-use crate::texts::{Kind, Text};
+use super::texts::{Kind, Text};
 
 /// Findings of a text: the line, and the message.
 pub(crate) type Findings = Vec<(usize, String)>;

@@ -1,8 +1,8 @@
 //! Checks that replacements of divisions by constants have the value of the division.
 
-use crate::graph::{GraphStep, Matcher, TestGraph};
-use crate::meaning;
-use crate::random::Random;
+use super::graph::{GraphStep, Matcher, TestGraph};
+use super::meaning;
+use super::random::Random;
 use kingpost_ir::types::{I8, I16, I32, I64};
 use kingpost_ir::{InstData, Opcode};
 use kingpost_opt::rewrite::Graph;

@@ -1,6 +1,6 @@
 //! Hash-consed graph of pure instructions, simplified by rules only.
 
-use crate::table::Table;
+use super::table::Table;
 use cranelift_entity::EntityRef;
 use kingpost_ir::type_class::Allowed;
 use kingpost_ir::{InstData, Opcode, Type, Value};

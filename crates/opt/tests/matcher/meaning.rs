@@ -1,7 +1,7 @@
 //! Checks that replacements by rules have the value of the replaced instruction, by the meanings of opcodes.
 
-use crate::graph::{Application, GraphStep, TestGraph};
-use crate::random::Random;
+use super::graph::{Application, GraphStep, TestGraph};
+use super::random::Random;
 use cranelift_entity::EntityRef;
 use kingpost_ir::{InstData, Opcode, Type, Value as IrValue};
 use kingpost_opt::rewrite::{Effect, Graph};

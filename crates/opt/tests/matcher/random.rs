@@ -1,7 +1,7 @@
 //! Random graphs that contain sources of rules, complete or changed in some parts.
 
-use crate::graph::{GraphStep, result_type};
-use crate::table::Table;
+use super::graph::{GraphStep, result_type};
+use super::table::Table;
 use cranelift_entity::EntityRef;
 use kingpost_ir::types::{I64, I128};
 use kingpost_ir::{DataFlowGraph, Format, InstData, MemFlags, Opcode, TrapCode, Type, Value};

@@ -32,7 +32,7 @@ impl Table {
         self.first(
             g,
             |rule| !rule.is_condition && rule.effect().is_none(),
-            |rule, g| match_request(rule, g, crate::graph::result_type(request), request),
+            |rule, g| match_request(rule, g, super::graph::result_type(request), request),
             |g, rule, bound, typing| build(g, &rule.target, bound, typing),
         )
     }
@@ -40,7 +40,7 @@ impl Table {
     pub(crate) fn replace_effect(&self, g: &mut impl Graph, request: &InstData) -> Option<Effect> {
         // An instruction without a result has this type in a typing.
         let has_result = !request.opcode().info().results.is_empty();
-        let ty = if has_result { crate::graph::result_type(request) } else { I64 };
+        let ty = if has_result { super::graph::result_type(request) } else { I64 };
         self.first(
             g,
             |rule| rule.effect().is_some(),

@@ -1,7 +1,7 @@
 //! Holds the prose of comments, documents and messages to plain technical English.
 //!
 //! `ratchet.txt` has the number of findings of each part that has not been rewritten yet; a part without a row has
-//! none. The numbers are printed by `cargo test -p kingpost-filetest --test prose -- --nocapture counts`, and the
+//! none. The numbers are printed by `cargo test -p kingpost-filetest --test all -- --nocapture prose::counts`, and the
 //! findings of one part with `KINGPOST_PROSE=PART` set.
 
 mod rules;
@@ -41,7 +41,7 @@ fn parts() -> BTreeMap<String, Part> {
     texts::files(&root(), &mut files);
     assert!(files.len() > 300, "{} files", files.len());
     let mut parts: BTreeMap<String, Part> = BTreeMap::new();
-    for file in files.iter().filter(|file| !file.ends_with("tests/prose/main.rs")) {
+    for file in files.iter().filter(|file| !file.ends_with("tests/prose/mod.rs")) {
         let path = file.strip_prefix(root()).expect("below the root");
         let source = fs::read_to_string(file).expect("readable");
         let is_markdown = path.extension().is_some_and(|extension| extension == "md");

@@ -1,0 +1,4 @@
+//! Tests of the crate.
+
+mod rows;
+mod size;

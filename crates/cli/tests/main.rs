@@ -1,0 +1,9 @@
+//! Tests of the crate.
+
+mod assembly;
+mod book;
+mod check;
+mod debugger;
+mod interface;
+mod limits;
+mod paths;

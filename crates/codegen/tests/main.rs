@@ -1,0 +1,12 @@
+//! Tests of the crate.
+
+mod batch;
+mod free_functions;
+mod fused;
+mod limits;
+mod machine_code_text;
+mod observation;
+mod settings;
+mod threads;
+mod verify_each;
+mod warm;

@@ -1,0 +1,17 @@
+//! Tests of the crate.
+
+mod assembly;
+mod calls;
+mod data;
+mod debug;
+mod exceptions;
+mod function_tables;
+mod hardening;
+mod link;
+mod literals;
+mod mapping_symbols;
+mod throws;
+mod tls;
+mod unwind;
+mod variadic;
+mod wide;

@@ -1,0 +1,9 @@
+//! Tests of the crate.
+
+mod circles;
+mod filetests;
+mod forge;
+mod matrix;
+mod prose;
+mod settings;
+mod unsafe_code;

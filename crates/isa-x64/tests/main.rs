@@ -1,0 +1,5 @@
+//! Tests of the crate.
+
+mod gnu_as;
+mod tiles;
+mod verify;

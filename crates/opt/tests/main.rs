@@ -1,0 +1,8 @@
+//! Tests of the crate.
+
+mod applications;
+mod growth;
+mod known_bits;
+mod large_loops;
+mod matcher;
+mod store_to_load_forwarding;

@@ -1,0 +1,5 @@
+//! Tests of the crate.
+
+mod errors;
+mod mutations;
+mod round_trip;

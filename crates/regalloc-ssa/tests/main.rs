@@ -1,0 +1,5 @@
+//! Tests of the crate.
+
+mod classes;
+mod conformance;
+mod phases;

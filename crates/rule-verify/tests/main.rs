@@ -1,0 +1,7 @@
+//! Tests of the crate.
+
+mod bugs;
+mod clif;
+mod division;
+mod mutants;
+mod verdicts;

@@ -1,0 +1,5 @@
+//! Tests of the crate.
+
+mod generated;
+mod hostile;
+mod smoke;
