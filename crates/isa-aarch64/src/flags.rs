@@ -19,17 +19,18 @@ kingpost_mach::cpu_flags! {
     /// arithmetic in half precision, and products of bytes. Pointer authentication does not change code yet: it is
     /// there because target lines and hosts name it. Guards run on every CPU, because CPUs without these instructions
     /// execute them as no-ops.
-    A64Flags of "aarch64", presets &[];
+    A64Flags of "aarch64", presets &[], guards {
+        sign_return_address: "Sign return addresses that are put into memory.";
+        sign_return_address_all: "Sign all return addresses.";
+        sign_return_address_with_bkey: "Sign with key B instead of A.";
+        use_bti: "Put landing pads where indirect branches go.";
+        use_csdb: "Put barriers against speculation behind bounds checks.";
+    };
     has_lse: "Atomic operations in one instruction (LSE).", detect!("lse");
     has_pauth: "Pointer authentication.", detect!("paca");
     has_fp16: "Arithmetic in half precision.", detect!("fp16");
     has_dotprod: "Dot products.", detect!("dotprod");
     has_i8mm: "Products of matrices of bytes.", detect!("i8mm");
-    sign_return_address: "Sign return addresses that are put into memory.", cfg!(target_arch = "aarch64");
-    sign_return_address_all: "Sign all return addresses.", cfg!(target_arch = "aarch64");
-    sign_return_address_with_bkey: "Sign with key B instead of A.", cfg!(target_arch = "aarch64");
-    use_bti: "Put landing pads where indirect branches go.", cfg!(target_arch = "aarch64");
-    use_csdb: "Put barriers against speculation behind bounds checks.", cfg!(target_arch = "aarch64");
 }
 
 #[cfg(test)]
@@ -47,5 +48,17 @@ mod tests {
         for word in ["has_sve", "lse", "has_lse=maybe", "skylake", ""] {
             assert!(flags.set(word).is_err(), "{word}");
         }
+    }
+
+    /// Checks that code with guards runs everywhere, and that a compiler for the host does not set them.
+    #[test]
+    fn guards_are_no_features_of_a_processor() {
+        let mut flags = A64Flags::default();
+        let guards = ["sign_return_address", "sign_return_address_all", "sign_return_address_with_bkey", "use_bti"];
+        for guard in guards.into_iter().chain(["use_csdb"]) {
+            flags.set(guard).unwrap();
+            assert_eq!(A64Flags::host().get(guard), Some(false), "{guard}");
+        }
+        assert_eq!(flags.missing_from(&A64Flags::default()), None);
     }
 }

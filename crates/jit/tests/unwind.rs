@@ -1,12 +1,12 @@
 //! Checks that panics and stack walks pass through loaded functions.
 #![allow(unsafe_code, reason = "compiled functions are called")]
-#![cfg(all(target_arch = "x86_64", target_os = "linux", panic = "unwind"))]
+#![cfg(all(target_os = "linux", panic = "unwind"))]
 
 use kingpost_codegen::module::{Linkage, Module};
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_jit::JitModule;
 use std::panic::{catch_unwind, panic_any};
-use target_lexicon::triple;
+use target_lexicon::Triple;
 
 extern "C-unwind" fn hook(x: i64) -> i64 {
     if x < 0 {
@@ -56,7 +56,7 @@ const FUNCTIONS: [(&str, &str); 2] = [
 
 fn module(allocator: &str) -> (JitModule, *const u8) {
     let settings = Settings::default().with(|settings| settings.regalloc_algorithm = allocator.into());
-    let mut m = JitModule::new(Compiler::new(&triple!("x86_64-unknown-linux-gnu"), settings, &[]).unwrap());
+    let mut m = JitModule::new(Compiler::new(&Triple::host(), settings, &[]).unwrap());
     m.symbol("hook", hook as *const u8);
     let mut first = None;
     for (name, text) in FUNCTIONS {

@@ -74,22 +74,32 @@ pub fn parse_word(word: &str) -> Option<(&str, bool)> {
     }
 }
 
-/// Defines the struct of an instruction set's flags. Each flag has its documentation and its detection on the host;
-/// presets are rows of names that set the same flags and presets.
+/// Defines the struct of an instruction set's flags. Each flag has its documentation and its detection on the host.
+/// Presets are rows of names that set the same flags and presets. Guards are flags of code that every processor runs:
+/// no processor lacks them, and none sets them.
 #[macro_export]
 macro_rules! cpu_flags {
     (
         $(#[$attribute:meta])*
-        $name:ident of $target:literal, presets $presets:expr;
+        $name:ident of $target:literal, presets $presets:expr
+            $(, guards { $($guard:ident: $guard_doc:literal;)+ })?;
         $($flag:ident: $doc:literal, $on_host:expr;)+
     ) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-        pub struct $name { $(#[doc = $doc] pub $flag: bool,)+ }
+        pub struct $name {
+            $(#[doc = $doc] pub $flag: bool,)+
+            $($(#[doc = $guard_doc] pub $guard: bool,)+)?
+        }
 
         impl $name {
             /// Flags with their documentation.
-            pub const FLAGS: &'static [(&'static str, &'static str)] = &[$((stringify!($flag), $doc)),+];
+            pub const FLAGS: &'static [(&'static str, &'static str)] = &[
+                $((stringify!($flag), $doc),)+
+                $($((stringify!($guard), $guard_doc),)+)?
+            ];
+
+            const GUARDS: &'static [&'static str] = &[$($(stringify!($guard),)+)?];
 
             /// Returns the feature of the flag of this name, which instruction rows may need.
             pub const fn feature(name: &str) -> $crate::CpuFeatures {
@@ -102,6 +112,9 @@ macro_rules! cpu_flags {
                 $(if self.$flag {
                     features = features.union(const { $name::feature(stringify!($flag)) });
                 })+
+                $($(if self.$guard {
+                    features = features.union(const { $name::feature(stringify!($guard)) });
+                })+)?
                 features
             }
 
@@ -109,6 +122,7 @@ macro_rules! cpu_flags {
             pub fn get(&self, name: &str) -> Option<bool> {
                 match name {
                     $(stringify!($flag) => Some(self.$flag),)+
+                    $($(stringify!($guard) => Some(self.$guard),)+)?
                     _ => None,
                 }
             }
@@ -116,6 +130,7 @@ macro_rules! cpu_flags {
             fn set_flag(&mut self, name: &str, value: bool) -> bool {
                 match name {
                     $(stringify!($flag) => self.$flag = value,)+
+                    $($(stringify!($guard) => self.$guard = value,)+)?
                     _ => return false,
                 }
                 true
@@ -136,16 +151,17 @@ macro_rules! cpu_flags {
                 }
             }
 
-            /// Returns the first flag set here that `other` lacks.
+            /// Returns the first flag set here that a processor with the flags `other` lacks.
             pub fn missing_from(&self, other: &$name) -> Option<&'static str> {
                 let mut names = $name::FLAGS.iter().map(|&(name, _)| name);
-                names.find(|name| self.get(name) == Some(true) && other.get(name) == Some(false))
+                let is_missing = |name| self.get(name) == Some(true) && other.get(name) == Some(false);
+                names.find(|name| is_missing(name) && !$name::GUARDS.contains(name))
             }
 
-            /// Returns the flags of the CPU that this program runs on. All flags are off if it has another
-            /// architecture.
+            /// Returns the flags of the CPU that this program runs on, without guards. All flags are off if it has
+            /// another architecture.
             pub fn host() -> $name {
-                $name { $($flag: $on_host,)+ }
+                $name { $($flag: $on_host,)+ $($($guard: false,)+)? }
             }
         }
     };
