@@ -10,7 +10,7 @@ TARGET ?= all
 SEED ?= 0
 
 .PHONY: all build dist quick test test-deep check unit filetests corpus compat demo faults gate gate-bless deps tools bless matrix \
-	rules fuzz growth bench doc
+	rules fuzz growth bench doc install
 
 all: build
 
@@ -68,7 +68,7 @@ gate-bless:
 # System tools that tests need, those for the other machine among them; as root. `tools` says which are missing.
 deps:
 	apt-get update && apt-get install -y binutils gcc g++ libc6-dev coreutils \
-		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5 chromium gdb valgrind
+		binutils-aarch64-linux-gnu gcc-aarch64-linux-gnu g++-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user z3 cvc5 chromium gdb valgrind pkg-config
 
 tools:
 	@$(CI_RUNNER) tools
@@ -108,3 +108,9 @@ bench:
 
 doc:
 	$(CARGO) doc --workspace --no-deps
+
+# The C interface, below PREFIX: header, static and shared library, and the file for pkg-config.
+PREFIX = /usr/local
+install:
+	$(CARGO) build --release --package kingpost-capi
+	@sh crates/capi/install.sh "$(TARGET_DIR)/release/libkingpost_capi.a" "$(PREFIX)"

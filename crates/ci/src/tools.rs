@@ -31,6 +31,7 @@ const TOOLS: &[&str] = &[
     "chromium",
     "gdb",
     "valgrind",
+    "pkg-config",
 ];
 
 /// Returns `true` if a folder of `PATH` has a file of this name.

@@ -34,6 +34,11 @@ impl ObjectModule {
         ObjectModule { definitions: Definitions::new(compiler), options }
     }
 
+    /// Returns the options of the object for changes.
+    pub fn options_mut(&mut self) -> &mut ObjectOptions {
+        &mut self.options
+    }
+
     /// Returns the object file. Linkage determines the binding and visibility of symbols.
     ///
     /// # Errors

@@ -44,7 +44,7 @@ const ARROWS: &[(&str, &str)] = &[
 ];
 
 /// Crates that may use all others.
-const TOP: &[&str] = &["kingpost", "filetest", "cli", "bench", "demo", "difftest", "fuzz", "gate", "ci"];
+const TOP: &[&str] = &["kingpost", "capi", "filetest", "cli", "bench", "demo", "difftest", "fuzz", "gate", "ci"];
 
 /// Additional dependencies of tests.
 const DEV_ARROWS: &[(&str, &str)] = &[

@@ -39,19 +39,8 @@ impl Allocator for Program {
 
 impl Program {
     fn ask(&self, problem: &Problem, env: &MachineEnv, out: &mut Allocation) -> Result<(), String> {
-        // The name of the function does not change the problem.
-        let mut problem = problem.clone();
-        problem.name = if problem.name.is_empty() { "f".into() } else { problem.name };
-        let question = format!("{env}\n{problem}");
-        let answer = self.run(&question)?;
-        let is_whole = answer.lines().any(|line| line.trim_start().starts_with("problem"));
-        let whole = if is_whole { answer } else { format!("{question}\n{answer}") };
-        let file = text::parse(&whole).map_err(|error| format!("its answer cannot be read: {error}"))?;
-        let [case] = &file.cases[..] else { return Err(format!("it answered {} problems, not one", file.cases.len())) };
-        if case.problem.to_string() != problem.to_string() {
-            return Err("it answered another problem".into());
-        }
-        out.clone_from(case.allocation.as_ref().ok_or("it gave no allocation")?);
+        let answer = self.run(&text::question(problem, env))?;
+        *out = text::parse_answer(problem, env, &answer)?;
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-//! Holds `unsafe` to the files that the documentation of three crates lists, in both workspaces, and the public
+//! Holds `unsafe` to the files that the documentation of four crates lists, in both workspaces, and the public
 //! functions of these files to the lists of reasons for their soundness.
 
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders of the crates that may have `unsafe`, from the root of the repository.
-const CRATES: [&str; 3] = ["crates/jit", "crates/isolate", "cranelift-compat"];
+const CRATES: [&str; 4] = ["crates/jit", "crates/isolate", "crates/capi", "cranelift-compat"];
 
 /// Tests and examples that call code they compiled, and this file, in which only texts have the word.
 const OTHERS: [&str; 6] = [

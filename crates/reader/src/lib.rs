@@ -42,7 +42,7 @@ pub use data_directive::{DataItem, DataObject};
 pub use error::{Error, ErrorKind, Lines, Position};
 pub use exercise::{NotReadAgain, read_in_every_way};
 pub use header::{Feature, Header, Setting, Target, TestCommand};
-pub use parser::{MAX_TEXT_BYTES, Options, Parser, parse_functions};
+pub use parser::{MAX_TEXT_BYTES, Options, Parser, parse_functions, parse_signature};
 pub use run_command::{Comparison, Datum, Invocation, RunCommand};
 pub use source_map::SourceMap;
 pub use testfile::{Comment, TestFile, TestFunction, parse_test};

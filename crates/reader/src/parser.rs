@@ -1,6 +1,6 @@
 //! Parser of the functions of a text, one after the other.
 
-use kingpost_ir::signature::CallConv;
+use kingpost_ir::signature::{CallConv, Signature};
 use kingpost_ir::{AnyEntity, Function};
 use std::ops::Range;
 
@@ -180,6 +180,34 @@ impl Context<'_, '_> {
         self.claim(AnyEntity::Function);
         Ok(())
     }
+}
+
+/// Reads a signature, such as `(i32 sext, f64) -> i64 system_v`. `default` is the calling convention if the text has
+/// none.
+///
+/// ```
+/// use kingpost_ir::signature::CallConv;
+///
+/// let signature = kingpost_reader::parse_signature("(i64, i8 uext) -> f64", CallConv::SystemV).unwrap();
+/// assert_eq!(signature.to_string(), "(i64, i8 uext) -> f64 system_v");
+/// let error = kingpost_reader::parse_signature("(i64) -> f65", CallConv::SystemV).unwrap_err();
+/// assert_eq!(error.to_string(), "1:10: unknown type `f65`");
+/// ```
+///
+/// # Errors
+/// If the text is malformed or continues after the signature.
+pub fn parse_signature(text: impl AsRef<[u8]>, default: CallConv) -> std::result::Result<Signature, Error> {
+    let text = text.as_ref();
+    let mut parsed = Signature::new(default);
+    let mut whole = || {
+        check_text(text)?;
+        let mut lexer = Lexer::new(text, false);
+        signature(&mut lexer, default, &mut parsed)?;
+        lexer.skip();
+        if lexer.at_end() { Ok(()) } else { lexer.expected("a calling convention or the end of the signature") }
+    };
+    whole().map_err(|fault| fault.locate(text))?;
+    Ok(parsed)
 }
 
 /// Reads all functions of a text. Header lines may precede them.

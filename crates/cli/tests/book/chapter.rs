@@ -65,7 +65,9 @@ impl Chapter {
     pub(crate) fn file_before(&self, line: usize) -> Option<String> {
         let before: Vec<&str> = self.text.lines().take(line - 1).collect();
         let before = before.join("\n");
-        let mut spans = before.split('`').filter(|span| span.starts_with("crates/") && span.ends_with(".rs"));
+        let is_source =
+            |span: &&str| span.starts_with("crates/") && [".rs", ".c"].iter().any(|end| span.ends_with(end));
+        let mut spans = before.split('`').filter(is_source);
         spans.next_back().map(str::to_owned)
     }
 }

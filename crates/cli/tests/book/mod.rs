@@ -6,7 +6,7 @@
 //! | `sh` | each line is a `make` target or a `cargo` command for packages, tests and examples that exist |
 //! | `clif` | parses and verifies; run directives hold in the interpreter and in compiled code |
 //! | `rust` | compiles and runs as a documentation test of the crate `kingpost` |
-//! | `rs` | is an excerpt of the file that the text before it names |
+//! | `rs`, `c` | is an excerpt of the file that the text before it names |
 //! | `toml`, `text` | none |
 //!
 //! `KINGPOST_BLESS=1` rewrites the output of `console` blocks and the chapters that are generated.
@@ -28,7 +28,7 @@ fn blesses() -> bool {
 fn every_block_has_a_kind() {
     for chapter in chapters() {
         for block in chapter.blocks() {
-            let known = ["console", "sh", "clif", "rust", "rs", "toml", "text"];
+            let known = ["console", "sh", "clif", "rust", "rs", "c", "toml", "text"];
             assert!(known.contains(&block.kind), "{}:{}: kind `{}`", chapter.name, block.line, block.kind);
         }
     }
@@ -77,7 +77,7 @@ fn functions_verify_and_run() {
 #[test]
 fn excerpts_are_in_their_files() {
     for chapter in chapters() {
-        for block in chapter.blocks().filter(|block| block.kind == "rs") {
+        for block in chapter.blocks().filter(|block| ["rs", "c"].contains(&block.kind)) {
             let at = format!("{}:{}", chapter.name, block.line);
             let file = chapter.file_before(block.line).unwrap_or_else(|| panic!("{at}: no file is named before"));
             let source = fs::read_to_string(root().join(&file)).unwrap_or_else(|error| panic!("{at}: {file}: {error}"));

@@ -80,11 +80,46 @@ pub struct FunctionBuilder<'f> {
     srcloc: SourceLoc,
 }
 
+/// The state of a suspended builder, besides the function and the context. See [`FunctionBuilder::suspend`].
+#[derive(Copy, Clone, Default, Debug)]
+pub struct Suspended {
+    current: Option<Block>,
+    srcloc: SourceLoc,
+}
+
 impl<'f> FunctionBuilder<'f> {
     /// Returns a builder for a function that has no blocks yet.
     pub fn new(func: &'f mut Function, cx: &'f mut FrontendContext) -> FunctionBuilder<'f> {
         cx.clear();
-        FunctionBuilder { func, cx, current: None, srcloc: SourceLoc::default() }
+        FunctionBuilder::resume(func, cx, Suspended::default())
+    }
+
+    /// Ends the borrow of the function and the context, for front ends that own both and build in several calls.
+    ///
+    /// ```
+    /// use kingpost_ir::Function;
+    /// use kingpost_ir::builder::ControlBuilder;
+    /// use kingpost_ir::frontend::{FrontendContext, FunctionBuilder};
+    ///
+    /// let (mut func, mut scratch) = (Function::default(), FrontendContext::default());
+    /// let mut b = FunctionBuilder::new(&mut func, &mut scratch);
+    /// let block = b.create_block();
+    /// b.switch_to_block(block);
+    /// let suspended = b.suspend();
+    ///
+    /// let mut b = FunctionBuilder::resume(&mut func, &mut scratch, suspended);
+    /// assert_eq!(b.current_block(), Some(block));
+    /// b.ins().return_(&[]);
+    /// b.seal_all_blocks();
+    /// b.finalize().unwrap();
+    /// ```
+    pub fn suspend(self) -> Suspended {
+        Suspended { current: self.current, srcloc: self.srcloc }
+    }
+
+    /// Returns the builder that was suspended, with its function and its context.
+    pub fn resume(func: &'f mut Function, cx: &'f mut FrontendContext, suspended: Suspended) -> FunctionBuilder<'f> {
+        FunctionBuilder { func, cx, current: suspended.current, srcloc: suspended.srcloc }
     }
 
     /// Creates a block. The block enters the layout when the builder switches to it.

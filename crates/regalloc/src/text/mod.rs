@@ -55,6 +55,8 @@ mod print;
 #[cfg(test)]
 mod tests;
 
+use crate::{Allocation, MachineEnv, Problem};
+
 pub use error::{ParseError, ParseErrorKind};
 pub use file::{Case, File, Positions, line_and_column};
 pub use print::display_allocation;
@@ -66,4 +68,39 @@ pub use print::display_allocation;
 /// [`Problem::verify`](crate::Problem::verify).
 pub fn parse(text: &str) -> Result<File, ParseError> {
     parse_file::file(text)
+}
+
+/// Returns the text of a problem for an allocator that is another program, with its machine.
+pub fn question(problem: &Problem, env: &MachineEnv) -> String {
+    let mut problem = problem.clone();
+    name(&mut problem);
+    format!("{env}\n{problem}")
+}
+
+/// Reads the answer of another program to a [`question`]: an allocation, before which the machine and the problem may
+/// be repeated. The allocation is not checked.
+///
+/// # Errors
+/// If the answer cannot be read, has no allocation, or repeats another problem.
+pub fn parse_answer(problem: &Problem, env: &MachineEnv, answer: &str) -> Result<Allocation, String> {
+    let mut problem = problem.clone();
+    name(&mut problem);
+    let is_whole = answer.lines().any(|line| line.trim_start().starts_with("problem"));
+    let file = match is_whole {
+        true => parse(answer),
+        false => parse(&format!("{env}\n{problem}\n{answer}")),
+    };
+    let mut file = file.map_err(|error| format!("its answer cannot be read: {error}"))?;
+    let [case] = &mut file.cases[..] else { return Err(format!("it answered {} problems, not one", file.cases.len())) };
+    if case.problem.to_string() != problem.to_string() {
+        return Err("it answered another problem".into());
+    }
+    case.allocation.take().ok_or_else(|| "it gave no allocation".into())
+}
+
+/// Names a problem that has no name, because the text form requires one.
+fn name(problem: &mut Problem) {
+    if problem.name.is_empty() {
+        problem.name = "f".into();
+    }
 }

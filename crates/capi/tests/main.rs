@@ -1,0 +1,5 @@
+//! Tests of the interface from outside: the header, programs in C, and the cost.
+
+mod cost;
+mod header;
+mod programs;
