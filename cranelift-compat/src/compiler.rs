@@ -70,7 +70,7 @@ impl Drop for Compiler {
     fn drop(&mut self) {
         // A panic may have left the parts in an inconsistent state.
         if let Some(parts) = self.parts.take().filter(|_| !std::thread::panicking()) {
-            DROPPED.keep(self.key.clone(), parts);
+            DROPPED.keep(std::mem::take(&mut self.key), parts);
         }
     }
 }
@@ -96,7 +96,7 @@ impl Compiler {
     /// # Errors
     /// See [`Compiler::new`]. Also fails if there is no such allocator.
     pub fn with_regalloc(isa: OwnedTargetIsa, regalloc: Option<&str>) -> CodegenResult<Compiler> {
-        let key = Key::new(&*isa, regalloc, &settings::VARIABLES);
+        let key = Key::new(&*isa, regalloc);
         let parts = match DROPPED.take(&key) {
             Some(parts) => parts,
             None => Box::new(Parts::new(&*isa, regalloc)?),

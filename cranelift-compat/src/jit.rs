@@ -20,6 +20,14 @@ use kingpost_codegen::module::default_libcall_name;
 use kingpost_jit::{NamedCode, Registration, SymbolFile, add_to_perf_map, library_address};
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::LazyLock;
+
+/// Whether the environment registers functions with debuggers. It is read once, because clients create many modules.
+static FOR_DEBUGGER: LazyLock<bool> =
+    LazyLock::new(|| std::env::var("KINGPOST_DEBUGGER").is_ok_and(|value| value == "1"));
+
+/// Whether the profiler `perf` records this process. It is read once, see [`FOR_DEBUGGER`].
+static FOR_PROFILER: LazyLock<bool> = LazyLock::new(|| std::env::var_os("PERF_BUILDID_DIR").is_some());
 
 type LibCallNames = Box<dyn Fn(ir::LibCall) -> String + Send + Sync>;
 type Lookup = Box<dyn Fn(&str) -> Option<*const u8> + Send>;
@@ -77,7 +85,7 @@ impl JITBuilder {
             lookups: Vec::new(),
             memory: None,
             registers_frames: true,
-            for_debugger: std::env::var("KINGPOST_DEBUGGER").is_ok_and(|value| value == "1"),
+            for_debugger: *FOR_DEBUGGER,
         }
     }
 
@@ -239,8 +247,7 @@ impl JITModule {
     /// Announces the pending functions, whose `.eh_frame` section is `unwind_info`, to debuggers if enabled, and to
     /// the profiler `perf` if it records code.
     fn announce(&mut self, unwind_info: &[u8]) {
-        let for_profiler = std::env::var_os("PERF_BUILDID_DIR").is_some();
-        if self.pending.0.is_empty() || !self.for_debugger && !for_profiler {
+        if self.pending.0.is_empty() || !self.for_debugger && !*FOR_PROFILER {
             return;
         }
         let placed = self.pending.0.iter().filter_map(|id| Some((id, self.functions.get(id)?)));
@@ -248,7 +255,7 @@ impl JITModule {
         let named: Vec<_> = named.collect();
         let functions = named.iter().map(|(placed, name)| (placed.block.address(), placed.len, &**name));
         let functions: Vec<NamedCode<'_>> = functions.collect();
-        if for_profiler {
+        if *FOR_PROFILER {
             add_to_perf_map(functions.iter().copied());
         }
         if self.for_debugger {

@@ -6,14 +6,15 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 
 /// Everything that determines the parts of a compiler.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Key {
     /// Target, settings and CPU flags, in the form in which they are hashed.
     target: Vec<u8>,
     regalloc: Option<String>,
-    /// Values of environment variables.
-    environment: Vec<Option<String>>,
 }
+
+/// Size in bytes that most keys fit.
+const KEY_BYTES: usize = 128;
 
 /// A hasher that collects bytes, so that equal bytes mean equal values.
 struct Bytes(Vec<u8>);
@@ -29,13 +30,11 @@ impl Hasher for Bytes {
 }
 
 impl Key {
-    /// Returns the key of compilers for `isa` with an allocator by name, if it is given, and with the values of these
-    /// variables.
-    pub(crate) fn new(isa: &dyn TargetIsa, regalloc: Option<&str>, variables: &[&str]) -> Key {
-        let mut target = Bytes(Vec::new());
+    /// Returns the key of compilers for `isa` with an allocator by name, if it is given.
+    pub(crate) fn new(isa: &dyn TargetIsa, regalloc: Option<&str>) -> Key {
+        let mut target = Bytes(Vec::with_capacity(KEY_BYTES));
         (isa.triple(), isa.flags(), isa.isa_flags_hash_key()).hash(&mut target);
-        let environment = variables.iter().map(|name| std::env::var(name).ok()).collect();
-        Key { target: target.0, regalloc: regalloc.map(str::to_string), environment }
+        Key { target: target.0, regalloc: regalloc.map(str::to_string) }
     }
 }
 
@@ -76,7 +75,7 @@ mod tests {
         let mut flags = settings::builder();
         flags.set(setting.0, setting.1).unwrap();
         let isa = cranelift_native::builder().unwrap().finish(settings::Flags::new(flags)).unwrap();
-        Key::new(&*isa, regalloc, &["HOME"])
+        Key::new(&*isa, regalloc)
     }
 
     #[test]

@@ -8,14 +8,22 @@
 //!   `single_pass` is our `fused`.
 //! - The environment variable `KINGPOST_CHECKER=1` turns the checker of allocations on, like the setting
 //!   `regalloc_checker`.
+//!
+//! The environment is read once, because clients create a compiler for each function.
 
 use cranelift_codegen::isa::TargetIsa;
 use cranelift_codegen::settings::Value;
 use cranelift_codegen::{CodegenError, CodegenResult, settings};
 use kingpost_codegen::Settings;
+use std::sync::LazyLock;
 
-/// The environment variables that affect settings.
-pub(crate) const VARIABLES: [&str; 2] = ["KINGPOST_REGALLOC", "KINGPOST_CHECKER"];
+/// The allocator of the environment.
+static REGALLOC: LazyLock<Option<String>> =
+    LazyLock::new(|| std::env::var("KINGPOST_REGALLOC").ok().filter(|name| !name.is_empty()));
+
+/// Whether the environment turns the checker on.
+static HAS_CHECKER: LazyLock<bool> =
+    LazyLock::new(|| std::env::var("KINGPOST_CHECKER").is_ok_and(|value| value == "1"));
 
 /// Returns the settings of a client for our compiler, with the allocator `regalloc` if it is given.
 ///
@@ -37,13 +45,12 @@ pub(crate) fn shared(isa: &dyn TargetIsa, regalloc: Option<&str>) -> CodegenResu
             }
         }
     }
-    ours.regalloc_checker |= std::env::var("KINGPOST_CHECKER").is_ok_and(|value| value == "1");
+    ours.regalloc_checker |= *HAS_CHECKER;
     Ok(ours)
 }
 
 fn allocator(algorithm: &str, chosen: Option<&str>) -> String {
-    let by_environment = || std::env::var("KINGPOST_REGALLOC").ok().filter(|name| !name.is_empty());
-    chosen.map(str::to_string).or_else(by_environment).unwrap_or_else(|| match algorithm {
+    chosen.map(str::to_string).or_else(|| REGALLOC.clone()).unwrap_or_else(|| match algorithm {
         "single_pass" => "fused".into(),
         _ => "ssa".into(),
     })
