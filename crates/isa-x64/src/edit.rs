@@ -37,7 +37,8 @@ const FILL: u16 = rows::MOV_RM.of(64).0;
 const SPILL: u16 = rows::MOV_MR.of(64).0;
 
 /// Emits an edit of one of the few rows that most edits have. The constant parts of a row's encodings are computed
-/// when the compiler is built.
+/// when the compiler is built. Without these rows, compilation takes 0.3 % more instructions (`make gate`, `x86_64
+/// fused none`).
 #[inline(never)]
 fn usual_edit<const ROW: u16>(regs: Regs, place: RmBytes, buffer: &mut Buffer) {
     assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, regs, place, 0, buffer);

@@ -13,7 +13,8 @@ use kingpost_mach::{AddrKind, AddrMode, Args, Branching, Buffer, EmitContext, Fr
 use kingpost_regalloc::PReg;
 
 /// Emits a single instruction that refers to no symbol, or one without bytes. Returns `false` for any other
-/// instruction, and if a listing is made.
+/// instruction, and if a listing is made. Without this fast path, compilation takes 7.3 % more instructions (`make
+/// gate`, `x86_64 fused none`).
 #[inline(always)]
 pub(crate) fn emit_direct(inst: &MInst, regs: Regs, frame: &FrameLayout, buffer: &mut Buffer) -> bool {
     let recipe = &RECIPES[usize::from(inst.row.0)];

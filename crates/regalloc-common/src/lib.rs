@@ -59,6 +59,9 @@ const KEPT: usize = 1 << 20;
 /// because the peak of a large problem is in a later stage. The list is shrunk first. If a large block is freed at
 /// full size, glibc's allocator then takes blocks of up to that size from the heap instead of mapping each one, and
 /// the freed ones leave holes in the heap.
+///
+/// If this function does nothing, a function of 200,000 instructions in 60,000 blocks takes 32 % more memory with
+/// `ssa` and 8 % more with `backtracking` (`/usr/bin/time -f %M`, x86-64).
 pub fn release<T>(list: &mut Vec<T>) {
     if list.capacity() * size_of::<T>() > KEPT {
         list.clear();

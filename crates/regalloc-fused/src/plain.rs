@@ -8,6 +8,9 @@
 //! Uses keep their registers from below. The def frees its register. Then the remaining uses take registers, the
 //! def's register first. If none is free, another value gives up its register, and is filled again after the
 //! instruction.
+//!
+//! Without this path, compilation takes 43 % more instructions, and code is 2 % longer (`make gate`, `x86_64 fused
+//! none`).
 
 use crate::selected::{is_copy, range};
 use crate::walk::{FewRegs, Fused};

@@ -279,7 +279,8 @@ impl Fused {
         slot: Option<Slot>,
     ) {
         let placed = match slot {
-            // Few instructions have more.
+            // Few instructions have more. Without this case, compilation takes 1.1 % more instructions (`make gate`,
+            // `x86_64 fused none`).
             None if count <= 3 => {
                 Regs::of_first([regs[0], regs[1], regs[2]].map(|reg| self.registers.preg(reg)), count)
             }

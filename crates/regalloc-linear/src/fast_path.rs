@@ -9,9 +9,8 @@
 //! If copies are needed, and no register is free for one or for the result, the value with the farthest next use is
 //! evicted. Cost: linear in operands; linear in registers if one is evicted.
 //!
-//! The gain, in machine instructions retired on a module of 29,280 CLIF instructions: 521 instructions take the
-//! general path, at 2,910 each; 1,504 take copies here, at 1,030 each. Copies on the fast path thus save about a
-//! tenth of allocation.
+//! Without this path, compilation takes 28 % more instructions; without copies on it, 2.4 % more (`make gate`,
+//! `x86_64 linear none`).
 
 use crate::linear_scan::Scan;
 use crate::operand_assignment::Copy;

@@ -6,6 +6,8 @@
 //! b1: ..; branch -> b2, b3
 //! b2: branch -> b4(v1)         b2 is a bare jump: b1 is the source of both edges to b4
 //! ```
+//!
+//! If no block is treated as an edge, compilation takes 2.1 % more instructions (`make gate`, `x86_64 ssa none`).
 
 use crate::tables::scaled;
 use cranelift_entity::EntityRef;

@@ -90,7 +90,7 @@ impl ReloadPlan {
     }
 
     /// Returns `true` if a value at the head of a joined block is ever stored. Most joins have no such value, so
-    /// that their edges need no transfers.
+    /// that their edges need no transfers: 0.1 % of all instructions of compilation (`make gate`, `x86_64 ssa none`).
     fn meets_memory(&self, input: &SpillInput, plan: &SpillPlan, index: BlockIndex) -> bool {
         let is_stored =
             |vreg: VReg| matches!(self.placements[vreg.index()], Placement::AtDefinition | Placement::AtEvictions);

@@ -1,5 +1,8 @@
 //! Spilling at one instruction: the values it needs in registers, the registers it takes, and the values evicted
 //! for them.
+//!
+//! [`Spilling::serve_fitting`] is a fast path. Without it, compilation takes 4.6 % more instructions (`make gate`,
+//! `x86_64 ssa none`).
 
 use crate::constraints::{Constraints, needs_register};
 use crate::demands::{Matching, Site};
@@ -40,8 +43,8 @@ pub(crate) struct Scratch {
 }
 
 impl Spilling {
-    /// Processes an unconstrained instruction if all values fit and no benefit must be counted. This is a fast
-    /// path. Returns `false` for other instructions.
+    /// Processes an unconstrained instruction if all values fit and no benefit must be counted. Returns `false` for
+    /// other instructions.
     #[inline(always)]
     pub(crate) fn serve_fitting(&mut self, input: &SpillInput, step: &Step, now: impl Fn() -> SpillSite) -> bool {
         if !self.set.has_room(step.operands.len(), self.saved.unpaid_limits) {

@@ -107,7 +107,8 @@ impl LowerCtx<'_> {
         self.code.srclocs.push(self.srcloc);
     }
 
-    /// Adds the operands of a row.
+    /// Adds the operands of a row. Without the forms that rows of plain operands list, compilation takes 3.3 % more
+    /// instructions (`make gate`, `x86_64 fused none`).
     #[inline(always)]
     fn row_operands(&mut self, row: &Row, vregs: &[VReg], has_memory: bool) {
         let are_of_their_class =
