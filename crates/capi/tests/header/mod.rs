@@ -28,6 +28,19 @@ fn the_header_is_what_the_sources_say() {
 }
 
 #[test]
+fn all_functions_have_the_frame_that_catches_panics() {
+    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).expect("the sources") {
+        let path = file.expect("a file").path();
+        let text = fs::read_to_string(&path).expect("a source");
+        // The macro `entries` is in this file.
+        let is_frame = path.ends_with("entry.rs");
+        for word in ["no_mangle", "export_name", "extern \"C\" fn"] {
+            assert!(is_frame || !text.contains(word), "{} has `{word}`", path.display());
+        }
+    }
+}
+
+#[test]
 fn compilers_of_c_and_cpp_accept_the_header() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("use.c");
