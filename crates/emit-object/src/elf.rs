@@ -179,7 +179,8 @@ impl<'a> Writer<'a> {
                 }
                 let flags = RelocationFlags::Elf { r_type: relocation_type(reloc.kind, self.architecture)? };
                 let offset = start + u64::from(reloc.offset);
-                self.object.add_relocation(text, Relocation { offset, symbol, addend: reloc.addend, flags })?;
+                let relocation = Relocation { offset, symbol, addend: reloc.addend, flags };
+                self.object.add_relocation(text, relocation).map_err(ObjectError::format)?;
             }
         }
         Ok(())
@@ -236,7 +237,8 @@ impl<'a> Writer<'a> {
                 let symbol = self.symbol(&pointer.symbol)?;
                 let offset = start + pointer.offset;
                 let flags = RelocationFlags::Elf { r_type };
-                self.object.add_relocation(section, Relocation { offset, symbol, addend: pointer.addend, flags })?;
+                let relocation = Relocation { offset, symbol, addend: pointer.addend, flags };
+                self.object.add_relocation(section, relocation).map_err(ObjectError::format)?;
             }
         }
         Ok(())

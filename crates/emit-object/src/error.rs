@@ -25,6 +25,13 @@ pub enum ObjectError {
     Format(String),
 }
 
+impl ObjectError {
+    /// Creates the error of a library that writes objects.
+    pub(crate) fn format(error: impl fmt::Display) -> ObjectError {
+        ObjectError::Format(error.to_string())
+    }
+}
+
 impl fmt::Display for ObjectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -43,15 +50,3 @@ impl fmt::Display for ObjectError {
 }
 
 impl std::error::Error for ObjectError {}
-
-impl From<object::write::Error> for ObjectError {
-    fn from(error: object::write::Error) -> ObjectError {
-        ObjectError::Format(error.to_string())
-    }
-}
-
-impl From<gimli::write::Error> for ObjectError {
-    fn from(error: gimli::write::Error) -> ObjectError {
-        ObjectError::Format(error.to_string())
-    }
-}

@@ -39,13 +39,13 @@ impl Writer<'_> {
         }
         let mut handlers = Vec::new();
         if let Some(personality) = personality {
-            let table = ExceptTable::new(module)?;
+            let table = ExceptTable::new(module).map_err(ObjectError::format)?;
             if !table.bytes.is_empty() {
                 self.except_table(&table, personality)?;
             }
             handlers = table.starts;
         }
-        let frame = eh_frame::write(module, self.architecture, &handlers)?;
+        let frame = eh_frame::write(module, self.architecture, &handlers).map_err(ObjectError::format)?;
         let section = self.object.add_section(Vec::new(), b".eh_frame".to_vec(), SectionKind::ReadOnlyData);
         self.object.section_mut(section).flags = READ_ONLY;
         self.fill(section, frame, &HashMap::new())
@@ -76,7 +76,8 @@ impl Writer<'_> {
             }
         }
         let names: Vec<String> = module.functions().map(|f| symbol_name(&f.function.head.name, self.triple)).collect();
-        let mut written = debug::write(module, &names, source, registers(self.architecture))?;
+        let written = debug::write(module, &names, source, registers(self.architecture));
+        let mut written = written.map_err(ObjectError::format)?;
         let mut sections = HashMap::new();
         let mut contents = Vec::new();
         written.for_each_mut(|id, relocated| -> Result<(), ObjectError> {
@@ -169,6 +170,7 @@ impl Writer<'_> {
             (_, Field::Relative4) => elf::R_AARCH64_PREL32,
         };
         let flags = RelocationFlags::Elf { r_type };
-        Ok(self.object.add_relocation(section, Relocation { offset, symbol, addend, flags })?)
+        let relocation = Relocation { offset, symbol, addend, flags };
+        self.object.add_relocation(section, relocation).map_err(ObjectError::format)
     }
 }

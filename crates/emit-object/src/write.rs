@@ -103,7 +103,7 @@ pub(crate) fn write_declared(
     writer.property_note(module);
     // Without this note, linkers assume that the object needs an executable stack, and warn.
     writer.object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
-    let mut bytes = writer.object.write()?;
+    let mut bytes = writer.object.write().map_err(ObjectError::format)?;
     size_entries(&mut bytes)?;
     Ok(bytes)
 }
