@@ -159,6 +159,7 @@ pub struct Found {
 
 /// One broken rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct CheckError {
     /// The rule.
     pub rule: Rule,

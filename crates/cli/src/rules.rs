@@ -175,7 +175,11 @@ fn check_files(args: &CheckArgs) -> Outcome {
             return Err(Stop::Failure(format!("rules check: {} is not installed (make deps)", backend.program())));
         }
     }
-    let options = Options { widths: args.widths.clone(), solver, timeout: Duration::from_secs_f64(args.timeout) };
+    let options = Options::default().with(|options| {
+        options.widths = args.widths.clone();
+        options.solver = solver;
+        options.timeout = Duration::from_secs_f64(args.timeout);
+    });
     let mut out = output::stdout();
     let mut counts = Counts::default();
     let judge = |job: &Job, prover: &mut Prover| job.rule.judge(&options, prover);

@@ -119,7 +119,7 @@ fn read_ledger(path: &Path) -> Ledger {
 
 pub(crate) fn prove(args: &ProveArgs) -> Outcome {
     let (entries, known) = read(&args.rules)?;
-    let options = Options { timeout: Duration::from_secs_f64(args.timeout), ..Options::default() };
+    let options = Options::default().with(|options| options.timeout = Duration::from_secs_f64(args.timeout));
     let backends = [Backend::Z3, Backend::Cvc5];
     if let Some(missing) = backends.iter().find(|backend| !backend.is_installed()) {
         return Err(Stop::Failure(format!("rules prove: {} is not installed (make deps)", missing.program())));

@@ -31,18 +31,18 @@ pub(crate) fn test(args: &TestArgs) -> Outcome {
         Some(level) => vec![level.to_string()],
     };
     let bless = std::env::var_os("KINGPOST_BLESS").is_some_and(|value| value != "0");
-    let options = Options {
-        targets: args.targets.clone(),
-        allocators,
-        program: args.regalloc_command.clone(),
-        opt_levels,
-        settings: args.set.clone(),
-        jobs: args.jobs,
-        bless,
-        via: args.via.into(),
-        calls: Vec::new(),
-        known_wrong: args.known_wrong.as_deref().map(known_wrong).transpose()?.unwrap_or_default(),
-    };
+    let known_wrong = args.known_wrong.as_deref().map(known_wrong).transpose()?.unwrap_or_default();
+    let options = Options::default().with(|options| {
+        options.targets = args.targets.clone();
+        options.allocators = allocators;
+        options.program = args.regalloc_command.clone();
+        options.opt_levels = opt_levels;
+        options.settings = args.set.clone();
+        options.jobs = args.jobs;
+        options.bless = bless;
+        options.via = args.via.into();
+        options.known_wrong = known_wrong;
+    });
     let (streams, paths): (Vec<_>, Vec<_>) = args.paths.iter().cloned().partition(|path| input::is_stream(path));
     // Drawn only on a terminal.
     let bar = ProgressBar::no_length();
@@ -73,7 +73,10 @@ pub(crate) fn directives(command: &str, args: &RunArgs) -> Outcome {
     let (calls, files): (Vec<&PathBuf>, Vec<&PathBuf>) = args.files.iter().partition(is_call);
     let calls = calls.iter().map(|call| call.display().to_string()).collect();
     let allocators = vec![ALLOCATORS[0].0.to_string()];
-    let options = Options { allocators, calls, ..Options::default() };
+    let options = Options::default().with(|options| {
+        options.allocators = allocators;
+        options.calls = calls;
+    });
     let (mut report, mut verdict) = (Report::default(), Verdict::Good);
     for path in files {
         let input = input::read(path)?;

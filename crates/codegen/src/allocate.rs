@@ -23,11 +23,10 @@ pub(crate) fn run(
     let StageMemory { code, allocator, allocation, fused, .. } = cx;
     let allocator = allocator.get_mut();
     let (mut log, mut phases) = (Log, Vec::new());
-    let mut diagnostics = Diagnostics {
-        observer: log::log_enabled!(log::Level::Trace).then_some(&mut log as _),
-        verifies: settings.verify_each,
-        texts: s.takes(Stage::Regalloc).then_some(&mut phases),
-    };
+    let mut diagnostics = Diagnostics::default();
+    diagnostics.observer = log::log_enabled!(log::Level::Trace).then_some(&mut log as _);
+    diagnostics.verifies = settings.verify_each;
+    diagnostics.texts = s.takes(Stage::Regalloc).then_some(&mut phases);
     s.run(Stage::Regalloc, || match selected {
         Selected::VirtualRegisters => {
             let answer = allocator.allocate_with(&code.problem, isa.env(), allocation, &mut diagnostics);

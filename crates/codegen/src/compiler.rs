@@ -228,22 +228,21 @@ impl Compiler {
 
     /// Returns the facts about the target that the verifier needs.
     pub fn target_info(&self) -> TargetInfo {
-        TargetInfo {
-            pointer_type: Some(I64),
-            enable_pinned_reg: self.settings.enable_pinned_reg,
-            preserve_frame_pointers: self.settings.preserve_frame_pointers,
-        }
+        TargetInfo::new(Some(I64)).with(|target| {
+            target.enable_pinned_reg = self.settings.enable_pinned_reg;
+            target.preserve_frame_pointers = self.settings.preserve_frame_pointers;
+        })
     }
 
     pub(crate) fn emit_options(&self) -> EmitOptions {
         // Processors fetch code in 16-byte units. Without optimization for speed, blocks are not padded.
         let fetch = if self.settings.opt_level == OptLevel::Speed { 16 } else { 1 };
-        EmitOptions {
-            block_padding: self.settings.block_padding(),
-            function_align: (1 << self.settings.log2_min_function_alignment).max(fetch),
-            block_offsets: self.settings.machine_code_cfg_info,
-            keep_frame_pointer: self.settings.preserve_frame_pointers,
-        }
+        EmitOptions::default().with(|options| {
+            options.block_padding = self.settings.block_padding();
+            options.function_align = (1 << self.settings.log2_min_function_alignment).max(fetch);
+            options.block_offsets = self.settings.machine_code_cfg_info;
+            options.keep_frame_pointer = self.settings.preserve_frame_pointers;
+        })
     }
 
     /// Returns a new context for one thread.

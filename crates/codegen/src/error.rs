@@ -63,7 +63,7 @@ impl CompileError {
 
     /// Returns the faults of the function, one per entity.
     pub fn findings(&self) -> Vec<VerifierError> {
-        let finding = |location, message| VerifierError { location, message };
+        let finding = |location, message: String| VerifierError::new(location, message);
         let one = |location| vec![finding(location, self.to_string())];
         match self {
             CompileError::Broken { .. } | CompileError::Rejected { .. } => {
@@ -124,9 +124,7 @@ impl From<Refusal> for CompileError {
         match refusal.error {
             LowerError::TooLarge { what, limit } => CompileError::Limit { what, limit },
             LowerError::Cancelled => CompileError::Cancelled,
-            LowerError::Opcode { .. } | LowerError::Feature { .. } | LowerError::Setting { .. } => {
-                CompileError::Lower(refusal)
-            }
+            _ => CompileError::Lower(refusal),
         }
     }
 }

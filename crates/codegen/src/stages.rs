@@ -16,6 +16,7 @@ use std::ops::AddAssign;
 
 /// Counters of everything compiled so far. Times are CPU seconds of the compiling threads.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
+#[non_exhaustive]
 pub struct Stats {
     /// Functions compiled.
     pub functions: u64,

@@ -113,7 +113,8 @@ fn solution(compiler: &Compiler, cx: &Context, names: &Names, graph: &Graph, mod
     let mut allocator = compiler.new_allocator();
     let is_fused = compiler.is_fused();
     if !is_fused {
-        let mut diagnostics = Diagnostics { observer: Some(&mut recorder), ..Diagnostics::default() };
+        let mut diagnostics = Diagnostics::default();
+        diagnostics.observer = Some(&mut recorder);
         // Solves the problem again with an observer. The answer is the same, because equal problems have equal
         // answers.
         let mut again = Allocation::default();

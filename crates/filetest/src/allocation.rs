@@ -93,10 +93,6 @@ fn judge(name: &str, text: &str, expected: &str, findings: &mut Findings) {
     }
 }
 
-fn verified() -> Diagnostics<'static> {
-    Diagnostics { verifies: true, ..Diagnostics::default() }
-}
-
 /// Solves every problem with an allocator; the checker must accept the answers.
 fn solve(name: &str, text: &str, mut allocator: Box<dyn Allocator>, findings: &mut Findings) {
     let file = match text::parse(text) {
@@ -109,7 +105,7 @@ fn solve(name: &str, text: &str, mut allocator: Box<dyn Allocator>, findings: &m
         let problem = &case.problem;
         if let Err(errors) = problem.verify_with(&env) {
             errors.iter().for_each(|error| findings.fail(format_args!("{name}: %{}: {error}", problem.name)));
-        } else if let Err(error) = allocator.allocate_with(problem, &env, &mut answer, &mut verified()) {
+        } else if let Err(error) = allocator.allocate_with(problem, &env, &mut answer, &mut Diagnostics::verified()) {
             findings.fail(format_args!("{name}: %{}: {error}", problem.name));
         } else if let Err(errors) = checker.check(problem, &env, &answer) {
             let answer = text::display_allocation(problem, &answer);

@@ -5,6 +5,7 @@ use crate::native::Via;
 
 /// Options of a test run.
 #[derive(Clone, Default, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// The architectures or triples of `target` lines to run; all if empty.
     pub targets: Vec<String>,
@@ -29,6 +30,13 @@ pub struct Options {
 }
 
 impl Options {
+    /// Returns the options after `change`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Options)) -> Options {
+        change(&mut self);
+        self
+    }
+
     pub(crate) fn selects(&self, triple: &str) -> bool {
         let architecture = |text: &str| text.split('-').next().map(str::to_string);
         self.targets.is_empty()

@@ -148,11 +148,11 @@ pub(crate) fn verifier_info(header: &Header, target: Option<&Target>) -> Result<
 }
 
 fn target_info(triple: &Triple, settings: &Settings) -> TargetInfo {
-    TargetInfo {
-        pointer_type: Some(if triple.pointer_width() == Ok(PointerWidth::U32) { I32 } else { I64 }),
-        enable_pinned_reg: settings.enable_pinned_reg,
-        preserve_frame_pointers: settings.preserve_frame_pointers,
-    }
+    let pointer_type = if triple.pointer_width() == Ok(PointerWidth::U32) { I32 } else { I64 };
+    TargetInfo::new(Some(pointer_type)).with(|target| {
+        target.enable_pinned_reg = settings.enable_pinned_reg;
+        target.preserve_frame_pointers = settings.preserve_frame_pointers;
+    })
 }
 
 /// Returns a flag of a `target` line that a processor lacks.

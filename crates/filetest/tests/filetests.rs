@@ -13,7 +13,9 @@ fn folder() -> PathBuf {
 
 #[test]
 fn reports_do_not_depend_on_threads() {
-    let jobs = |jobs| run(&[folder().join("verifier")], &Options { jobs, ..Options::default() }, |_, _| ()).unwrap();
+    let jobs = |jobs| {
+        run(&[folder().join("verifier")], &Options::default().with(|options| options.jobs = jobs), |_, _| ()).unwrap()
+    };
     assert_eq!(jobs(1), jobs(4));
 }
 
@@ -28,7 +30,12 @@ fn with(header: &str, comments: &str) -> String {
 /// Returns the outcomes of a text's units, with the linear allocator only. Checks that they do not depend on the
 /// variant of running code.
 fn outcomes(text: &str) -> Vec<Outcome> {
-    let options = |via| Options { allocators: vec!["linear".into()], via, ..Options::default() };
+    let options = |via| {
+        Options::default().with(|options| {
+            options.allocators = vec!["linear".into()];
+            options.via = via;
+        })
+    };
     let units = |via| run_text("t.clif", text.as_bytes(), None, &options(via)).units.into_iter();
     let outcomes: Vec<Outcome> = units(Via::Jit).map(|unit| unit.outcome).collect();
     match can_run(Triple::host().architecture) {

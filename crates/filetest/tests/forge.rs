@@ -169,3 +169,57 @@ fn has_tests(folder: &Path) -> bool {
         false => fs::read_to_string(&path).expect("a source file").contains("#[test]"),
     })
 }
+
+/// Ends of names of types that a release may extend: errors, options, and diagnostics.
+const EXTENDED: &[&str] = &["Error", "ErrorKind", "Options", "Settings", "Limits", "Diagnostics", "TargetInfo"];
+
+/// Returns the public types of a source that a release may extend, but that clients can construct or match completely:
+/// enums and structs with public fields, without `#[non_exhaustive]`. The layout of a type with `#[repr(C)]` is fixed.
+fn exhaustive(text: &str) -> Vec<&str> {
+    let mut is_settled = false;
+    let mut found = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let item = ["pub struct ", "pub enum "].iter().find_map(|start| line.strip_prefix(start));
+        if let Some(item) = item {
+            let name = item.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            let has_field = line.starts_with("pub enum ")
+                || lines.clone().take_while(|line| *line != "}").any(|line| line.starts_with("    pub "));
+            if EXTENDED.iter().any(|end| name.ends_with(end)) && has_field && line.ends_with('{') && !is_settled {
+                found.push(name);
+            }
+        }
+        is_settled = match line {
+            "#[non_exhaustive]" | "#[repr(C)]" => true,
+            _ => is_settled && (line.starts_with("#[") || line.starts_with("///")),
+        };
+    }
+    found
+}
+
+#[test]
+fn errors_and_options_may_get_fields_and_variants() {
+    let mut wrong = Vec::new();
+    for entry in fs::read_dir(root().join("crates")).expect("a folder") {
+        let folder = entry.expect("readable").path();
+        if TOOLS.iter().any(|tool| folder.ends_with(tool)) {
+            continue;
+        }
+        let mut files = Vec::new();
+        sources(&folder.join("src"), &mut files);
+        for file in files {
+            let text = fs::read_to_string(&file).expect("readable");
+            wrong.extend(exhaustive(&text).iter().map(|name| format!("{}: {name}", file.display())));
+        }
+    }
+    assert!(wrong.is_empty(), "without `#[non_exhaustive]`:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn exhaustive_types_are_found() {
+    let text = "#[derive(Debug)]\npub enum OpenError {\n    A,\n}\n#[non_exhaustive]\n#[derive(Debug)]\n\
+                pub struct Options {\n    pub a: u8,\n}\npub struct Limits {\n    a: u8,\n}\n\
+                #[repr(C)]\npub struct Error {\n    pub a: u8,\n}\n\
+                pub struct RuleLimits<'a> {\n    pub a: &'a u8,\n}\npub struct Other {\n    pub a: u8,\n}\n";
+    assert_eq!(exhaustive(text), ["OpenError", "RuleLimits"]);
+}

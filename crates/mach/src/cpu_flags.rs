@@ -8,11 +8,19 @@ use std::fmt;
 
 /// Error for a flag or preset that does not exist, or a value that is not a boolean.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct FlagError {
     /// Word as it was given.
     pub word: String,
     /// Name of the instruction set.
     pub target: &'static str,
+}
+
+impl FlagError {
+    /// Creates the error for `word` of a target line.
+    pub fn new(word: impl Into<String>, target: &'static str) -> FlagError {
+        FlagError { word: word.into(), target }
+    }
 }
 
 impl fmt::Display for FlagError {
@@ -147,7 +155,7 @@ macro_rules! cpu_flags {
                 }
                 match $crate::cpu_flags::parse_word(word) {
                     Some((name, value)) if self.set_flag(name, value) => Ok(()),
-                    _ => Err($crate::FlagError { word: word.into(), target: $target }),
+                    _ => Err($crate::FlagError::new(word, $target)),
                 }
             }
 

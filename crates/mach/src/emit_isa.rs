@@ -68,6 +68,7 @@ pub trait EmitIsa: Isa {
 
 /// Settings of emission.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct EmitOptions {
     /// Bytes of padding after each block, for tests of long branches, rounded up to whole instructions; 0 for none.
     pub block_padding: usize,
@@ -77,6 +78,15 @@ pub struct EmitOptions {
     pub block_offsets: bool,
     /// Whether every function sets up a frame pointer.
     pub keep_frame_pointer: bool,
+}
+
+impl EmitOptions {
+    /// Returns the options after `change`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut EmitOptions)) -> EmitOptions {
+        change(&mut self);
+        self
+    }
 }
 
 /// Blocks of a function, ready to be emitted.

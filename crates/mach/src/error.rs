@@ -5,6 +5,7 @@ use std::fmt;
 
 /// Error of lowering or emission.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum LowerError {
     /// The target has no code for this opcode at this type.
     Opcode {

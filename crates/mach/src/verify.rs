@@ -26,6 +26,7 @@ use std::fmt;
 
 /// Violation of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct CodeError {
     /// Number of the rule in the module documentation.
     pub rule: u8,

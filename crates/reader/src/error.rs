@@ -6,6 +6,7 @@ use std::fmt;
 
 /// An error with its position in the text.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct Error {
     /// The file's name, if the caller gave one with [`Error::in_file`].
     pub file: Option<Box<str>>,

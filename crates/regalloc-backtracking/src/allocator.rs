@@ -153,7 +153,7 @@ mod tests {
         let mut file = text::parse(TEXT).unwrap_or_else(|error| panic!("{error}"));
         let (problem, env) = (file.cases.remove(0).problem, file.env.expect("a machine"));
         let mut allocator = Backtracking::default();
-        let mut diagnostics = Diagnostics { verifies: true, ..Diagnostics::default() };
+        let mut diagnostics = Diagnostics::verified();
         let solved = allocator.allocate_with(&problem, &env, &mut Allocation::default(), &mut diagnostics);
         solved.expect("each phase is valid");
         (problem, allocator)

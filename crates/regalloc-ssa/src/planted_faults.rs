@@ -39,7 +39,7 @@ impl Solved {
         let mut file = text::parse(TEXT).unwrap();
         let (problem, env) = (file.cases.remove(0).problem, file.env.unwrap());
         let (mut allocator, mut answer) = (SsaAllocator::default(), Allocation::default());
-        let mut diagnostics = Diagnostics { verifies: true, ..Diagnostics::default() };
+        let mut diagnostics = Diagnostics::verified();
         allocator.allocate_with(&problem, &env, &mut answer, &mut diagnostics).unwrap();
         // The reload plan has taken the result of spilling.
         let SsaAllocator { order, live, constraints, classes, spilling, .. } = &mut allocator;

@@ -38,6 +38,7 @@ pub trait Allocator: Send {
 
 /// Optional diagnostics of an allocator besides the answer. All are off by default.
 #[derive(Default)]
+#[non_exhaustive]
 pub struct Diagnostics<'a> {
     /// Receiver of each decision.
     pub observer: Option<&'a mut (dyn Observer + 'a)>,
@@ -48,6 +49,11 @@ pub struct Diagnostics<'a> {
 }
 
 impl Diagnostics<'_> {
+    /// Creates diagnostics that verify the result of each phase.
+    pub fn verified() -> Self {
+        Diagnostics { verifies: true, ..Diagnostics::default() }
+    }
+
     /// Passes a decision to the observer, if there is one.
     #[inline]
     pub fn event(&mut self, event: Event<'_>) {

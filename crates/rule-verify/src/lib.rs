@@ -32,7 +32,7 @@
 //!
 //! let parsed = kingpost_rules::parse("Name: twice\n%r = add %x, %x\n  =>\n%r = shl %x, 1\n");
 //! let rule = parsed[0].rule.as_ref().unwrap();
-//! let options = Options { widths: 8..=8, ..Options::default() };
+//! let options = Options::default().with(|options| options.widths = 8..=8);
 //! // Proofs need z3.
 //! if kingpost_rule_verify::Backend::Z3.is_installed() {
 //!     let verdict = check(rule, &options, &mut Prover::new(SolverChoice::Z3));

@@ -32,6 +32,7 @@ impl SolverChoice {
 
 /// Options for judging rules.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Widths of integers without a stated width, in bits.
     pub widths: RangeInclusive<u32>,
@@ -39,6 +40,15 @@ pub struct Options {
     pub solver: SolverChoice,
     /// Time limit of one rule.
     pub timeout: Duration,
+}
+
+impl Options {
+    /// Returns the options after `change`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Options)) -> Options {
+        change(&mut self);
+        self
+    }
 }
 
 impl Default for Options {

@@ -52,7 +52,7 @@ const INSTCOMBINE: [(u32, &str, &str); 8] = [
 fn instcombine() {
     let Some(mut prover) = prover() else { return };
     let prover = std::cell::RefCell::new(&mut prover);
-    let options = Options { widths: 1..=8, ..Options::default() };
+    let options = Options::default().with(|options| options.widths = 1..=8);
     expect(&INSTCOMBINE, |text| Ok(check(&parse(text).remove(0).rule?, &options, &mut prover.borrow_mut())));
 }
 

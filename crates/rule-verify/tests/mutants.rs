@@ -212,7 +212,7 @@ fn mutants_are_refused() {
     let all: Vec<ClifRule> = rules().iter().flat_map(mutants).collect();
     assert!(all.len() >= 500, "{} mutants", all.len());
     let step = if limit == 0 { 1 } else { all.len().div_ceil(limit) };
-    let options = Options { timeout: Duration::from_secs(10), ..Options::default() };
+    let options = Options::default().with(|options| options.timeout = Duration::from_secs(10));
     let mut prover = Prover::new(SolverChoice::Z3);
     let (mut wrong, mut errors, mut right, mut open) = (0, 0, 0, Vec::new());
     for mutant in all.iter().step_by(step) {

@@ -6,7 +6,7 @@ use kingpost_rules::parse;
 
 /// Returns the verdict as `rules check` prints it.
 fn verdict(text: &str, prover: &mut Prover) -> String {
-    let options = Options { widths: 1..=6, ..Options::default() };
+    let options = Options::default().with(|options| options.widths = 1..=6);
     let parsed = parse(text).remove(0).rule;
     match parsed.map_or_else(Verdict::Error, |rule| check(&rule, &options, prover)) {
         Verdict::Correct => "correct".to_string(),

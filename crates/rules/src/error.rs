@@ -5,6 +5,7 @@ use std::fmt;
 
 /// The class of an error, as reports name it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
 pub enum ErrorKind {
     /// The text is not a rule.
     Syntax,
@@ -42,6 +43,7 @@ impl ErrorKind {
 
 /// An error in a rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct RuleError {
     /// Its class.
     pub kind: ErrorKind,

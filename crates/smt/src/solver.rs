@@ -77,6 +77,7 @@ pub enum Answer {
 
 /// Reason why a query has no answer.
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum SolverError {
     /// The program cannot be started.
     Start(Backend, io::Error),

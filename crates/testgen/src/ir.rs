@@ -60,8 +60,11 @@ pub struct Program {
 }
 
 /// Target of programs. Exceptions find their handlers by the chain of frame pointers.
-pub const TARGET: TargetInfo =
-    TargetInfo { pointer_type: Some(I64), enable_pinned_reg: false, preserve_frame_pointers: true };
+pub const TARGET: TargetInfo = {
+    let mut target = TargetInfo::new(Some(I64));
+    target.preserve_frame_pointers = true;
+    target
+};
 
 /// Returns the program of a seed.
 pub fn generate(seed: u64) -> Program {

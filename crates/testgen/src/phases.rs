@@ -63,7 +63,9 @@ pub fn check(allocator: &mut dyn Allocator, folder: &Path, phase: &str) {
 pub fn result(allocator: &mut dyn Allocator, problem: &Problem, env: &MachineEnv, phase: &str) -> String {
     solve(allocator, problem, env);
     let (mut story, mut texts) = (Story::default(), Vec::new());
-    let mut diagnostics = Diagnostics { observer: Some(&mut story), verifies: true, texts: Some(&mut texts) };
+    let mut diagnostics = Diagnostics::verified();
+    diagnostics.observer = Some(&mut story);
+    diagnostics.texts = Some(&mut texts);
     let solved = allocator.allocate_with(problem, env, &mut Allocation::default(), &mut diagnostics);
     solved.unwrap_or_else(|error| panic!("{error}"));
     match texts.into_iter().find(|(name, _)| *name == phase) {

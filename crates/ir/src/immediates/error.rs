@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Error in the text of a number.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum LiteralError {
     /// Not a number of this kind.
     Syntax,

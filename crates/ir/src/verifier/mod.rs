@@ -26,6 +26,7 @@ use crate::types::Type;
 
 /// Facts about the target. Without them, some rules are not checked.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct TargetInfo {
     /// The type of pointers; `None` if the targets of the function have different pointer types.
     pub pointer_type: Option<Type>,
@@ -35,8 +36,23 @@ pub struct TargetInfo {
     pub preserve_frame_pointers: bool,
 }
 
+impl TargetInfo {
+    /// Creates the facts of a target with default settings.
+    pub const fn new(pointer_type: Option<Type>) -> TargetInfo {
+        TargetInfo { pointer_type, enable_pinned_reg: false, preserve_frame_pointers: false }
+    }
+
+    /// Returns the facts after `change`.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut TargetInfo)) -> TargetInfo {
+        change(&mut self);
+        self
+    }
+}
+
 /// A violated rule.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct VerifierError {
     /// The entity that violates the rule.
     pub location: AnyEntity,
@@ -45,6 +61,11 @@ pub struct VerifierError {
 }
 
 impl VerifierError {
+    /// Creates the error of an entity.
+    pub fn new(location: AnyEntity, message: impl Into<String>) -> VerifierError {
+        VerifierError { location, message: message.into() }
+    }
+
     /// Returns the error with the function, the block and the entity at fault, on one line.
     pub fn pretty<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| {
@@ -146,7 +167,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn report(&mut self, location: impl Into<AnyEntity>, message: impl fmt::Display) {
-        let error = VerifierError { location: location.into(), message: message.to_string() };
+        let error = VerifierError::new(location.into(), message.to_string());
         self.errors.push(error);
     }
 

@@ -155,13 +155,13 @@ fn target_rules() {
     append(&mut func, block, InstData::load(Opcode::Load, I8, flags, address, 0), I8);
     finish(&mut func, block, &[]);
     check(&func, &[]);
-    let target = TargetInfo { pointer_type: Some(I64), enable_pinned_reg: false, preserve_frame_pointers: false };
+    let target = TargetInfo::new(Some(I64));
     let errors = verify(&func, Some(target)).unwrap_err();
     assert_eq!(errors.to_string(), "invalid pointer width (got 32, expected 64) encountered v0");
     append(&mut func, block, InstData::nullary(Opcode::GetPinnedReg, I64), I64);
     func.layout.remove_inst(Inst::from_u32(2));
     func.layout.append_inst(Inst::from_u32(2), block);
-    let with_pin = TargetInfo { enable_pinned_reg: true, ..target };
+    let with_pin = target.with(|target| target.enable_pinned_reg = true);
     assert_eq!(verify(&func, Some(target)).unwrap_err().0.len(), 2);
     assert_eq!(verify(&func, Some(with_pin)).unwrap_err().0.len(), 1);
 }

@@ -30,6 +30,7 @@ pub struct Parsed {
 
 /// Error in a text of machine code.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct TextError {
     /// Line number, from 1.
     pub line: u32,

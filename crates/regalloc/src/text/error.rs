@@ -4,6 +4,7 @@ use std::fmt;
 
 /// Error in a text, with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ParseError {
     /// Line, from 1.
     pub line: u32,
@@ -15,6 +16,7 @@ pub struct ParseError {
 
 /// Error in a `.ra` text.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ParseErrorKind {
     /// Something else was expected.
     Unexpected {

@@ -101,6 +101,7 @@ impl fmt::Display for Entity {
 
 /// A broken rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct VerifyError {
     /// The rule.
     pub rule: Rule,

@@ -52,6 +52,7 @@ pub struct Dependency {
 
 /// Error that prevents the compilation of a rule.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct GenerateError {
     /// The rule.
     pub rule: String,
