@@ -6,7 +6,7 @@
 //! v3 = band_imm v2, 0x0ff0     = v2: what the mask clears is zero
 //! ```
 //!
-//! Known bits are computed when a rule requires them, [`DEPTH`] instructions deep. They are not kept, because few
+//! Known bits are computed when a rule requires them, `DEPTH` instructions deep. They are not kept, because few
 //! rules require them. The result is an underapproximation: a bit that always holds may be reported as unknown. The
 //! largest possible value is the complement of the zeros.
 //!

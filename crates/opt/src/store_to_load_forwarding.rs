@@ -7,7 +7,7 @@
 //!                              v2 = sextend.i32 v3
 //! ```
 //!
-//! Part of [`crate::memory`]. `tests/store_to_load_forwarding.rs` proves it for all accesses.
+//! Part of `memory.rs`. `tests/store_to_load_forwarding.rs` proves it for all accesses.
 
 use kingpost_ir::{Opcode, Type};
 

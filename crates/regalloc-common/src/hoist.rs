@@ -11,7 +11,7 @@
 //! without results, because a machine fuses a comparison with the branch after it. Moves of other edges stay: equal blocks
 //! of such edges become one block in emission.
 //!
-//! Needs the order of blocks, locations, dropped instructions and edits. Labels are placed afterwards. Only the next [`MAX_SCANNED`]
+//! Needs the order of blocks, locations, dropped instructions and edits. Labels are placed afterwards. Only the next `MAX_SCANNED`
 //! instructions are searched for a read of a register.
 //!
 //! Cost: blocks times the logarithm of edits.

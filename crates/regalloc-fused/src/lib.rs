@@ -39,6 +39,10 @@
 //! | `selected.rs` | an instruction with its operands |
 //! | `loops.rs` | residents of loops |
 //! | `log.rs` | the problem, for the checker |
+//!
+//! [`InstReceiver`]: kingpost_mach::lower::InstReceiver
+//! [`AllocatedCode`]: kingpost_mach::AllocatedCode
+//! [`AllocatedCode::allocation`]: kingpost_mach::AllocatedCode::allocation
 
 mod constrained;
 mod edges;

@@ -51,7 +51,7 @@ pub(crate) const STAGES: &[Stage] = &[
     stage("corpus", Tier::Test, corpus::run, "tests that others wrote"),
     stage("fuzz", Tier::Test, fuzz::run, "generated programs, problems and texts"),
     stage("demo", Tier::Test, demo::run, "programs compiled, linked, run and compared with system tools"),
-    stage("docs", Tier::Test, unit::docs, "examples in documentation"),
+    stage("docs", Tier::Test, unit::docs, "documentation and the examples in it"),
     stage("rules", Tier::Test, rules::run, "rewrite rules that others wrote, judged by solvers"),
     stage(
         "faults",

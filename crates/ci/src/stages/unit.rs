@@ -79,6 +79,7 @@ fn count(session: &mut Session, program: &TestProgram, ended: Ended) -> Option<S
     Some(format!("{package}: {first}\n{}\nrepeat: cargo test --package {package} {target}{name}", ended.status))
 }
 
+/// Runs the examples of the documentation. In the deep tier it also builds the documentation, without a warning.
 pub(crate) fn docs(session: &mut Session) -> Result<()> {
     let text = session.run(&mut cargo(&["test", "--workspace", "--doc"]))?;
     let (passed, _) = output::tests(&text);
@@ -86,5 +87,11 @@ pub(crate) fn docs(session: &mut Session) -> Result<()> {
         return Err(anyhow!("no example ran"));
     }
     session.count("examples", passed);
+    // This builds the metadata of every crate again, for two minutes of CPU time.
+    if session.tier == Tier::Deep {
+        let words = ["doc", "--workspace", "--no-deps", "--lib", "--quiet"];
+        session.run(cargo(&words).env("RUSTDOCFLAGS", "-D warnings"))?;
+        session.count("builds", 1);
+    }
     Ok(())
 }
