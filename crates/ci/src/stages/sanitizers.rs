@@ -31,7 +31,8 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
         let test = ["cargo", "test", "-Zbuild-std", "--target", &host, "--target-dir"];
         let run = |session: &mut Session, folder: &str, words: &[&str]| {
             let mut command = nightly(&test);
-            command.arg(target.join(sanitizer).join(folder)).args(words).current_dir(session.root.join(folder));
+            // Both workspaces share the standard library and other dependencies.
+            command.arg(target.join(sanitizer)).args(words).current_dir(session.root.join(folder));
             command.env("RUSTFLAGS", format!("-Zsanitizer={sanitizer}"));
             // What the unwinder knows of modules that were dropped stays on purpose.
             let text = session.run(command.env("ASAN_OPTIONS", "detect_leaks=0"))?;
