@@ -4,6 +4,7 @@ mod build;
 mod compat;
 mod corpus;
 mod demo;
+mod emulated;
 mod filetests;
 mod fuzz;
 mod gate;
@@ -59,6 +60,7 @@ pub(crate) const STAGES: &[Stage] = &[
         faults::check,
         "whether the planted faults still fit the sources; `make faults` plants them",
     ),
+    stage("emulated", Tier::Deep, emulated::run, "code in memory on AArch64, by an emulator"),
     stage("sanitizers", Tier::Deep, sanitizers::run, "code in memory under Miri and sanitizers"),
     stage(
         "features",
