@@ -6,7 +6,7 @@
 //! v1 ─┘ do not overlap                    evicted, a heavier one makes this bundle split or go to memory
 //! ```
 //!
-//! A call point is a point at which all registers but the callee-saved ones are clobbered. Bundles that are live
+//! A call point is a point at which all registers of a class but the callee-saved ones are clobbered. Bundles that are live
 //! across calls come first. The benefit of a callee-saved register to such a bundle is the cost of storing and
 //! loading it around the calls. An unused callee-saved register is opened for a bundle whose benefit exceeds a save
 //! and a restore, or for several bundles whose total benefit does. The other bundles are in registers in the

@@ -4,7 +4,7 @@
 //! i3: use v0 = r1, clobbers {r0, r1}       r1 from 3e on, r0 and r1 at 3l
 //! ```
 //!
-//! A call point is a point at which all registers but the callee-saved ones are clobbered. A table has the number
+//! A call point is a point at which all registers of a class but the callee-saved ones are clobbered. A table has the number
 //! of call points before each point, so that two lookups determine whether a segment is live across a call.
 
 use crate::code::Code;
@@ -123,8 +123,8 @@ impl Reservations {
                 lost[reg.class().index()] |= self.registers.reg(reg).bit();
             }
         }
-        let registers = &self.registers;
-        if (0..2).all(|class| registers.allocatable[class] & !registers.callee_saved[class] & !lost[class] == 0) {
+        let others = |class: usize| self.registers.allocatable[class] & !self.registers.callee_saved[class];
+        if (0..2).any(|class| others(class) != 0 && others(class) & !lost[class] == 0) {
             self.call_points.push(point);
         }
         if !problem.clobbers(code.inst).partial.is_empty() {

@@ -46,6 +46,8 @@ pub(crate) struct Requirements {
     is_idle: bool,
     /// Whether it is live across a call.
     pub(crate) crosses_calls: bool,
+    /// Whether an instruction excludes it from registers that are not reserved there.
+    pub(crate) loses_registers: bool,
 }
 
 /// Cost of memory to a bundle, in halves of a load, weighted by frequency.
@@ -151,7 +153,8 @@ impl Search<'_, '_> {
         let class = self.problem.class(segments[0].vreg);
         let is_minimal = self.is_minimal(bundle);
         let (allowed, hints) = (self.reservations.registers.allocatable[class.index()], Hints::new(class.index()));
-        let mut r = Requirements { class, allowed, hints, must: false, is_minimal, is_idle: true, crosses_calls };
+        let (must, is_idle, loses_registers) = (false, true, false);
+        let mut r = Requirements { class, allowed, hints, must, is_minimal, is_idle, crosses_calls, loses_registers };
         let mut steps = 0;
         for segment in segments {
             steps += 1;
@@ -162,7 +165,7 @@ impl Search<'_, '_> {
             }
             if !self.reservations.is_plain() {
                 let lost = self.reservations.lost(self.problem, segment);
-                r.crosses_calls |= lost != 0;
+                r.loses_registers |= lost != 0;
                 r.allowed &= !lost;
             }
         }

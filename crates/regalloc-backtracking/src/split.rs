@@ -7,8 +7,8 @@
 //! is in memory
 //! ```
 //!
-//! References and partly lost registers add call points of their own; then the bundle is split at all call points
-//! in the order of blocks. A part begins and ends in the coldest places between its uses and its limits. The
+//! A bundle of references, or of vectors wider than what a call preserves, has call points of its own; it is split at all
+//! call points in the order of blocks. A part begins and ends in the coldest places between its uses and its limits. The
 //! remaining points are in memory. A bundle split many times is halved, and finally split into minimal bundles, so
 //! that the search ends.
 //!
@@ -75,11 +75,11 @@ impl Search<'_, '_> {
         if self.is_exhausted() {
             return self.split_at_conflicts(bundle, r);
         }
+        if r.loses_registers && splits < MAX_SPLITS {
+            return self.split_at_calls(bundle);
+        }
         if r.crosses_calls && splits < MAX_SPLITS {
-            return match self.reservations.is_plain() {
-                true => self.split_by_regions(bundle),
-                false => self.split_at_calls(bundle),
-            };
+            return self.split_by_regions(bundle);
         }
         let conflict = if splits < MAX_SPLITS { self.conflict(bundle, r) } else { self.middle(bundle) };
         match self.split_point(bundle, conflict) {
