@@ -61,6 +61,9 @@ pub use targets::{CpuFlags, TARGETS, TargetError, TargetIsa, Unavailable};
 // Types of this crate are in public signatures.
 pub use target_lexicon;
 
+/// Version of the compiler.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// Compiled functions and data objects: their bytes, and the tables about them.
 ///
 /// [`ModuleBuffer`](compiled::ModuleBuffer) has the functions of one or more compilations, and gives each as a

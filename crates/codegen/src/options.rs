@@ -31,6 +31,8 @@ pub struct Options {
     /// for allocation. Only the function's name remains, and [`Context::lowering`](crate::Context::lowering) is
     /// empty.
     pub free_functions: bool,
+    /// Whether to refuse operations that need a routine of the compiler's library, such as `__udivti3`.
+    pub no_compiler_routines: bool,
     /// The last stage that runs. If other stages would follow, the result is
     /// [`CompileError::Stopped`](crate::CompileError::Stopped).
     pub stop_after: Option<Stage>,

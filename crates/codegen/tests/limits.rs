@@ -78,6 +78,34 @@ fn limits_cannot_be_raised() {
     check(limits, &chain(1, u32::MAX), Some("bytes of stack slots"));
 }
 
+#[test]
+fn routines_of_compilers_are_refused_on_request() {
+    let triple = triple!("x86_64-unknown-linux-gnu");
+    let settings = Settings::default().with(|settings| settings.enable_llvm_abi_extensions = true);
+    let calls = Compiler::new(&triple, settings.clone(), &[]).unwrap();
+    let options = Options::default().with(|options| options.no_compiler_routines = true);
+    let refuses = Compiler::new(&triple, settings, &[]).unwrap().with_options(options);
+    let (mut context, mut module) = (refuses.context(), ModuleBuffer::default());
+    let rows = [
+        ("udiv", "i128, i128", "v2 = udiv v0, v1", "i128"),
+        ("fadd", "f128, f128", "v2 = fadd v0, v1", "f128"),
+        ("fcvt_to_sint", "f64, i64", "v2 = fcvt_to_sint.i128 v0", "i128"),
+        ("fcvt_from_uint", "i128, i64", "v2 = fcvt_from_uint.f32 v0", "i128"),
+    ];
+    for (opcode, params, inst, ty) in rows {
+        let (v0, v1) = params.split_once(", ").unwrap();
+        let result = if opcode == "fcvt_from_uint" { "f32" } else { ty };
+        let text = format!("function %f({params}) -> {result} {{\nblock0(v0: {v0}, v1: {v1}):\n{inst}\nreturn v2\n}}");
+        let refused = refuses.compile(&mut context, &mut parse(&text), &mut module);
+        let error = refused.unwrap_err().to_string();
+        assert!(error.contains(&format!("`{opcode}` on {ty}")), "{error}");
+        calls.compile(&mut context, &mut parse(&text), &mut module).unwrap();
+    }
+    // Routines of the mathematical library remain.
+    let text = "function %f(f64) -> f64 {\nblock0(v0: f64):\nv1 = ceil v0\nreturn v1\n}";
+    refuses.compile(&mut context, &mut parse(text), &mut module).unwrap();
+}
+
 /// Requests cancellation after a stage.
 struct StopAfter(Stage, Arc<AtomicBool>);
 

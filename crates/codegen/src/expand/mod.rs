@@ -31,7 +31,8 @@ mod windows_results;
 /// Expands `func`. The function may have aliases before and after.
 ///
 /// # Errors
-/// If a global value or a part of a vector is of a kind that no target supports.
+/// If a global value or a part of a vector is of a kind that no target supports, or an operation needs a routine that
+/// code must not call.
 pub(crate) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusal> {
     if dynamic_vectors::occurs(func) {
         dynamic_vectors::run(func)?;
@@ -40,7 +41,7 @@ pub(crate) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusa
         global_values::run(func)?;
     }
     if wide::occurs(func) {
-        wide::run(func, compiler.isa().half_precision(), compiler.settings());
+        wide::run(func, compiler)?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 //! precision. Routines do not trap, so traps are tested before the call.
 
 use super::windows_results;
+use crate::compiler::Compiler;
 use cranelift_entity::EntitySet;
 use kingpost_ir::builder::{ControlBuilder, InstBuilder};
 use kingpost_ir::condcodes::FloatCC;
@@ -11,9 +12,9 @@ use kingpost_ir::extfunc::{ExtFuncData, ExternalName};
 use kingpost_ir::libcall::LibCall;
 use kingpost_ir::memflags::Endianness;
 use kingpost_ir::signature::{AbiParam, Signature};
-use kingpost_ir::types::{F16, F128, I64, I128};
+use kingpost_ir::types::{F16, F128, I64, I128, INVALID};
 use kingpost_ir::{FuncRef, Function, Inst, InstView, Opcode, TrapCode, Type, Value, ValueDef};
-use kingpost_mach::{HalfPrecision, Settings};
+use kingpost_mach::{HalfPrecision, LowerError, Refusal, Settings};
 
 /// Returns `true` if the function has operations that may need expansion.
 pub(super) fn occurs(func: &Function) -> bool {
@@ -21,7 +22,12 @@ pub(super) fn occurs(func: &Function) -> bool {
 }
 
 /// Expands all such operations that the machine does not support and whose results are used.
-pub(super) fn run(func: &mut Function, half: HalfPrecision, settings: &Settings) {
+///
+/// # Errors
+/// If an operation needs a routine and code must not call any.
+pub(super) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusal> {
+    let (half, settings) = (compiler.isa().half_precision(), compiler.settings());
+    let may_call = !compiler.options().no_compiler_routines;
     if settings.enable_llvm_abi_extensions {
         windows_results::run(func);
     }
@@ -32,10 +38,17 @@ pub(super) fn run(func: &mut Function, half: HalfPrecision, settings: &Settings)
         let mut next_inst = expander.func().layout.first_inst(block);
         while let Some(inst) = next_inst {
             next_inst = expander.func().layout.next_inst(inst);
+            let operation = expander.operation(inst);
             expander.expand(inst);
+            if !may_call && !expander.routines.is_empty() {
+                let (opcode, ty) = operation;
+                let error = LowerError::Opcode { opcode, ty: Some(ty), target: compiler.isa().name() };
+                return Err(Refusal::of(inst)(error));
+            }
         }
         next_block = expander.func().layout.next_block(block);
     }
+    Ok(())
 }
 
 /// Returns the values that instructions with side effects use, directly or indirectly.
@@ -87,6 +100,16 @@ impl<'f> Expander<'f> {
     /// Returns a builder that inserts an instruction before the expanded one.
     pub(super) fn ins(&mut self) -> CursorInserter<'_, 'f> {
         self.cursor.ins()
+    }
+
+    /// Returns the opcode of an instruction, and the type that determines its routine: the widest of its first operand
+    /// and its result.
+    fn operation(&self, inst: Inst) -> (Opcode, Type) {
+        let dfg = &self.func().dfg;
+        let operand = dfg.inst_args(inst).first().map(|&arg| dfg.value_type(dfg.resolve_aliases(arg)));
+        let result = dfg.first_result(inst).map(|result| dfg.value_type(result));
+        let ty = operand.into_iter().chain(result).max_by_key(|ty| ty.bits()).unwrap_or(INVALID);
+        (dfg.opcode(inst), ty)
     }
 
     fn expand(&mut self, inst: Inst) {
