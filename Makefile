@@ -9,7 +9,7 @@ N ?= 100000
 TARGET ?= all
 SEED ?= 0
 
-.PHONY: all build dist quick test test-deep check unit filetests corpus compat demo faults gate gate-bless deps tools bless matrix \
+.PHONY: all build dist quick test test-deep check unit filetests corpus compat prepare demo faults gate gate-bless deps tools bless matrix \
 	rules fuzz growth bench doc install
 
 all: build
@@ -47,6 +47,10 @@ corpus:
 
 compat:
 	@$(CI_RUNNER) test compat
+
+# Makes the copy of Cranelift's code generator that `cranelift-compat` and `crates/bench` build on.
+prepare:
+	@$(CARGO) run --quiet --manifest-path cranelift-compat/prepare/Cargo.toml -- prepare
 
 demo:
 	@$(CI_RUNNER) test demo
@@ -102,7 +106,7 @@ growth: build
 # Compile time, code size, run time, memory and growth against published peers, as one page with plots: target/report/report.md.
 # QUICK=1 takes few modules. FILES='compile a.clif' prints the compile time of files of yours, FILES='regalloc a.clif' the allocators
 # on them; FILES=--help lists the rest.
-bench:
+bench: prepare
 	$(CARGO) build --release --manifest-path crates/bench/Cargo.toml
 	$(CARGO) run --release --manifest-path crates/bench/Cargo.toml -- $(or $(FILES),report $(if $(QUICK),--quick))
 

@@ -3,15 +3,15 @@
 use crate::compiler::Compiler;
 use crate::memory::{Block, BranchProtection, JITMemoryKind, JITMemoryProvider, SystemMemoryProvider};
 use crate::object::definable;
-use crate::translate::lib_call;
 use crate::unwind::Frames;
 use crate::{library, relocate};
 use anyhow::anyhow;
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetIsa};
+use cranelift_codegen::kingpost::lib_call;
 use cranelift_codegen::settings::Configurable;
-use cranelift_codegen::{CodegenResult, Context, ir, settings};
+use cranelift_codegen::{Context, ir, settings};
 use cranelift_module::{
     DataDescription, DataId, FuncId, Init, Linkage, Module, ModuleDeclarations, ModuleError, ModuleReloc,
     ModuleRelocTarget, ModuleResult,
@@ -139,6 +139,14 @@ impl JITBuilder {
     }
 }
 
+/// Returns a compiler for code in memory.
+fn compiler(isa: &OwnedTargetIsa, regalloc: Option<&str>) -> ModuleResult<Compiler> {
+    if isa.flags().is_pic() {
+        return Err(ModuleError::Backend(anyhow!("the setting `is_pic=true` is not supported in memory")));
+    }
+    Ok(Compiler::new(isa.clone(), regalloc)?)
+}
+
 /// A definition in memory.
 struct Placed {
     block: Block,
@@ -161,7 +169,10 @@ impl Placed {
 
 /// A module in memory. Definitions can be called or read once they are finalized.
 pub struct JITModule {
-    compiler: Compiler,
+    isa: OwnedTargetIsa,
+    regalloc: Option<String>,
+    /// `None` if its creation failed. Every definition tries again and returns the error.
+    compiler: Option<Compiler>,
     declarations: ModuleDeclarations,
     functions: HashMap<FuncId, Placed>,
     data_objects: HashMap<DataId, Placed>,
@@ -186,26 +197,15 @@ impl fmt::Debug for JITModule {
 }
 
 impl JITModule {
-    /// Returns a module without declarations.
-    ///
-    /// # Panics
-    /// If [`JITModule::try_new`] fails.
+    /// Returns a module without declarations. If a target, setting, CPU flag or allocator is not supported, every
+    /// definition of a function is an error with its name.
     pub fn new(builder: JITBuilder) -> JITModule {
-        JITModule::try_new(builder).unwrap_or_else(|error| panic!("cannot make a JITModule: {error}"))
-    }
-
-    /// Returns a module without declarations.
-    ///
-    /// # Errors
-    /// If a target, setting, CPU flag or allocator is not supported; the error has its name.
-    pub fn try_new(builder: JITBuilder) -> ModuleResult<JITModule> {
-        if builder.isa.flags().is_pic() {
-            return Err(ModuleError::Backend(anyhow!("the setting `is_pic=true` is not supported in memory")));
-        }
         let registers_frames = builder.registers_frames && builder.isa.flags().unwind_info();
-        let compiler: CodegenResult<Compiler> = Compiler::with_regalloc(builder.isa, builder.regalloc.as_deref());
-        Ok(JITModule {
-            compiler: compiler?,
+        let compiler = compiler(&builder.isa, builder.regalloc.as_deref()).ok();
+        JITModule {
+            isa: builder.isa,
+            regalloc: builder.regalloc,
+            compiler,
             declarations: ModuleDeclarations::default(),
             functions: HashMap::new(),
             data_objects: HashMap::new(),
@@ -218,7 +218,24 @@ impl JITModule {
             registrations: Vec::new(),
             for_debugger: builder.for_debugger,
             symbol_files: Vec::new(),
-        })
+        }
+    }
+
+    /// Returns a module without declarations.
+    ///
+    /// # Errors
+    /// If a target, setting, CPU flag or allocator is not supported; the error has its name.
+    pub fn try_new(builder: JITBuilder) -> ModuleResult<JITModule> {
+        let mut module = JITModule::new(builder);
+        module.compiler()?;
+        Ok(module)
+    }
+
+    fn compiler(&mut self) -> ModuleResult<&mut Compiler> {
+        match &mut self.compiler {
+            Some(compiler) => Ok(compiler),
+            none => Ok(none.insert(compiler(&self.isa, self.regalloc.as_deref())?)),
+        }
     }
 
     /// Makes everything defined since the last call callable and readable.
@@ -235,7 +252,7 @@ impl JITModule {
             let addresses = self.addresses(self.data_objects.get(&id))?;
             self.data_objects.get_mut(&id).map_or(Ok(()), |placed| placed.relocate(&addresses))?;
         }
-        let has_bti = self.compiler.isa().is_branch_protection_enabled();
+        let has_bti = self.isa().is_branch_protection_enabled();
         self.memory.finalize(if has_bti { BranchProtection::BTI } else { BranchProtection::None })?;
         let registration = self.frames.as_mut().map(Frames::register).transpose()?.flatten();
         self.announce(registration.as_ref().map_or(&[][..], Registration::section));
@@ -282,7 +299,7 @@ impl JITModule {
     }
 
     fn address(&self, name: &ModuleRelocTarget) -> Option<usize> {
-        if let Some(routine) = library::symbol(name, self.compiler.isa().triple()) {
+        if let Some(routine) = library::symbol(name, self.isa().triple()) {
             return self.lookup(routine);
         }
         let (symbol, linkage) = match name {
@@ -304,7 +321,7 @@ impl JITModule {
             }
             ModuleRelocTarget::LibCall(libcall) => {
                 // Routines that only compilers use have different names in our library.
-                let ours = default_libcall_name(lib_call(*libcall), self.compiler.isa().triple());
+                let ours = default_libcall_name(lib_call(*libcall), self.isa().triple());
                 return self.lookup(&(self.libcall_names)(*libcall)).or_else(|| library_address(ours));
             }
             ModuleRelocTarget::FunctionOffset(id, offset) => {
@@ -347,7 +364,7 @@ impl JITModule {
 
     /// Places a function in memory and returns its address.
     fn place_function(&mut self, id: FuncId, align: u64, code: &[u8], relocs: Vec<ModuleReloc>) -> ModuleResult<usize> {
-        let isa = self.compiler.isa();
+        let isa = self.isa();
         let align = align.max(isa.function_alignment().minimum.into()).max(isa.symbol_alignment());
         let placed = self.place(code, code.len(), align, relocs, JITMemoryKind::Executable)?;
         let address = placed.block.address();
@@ -383,7 +400,7 @@ impl Drop for JITModule {
 
 impl Module for JITModule {
     fn isa(&self) -> &dyn TargetIsa {
-        self.compiler.isa()
+        &*self.isa
     }
 
     fn declarations(&self) -> &ModuleDeclarations {
@@ -415,10 +432,10 @@ impl Module for JITModule {
         _ctrl_plane: &mut ControlPlane,
     ) -> ModuleResult<()> {
         self.check_function(id)?;
-        let (code, relocs) = self.compiler.define(id, ctx, |_| false)?;
+        let (code, relocs) = self.compiler()?.define(id, ctx, |_| false)?;
         let address = self.place_function(id, code.buffer.alignment.into(), code.code_buffer(), relocs)?;
         if let Some(frames) = &mut self.frames {
-            frames.add_address(self.compiler.isa(), code, address)?;
+            frames.add_address(&*self.isa, code, address)?;
         }
         Ok(())
     }

@@ -1,19 +1,15 @@
 //! Kingpost with Cranelift's API: clients keep Cranelift's intermediate representation, builder and settings, and get
 //! code of our compiler.
 //!
-//! [`ObjectModule`] and [`JITModule`] have the methods of Cranelift's types with these names and implement its trait
-//! [`Module`](cranelift_module::Module). [`Compiler`] is for clients without modules. Packages in `drop-in/` replace
-//! Cranelift's own packages in an unchanged client.
+//! The package `cranelift-codegen` in `drop-in/` compiles with our compiler wherever a client compiles a function. This
+//! crate has modules: [`ObjectModule`] and [`JITModule`] have the methods of Cranelift's types with these names and
+//! implement its trait [`Module`](cranelift_module::Module). Other packages in `drop-in/` replace Cranelift's modules
+//! in an unchanged client.
 //!
 //! | file | holds |
 //! |---|---|
-//! | `translate/` | a function of Cranelift as one of ours |
-//! | `settings.rs` | Cranelift's settings and CPU flags as ours |
-//! | `compiler.rs` | compilation of a function of Cranelift by our compiler |
-//! | `pool.rs` | parts of compilers, kept for later compilers |
-//! | `compiled_code.rs` | compiled code in Cranelift's form |
-//! | `library.rs` | library routines that Cranelift does not have |
-//! | `literals.rs` | constants after the code that loads them |
+//! | `compiler.rs` | compilation of a module's functions |
+//! | `library.rs` | symbols of library routines that Cranelift does not have |
 //! | `unwind.rs` | `.eh_frame`; `unsafe` |
 //! | `object.rs` | a module that becomes an object file |
 //! | `elf.rs` | relocations in ELF files |
@@ -32,28 +28,26 @@
 //! | `SystemMemoryProvider::new`, `ArenaMemoryProvider::new_with_size` | reserve addresses where the system chooses |
 //! | `JITMemoryProvider::allocate`, `JITMemoryProvider::finalize` | the providers here change only pages that they own, and return addresses |
 
-mod compiled_code;
 mod compiler;
 mod elf;
 mod jit;
 mod library;
-mod literals;
 mod memory;
 mod object;
-mod pool;
 mod relocate;
-mod settings;
-mod translate;
 mod unwind;
 
-pub use compiler::Compiler;
 pub use cranelift_codegen as codegen;
 pub use cranelift_frontend as frontend;
 pub use cranelift_module as module;
 pub use jit::{JITBuilder, JITModule};
 pub use memory::{ArenaMemoryProvider, BranchProtection, JITMemoryKind, JITMemoryProvider, SystemMemoryProvider};
 pub use object::{ObjectBuilder, ObjectModule, ObjectProduct};
-pub use translate::translate;
+
+/// Returns the version of Kingpost.
+pub fn kingpost_version() -> &'static str {
+    cranelift_codegen::kingpost_version()
+}
 
 /// Names that clients of Cranelift's umbrella crate import, and the modules.
 pub mod prelude {

@@ -203,8 +203,9 @@ impl ArenaMemoryProvider {
     ///
     /// # Errors
     /// If the system refuses.
-    pub fn new_with_size(reserve_size: usize) -> io::Result<ArenaMemoryProvider> {
-        let source = PageSource::reserve(reserve_size).map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
+    pub fn new_with_size(reserve_size: usize) -> Result<ArenaMemoryProvider, region::Error> {
+        let no_memory = |_| region::Error::SystemCall(io::ErrorKind::OutOfMemory.into());
+        let source = PageSource::reserve(reserve_size).map_err(no_memory)?;
         Ok(ArenaMemoryProvider(Spans::new(source)))
     }
 }

@@ -53,7 +53,7 @@ impl ObjectBuilder {
         name: V,
         libcall_names: LibCallNames,
     ) -> ModuleResult<ObjectBuilder> {
-        let compiler = Compiler::new(isa.clone())?;
+        let compiler = Compiler::new(isa.clone(), None)?;
         let architecture = match (isa.triple().architecture, isa.triple().binary_format) {
             (target_lexicon::Architecture::X86_64, target_lexicon::BinaryFormat::Elf) => Architecture::X86_64,
             (target_lexicon::Architecture::Aarch64(_), target_lexicon::BinaryFormat::Elf) => Architecture::Aarch64,
@@ -76,7 +76,7 @@ impl ObjectBuilder {
     /// # Errors
     /// If there is no allocator with this name.
     pub fn regalloc(&mut self, name: &str) -> ModuleResult<&mut ObjectBuilder> {
-        self.compiler = Compiler::with_regalloc(self.isa.clone(), Some(name))?;
+        self.compiler = Compiler::new(self.isa.clone(), Some(name))?;
         Ok(self)
     }
 

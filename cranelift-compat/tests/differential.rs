@@ -6,6 +6,7 @@
 
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, UserFuncName, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::kingpost::with_cranelift;
 use cranelift_codegen::settings::{self, Configurable, Flags};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId, Linkage, Module, ModuleResult, default_libcall_names};
@@ -170,7 +171,7 @@ fn generated_functions_have_upstreams_results() {
         let builder = cranelift_jit::JITBuilder::with_isa(upstream.clone(), default_libcall_names());
         let mut module = cranelift_jit::JITModule::new(builder);
         // Cranelift panics on some unsupported input.
-        let defined_there = catch_unwind(AssertUnwindSafe(|| define(&mut module, &functions)));
+        let defined_there = catch_unwind(AssertUnwindSafe(|| with_cranelift(|| define(&mut module, &functions))));
         let Ok(Ok(entry)) = defined_there else {
             refused += 1;
             continue;

@@ -37,7 +37,7 @@ struct Comparison {
 
 impl Comparison {
     fn compare(&mut self, theirs: &ir::Function, ours: &mut kingpost_ir::Function) {
-        cranelift_compat::translate(theirs, &mut self.translated).unwrap();
+        cranelift_codegen::kingpost::translate(theirs, &mut self.translated).unwrap();
         ours.dfg.resolve_all_aliases();
         assert_eq!(printed(&self.translated), printed(ours));
         if verify_function(theirs, &settings::Flags::new(settings::builder())).is_ok() {

@@ -5,8 +5,9 @@ mod programs;
 
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, TrapCode, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::kingpost::with_cranelift;
 use cranelift_codegen::settings::{self, Configurable, Flags};
-use cranelift_codegen::{CodegenError, FinalizedMachExceptionHandler, FinalizedRelocTarget};
+use cranelift_codegen::{CodegenError, FinalizedRelocTarget};
 use cranelift_compat::{ArenaMemoryProvider, SystemMemoryProvider};
 use cranelift_module::{DataDescription, Linkage, Module, ModuleError, ModuleReloc, ModuleRelocTarget};
 use cranelift_module::{FuncId, default_libcall_names};
@@ -55,13 +56,28 @@ fn builder(more: &[(&str, &str)]) -> cranelift_compat::JITBuilder {
     builder
 }
 
+/// Returns the results with Cranelift's module and compiler.
 fn upstream() -> Vec<(&'static str, Vec<i64>)> {
-    let mut builder = cranelift_jit::JITBuilder::with_isa(isa(false, &[]), default_libcall_names());
+    with_cranelift(|| with_upstreams_module(&[]))
+}
+
+/// Returns the results with Cranelift's module.
+fn with_upstreams_module(more: &[(&str, &str)]) -> Vec<(&'static str, Vec<i64>)> {
+    let mut builder = cranelift_jit::JITBuilder::with_isa(isa(false, more), default_libcall_names());
     builder.symbol("host_mix", host_mix as *const u8);
     let mut module = cranelift_jit::JITModule::new(builder);
     let defined = define(&mut module);
     module.finalize_definitions().unwrap();
     results(&defined, |id| module.get_finalized_function(id))
+}
+
+/// Checks that a client which replaces only `cranelift-codegen` has equal results.
+#[test]
+fn upstreams_module_has_code_of_our_compiler() {
+    let expected = upstream();
+    for level in ["none", "speed"] {
+        assert_eq!(with_upstreams_module(&[("opt_level", level), ("regalloc_checker", "true")]), expected, "{level}");
+    }
 }
 
 #[test]
@@ -160,7 +176,7 @@ fn traps_stop_the_process_as_upstreams() {
     ours.finalize_definitions().unwrap();
     let mut theirs =
         cranelift_jit::JITModule::new(cranelift_jit::JITBuilder::with_isa(isa(false, &[]), default_libcall_names()));
-    assert_eq!(define_traps(&mut theirs), defined);
+    assert_eq!(with_cranelift(|| define_traps(&mut theirs)), defined);
     theirs.finalize_definitions().unwrap();
     for (name, id) in defined {
         assert_eq!(signal(ours.get_finalized_function(id)), signal(theirs.get_finalized_function(id)), "{name}");
@@ -257,39 +273,57 @@ fn objects_become_shared_objects() {
             let isa = machine.isa.clone();
             let mut builder = cranelift_compat::ObjectBuilder::new(isa, "module", default_libcall_names()).unwrap();
             builder.regalloc(allocator).unwrap();
-            let mut module = cranelift_compat::ObjectModule::new(builder);
-            let signature = signature(&module, &[types::I64, types::I64], &[types::I64]);
-            let word = module.declare_data("word", Linkage::Export, true, false).unwrap();
-            let mut data = DataDescription::new();
-            data.define(vec![1; 8].into_boxed_slice());
-            module.define_data(word, &data).unwrap();
-            let id = module.declare_function("exported", Linkage::Export, &signature).unwrap();
-            function(&mut module, id, |module, builder, params| {
-                let callee = module.declare_func_in_func(id, builder.func);
-                let word = module.declare_data_in_func(word, builder.func);
-                let address = builder.ins().func_addr(types::I64, callee);
-                let word = builder.ins().symbol_value(types::I64, word);
-                let call = builder.ins().call(callee, &[params[0], params[1]]);
-                let result = builder.inst_results(call)[0];
-                let sum = builder.ins().iadd(address, word);
-                let sum = builder.ins().iadd(sum, result);
-                builder.ins().return_(&[sum]);
-            })
-            .unwrap();
-            std::fs::write(folder.path().join("module.o"), module.finish().emit().unwrap()).unwrap();
-            let mut link = Command::new(machine.cc);
-            link.current_dir(folder.path()).args(["-shared", "-Wl,--fatal-warnings", "module.o", "-o", "module.so"]);
-            assert!(link.status().unwrap().success(), "{allocator}");
+            let object = shareable(cranelift_compat::ObjectModule::new(builder)).finish().emit().unwrap();
+            link_shared(&object, &machine, folder.path());
         }
+        let isa = machine.isa.clone();
+        let builder = cranelift_object::ObjectBuilder::new(isa, "module", default_libcall_names()).unwrap();
+        let object = shareable(cranelift_object::ObjectModule::new(builder)).finish().emit().unwrap();
+        link_shared(&object, &machine, folder.path());
     }
+}
+
+/// Defines an exported word, and an exported function that takes addresses of both and calls itself.
+fn shareable<M: Module>(mut module: M) -> M {
+    let signature = signature(&module, &[types::I64, types::I64], &[types::I64]);
+    let word = module.declare_data("word", Linkage::Export, true, false).unwrap();
+    let mut data = DataDescription::new();
+    data.define(vec![1; 8].into_boxed_slice());
+    module.define_data(word, &data).unwrap();
+    let id = module.declare_function("exported", Linkage::Export, &signature).unwrap();
+    function(&mut module, id, |module, builder, params| {
+        let callee = module.declare_func_in_func(id, builder.func);
+        let word = module.declare_data_in_func(word, builder.func);
+        let address = builder.ins().func_addr(types::I64, callee);
+        let word = builder.ins().symbol_value(types::I64, word);
+        let call = builder.ins().call(callee, &[params[0], params[1]]);
+        let result = builder.inst_results(call)[0];
+        let sum = builder.ins().iadd(address, word);
+        let sum = builder.ins().iadd(sum, result);
+        builder.ins().return_(&[sum]);
+    })
+    .unwrap();
+    module
+}
+
+fn link_shared(object: &[u8], machine: &Machine, folder: &Path) {
+    std::fs::write(folder.join("module.o"), object).unwrap();
+    let mut link = Command::new(machine.cc);
+    link.current_dir(folder).args(["-shared", "-Wl,--fatal-warnings", "module.o", "-o", "module.so"]);
+    assert!(link.status().unwrap().success());
 }
 
 fn objects_of(machine: &Machine) {
     let folder = tempfile::tempdir().unwrap();
     let builder = cranelift_object::ObjectBuilder::new(machine.isa.clone(), "module", default_libcall_names()).unwrap();
     let mut module = cranelift_object::ObjectModule::new(builder);
-    let defined = define(&mut module);
+    let defined = with_cranelift(|| define(&mut module));
     let expected = run_object(&module.finish().emit().unwrap(), &defined, machine, folder.path());
+    // Cranelift's module with our compiler.
+    let builder = cranelift_object::ObjectBuilder::new(machine.isa.clone(), "module", default_libcall_names()).unwrap();
+    let mut module = cranelift_object::ObjectModule::new(builder);
+    let defined = define(&mut module);
+    assert_eq!(run_object(&module.finish().emit().unwrap(), &defined, machine, folder.path()), expected);
     for per_section in [false, true] {
         for (allocator, _) in ALLOCATORS {
             let isa = machine.isa.clone();
@@ -363,6 +397,16 @@ fn what_is_not_supported_is_refused_by_name() {
     unknown.regalloc("none");
     let refused = cranelift_compat::JITModule::try_new(unknown).map(drop).unwrap_err().to_string();
     assert!(refused.contains("`none`"), "{refused}");
+
+    // Cranelift's function that creates a module has no error, so that the first definition has it.
+    let mut unknown = builder(&[]);
+    unknown.regalloc("none");
+    let mut module = cranelift_compat::JITModule::new(unknown);
+    let id = module.declare_function("f", Linkage::Export, &signature).unwrap();
+    let refused = function(&mut module, id, |_, builder, params| {
+        builder.ins().return_(&params[..1]);
+    });
+    assert!(refused.unwrap_err().to_string().contains("`none`"));
 }
 
 #[test]
@@ -449,126 +493,6 @@ fn panics_pass_through_frames() {
         assert!(panic.downcast_ref::<String>().is_some_and(|message| message.contains("as asked")), "{allocator}");
         // SAFETY: nothing of the module is used any more.
         unsafe { module.free_memory() };
-    }
-}
-
-/// Compiles the first function of a text.
-fn compiled(text: &str) -> cranelift_codegen::Context {
-    let func = cranelift_reader::parse_functions(text).unwrap().remove(0);
-    let mut context = cranelift_codegen::Context::for_function(func);
-    cranelift_compat::Compiler::new(isa(false, &[])).unwrap().compile(&mut context).unwrap();
-    context
-}
-
-#[test]
-fn stack_maps_and_tags_are_published() {
-    let context = compiled(
-        "function %f(i64, i64) -> i64 system_v {
-            ss0 = explicit_slot 16, align = 8, key = 7
-            sig0 = (i64) -> i64 system_v
-        block0(v0: i64, v1: i64):
-            v2 = stack_addr.i64 ss0
-            store notrap v1, v2
-            store notrap v1, v2+8
-            <0, ss0> v3 = call_indirect sig0, v0(v1), stack_map=[i64 @ ss0+0, i64 @ ss0+8]
-            v4 = load.i64 notrap v2
-            v5 = iadd v3, v4
-            return v5
-        }",
-    );
-    let buffer = &context.compiled_code().unwrap().buffer;
-    let [(offset, span, map)] = buffer.user_stack_maps() else { panic!("{:?}", buffer.user_stack_maps()) };
-    let call = buffer.call_sites().next().unwrap();
-    let entries: Vec<u32> = map.entries().map(|(_, offset)| offset).collect();
-    assert_eq!((*offset, entries[0] + 8), (call.ret_addr, entries[1]));
-    let layout = buffer.frame_layout().unwrap();
-    let slot = &layout.stackslots[cranelift_codegen::ir::StackSlot::from_u32(0)];
-    assert_eq!((slot.offset, slot.key.unwrap().bits()), (entries[0], 7));
-    assert!(*span >= 16 && layout.frame_to_fp_offset == *span);
-    let tags: Vec<_> = buffer.debug_tags().flat_map(|list| list.tags.to_vec()).collect();
-    assert_eq!(tags.len(), 2, "{tags:?}");
-}
-
-/// Returns a function whose second parameter has the label of variable 3, like the value that replaces it.
-fn labelled() -> cranelift_codegen::ir::Function {
-    use cranelift_codegen::ir::{RelSourceLoc, Value, ValueLabel, ValueLabelAssignments, ValueLabelStart};
-    let text = "function %f(i64, i64) -> i64 system_v {
-        block0(v0: i64, v1: i64):
-            brif v0, block1, block2
-        block1:
-            v2 = imul v1, v0
-            v3 = iadd v2, v0
-            return v3
-        block2:
-            return v1
-        }";
-    let mut func = cranelift_reader::parse_functions(text).unwrap().remove(0);
-    func.dfg.collect_debug_info();
-    let start = ValueLabelStart { from: RelSourceLoc::default(), label: ValueLabel::from_u32(3) };
-    let labels = func.dfg.values_labels.as_mut().unwrap();
-    labels.insert(Value::from_u32(1), ValueLabelAssignments::Starts(vec![start]));
-    let alias = ValueLabelAssignments::Alias { from: RelSourceLoc::default(), value: Value::from_u32(1) };
-    labels.insert(Value::from_u32(2), alias);
-    func
-}
-
-#[test]
-fn value_labels_are_published() {
-    for (allocator, _) in ALLOCATORS {
-        let mut context = cranelift_codegen::Context::for_function(labelled());
-        let mut compiler = cranelift_compat::Compiler::with_regalloc(isa(false, &[]), Some(allocator)).unwrap();
-        let code = compiler.compile(&mut context).unwrap();
-        assert_eq!(code.value_labels_ranges.len(), 1, "{allocator}");
-        let ranges = &code.value_labels_ranges[&cranelift_codegen::ir::ValueLabel::from_u32(3)];
-        assert!(ranges.len() >= 2, "{allocator}: the parameter, then the product: {ranges:?}");
-        assert!(ranges.is_sorted_by(|a, b| a.end <= b.start), "{allocator}: {ranges:?}");
-        assert!(ranges.iter().all(|range| range.start < range.end && range.end <= code.buffer.data().len() as u32));
-    }
-}
-
-#[test]
-fn blocks_and_edges_are_published() {
-    let mut context = cranelift_codegen::Context::for_function(labelled());
-    let mut compiler = cranelift_compat::Compiler::new(isa(false, &[("machine_code_cfg_info", "true")])).unwrap();
-    let code = compiler.compile(&mut context).unwrap();
-    let [entry, first, second] = code.bb_starts[..] else { panic!("{:?}", code.bb_starts) };
-    let mut edges = code.bb_edges.clone();
-    edges.sort();
-    assert_eq!(edges, [(entry, first), (entry, second)]);
-}
-
-#[test]
-fn handlers_are_published() {
-    for (allocator, _) in ALLOCATORS {
-        let more = [("preserve_frame_pointers", "true")];
-        let func = cranelift_reader::parse_functions(
-            "function %f(i64, i64) -> i64 tail {
-                sig0 = (i64) -> i64 tail
-            block0(v0: i64, v1: i64):
-                try_call_indirect v0(v1), sig0, block1(ret0), [ context v1, tag7: block2(exn0), tag1: block3(exn0), context v0, default: block3(exn1) ]
-            block1(v2: i64):
-                v3 = iadd v2, v1
-                return v3
-            block2(v4: i64):
-                v5 = isub v4, v1
-                return v5
-            block3(v6: i64):
-                return v6
-            }",
-        );
-        let mut context = cranelift_codegen::Context::for_function(func.unwrap().remove(0));
-        let mut compiler = cranelift_compat::Compiler::with_regalloc(isa(false, &more), Some(allocator)).unwrap();
-        compiler.compile(&mut context).unwrap();
-        let buffer = &context.compiled_code().unwrap().buffer;
-        let call = buffer.call_sites().next().unwrap();
-        assert!(call.frame_offset.is_some(), "{allocator}");
-        use FinalizedMachExceptionHandler::{Context, Default, Tag};
-        let [Context(first), Tag(seven, a), Tag(one, b), Context(second), Default(c)] = *call.exception_handlers else {
-            panic!("{allocator}: {:?}", call.exception_handlers)
-        };
-        assert_eq!((seven.as_u32(), one.as_u32()), (7, 1), "{allocator}");
-        assert!(first != second && a != b && b != c, "{allocator}: {:?}", call.exception_handlers);
-        assert!([a, b, c].iter().all(|&at| at >= call.ret_addr && at < buffer.data().len() as u32), "{allocator}");
     }
 }
 

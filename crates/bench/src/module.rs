@@ -9,6 +9,7 @@ use crate::print_rows;
 use anyhow::{Result, anyhow};
 use cranelift_codegen::ir::{ExternalName, Function, GlobalValueData, UserExternalName};
 use cranelift_codegen::isa::{self, OwnedTargetIsa};
+use cranelift_codegen::kingpost;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 
@@ -21,7 +22,8 @@ pub(crate) fn report(name: &str, text: &str) -> Result<()> {
     for algorithm in ["backtracking", "single_pass"] {
         let isa = isa(algorithm)?;
         let builder = cranelift_object::ObjectBuilder::new(isa, "bench", default_libcall_names())?;
-        compilers.push(Box::new(Client::new("cranelift", algorithm, cranelift_object::ObjectModule::new(builder))));
+        let module = cranelift_object::ObjectModule::new(builder);
+        compilers.push(Box::new(Client { is_cranelift: true, ..Client::new("cranelift", algorithm, module) }));
     }
     for &(allocator, _) in kingpost_codegen::ALLOCATORS {
         let mut builder = cranelift_compat::ObjectBuilder::new(isa("backtracking")?, "bench", default_libcall_names())?;
@@ -89,13 +91,14 @@ struct Client<M> {
     context: cranelift_codegen::Context,
     next: Option<FuncId>,
     defined: usize,
+    is_cranelift: bool,
 }
 
 impl<M: Module> Client<M> {
     fn new(compiler: &str, allocator: &str, module: M) -> Client<M> {
         let name = format!("{compiler} module {allocator}");
         let context = module.make_context();
-        Client { name, module, functions: Vec::new(), context, next: None, defined: 0 }
+        Client { name, module, functions: Vec::new(), context, next: None, defined: 0, is_cranelift: false }
     }
 }
 
@@ -122,7 +125,9 @@ impl<M: Module> measure::Compiler for Client<M> {
     }
 
     fn compile(&mut self, _: usize) -> Option<usize> {
-        self.module.define_function(self.next?, &mut self.context).ok()?;
+        let id = self.next?;
+        let mut define = || self.module.define_function(id, &mut self.context);
+        if self.is_cranelift { kingpost::with_cranelift(define) } else { define() }.ok()?;
         Some(self.context.compiled_code()?.code_buffer().len())
     }
 }
@@ -155,6 +160,6 @@ impl measure::Compiler for Translation {
     }
 
     fn compile(&mut self, _: usize) -> Option<usize> {
-        cranelift_compat::translate(&self.func, &mut self.translated).ok().map(|()| 0)
+        kingpost::translate(&self.func, &mut self.translated).ok().map(|()| 0)
     }
 }

@@ -4,9 +4,9 @@ use crate::measure;
 use anyhow::{Result, anyhow};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::Function;
-use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::isa::{self, OwnedTargetIsa};
+use cranelift_codegen::kingpost::CraneliftContext as Context;
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_codegen::{Context, isa};
 
 /// See the module documentation.
 pub struct Cranelift {

@@ -10,6 +10,7 @@ use crate::{ours, upstream};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::kingpost::CraneliftContext;
 use kingpost_emit_object::{ObjectOptions, write};
 use kingpost_ir::extfunc::FuncName;
 use kingpost_mach::{ModuleBuffer, SymbolName};
@@ -128,13 +129,13 @@ struct Table {
 /// Cranelift with its default allocator.
 struct Cranelift {
     isa: OwnedTargetIsa,
-    context: cranelift_codegen::Context,
+    context: CraneliftContext,
 }
 
 impl Cranelift {
     fn new(triple: &str, flags: &[&str], level: &str) -> Result<Cranelift> {
         let isa = upstream::isa(triple, flags, &[("opt_level", level), ("log2_min_function_alignment", "6")])?;
-        Ok(Cranelift { isa, context: cranelift_codegen::Context::new() })
+        Ok(Cranelift { isa, context: CraneliftContext::new() })
     }
 
     /// Returns the code, followed by its constants; `None` if the code calls a routine.

@@ -26,20 +26,24 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
 
-/// Returns all Rust sources in a folder.
+/// Returns all Rust sources in a folder. Hidden folders have code of others.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let (mut folders, mut files) = (vec![folder.to_path_buf()], Vec::new());
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();
             match path.is_dir() {
-                true if !path.ends_with("target") => folders.push(path),
+                true if !path.ends_with("target") && !is_hidden(&path) => folders.push(path),
                 false if path.extension().is_some_and(|extension| extension == "rs") => files.push(path),
                 _ => {}
             }
         }
     }
     files
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))
 }
 
 fn read(path: &Path) -> String {

@@ -6,6 +6,7 @@ use super::kernel::Kernel;
 use anyhow::{Context, Result, anyhow, ensure};
 use cranelift_codegen::ir::{ExternalName, UserExternalName};
 use cranelift_codegen::isa;
+use cranelift_codegen::kingpost::with_cranelift;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_module::{FuncId, Linkage, Module, default_libcall_names};
 use cranelift_object::{ObjectBuilder, ObjectModule};
@@ -126,7 +127,7 @@ fn cranelift(text: &str, opt_level: &str) -> Result<(usize, Vec<u8>)> {
         }
         context.clear();
         context.func = std::mem::replace(func, cranelift_codegen::ir::Function::new());
-        module.define_function(id, &mut context)?;
+        with_cranelift(|| module.define_function(id, &mut context))?;
         bytes += context.compiled_code().map_or(0, |code| code.code_buffer().len());
     }
     Ok((bytes, module.finish().emit()?))

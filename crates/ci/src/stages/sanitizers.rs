@@ -3,6 +3,7 @@
 
 use crate::output;
 use crate::session::Session;
+use crate::stages::compat;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 use std::process::Command;
@@ -26,6 +27,7 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
         session.skip(format!("sanitizers: no source of the standard library (`{INSTALL}` installs it)"));
         return Ok(());
     };
+    compat::prepare(session)?;
     for sanitizer in ["address", "thread"] {
         // Threads are seen only in code that has the sanitizer, so the standard library is built with it.
         let test = ["cargo", "test", "-Zbuild-std", "--target", &host, "--target-dir"];

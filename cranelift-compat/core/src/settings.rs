@@ -38,6 +38,8 @@ pub(crate) fn shared(isa: &dyn TargetIsa, regalloc: Option<&str>) -> CodegenResu
             "regalloc_algorithm" => ours.regalloc_algorithm = allocator(&text, regalloc),
             // Cranelift's verifier checks the client's function, with its own messages.
             "enable_verifier" => ours.enable_verifier = false,
+            // The context, which uses the cache, does these checks.
+            "enable_incremental_compilation_cache_checks" => {}
             name => {
                 if ours.set(name, &text).is_err() && text != default.value_string() {
                     return Err(refused(&value));

@@ -11,33 +11,34 @@ use kingpost_ir::signature::CallConv;
 
 /// Defines a function from one enumeration to another with equal variants. A missing variant is a compile error.
 macro_rules! same_variants {
-    ($($function:ident: $from:ident => $to:ident { $($variant:ident)* })*) => {
-        $(#[inline]
-        pub(crate) fn $function(from: $from) -> $to {
+    ($($vis:vis $function:ident: $from:ident => $to:ident { $($variant:ident)* })*) => {
+        $(/// Returns the counterpart.
+        #[inline]
+        $vis fn $function(from: $from) -> $to {
             match from { $($from::$variant => $to::$variant,)* }
         })*
     };
 }
 
 same_variants! {
-    int_cc: UpIntCC => IntCC {
+    pub(super) int_cc: UpIntCC => IntCC {
         Equal NotEqual SignedLessThan SignedGreaterThanOrEqual SignedGreaterThan SignedLessThanOrEqual UnsignedLessThan
         UnsignedGreaterThanOrEqual UnsignedGreaterThan UnsignedLessThanOrEqual
     }
-    float_cc: UpFloatCC => FloatCC {
+    pub(super) float_cc: UpFloatCC => FloatCC {
         Ordered Unordered Equal NotEqual OrderedNotEqual UnorderedOrEqual LessThan LessThanOrEqual GreaterThan
         GreaterThanOrEqual UnorderedOrLessThan UnorderedOrLessThanOrEqual UnorderedOrGreaterThan
         UnorderedOrGreaterThanOrEqual
     }
-    atomic_rmw_op: UpRmwOp => AtomicRmwOp { Add Sub And Nand Or Xor Xchg Umin Umax Smin Smax }
-    call_conv: UpCallConv => CallConv {
+    pub(super) atomic_rmw_op: UpRmwOp => AtomicRmwOp { Add Sub And Nand Or Xor Xchg Umin Umax Smin Smax }
+    pub(super) call_conv: UpCallConv => CallConv {
         Fast Tail SystemV WindowsFastcall AppleAarch64 Probestack Winch PreserveAll
     }
-    lib_call: UpLibCall => LibCall {
+    pub lib_call: UpLibCall => LibCall {
         Probestack CeilF32 CeilF64 FloorF32 FloorF64 TruncF32 TruncF64 NearestF32 NearestF64 FmaF32 FmaF64 Memcpy Memset
         Memmove Memcmp ElfTlsGetAddr ElfTlsGetOffset X86Pshufb
     }
-    opcode: UpOpcode => Opcode {
+    pub(super) opcode: UpOpcode => Opcode {
         Jump Brif BrTable Debugtrap Trap Trapz Trapnz Return Call CallIndirect ReturnCall ReturnCallIndirect
         FuncAddr TryCall TryCallIndirect Splat Swizzle X86Pshufb Insertlane Extractlane Smin Umin Smax Umax
         AvgRound UaddSat SaddSat UsubSat SsubSat Load Store Uload8 Sload8 Istore8 Uload16 Sload16 Istore16

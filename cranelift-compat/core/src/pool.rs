@@ -1,6 +1,7 @@
 //! Parts of dropped compilers, kept for the next compiler with equal settings. Creating them takes longer than
 //! compiling a small function, and clients create a module for each function.
 
+use crate::compiler::Routines;
 use cranelift_codegen::isa::TargetIsa;
 use std::hash::{Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
@@ -11,6 +12,7 @@ pub(crate) struct Key {
     /// Target, settings and CPU flags, in the form in which they are hashed.
     target: Vec<u8>,
     regalloc: Option<String>,
+    routines: Routines,
 }
 
 /// Size in bytes that most keys fit.
@@ -29,12 +31,43 @@ impl Hasher for Bytes {
     }
 }
 
+/// A hasher that compares bytes with expected ones.
+struct Comparison<'a> {
+    /// Bytes that are still expected; `None` after a difference.
+    expected: Option<&'a [u8]>,
+}
+
+impl Hasher for Comparison<'_> {
+    fn finish(&self) -> u64 {
+        0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.expected = self.expected.and_then(|expected| expected.strip_prefix(bytes));
+    }
+}
+
+fn hash(isa: &dyn TargetIsa, hasher: &mut impl Hasher) {
+    (isa.triple(), isa.flags(), isa.isa_flags_hash_key()).hash(hasher);
+}
+
 impl Key {
-    /// Returns the key of compilers for `isa` with an allocator by name, if it is given.
-    pub(crate) fn new(isa: &dyn TargetIsa, regalloc: Option<&str>) -> Key {
+    /// Returns the key of compilers for `isa` with an allocator by name, if it is given, and with library routines.
+    pub(crate) fn new(isa: &dyn TargetIsa, regalloc: Option<&str>, routines: Routines) -> Key {
         let mut target = Bytes(Vec::with_capacity(KEY_BYTES));
-        (isa.triple(), isa.flags(), isa.isa_flags_hash_key()).hash(&mut target);
-        Key { target: target.0, regalloc: regalloc.map(str::to_string) }
+        hash(isa, &mut target);
+        Key { target: target.0, regalloc: regalloc.map(str::to_string), routines }
+    }
+
+    /// Returns `true` if the key has the target, settings and CPU flags of `isa`.
+    pub(crate) fn is_for(&self, isa: &dyn TargetIsa) -> bool {
+        let mut comparison = Comparison { expected: Some(&self.target) };
+        hash(isa, &mut comparison);
+        comparison.expected.is_some_and(<[u8]>::is_empty)
+    }
+
+    pub(crate) fn routines(&self) -> Routines {
+        self.routines
     }
 }
 
@@ -69,26 +102,31 @@ impl<T> Pool<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cranelift_codegen::isa::{self, OwnedTargetIsa};
     use cranelift_codegen::settings::{self, Configurable};
 
-    fn key(setting: (&str, &str), regalloc: Option<&str>) -> Key {
+    fn isa(level: &str) -> OwnedTargetIsa {
         let mut flags = settings::builder();
-        flags.set(setting.0, setting.1).unwrap();
-        let isa = cranelift_native::builder().unwrap().finish(settings::Flags::new(flags)).unwrap();
-        Key::new(&*isa, regalloc)
+        flags.set("opt_level", level).unwrap();
+        isa::lookup(target_lexicon::Triple::host()).unwrap().finish(settings::Flags::new(flags)).unwrap()
+    }
+
+    fn key(level: &str, regalloc: Option<&str>) -> Key {
+        Key::new(&*isa(level), regalloc, Routines::All)
     }
 
     #[test]
     fn keys_differ_where_compilers_do() {
-        let plain = key(("opt_level", "none"), None);
-        assert_eq!(plain, key(("opt_level", "none"), None));
-        assert_ne!(plain, key(("opt_level", "speed"), None));
-        assert_ne!(plain, key(("opt_level", "none"), Some("ssa")));
+        let plain = key("none", None);
+        assert_eq!(plain, key("none", None));
+        assert_ne!(plain, key("speed", None));
+        assert_ne!(plain, key("none", Some("ssa")));
+        assert!(plain.is_for(&*isa("none")) && !plain.is_for(&*isa("speed")));
     }
 
     #[test]
     fn the_last_parts_of_a_key_come_first() {
-        let (pool, a, b) = (Pool::new(), key(("opt_level", "none"), None), key(("opt_level", "speed"), None));
+        let (pool, a, b) = (Pool::new(), key("none", None), key("speed", None));
         (0..20).for_each(|n| pool.keep(if n % 2 == 0 { a.clone() } else { b.clone() }, n));
         assert_eq!((pool.take(&a), pool.take(&a), pool.take(&b)), (Some(18), Some(16), Some(19)));
         let left = std::iter::from_fn(|| pool.take(&a).or_else(|| pool.take(&b)));

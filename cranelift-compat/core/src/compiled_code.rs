@@ -1,7 +1,7 @@
 //! Compiled code in Cranelift's form.
 //!
-//! Only Cranelift's own compile functions can set the result of `Context::compiled_code`. One of them looks into a
-//! cache first. It is given an empty function and a cache that returns our code for it.
+//! Most parts of Cranelift's type are private. Its incremental cache creates the type from bytes, so compiled code is
+//! written as an entry of the cache.
 
 use crate::translate::lib_call_back;
 use crate::{library, literals};
@@ -10,8 +10,7 @@ use cranelift_codegen::bitset::CompoundBitSet;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::entity::SecondaryMap;
-use cranelift_codegen::incremental_cache::CacheKvStore;
-use cranelift_codegen::ir::function::FunctionParameters;
+use cranelift_codegen::incremental_cache::try_finish_recompile;
 use cranelift_codegen::ir::{
     self, ExceptionTag, InstBuilder, RelSourceLoc, SourceLoc, ValueLabelAssignments, ValueLabelStart, types,
 };
@@ -27,16 +26,15 @@ use kingpost_mach::{
 };
 use kingpost_regalloc::{PReg, RegClass};
 use serde::{Serialize, Serializer};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 use std::ops::Range;
 
-/// Publishes compiled code in Cranelift's contexts.
+/// Writes compiled code in Cranelift's form.
 pub(crate) struct Publisher {
     stencil: Stencil,
-    /// The empty function, which replaces a context's own function during publication.
-    empty: ir::Function,
+    /// The last code as a cache entry.
+    entry: Vec<u8>,
 }
 
 /// Compiled code in the form of a cache entry.
@@ -83,17 +81,6 @@ fn bytes<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> 
     serializer.serialize_bytes(bytes)
 }
 
-/// A cache whose only entry matches every function.
-struct Cache(Vec<u8>);
-
-impl CacheKvStore for Cache {
-    fn get(&self, _key: &[u8]) -> Option<Cow<'_, [u8]>> {
-        Some(Cow::Borrowed(&self.0))
-    }
-
-    fn insert(&mut self, _key: &[u8], _value: Vec<u8>) {}
-}
-
 impl Publisher {
     /// Returns a publisher of code for `isa`.
     ///
@@ -104,33 +91,29 @@ impl Publisher {
         let block = empty.dfg.make_block();
         empty.layout.append_block(block);
         FuncCursor::new(&mut empty).at_bottom(block).ins().return_(&[]);
-        let mut context = Context::for_function(empty.clone());
-        let nop_units = context.compile_stencil(isa, &mut ControlPlane::default())?.buffer.nop_units;
-        Ok(Publisher { stencil: Stencil::new(nop_units), empty })
+        let stencil = Context::for_function(empty).compile_stencil(isa, &mut ControlPlane::default())?;
+        Ok(Publisher { stencil: Stencil::new(stencil.buffer.nop_units), entry: Vec::new() })
     }
 
-    /// Sets the compiled code of `ctx` to `view`, which was compiled from the function of `ctx`, and to `listing`.
+    /// Returns the code of `view`, which was compiled from `func`, with `listing`.
     ///
     /// # Errors
     /// If Cranelift does not accept the code.
-    pub(crate) fn publish<'a>(
+    pub(crate) fn publish(
         &mut self,
-        isa: &dyn TargetIsa,
         view: &FunctionView<'_>,
         listing: Option<String>,
-        ctx: &'a mut Context,
-    ) -> CodegenResult<&'a CompiledCode> {
-        self.stencil.set(view, listing, &mut ctx.func)?;
-        let entry = postcard::to_allocvec(&self.stencil).expect("a vector takes everything");
-        // The parameters of the empty function serve only as the base of source locations.
-        self.empty.params = FunctionParameters::new();
-        self.empty.params.ensure_base_srcloc(ctx.func.params.base_srcloc());
-        std::mem::swap(&mut ctx.func, &mut self.empty);
-        let is_ours =
-            matches!(ctx.compile_with_cache(isa, &mut Cache(entry), &mut ControlPlane::default()), Ok((_, true)));
-        std::mem::swap(&mut ctx.func, &mut self.empty);
-        let not_taken = || CodegenError::Unsupported("compiled code that Cranelift does not take".into());
-        if is_ours { ctx.compiled_code().ok_or_else(not_taken) } else { Err(not_taken()) }
+        func: &mut ir::Function,
+    ) -> CodegenResult<CompiledCode> {
+        self.stencil.set(view, listing, func)?;
+        self.entry = postcard::to_allocvec(&self.stencil).expect("a vector takes everything");
+        try_finish_recompile(func, &self.entry)
+            .map_err(|error| CodegenError::Unsupported(format!("compiled code that Cranelift does not take: {error}")))
+    }
+
+    /// Returns the last code as a cache entry.
+    pub(crate) fn entry(&self) -> &[u8] {
+        &self.entry
     }
 }
 
@@ -229,6 +212,17 @@ impl Stencil {
             self.tags.extend(sites.iter().filter_map(|site| debug_tag(site.tag, view, func)));
             self.tag_sites.push((sites[0].offset, position, start..self.tags.len() as u32));
         }
+    }
+}
+
+/// The namespace of the names that [`name_by_number`] assigns.
+const NUMBERS: u32 = u32::MAX - 1;
+
+/// Names functions and data of a translated function by the numbers of their names in the client's function. The code
+/// then fits all functions with the cache key of the client's function, which has the numbers and not the names.
+pub(crate) fn name_by_number(func: &mut kingpost_ir::Function) {
+    for (number, name) in func.user_names.iter_mut() {
+        *name = (NUMBERS, number.as_u32());
     }
 }
 
@@ -405,10 +399,7 @@ fn trap_code(code: kingpost_ir::TrapCode) -> ir::TrapCode {
 fn external_name(name: &SymbolName, func: &mut ir::Function) -> Option<ir::ExternalName> {
     Some(match name {
         SymbolName::Named(word) => ir::ExternalName::testcase(word.as_bytes()),
-        SymbolName::User(namespace, index) => {
-            let name = ir::UserExternalName::new(*namespace, *index);
-            ir::ExternalName::user(func.params.ensure_user_func_name(name))
-        }
+        SymbolName::User(_, index) => ir::ExternalName::user(ir::UserExternalNameRef::from_u32(*index)),
         SymbolName::LibCall(libcall) => match lib_call_back(*libcall) {
             Some(libcall) => ir::ExternalName::LibCall(libcall),
             None => ir::ExternalName::user(func.params.ensure_user_func_name(library::user_name(*libcall))),

@@ -16,7 +16,8 @@ mod enums;
 mod instruction;
 mod preamble;
 
-pub(crate) use enums::{lib_call, lib_call_back};
+pub use enums::lib_call;
+pub(crate) use enums::lib_call_back;
 
 use cranelift_codegen::{CodegenError, CodegenResult, ir};
 use kingpost_ir::function::SourceLoc;

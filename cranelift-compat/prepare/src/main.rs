@@ -1,0 +1,166 @@
+//! Prepares the copy of Cranelift's code generator that the packages of `cranelift-compat` build on.
+//!
+//! Cargo cannot have a package and its replacement from one registry in one build. The package `cranelift-codegen` of
+//! `drop-in/` needs the published package with this name, so it depends on a copy of it with another name. The copy
+//! is in `.upstream/`, which Git ignores.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const USAGE: &str = "\
+Usage: kingpost-compat prepare [VERSION]
+
+Copies the published package cranelift-codegen, without changes except for its name, to the folder .upstream of
+cranelift-compat. VERSION is the version of the package cranelift-codegen in drop-in/ by default. The package is
+downloaded if Cargo does not have it.";
+
+const PACKAGE: &str = "cranelift-codegen";
+
+/// Name of the copy.
+const COPY: &str = "cranelift-codegen-upstream";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match *words {
+        ["prepare"] => prepare(None),
+        ["prepare", version] if !version.starts_with('-') => prepare(Some(version)),
+        ["--help" | "-h"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => Err(USAGE.into()),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Copies the published package and prints the lines that a client needs.
+fn prepare(version: Option<&str>) -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of cranelift-compat");
+    let drop_in = root.join("drop-in").join(PACKAGE);
+    let replaced = version_of(&read(&drop_in.join("Cargo.toml"))?)?;
+    let version = version.unwrap_or(&replaced);
+    if version != replaced {
+        return Err(format!("cranelift-codegen {version} is not supported: {} replaces {replaced}", drop_in.display()));
+    }
+    let folder = root.join(".upstream");
+    let copy = folder.join(PACKAGE);
+    let manifest = copy.join("Cargo.toml");
+    // The manifest is written last.
+    let present = fs::read_to_string(&manifest).ok().and_then(|manifest| version_of(&manifest).ok());
+    if present.as_deref() == Some(version) {
+        println!("{COPY} {version} is in {}", copy.display());
+    } else {
+        let published = published(&folder.join("fetch"), version)?;
+        if copy.exists() {
+            fs::remove_dir_all(&copy).map_err(at(&copy))?;
+        }
+        copy_package(&published, &copy)?;
+        write(&manifest, &renamed(&read(&published.join("Cargo.toml"))?)?)?;
+        println!("copied {}\nto {}, as {COPY} {version}", published.display(), copy.display());
+    }
+    // `cargo fmt --all` includes packages in folders.
+    write(&folder.join("rustfmt.toml"), "disable_all_formatting = true\n")?;
+    println!("\nLines for Cargo.toml of the client's workspace:\n");
+    println!("[patch.crates-io]\n{PACKAGE} = {{ path = \"{}\" }}", drop_in.display());
+    println!("\nThen run `cargo update -p {PACKAGE}` there once.");
+    Ok(())
+}
+
+/// Returns the folder to which Cargo unpacked the published package. Downloads it only if Cargo does not have it.
+fn published(scratch: &Path, version: &str) -> Result<PathBuf, String> {
+    let dependency = format!("[dependencies.{PACKAGE}]\nversion = \"={version}\"\ndefault-features = false\n");
+    let head = "[package]\nname = \"fetch\"\nedition = \"2024\"\n\n[workspace]\n\n[lib]\npath = \"lib.rs\"\n\n";
+    fs::create_dir_all(scratch).map_err(at(scratch))?;
+    write(&scratch.join("Cargo.toml"), &format!("{head}{dependency}features = [\"std\"]\n"))?;
+    write(&scratch.join("lib.rs"), "")?;
+    let metadata = metadata(scratch, &["--offline"]).or_else(|_| metadata(scratch, &[]))?;
+    // Paths are between quotation marks.
+    let end = Path::new(&format!("{PACKAGE}-{version}")).join("Cargo.toml");
+    let manifest = metadata.split('"').map(Path::new).find(|path| path.ends_with(&end));
+    let manifest = manifest.ok_or_else(|| format!("Cargo names no folder of {PACKAGE} {version}"))?;
+    Ok(manifest.parent().expect("it ends with two names").to_path_buf())
+}
+
+fn metadata(folder: &Path, words: &[&str]) -> Result<String, String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(["metadata", "--format-version=1"]).args(words).current_dir(folder);
+    let output = command.output().map_err(|error| format!("cargo does not run: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo metadata failed:\n{}", String::from_utf8_lossy(&output.stderr)));
+    }
+    String::from_utf8(output.stdout).map_err(|error| format!("cargo metadata: {error}"))
+}
+
+/// Returns the version of the package with this manifest.
+fn version_of(manifest: &str) -> Result<String, String> {
+    let line = manifest.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    line.map(str::to_string).ok_or_else(|| "a manifest without a version".into())
+}
+
+/// Returns the manifest with the name of the copy.
+fn renamed(manifest: &str) -> Result<String, String> {
+    let (from, to) = (format!("\nname = \"{PACKAGE}\"\n"), format!("\nname = \"{COPY}\"\n"));
+    match manifest.matches(&from).count() {
+        1 => Ok(manifest.replace(&from, &to)),
+        count => Err(format!("the published manifest has the name {PACKAGE} {count} times, not once")),
+    }
+}
+
+/// Copies all files except the manifest at the top.
+fn copy_package(from: &Path, to: &Path) -> Result<(), String> {
+    copy_folder(from, to)?;
+    let manifest = to.join("Cargo.toml");
+    fs::remove_file(&manifest).map_err(at(&manifest))
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<(), String> {
+    fs::create_dir_all(to).map_err(at(to))?;
+    for entry in fs::read_dir(from).map_err(at(from))? {
+        let path = entry.map_err(at(from))?.path();
+        let target = to.join(path.file_name().expect("an entry has a name"));
+        match path.is_dir() {
+            true => copy_folder(&path, &target)?,
+            false => fs::copy(&path, &target).map(drop).map_err(at(&path))?,
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    fs::read_to_string(path).map_err(at(path))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    fs::write(path, text).map_err(at(path))
+}
+
+/// Returns a function that adds a path to an error.
+fn at(path: &Path) -> impl FnOnce(io::Error) -> String {
+    move |error| format!("{}: {error}", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_name_of_the_package_changes() {
+        let manifest =
+            "[package]\nname = \"cranelift-codegen\"\nversion = \"1.2.3\"\n\n[lib]\nname = \"cranelift_codegen\"\n";
+        let copy = renamed(manifest).unwrap();
+        assert_eq!(copy.replace("-upstream", ""), manifest);
+        assert_eq!(copy.matches("-upstream").count(), 1);
+        assert_eq!(version_of(manifest).unwrap(), "1.2.3");
+        assert!(renamed("[package]\nname = \"other\"\n").is_err());
+    }
+}
