@@ -9,7 +9,7 @@ N ?= 100000
 TARGET ?= all
 SEED ?= 0
 
-.PHONY: all build dist quick test test-deep check unit filetests corpus compat prepare demo faults gate gate-bless deps tools bless matrix \
+.PHONY: all build dist quick test test-deep check unit filetests corpus compat wasmtime prepare demo faults gate gate-bless deps tools bless matrix \
 	rules fuzz growth bench doc install
 
 all: build
@@ -47,6 +47,9 @@ corpus:
 
 compat:
 	@$(CI_RUNNER) test compat
+
+wasmtime:
+	@$(CI_RUNNER) deep wasmtime
 
 # Makes the copy of Cranelift's code generator that `cranelift-compat` and `crates/bench` build on.
 prepare:

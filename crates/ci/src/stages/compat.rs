@@ -12,6 +12,9 @@ use std::process::Command;
 
 const CLIENT: &str = "clients/rustpython";
 
+/// Programs of WebAssembly on Wasmtime.
+const WASMTIME: &str = "clients/wasmtime";
+
 pub(crate) fn run(session: &mut Session) -> Result<()> {
     let folder = session.root.join("cranelift-compat");
     let compat = |words: &[&str]| in_folder(cargo(words), &folder);
@@ -29,6 +32,23 @@ pub(crate) fn run(session: &mut Session) -> Result<()> {
     if session.tier == Tier::Deep {
         session.run(&mut compat(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))?;
         client(session, &folder.join(CLIENT))?;
+    }
+    Ok(())
+}
+
+/// Runs programs of WebAssembly on Wasmtime with every allocator and the checker.
+pub(crate) fn wasmtime(session: &mut Session) -> Result<()> {
+    let folder = session.root.join("cranelift-compat").join(WASMTIME);
+    if !fetch(session, &folder)? {
+        return Ok(());
+    }
+    session.run(&mut in_folder(cargo(&["fmt", "--check"]), &folder))?;
+    for allocator in allocators(session)? {
+        let mut command = in_folder(cargo(&["run", "--quiet", "--", "check"]), &folder);
+        let command = command.env("KINGPOST_REGALLOC", allocator).env("KINGPOST_CHECKER", "1");
+        let text = session.run(command)?;
+        session
+            .count("programs on Wasmtime", text.lines().filter(|line| line.ends_with(": as expected")).count() as u64);
     }
     Ok(())
 }

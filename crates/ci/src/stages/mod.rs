@@ -61,6 +61,7 @@ pub(crate) const STAGES: &[Stage] = &[
         "whether the planted faults still fit the sources; `make faults` plants them",
     ),
     stage("emulated", Tier::Deep, emulated::run, "code in memory on AArch64, by an emulator"),
+    stage("wasmtime", Tier::Deep, compat::wasmtime, "programs of WebAssembly on Wasmtime with our compiler"),
     stage("sanitizers", Tier::Deep, sanitizers::run, "code in memory under Miri and sanitizers"),
     stage(
         "features",
