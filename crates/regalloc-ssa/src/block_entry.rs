@@ -10,7 +10,7 @@ use crate::color_input::ColorInput;
 use crate::coloring::Coloring;
 use crate::spill_plan::Placement;
 use cranelift_entity::EntityRef;
-use kingpost_regalloc::{Allocation, Edge, PReg, PRegSet, VReg};
+use kingpost_regalloc::{Allocation, Edge, PReg, VReg};
 use kingpost_regalloc_common::edge_sites::Majority;
 use kingpost_regalloc_common::order::BlockIndex;
 
@@ -35,7 +35,7 @@ impl Coloring {
     pub(crate) fn enter(&mut self, input: &ColorInput, index: BlockIndex, out: &mut Allocation) {
         let problem = input.problem;
         let block = input.order.block(index);
-        let last = std::mem::replace(&mut self.index, index);
+        self.index = index;
         let entries = input.live.all_entries(problem, input.order, index, &mut self.bare_jump);
         let values = &mut self.map.values[..];
         for entry in entries {
@@ -45,7 +45,7 @@ impl Coloring {
         self.steps += entries.len() as u64;
         self.picker.enter(input, index);
         if let Some((edge, from)) = block.inherits() {
-            self.inherit(input, index, edge, (from, last == from), out);
+            self.inherit(input, index, edge, from, out);
         } else {
             self.map.remove(self.map.occupied);
             if index > BlockIndex::FIRST {
@@ -59,29 +59,13 @@ impl Coloring {
         }
     }
 
-    /// Initializes the register map from the only predecessor, whose state the map may still hold. Live values keep
-    /// their registers.
-    fn inherit(
-        &mut self,
-        input: &ColorInput,
-        index: BlockIndex,
-        edge: Edge,
-        (from, is_at_hand): (BlockIndex, bool),
-        out: &mut Allocation,
-    ) {
-        let values = &self.map.values;
-        let exit = self.assignment.exits[from.index()].range();
-        if is_at_hand {
-            let is_dead = |&&(vreg, _): &&(VReg, PReg)| values[vreg.index()].live_at != index.into();
-            let dead: PRegSet = self.assignment.pool[exit].iter().filter(is_dead).map(|resident| resident.1).collect();
-            self.map.remove(dead);
-        } else {
-            self.map.remove(self.map.occupied);
-            for i in exit {
-                let (vreg, reg) = self.assignment.pool[i];
-                if self.map.values[vreg.index()].live_at == index.into() {
-                    self.map.put(vreg, reg);
-                }
+    /// Initializes the register map from the only predecessor. Live values keep their registers.
+    fn inherit(&mut self, input: &ColorInput, index: BlockIndex, edge: Edge, from: BlockIndex, out: &mut Allocation) {
+        self.map.remove(self.map.occupied);
+        for i in self.assignment.exits[from.index()].range() {
+            let (vreg, reg) = self.assignment.pool[i];
+            if self.map.values[vreg.index()].live_at == index.into() {
+                self.map.put(vreg, reg);
             }
         }
         for &vreg in input.problem.edge_defs(edge) {

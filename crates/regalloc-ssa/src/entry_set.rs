@@ -29,8 +29,6 @@ pub(crate) struct Scratch {
     edges: u32,
     chosen: Vec<(f32, VReg)>,
     bare_jump: BareJumpEntries,
-    /// Per member of the pool of entry sets: whether memory also has it.
-    pub(crate) pool_clean: Vec<bool>,
 }
 
 /// Facts on the arrival of a value at a head, for parameters and spilled values. Any other value arrives in a
@@ -89,7 +87,6 @@ impl Head {
 impl Scratch {
     pub(crate) fn release(&mut self) {
         release(&mut self.candidates);
-        release(&mut self.pool_clean);
     }
 
     pub(crate) fn begin(&mut self, values: usize) {
@@ -97,7 +94,6 @@ impl Scratch {
             (self.heads, self.edges) = (0, 0);
             self.candidates.clear();
         }
-        self.pool_clean.clear();
         if self.candidates.len() < values {
             self.candidates.resize(values, EntryCandidate::default());
         }
@@ -238,7 +234,6 @@ impl Spilling {
         let start = self.plan.entry_pool.len() as u32;
         for members in &self.set.members {
             self.plan.entry_pool.extend(members);
-            self.entry.pool_clean.extend(members.iter().map(|vreg| self.set.values[vreg.index()].is_clean));
         }
         let end = self.plan.entry_pool.len() as u32;
         self.plan.entries[index.index()] = Span { start, end };

@@ -12,8 +12,7 @@
 //! | coalescing | `coalescing.rs` | **result**: classes of values that share a slot and a register hint |
 //! | spilling | `spill_plan.rs` | **result**: the values in registers at block ends, and the transfers in between |
 //! | | `spilling.rs`, `register_set.rs` | .. the walk over blocks with the set of values in registers |
-//! | | `entry_set.rs`, `spill_instruction.rs`, `spill_fixed_operands.rs`, `spill_fit.rs` | .. the set at a block's head, and at an instruction |
-//! | | `repeat.rs` | .. the second walk over a region |
+//! | | `entry_set.rs`, `spill_instruction.rs`, `spill_fit.rs` | .. the set at a block's head, and at an instruction |
 //! | | `saved_registers.rs` | .. the callee-saved registers that pay |
 //! | reload | `reload.rs` | **result**: all traffic between registers and memory, on edges too |
 //! | register_hints | `register_hints.rs`, `preference.rs` | **result**: one register per class |
@@ -79,12 +78,10 @@ mod register_hints;
 mod register_map;
 mod register_set;
 mod reload;
-mod repeat;
 mod resolve;
 mod saved_registers;
 mod slots;
 mod spill_fit;
-mod spill_fixed_operands;
 mod spill_input;
 mod spill_instruction;
 mod spill_plan;

@@ -40,8 +40,6 @@ use std::fmt::{self, Write};
 
 /// Number of improvements of distances, per value and block in which it is live. Distances need not be exact.
 const PATIENCE: usize = 8;
-/// Number of ranges of a value up to which a scan of them is faster than a search in the entries of a block.
-const FEW: usize = 4;
 const ENTRIES_PER_ITEM: usize = 24;
 /// Factor by which references may exceed the budget, because their liveness at safepoints must be exact.
 const LAST_RESORT: usize = 64;
@@ -311,19 +309,11 @@ impl Liveness {
 
     /// Returns the end of the live range of a value in a block other than a bare jump, if it has an entry there.
     pub(crate) fn end_in(&self, block: BlockIndex, vreg: VReg) -> Option<ProgPoint> {
-        let ranges = self.live_in(vreg);
-        if ranges.len() <= FEW {
-            return ranges.iter().find(|range| range.block == block).map(|range| range.end);
-        }
         self.entry(block, vreg).map(|entry| entry.end)
     }
 
     /// Returns `true` if the value is live at the head of a block other than a bare jump.
     pub(crate) fn is_live_in(&self, block: BlockIndex, vreg: VReg) -> bool {
-        let ranges = self.live_in(vreg);
-        if ranges.len() <= FEW && !self.is_defined_at_head(vreg, block) {
-            return ranges.iter().any(|range| range.block == block);
-        }
         self.entry(block, vreg).is_some_and(|entry| !entry.next.is_dead())
     }
 

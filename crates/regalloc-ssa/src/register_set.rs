@@ -126,15 +126,6 @@ impl RegisterSet {
         }
     }
 
-    /// Returns `true` if exactly these values are in registers, and memory holds exactly the clean ones.
-    pub(crate) fn has_only(&self, members: &[VReg], clean: &[bool]) -> bool {
-        let is_so = |(vreg, &is_clean): (&VReg, &bool)| {
-            let value = &self.values[vreg.index()];
-            value.is_member() && value.is_clean == is_clean
-        };
-        self.counts().iter().sum::<usize>() == members.len() && members.iter().zip(clean).all(is_so)
-    }
-
     pub(crate) fn empty(&mut self) {
         for members in &mut self.members {
             members.drain(..).for_each(|vreg| self.values[vreg.index()].index = 0);

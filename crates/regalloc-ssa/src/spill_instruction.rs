@@ -48,7 +48,7 @@ impl Spilling {
     #[inline(always)]
     pub(crate) fn serve_fitting(&mut self, input: &SpillInput, step: &Step, now: impl Fn() -> SpillSite) -> bool {
         if !self.set.has_room(step.operands.len(), self.saved.unpaid_limits) {
-            return self.serve_counted(input, &input.problem.step(step.inst), now());
+            return false;
         }
         let operands = &input.problem.all_operands()[step.operands.clone()];
         for (i, (operand, &next)) in operands.iter().zip(&input.live.after[step.operands.clone()]).enumerate() {
@@ -74,78 +74,6 @@ impl Spilling {
         true
     }
 
-    /// Processes an unconstrained instruction whose values may not fit, so that they are counted first; see
-    /// [`Spilling::serve_fitting`]. Returns `false` if they do not fit.
-    #[inline(never)]
-    fn serve_counted(&mut self, input: &SpillInput, step: &Step, now: SpillSite) -> bool {
-        let operands = &input.problem.all_operands()[step.operands.clone()];
-        let after = &input.live.after[step.operands.clone()];
-        let (mut needed, mut is_missing) = (self.set.counts(), false);
-        let values = &mut self.set.values[..];
-        for (operand, &next) in operands.iter().zip(after) {
-            let value = &mut values[operand.vreg().index()];
-            value.next = next;
-            if operand.is_use() {
-                is_missing |= !value.is_member();
-            } else if !value.is_remat || next.freq > now.here {
-                needed[usize::from(value.class & 1)] += 1;
-            }
-        }
-        let unpaid_limits = self.saved.unpaid_limits;
-        if needed[0] > unpaid_limits[0]
-            || needed[1] > unpaid_limits[1]
-            || is_missing && !self.reload_fitting(input, step, needed, now)
-        {
-            self.restore_next_uses(operands);
-            return false;
-        }
-        for (operand, next) in operands.iter().zip(after) {
-            if operand.is_use() {
-                if next.is_dead() && self.set.contains(operand.vreg()) {
-                    self.set.remove(operand.vreg());
-                }
-                continue;
-            }
-            let value = &mut self.set.values[operand.vreg().index()];
-            if value.is_remat && next.freq <= now.here {
-                (value.is_deferred, value.is_spilled) = (true, true);
-            } else if !next.is_dead() {
-                self.set.add(operand.vreg(), false);
-            }
-        }
-        true
-    }
-
-    /// Reloads the values that an unconstrained instruction reads in registers, where `needed` values are in
-    /// registers at once. Returns `false` if there is no room for all.
-    #[inline(never)]
-    fn reload_fitting(&mut self, input: &SpillInput, step: &Step, mut needed: Counts, now: SpillSite) -> bool {
-        let operands = &input.problem.all_operands()[step.operands.clone()];
-        for (i, operand) in operands.iter().enumerate().filter(|(_, operand)| operand.is_use()) {
-            let value = &mut self.set.values[operand.vreg().index()];
-            if value.is_member() {
-                continue;
-            }
-            value.is_spilled = true;
-            if needs_register(input.constraints, operands, i) {
-                let class = usize::from(value.class);
-                if needed[class] == self.saved.unpaid_limits[class] {
-                    return false;
-                }
-                needed[class] += 1;
-                self.reload(operand.vreg(), now);
-            }
-        }
-        true
-    }
-
-    /// Resets the next uses of the values that the current instruction reads: they are live before it.
-    fn restore_next_uses(&mut self, operands: &[Operand]) {
-        for operand in operands.iter().filter(|operand| operand.is_use()) {
-            self.set.values[operand.vreg().index()].next = Next { distance: 0, freq: 1 };
-        }
-    }
-
     /// Processes an instruction.
     ///
     /// # Errors
@@ -159,9 +87,6 @@ impl Spilling {
         }
         if step.operand_class != OperandClass::Constrained && self.set.has_room(operands.len(), self.saved.limits) {
             self.serve_with_room(input, operands, after, now);
-            return Ok(());
-        }
-        if step.operand_class == OperandClass::Constrained && self.spill_fixed_operands(input, operands, after, now)? {
             return Ok(());
         }
         self.serve_over_pressure(input, operands, after, now)
@@ -283,13 +208,7 @@ impl Spilling {
 
     /// Returns `true` if the counts alone show that there are enough registers for an instruction whose operands
     /// are in these registers only.
-    pub(crate) fn fits_fixed_operands(
-        &self,
-        input: &SpillInput,
-        reads: PRegSet,
-        results: PRegSet,
-        lost: PRegSet,
-    ) -> bool {
+    fn fits_fixed_operands(&self, input: &SpillInput, reads: PRegSet, results: PRegSet, lost: PRegSet) -> bool {
         let fixed = reads.union(results);
         let left = self.saved.open.difference(lost).difference(fixed);
         let has_room = |class: RegClass| self.set.len(class) <= left.mask(class).count_ones() as usize;
@@ -299,7 +218,7 @@ impl Spilling {
     }
 
     /// Evicts values until `more` values of each class have room. Returns `true` if they have.
-    pub(crate) fn make_room(&mut self, input: &SpillInput, more: Counts, reads: Option<u32>, now: SpillSite) -> bool {
+    fn make_room(&mut self, input: &SpillInput, more: Counts, reads: Option<u32>, now: SpillSite) -> bool {
         let mut has_room = true;
         for (c, more) in more.into_iter().enumerate() {
             if self.set.members[c].len() + more > self.saved.limits[c] {
@@ -365,7 +284,7 @@ impl Spilling {
 
     /// Evicts values that are reloaded only into fixed registers that they cannot keep, because no further register
     /// pays.
-    pub(crate) fn drop_transient(&mut self, operands: &[Operand], lost: PRegSet, now: SpillSite) {
+    fn drop_transient(&mut self, operands: &[Operand], lost: PRegSet, now: SpillSite) {
         let is_lost = |operand: &Operand| operand.fixed_reg().is_some_and(|reg| lost.contains(reg));
         for i in (0..self.plan.transfers.len()).rev() {
             let (inst, vreg, transfer) = self.plan.transfers[i];
@@ -380,7 +299,7 @@ impl Spilling {
     }
 
     /// Records the values that operands read in registers, and the results that begin in memory.
-    pub(crate) fn note_operands(&mut self, operands: &[Operand], is_branch: bool) {
+    fn note_operands(&mut self, operands: &[Operand], is_branch: bool) {
         let set = &self.set;
         let Scratch { read_in_register, read_in_memory, begins_in_memory, .. } = &mut self.scratch;
         read_in_memory.clear();
@@ -393,7 +312,7 @@ impl Spilling {
     }
 
     /// Evicts the values for which clobbers and fixed results leave no register.
-    pub(crate) fn pass_clobbers(&mut self, input: &SpillInput, gone: PRegSet, now: SpillSite) {
+    fn pass_clobbers(&mut self, input: &SpillInput, gone: PRegSet, now: SpillSite) {
         for class in RegClass::ALL {
             let count = self.set.len(class);
             if count == 0 {
@@ -410,7 +329,7 @@ impl Spilling {
     }
 
     /// Evicts all references at a safepoint, because the collector finds them only in memory.
-    pub(crate) fn evict_refs(&mut self, problem: &Problem, now: SpillSite) {
+    fn evict_refs(&mut self, problem: &Problem, now: SpillSite) {
         for class in RegClass::ALL {
             for i in (0..self.set.len(class)).rev() {
                 let vreg = self.set.members[class.index()][i];

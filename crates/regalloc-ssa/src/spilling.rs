@@ -10,7 +10,7 @@
 //! Blocks are walked in order with the set of values in registers, per class. At a join point a value is in a
 //! register if loading it on the edges that lack it costs no more than loading it later (`entry_set.rs`). A back
 //! edge is assumed to have every value until its source has been visited. If that was wrong, the loop is walked
-//! again with the values now known (`repeat.rs`). The first walk also decides how many callee-saved registers pay
+//! again with the values now known. The first walk also decides how many callee-saved registers pay
 //! for their save and restore (`saved_registers.rs`). If some in use do not pay, a second walk begins at their
 //! first use.
 //!
@@ -20,7 +20,6 @@
 //! Cost: linear in operands and entries; an eviction examines all registers of its class.
 
 use crate::register_set::RegisterSet;
-use crate::repeat::FirstWalk;
 use crate::saved_registers::{Pass, SavedRegisters};
 use crate::spill_input::SpillInput;
 use crate::spill_instruction::SpillSite;
@@ -53,7 +52,6 @@ pub(crate) struct Spilling {
     pub(crate) stores: Vec<(VReg, u32)>,
     /// Marks per region, as long as it may be walked again.
     pub(crate) marks: Vec<Mark>,
-    pub(crate) first_walk: FirstWalk,
     /// Whether every loop is entered at its header only.
     pub(crate) is_reducible: bool,
     /// The block at whose end the values in `set` are in registers.
@@ -124,7 +122,7 @@ impl Spilling {
                 continue;
             }
             if self.saved.may_be_last(input.env) {
-                self.begin_repeat(first);
+                self.rollback_to(first);
                 self.saved.pass = Pass::Repeat;
                 self.region(input, first, end)?;
                 self.saved.pass = Pass::Learn;
@@ -141,7 +139,7 @@ impl Spilling {
     }
 
     /// Removes the transfers from a region on.
-    pub(crate) fn rollback_to(&mut self, region: BlockIndex) {
+    fn rollback_to(&mut self, region: BlockIndex) {
         let Ok(i) = self.marks.binary_search_by_key(&region, |mark| mark.region) else { return };
         let Mark { transfers, stores, .. } = self.marks[i];
         self.plan.transfers.truncate(transfers);
@@ -176,8 +174,6 @@ impl Spilling {
         let block = input.order.block(index).block;
         if let Some(exit) = self.pass_bare_jump(input, index) {
             self.plan.exits[index.index()] = Some(exit);
-        } else if self.saved.pass == Pass::Repeat {
-            return self.repeat_block(input, index);
         } else {
             self.enter(input, index);
             self.walk_instructions(input, index)?;
@@ -192,17 +188,11 @@ impl Spilling {
         Ok(())
     }
 
-    pub(crate) fn walk_instructions(&mut self, input: &SpillInput, index: BlockIndex) -> Result<(), AllocError> {
+    fn walk_instructions(&mut self, input: &SpillInput, index: BlockIndex) -> Result<(), AllocError> {
         let problem = input.problem;
         let here = scaled(input.order.block(index).freq);
         for (pos, step) in (0..).zip(problem.walk(input.order.block(index).block)) {
             let now = || SpillSite { inst: step.inst, pos, here };
-            if step.operands.is_empty()
-                && step.operand_class != OperandClass::Constrained
-                && self.set.has_room(0, self.saved.limits)
-            {
-                continue;
-            }
             if step.operand_class == OperandClass::Constrained || !self.serve_fitting(input, &step, now) {
                 self.instruction(input, &problem.step(step.inst), now())?;
             }
