@@ -14,9 +14,7 @@
 
 use crate::linear_scan::Scan;
 use crate::operand_assignment::{BOTH, EARLY, LATE, UNTIED};
-use kingpost_regalloc::{
-    AllocError, ClobberId, Constraint, Edge, Event, Inst, InstFlags, Operand, OperandClass, Pos, Step, VReg,
-};
+use kingpost_regalloc::{AllocError, Constraint, Edge, Event, Inst, InstFlags, Operand, OperandClass, Pos, Step, VReg};
 use kingpost_regalloc_common::matching::{Matching, Request};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::Reg;
@@ -30,13 +28,8 @@ pub(crate) struct OutOfRegisters;
 impl Scan<'_, '_> {
     pub(crate) fn instruction(&mut self, step: Step, position: Position) -> Result<(), AllocError> {
         let operands = &self.problem.all_operands()[step.operands.clone()];
-        let is_served = match step.operand_class {
-            OperandClass::Constrained => {
-                let takes_more = step.clobbers != ClobberId::NONE || step.flags.has(InstFlags::SAFEPOINT);
-                !takes_more && self.fixed_path(position, step.operands.start, operands)
-            }
-            _ => operands.is_empty() || self.fast_path(step.inst, position, step.operands, operands),
-        };
+        let is_served = step.operand_class != OperandClass::Constrained
+            && (operands.is_empty() || self.fast_path(step.inst, position, step.operands, operands));
         if is_served { Ok(()) } else { self.general_path(step.inst, position, operands) }
     }
 

@@ -15,7 +15,7 @@
 use crate::linear_scan::Scan;
 use crate::operand_assignment::Copy;
 use crate::values::flag;
-use kingpost_regalloc::{Constraint, Event, Inst, Loc, Operand, Pos, VReg};
+use kingpost_regalloc::{Constraint, Event, Inst, Loc, Operand, VReg};
 use kingpost_regalloc_common::point::{Position, ProgPoint};
 use kingpost_regalloc_common::preference::{Masks, Reg, regs};
 use std::ops::Range;
@@ -188,52 +188,6 @@ impl Scan<'_, '_> {
         self.scan.occupancy.open(self.values, vreg, reg, def, true);
         self.hint_related(vreg, reg);
         self.trace_assignment(vreg, reg, def);
-    }
-}
-
-impl Scan<'_, '_> {
-    /// Assigns the operands of an instruction without clobbers whose operands are all fixed: uses to the registers
-    /// that hold their values, definitions to free registers. Nearly all entries and returns are of this kind.
-    /// Returns `false`, without any decision, for any other instruction.
-    #[inline(never)]
-    pub(crate) fn fixed_path(&mut self, position: Position, base: usize, operands: &[Operand]) -> bool {
-        let late = ProgPoint::late(position);
-        let (mut taken, mut dying) = (self.scan.occupancy.held, [0; 2]);
-        for &operand in operands {
-            let Some(preg) = operand.fixed_reg() else { return false };
-            let (until, value) = self.values.live_until_mut(operand.vreg(), late);
-            let reg = self.registers.reg(preg);
-            let is_def = operand.is_def();
-            if is_def != (operand.pos() == Pos::Late) {
-                return false;
-            }
-            if !is_def {
-                if value.current_reg != reg || reg.is_none() {
-                    return false;
-                }
-                dying[reg.class()] |= if until > late { 0 } else { reg.bit() };
-                continue;
-            }
-            let is_free = !reg.is_none() && reg.class() == value.class() && !reg.is_in(&taken);
-            if !is_free || value.has(flag::EDGE_DEF) || value.is_remat() {
-                return false;
-            }
-            taken[reg.class()] |= reg.bit();
-        }
-        for (&operand, loc) in operands.iter().zip(&mut self.out.locs[base..]) {
-            *loc = operand.fixed_reg().map_or(Loc::NONE, Loc::reg);
-            let value = &mut self.values[operand.vreg()];
-            if operand.is_use() && value.has(flag::REG_SINCE_DEF) {
-                value.facts |= flag::NEEDS_DEF_REG;
-            }
-        }
-        self.end_dying(position, &dying);
-        for &operand in operands.iter().filter(|operand| operand.is_def()) {
-            if let Some(preg) = operand.fixed_reg() {
-                self.begin_result(operand, self.registers.reg(preg));
-            }
-        }
-        true
     }
 }
 
