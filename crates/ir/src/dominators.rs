@@ -316,13 +316,6 @@ impl Dfs {
         for w in (1..self.vertices.len() as u32).rev() {
             let Vertex { block, parent, .. } = self.vertices[w as usize];
             let preds = cfg.preds(block);
-            // The common case: the only predecessor is the parent.
-            if preds.len() == 1 {
-                let vertex = &mut self.vertices[w as usize];
-                (vertex.semi, vertex.dom, vertex.ancestor) = (parent, parent, parent);
-                self.empty_bucket(parent);
-                continue;
-            }
             let mut semi = w;
             for pred in preds {
                 // Edges from unreachable blocks do not count.

@@ -164,24 +164,12 @@ fn jump_chain(inst: &MInst, count: usize, cx: &EmitContext<'_>, buffer: &mut Buf
 pub(crate) fn emit_edit(edit: &MachineEdit, buffer: &mut Buffer) {
     // Only the first register of a load or store counts.
     let (row, regs, mem) = match *edit {
-        MachineEdit::Move(from, to, width) if from.class() == RegClass::Int && !buffer.is_listed() => {
-            let encoding = &ENCODINGS[usize::from(move_row(from, width).0)];
-            return put(word(encoding, Regs::of(&[to, from]), 0), None, buffer);
-        }
         MachineEdit::Move(from, to, width) => (move_row(from, width), [to, from], None),
         MachineEdit::Exchange(..) => unreachable!("this target has no exchange, so no allocation holds one"),
         MachineEdit::Spill(from, to, width) => (spill_row(from.class(), width), [from; 2], Some(to)),
         MachineEdit::Fill(from, to, width) => (fill_row(to.class(), width), [to; 2], Some(from)),
     };
-    let encoding = &ENCODINGS[usize::from(row.0)];
-    let direct = match mem {
-        Some(mem) if !buffer.is_listed() => single_word(word(encoding, Regs::of(&regs), 0), encoding.bytes, &mem),
-        _ => None,
-    };
-    match direct {
-        Some(word) => put(word, None, buffer),
-        None => encode(row, &Args { mem, ..Args::regs(&regs) }, buffer),
-    }
+    encode(row, &Args { mem, ..Args::regs(&regs) }, buffer);
     if mem.is_some() {
         pairs::join(buffer);
     }

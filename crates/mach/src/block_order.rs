@@ -190,12 +190,6 @@ impl BlockOrder {
             match *analyses.cfg.succs(block) {
                 [] => {}
                 [succ] => self.placements[succ.index()].in_edges += 1,
-                // The usual case: two distinct targets, which need no comparison.
-                [then, other] if then != other => {
-                    self.placements[then.index()].in_edges += 1;
-                    self.placements[other.index()].in_edges += 1;
-                    self.same_as[first as usize + 1] = 1;
-                }
                 ref succs => self.unify_edges_of(func, block, succs, first),
             }
         }

@@ -46,7 +46,6 @@ impl Blocks<'_> {
         };
         let mut layout = code.layout.iter().copied().filter(|block| thread[block.index()] == *block);
         let mut follower = layout.next();
-        let mut next_edit = 0;
         while let Some(block) = follower {
             if guard.is_cancelled() {
                 return Err(LowerError::Cancelled);
@@ -63,7 +62,7 @@ impl Blocks<'_> {
             let next = follower.filter(|_| options.block_padding == 0);
             match body {
                 Body::Allocated(allocation) => {
-                    Allocated { encode: &mut encode, allocation, sites, next_edit: &mut next_edit }.block(block, next);
+                    Allocated { encode: &mut encode, allocation, sites }.block(block, next);
                 }
                 Body::InRegisters(allocated, None) => encode.items(allocated, block, next),
                 Body::InRegisters(allocated, Some(allocation)) => {
@@ -97,8 +96,6 @@ struct Allocated<'a, 'b, I> {
     encode: &'a mut Encode<'b, I>,
     allocation: &'a Allocation,
     sites: &'a mut ValueSites,
-    /// Number of the first edit after the block emitted last.
-    next_edit: &'a mut usize,
 }
 
 impl<I: EmitIsa> Allocated<'_, '_, I> {
@@ -107,7 +104,8 @@ impl<I: EmitIsa> Allocated<'_, '_, I> {
         let edits = allocation.edits.as_slice();
         let are_labelled = self.sites.are_wanted();
         let last = code.problem.terminator(block);
-        let mut edit = self.first_edit(code.problem.first_inst(block));
+        let first = code.problem.first_inst(block);
+        let mut edit = edits.partition_point(|edit| edit.at < first);
         for step in code.problem.walk(block) {
             let inst = step.inst;
             if let Some(&srcloc) = code.srclocs.get(inst) {
@@ -127,18 +125,6 @@ impl<I: EmitIsa> Allocated<'_, '_, I> {
                 self.sites.inst(inst, span, &code.problem, allocation);
             }
         }
-        *self.next_edit = edit;
-    }
-
-    /// Returns the number of the first edit at or after `inst`, which usually is the first edit after the block
-    /// emitted before.
-    fn first_edit(&self, inst: Inst) -> usize {
-        let (edits, guess) = (&self.allocation.edits, *self.next_edit);
-        let is_before = guess == 0 || edits[guess - 1].at < inst;
-        if is_before && edits.get(guess).is_none_or(|edit| edit.at >= inst) {
-            return guess;
-        }
-        edits.partition_point(|edit| edit.at < inst)
     }
 
     /// Emits edit number `first` and all edits before the same instruction. Returns the number of the next edit.
