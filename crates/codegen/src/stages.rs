@@ -132,7 +132,6 @@ impl<'a> Stages<'a> {
         Err(CompileError::Broken { stage: self.current, report: report.join("\n") })
     }
 
-    #[inline]
     fn timed<T>(&mut self, stage: Stage, body: impl FnOnce() -> T) -> T {
         if !self.options.time {
             return body();
@@ -144,13 +143,11 @@ impl<'a> Stages<'a> {
     }
 
     /// Returns `true` if the dump receiver takes the text of `stage`.
-    #[inline]
     pub(crate) fn takes(&self, stage: Stage) -> bool {
         self.options.dump.as_ref().is_some_and(|receiver| receiver.takes(stage, self.name))
     }
 
     /// Sends the text of the current stage to the dump receiver, if the receiver takes it.
-    #[inline]
     pub(crate) fn dump(&self, text: impl FnOnce() -> String) {
         if let Some(receiver) = self.options.dump.as_ref().filter(|_| self.takes(self.current)) {
             receiver.take(self.current, self.name, text());

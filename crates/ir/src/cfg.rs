@@ -150,7 +150,6 @@ impl ControlFlowGraph {
 
     /// Returns the index of the block's first outgoing edge in a table of all edges. The other edges of the block
     /// follow it.
-    #[inline]
     pub fn first_edge(&self, block: Block) -> usize {
         self.exits[block.index()].start as usize
     }
@@ -163,7 +162,6 @@ impl ControlFlowGraph {
     }
 
     /// Returns the destination of an edge in the table of all edges.
-    #[inline]
     pub(crate) fn destination(&self, edge: usize) -> Block {
         self.succs[edge]
     }

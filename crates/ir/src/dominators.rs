@@ -115,7 +115,6 @@ impl DominatorTree {
     }
 
     /// Returns `true` if there is a path from the entry to the block.
-    #[inline]
     pub fn is_reachable(&self, block: Block) -> bool {
         self.dfs.places.get(block.index()).is_some_and(|place| place.number != 0)
     }
@@ -127,7 +126,6 @@ impl DominatorTree {
     }
 
     /// Returns `true` if every path from the entry to `b` passes through `a`. A reachable block dominates itself.
-    #[inline]
     pub fn dominates(&self, a: Block, b: Block) -> bool {
         let (a, b) = (&self.nodes[a], &self.nodes[b]);
         a.pre != 0 && a.pre <= b.pre && b.pre <= a.last
@@ -175,7 +173,6 @@ impl DominatorTree {
     }
 
     /// Returns the position of a reachable block in [`DominatorTree::cfg_postorder`].
-    #[inline]
     pub fn postorder_number(&self, block: Block) -> u32 {
         self.dfs.places[block.index()].post
     }
@@ -196,7 +193,6 @@ impl DominatorTree {
 
     /// Returns the position of a reachable block in [`DominatorTree::preorder`], counted from 1; 0 for unreachable
     /// blocks. The number of a child is larger than the number of its parent.
-    #[inline]
     pub fn preorder_number(&self, block: Block) -> u32 {
         self.nodes[block].pre
     }
@@ -208,7 +204,6 @@ impl DominatorTree {
 
     /// Returns `true` if `a` is `b` or an ancestor of `b` in the depth-first search. An edge from `b` to `a` closes a
     /// cycle of the graph then.
-    #[inline]
     pub fn is_search_ancestor(&self, a: Block, b: Block) -> bool {
         let (x, y) = (self.dfs.places[a.index()], self.dfs.places[b.index()]);
         // Discovered no later and finished no earlier.

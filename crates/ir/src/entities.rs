@@ -7,7 +7,6 @@ use cranelift_entity::{EntityRef, SecondaryMap, entity_impl};
 
 /// Returns the element of `key`, and grows the map if needed. Keys mostly come in order. Growing by a share of the
 /// length is therefore faster than growing by one.
-#[inline]
 pub(crate) fn grown<K: EntityRef, V: Clone + Default>(map: &mut SecondaryMap<K, V>, key: K) -> &mut V {
     if map.get(key).is_none() {
         let len = key.index();

@@ -93,13 +93,11 @@ impl Frequencies {
     }
 
     /// Returns the frequency of a block; 0 if it is unreachable.
-    #[inline]
     pub fn block(&self, block: Block) -> u32 {
         self.blocks[block.index()]
     }
 
     /// Returns the frequency of destination number `edge` of a block's terminator.
-    #[inline]
     pub fn edge(&self, cfg: &ControlFlowGraph, block: Block, edge: usize) -> u32 {
         self.edges[cfg.first_edge(block) + edge]
     }

@@ -181,7 +181,6 @@ impl Function {
     }
 
     /// Sets the source location of an instruction.
-    #[inline]
     pub fn set_srcloc(&mut self, inst: Inst, srcloc: SourceLoc) {
         *grown(&mut self.srclocs, inst) = srcloc;
     }

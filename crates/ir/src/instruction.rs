@@ -121,37 +121,31 @@ impl Edges {
 /// Constructors of instructions without operand lists. The `*_data` functions of the data flow graph make
 /// instructions with lists.
 impl InstData {
-    #[inline]
     fn raw(opcode: Opcode, small: u8, ty: Type, words: [Value; 3]) -> InstData {
         InstData { opcode, small, ty, words }
     }
 
-    #[inline]
     fn formatted(opcode: Opcode, format: Format, ty: Type, words: [Value; 3]) -> InstData {
         debug_assert_eq!(opcode.format(), format, "{opcode}");
         InstData::raw(opcode, 0, ty, words)
     }
 
-    #[inline]
     fn with_wide_flags(opcode: Opcode, flags: MemFlags, words: [Value; 3]) -> InstData {
         let bits = flags.bits();
         InstData::raw(opcode, bits as u8, Type::from_code((bits >> 8) as u16), words)
     }
 
     /// Returns the data of an instruction without operands; `ty` is the suffix or `INVALID`.
-    #[inline]
     pub fn nullary(opcode: Opcode, ty: Type) -> InstData {
         InstData::formatted(opcode, Format::Nullary, ty, [ZERO; 3])
     }
 
     /// Returns the data of an instruction with one operand.
-    #[inline]
     pub fn unary(opcode: Opcode, ty: Type, arg: Value) -> InstData {
         InstData::formatted(opcode, Format::Unary, ty, [arg, ZERO, ZERO])
     }
 
     /// Returns the data of an instruction with two operands.
-    #[inline]
     pub fn binary(opcode: Opcode, ty: Type, args: [Value; 2]) -> InstData {
         InstData::formatted(opcode, Format::Binary, ty, [args[0], args[1], ZERO])
     }
@@ -234,14 +228,12 @@ impl InstData {
     }
 
     /// Returns the data of a load with an offset; `ty` is the controlling type.
-    #[inline]
     pub fn load(opcode: Opcode, ty: Type, flags: MemFlags, addr: Value, offset: i32) -> InstData {
         let words = [addr, Value(offset as u32), Value(flags.bits())];
         InstData::formatted(opcode, Format::Load, ty, words)
     }
 
     /// Returns the data of a store with an offset.
-    #[inline]
     pub fn store(opcode: Opcode, flags: MemFlags, value: Value, addr: Value, offset: i32) -> InstData {
         debug_assert_eq!(opcode.format(), Format::Store);
         InstData::with_wide_flags(opcode, flags, [value, addr, Value(offset as u32)])
@@ -303,7 +295,6 @@ impl InstData {
 
     /// Returns the controlling type that the instruction was created with; `INVALID` for stores and
     /// compare-and-swaps.
-    #[inline]
     pub fn controlling_type(&self) -> Type {
         match self.opcode.format() {
             Format::Store | Format::StoreNoOffset | Format::AtomicCas => types::INVALID,
@@ -330,7 +321,6 @@ impl InstData {
     }
 
     /// Returns a copy of the instruction with another small immediate.
-    #[inline]
     #[must_use]
     pub fn with_small(self, small: u8) -> InstData {
         InstData { small, ..self }
@@ -343,19 +333,16 @@ impl InstData {
     }
 
     /// Returns the small immediate: condition code, lane, trap code or operation, as a number.
-    #[inline]
     pub fn small(&self) -> u8 {
         self.small
     }
 
     /// Returns the condition of an `icmp`.
-    #[inline]
     pub fn int_cond(&self) -> Option<IntCC> {
         (self.opcode == Opcode::Icmp).then(|| IntCC::ALL[usize::from(self.small)])
     }
 
     /// Returns the condition code of `fcmp`.
-    #[inline]
     pub fn float_cond(&self) -> Option<FloatCC> {
         (self.opcode == Opcode::Fcmp).then(|| FloatCC::ALL[usize::from(self.small)])
     }
@@ -383,7 +370,6 @@ impl InstData {
         (u64::from(self.words[first].0) | u64::from(self.words[first + 1].0) << 32) as i64
     }
 
-    #[inline]
     pub(crate) fn wide_flags(&self) -> MemFlags {
         MemFlags::from_bits(u32::from(self.small) | u32::from(self.ty.code()) << 8)
     }
@@ -428,7 +414,6 @@ impl InstData {
     }
 
     /// Returns the number of words that are operand values; `None` if the format has an operand list.
-    #[inline]
     pub(crate) fn inline_args(&self) -> Option<usize> {
         let count = INLINE_ARGS[self.opcode as usize];
         // The remainder is the count itself, and shows the compiler that it is at most the number of words.

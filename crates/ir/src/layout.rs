@@ -177,7 +177,6 @@ impl Layout {
     }
 
     /// Returns the sequence number of an instruction. Sequence numbers increase along a block.
-    #[inline]
     pub fn seq(&self, inst: Inst) -> u32 {
         self.insts[inst].seq
     }

@@ -245,7 +245,6 @@ impl LoopForest {
     }
 
     /// Returns the number of loops that contain the block.
-    #[inline]
     pub fn block_depth(&self, block: Block) -> u32 {
         self.innermost_loop(block).map_or(0, |innermost| self.depth(innermost))
     }

@@ -36,7 +36,6 @@ impl<E: EntityRef> NameTable<E> {
     }
 
     /// Sets the number that the text used for an entity. Different entities must have different numbers.
-    #[inline]
     pub fn set(&mut self, entity: E, number: u32) {
         let index = entity.index();
         if index == self.numbers.len() && index > 0 {

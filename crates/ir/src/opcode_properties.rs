@@ -4,63 +4,53 @@ use crate::opcodes::{Opcode, PROPERTIES, SUFFIXES, Suffix, properties};
 use crate::trapcode::TrapCode;
 
 impl Opcode {
-    #[inline]
     const fn has(self, properties: u16) -> bool {
         PROPERTIES[self as usize] & properties != 0
     }
 
     /// Returns `true` if the opcode ends a block.
-    #[inline]
     pub fn is_terminator(self) -> bool {
         self.has(properties::terminator)
     }
 
     /// Returns `true` if the two operands may be exchanged. Float arithmetic is excluded, because the order may
     /// decide which NaN is the result.
-    #[inline]
     pub fn is_commutative(self) -> bool {
         self.has(properties::commutes)
     }
 
     /// Returns `true` if the opcode names blocks to which control may transfer.
-    #[inline]
     pub fn is_branch(self) -> bool {
         self.has(properties::branch)
     }
 
     /// Returns `true` if the opcode calls a function or switches to another stack.
-    #[inline]
     pub fn is_call(self) -> bool {
         self.has(properties::call)
     }
 
     /// Returns `true` if the opcode returns from the function, including tail calls.
-    #[inline]
     pub fn is_return(self) -> bool {
         self.has(properties::returns)
     }
 
     /// Returns `true` if the opcode may read memory. Calls are not counted.
-    #[inline]
     pub const fn can_load(self) -> bool {
         self.has(properties::load)
     }
 
     /// Returns `true` if the opcode may write memory. Calls are not counted.
-    #[inline]
     pub fn can_store(self) -> bool {
         self.has(properties::store)
     }
 
     /// Returns `true` if the opcode may trap, including memory accesses without `notrap`.
-    #[inline]
     pub fn can_trap(self) -> bool {
         self.has(properties::trap_code | properties::int_divz | properties::int_ovf | properties::bad_toint)
             || self.has_memory_flags()
     }
 
     /// Returns `true` if the opcode accesses memory by an address with flags. The flags then say whether it can trap.
-    #[inline]
     pub const fn has_memory_flags(self) -> bool {
         self.has(properties::memory_flags)
     }
@@ -71,14 +61,12 @@ impl Opcode {
     }
 
     /// Returns `true` if the opcode has effects besides results, control flow, memory, traps and calls.
-    #[inline]
     pub fn other_side_effects(self) -> bool {
         self.has(properties::effects)
     }
 
     /// Returns `true` if an instruction must be kept although its results are unused. Loads that cannot trap may be
     /// removed, but only their flags tell.
-    #[inline]
     pub const fn has_side_effects(self) -> bool {
         self.has(properties::side_effects)
     }
@@ -101,7 +89,6 @@ impl Opcode {
     }
 
     /// Returns the suffix rule: whether the controlling type is written, and which operand it comes from otherwise.
-    #[inline]
     pub fn suffix(self) -> Suffix {
         SUFFIXES[self as usize]
     }

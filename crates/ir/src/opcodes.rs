@@ -682,7 +682,6 @@ const fn equal(a: &[u8], b: &[u8]) -> bool {
 
 impl Opcode {
     /// Returns the row of the opcode.
-    #[inline]
     pub const fn info(self) -> &'static OpcodeInfo {
         &TABLE[self as usize]
     }
@@ -693,7 +692,6 @@ impl Opcode {
     }
 
     /// Returns the shape of the opcode's instructions.
-    #[inline]
     pub const fn format(self) -> Format {
         FORMATS[self as usize]
     }

@@ -72,7 +72,6 @@ impl<T> Default for Pool<T> {
 
 impl<T: Copy> Pool<T> {
     /// Creates a list of these items.
-    #[inline]
     pub fn list(&mut self, items: &[T]) -> List<T> {
         let start = self.items.len() as u32;
         self.items.extend_from_slice(items);
@@ -80,13 +79,11 @@ impl<T: Copy> Pool<T> {
     }
 
     /// Returns the items of the list.
-    #[inline]
     pub fn get(&self, list: List<T>) -> &[T] {
         &self.items[list.range()]
     }
 
     /// Returns the items of the list for changes.
-    #[inline]
     pub fn get_mut(&mut self, list: List<T>) -> &mut [T] {
         &mut self.items[list.range()]
     }

@@ -250,7 +250,6 @@ impl Type {
     }
 
     /// Returns the type with this name, such as `i32`, `f64x2` or, for a dynamic vector, `i32x4xN`.
-    #[inline]
     pub fn from_name(name: &[u8]) -> Option<Type> {
         match name {
             b"i32" => Some(I32),

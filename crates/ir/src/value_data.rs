@@ -44,12 +44,10 @@ impl ValueData {
         )
     }
 
-    #[inline]
     pub(crate) fn undefined() -> ValueData {
         ValueData(UNDEFINED << KIND_SHIFT)
     }
 
-    #[inline]
     pub(crate) fn result(inst: Inst, number: u32, ty: Type) -> ValueData {
         ValueData::new(RESULT, inst.as_u32(), number, ty)
     }
@@ -62,7 +60,6 @@ impl ValueData {
         ValueData::new(ALIAS, target.as_u32(), 0, ty)
     }
 
-    #[inline]
     pub(crate) fn ty(self) -> Type {
         Type::from_code((self.0 >> TYPE_SHIFT & 0x3ff) as u16)
     }
@@ -71,14 +68,12 @@ impl ValueData {
         self.0 = self.0 & !(0x3ff << TYPE_SHIFT) | u64::from(ty.code()) << TYPE_SHIFT;
     }
 
-    #[inline]
     pub(crate) fn alias_target(self) -> Option<Value> {
         (self.0 >> KIND_SHIFT == ALIAS).then_some(Value(self.0 as u32))
     }
 
     /// Returns the target if the value is an alias, otherwise `own`. Compiles to a select, because the outcome is
     /// unpredictable.
-    #[inline]
     pub(crate) fn resolved(self, own: Value) -> Value {
         std::hint::select_unpredictable(self.0 >> KIND_SHIFT == ALIAS, Value(self.0 as u32), own)
     }
@@ -97,7 +92,6 @@ impl ValueData {
     }
 
     /// Returns the definition of the value. An alias counts as undefined.
-    #[inline]
     pub(crate) fn def(self) -> ValueDef {
         let number = (self.0 >> NUMBER_SHIFT) as u32 % MAX_VALUES_PER_OWNER;
         match self.0 >> KIND_SHIFT {

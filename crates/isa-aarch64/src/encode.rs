@@ -83,7 +83,6 @@ pub(crate) fn single_word(word: u32, bytes: u8, mem: &Mem) -> Option<u32> {
 }
 
 /// Returns a load or store of `bytes` bytes at a base and an offset.
-#[inline]
 pub(crate) fn at_base(word: u32, bytes: u8, base: PReg, disp: i64) -> Option<u32> {
     let word = word | at_rn(base);
     scaled(disp, bytes)
@@ -92,7 +91,6 @@ pub(crate) fn at_base(word: u32, bytes: u8, base: PReg, disp: i64) -> Option<u32
 }
 
 /// Returns a load or store of `bytes` bytes at a base and an index, with its shift and extension.
-#[inline]
 pub(crate) fn at_index(word: u32, bytes: u8, base: PReg, (index, shift, extend): Index) -> Option<u32> {
     const REGISTER: u32 = 1 << 21 | 2 << 10;
     if shift != 0 && 1 << shift != bytes {

@@ -155,7 +155,6 @@ pub enum ConstantInst {
 
 /// Returns the immediate of the `movz` that makes the constant of `bits` bits, 32 or 64, if the constant has at most
 /// 16 bits, which is the usual case. [`constant`] finds this instruction too.
-#[inline]
 pub fn least_constant(value: u64, bits: u32) -> Option<i32> {
     let value = if bits == 32 { value & 0xffff_ffff } else { value };
     (value <= 0xffff).then_some(value as i32)

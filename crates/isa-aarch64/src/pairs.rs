@@ -36,7 +36,6 @@ pub(crate) fn join(buffer: &mut Buffer) {
 
 /// Joins the last two instructions if they are such a pair and differ in register and offset only. Other words are
 /// seldom a pair, so this check is done first.
-#[inline]
 pub(crate) fn join_alike(buffer: &mut Buffer) {
     let Some(&bytes) = buffer.bytes().last_chunk() else { return };
     let words = u64::from_le_bytes(bytes);

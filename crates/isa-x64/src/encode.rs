@@ -29,7 +29,6 @@ pub fn encode(row: RowId, args: &Args<'_>, buffer: &mut Buffer) {
 
 /// Appends an instruction whose operands are all registers. The constant parts of its row's encodings are computed
 /// when the compiler is built.
-#[inline]
 pub(crate) fn encode_row<const ROW: u16>(regs: &[PReg], buffer: &mut Buffer) {
     buffer.list(|| asm::text(RowId(ROW), &Args::regs(regs)));
     assemble(RowId(ROW), &const { RECIPES[ROW as usize] }, Regs::of(regs), RmBytes::default(), 0, buffer);
@@ -276,7 +275,6 @@ impl Fields {
 }
 
 /// Returns the low `bytes` bytes of `value` as a signed number, or all of `value` if `bytes` is 0.
-#[inline]
 fn sign_extend(value: i64, bytes: u8) -> i64 {
     let above = (64 - 8 * u32::from(bytes)) % 64;
     value << above >> above

@@ -167,7 +167,6 @@ fn make_link(buffer: &mut Buffer) {
 }
 
 /// Returns the bytes of the saved registers, or `None` if some cannot be pushed.
-#[inline]
 fn pushed_bytes(frame: &FrameLayout) -> Option<u64> {
     let is_pushed = |&(reg, _): &(PReg, u32)| reg.class() == RegClass::Int;
     frame.saves.iter().all(is_pushed).then(|| frame.saves.last().map_or(0, |&(_, below)| below.into()))

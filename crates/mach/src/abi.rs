@@ -53,7 +53,6 @@ pub enum AbiArg {
 
 impl AbiArg {
     /// Returns the register of a value that is a single part in a register and is not extended.
-    #[inline]
     pub fn only_reg(&self) -> Option<PReg> {
         match self {
             AbiArg::Value(parts) => match parts[..] {
@@ -201,7 +200,6 @@ impl AbiSignature {
 /// there is a second one.
 ///
 /// Equivalent to [`reg_parts`] without a list, for the types that need one register.
-#[inline]
 pub fn first_part(ty: Type) -> (RegClass, u8, bool) {
     match ty {
         I64 => (RegClass::Int, 8, false),

@@ -45,14 +45,12 @@ pub struct AllocatedInst {
 
 impl AllocatedInst {
     /// Returns an instruction of the given kind without registers.
-    #[inline]
     pub fn new(inst: MInst, kind: RowKind, flags_are_dead: bool) -> AllocatedInst {
         let is_special = kind.is_control();
         AllocatedInst { inst, regs: Regs::default(), flags_are_dead, is_special, slot: None.into() }
     }
 
     /// Replaces one operand by a slot, which the memory twin of the row reads.
-    #[inline]
     pub fn read_slot(&mut self, slot: Slot, twin: Twin) {
         self.inst.row = twin.row;
         (self.slot, self.is_special) = (slot.into(), true);

@@ -294,7 +294,6 @@ impl BlockOrder {
     }
 
     /// Returns the frequency of a machine block.
-    #[inline]
     pub fn freq(&self, block: Block) -> Freq {
         self.freqs[block.index()]
     }
@@ -311,7 +310,6 @@ impl BlockOrder {
     }
 
     /// Returns the machine block of a reachable block.
-    #[inline]
     pub fn block_of(&self, block: IrBlock) -> Option<Block> {
         self.placements[block.index()].block.expand()
     }
@@ -323,7 +321,6 @@ impl BlockOrder {
 
     /// Returns the target block of destination number `k` of the branch of `block`, unless an earlier destination is
     /// equal.
-    #[inline]
     pub fn own_target(&self, block: IrBlock, k: usize) -> Option<Block> {
         let index = self.placements[block.index()].first_target as usize + k;
         (self.same_as[index] == k as u32).then(|| self.targets[index])
@@ -335,7 +332,6 @@ impl BlockOrder {
     }
 
     /// Returns the target blocks of the branch of `block`, without the targets of repeated edges.
-    #[inline]
     pub fn own_targets(&self, block: IrBlock, dests: usize) -> impl Iterator<Item = Block> {
         let edges = self.same_as(block, dests).iter().zip(self.targets(block, dests));
         edges.enumerate().filter(|&(k, (&same, _))| same == k as u32).map(|(_, (_, &to))| to)

@@ -58,7 +58,6 @@ impl CpuFeatures {
     }
 
     /// Returns `true` if all `others` are in this set.
-    #[inline]
     pub const fn contains(self, others: CpuFeatures) -> bool {
         others.0 & !self.0 == 0
     }

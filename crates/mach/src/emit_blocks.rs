@@ -320,7 +320,6 @@ impl<I: EmitIsa> Encode<'_, I> {
         }
     }
 
-    #[inline]
     pub(crate) fn slot(&self, slot: Slot) -> Mem {
         self.frame.spill_slot(self.spill_area.offset(slot))
     }
@@ -428,7 +427,6 @@ impl<I: EmitIsa> Encode<'_, I> {
     }
 
     /// Returns the final target of a branch to `block`, or `block` itself if it is not a block.
-    #[inline]
     pub(crate) fn threaded(&self, block: u32) -> u32 {
         self.thread.get(block as usize).map_or(block, |to| to.as_u32())
     }

@@ -69,7 +69,6 @@ impl Guard {
 ///
 /// # Errors
 /// [`LowerError::TooLarge`] if the amount exceeds the limit.
-#[inline]
 pub fn check_limit(what: &'static str, amount: u64, limit: u64) -> Result<(), LowerError> {
     if amount > limit { Err(LowerError::TooLarge { what, limit }) } else { Ok(()) }
 }

@@ -120,7 +120,6 @@ impl Listing {
     }
 
     /// Returns `true` if a listing is made.
-    #[inline]
     pub(crate) fn is_wanted(&self) -> bool {
         self.wanted
     }
@@ -132,7 +131,6 @@ impl Listing {
     }
 
     /// Sets the origin of the code emitted from now on.
-    #[inline]
     pub(crate) fn set_origin(&mut self, origin: Origin) {
         self.origin = origin;
     }

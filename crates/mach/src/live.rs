@@ -214,13 +214,11 @@ impl Needed {
     }
 
     /// Returns `true` if an instruction is lowered as such.
-    #[inline]
     pub(crate) fn is_lowered(&self, inst: Inst) -> bool {
         self.insts[inst.index()].need == Need::Own
     }
 
     /// Records that a result of an instruction has a register, so that the instruction is lowered.
-    #[inline]
     pub(crate) fn mark_used(&mut self, inst: Inst) {
         let need = &mut self.insts[inst.index()].need;
         if *need != Need::OfUser {
@@ -234,13 +232,11 @@ impl Needed {
     }
 
     /// Returns the opcode of the instruction whose first result a value is.
-    #[inline]
     pub(crate) fn opcode(&self, value: Value) -> Option<Opcode> {
         self.values[value.index()].opcode
     }
 
     /// Returns the number of needed instructions and edges that use a value.
-    #[inline]
     pub(crate) fn uses(&self, value: Value) -> u32 {
         self.values[value.index()].uses
     }

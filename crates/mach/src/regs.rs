@@ -24,7 +24,6 @@ impl Regs {
     }
 
     /// Returns these registers. There must be at most seven.
-    #[inline]
     pub fn of_few(regs: impl Iterator<Item = PReg>) -> Regs {
         let (mut word, mut at) = (0, 0);
         for reg in regs {
@@ -36,7 +35,6 @@ impl Regs {
     }
 
     /// Returns the first `len` of these registers.
-    #[inline]
     pub fn of_first<const N: usize>(regs: [PReg; N], len: usize) -> Regs {
         const { assert!(N <= Regs::MAX) };
         // Without a loop, because the number of iterations is hard to predict.
@@ -50,7 +48,6 @@ impl Regs {
         Regs::counted(locs.iter().rev().fold(0, |word, loc| word << 8 | u64::from(loc.reg_index())), locs.len())
     }
 
-    #[inline]
     fn counted(word: u64, len: usize) -> Regs {
         Regs(word | (len as u64) << LEN_AT)
     }
@@ -66,7 +63,6 @@ impl Regs {
     }
 
     /// Returns the number of registers.
-    #[inline]
     pub fn len(self) -> usize {
         (self.0 >> LEN_AT) as usize
     }
@@ -78,19 +74,16 @@ impl Regs {
 
     /// Returns the word: byte `k` is the [`PReg::index`] of register `k`, or zero if there is none, and the last byte
     /// is their number, less than 16.
-    #[inline]
     pub fn word(self) -> u64 {
         self.0
     }
 
     /// Returns register `k`, or the register of index 0 if there are fewer.
-    #[inline]
     pub fn get(self, k: usize) -> PReg {
         PReg::from_index((self.0 >> (8 * k)) as usize % PReg::COUNT)
     }
 
     /// Returns the register that is followed by `k` registers.
-    #[inline]
     pub fn from_end(self, k: usize) -> PReg {
         self.get(self.len().wrapping_sub(1 + k) % size_of::<Regs>())
     }

@@ -59,7 +59,6 @@ impl Family {
     }
 
     /// Returns the row of exactly `bits` bits, if there is one.
-    #[inline]
     pub const fn get(self, bits: u32) -> Option<RowId> {
         let log = bits.trailing_zeros() as u8;
         if log < self.least || log > self.most { None } else { Some(self.of(bits)) }
@@ -294,7 +293,6 @@ pub enum RowKind {
 
 impl RowKind {
     /// Returns the flags of the instruction for allocators.
-    #[inline]
     pub(crate) fn inst_flags(self) -> InstFlags {
         match self {
             RowKind::Plain | RowKind::SequencePoint => InstFlags::NONE,
@@ -307,7 +305,6 @@ impl RowKind {
     }
 
     /// Returns `true` if its emission involves more than its bytes.
-    #[inline]
     pub(crate) fn is_control(self) -> bool {
         matches!(self, RowKind::Call | RowKind::SequencePoint | RowKind::TryCall | RowKind::Branch)
     }

@@ -123,7 +123,6 @@ impl Threads {
 }
 
 /// Returns the target of an instruction that is a jump to a single block.
-#[inline]
 pub(crate) fn jump_target(rows: &[Row], inst: &MInst) -> Option<Block> {
     let row = &rows[usize::from(inst.row.0)];
     let is_jump =

@@ -48,7 +48,6 @@ impl ValueSites {
     }
 
     /// Returns `true` if any value is labeled.
-    #[inline]
     pub(crate) fn are_wanted(&self) -> bool {
         !self.spans.is_empty()
     }

@@ -307,13 +307,11 @@ impl LoopUses {
 
 impl Uses {
     /// Returns `true` if the instruction with these uses has moved.
-    #[inline]
     fn are_of_placed(self) -> bool {
         self.block.is_none() && self.first.is_some()
     }
 
     /// Returns these uses and the use by `user`, which is in `block`.
-    #[inline]
     fn with(self, user: Inst, block: Block, func: &Function, analyses: &Analyses) -> Uses {
         let here = Uses { block: block.into(), first: user.into() };
         let Some(seen) = self.block.expand() else { return here };

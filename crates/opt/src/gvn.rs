@@ -369,13 +369,11 @@ impl Walk<'_> {
 }
 
 impl Graph for Walk<'_> {
-    #[inline]
     fn definition(&self, value: Value) -> Option<&InstData> {
         let data = self.func.dfg.inst(self.func.dfg.first_result_of(value)?);
         matches!(purity(data.opcode()), Purity::Pure | Purity::Constant | Purity::Load).then_some(data)
     }
 
-    #[inline]
     fn ty(&self, value: Value) -> Type {
         self.func.dfg.value_type(value)
     }
@@ -437,7 +435,6 @@ fn result_type(data: &InstData) -> Option<Type> {
 }
 
 /// Returns the representative of a value.
-#[inline]
 pub(crate) fn representative(representatives: &SecondaryMap<Value, PackedOption<Value>>, value: Value) -> Value {
     match representatives[value].expand() {
         None => value,

@@ -153,7 +153,6 @@ impl Mem2Reg {
     }
 
     /// Marks the slot of an address that is used other than by a plain access.
-    #[inline]
     fn note_use(&mut self, value: Value) {
         if let Some(slot) = self.addresses[value].slot.expand() {
             self.stays[slot] = true;

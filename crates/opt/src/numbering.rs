@@ -15,7 +15,6 @@ use crate::purity::{constant, is_cheap, is_constant};
 
 impl Walk<'_> {
     /// Makes `value` the representative of `result`, and adds the uses of `result` to the uses of `value`.
-    #[inline]
     pub(crate) fn represent(&mut self, result: Value, value: Value) {
         self.representatives[result] = value.into();
         if self.are_uses_counted {

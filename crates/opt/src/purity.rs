@@ -24,7 +24,6 @@ pub(crate) enum Purity {
 }
 
 /// Returns the effects of instructions of an opcode.
-#[inline]
 pub(crate) fn purity(opcode: Opcode) -> Purity {
     PURITY[opcode as usize]
 }
@@ -74,7 +73,6 @@ const fn classify(opcode: Opcode) -> Purity {
 
 /// Returns `true` if an instruction cannot trap, and computes equal results wherever its operands are available.
 /// Such are pure instructions, loads of memory that never changes, and divisions by constants.
-#[inline]
 pub(crate) fn is_movable(func: &Function, inst: Inst) -> bool {
     let data = func.dfg.inst(inst);
     match purity(data.opcode()) {
@@ -109,7 +107,6 @@ pub(crate) fn constant(func: &Function, value: kingpost_ir::Value) -> Option<u64
 }
 
 /// Returns `true` if instructions of an opcode have no operands and cost little or nothing where they are used.
-#[inline]
 pub(crate) fn is_constant(opcode: Opcode) -> bool {
     purity(opcode) == Purity::Constant
 }

@@ -68,7 +68,6 @@ impl RedundantLoads {
 }
 
 /// Returns the first load among the instructions with number `from` or higher.
-#[inline]
 fn next_load(func: &Function, from: usize) -> Option<Inst> {
     let distance = func.dfg.insts()[from..].iter().position(|data| data.opcode() == Opcode::Load)?;
     Some(Inst::from_u32((from + distance) as u32))

@@ -39,7 +39,6 @@ impl ValueTable {
 
     /// Returns the place of a key, and the payload of its entry if there is one. Terminates because at least half
     /// of the slots are empty.
-    #[inline]
     pub(crate) fn find(&self, key: [u64; 2]) -> (Position, Option<Payload>) {
         let mask = self.slots.len() - 1;
         let mut index = hash(key) & mask;
@@ -53,7 +52,6 @@ impl ValueTable {
     }
 
     /// Sets the payload of `key` at the place that [`ValueTable::find`] returned for it.
-    #[inline]
     pub(crate) fn set(&mut self, place: Position, key: [u64; 2], payload: Payload) {
         let slot = &mut self.slots[place.0];
         if let Some(entry) = self.entries.get_mut((*slot as usize).wrapping_sub(1)) {
@@ -79,7 +77,6 @@ impl ValueTable {
 }
 
 /// Returns the upper bits of a product with the golden ratio, after mixing both words.
-#[inline]
 fn hash([a, b]: [u64; 2]) -> usize {
     let mixed = (a ^ b.rotate_left(29).wrapping_mul(0xff51_afd7_ed55_8ccd)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ mixed >> 32) as usize

@@ -35,7 +35,6 @@ impl Neighbors {
         self.starts.push(self.list.len() as u32);
     }
 
-    #[inline]
     fn of(&self, block: BlockIndex) -> &[Neighbor] {
         let bounds = &self.starts[block.index()..block.index() + 2];
         &self.list[bounds[0] as usize..bounds[1] as usize]

@@ -18,7 +18,6 @@ pub(crate) struct Code<'a> {
 
 impl Code<'_> {
     /// Returns the point at which an operand reads or writes.
-    #[inline]
     pub(crate) fn point(&self, pos: Pos) -> ProgPoint {
         if pos == Pos::Early { ProgPoint::early(self.at) } else { ProgPoint::late(self.at) }
     }

@@ -50,7 +50,6 @@ pub(crate) struct Taken {
 
 impl Taken {
     /// Returns the registers taken in either of two ranges.
-    #[inline]
     pub(crate) fn union(self, other: Taken) -> Taken {
         Taken { any: self.any | other.any, reserved: self.reserved | other.reserved }
     }
@@ -210,7 +209,6 @@ impl Interference {
     }
 
     /// Returns the union of a table's entries over the nodes of the points.
-    #[inline]
     fn union_of(&self, table: &[u64], points: PointRange) -> u64 {
         let mut all = 0;
         self.decompose(points, |nodes| all |= union(&table[nodes]));
@@ -223,13 +221,11 @@ impl Interference {
     }
 
     /// Returns the index of a node in `own`, from level 1 on.
-    #[inline]
     fn own_index(&self, level: usize, node: usize) -> usize {
         self.starts[level] - self.starts[1] + node
     }
 
     /// Returns the registers that segments take over whole nodes above a point, from a level on.
-    #[inline]
     fn own_above(&self, point: usize, level: usize) -> u64 {
         let levels = level..self.levels;
         levels.fold(0, |mask, level| mask | self.own[self.own_index(level, point >> (SHIFT * level))])
@@ -354,7 +350,6 @@ impl Interference {
     }
 
     /// Sorts the segments of a register, as [`Interference::assigned_in`] requires.
-    #[inline]
     pub(crate) fn sort(&mut self, reg: Reg) {
         let list = &mut self.registers[reg.number()];
         if !list.pending.is_empty() {
@@ -387,7 +382,6 @@ pub(crate) struct AssignedIn<'a> {
 impl<'a> Iterator for AssignedIn<'a> {
     type Item = &'a Assigned;
 
-    #[inline]
     fn next(&mut self) -> Option<&'a Assigned> {
         let assigned = match self.next.next() {
             Some(assigned) => assigned,
@@ -401,12 +395,10 @@ impl<'a> Iterator for AssignedIn<'a> {
     }
 }
 
-#[inline]
 fn indices(points: PointRange) -> Range<usize> {
     points.from.index()..points.to.index()
 }
 
-#[inline]
 fn union(nodes: &[u64]) -> u64 {
     let (fours, rest) = nodes.as_chunks::<4>();
     let union = fours.iter().fold(0, |union, [a, b, c, d]| union | a | b | c | d);
@@ -414,19 +406,16 @@ fn union(nodes: &[u64]) -> u64 {
 }
 
 /// Clears a register's bit in the nodes that do not reserve it.
-#[inline]
 fn clear(nodes: &mut [u64], reserved: &[u64], bit: u64) {
     nodes.iter_mut().zip(reserved).for_each(|(node, reserved)| *node &= !bit | reserved);
 }
 
 /// Returns the number of points below a node.
-#[inline]
 fn size(level: usize) -> usize {
     1 << (SHIFT * level)
 }
 
 /// Returns `true` if the points are below one node of level 1.
-#[inline]
 fn is_short(points: PointRange) -> bool {
     points.from.index() >> SHIFT == (points.to.index() - 1) >> SHIFT
 }
@@ -457,7 +446,6 @@ impl AssignedList {
     }
 
     /// Returns the chunk of the last segment that begins at or before a point, or the first chunk.
-    #[inline]
     fn chunk_of(&self, point: ProgPoint) -> usize {
         match self.firsts.as_slice() {
             [] | [_] => 0,

@@ -65,19 +65,16 @@ impl Use {
     }
 
     /// Returns the index of the operand, or `None` for arguments and parameters.
-    #[inline]
     pub(crate) fn operand(&self) -> Option<usize> {
         (self.operand != NO_OPERAND).then_some(self.operand as usize)
     }
 
     /// Returns the first point at which the register is needed.
-    #[inline]
     pub(crate) fn start(&self) -> ProgPoint {
         if self.is_def { self.point } else { self.point.floor() }
     }
 
     /// Returns the first point at which the register is no longer needed.
-    #[inline]
     pub(crate) fn end(&self) -> ProgPoint {
         if self.is_def { self.point.next_position() } else { self.point.next() }
     }
@@ -102,7 +99,6 @@ impl Segment {
     }
 
     /// Returns the indices of the uses, for [`Liveness::uses_at`].
-    #[inline]
     pub(crate) fn uses(&self) -> Range<usize> {
         self.uses_start as usize..self.uses_end as usize
     }
@@ -131,17 +127,14 @@ impl LiveRange {
 impl Interval for LiveRange {
     type Point = ProgPoint;
 
-    #[inline]
     fn start(&self) -> ProgPoint {
         self.from
     }
 
-    #[inline]
     fn end(&self) -> ProgPoint {
         self.to
     }
 
-    #[inline]
     fn reserved_from(&self) -> ProgPoint {
         reserved_from(self.from)
     }
@@ -149,7 +142,6 @@ impl Interval for LiveRange {
 
 /// Returns the first point at which a slot must be reserved for a value that begins at `start`. The instruction
 /// itself may write the slot of a copied result.
-#[inline]
 pub(crate) fn reserved_from(start: ProgPoint) -> ProgPoint {
     match start.phase() {
         Phase::After => ProgPoint::early(start.position()),
@@ -199,7 +191,6 @@ impl Default for ValueFacts {
 /// Queries.
 impl Liveness {
     /// Returns the uses of a value by point, including its def.
-    #[inline]
     pub(crate) fn uses(&self, vreg: VReg) -> &[Use] {
         &self.uses[self.use_range(vreg)]
     }
@@ -209,7 +200,6 @@ impl Liveness {
     }
 
     /// Returns uses by index.
-    #[inline]
     pub(crate) fn uses_at(&self, indices: Range<usize>) -> &[Use] {
         &self.uses[indices]
     }
@@ -239,7 +229,6 @@ impl Liveness {
     }
 
     /// Returns the live ranges of a value, in order.
-    #[inline]
     pub(crate) fn ranges(&self, vreg: VReg) -> &[Segment] {
         let [start, end] = self.values[vreg].ranges;
         &self.ranges[start as usize..end as usize]
@@ -272,31 +261,26 @@ impl Liveness {
     }
 
     /// Returns the rematerializable instruction that computes the value.
-    #[inline]
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
         self.values[vreg].remat.expand()
     }
 
     /// Returns `true` if some use of the value has a need other than a register.
-    #[inline]
     pub(crate) fn is_special(&self, vreg: VReg) -> bool {
         self.values[vreg].is_special
     }
 
     /// Returns `true` if the value is in memory except at single instructions, because its range is unknown.
-    #[inline]
     pub(crate) fn is_memory_only(&self, vreg: VReg) -> bool {
         self.values[vreg].is_memory_only
     }
 
     /// Returns the point of the value's definition.
-    #[inline]
     pub(crate) fn def(&self, vreg: VReg) -> ProgPoint {
         self.values[vreg].def
     }
 
     /// Returns the edge on which the value, a result of a branch, exists.
-    #[inline]
     pub(crate) fn edge(&self, vreg: VReg) -> Option<Edge> {
         self.values[vreg].edge.expand()
     }
@@ -369,7 +353,6 @@ impl Liveness {
         self.push_plain(u);
     }
 
-    #[inline]
     fn push_plain(&mut self, u: Use) {
         if u.is_def {
             self.values[u.vreg].def = u.point;
@@ -599,7 +582,6 @@ impl DefsAndUses for SortedUses<'_> {
         self.first_from(vreg, self.use_starts[vreg.index()])
     }
 
-    #[inline]
     fn use_at(&self, cursor: u32) -> Option<LiveUse> {
         let u = self.uses.get(cursor as usize)?;
         Some(LiveUse { point: u.point, end: u.end(), next: self.first_from(u.vreg, cursor + 1) })

@@ -270,13 +270,11 @@ impl Reservations {
 /// Queries.
 impl Reservations {
     /// Returns `true` if the operand is in the location of its value.
-    #[inline]
     pub(crate) fn is_with_value(&self, k: usize) -> bool {
         self.bindings[k] == Binding::WITH_VALUE
     }
 
     /// Returns the register that an operand is currently fixed to.
-    #[inline]
     pub(crate) fn fixed(&self, k: usize) -> Option<PReg> {
         self.bindings[k].reg()
     }
@@ -288,7 +286,6 @@ impl Reservations {
 
     /// Returns the number of call points before a point. A segment between two points with different numbers is
     /// live across a call.
-    #[inline]
     pub(crate) fn calls_before(&self, point: ProgPoint) -> u32 {
         if self.call_points.is_empty() {
             return 0;
@@ -298,7 +295,6 @@ impl Reservations {
     }
 
     /// Returns `true` if a value that is live at these points is live across a call.
-    #[inline]
     pub(crate) fn crosses_call(&self, points: PointRange) -> bool {
         !self.call_points.is_empty() && self.call_point(self.calls_before(points.from)) < points.to.prev()
     }
@@ -322,7 +318,6 @@ impl Reservations {
     }
 
     /// Returns `true` if [`Reservations::lost`] is always empty.
-    #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         self.is_plain
     }

@@ -303,7 +303,6 @@ impl Search<'_, '_> {
     }
 
     /// Returns the weight of a bundle that was processed before.
-    #[inline]
     fn weight(&mut self, bundle: Bundle) -> Weight {
         match self.bundles.bundles[bundle].weight {
             Weight::UNKNOWN => self.cost(bundle).weight,
@@ -385,7 +384,6 @@ impl Search<'_, '_> {
     }
 
     /// Returns `true` if the bundle that was in the way in `reg` last is in the way again.
-    #[inline]
     fn is_blocked(&self, bundle: Bundle, reg: Reg, limit: Weight) -> bool {
         let Some(Assigned { points, bundle: other }) = self.s.blockers[reg.index()] else { return false };
         let BundleData { weight, reg: assigned, .. } = self.bundles.bundles[other];

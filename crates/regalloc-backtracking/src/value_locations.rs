@@ -134,7 +134,6 @@ impl ValueLocations {
     }
 
     /// Returns the register of a value that is in one register wherever it is live.
-    #[inline]
     pub(crate) fn only_reg(&self, vreg: VReg) -> Option<PReg> {
         match self.assignments[vreg] {
             Assignment::Reg(reg) => Some(reg),

@@ -169,7 +169,6 @@ impl<I: Interval> Congruence<I> {
 
     /// Returns the representative of the class of a value. Takes at most one step per value, because links lead
     /// from the representative of one class to another representative and form no cycle.
-    #[inline]
     pub fn find(&mut self, mut value: u32) -> u32 {
         while self.parents[value as usize] != value {
             // Path halving.
@@ -181,20 +180,17 @@ impl<I: Interval> Congruence<I> {
     }
 
     /// Returns `true` if the value represents its class.
-    #[inline]
     pub fn is_representative(&self, value: u32) -> bool {
         self.parents[value as usize] == value
     }
 
     /// Returns the number of intervals of the class with representative `class`.
-    #[inline]
     pub fn len(&self, class: u32) -> usize {
         self.lists[class as usize].len() + self.gathered(class).len()
     }
 
     /// Returns the pool indices of the intervals of the class with representative `class`. Requires
     /// [`Congruence::merge_gathered`] before.
-    #[inline]
     pub fn range(&self, class: u32) -> Range<usize> {
         debug_assert!(self.gathered.is_empty(), "some intervals are in no list yet");
         self.lists[class as usize].range()
@@ -218,7 +214,6 @@ impl<I: Interval> Congruence<I> {
     }
 
     /// Returns the intervals of a class that are not in its list yet.
-    #[inline]
     fn gathered(&self, class: u32) -> &[I] {
         if class == self.gathered_for { &self.gathered } else { &[] }
     }
@@ -356,7 +351,6 @@ impl<I: Interval> Congruence<I> {
 }
 
 /// Returns `true` if the interval overlaps no interval of the list.
-#[inline]
 fn fits_into<I: Interval>(list: &[I], interval: &I) -> bool {
     let next = list.partition_point(|other| other.start() < interval.start());
     list[..next].last().is_none_or(|last| last.end() <= interval.reserved_from())

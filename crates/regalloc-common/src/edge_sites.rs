@@ -23,7 +23,6 @@ pub enum EdgeSite {
 
 impl EdgeSite {
     /// Returns the instruction before which the edits are placed.
-    #[inline]
     pub fn inst(self, problem: &Problem) -> Inst {
         match self {
             EdgeSite::AtHead(block) => problem.first_inst(block),
@@ -35,7 +34,6 @@ impl EdgeSite {
 /// Returns the site of an edge's edits. An edge that passes arguments has its edits before the terminator, even if
 /// its target has one predecessor: at the head the parameters are live already, and a rematerialized argument is
 /// not.
-#[inline]
 pub fn edge_site(problem: &Problem, edge: Edge) -> EdgeSite {
     let data = problem.edge(edge);
     match is_at_head(problem, edge) {
@@ -45,7 +43,6 @@ pub fn edge_site(problem: &Problem, edge: Edge) -> EdgeSite {
 }
 
 /// Returns `true` if the edits of the edge are placed at the head of its target.
-#[inline]
 pub fn is_at_head(problem: &Problem, edge: Edge) -> bool {
     problem.preds(problem.edge(edge).to).len() == 1 && problem.edge_args(edge).is_empty()
 }
@@ -66,7 +63,6 @@ impl<T> Default for Majority<T> {
 
 impl<T: Copy + PartialEq> Majority<T> {
     /// Counts a vote.
-    #[inline]
     pub fn vote(&mut self, choice: T, weight: u64) {
         if self.candidate == Some(choice) {
             self.lead = self.lead.saturating_add(weight);
@@ -79,7 +75,6 @@ impl<T: Copy + PartialEq> Majority<T> {
 
     /// Returns the choice with more than half of the weight. Without such a choice the result is any choice;
     /// without votes it is `None`.
-    #[inline]
     pub fn winner(self) -> Option<T> {
         self.candidate
     }

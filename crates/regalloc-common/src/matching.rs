@@ -49,7 +49,6 @@ impl Points {
     pub const BOTH: Points = Points(3);
 
     /// Returns the points at which an operand needs its register. With `is_tied`, a def takes the register over.
-    #[inline]
     pub fn of(operand: Operand, is_tied: bool) -> Points {
         let early = operand.is_use() || operand.pos() == Pos::Early;
         let late = operand.is_def() || operand.pos() == Pos::Late || is_tied;
@@ -57,13 +56,11 @@ impl Points {
     }
 
     /// Returns `true` if the early point is included.
-    #[inline]
     pub const fn early(self) -> bool {
         self.0 & 1 != 0
     }
 
     /// Returns `true` if the late point is included.
-    #[inline]
     pub const fn late(self) -> bool {
         self.0 & 2 != 0
     }
@@ -255,7 +252,6 @@ impl<H: Copy> Matching<H> {
     }
 
     /// Returns the register of a request.
-    #[inline]
     pub fn reg(&self, request: u32) -> Option<PReg> {
         self.requests[request as usize].reg
     }

@@ -28,14 +28,12 @@ impl BlockIndex {
     pub const FIRST: BlockIndex = BlockIndex(0);
 
     /// Returns the next block of the order.
-    #[inline]
     #[must_use]
     pub fn next(self) -> BlockIndex {
         BlockIndex(self.0 + 1)
     }
 
     /// Returns all indices from this one up to and excluding `end`.
-    #[inline]
     pub fn up_to(self, end: BlockIndex) -> impl DoubleEndedIterator<Item = BlockIndex> + ExactSizeIterator {
         (self.0..end.0).map(BlockIndex)
     }
@@ -89,50 +87,42 @@ impl OrderedBlock {
     }
 
     /// Returns the first point of the block.
-    #[inline]
     pub fn start(&self) -> ProgPoint {
         ProgPoint::before(self.head)
     }
 
     /// Returns the first point after the block.
-    #[inline]
     pub fn stop(&self) -> ProgPoint {
         ProgPoint::before(self.end)
     }
 
     /// Returns all points of the block.
-    #[inline]
     pub fn points(&self) -> PointRange {
         PointRange::new(self.start(), self.stop())
     }
 
     /// Returns the position of its terminator.
-    #[inline]
     pub fn terminator(&self) -> Position {
         self.end.prev()
     }
 
     /// Returns the positions of its instructions.
-    #[inline]
     pub fn positions(&self) -> impl DoubleEndedIterator<Item = Position> + ExactSizeIterator + use<> {
         self.head.next().up_to(self.end)
     }
 
     /// Returns the number of instructions.
-    #[inline]
     pub fn num_insts(&self) -> u32 {
         self.end.as_u32() - self.head.as_u32() - 1
     }
 
     /// Returns the instruction at a position of the block, or at its end the number that follows. The position must
     /// not be the head.
-    #[inline]
     pub fn inst(&self, position: Position) -> Inst {
         Inst::from_u32(self.first_inst.as_u32() + (position.as_u32() - self.head.as_u32() - 1))
     }
 
     /// Returns the position of an instruction of the block, or of the number after its last instruction.
-    #[inline]
     pub fn position(&self, inst: Inst) -> Position {
         Position::new(self.head.as_u32() + 1 + (inst.as_u32() - self.first_inst.as_u32()))
     }
@@ -355,19 +345,16 @@ impl LinearOrder {
 /// Queries.
 impl LinearOrder {
     /// Returns the number of blocks.
-    #[inline]
     pub fn num_blocks(&self) -> usize {
         self.blocks.len()
     }
 
     /// Returns the indices of all blocks.
-    #[inline]
     pub fn indices(&self) -> impl DoubleEndedIterator<Item = BlockIndex> + ExactSizeIterator + use<> {
         BlockIndex(0).up_to(BlockIndex(self.blocks.len() as u32))
     }
 
     /// Returns all blocks by [`BlockIndex`].
-    #[inline]
     pub fn blocks(&self) -> &PrimaryMap<BlockIndex, OrderedBlock> {
         &self.blocks
     }
@@ -387,7 +374,6 @@ impl LinearOrder {
     }
 
     /// Returns the index of the block that holds a position.
-    #[inline]
     pub fn index_at(&self, position: Position) -> BlockIndex {
         self.block_at[position.index()]
     }
@@ -412,19 +398,16 @@ impl LinearOrder {
     }
 
     /// Returns the number of positions.
-    #[inline]
     pub fn num_positions(&self) -> usize {
         self.blocks.values().next_back().map_or(0, |block| block.end.index())
     }
 
     /// Returns the first point after all blocks.
-    #[inline]
     pub fn stop(&self) -> ProgPoint {
         ProgPoint::before(Position::new(self.num_positions() as u32))
     }
 
     /// Returns all loops.
-    #[inline]
     pub fn loops(&self) -> &PrimaryMap<LoopId, Loop> {
         &self.loops
     }
@@ -441,7 +424,6 @@ impl LinearOrder {
     }
 
     /// Returns the loop whose header is the block.
-    #[inline]
     pub fn loop_of_header(&self, index: BlockIndex) -> Option<&Loop> {
         self.last_back_edge(index)?;
         self.loops_around(index).next()
@@ -454,7 +436,6 @@ impl LinearOrder {
     }
 
     /// Returns `true` if an edge leads back to the block.
-    #[inline]
     pub fn is_header(&self, index: BlockIndex) -> bool {
         self.last_back_edge(index).is_some()
     }
@@ -467,7 +448,6 @@ impl LinearOrder {
 
     /// Returns `true` if every block but the first has a predecessor before it. Then all dominators of a block also
     /// precede it.
-    #[inline]
     pub fn is_forward(&self) -> bool {
         self.is_forward
     }

@@ -38,13 +38,11 @@ impl Position {
     }
 
     /// Returns the index of the position.
-    #[inline]
     pub const fn as_u32(self) -> u32 {
         self.0
     }
 
     /// Returns the next position.
-    #[inline]
     #[must_use]
     pub const fn next(self) -> Position {
         Position(self.0 + 1)
@@ -54,14 +52,12 @@ impl Position {
     ///
     /// # Panics
     /// At the first position, if overflow is checked.
-    #[inline]
     #[must_use]
     pub const fn prev(self) -> Position {
         Position(self.0 - 1)
     }
 
     /// Returns all positions from this one up to and excluding `end`.
-    #[inline]
     pub fn up_to(self, end: Position) -> impl DoubleEndedIterator<Item = Position> + ExactSizeIterator {
         (self.0..end.0).map(Position)
     }
@@ -97,37 +93,31 @@ impl ProgPoint {
     pub const OPEN: ProgPoint = ProgPoint(u32::MAX);
 
     /// Returns the point at which edits before the instruction run, or at which the block begins.
-    #[inline]
     pub const fn before(position: Position) -> ProgPoint {
         ProgPoint(position.0 * 4)
     }
 
     /// Returns the point at which early operands are read and written.
-    #[inline]
     pub const fn early(position: Position) -> ProgPoint {
         ProgPoint(position.0 * 4 + 1)
     }
 
     /// Returns the point at which late operands are read and written.
-    #[inline]
     pub const fn late(position: Position) -> ProgPoint {
         ProgPoint(position.0 * 4 + 2)
     }
 
     /// Returns the point after the instruction.
-    #[inline]
     pub const fn after(position: Position) -> ProgPoint {
         ProgPoint(position.0 * 4 + 3)
     }
 
     /// Returns the position.
-    #[inline]
     pub const fn position(self) -> Position {
         Position(self.0 / 4)
     }
 
     /// Returns the phase.
-    #[inline]
     pub const fn phase(self) -> Phase {
         match self.0 % 4 {
             0 => Phase::Before,
@@ -138,21 +128,18 @@ impl ProgPoint {
     }
 
     /// Returns the next point, which is the end of a range whose last point is this one.
-    #[inline]
     #[must_use]
     pub const fn next(self) -> ProgPoint {
         ProgPoint(self.0 + 1)
     }
 
     /// Returns the previous point, or the first point itself.
-    #[inline]
     #[must_use]
     pub const fn prev(self) -> ProgPoint {
         ProgPoint(self.0.saturating_sub(1))
     }
 
     /// Returns the first point of the next position.
-    #[inline]
     #[must_use]
     pub const fn next_position(self) -> ProgPoint {
         ProgPoint::before(self.position().next())
@@ -160,34 +147,29 @@ impl ProgPoint {
 
     /// Returns the end of the live range of a value last used here. An early use ends before late operands are
     /// written. A late use, or a use by an edge, ends with the position.
-    #[inline]
     #[must_use]
     pub const fn end_of_use(self) -> ProgPoint {
         ProgPoint((self.0 & !1) + 2)
     }
 
     /// Returns the first point of the position.
-    #[inline]
     #[must_use]
     pub const fn floor(self) -> ProgPoint {
         ProgPoint(self.0 & !3)
     }
 
     /// Returns the first point, from this one on, at which a position begins.
-    #[inline]
     #[must_use]
     pub const fn ceil(self) -> ProgPoint {
         ProgPoint((self.0 + 3) & !3)
     }
 
     /// Returns `true` if a position begins here.
-    #[inline]
     pub const fn is_before(self) -> bool {
         self.0.is_multiple_of(4)
     }
 
     /// Returns the number of points from `earlier` to this one, or 0 if `earlier` is later.
-    #[inline]
     pub const fn since(self, earlier: ProgPoint) -> u32 {
         self.0.saturating_sub(earlier.0)
     }
@@ -199,7 +181,6 @@ impl ProgPoint {
     }
 
     /// Returns the point with the given index.
-    #[inline]
     pub const fn from_index(index: usize) -> ProgPoint {
         ProgPoint(index as u32)
     }
@@ -247,19 +228,16 @@ impl PointRange {
     }
 
     /// Returns `true` if the range has no points.
-    #[inline]
     pub fn is_empty(&self) -> bool {
         self.from >= self.to
     }
 
     /// Returns `true` if `point` is in the range.
-    #[inline]
     pub fn contains(&self, point: ProgPoint) -> bool {
         self.from <= point && point < self.to
     }
 
     /// Returns `true` if the two ranges have a point in common.
-    #[inline]
     pub fn overlaps(&self, other: PointRange) -> bool {
         self.from < other.to && other.from < self.to
     }

@@ -32,37 +32,31 @@ impl Reg {
     pub const TABLE: usize = 256;
 
     /// Returns the register with the given number in its class.
-    #[inline]
     pub fn new(class: usize, number: u32) -> Reg {
         Reg((class * 64) as u8 + number as u8)
     }
 
     /// Returns `true` if this is [`Reg::NONE`].
-    #[inline]
     pub fn is_none(self) -> bool {
         self == Reg::NONE
     }
 
     /// Returns the index of the register's class.
-    #[inline]
     pub fn class(self) -> usize {
         usize::from(self.0 >> 6 & 1)
     }
 
     /// Returns the number of the register, which is its place in the order of its class.
-    #[inline]
     pub fn number(self) -> usize {
         usize::from(self.0 & 63)
     }
 
     /// Returns the set of this register alone, as a mask of its class.
-    #[inline]
     pub fn bit(self) -> u64 {
         1 << (self.0 & 63)
     }
 
     /// Returns `true` if the register is in a set of registers of one class.
-    #[inline]
     pub fn is_one_of(self, class: usize, mask: u64) -> bool {
         let number = usize::from(self.0) ^ (class * 64);
         number < 64 && mask >> number & 1 != 0
@@ -75,7 +69,6 @@ impl Reg {
     }
 
     /// Returns `true` if the register is in the set of its class.
-    #[inline]
     pub fn is_in(self, masks: &Masks) -> bool {
         !self.is_none() && masks[self.class()] & self.bit() != 0
     }
@@ -85,7 +78,6 @@ impl Reg {
 pub type Masks = [u64; 2];
 
 /// Returns the members of one class of a set, best first.
-#[inline]
 pub fn regs(class: usize, mut mask: u64) -> impl Iterator<Item = Reg> {
     std::iter::from_fn(move || {
         (mask != 0).then(|| {
@@ -108,13 +100,11 @@ pub struct Clobbered {
 
 impl Clobbered {
     /// Returns the registers of a class in which a value of `width` bytes is lost.
-    #[inline]
     pub fn of(&self, class: usize, width: u8) -> u64 {
         if width > self.kept_bytes { self.lost[class] | self.partial[class] } else { self.lost[class] }
     }
 
     /// Returns the registers of a class that lose at least some bytes.
-    #[inline]
     pub fn any(&self, class: usize) -> u64 {
         self.lost[class] | self.partial[class]
     }
@@ -217,26 +207,22 @@ impl Registers {
     }
 
     /// Returns the machine's costs.
-    #[inline]
     pub fn costs(&self) -> Costs {
         self.env.costs
     }
 
     /// Returns the register, or [`Reg::NONE`] if it is not allocatable.
-    #[inline]
     pub fn reg(&self, preg: PReg) -> Reg {
         self.numbers[preg.index()]
     }
 
     /// Returns the machine's name of a register, which must not be [`Reg::NONE`].
-    #[inline]
     pub fn preg(&self, reg: Reg) -> PReg {
         self.pregs[reg.index()]
     }
 
     /// Returns the callee-saved registers of a class that the prologue does not save yet. `used` has the registers
     /// already in use.
-    #[inline]
     pub fn unsaved(&self, class: usize, used: &Masks) -> u64 {
         self.callee_saved[class] & !used[class]
     }
@@ -248,19 +234,16 @@ impl Registers {
     }
 
     /// Returns the registers of a clobber description.
-    #[inline]
     pub fn clobbered(&self, clobbers: ClobberId) -> &Clobbered {
         &self.clobbered[clobbers.as_u32() as usize]
     }
 
     /// Returns a set of the problem.
-    #[inline]
     pub fn set(&self, set: RegSetId) -> &Masks {
         &self.sets[set.as_u32() as usize]
     }
 
     /// Returns the registers of a class in which an operand may be.
-    #[inline]
     pub fn allowed(&self, operand: Operand, class: usize) -> u64 {
         match operand.constraint() {
             Constraint::Fixed(preg) => match self.reg(preg) {

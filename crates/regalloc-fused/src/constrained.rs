@@ -33,13 +33,11 @@ pub(crate) struct Touched {
 impl Touched {
     /// Returns the registers of a class in which a value of `width` bytes may be both before and after the
     /// instruction.
-    #[inline]
     pub(crate) fn spared(&self, class: usize, width: u8) -> u64 {
         !(self.clobbered.of(class, width) | self.taken[class])
     }
 
     /// Returns the registers of a class that some value may not keep.
-    #[inline]
     pub(crate) fn any(&self, class: usize) -> u64 {
         self.clobbered.any(class) | self.taken[class]
     }
@@ -58,7 +56,6 @@ struct Taken([Masks; 2]);
 
 impl Taken {
     /// Returns the registers left, in the value's class, for an operand that needs its register at these points.
-    #[inline]
     fn left(&self, points: Points, value: &Value, clobbered: &Clobbered) -> u64 {
         let class = value.class();
         let early = if points.early() { self.0[0][class] } else { 0 };
@@ -71,7 +68,6 @@ impl Taken {
         [0, 1].map(|class| self.0[0][class] | self.0[1][class])
     }
 
-    #[inline]
     fn take(&mut self, points: Points, reg: Reg) {
         for (point, is_needed) in [points.early(), points.late()].into_iter().enumerate() {
             self.0[point][reg.class()] |= if is_needed { reg.bit() } else { 0 };
@@ -81,7 +77,6 @@ impl Taken {
 
 /// Returns `true` if the operand needs its value in a register. A value in memory stays there if the operand allows
 /// it.
-#[inline]
 fn is_in_register(operand: Operand, tied: Option<Operand>, is_in_memory: bool) -> bool {
     needs_register(operand, tied) || operand.constraint() == Constraint::MemOk && !is_in_memory
 }

@@ -39,7 +39,6 @@ pub(crate) struct Head {
 
 impl Head {
     /// Returns the indices of its entries.
-    #[inline]
     pub(crate) fn range(&self) -> Range<usize> {
         self.start as usize..self.end as usize
     }

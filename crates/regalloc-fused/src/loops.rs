@@ -111,25 +111,21 @@ impl Loops {
     }
 
     /// Returns `true` if the walk is in a loop.
-    #[inline]
     pub(crate) fn is_inside(&self) -> bool {
         self.depth > 0
     }
 
     /// Returns the number of the innermost loop's header; 0 outside of loops.
-    #[inline]
     pub(crate) fn header(&self) -> u32 {
         self.header
     }
 
     /// Returns `true` if a value that is defined in block number `block` comes from outside the innermost loop.
-    #[inline]
     pub(crate) fn is_from_outside(&self, block: u32) -> bool {
         block < self.header
     }
 
     /// Returns the registers that the innermost loop touches.
-    #[inline]
     pub(crate) fn touched(&self, recent: &Masks) -> Masks {
         [0, 1].map(|class| self.touched[class] | recent[class])
     }

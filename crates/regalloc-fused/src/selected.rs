@@ -47,7 +47,6 @@ impl Selected {
 }
 
 /// Returns the range of an instruction's operands.
-#[inline]
 pub(crate) fn range(record: &SelectedInst) -> std::ops::Range<usize> {
     record.operands.0 as usize..record.operands.1 as usize
 }
@@ -59,7 +58,6 @@ pub(crate) fn is_copy(lower: &LowerCtx<'_>, operands: &[Operand]) -> bool {
 }
 
 /// Returns the registers as sets.
-#[inline]
 pub(crate) fn masks(regs: &[Reg]) -> Masks {
     let mut masks = [0; 2];
     for reg in regs.iter().filter(|reg| !reg.is_none()) {

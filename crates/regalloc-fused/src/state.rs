@@ -71,7 +71,6 @@ impl Default for Value {
 
 impl Value {
     /// Returns its class as an index.
-    #[inline]
     pub(crate) fn class(&self) -> usize {
         usize::from(self.class & 1)
     }
@@ -118,7 +117,6 @@ impl State {
     }
 
     /// Makes room for `len` values.
-    #[inline]
     pub(crate) fn grow(&mut self, len: usize) {
         if self.values.len() < len {
             self.add_room(len);
@@ -130,18 +128,15 @@ impl State {
         self.values.resize(len + len / 8 + ROOM, Value::default());
     }
 
-    #[inline]
     pub(crate) fn value(&self, vreg: VReg) -> &Value {
         &self.values[vreg.index()]
     }
 
-    #[inline]
     pub(crate) fn value_mut(&mut self, vreg: VReg) -> &mut Value {
         &mut self.values[vreg.index()]
     }
 
     /// Puts a value into a free register.
-    #[inline]
     pub(crate) fn put(&mut self, reg: Reg, vreg: VReg) {
         debug_assert!(self.owner(reg).is_none() && self.value(vreg).reg.is_none(), "{vreg} into {reg:?}");
         self.owners[reg.index()] = vreg.into();
@@ -152,14 +147,12 @@ impl State {
     }
 
     /// Records a write to the register.
-    #[inline]
     pub(crate) fn touch(&mut self, reg: Reg) {
         self.used[reg.class()] |= reg.bit();
         self.recent[reg.class()] |= reg.bit();
     }
 
     /// Removes the value from a register and returns it.
-    #[inline]
     pub(crate) fn release(&mut self, reg: Reg) -> Option<VReg> {
         let vreg = std::mem::take(&mut self.owners[reg.index()]).expand()?;
         self.values[vreg.index()].reg = Reg::NONE;
@@ -168,19 +161,16 @@ impl State {
     }
 
     /// Returns the value in a register.
-    #[inline]
     pub(crate) fn owner(&self, reg: Reg) -> Option<VReg> {
         self.owners[reg.index()].expand()
     }
 
     /// Returns `true` if the value is in the register.
-    #[inline]
     pub(crate) fn holds(&self, reg: Reg, vreg: VReg) -> bool {
         self.owners[reg.index()] == vreg.into()
     }
 
     /// Returns `true` if the register holds no value.
-    #[inline]
     pub(crate) fn is_free(&self, reg: Reg) -> bool {
         self.occupied[reg.class()] & reg.bit() == 0
     }

@@ -192,7 +192,6 @@ impl Flags {
     const WRITTEN: Flags = Flags(MAX_FLAG_ROWS as u8);
 
     /// Returns the state before an instruction with that effect.
-    #[inline]
     fn before(self, effect: FlagsEffect) -> Flags {
         // No branches, because the next effect is hard to predict.
         let (kept, set) = BEFORE[effect as usize];
@@ -215,14 +214,12 @@ const BEFORE: [(u8, u8); 5] = {
 };
 
 /// Returns the plain operands of an instruction: in any registers, without clobbers or additional operands.
-#[inline]
 fn plain_operands(record: &SelectedInst) -> Option<&'static PlainOperands> {
     record.row.plain.as_ref().filter(|_| !record.has_more)
 }
 
 impl Fused {
     /// Updates the state to the values, clobbers and register subsets that lowering has created.
-    #[inline]
     pub(crate) fn sync(&mut self, lower: &LowerCtx<'_>) {
         self.state.grow(lower.code.problem.vregs.len());
         let problem = &lower.code.problem;
@@ -407,7 +404,6 @@ impl Fused {
     }
 
     /// Emits the resolved parallel move. Registers outside `needed` are dead after it.
-    #[inline]
     pub(crate) fn resolve(&mut self, lower: &LowerCtx<'_>, needed: &Masks) {
         if !self.moves.is_empty() {
             self.push_moves(lower, needed);
@@ -438,7 +434,6 @@ impl Fused {
 /// Values and registers.
 impl Fused {
     /// Records that the walk visits a value, and initializes the value the first time. Returns its register.
-    #[inline]
     pub(crate) fn visit(&mut self, lower: &LowerCtx<'_>, vreg: VReg) -> Reg {
         let clock = self.state.clock;
         let value = self.state.value_mut(vreg);
@@ -470,7 +465,6 @@ impl Fused {
         }
     }
 
-    #[inline]
     pub(crate) fn loc(&self, reg: Reg) -> Loc {
         Loc::reg(self.registers.preg(reg))
     }

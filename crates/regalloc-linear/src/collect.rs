@@ -95,7 +95,6 @@ impl Collector<'_> {
         }
     }
 
-    #[inline]
     fn instruction(&mut self, step: Step, position: Position, stop: ProgPoint) {
         let operands = &self.problem.all_operands()[step.operands];
         if step.operand_class == OperandClass::Constrained {
@@ -150,7 +149,6 @@ impl Collector<'_> {
     }
 
     /// Collects a result in the location of use `k`.
-    #[inline]
     fn tied(&mut self, operands: &[Operand], k: u8, def: Operand) {
         if let Some(source) = operands.get(usize::from(k)) {
             self.constraints.flows(self.values, source.vreg(), def.vreg());
@@ -226,7 +224,6 @@ impl Liveness {
 
     /// Records that `vreg` is defined at `def`, in a run of blocks that ends at `stop`. Results of edges have been
     /// recorded before.
-    #[inline]
     pub(crate) fn note_def(&mut self, values: &mut Values, vreg: VReg, def: ProgPoint, stop: ProgPoint) {
         let Values { list, uses, ranges, .. } = values;
         let value = &mut list[vreg.index()];
@@ -400,7 +397,6 @@ impl Constraints {
     }
 
     /// Records that `from` flows into `to`, and gives it the hint of `to`.
-    #[inline]
     pub(crate) fn flows(&mut self, values: &mut Values, from: VReg, to: VReg) {
         let (hint, position) = values.hint(to);
         let from = &mut values[from];

@@ -85,7 +85,6 @@ impl Scan<'_, '_> {
     }
 
     /// Frees the registers of values with their last use in the instruction.
-    #[inline]
     pub(crate) fn end_dying(&mut self, position: Position, dying: &Masks) {
         for (class, &dying) in dying.iter().enumerate() {
             for reg in regs(class, dying) {

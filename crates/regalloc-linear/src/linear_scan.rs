@@ -109,7 +109,6 @@ impl ScanResult {
     }
 
     /// Records that a definition of `value` writes `reg`.
-    #[inline]
     pub(crate) fn note_written(&mut self, value: &Value, reg: Reg) {
         self.written[reg.class()] |= if value.is_remat() { 0 } else { reg.bit() };
     }
@@ -193,7 +192,6 @@ impl Scan<'_, '_> {
         Ok(())
     }
 
-    #[inline]
     fn pass_clobber_points(&mut self, position: Position) {
         while self.s.clobber_at <= position {
             self.s.clobber_point += 1;
@@ -204,7 +202,6 @@ impl Scan<'_, '_> {
 
     /// Records that `vreg` is defined in `reg`. This is a hint for the copy-related value that it flows into, and
     /// for other values that flow into that value.
-    #[inline]
     pub(crate) fn hint_related(&mut self, vreg: VReg, reg: Reg) {
         if let Some(flows_into) = self.values.flows_into(vreg) {
             let last_reg = &mut self.values[flows_into].last_reg;
@@ -230,7 +227,6 @@ impl Scan<'_, '_> {
     }
 
     /// Reports that `vreg` is in `reg` from `from` on.
-    #[inline]
     pub(crate) fn trace_assignment(&mut self, vreg: VReg, reg: Reg, from: ProgPoint) {
         if self.diagnostics.observer.is_some() {
             self.announce_assignment(vreg, reg, from);
@@ -254,7 +250,6 @@ impl Scan<'_, '_> {
     }
 
     /// Closes the split interval in `reg`.
-    #[inline]
     pub(crate) fn close(&mut self, reg: Reg, to: ProgPoint) -> IntervalId {
         self.scan.occupancy.close(self.values, reg, to)
     }

@@ -45,7 +45,6 @@ impl Scan<'_, '_> {
     }
 
     /// Returns the callee-saved registers of a class that have not been used yet.
-    #[inline]
     pub(crate) fn fresh(&self, class: usize) -> u64 {
         self.registers.unsaved(class, &self.scan.occupancy.used)
     }

@@ -147,7 +147,6 @@ impl Occupancy {
     }
 
     /// Closes the split interval in `reg`.
-    #[inline]
     pub(crate) fn close(&mut self, values: &mut Values, reg: Reg, to: ProgPoint) -> IntervalId {
         debug_assert!(reg.is_in(&self.held), "nothing is in {reg:?}");
         let Occupant { interval: id, vreg, .. } = self.occupants[reg.index()];

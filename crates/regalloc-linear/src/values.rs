@@ -160,7 +160,6 @@ impl Value {
     }
 
     /// Adds the only live range.
-    #[inline]
     pub(crate) fn add_range(&mut self, range: PointRange, ranges: &mut Vec<PointRange>) {
         let at = ranges.len() as u32;
         ranges.push(range);
@@ -187,7 +186,6 @@ impl Value {
         }
     }
 
-    #[inline]
     pub(crate) fn flows_into(&self) -> Option<VReg> {
         self.flows_into.expand()
     }
@@ -208,14 +206,12 @@ pub(crate) struct Values {
 impl Index<VReg> for Values {
     type Output = Value;
 
-    #[inline]
     fn index(&self, vreg: VReg) -> &Value {
         &self.list[vreg.index()]
     }
 }
 
 impl IndexMut<VReg> for Values {
-    #[inline]
     fn index_mut(&mut self, vreg: VReg) -> &mut Value {
         &mut self.list[vreg.index()]
     }
@@ -237,7 +233,6 @@ impl Values {
     }
 
     /// Adds facts.
-    #[inline]
     pub(crate) fn set(&mut self, vreg: VReg, facts: u32) {
         self[vreg].facts |= facts;
     }
@@ -248,78 +243,65 @@ impl Values {
         value.facts |= if value.is_remat() { 0 } else { flag::MEM_READ };
     }
 
-    #[inline]
     pub(crate) fn has(&self, vreg: VReg, facts: u32) -> bool {
         self[vreg].has(facts)
     }
 
-    #[inline]
     pub(crate) fn def(&self, vreg: VReg) -> ProgPoint {
         self[vreg].def
     }
 
     /// Returns `true` if the value is defined on an edge, as a result of a terminator.
-    #[inline]
     pub(crate) fn is_edge_def(&self, vreg: VReg) -> bool {
         self.has(vreg, flag::EDGE_DEF)
     }
 
     /// Returns `true` if the value is defined at the head of its block.
-    #[inline]
     pub(crate) fn is_at_head(&self, vreg: VReg) -> bool {
         self.has(vreg, flag::AT_HEAD)
     }
 
     /// Returns `true` if the live ranges are exact.
-    #[inline]
     pub(crate) fn is_exact(&self, vreg: VReg) -> bool {
         !self.has(vreg, flag::HULL)
     }
 
-    #[inline]
     pub(crate) fn is_used(&self, vreg: VReg) -> bool {
         self[vreg].is_used()
     }
 
     /// Returns the register hint, and the position of the fixed operand that it comes from.
-    #[inline]
     pub(crate) fn hint(&self, vreg: VReg) -> (Reg, Position) {
         let value = &self[vreg];
         (value.hint, value.hint_at)
     }
 
     /// Returns the copy-related value that this one flows into.
-    #[inline]
     pub(crate) fn flows_into(&self, vreg: VReg) -> Option<VReg> {
         self[vreg].flows_into()
     }
 
     /// Returns the instruction that rematerializes the value.
-    #[inline]
     pub(crate) fn remat(&self, vreg: VReg) -> Option<Inst> {
         self[vreg].remat.expand()
     }
 
-    #[inline]
     pub(crate) fn is_remat(&self, vreg: VReg) -> bool {
         self[vreg].is_remat()
     }
 
     /// Returns the current register of the value.
-    #[inline]
     pub(crate) fn current_reg(&self, vreg: VReg) -> Reg {
         self[vreg].current_reg
     }
 
     /// Returns the open split interval, if the value is in a register.
-    #[inline]
     pub(crate) fn current_interval(&self, vreg: VReg) -> PackedOption<IntervalId> {
         let value = &self[vreg];
         if value.current_reg.is_none() { None.into() } else { value.interval }
     }
 
     /// Returns the value's slot, if it is ever in memory.
-    #[inline]
     pub(crate) fn slot(&self, vreg: VReg) -> Option<Slot> {
         let value = &self[vreg];
         value.has(flag::IN_SLOT).then(|| self.slots[value.cursor as usize])
@@ -335,7 +317,6 @@ impl Values {
     }
 
     /// Returns the use with an index, or `None` for [`NONE`].
-    #[inline]
     pub(crate) fn use_at(&self, index: u32) -> Option<Use> {
         self.uses.get(index as usize).copied()
     }
@@ -377,7 +358,6 @@ impl DefsAndUses for Values {
         self[vreg].next
     }
 
-    #[inline]
     fn use_at(&self, cursor: u32) -> Option<LiveUse> {
         let Use { point, next } = *self.uses.get(cursor as usize)?;
         Some(LiveUse { point, end: point.end_of_use(), next })
@@ -387,13 +367,11 @@ impl DefsAndUses for Values {
 /// Queries of the scan, whose points must not decrease.
 impl Values {
     /// Returns the end of the range in which the value is live at `point`, or `point` if it is not.
-    #[inline]
     pub(crate) fn live_until(&mut self, vreg: VReg, point: ProgPoint) -> ProgPoint {
         self.live_until_mut(vreg, point).0
     }
 
     /// Returns the point of [`Values::live_until`], and the value.
-    #[inline]
     pub(crate) fn live_until_mut(&mut self, vreg: VReg, point: ProgPoint) -> (ProgPoint, &mut Value) {
         let value = &mut self.list[vreg.index()];
         if value.until <= point {
@@ -403,14 +381,12 @@ impl Values {
         (until, value)
     }
 
-    #[inline]
     pub(crate) fn is_live(&mut self, vreg: VReg, point: ProgPoint) -> bool {
         self.live_until(vreg, point) > point
     }
 
     /// Advances the value to the first use at or after `point` and returns its index, or [`NONE`]. Takes at most
     /// one step for each use of the value in the whole scan, because it never moves back.
-    #[inline]
     pub(crate) fn find_use(&mut self, vreg: VReg, point: ProgPoint) -> u32 {
         let Values { list, uses, .. } = self;
         let value = &mut list[vreg.index()];

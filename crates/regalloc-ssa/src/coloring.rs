@@ -158,7 +158,6 @@ impl Coloring {
     }
 
     /// Returns `true` if the next transfer of the plan belongs to this instruction.
-    #[inline]
     pub(crate) fn has_transfer(&self, inst: Inst) -> bool {
         self.transfer_at == Some(inst)
     }
@@ -230,7 +229,6 @@ impl Coloring {
     }
 
     /// Puts a value into a free register.
-    #[inline]
     pub(crate) fn put(&mut self, vreg: VReg, reg: PReg) {
         self.map.put(vreg, reg);
         self.assignment.used.insert(reg);

@@ -126,7 +126,6 @@ impl Constraints {
     }
 
     /// Returns the registers that an instruction takes.
-    #[inline]
     pub(crate) fn taken(&self, point: &ClobberPoint) -> &TakenRegs {
         &self.taken[point.taken as usize]
     }
@@ -178,7 +177,6 @@ impl Constraints {
     }
 
     /// Records the operands of an instruction whose only special operands reuse an input or may be in memory.
-    #[inline]
     pub(crate) fn tied(&mut self, operands: &[Operand]) {
         for &operand in operands.iter().filter(|operand| !operand.is_reg()) {
             if let Some(k) = operand.reused() {
@@ -190,7 +188,6 @@ impl Constraints {
     }
 
     /// Records that a result overwrites an input.
-    #[inline]
     fn tie(&mut self, operands: &[Operand], k: u8, result: Operand) {
         if let Some(input) = operands.get(usize::from(k)) {
             self.flow(input.vreg(), result.vreg());

@@ -72,13 +72,11 @@ struct Head {
 }
 
 impl Head {
-    #[inline]
     fn defines(&self, input: &SpillInput, vreg: VReg) -> bool {
         self.receives && input.live.is_defined_at_head(vreg, self.index)
     }
 
     /// Returns `true` if an instruction before the next use destroys all registers.
-    #[inline]
     fn wipes(&self, value: &Value) -> bool {
         self.wipes[usize::from(value.class & 1)] < value.next.distance
     }
@@ -100,7 +98,6 @@ impl Scratch {
     }
 
     /// Returns the frequency with which the value arrives at the head in a register.
-    #[inline]
     fn arrives_in_register(&self, vreg: VReg, is_spilled: bool) -> u64 {
         let candidate = &self.candidates[vreg.index()];
         match candidate.head == self.heads {

@@ -179,7 +179,6 @@ impl Coloring {
 }
 
 /// Drops a copy from a register to itself.
-#[inline]
 pub(crate) fn drop_void_move(problem: &Problem, inst: Inst, out: &mut Allocation) {
     if problem.flags(inst).has(InstFlags::MOVE)
         && let &[a, b] = out.operand_locs(problem, inst)

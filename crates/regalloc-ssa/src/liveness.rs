@@ -159,7 +159,6 @@ impl Walk {
     }
 
     /// Adds a block of the current value.
-    #[inline]
     fn push(&mut self, range: BlockRange) {
         let mark = &mut self.marks[range.block.index()];
         *mark = Mark { range: self.ranges.len() as u32, entries: mark.entries + 1 };
@@ -330,7 +329,6 @@ impl Liveness {
 
     /// Returns `true` if two values that have entries are live at one point. Then one of them is live at the
     /// definition of the other, which is later in the order.
-    #[inline]
     pub(crate) fn interfere(&self, a: VReg, b: VReg) -> bool {
         let [x, y] = [a, b].map(|vreg| &self.defs[vreg.index()]);
         let (vreg, first, second) = if x.point <= y.point { (a, x, y) } else { (b, y, x) };

@@ -97,7 +97,6 @@ impl Liveness {
         self.uses.close(index);
     }
 
-    #[inline]
     fn operand(&mut self, problem: &Problem, operand: Operand, i: usize, at: UseSite, constraints: &mut Constraints) {
         let UseSite { position, distance, block, here, result } = at;
         let vreg = operand.vreg();
@@ -136,7 +135,6 @@ impl Liveness {
 
 /// Connects a value that only its own block uses with the result of its last user, which may continue in its
 /// register.
-#[inline]
 fn link(problem: &Problem, vreg: VReg, result: u32, constraints: &mut Constraints) {
     if result != NONE {
         let result = VReg::from_u32(result);
@@ -147,7 +145,6 @@ fn link(problem: &Problem, vreg: VReg, result: u32, constraints: &mut Constraint
 }
 
 /// Returns the value that an instruction defines in any register, or [`NONE`].
-#[inline]
 fn result(operands: &[Operand]) -> u32 {
     let is_result = |operand: &&Operand| operand.is_def() && operand.is_reg();
     operands.iter().rfind(is_result).map_or(NONE, |result| result.vreg().as_u32())

@@ -41,7 +41,6 @@ impl Picker {
     }
 
     /// Advances to an instruction.
-    #[inline]
     pub(crate) fn advance(&mut self, constraints: &Constraints, at: Position) {
         self.at = at;
         while at > self.point_at {

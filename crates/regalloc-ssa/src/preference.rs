@@ -30,7 +30,6 @@ impl Preference {
     }
 
     /// Returns the best register of those in `mask`.
-    #[inline]
     pub(crate) fn best(&self, class: RegClass, mask: u64) -> Option<PReg> {
         let members = self.runs.iter().map(|run| run & mask).find(|&members| members != 0)?;
         Some(PReg::new(class, members.trailing_zeros() as u8))

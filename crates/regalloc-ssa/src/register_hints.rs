@@ -193,7 +193,6 @@ impl RegisterHints {
     }
 
     /// Returns the hint of the class of a value.
-    #[inline]
     pub(crate) fn get(&self, vreg: VReg) -> Option<PReg> {
         let hint = self.hints[vreg.index()];
         (hint != NONE).then(|| PReg::from_index(usize::from(hint)))

@@ -25,7 +25,6 @@ pub(crate) struct Value {
 }
 
 impl Value {
-    #[inline]
     pub(crate) fn is_dead(&self) -> bool {
         self.distance == DEAD
     }
@@ -52,19 +51,16 @@ impl RegisterMap {
         self.occupied = PRegSet::EMPTY;
     }
 
-    #[inline]
     pub(crate) fn at(&self, vreg: VReg) -> Option<PReg> {
         self.values[vreg.index()].at
     }
 
     /// Returns the value in an occupied register.
-    #[inline]
     pub(crate) fn resident(&self, reg: PReg) -> VReg {
         self.residents[reg.index()]
     }
 
     /// Puts a value into a free register.
-    #[inline]
     pub(crate) fn put(&mut self, vreg: VReg, reg: PReg) {
         debug_assert!(!self.occupied.contains(reg), "{reg} is occupied when {vreg} comes");
         self.residents[reg.index()] = vreg;
@@ -87,7 +83,6 @@ impl RegisterMap {
     }
 
     /// Returns `true` if the value keeps a register after the instruction.
-    #[inline]
     pub(crate) fn lives_on(&self, vreg: VReg, inst: Inst) -> bool {
         let value = &self.values[vreg.index()];
         !value.is_dead() && value.evicted_after != inst.as_u32() + 1

@@ -43,7 +43,6 @@ pub(crate) const NOT_COUNTED: u8 = u8::MAX;
 
 impl Value {
     /// Returns the facts of a value that is defined with frequency `freq`.
-    #[inline]
     fn new(class: RegClass, freq: u32) -> Value {
         Value {
             next: Next::DEAD,
@@ -89,7 +88,6 @@ impl RegisterSet {
     }
 
     /// Returns the number of members of each class.
-    #[inline]
     pub(crate) fn counts(&self) -> Counts {
         [self.members[0].len(), self.members[1].len()]
     }
@@ -99,13 +97,11 @@ impl RegisterSet {
     }
 
     /// Returns `true` if there is room for `more` further values of any class.
-    #[inline]
     pub(crate) fn has_room(&self, more: usize, limits: Counts) -> bool {
         self.members[0].len() + more <= limits[0] && self.members[1].len() + more <= limits[1]
     }
 
     /// Adds a value.
-    #[inline]
     pub(crate) fn add(&mut self, vreg: VReg, is_clean: bool) {
         let value = &mut self.values[vreg.index()];
         value.saved_index = NOT_COUNTED;
@@ -152,13 +148,11 @@ impl RegisterSet {
 }
 
 impl Value {
-    #[inline]
     pub(crate) fn is_member(&self) -> bool {
         self.index != 0
     }
 
     /// Subtracts a store of frequency `freq` from the value's remaining stores. Returns the amount subtracted.
-    #[inline]
     pub(crate) fn take_store(&mut self, freq: u64) -> u32 {
         let stores = u64::from(self.stores_left).min(freq) as u32;
         self.stores_left -= stores;
@@ -168,7 +162,6 @@ impl Value {
     /// Returns the frequency of stores of the value if it leaves registers `here` times: one at its definition, or
     /// one at each eviction.
     /// each eviction.
-    #[inline]
     pub(crate) fn store_freq(&self, here: u64) -> u64 {
         if self.is_clean { 0 } else { u64::from(self.stores_left).min(here) }
     }

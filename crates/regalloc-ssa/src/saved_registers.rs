@@ -156,7 +156,6 @@ fn executed_insts(order: &LinearOrder) -> u64 {
 
 impl Spilling {
     /// Counts a further value in a register, which may take a callee-saved one.
-    #[inline]
     pub(crate) fn count_saved(&mut self, input: &SpillInput, vreg: VReg, now: SpillSite) {
         let c = usize::from(self.set.values[vreg.index()].class);
         let count = self.set.members[c].len();

@@ -240,7 +240,6 @@ impl Spilling {
     }
 
     /// Returns the cost of evicting the value here and reloading it for its next use.
-    #[inline]
     pub(crate) fn spill_cost(&self, input: &SpillInput, vreg: VReg, here: u32) -> u64 {
         let value = &self.set.values[vreg.index()];
         let store = if value.is_remat { 0 } else { value.store_freq(u64::from(here)) };
@@ -248,7 +247,6 @@ impl Spilling {
     }
 
     /// Returns the cost of reloading a value from memory for its next use.
-    #[inline]
     pub(crate) fn return_cost(&self, input: &SpillInput, vreg: VReg) -> u64 {
         let (value, costs) = (&self.set.values[vreg.index()], &input.env.costs);
         u64::from(value.next.freq) * u64::from(if value.is_remat { costs.remat } else { costs.fill })

@@ -54,7 +54,6 @@ impl Next {
     /// Sets the distance to the nearer of both uses and the frequency to the greater of both. Returns `true` if the
     /// distance fell below half of the previous one or the frequency rose above twice the previous one. Smaller
     /// changes affect few decisions, and propagating them takes time.
-    #[inline]
     pub(crate) fn improve(&mut self, other: Next) -> bool {
         let before = *self;
         *self = Next { distance: before.distance.min(other.distance), freq: before.freq.max(other.freq) };
@@ -136,7 +135,6 @@ pub(crate) struct Chain {
 
 impl Chain {
     /// Returns `true` if neither another block nor an edge uses the value.
-    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.first == NONE && self.pass == NONE
     }
@@ -175,7 +173,6 @@ impl Uses {
     }
 
     /// Returns the facts of the value in the part of the block that has been visited.
-    #[inline]
     pub(crate) fn seen(&mut self, vreg: VReg, block: BlockIndex) -> &mut Seen {
         let seen = &mut self.seen[vreg.index()];
         if seen.block != block.into() {

@@ -20,7 +20,6 @@ impl Loc {
     pub const NONE: Loc = Loc(u32::MAX);
 
     /// Returns a register.
-    #[inline]
     pub const fn reg(reg: PReg) -> Loc {
         Loc(reg.index() as u32)
     }
@@ -42,20 +41,17 @@ impl Loc {
     }
 
     /// Returns the [`PReg::index`] of the location, which must be a register.
-    #[inline]
     pub fn reg_index(self) -> u8 {
         debug_assert!(self.as_reg().is_some(), "{self} is no register");
         self.0 as u8
     }
 
     /// Returns the slot, or `None` for a register or no location.
-    #[inline]
     pub fn as_slot(self) -> Option<Slot> {
         (self.0 & SLOT != 0 && self != Loc::NONE).then(|| Slot::from_u32(self.0 & !SLOT))
     }
 
     /// Returns `true` if this is [`Loc::NONE`].
-    #[inline]
     pub fn is_none(self) -> bool {
         self == Loc::NONE
     }
@@ -259,13 +255,11 @@ impl Allocation {
 
     /// Drops an instruction: a move whose two operands share a location, or a rematerializable instruction whose
     /// def has no reader in its location.
-    #[inline]
     pub fn drop_inst(&mut self, inst: Inst) {
         self.dropped[inst.index() / 64] |= 1 << (inst.index() % 64);
     }
 
     /// Returns `true` if the instruction is dropped.
-    #[inline]
     pub fn is_dropped(&self, inst: Inst) -> bool {
         self.dropped.get(inst.index() / 64).is_some_and(|word| word >> (inst.index() % 64) & 1 != 0)
     }

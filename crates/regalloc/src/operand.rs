@@ -70,13 +70,11 @@ impl Demands {
     pub(crate) const RMW: Demands = Demands(16);
 
     /// Returns the union of both sets. Two ties make [`Demands::MORE`].
-    #[inline]
     pub(crate) fn and(self, other: Demands) -> Demands {
         let second_tie = self.0 & other.0 & Demands::TIE.0;
         Demands(self.0 | other.0 | second_tie << 2)
     }
 
-    #[inline]
     pub(crate) fn has(self, other: Demands) -> bool {
         self.0 & other.0 != 0
     }
@@ -128,7 +126,6 @@ impl OperandForm {
 
 impl Operand {
     /// Returns an operand of this form.
-    #[inline]
     pub fn of_form(vreg: VReg, form: OperandForm) -> Operand {
         Operand(u64::from(vreg.as_u32()) | u64::from(form.0) << 32)
     }
@@ -201,43 +198,36 @@ impl Operand {
     /// Returns a copy of the operand that may be in a slot together with the use it reuses: its memory twin reads,
     /// modifies and writes the slot.
     #[must_use]
-    #[inline]
     pub fn with_rmw(self) -> Operand {
         Operand(self.0 | RMW)
     }
 
     /// Returns the value.
-    #[inline]
     pub fn vreg(self) -> VReg {
         VReg::from_u32(self.0 as u32)
     }
 
     /// Returns whether the operand is a use or a def.
-    #[inline]
     pub fn kind(self) -> Kind {
         if self.is_def() { Kind::Def } else { Kind::Use }
     }
 
     /// Returns `true` if the operand is a def.
-    #[inline]
     pub fn is_def(self) -> bool {
         self.0 & DEF != 0
     }
 
     /// Returns `true` if the operand is a use.
-    #[inline]
     pub fn is_use(self) -> bool {
         !self.is_def()
     }
 
     /// Returns the point of the operand, early or late.
-    #[inline]
     pub fn pos(self) -> Pos {
         if self.0 & LATE != 0 { Pos::Late } else { Pos::Early }
     }
 
     /// Returns `true` if the operand is an early use or a late def in any register, as most operands are.
-    #[inline]
     pub fn is_plain(self) -> bool {
         let tags = self.0 >> 32;
         tags == 0 || tags == (DEF | LATE) >> 32
@@ -250,7 +240,6 @@ impl Operand {
     }
 
     /// Returns `true` if a [`Constraint::Reuse`] def may be in a slot.
-    #[inline]
     pub fn is_rmw(self) -> bool {
         self.0 & RMW != 0
     }
@@ -271,13 +260,11 @@ impl Operand {
     }
 
     /// Returns `true` if the constraint is [`Constraint::Reg`].
-    #[inline]
     pub fn is_reg(self) -> bool {
         self.0 >> 35 & 15 == 0
     }
 
     /// Returns the use whose location a [`Constraint::Reuse`] def shares.
-    #[inline]
     pub fn reused(self) -> Option<u8> {
         (self.0 >> 35 & 15 == 2).then_some((self.0 >> 40) as u8)
     }

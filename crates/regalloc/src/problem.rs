@@ -75,13 +75,11 @@ impl Clobbers {
     }
 
     /// Returns `true` if a value of `width` bytes is destroyed in `reg`.
-    #[inline]
     pub fn kills(&self, reg: PReg, width: u8) -> bool {
         self.lost.contains(reg) || (self.partial.contains(reg) && width > self.kept_bytes)
     }
 
     /// Returns the registers in which a value of `width` bytes is destroyed.
-    #[inline]
     pub fn killed(&self, width: u8) -> PRegSet {
         if width > self.kept_bytes { self.lost.union(self.partial) } else { self.lost }
     }
@@ -110,7 +108,6 @@ impl InstFlags {
     }
 
     /// Returns `true` if all flags of `other` are set.
-    #[inline]
     pub const fn has(self, other: InstFlags) -> bool {
         self.0 & other.0 == other.0
     }
@@ -152,7 +149,6 @@ impl InstData {
         InstData { operands, bits: 0 }
     }
 
-    #[inline]
     fn bits(flags: InstFlags, clobbers: ClobberId, demands: Demands) -> u32 {
         let is_constrained = clobbers != ClobberId::NONE
             || flags.has(InstFlags::SAFEPOINT)
@@ -250,7 +246,6 @@ pub struct EdgeData {
 
 impl EdgeData {
     /// Returns `true` if the edge passes arguments or results of the terminator.
-    #[inline]
     pub fn passes_values(&self) -> bool {
         self.args.start != self.args.end || self.defs.start != self.defs.end
     }
@@ -367,7 +362,6 @@ impl Problem {
     }
 
     /// Adds an operand to the instruction that the next [`Problem::push_inst`] completes.
-    #[inline]
     pub fn push_operand(&mut self, operand: Operand) {
         self.operands.push(operand);
     }
@@ -531,19 +525,16 @@ impl Problem {
     }
 
     /// Returns the number of blocks.
-    #[inline]
     pub fn num_blocks(&self) -> usize {
         self.blocks.len()
     }
 
     /// Returns the number of instructions.
-    #[inline]
     pub fn num_insts(&self) -> usize {
         self.insts.len() - 1
     }
 
     /// Returns the number of operands of all instructions together.
-    #[inline]
     pub fn num_operands(&self) -> usize {
         self.operands.len()
     }
@@ -658,19 +649,16 @@ impl Problem {
     }
 
     /// Returns the operands of all instructions, instruction by instruction.
-    #[inline]
     pub fn all_operands(&self) -> &[Operand] {
         &self.operands
     }
 
     /// Returns the flags of an instruction.
-    #[inline]
     pub fn flags(&self, inst: Inst) -> InstFlags {
         self.insts[inst.index()].flags()
     }
 
     /// Returns the demands of an instruction beyond a register for each operand.
-    #[inline]
     pub fn operand_class(&self, inst: Inst) -> OperandClass {
         self.insts[inst.index()].operand_class()
     }
@@ -684,7 +672,6 @@ impl Problem {
     }
 
     /// Returns the id of an instruction's clobbers.
-    #[inline]
     pub fn clobber_id(&self, inst: Inst) -> ClobberId {
         self.insts[inst.index()].clobbers()
     }

@@ -92,7 +92,6 @@ impl PReg {
     }
 
     /// Returns the hardware's number of the register.
-    #[inline]
     pub const fn enc(self) -> u8 {
         self.0 & 63
     }
@@ -135,7 +134,6 @@ impl PRegSet {
     pub const EMPTY: PRegSet = PRegSet { int: 0, float: 0 };
 
     /// Returns the set of the registers of one class whose hardware numbers are in `mask`.
-    #[inline]
     pub const fn from_mask(class: RegClass, mask: u64) -> PRegSet {
         match class {
             RegClass::Int => PRegSet { int: mask, float: 0 },
@@ -144,7 +142,6 @@ impl PRegSet {
     }
 
     /// Returns the hardware numbers of the members of one class, as a bit mask.
-    #[inline]
     pub const fn mask(self, class: RegClass) -> u64 {
         match class {
             RegClass::Int => self.int,
@@ -152,26 +149,22 @@ impl PRegSet {
         }
     }
 
-    #[inline]
     const fn only(reg: PReg) -> PRegSet {
         Self::from_mask(reg.class(), 1 << reg.enc())
     }
 
     /// Returns the set with `reg` added.
-    #[inline]
     #[must_use]
     pub const fn with(self, reg: PReg) -> PRegSet {
         self.union(Self::only(reg))
     }
 
     /// Returns `true` if `reg` is a member.
-    #[inline]
     pub const fn contains(self, reg: PReg) -> bool {
         self.mask(reg.class()) >> reg.enc() & 1 != 0
     }
 
     /// Adds `reg`.
-    #[inline]
     pub fn insert(&mut self, reg: PReg) {
         *self = self.with(reg);
     }
@@ -183,7 +176,6 @@ impl PRegSet {
     }
 
     /// Returns the members of either set.
-    #[inline]
     #[must_use]
     pub const fn union(self, other: PRegSet) -> PRegSet {
         PRegSet { int: self.int | other.int, float: self.float | other.float }
@@ -197,33 +189,28 @@ impl PRegSet {
     }
 
     /// Returns the members of `self` that are not in `other`.
-    #[inline]
     #[must_use]
     pub const fn difference(self, other: PRegSet) -> PRegSet {
         PRegSet { int: self.int & !other.int, float: self.float & !other.float }
     }
 
     /// Returns the members of one class.
-    #[inline]
     #[must_use]
     pub const fn of_class(self, class: RegClass) -> PRegSet {
         Self::from_mask(class, self.mask(class))
     }
 
     /// Returns `true` if the set has no member.
-    #[inline]
     pub const fn is_empty(self) -> bool {
         self.int | self.float == 0
     }
 
     /// Returns the number of members.
-    #[inline]
     pub const fn len(self) -> usize {
         (self.int.count_ones() + self.float.count_ones()) as usize
     }
 
     /// Returns the members in index order.
-    #[inline]
     pub fn iter(self) -> impl Iterator<Item = PReg> {
         let PRegSet { mut int, mut float } = self;
         std::iter::from_fn(move || {

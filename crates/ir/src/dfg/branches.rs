@@ -29,7 +29,6 @@ impl DataFlowGraph {
         self.block_args.get(call.args)
     }
 
-    #[inline]
     fn push_edges(&mut self, calls: &[BlockCall]) -> Edges {
         let start = self.block_calls.len() as u32;
         self.block_calls.extend_from_slice(calls);

@@ -79,7 +79,6 @@ pub struct DataFlowGraph {
 const DYNAMIC_VECTORS: u16 = 1 << 15;
 
 /// Returns the bit for a type in `lane_types`.
-#[inline]
 fn type_bit(ty: Type) -> u16 {
     1 << ty.lane_code() | if ty.is_dynamic_vector() { DYNAMIC_VECTORS } else { 0 }
 }
@@ -133,7 +132,6 @@ impl DataFlowGraph {
     }
 
     /// Records whether rare instructions occur.
-    #[inline]
     fn note(&mut self, data: &InstData) {
         match data.opcode {
             Opcode::SymbolValue => self.has_symbols = true,
@@ -177,7 +175,6 @@ impl DataFlowGraph {
     }
 
     /// Returns all instructions in their stored form, by number, including instructions that are not in the layout.
-    #[inline]
     pub fn insts(&self) -> &[InstData] {
         self.insts.as_values_slice()
     }
@@ -380,7 +377,6 @@ impl DataFlowGraph {
     }
 
     /// Returns the number of results of the opcode or of the called signature.
-    #[inline]
     pub fn result_count(&self, inst: Inst) -> usize {
         let info = self.opcode(inst).info();
         if info.results.is_empty() { self.called_result_count(inst) } else { info.results.len() }

@@ -70,7 +70,6 @@ impl DataFlowGraph {
     }
 
     /// Returns `true` if the value has no definition and is no alias.
-    #[inline]
     pub fn is_undefined(&self, value: Value) -> bool {
         let data = self.values[value];
         data.def() == ValueDef::Undefined && data.alias_target().is_none()

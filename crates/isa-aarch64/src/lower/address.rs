@@ -117,7 +117,6 @@ impl Cx<'_, '_> {
     }
 
     /// Removes constants from a chain of sums and adds them to `disp`.
-    #[inline]
     fn take_constants(&self, value: &mut Value, disp: &mut i64) {
         for _ in 0..MAX_STEPS {
             if !self.take_constant(value, disp) {

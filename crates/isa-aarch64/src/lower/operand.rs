@@ -71,7 +71,6 @@ impl Cx<'_, '_> {
     }
 
     /// Returns `true` if a second operand can fold definitions of this opcode.
-    #[inline]
     pub(super) fn is_foldable(&self, value: Value) -> bool {
         matches!(
             self.opcode_of(value),

@@ -39,7 +39,6 @@ pub(super) struct Folded {
 
 impl Cx<'_, '_> {
     /// Returns the constant as an immediate of 32 bits that is sign-extended.
-    #[inline]
     pub(super) fn imm32(&self, value: Value) -> Option<i32> {
         i32::try_from(self.constant_signed(value)?).ok()
     }

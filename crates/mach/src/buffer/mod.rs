@@ -151,7 +151,6 @@ impl Buffer {
     }
 
     /// Returns the number of bytes emitted so far, with short branches.
-    #[inline]
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
@@ -166,13 +165,11 @@ impl Buffer {
     }
 
     /// Appends one byte.
-    #[inline]
     pub fn put1(&mut self, byte: u8) {
         self.bytes.push(byte);
     }
 
     /// Appends bytes.
-    #[inline]
     pub fn put(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
@@ -200,7 +197,6 @@ impl Buffer {
     }
 
     /// Appends eight bytes, lowest first.
-    #[inline]
     pub fn put8(&mut self, value: u64) {
         self.bytes.extend_from_slice(&value.to_le_bytes());
     }
@@ -310,7 +306,6 @@ impl Buffer {
     }
 
     /// Appends a reference to `target`.
-    #[inline]
     pub fn reference(&mut self, target: Target, form: u32, forms: &(impl BranchForms + ?Sized)) {
         let at = self.at();
         let reach = forms.encodings(form)[0];
@@ -341,14 +336,12 @@ impl Buffer {
     }
 
     /// Records that the instruction emitted next may trap.
-    #[inline]
     pub fn trap(&mut self, code: TrapCode) {
         let offset = self.at();
         self.traps.push(TrapSite { offset, code });
     }
 
     /// Records that the code emitted from here on belongs to a source location.
-    #[inline]
     pub fn srcloc(&mut self, srcloc: u32) {
         let offset = self.at();
         match self.srclocs.last_mut() {
@@ -370,7 +363,6 @@ impl Buffer {
     }
 
     /// Records that the code so far ends in a call.
-    #[inline]
     pub fn call(&mut self) {
         let return_offset = self.at();
         self.calls.push(CallSite { return_offset });
@@ -428,13 +420,11 @@ impl Buffer {
 /// Recording of the listing by instruction sets.
 impl Buffer {
     /// Returns `true` if a listing is made.
-    #[inline]
     pub fn is_listed(&self) -> bool {
         self.listing.is_wanted()
     }
 
     /// Records the instruction emitted next.
-    #[inline]
     pub fn list(&mut self, text: impl FnOnce() -> String) {
         if self.listing.is_wanted() {
             self.list_line(text(), None);
@@ -442,7 +432,6 @@ impl Buffer {
     }
 
     /// Records that a branch to `label` is emitted next.
-    #[inline]
     pub fn list_branch(&mut self, label: Label, text: impl FnOnce() -> String) {
         if self.listing.is_wanted() {
             self.list_line(text(), Some(label));

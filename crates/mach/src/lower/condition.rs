@@ -126,7 +126,6 @@ impl LowerCtx<'_> {
     }
 
     /// Returns the value that `value` is zero-extended from.
-    #[inline]
     pub fn strip_zero_extensions(&self, mut value: Value) -> Value {
         for _ in 0..MAX_STEPS {
             let Some(extension) = self.def_as(value, Opcode::Uextend) else { break };

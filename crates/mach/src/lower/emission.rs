@@ -153,7 +153,6 @@ impl LowerCtx<'_> {
 
     /// Returns `true` if the row writes all bytes of the value. In memory a row writes its own width only, so the
     /// zeros above a wider value would be missing.
-    #[inline]
     fn is_whole(&self, spec: &OperandSpec, vreg: VReg) -> bool {
         self.code.problem.width(vreg) <= spec.whole_width()
     }

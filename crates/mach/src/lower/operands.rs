@@ -17,7 +17,6 @@ use smallvec::SmallVec;
 /// Operands, results, temporaries.
 impl LowerCtx<'_> {
     /// Returns the operands of an instruction.
-    #[inline]
     pub fn args<const N: usize>(&self, inst: Inst) -> [Value; N] {
         let args = self.func.dfg.inst_args(inst).first_chunk();
         *args.expect("an opcode has its arguments")

@@ -57,7 +57,6 @@ impl LowerState {
 /// Delivery to a receiver.
 impl LowerCtx<'_> {
     /// Passes the finished sequence to the receiver.
-    #[inline]
     pub(super) fn deliver(&mut self, receiver: &mut dyn InstReceiver) {
         if self.cx.records.is_empty() {
             return;
@@ -157,7 +156,6 @@ impl LowerCtx<'_> {
     }
 
     /// Records the value that a register belongs to, which has just been made.
-    #[inline]
     pub(super) fn note_origin(&mut self, vreg: VReg, value: PackedOption<Value>) {
         let (origins, index) = (&mut self.cx.stream.origins, vreg.as_u32() as usize);
         match origins.get_mut(index) {
@@ -178,19 +176,16 @@ fn make_room(origins: &mut Vec<PackedOption<Value>>, index: usize, value: Packed
 impl LowerCtx<'_> {
     /// Returns the machine instructions, in order, of one instruction of the function. Their operands are ranges of
     /// [`LowerCtx::operands`].
-    #[inline]
     pub fn sequence(&self) -> &[SelectedInst] {
         &self.cx.records
     }
 
     /// Returns the operands of the sequence.
-    #[inline]
     pub fn operands(&self) -> &[Operand] {
         &self.cx.operands
     }
 
     /// Returns the source location of the sequence.
-    #[inline]
     pub fn srcloc(&self) -> u32 {
         self.srcloc
     }
@@ -202,7 +197,6 @@ impl LowerCtx<'_> {
     }
 
     /// Returns the instruction table.
-    #[inline]
     pub fn rows(&self) -> &'static [Row] {
         self.rows
     }

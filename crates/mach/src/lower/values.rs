@@ -90,7 +90,6 @@ impl LowerCtx<'_> {
         (bits <= 64).then(|| constant & (u64::MAX >> (64 - bits)))
     }
 
-    #[inline]
     fn plain_constant(&self, value: Value) -> Option<u64> {
         self.def_as(value, Opcode::Iconst).map(|inst| self.func.dfg.iconst_bits(inst))
     }
@@ -107,13 +106,11 @@ impl LowerCtx<'_> {
     }
 
     /// Returns the opcode of the instruction that defines a value as its first result.
-    #[inline]
     pub fn opcode_of(&self, value: Value) -> Option<Opcode> {
         self.cx.needed.opcode(value)
     }
 
     /// Returns the number of instructions and edges that use a value.
-    #[inline]
     pub fn uses(&self, value: Value) -> u32 {
         self.cx.needed.uses(value)
     }
@@ -361,7 +358,6 @@ impl LowerCtx<'_> {
     }
 
     /// Returns the registers of a value, low part first, and marks its definition as needed.
-    #[inline]
     pub fn use_regs(&mut self, value: Value) -> ValueRegs {
         if first_part(self.ty(value)).2 { self.both_halves(value) } else { ValueRegs::one(self.use_reg(value)) }
     }
@@ -435,7 +431,6 @@ impl LowerCtx<'_> {
 
     /// Returns the value whose register represents `value`: the source of free truncations and extensions. The loop
     /// ends because unreachable blocks are not lowered, and in reachable ones definitions dominate uses.
-    #[inline]
     fn look_through(&self, mut value: Value) -> Value {
         while let Some(opcode @ (Opcode::Ireduce | Opcode::Uextend)) = self.opcode_of(value)
             && let Some(inst) = self.def(value)
@@ -464,7 +459,6 @@ impl LowerCtx<'_> {
 
     /// Records, if code is verified, that the first result of `inst`, which has just been lowered, has zeros above it
     /// according to the table.
-    #[inline]
     pub(super) fn note_zeros(&mut self, inst: Inst) {
         if !self.settings.verify_each {
             return;

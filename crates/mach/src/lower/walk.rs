@@ -193,7 +193,6 @@ impl LowerCtx<'_> {
     }
 
     /// Sets the location of instructions emitted from now on to the location of `inst`.
-    #[inline]
     fn locate(&mut self, inst: Inst) {
         self.inst = inst;
         self.srcloc = self.func.srcloc(inst).0;

@@ -13,38 +13,32 @@ pub struct Bits {
 
 impl Bits {
     /// Returns `value` modulo 2^`width`.
-    #[inline]
     pub fn new(width: u32, value: i128) -> Bits {
         Bits { width, value: value as u128 & u128::MAX >> (128 - width) }
     }
 
     /// Returns a constant of bits that are zero above the width.
-    #[inline]
     pub(crate) fn zero_extended(width: u32, value: u64) -> Bits {
         Bits { width, value: value.into() }
     }
 
     /// Returns the width in bits.
-    #[inline]
     pub fn width(self) -> u32 {
         self.width
     }
 
     /// Returns the value as an unsigned number.
-    #[inline]
     pub fn unsigned(self) -> u128 {
         self.value
     }
 
     /// Returns the value as a signed number.
-    #[inline]
     pub fn signed(self) -> i128 {
         let unused = 128 - self.width;
         ((self.value << unused) as i128) >> unused
     }
 
     /// Returns `true` if this is `value` modulo 2^`width`.
-    #[inline]
     pub fn is(self, value: i128) -> bool {
         // The compiler of the caller knows `value`, which is mostly zero.
         if value == 0 { self.value == 0 } else { self == Bits::new(self.width, value) }

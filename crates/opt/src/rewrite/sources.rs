@@ -38,7 +38,6 @@ impl Opcodes {
         Opcodes(set)
     }
 
-    #[inline]
     fn contains(&self, opcode: Opcode) -> bool {
         self.0[opcode as usize / 64 % 4] >> (opcode as usize % 64) & 1 != 0
     }
@@ -73,26 +72,22 @@ impl Sources {
     }
 
     /// Returns `true` if rules are tried on any operands.
-    #[inline]
     pub(crate) fn look_at_any(&self) -> bool {
         self.look_at_any
     }
 
     /// Returns `true` if a first operand made by this opcode is in the source of a rule.
-    #[inline]
     pub(crate) fn look_for_first(&self, opcode: Opcode) -> bool {
         self.first.contains(opcode)
     }
 
     /// Returns `true` if a second operand made by this opcode is in the source of a rule.
-    #[inline]
     pub(crate) fn look_for_second(&self, opcode: Opcode) -> bool {
         self.second.contains(opcode)
     }
 
     /// Returns `true` if a constant with these bits as second operand and a first one made by this opcode are in the
     /// source of a rule.
-    #[inline]
     pub(crate) fn look_for_constant(&self, bits: u64, first: Opcode) -> bool {
         self.constants == Constants::All
             || self.constants == Constants::Zero && bits == 0

@@ -7,7 +7,6 @@ use kingpost_ir::types::{I64, I128, INVALID};
 use kingpost_ir::{InstData, Opcode, TrapCode, Type, Value};
 
 /// Returns the pure instruction or load that defines a value; `nop` if there is none.
-#[inline]
 pub(super) fn definition(g: &impl Graph, value: Value) -> InstData {
     g.definition(value).copied().unwrap_or_else(|| InstData::nullary(Opcode::Nop, INVALID))
 }
@@ -61,14 +60,12 @@ pub(super) fn make_constant(g: &mut impl Graph, ty: Type, bits: Bits) -> Value {
 }
 
 /// Returns the offset of an access, as wide as its address, which is the last operand.
-#[inline]
 pub(super) fn offset(g: &impl Graph, request: &InstData) -> Bits {
     let width = request.args().last().map_or(I64.bits(), |&address| g.ty(address).bits());
     Bits::new(width, request.offset().into())
 }
 
 /// Returns `true` if the offset fits an instruction.
-#[inline]
 pub(super) fn is_offset(offset: Bits) -> bool {
     i32::try_from(offset.signed()).is_ok()
 }
@@ -98,19 +95,16 @@ fn code(request: &InstData) -> TrapCode {
 }
 
 /// Returns the condition of a comparison.
-#[inline]
 pub(super) fn condition(inst: &InstData) -> IntCC {
     inst.int_cond().unwrap_or(IntCC::Equal)
 }
 
 /// Returns the condition of a comparison of floats.
-#[inline]
 pub(super) fn float_condition(inst: &InstData) -> FloatCC {
     inst.float_cond().unwrap_or(FloatCC::Equal)
 }
 
 /// Returns `true` for scalar integers, and vectors of integers of 128 bits.
-#[inline]
 pub(super) fn is_int_or_lanes(ty: Type) -> bool {
     ty.is_int() || ty.lane_type().is_int() && ty.is_vector() && ty.bits() == 128
 }
