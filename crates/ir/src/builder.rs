@@ -4,6 +4,10 @@
 //! required, then the value operands in the order of the row, then the immediates of the format. Methods are written
 //! out for formats with lists and for formats of a single opcode.
 
+mod slots;
+
+pub use slots::SlotBuilder;
+
 use crate::atomic_rmw_op::AtomicRmwOp;
 use crate::condcodes::{FloatCC, IntCC};
 use crate::constants::ConstantData;

@@ -54,6 +54,8 @@ entities! {
     ExceptionTable "extable"
     /// A declared alias region of memory.
     AliasRegion "region"
+    /// A variable of the source program, which debuggers show.
+    ValueLabel "label"
     /// A `uN:M` name that external functions and symbols refer to.
     UserNameRef "userextname"
 }

@@ -7,9 +7,13 @@ use cranelift_entity::{PrimaryMap, SecondaryMap};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 use crate::dfg::DataFlowGraph;
-use crate::entities::{AliasRegion, DynamicStackSlot, DynamicType, GlobalValue, Inst, StackSlot, UserNameRef, grown};
+use crate::entities::{
+    AliasRegion, Block, DynamicStackSlot, DynamicType, GlobalValue, Inst, StackSlot, UserNameRef, Value, ValueLabel,
+    grown,
+};
 use crate::extfunc::{ExternalName, FuncName};
 use crate::layout::Layout;
 use crate::names::Names;
@@ -58,6 +62,16 @@ pub struct UserStackMapEntry {
     pub slot: StackSlot,
     /// Offset of the reference from the slot's first byte, in bytes.
     pub offset: u32,
+}
+
+/// The label of a value: a variable of the source, and the place from which the value is the variable's.
+#[derive(Copy, Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Labeled {
+    /// The variable.
+    pub label: ValueLabel,
+    /// Block that assigns the value to the variable after the value's definition; `None` if the value is the
+    /// variable's from its definition on.
+    pub assigned: Option<Block>,
 }
 
 /// A function.
@@ -115,6 +129,10 @@ pub struct Function {
     pub debug_tags: BTreeMap<Inst, SmallVec<[DebugTag; 4]>>,
     /// Stack maps of calls. Only few calls have one.
     pub stack_maps: BTreeMap<Inst, SmallVec<[UserStackMapEntry; 4]>>,
+    /// Names of the source's variables, for debuggers. The text does not have them.
+    pub variables: PrimaryMap<ValueLabel, Arc<str>>,
+    /// Variables that values belong to. The text does not have them.
+    pub value_labels: BTreeMap<Value, SmallVec<[Labeled; 2]>>,
     /// The numbers that the text used.
     pub names: Names,
 }
@@ -143,6 +161,8 @@ impl Function {
             srclocs: SecondaryMap::new(),
             debug_tags: BTreeMap::new(),
             stack_maps: BTreeMap::new(),
+            variables: PrimaryMap::new(),
+            value_labels: BTreeMap::new(),
             names: Names::default(),
         }
     }
@@ -166,6 +186,8 @@ impl Function {
         self.srclocs.clear();
         self.debug_tags.clear();
         self.stack_maps.clear();
+        self.variables.clear();
+        self.value_labels.clear();
         self.names.clear();
     }
 

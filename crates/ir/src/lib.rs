@@ -61,6 +61,7 @@ pub mod pool;
 pub mod preamble;
 mod print;
 pub mod release;
+pub mod replace;
 pub mod signature;
 #[cfg(test)]
 mod testing;
@@ -77,7 +78,7 @@ pub use smallvec;
 pub use dfg::DataFlowGraph;
 pub use entities::{
     AliasRegion, AnyEntity, Block, Constant, DynamicStackSlot, DynamicType, ExceptionTable, FuncRef, GlobalValue, Inst,
-    JumpTable, ShuffleMask, SigRef, StackSlot, UserNameRef, Value,
+    JumpTable, ShuffleMask, SigRef, StackSlot, UserNameRef, Value, ValueLabel,
 };
 pub use function::Function;
 pub use inst_view::InstView;

@@ -10,13 +10,14 @@
 //! Limits: a parameter is kept if it becomes redundant only because one of its arguments becomes redundant later.
 //! This does not happen if loops are sealed from the innermost outwards.
 
-use cranelift_entity::{PrimaryMap, SecondaryMap};
+use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, PrimaryMap, SecondaryMap};
 use std::collections::HashMap;
 
 use super::variable::{Variable, VariableError};
 use crate::constants::ConstantData;
-use crate::entities::{Block, Inst, Value};
-use crate::function::Function;
+use crate::entities::{Block, Inst, Value, ValueLabel};
+use crate::function::{Function, Labeled};
 use crate::instruction::{BlockArg, InstData};
 use crate::opcodes::Opcode;
 use crate::types::{self, Type};
@@ -38,6 +39,16 @@ pub struct FrontendContext {
     /// The value of a variable at the end of a block. Only looked up, never iterated, because the order of a hash map
     /// is arbitrary.
     defs: HashMap<(Variable, Block), Value>,
+    /// Variables that were assigned or used.
+    touched: EntitySet<Variable>,
+    /// Variables whose values must be in stack maps.
+    needing_stack_map: EntitySet<Variable>,
+    /// Labels of variables that have names.
+    pub(super) labels: SecondaryMap<Variable, PackedOption<ValueLabel>>,
+    /// Values of variables that have names.
+    pub(super) labeled: Vec<(Value, Labeled)>,
+    /// Values that must be in stack maps.
+    pub(super) in_stack_maps: Vec<Value>,
     tasks: Vec<Task>,
     results: Vec<Value>,
 }
@@ -59,6 +70,11 @@ impl FrontendContext {
         self.variables.clear();
         self.blocks.clear();
         self.defs.clear();
+        self.touched.clear();
+        self.needing_stack_map.clear();
+        self.in_stack_maps.clear();
+        self.labels.clear();
+        self.labeled.clear();
         self.tasks.clear();
         self.results.clear();
     }
@@ -75,6 +91,27 @@ impl FrontendContext {
     /// Sets the value of the variable from the current point to the end of the block.
     pub fn define(&mut self, variable: Variable, block: Block, value: Value) {
         self.defs.insert((variable, block), value);
+        self.touched.insert(variable);
+        if self.needing_stack_map.contains(variable) {
+            self.in_stack_maps.push(value);
+        }
+    }
+
+    /// Labels a value of the variable, if the variable has a name. `assigned` is the block of a later assignment.
+    pub(super) fn label(&mut self, variable: Variable, value: Value, assigned: Option<Block>) {
+        if let Some(label) = self.labels[variable].expand() {
+            self.labeled.push((value, Labeled { label, assigned }));
+        }
+    }
+
+    /// Records that values of the variable must be in stack maps.
+    pub(super) fn need_stack_map(&mut self, variable: Variable) {
+        self.needing_stack_map.insert(variable);
+    }
+
+    /// Returns `true` if the variable was assigned or used.
+    pub(super) fn is_touched(&self, variable: Variable) -> bool {
+        self.touched.contains(variable)
     }
 
     /// Returns the current value of the variable at the end of the block.
@@ -161,13 +198,15 @@ impl FrontendContext {
             }
         }
         let zero = zero(func, ty);
-        self.defs.insert((variable, block), zero);
+        self.define(variable, block, zero);
+        self.label(variable, zero, None);
         self.results.push(zero);
     }
 
     fn new_param(&mut self, func: &mut Function, variable: Variable, ty: Type, block: Block) -> Value {
         let param = func.dfg.append_block_param(block, ty);
-        self.defs.insert((variable, block), param);
+        self.define(variable, block, param);
+        self.label(variable, param, None);
         param
     }
 

@@ -12,33 +12,47 @@
 //! |---|---|
 //! | `variable.rs` | variables, and errors in their use |
 //! | `construct.rs` | the construction of SSA form: algorithm, paper, limits |
+//! | `insert.rs` | one instruction at the end of the current block, and the checks of its use |
+//! | `safepoints.rs` | slots and stack maps for values that a collector may move |
 //! | `switch.rs` | a branch to one of many blocks, selected by any integers |
 //! | `routines.rs` | calls of library routines that copy, fill and compare memory |
+//! | `memory.rs` | copies, fills and comparisons of constant size, without a call if they are small |
 //! | `error.rs` | errors about incomplete blocks |
 
 mod construct;
 mod error;
+mod insert;
+mod memory;
+#[cfg(test)]
+mod moving_tests;
 mod routines;
+mod safepoints;
 mod switch;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod use_tests;
 mod variable;
 
 pub use construct::FrontendContext;
 pub use error::BuildError;
+pub use insert::FrontendInserter;
+pub use memory::Overlap;
 pub use switch::Switch;
 pub use variable::{Variable, VariableError};
 
 use cranelift_entity::EntityRef;
 
-use crate::builder::InstBuilder;
-use crate::entities::{Block, FuncRef, Inst, JumpTable, SigRef, StackSlot, Value};
+use crate::entities::{
+    Block, DynamicStackSlot, DynamicType, FuncRef, GlobalValue, Inst, JumpTable, SigRef, StackSlot, Value, ValueLabel,
+};
 use crate::extfunc::ExtFuncData;
-use crate::function::{Function, SourceLoc};
-use crate::instruction::InstData;
-use crate::preamble::StackSlotData;
+use crate::function::{Function, Labeled, SourceLoc};
+use crate::preamble::{DynamicStackSlotData, DynamicTypeData, GlobalValueData, StackSlotData};
+use crate::replace::Replacer;
 use crate::signature::Signature;
 use crate::types::Type;
+use crate::value_data::ValueDef;
 
 /// Builds a function block by block.
 ///
@@ -135,6 +149,48 @@ impl<'f> FunctionBuilder<'f> {
         }
     }
 
+    /// Appends a parameter for each result of the function's signature to a block.
+    pub fn append_function_returns(&mut self, block: Block) {
+        for index in 0..self.func.signature.returns.len() {
+            let ty = self.func.signature.returns[index].value_type;
+            self.func.dfg.append_block_param(block, ty);
+        }
+    }
+
+    /// Inserts a block that is not in the layout after one that is. Other blocks enter the layout at its end.
+    ///
+    /// # Panics
+    /// If `block` is in the layout, or `after` is not.
+    pub fn insert_block_after(&mut self, block: Block, after: Block) {
+        let is_inserted = |block| self.func.layout.is_block_inserted(block);
+        assert!(!is_inserted(block), "{block} is in the layout already: insert it before the first switch to it");
+        assert!(is_inserted(after), "{after} is not in the layout: switch to it, or insert it, first");
+        self.func.layout.insert_block_after(block, after);
+    }
+
+    /// Marks a block as rarely executed. Its code is placed after the code of other blocks.
+    ///
+    /// # Panics
+    /// If it is the entry block.
+    pub fn set_cold_block(&mut self, block: Block) {
+        assert!(self.func.layout.entry_block() != Some(block), "{block} is the entry block, which cannot be cold");
+        self.func.layout.set_cold(block);
+    }
+
+    /// Returns `true` if no code reaches the current block: it is sealed, has no predecessors, and is not the entry.
+    /// A front end can skip statements there.
+    pub fn is_unreachable(&self) -> bool {
+        self.current.is_some_and(|block| {
+            let is_entry = self.func.layout.entry_block() == Some(block);
+            !is_entry && self.cx.is_sealed(block) && !self.cx.is_destination(block)
+        })
+    }
+
+    /// Returns a builder whose instruction replaces `inst`; see [`Function::replace`].
+    pub fn replace(&mut self, inst: Inst) -> Replacer<'_> {
+        self.func.replace(inst)
+    }
+
     /// Sets the insertion point to the end of `block`.
     pub fn switch_to_block(&mut self, block: Block) {
         if !self.func.layout.is_block_inserted(block) {
@@ -187,6 +243,21 @@ impl<'f> FunctionBuilder<'f> {
         self.func.stack_slots.push(StackSlotData { size: bytes, align_shift: align.trailing_zeros() as u8, key: None })
     }
 
+    /// Declares a global value: an address, or a value that is computed from one.
+    pub fn create_global_value(&mut self, data: GlobalValueData) -> GlobalValue {
+        self.func.global_values.push(data)
+    }
+
+    /// Declares a dynamic type: the vector type `base` times a scale. The text of `base` with `xN` is its name.
+    pub fn create_dynamic_type(&mut self, base: Type, scale: GlobalValue) -> DynamicType {
+        self.func.dynamic_types.push(DynamicTypeData { base, scale })
+    }
+
+    /// Creates a stack slot for a value of a dynamic type.
+    pub fn create_dynamic_stack_slot(&mut self, ty: DynamicType) -> DynamicStackSlot {
+        self.func.dynamic_stack_slots.push(DynamicStackSlotData { ty })
+    }
+
     /// Creates a jump table for [`br_table`](crate::builder::ControlBuilder::br_table), to blocks without parameters.
     pub fn create_jump_table(&mut self, otherwise: Block, blocks: &[Block]) -> JumpTable {
         let dfg = &mut self.func.dfg;
@@ -200,6 +271,64 @@ impl<'f> FunctionBuilder<'f> {
         self.cx.declare(ty)
     }
 
+    /// Makes every value of the variable appear in the stack maps of the calls during which it is live; see
+    /// [`FunctionBuilder::declare_value_needs_stack_map`].
+    ///
+    /// # Panics
+    /// If the variable is not declared, was assigned or used already, or has a type that stack maps cannot have.
+    pub fn declare_var_needs_stack_map(&mut self, variable: Variable) {
+        let ty = self.cx.type_of(variable).unwrap_or_else(|error| panic!("{error}"));
+        safepoints::check_type(&variable, ty);
+        let is_new = !self.cx.is_touched(variable);
+        self.cx.need_stack_map(variable);
+        assert!(is_new, "{variable} has a value already: declare that it needs a stack map before");
+    }
+
+    /// Makes the value appear in the stack maps of the calls during which it is live. [`FunctionBuilder::finalize`]
+    /// gives it a stack slot, stores it there after its definition, and loads it again after each call, so that a
+    /// collector can find it and move what it refers to. Values computed from it, such as addresses of fields, are not
+    /// updated by themselves.
+    ///
+    /// # Panics
+    /// If the value has a type that stack maps cannot have: more than 16 bytes, or no whole number of bytes.
+    pub fn declare_value_needs_stack_map(&mut self, value: Value) {
+        safepoints::check_type(&value, self.func.dfg.value_type(value));
+        self.cx.in_stack_maps.push(value);
+    }
+
+    /// Creates a variable of the source program, which debuggers show by its name.
+    pub fn create_value_label(&mut self, name: &str) -> ValueLabel {
+        self.func.variables.push(name.into())
+    }
+
+    /// Records that the value is the value of a variable of the source program, from its definition to the definition
+    /// of the next value with the label. With the setting `debug_values`, debuggers show it. A function with labels
+    /// has no other variables in debuggers; without labels, each value is one.
+    ///
+    /// # Panics
+    /// If the label was not created by this builder.
+    pub fn set_val_label(&mut self, value: Value, label: ValueLabel) {
+        assert!(self.func.variables.is_valid(label), "{label} is no label of this function: create it first");
+        self.add_label(value, Labeled { label, assigned: None });
+    }
+
+    fn add_label(&mut self, value: Value, labeled: Labeled) {
+        let labels = self.func.value_labels.entry(value).or_default();
+        if !labels.contains(&labeled) {
+            labels.push(labeled);
+        }
+    }
+
+    /// Sets the name that a variable has in the source. All its values get a label with this name.
+    ///
+    /// # Panics
+    /// If the variable is not declared, or was assigned or used already.
+    pub fn set_var_name(&mut self, variable: Variable, name: &str) {
+        let _declared = self.cx.type_of(variable).unwrap_or_else(|error| panic!("{error}"));
+        assert!(!self.cx.is_touched(variable), "{variable} has a value already: name it before");
+        self.cx.labels[variable] = self.create_value_label(name).into();
+    }
+
     /// Assigns a value in the current block.
     ///
     /// # Panics
@@ -211,17 +340,28 @@ impl<'f> FunctionBuilder<'f> {
     /// Assigns a value in the current block.
     ///
     /// # Errors
-    /// If the variable is not declared or has another type.
+    /// If the variable is not declared or has another type, or there is no current block.
     pub fn try_def_var(&mut self, variable: Variable, value: Value) -> Result<(), VariableError> {
         let expected = self.cx.type_of(variable)?;
         let found = self.func.dfg.value_type(value);
         if expected != found {
             return Err(VariableError::Mismatch { variable, expected, found });
         }
-        if let Some(block) = self.current {
-            self.cx.define(variable, block, value);
-        }
+        let block = self.current.ok_or(VariableError::NoBlock(variable))?;
+        self.cx.define(variable, block, value);
+        let assigned = (!self.is_just_defined(value, block)).then_some(block);
+        self.cx.label(variable, value, assigned);
         Ok(())
+    }
+
+    /// Returns `true` if no instruction follows the definition of the value, which is in `block`.
+    fn is_just_defined(&self, value: Value, block: Block) -> bool {
+        let last = self.func.layout.last_inst(block);
+        match self.func.dfg.value_def(value) {
+            ValueDef::Result(inst, _) => last == Some(inst),
+            ValueDef::Param(home, _) => home == block && last.is_none(),
+            ValueDef::Undefined => false,
+        }
     }
 
     /// Returns the value of a variable in the current block; zero if no value was assigned.
@@ -238,7 +378,7 @@ impl<'f> FunctionBuilder<'f> {
     /// If the variable is not declared, or there is no current block.
     pub fn try_use_var(&mut self, variable: Variable) -> Result<Value, VariableError> {
         let ty = self.cx.type_of(variable)?;
-        let Some(block) = self.current else { return Err(VariableError::Undeclared(variable)) };
+        let Some(block) = self.current else { return Err(VariableError::NoBlock(variable)) };
         Ok(self.cx.value_at_end(self.func, variable, ty, block))
     }
 
@@ -256,11 +396,11 @@ impl<'f> FunctionBuilder<'f> {
         }
     }
 
-    /// Ends building, and replaces the aliases that removed parameters became.
+    /// Ends building: replaces the aliases that removed parameters became, and makes the stack maps.
     ///
     /// # Errors
     /// If a block that was switched to or branched to has no terminator or is not sealed.
-    pub fn finalize(self) -> Result<(), BuildError> {
+    pub fn finalize(mut self) -> Result<(), BuildError> {
         self.func.dfg.resolve_all_aliases();
         for block in (0..self.func.dfg.num_blocks()).map(Block::new) {
             let is_inserted = self.func.layout.is_block_inserted(block);
@@ -275,45 +415,20 @@ impl<'f> FunctionBuilder<'f> {
                 return Err(BuildError::NotSealed(block));
             }
         }
+        for (value, label) in std::mem::take(&mut self.cx.labeled) {
+            self.add_label(value, label);
+        }
+        safepoints::run(self.func, &self.cx.in_stack_maps);
         Ok(())
     }
 
     /// Returns a builder that inserts one instruction at the end of the current block.
+    ///
+    /// # Panics
+    /// The methods of the builder panic if no block was switched to, if the current block already ends in a
+    /// terminator, if an operand has a wrong type, or if a destination is sealed. The message has the instruction and
+    /// what was expected.
     pub fn ins(&mut self) -> FrontendInserter<'_, 'f> {
         FrontendInserter { builder: self }
-    }
-}
-
-/// Builds one instruction at the end of the current block.
-#[derive(Debug)]
-pub struct FrontendInserter<'b, 'f> {
-    builder: &'b mut FunctionBuilder<'f>,
-}
-
-impl InstBuilder for FrontendInserter<'_, '_> {
-    fn func(&self) -> &Function {
-        self.builder.func
-    }
-
-    fn func_mut(&mut self) -> &mut Function {
-        self.builder.func
-    }
-
-    fn insert(&mut self, data: InstData, ctrl: Type) -> Inst {
-        let builder = &mut *self.builder;
-        let inst = builder.func.dfg.make_inst(data);
-        builder.func.dfg.make_results(inst, ctrl);
-        let Some(block) = builder.current else {
-            debug_assert!(false, "no block was switched to");
-            return inst;
-        };
-        builder.func.layout.append_inst(inst, block);
-        if !builder.srcloc.is_none() {
-            builder.func.set_srcloc(inst, builder.srcloc);
-        }
-        for (edge, call) in builder.func.dfg.branch_destinations(inst).iter().enumerate() {
-            builder.cx.add_branch(block, inst, edge as u32, call.block);
-        }
-        inst
     }
 }

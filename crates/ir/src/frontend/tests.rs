@@ -1,5 +1,5 @@
 use super::*;
-use crate::builder::{ControlBuilder, ImmediateBuilder};
+use crate::builder::{ControlBuilder, ImmediateBuilder, InstBuilder};
 use crate::inst_view::InstView;
 use crate::signature::AbiParam;
 use crate::testing::{Random, random_edges};

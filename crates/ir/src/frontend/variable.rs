@@ -38,6 +38,8 @@ entity_impl!(Variable, "var");
 pub enum VariableError {
     /// The variable was not declared by this builder.
     Undeclared(Variable),
+    /// There is no current block.
+    NoBlock(Variable),
     /// A value of another type was assigned.
     Mismatch {
         /// The variable.
@@ -53,6 +55,9 @@ impl fmt::Display for VariableError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             VariableError::Undeclared(variable) => write!(f, "{variable} is not declared"),
+            VariableError::NoBlock(variable) => {
+                write!(f, "{variable} is used without a block: switch to a block first")
+            }
             VariableError::Mismatch { variable, expected, found } => {
                 write!(f, "{variable} has type {expected} and cannot hold a value of type {found}")
             }

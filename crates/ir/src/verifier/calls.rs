@@ -92,8 +92,8 @@ impl Check<'_> {
         Ok(())
     }
 
-    /// Checks the arguments of block calls and of calls.
-    pub(super) fn variable_args(&mut self, inst: Inst) -> Verified {
+    /// Checks the arguments of block calls.
+    pub(super) fn edge_args(&mut self, inst: Inst) -> Verified {
         let func = self.func;
         if let Some(table) = func.dfg.inst_exception_table(inst) {
             let table = func.dfg.exception_table(table);
@@ -106,6 +106,12 @@ impl Check<'_> {
                 self.block_call(inst, call, Edge::Plain)?;
             }
         }
+        Ok(())
+    }
+
+    /// Checks the arguments of calls.
+    pub(super) fn callee_args(&mut self, inst: Inst) {
+        let func = self.func;
         match func.dfg.view(inst) {
             InstView::Call { func: callee, args } => {
                 self.call_args(inst, func.dfg.ext_funcs[callee].signature, args);
@@ -121,7 +127,6 @@ impl Check<'_> {
             }
             _ => {}
         }
-        Ok(())
     }
 
     /// Checks that the exception table's signature equals the signature of the callee. The declarations may differ.

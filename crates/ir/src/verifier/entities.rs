@@ -97,7 +97,7 @@ impl Check<'_> {
         }
     }
 
-    fn other_references(&mut self, inst: Inst) -> Verified {
+    pub(super) fn other_references(&mut self, inst: Inst) -> Verified {
         let opcode = self.func.dfg.opcode(inst);
         match self.func.dfg.view(inst) {
             InstView::Call { func, .. } => {

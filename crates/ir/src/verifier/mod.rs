@@ -5,6 +5,8 @@
 //! (`types.rs`), calls and exception tables (`calls.rs`), and immediates (`immediates.rs`). All errors are collected.
 //! *Fatal* errors make further checks meaningless and end the verification.
 //!
+//! A single instruction is checked by [`verify_inst`] (`inserted.rs`).
+//!
 //! Not checked: that stack slot offsets are in range, that user stack maps name live slots, and that accesses marked
 //! `notrap` or `readonly` keep their promise.
 //!
@@ -13,8 +15,11 @@
 mod calls;
 mod entities;
 mod immediates;
+mod inserted;
 mod preamble;
 mod types;
+
+pub use inserted::verify_inst;
 
 use std::fmt;
 
@@ -68,8 +73,13 @@ impl VerifierError {
 
     /// Returns the error with the function, the block and the entity at fault, on one line.
     pub fn pretty<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
+        self.pretty_as(&func.name, func)
+    }
+
+    /// Returns the text of [`VerifierError::pretty`] with another name of the function.
+    pub fn pretty_as<'a>(&'a self, name: &'a dyn fmt::Display, func: &'a Function) -> impl fmt::Display + 'a {
         fmt::from_fn(move |f| {
-            write!(f, "{}: ", func.name)?;
+            write!(f, "{name}: ")?;
             if let AnyEntity::Inst(inst) = self.location
                 && let Some(block) = func.layout.inst_block(inst)
             {

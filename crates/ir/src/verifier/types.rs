@@ -9,12 +9,18 @@ use crate::verifier::{Check, Verified};
 
 impl Check<'_> {
     pub(super) fn types(&mut self, inst: Inst) -> Verified {
+        self.own_types(inst);
+        if self.func.dfg.opcode(inst).is_branch() { self.edge_args(inst) } else { Ok(()) }
+    }
+
+    /// Checks everything but the arguments of edges.
+    pub(super) fn own_types(&mut self, inst: Inst) {
         let ctrl = self.controlling_type(inst);
         self.result_types(inst, ctrl);
         self.operand_types(inst, ctrl);
         let opcode = self.func.dfg.opcode(inst);
-        if opcode.is_branch() || opcode.is_call() {
-            self.variable_args(inst)?;
+        if opcode.is_call() {
+            self.callee_args(inst);
         }
         if opcode.is_return() {
             self.returns(inst);
@@ -22,7 +28,6 @@ impl Check<'_> {
         if opcode.format() == Format::UnaryGlobalValue {
             self.global_value_type(inst);
         }
-        Ok(())
     }
 
     fn controlling_type(&mut self, inst: Inst) -> Type {
