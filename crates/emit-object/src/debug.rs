@@ -2,8 +2,8 @@
 //! debuggers find them.
 //!
 //! A source location is a line number in a single file, which the caller names. There is one compilation unit, with a
-//! name and a range for each function. Each value with known places becomes a variable, such as `v4`, with a list of
-//! its places (DWARF 4, section 2.6.2). Each constant becomes a variable with its bits (section 2.6.1.1.3).
+//! name and a range for each function. Each variable with known places, or each value, such as `v4`, if the function names
+//! no variables, has a list of its places (DWARF 4, section 2.6.2). Each constant becomes a variable with its bits (section 2.6.1.1.3).
 
 use crate::relocated::Relocated;
 use gimli::write::{
@@ -112,7 +112,8 @@ fn variables(
     known.dedup_by_key(|&mut (value, ..)| value);
     for (value, ty, location) in known {
         let Some(ty) = base_type(&mut dwarf.strings, unit, ty, types) else { continue };
-        let name = AttributeValue::StringRef(dwarf.strings.add(format!("v{value}")));
+        let name = f.variables.get(value as usize).map_or_else(|| format!("v{value}"), |name| name.to_string());
+        let name = AttributeValue::StringRef(dwarf.strings.add(name.replace('\0', "")));
         let entry = unit.add(function, constants::DW_TAG_variable);
         let entry = unit.get_mut(entry);
         entry.set(constants::DW_AT_name, name);

@@ -11,6 +11,7 @@ use kingpost_ir::{TrapCode, Type};
 use kingpost_regalloc::{Block, Inst, PReg, PRegSet, Problem, VReg};
 use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Symbol that the code refers to, and whether it is near.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,6 +92,9 @@ pub struct Code {
     pub value_types: Vec<(u32, Type)>,
     /// Values of the text that are constants, by value, ascending.
     pub constants: Vec<ValueConstant>,
+    /// Names of the source's variables, by label. If there are any, labels and constants are variables, not values of
+    /// the text.
+    pub variables: Vec<Arc<str>>,
     /// Blocks in order of emission: cold ones last.
     pub layout: Vec<Block>,
     /// Symbols that instructions address, by [`MInst::aux`].
@@ -142,6 +146,7 @@ impl Code {
         self.srclocs.clear();
         self.value_types.clear();
         self.constants.clear();
+        self.variables.clear();
         self.layout.clear();
         self.symbols.clear();
         self.names.clear();

@@ -258,7 +258,7 @@ pub struct ValueSite {
     pub from: u32,
     /// Offset of the first byte after these instructions.
     pub to: u32,
-    /// Number of the value: 4 for `v4`.
+    /// Number of the value, 4 for `v4`, or index of a variable if the function names variables.
     pub value: u32,
     /// Type of the value.
     pub ty: Type,
@@ -269,7 +269,7 @@ pub struct ValueSite {
 /// Value of the function's text that is constant throughout the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ValueConstant {
-    /// Number of the value: 4 for `v4`.
+    /// Number of the value, 4 for `v4`, or index of a variable if the function names variables.
     pub value: u32,
     /// Type of the value, with 64 bits at most.
     pub ty: Type,
@@ -449,6 +449,8 @@ pools! {
     values: ValueSite,
     /// Values that are constants, for debuggers, by value.
     constants: ValueConstant,
+    /// Names of the source's variables. If there are any, `values` and `constants` have their indices as numbers.
+    variables: Arc<str>,
     /// Unwind operations.
     unwind: UnwindSite,
     /// Offsets of the emitted blocks.

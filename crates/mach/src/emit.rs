@@ -149,6 +149,7 @@ impl Emitter {
     /// Records the places of labeled values.
     fn place_values(&mut self, code: &Code, allocation: &Allocation, frame: &FrameLayout) {
         self.buffer.constants(&code.constants);
+        self.buffer.variables(&code.variables);
         self.sites.finish();
         for (label, loc, bytes) in self.sites.places(&code.problem, allocation) {
             let ty = code.value_types.binary_search_by_key(&label, |&(label, _)| label);

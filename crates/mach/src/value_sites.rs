@@ -87,15 +87,20 @@ impl ValueSites {
     pub(crate) fn places(&self, problem: &Problem, allocation: &Allocation) -> Vec<(u32, Loc, Range<u32>)> {
         let ranges: Vec<LabelRange> = allocation.labels.iter().flat_map(|range| by_block(problem, range)).collect();
         let mut places = Vec::with_capacity(ranges.len());
+        // Requests begin where a label gets another value, or at the head of a block.
+        let mut begins: Vec<(u32, Inst)> = problem.labels.iter().map(|request| (request.label, request.from)).collect();
+        sort(&mut begins);
+        let begins = |range: &LabelRange| begins.binary_search(&(range.label, range.from)).is_ok();
         for (index, range) in ranges.iter().enumerate() {
             let block = problem.block_of(range.from);
             let is_near = |other: &&LabelRange| other.label == range.label && problem.block_of(other.from) == block;
             let first = self.first_byte(range);
             let before = index.checked_sub(1).map(|before| &ranges[before]).filter(is_near);
-            if before.is_none_or(|before| before.to < range.from) {
+            if begins(range) || before.is_none_or(|before| before.to < range.from) {
                 places.extend(self.before_edits(range, allocation, first));
             }
-            let next = ranges.get(index + 1).filter(is_near).map(|next| self.first_byte(next));
+            let first_of = |next| if begins(next) { self.span(next.from).edits } else { self.first_byte(next) };
+            let next = ranges.get(index + 1).filter(is_near).map(first_of);
             let block_end = self.block_end(problem, block);
             let last = self.span(Inst::from_u32(range.to.as_u32() - 1));
             // A location stays valid until the first byte of the instruction that overwrites it.

@@ -71,6 +71,7 @@ impl Buffer {
         );
         append(&mut pools.values, &self.values);
         append(&mut pools.constants, &self.constants);
+        pools.variables.extend_from_slice(&self.variables);
         append(&mut pools.unwind, &self.unwind);
         append(&mut pools.blocks, &self.block_starts);
         let offset = |label: u32| self.labels[label as usize];

@@ -24,6 +24,7 @@ use crate::compiled::{
 };
 use crate::listing::Listing;
 use kingpost_ir::{TrapCode, Type};
+use std::sync::Arc;
 
 /// Hole for code that depends on the distance to a target.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +100,7 @@ pub struct Buffer {
     handlers: Vec<HandlerSite>,
     values: Vec<ValueSite>,
     constants: Vec<ValueConstant>,
+    variables: Vec<Arc<str>>,
     unwind: Vec<UnwindSite>,
     block_starts: Vec<u32>,
     /// Until the function is completed, the offset of a block is the number of its label.
@@ -141,6 +143,7 @@ impl Buffer {
         self.handlers.clear();
         self.values.clear();
         self.constants.clear();
+        self.variables.clear();
         self.unwind.clear();
         self.block_starts.clear();
         self.block_edges.clear();
@@ -360,6 +363,11 @@ impl Buffer {
     /// Records values that are constants.
     pub fn constants(&mut self, constants: &[ValueConstant]) {
         self.constants.extend_from_slice(constants);
+    }
+
+    /// Records the names of the source's variables.
+    pub fn variables(&mut self, names: &[Arc<str>]) {
+        self.variables.extend_from_slice(names);
     }
 
     /// Records that the code so far ends in a call.

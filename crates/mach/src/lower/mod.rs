@@ -23,6 +23,7 @@
 //! | `finish.rs` | reversal of the code and its problem |
 //! | `streaming.rs` | delivery of instructions as they are selected, instead of keeping them |
 //! | `value_labels.rs` | requests for places of values, for debuggers |
+//! | `variables.rs` | requests for places of the source's variables |
 //!
 //! Each instruction set has a table of opcodes and categories, in the form of `table.rs`. The walk calls the function
 //! in the table, which belongs to the instruction set or to this library of functions over a [`LowerBackend`]:
@@ -87,6 +88,7 @@ pub mod try_call;
 mod types;
 mod value_labels;
 mod values;
+mod variables;
 pub mod vector;
 mod walk;
 pub mod wide;

@@ -4,7 +4,8 @@
 //! i3: def v7 …                    label 4 = v7 over i4..i9          v7 is the register of the text's `v4`
 //! v5 = iconst.i32 1               constant 5 i32 0x1                wherever it is, if it is anywhere
 //! ```
-//! A label is the number of a value in the text. It is requested in every block in which its register is live, from
+//! A label is the number of a value in the text. If the function names variables of the source, only these are labeled
+//! (`variables.rs`). A value is requested in every block in which its register is live, from
 //! after the definition or the start of the block up to the last use or the end of the block. Liveness is found value
 //! by value, from uses backwards. Cost: linear in the instructions and in the blocks through which values are live.
 
@@ -17,7 +18,7 @@ use kingpost_regalloc::sort::{sort, sort_by_key};
 use kingpost_regalloc::{Block, Inst, LabelUse, Problem, VReg};
 
 /// Types that debuggers know and that fit into one register.
-const TYPES: [Type; 6] = [I8, I16, I32, I64, F32, F64];
+pub(super) const TYPES: [Type; 6] = [I8, I16, I32, I64, F32, F64];
 
 impl LowerCtx<'_> {
     /// Requests all values that have a register, and records the constants, which need none.
@@ -26,6 +27,16 @@ impl LowerCtx<'_> {
             return;
         }
         let mut liveness = Liveness::new(&self.code.problem);
+        if self.func.variables.is_empty() {
+            self.label_all_values(&mut liveness);
+        } else {
+            self.label_variables(&mut liveness);
+        }
+        sort_by_key(&mut self.code.value_types, |&(label, _)| label);
+        sort_by_key(&mut self.code.constants, |constant| constant.value);
+    }
+
+    fn label_all_values(&mut self, liveness: &mut Liveness) {
         for value in self.func.dfg.values() {
             let ty = self.func.dfg.value_type(value);
             let Ok(label) = u32::try_from(self.func.names.values.number(value)) else { continue };
@@ -44,11 +55,9 @@ impl LowerCtx<'_> {
                 self.code.value_types.push((label, ty));
             }
         }
-        sort_by_key(&mut self.code.value_types, |&(label, _)| label);
-        sort_by_key(&mut self.code.constants, |constant| constant.value);
     }
 
-    fn constant_of_any_type(&self, value: Value) -> Option<u64> {
+    pub(super) fn constant_of_any_type(&self, value: Value) -> Option<u64> {
         let inst = self.def(value)?;
         match self.func.dfg.view(inst) {
             InstView::UnaryIeee32 { imm } => Some(imm.bits().into()),
@@ -59,7 +68,7 @@ impl LowerCtx<'_> {
 }
 
 /// Definitions and uses of all values.
-struct Liveness {
+pub(super) struct Liveness {
     /// Block of the definition, and the instruction after it. For a parameter, the first instruction of the block.
     defined: SecondaryMap<VReg, Option<(Block, Inst)>>,
     /// Instructions that use a value, block by block. They include terminators whose edges pass it.
@@ -91,8 +100,13 @@ impl Liveness {
         liveness
     }
 
+    /// Returns the block of a value's definition, and the instruction before which it is defined first.
+    pub(super) fn definition(&self, vreg: VReg) -> Option<(Block, Inst)> {
+        self.defined[vreg]
+    }
+
     /// Returns the ranges in which a value is live, as instructions before which it is live, block by block.
-    fn ranges(&mut self, problem: &Problem, vreg: VReg) -> Vec<(Inst, Inst)> {
+    pub(super) fn ranges(&mut self, problem: &Problem, vreg: VReg) -> Vec<(Inst, Inst)> {
         let Some((defining, behind)) = self.defined[vreg] else { return Vec::new() };
         let mut blocks: Vec<(Block, Inst)> = self.uses[vreg].clone();
         let mut waiting: Vec<Block> = blocks.iter().map(|&(block, _)| block).collect();

@@ -236,6 +236,11 @@ impl Part<'_> {
                 code.constants.push(ValueConstant { value, ty, bits });
                 Ok(())
             }
+            "variable" => {
+                self.expect("\"")?;
+                code.variables.push(self.quoted()?.into());
+                Ok(())
+            }
             "keyed_slot" => self.keyed_slot(code),
             "preserves" => self.preserves(code),
             "probestack" => {

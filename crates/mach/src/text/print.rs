@@ -88,6 +88,7 @@ impl CodeText<'_> {
         lines.extend(code.annotations.iter().enumerate().map(|(i, a)| format!("annotation {i}{}", annotation(a))));
         lines.extend(code.value_types.iter().map(|(label, ty)| format!("value {label} {ty}")));
         lines.extend(code.constants.iter().map(|c| format!("constant {} {} {:#x}", c.value, c.ty, c.bits)));
+        lines.extend(code.variables.iter().map(|name| format!("variable \"{}\"", name.escape_default())));
         let slots = code.keyed_slots.iter();
         lines.extend(slots.map(|slot| format!("keyed_slot {} at {} bytes {}", slot.key, slot.offset, slot.bytes)));
         lines.extend(code.probestack.map(|symbol| format!("probestack {}", symbol_ref(&symbol))));
