@@ -32,7 +32,7 @@ pub struct Kingpost {
 /// Returns a compiler without a verifier.
 pub(crate) fn compiler(triple: &str, flags: &[&str], keys: &[(&str, &str)]) -> Result<Compiler> {
     let mut settings = Settings::default();
-    for (key, value) in [("enable_verifier", "false")].iter().chain(keys) {
+    for (key, value) in [("enable_verifier", "false"), ("is_pic", "false")].iter().chain(keys) {
         settings.set(key, value)?;
     }
     let flags: Vec<String> = flags.iter().map(ToString::to_string).collect();

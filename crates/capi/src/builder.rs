@@ -143,7 +143,7 @@ impl Building<'_> {
         self.module.with(|module| {
             let id = module.data(data)?;
             let module = module.open()?;
-            let is_tls = module.declarations().data_object(id).is_some_and(|declared| declared.tls);
+            let is_tls = module.declarations().data_object(id).is_some_and(|declared| !declared.kind.is_shared());
             let global = globals.entry(data.bits()).or_insert_with(|| module.declare_data_in_func(id, func));
             Ok((*global, is_tls))
         })

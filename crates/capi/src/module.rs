@@ -7,7 +7,7 @@ use crate::error::{Error, Failure, Status};
 use crate::foreign::{Address, Array, Out, Text};
 use crate::handles::{Handle, Object, Table};
 use crate::items::{self, DataItem, FunctionItem};
-use kingpost::codegen::module::{DataDescription, DataId, FuncId, Linkage};
+use kingpost::codegen::module::{DataDescription, DataId, DataKind, FuncId, Linkage};
 use kingpost::compiled::{DataPointer, SymbolName};
 use kingpost::ir::cranelift_entity::EntityRef;
 use kingpost::jit::JitModule;
@@ -187,10 +187,14 @@ entries! {
         module: Handle<Module>, name: Text<'_>, linkage: u32, writable: u32, tls: u32, data: Out<'_, Handle<DataItem>>; error
     ) {
         let (name, linkage) = (self::name(name)?, self::linkage(linkage)?);
-        let (writable, tls) = (boolean(writable, "writable")?, boolean(tls, "tls")?);
+        let kind = match (boolean(writable, "writable")?, boolean(tls, "tls")?) {
+            (_, true) => DataKind::ThreadLocal,
+            (true, false) => DataKind::Writable,
+            (false, false) => DataKind::ReadOnly,
+        };
         module.with(|module| {
             let tag = module.tag;
-            let id = module.open()?.declare_data(name, linkage, writable, tls)?;
+            let id = module.open()?.declare_data(name, linkage, kind)?;
             data.put(items::handle(tag, id.index()));
             Ok(())
         })

@@ -5,7 +5,7 @@ use crate::error::{Error, Failure, Status};
 use crate::foreign::{Array, Out};
 use crate::handles::Handle;
 use crate::module::{Definitions, Module};
-use kingpost::codegen::module::{DataDescription, DataId, FuncId, Linkage, ModuleError};
+use kingpost::codegen::module::{DataDescription, DataId, DataKind, FuncId, Linkage, ModuleError};
 use kingpost::compiled::{DataPointer, SymbolName};
 use kingpost::ir::Function;
 use kingpost::ir::cranelift_entity::EntityRef;
@@ -72,10 +72,15 @@ fn declare(module: &mut Definitions, func: &Function) -> Result<FuncId, Failure>
 
 /// Declares and defines a data object of the text.
 fn define_data(module: &mut Definitions, object: &reader::DataObject) -> Result<(), Failure> {
+    let kind = match object.writable {
+        _ if object.tls => DataKind::ThreadLocal,
+        true => DataKind::Writable,
+        false => DataKind::ReadOnly,
+    };
     let id = match &object.name {
-        FuncName::Named(name) => module.declare_data(name, Linkage::Export, object.writable, object.tls)?,
+        FuncName::Named(name) => module.declare_data(name, Linkage::Export, kind)?,
         FuncName::User(1, index) if *index as usize == module.declarations().data_objects().len() => {
-            module.declare_anonymous_data(object.writable, object.tls)
+            module.declare_anonymous_data(kind)
         }
         FuncName::User(1, index) if module.declarations().data_object(DataId::new(*index as usize)).is_some() => {
             DataId::new(*index as usize)

@@ -31,13 +31,9 @@ fn triple(text: Option<&str>) -> Result<Triple, String> {
     })
 }
 
-/// Returns the default settings of commands that generate code. Objects are position-independent, because Linux
-/// systems load programs anywhere.
+/// Returns the default settings of commands that generate code, with the name of the default allocator.
 pub(crate) fn defaults() -> Settings {
-    Settings::default().with(|settings| {
-        settings.is_pic = true;
-        settings.regalloc_algorithm = ALLOCATORS[0].0.into();
-    })
+    Settings::default().with(|settings| settings.regalloc_algorithm = ALLOCATORS[0].0.into())
 }
 
 /// Checks options before a file is read. Options with the word `help` end the command with a list.

@@ -4,6 +4,7 @@ mod assembly;
 mod book;
 mod check;
 mod debugger;
+mod defaults;
 mod interface;
 mod limits;
 mod paths;

@@ -8,7 +8,7 @@ use kingpost_checker::Checker;
 use kingpost_ir::Function;
 use kingpost_ir::analyses::Analyses;
 use kingpost_ir::signature::CallConv;
-use kingpost_ir::types::I64;
+use kingpost_ir::types::{I64, Type};
 use kingpost_ir::verifier::{TargetInfo, Verifier};
 use kingpost_mach::settings::{OptLevel, Settings};
 use kingpost_mach::{Code, EmitOptions, Emitter, Guard, Listing, LowerState};
@@ -112,7 +112,8 @@ impl StageMemory {
 }
 
 impl Compiler {
-    /// Returns a compiler for `triple`. `flags` are flags and presets of its instruction set.
+    /// Returns a compiler for `triple`. `flags` are flags and presets of its instruction set. Without flags, the code
+    /// runs on every processor of the architecture.
     ///
     /// # Errors
     /// If a target, setting, flag or allocator does not exist or is not supported.
@@ -141,7 +142,23 @@ impl Compiler {
         })
     }
 
-    /// Returns a compiler for this machine, with all features of its processor.
+    /// Returns a compiler for every processor of this machine's architecture. Objects for other machines need it.
+    ///
+    /// ```
+    /// use kingpost_codegen::{Compiler, Settings};
+    ///
+    /// let compiler = Compiler::baseline(Settings::default()).unwrap();
+    /// assert!(compiler.settings().is_pic);
+    /// ```
+    ///
+    /// # Errors
+    /// See [`Compiler::new`].
+    pub fn baseline(settings: Settings) -> Result<Compiler, TargetError> {
+        Compiler::new(&Triple::host(), settings, &[])
+    }
+
+    /// Returns a compiler for the processor of this machine, with all its features. The code may fail on every other
+    /// processor. It is meant for execution in this process; objects for other machines need [`Compiler::baseline`].
     ///
     /// # Errors
     /// See [`Compiler::new`].
@@ -192,6 +209,11 @@ impl Compiler {
         }
     }
 
+    /// Returns the type of addresses on the target.
+    pub fn pointer_type(&self) -> Type {
+        I64
+    }
+
     /// Returns the options: observation, limits, cancellation.
     pub fn options(&self) -> &Options {
         &self.options
@@ -228,7 +250,7 @@ impl Compiler {
 
     /// Returns the facts about the target that the verifier needs.
     pub fn target_info(&self) -> TargetInfo {
-        TargetInfo::new(Some(I64)).with(|target| {
+        TargetInfo::new(Some(self.pointer_type())).with(|target| {
             target.enable_pinned_reg = self.settings.enable_pinned_reg;
             target.preserve_frame_pointers = self.settings.preserve_frame_pointers;
         })

@@ -72,8 +72,8 @@ pub mod compiled {
     pub use kingpost_mach::{
         BlockEdge, CallSite, CompiledFunction, ContextPlace, ControlFlowGuards, DataFault, DataObject, DataPointer,
         DebugTag, DebugTagSite, FrameInfo, FunctionHead, FunctionView, HandlerSite, KeyedSlot, ListedInst, ListedLabel,
-        Listing, Literal, Mention, ModuleBuffer, Origin, PatchableCall, Reloc, RelocKind, SrcLocSite, StackMapEntry,
-        SymbolName, TrapSite, UnwindOp, UnwindSite, ValueConstant, ValueSite,
+        Listing, Literal, Mention, ModuleBuffer, Origin, PatchableCall, Placement, Reloc, RelocKind, SrcLocSite,
+        StackMapEntry, SymbolName, TrapSite, UnwindOp, UnwindSite, ValueConstant, ValueSite,
     };
 }
 

@@ -43,7 +43,7 @@ const ROWS: &[(&str, &str, &str, Shows)] = &[
     ("regalloc_verbose_logs", "true", "", Elsewhere("the log")),
     ("enable_alias_analysis", "false", "opt_level=speed", In(LOADS)),
     ("enable_verifier", "false", "", In(LEAF)),
-    ("is_pic", "true", "", In(CALL)),
+    ("is_pic", "false", "", In(CALL)),
     ("use_colocated_libcalls", "true", "is_pic=true", In(WIDE)),
     (
         "enable_nan_canonicalization",

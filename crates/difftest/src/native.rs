@@ -89,6 +89,7 @@ pub(crate) fn runs_here() -> bool {
 /// Returns the settings under test.
 pub(crate) fn settings(allocator: &str) -> Settings {
     Settings::default().with(|settings| {
+        settings.is_pic = false;
         settings.verify_each = true;
         settings.enable_multi_ret_implicit_sret = true;
         settings.enable_llvm_abi_extensions = true;

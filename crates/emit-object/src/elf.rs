@@ -33,6 +33,9 @@ pub(crate) struct Writer<'a> {
     defined: HashSet<String>,
     /// The sections of literals of 4, 8 and 16 bytes, created on demand.
     literals: [Option<SectionId>; 3],
+    /// The sections of data objects with a [`Placement`](kingpost_mach::Placement), by name and by whether linkers
+    /// keep them.
+    pub(crate) placed: HashMap<(String, bool), (StandardSection, SectionId)>,
     /// Offset of each function in `.text`.
     pub(crate) starts: Vec<u64>,
     pub(crate) handlers: Handlers,
@@ -63,6 +66,7 @@ impl<'a> Writer<'a> {
             mentioned: Vec::new(),
             defined: HashSet::new(),
             literals: [None; 3],
+            placed: HashMap::new(),
             starts: Vec::new(),
             handlers: Handlers::default(),
         })
@@ -219,8 +223,8 @@ impl<'a> Writer<'a> {
         let mut starts = Vec::with_capacity(data.len());
         for object in data {
             object.check().map_err(|fault| ObjectError::Data(object.name.to_string(), fault))?;
-            let section = self.object.section_id(data_section(object));
-            let start = if object.bytes.is_empty() && (object.writable || object.tls) {
+            let section = self.data_section(object)?;
+            let start = if self.object.section(section).is_bss() {
                 self.object.append_section_bss(section, object.size, object.align)
             } else {
                 let mut bytes = object.bytes.clone();
@@ -251,20 +255,6 @@ pub(crate) fn architecture(triple: &Triple) -> Result<Architecture, ObjectError>
         (target_lexicon::Architecture::X86_64, Elf | Unknown) => Ok(Architecture::X86_64),
         (target_lexicon::Architecture::Aarch64(_), Elf | Unknown) => Ok(Architecture::Aarch64),
         _ => Err(ObjectError::Target(triple.to_string())),
-    }
-}
-
-/// Returns the section of a data object.
-pub(crate) fn data_section(object: &DataObject) -> StandardSection {
-    if object.tls {
-        let zeros = object.bytes.is_empty();
-        return if zeros { StandardSection::UninitializedTls } else { StandardSection::Tls };
-    }
-    match (object.writable, object.pointers.is_empty(), object.bytes.is_empty()) {
-        (true, true, true) => StandardSection::UninitializedData,
-        (true, ..) => StandardSection::Data,
-        (false, true, _) => StandardSection::ReadOnlyData,
-        (false, false, _) => StandardSection::ReadOnlyDataWithRel,
     }
 }
 

@@ -17,6 +17,8 @@ pub enum ObjectError {
     Name(String),
     /// A data object whose fields contradict each other.
     Data(String, DataFault),
+    /// A section that already has data of another kind: read-only, writable or thread-local.
+    Section(String),
     /// A target without a supported object format.
     Target(String),
     /// A relocation that the target's objects do not support.
@@ -40,8 +42,9 @@ impl fmt::Display for ObjectError {
                 write!(f, "`%u_{n}_{m}` and `u{n}:{m}` would be one symbol, `u_{n}_{m}`: rename one")
             }
             ObjectError::Undefined(name) => write!(f, "`{name}` is declared to be defined here, but is not"),
-            ObjectError::Name(name) => write!(f, "invalid symbol or file name {name:?}"),
+            ObjectError::Name(name) => write!(f, "invalid symbol, section or file name {name:?}"),
             ObjectError::Data(name, fault) => write!(f, "{name}: {fault}"),
+            ObjectError::Section(name) => write!(f, "section `{name}` already has data of another kind"),
             ObjectError::Target(triple) => write!(f, "no object format for target `{triple}`"),
             ObjectError::Relocation(kind) => write!(f, "the target's objects have no relocation {kind:?}"),
             ObjectError::Format(message) => write!(f, "cannot write the object: {message}"),

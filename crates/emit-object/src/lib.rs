@@ -5,6 +5,7 @@
 //! | `write.rs` | the steps of writing an object, and its options |
 //! | `module.rs` | a module that becomes an object |
 //! | `elf.rs` | symbols, code and data of an ELF object |
+//! | `data_sections.rs` | sections of data objects |
 //! | `tables.rs` | sections about the code, from the next four files |
 //! | `eh_frame.rs` | unwind operations as `.eh_frame` |
 //! | `except_table.rs` | handlers of exceptions as `.gcc_except_table` |
@@ -23,13 +24,14 @@
 //!
 //! let functions = kingpost_reader::parse_functions("function u0:0(i32) -> i32 { block0(v0: i32): return v0 }");
 //! let mut func = functions.unwrap().remove(0);
-//! let mut module = ObjectModule::new(Compiler::host(Settings::default()).unwrap(), ObjectOptions::default());
+//! let mut module = ObjectModule::new(Compiler::baseline(Settings::default()).unwrap(), ObjectOptions::default());
 //! let id = module.declare_function("same", Linkage::Export, &func.signature).unwrap();
 //! module.define_function(id, &mut func).unwrap();
 //! assert!(module.finish().unwrap().starts_with(b"\x7fELF"));
 //! ```
 
 mod assembly;
+mod data_sections;
 mod debug;
 mod eh_frame;
 mod elf;

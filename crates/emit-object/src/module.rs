@@ -8,15 +8,14 @@ use kingpost_codegen::module::{Definitions, Module};
 /// A module whose definitions are collected for a single object file.
 ///
 /// ```
-/// use kingpost_codegen::module::{DataDescription, Linkage, Module};
+/// use kingpost_codegen::module::{DataDescription, DataKind, Linkage, Module};
 /// use kingpost_codegen::{Compiler, Settings};
 /// use kingpost_emit_object::{ObjectModule, ObjectOptions};
 /// use target_lexicon::triple;
 ///
-/// let settings = Settings::default().with(|settings| settings.is_pic = true);
-/// let compiler = Compiler::new(&triple!("aarch64-unknown-linux-gnu"), settings, &[]).unwrap();
+/// let compiler = Compiler::new(&triple!("aarch64-unknown-linux-gnu"), Settings::default(), &[]).unwrap();
 /// let mut module = ObjectModule::new(compiler, ObjectOptions::default());
-/// let id = module.declare_data("answer", Linkage::Export, false, false).unwrap();
+/// let id = module.declare_data("answer", Linkage::Export, DataKind::ReadOnly).unwrap();
 /// module.define_data(id, &DataDescription::bytes(42u32.to_le_bytes())).unwrap();
 /// // The contents of an object file, for the linker.
 /// let bytes = module.finish().unwrap();
@@ -30,6 +29,10 @@ pub struct ObjectModule {
 
 impl ObjectModule {
     /// Returns a module without declarations, for the compiler's target.
+    ///
+    /// The object runs on every processor that has the features of the compiler. [`Compiler::baseline`] and
+    /// [`Compiler::new`] without flags use none beyond the base of the architecture; [`Compiler::host`] uses all features
+    /// of this processor, so that the program may fail on another one.
     pub fn new(compiler: Compiler, options: ObjectOptions) -> ObjectModule {
         ObjectModule { definitions: Definitions::new(compiler), options }
     }

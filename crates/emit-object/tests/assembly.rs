@@ -1,7 +1,7 @@
 //! Text of a module whose symbols are declared: bindings and visibilities are in the text, and a text that does not belong to the object is
 //! refused.
 
-use kingpost_codegen::module::{DataDescription, Linkage, Module};
+use kingpost_codegen::module::{DataDescription, DataKind, Linkage, Module};
 use kingpost_codegen::{Compiler, Options, Settings};
 use kingpost_emit_object::{Assembly, ObjectModule, ObjectOptions};
 use kingpost_ir::Function;
@@ -38,7 +38,7 @@ fn compiler(triple: &Triple) -> Compiler {
 /// Returns an object in which the names have these linkages.
 fn object(triple: &Triple, linkages: [Linkage; 4]) -> Vec<u8> {
     let mut module = ObjectModule::new(compiler(triple), ObjectOptions::default());
-    let data = module.declare_data("words", linkages[3], true, false).unwrap();
+    let data = module.declare_data("words", linkages[3], DataKind::Writable).unwrap();
     module.define_data(data, &DataDescription::bytes([1; 24])).unwrap();
     let names = ["weak", "hidden", "local"];
     for ((mut func, name), linkage) in functions().into_iter().zip(names).zip(linkages) {

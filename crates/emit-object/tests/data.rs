@@ -6,6 +6,7 @@ use target_lexicon::triple;
 
 fn written(change: impl FnOnce(&mut DataObject)) -> Result<usize, ObjectError> {
     let mut object = DataObject {
+        placement: Default::default(),
         name: SymbolName::named("d"),
         align: 8,
         writable: false,

@@ -140,5 +140,10 @@ fn lines_are_written_only_if_wanted_and_known() {
     assert!(!has_lines(&module, ObjectOptions::default().with(|options| options.debug_lines = false)));
     assert!(!has_lines(&without, ObjectOptions::default()));
     let nameless = ObjectOptions::default().with(|options| options.source = String::new());
-    assert!(write(&target(), &module, &[], nameless).unwrap_err().to_string().contains("invalid symbol or file name"));
+    assert!(
+        write(&target(), &module, &[], nameless)
+            .unwrap_err()
+            .to_string()
+            .contains("invalid symbol, section or file name")
+    );
 }

@@ -34,6 +34,7 @@ fn module() -> (ModuleBuffer, Vec<DataObject>) {
     let head = FunctionHead::of_bytes(named("main"), 1);
     b.finish(head, &JumpTables::default(), &[named("pointer"), named("puts")], &NoBranches, &mut module).unwrap();
     let object = |name, bytes: &[u8], size, writable, pointers| DataObject {
+        placement: Default::default(),
         name: named(name),
         align: 8,
         writable,

@@ -10,6 +10,7 @@ mod hardening;
 mod link;
 mod literals;
 mod mapping_symbols;
+mod placement;
 mod throws;
 mod tls;
 mod unwind;

@@ -1,7 +1,7 @@
 //! Checks thread-local symbols in programs and shared libraries, from several threads, and the linker's relaxation of
 //! their addresses.
 
-use kingpost_codegen::module::{DataDescription, Linkage, Module};
+use kingpost_codegen::module::{DataDescription, DataKind, Linkage, Module};
 use kingpost_codegen::{ALLOCATORS, Compiler, Settings};
 use kingpost_emit_object::{ObjectModule, ObjectOptions};
 use kingpost_ir::Function;
@@ -86,10 +86,10 @@ fn object(target: &Triple, allocator: &str) -> Vec<u8> {
     settings.regalloc_algorithm = allocator.into();
     settings.set("tls_model", "elf_gd").unwrap();
     let mut m = ObjectModule::new(Compiler::new(target, settings, &[]).unwrap(), ObjectOptions::default());
-    let counter = m.declare_data("counter", Linkage::Export, true, true).unwrap();
-    let zeros = m.declare_data("zeros", Linkage::Export, false, true).unwrap();
-    let pointer = m.declare_data("pointer", Linkage::Export, true, true).unwrap();
-    let anchor = m.declare_data("anchor", Linkage::Export, true, false).unwrap();
+    let counter = m.declare_data("counter", Linkage::Export, DataKind::ThreadLocal).unwrap();
+    let zeros = m.declare_data("zeros", Linkage::Export, DataKind::ThreadLocal).unwrap();
+    let pointer = m.declare_data("pointer", Linkage::Export, DataKind::ThreadLocal).unwrap();
+    let anchor = m.declare_data("anchor", Linkage::Export, DataKind::Writable).unwrap();
     m.define_data(counter, &DataDescription::bytes(100u64.to_le_bytes())).unwrap();
     m.define_data(zeros, &DataDescription::zeros(256).with(|data| data.align = 64)).unwrap();
     m.define_data(anchor, &DataDescription::zeros(8)).unwrap();

@@ -38,6 +38,7 @@ fn explained(source: &str, target: &Triple) -> Explanation {
     let functions = kingpost_reader::parse_functions(source.as_bytes()).unwrap();
     let compiler = |&(name, _): &(&str, _)| {
         let settings = Settings::default().with(|settings| {
+            settings.is_pic = false;
             settings.regalloc_algorithm = name.into();
             settings.verify_each = true;
         });

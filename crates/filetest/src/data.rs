@@ -80,7 +80,7 @@ fn data_object(object: &kingpost_reader::DataObject) -> Result<DataObject, DataF
         }
     }
     let (name, align, writable, tls) = (SymbolName::from(&object.name), object.align, object.writable, object.tls);
-    Ok(DataObject { name, align, writable, tls, bytes, size, pointers })
+    Ok(DataObject { name, align, writable, tls, bytes, size, pointers, placement: Default::default() })
 }
 
 /// Appends zeros up to `size`, before bytes that are not zero.

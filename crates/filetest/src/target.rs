@@ -35,6 +35,7 @@ impl From<SettingError> for NoCompiler {
 /// Returns the settings of every filetest before its own `set` lines.
 fn default_settings() -> Settings {
     Settings::default().with(|settings| {
+        settings.is_pic = false;
         settings.unwind_info = false;
         settings.machine_code_cfg_info = true;
         // Tests trust no stage and no allocation.

@@ -263,7 +263,8 @@ struct Case {
 
 impl Case {
     fn new(words: &str, text: &'static str, expected: i64) -> Case {
-        let mut case = Case { words: words.into(), settings: Settings::default(), flags: Vec::new(), text, expected };
+        let settings = Settings::default().with(|settings| settings.is_pic = false);
+        let mut case = Case { words: words.into(), settings, flags: Vec::new(), text, expected };
         for word in words.split_whitespace() {
             match word.split_once('=') {
                 Some((key, value)) => case.settings.set(key, value).unwrap(),
@@ -334,6 +335,7 @@ fn add(number: usize, case: &Case, compiler: &Compiler, program: &mut Program, r
     }
     if std::ptr::eq(case.text, THREAD_LOCAL) {
         program.data.push(DataObject {
+            placement: Default::default(),
             name: SymbolName::User(number as u32 + 1, 9),
             align: 8,
             writable: true,

@@ -72,6 +72,7 @@ impl Case {
             ("regalloc_algorithm", self.allocator.as_str()),
             ("opt_level", &self.opt_level),
             ("enable_verifier", "false"),
+            ("is_pic", "false"),
             ("regalloc_checker", "false"),
             ("preserve_frame_pointers", "true"),
             ("enable_multi_ret_implicit_sret", "true"),

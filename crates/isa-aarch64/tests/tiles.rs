@@ -114,7 +114,7 @@ const CASES: &[(&str, &str)] = &[
 
 #[test]
 fn every_tile_fires_on_its_pattern() {
-    let settings = Settings::default();
+    let settings = Settings::default().with(|settings| settings.is_pic = false);
     let mut flags = A64Flags::default();
     flags.set("has_dotprod").unwrap();
     let isa = A64::new(settings.clone(), flags).unwrap();

@@ -82,7 +82,7 @@ const CASES: &[(&str, &str)] = &[
 
 #[test]
 fn every_tile_fires_on_its_pattern() {
-    let settings = Settings::default();
+    let settings = Settings::default().with(|settings| settings.is_pic = false);
     let mut flags = X64Flags::default();
     flags.set("has_bmi1").unwrap();
     let isa = X64::new(settings.clone(), flags).unwrap();

@@ -87,6 +87,7 @@ fn cases() -> Vec<Case> {
 
 fn image(cases: &[Case], allocator: &str, flags: &[&str]) -> Image {
     let settings = Settings::default().with(|settings| {
+        settings.is_pic = false;
         settings.regalloc_algorithm = allocator.into();
         settings.verify_each = true;
     });

@@ -26,7 +26,8 @@ fn bare(guards: ControlFlowGuards) -> ModuleBuffer {
 
 #[test]
 fn calls_past_landing_pads_trap() {
-    let compiler = Compiler::new(&Triple::host(), Settings::default(), &["use_bti".into()]).unwrap();
+    let settings = Settings::default().with(|settings| settings.is_pic = false);
+    let compiler = Compiler::new(&Triple::host(), settings, &["use_bti".into()]).unwrap();
     let mut module = ModuleBuffer::default();
     let text = "function %f(i64) system_v { block0(v0: i64): return }";
     let mut function = kingpost_reader::parse_functions(text).unwrap().remove(0);

@@ -1,5 +1,6 @@
 //! Errors of loading a module.
 
+use kingpost_codegen::module::FuncId;
 use kingpost_mach::{DataFault, RelocKind, SymbolName};
 use std::fmt;
 
@@ -47,3 +48,34 @@ impl fmt::Display for LoadError {
 }
 
 impl std::error::Error for LoadError {}
+
+/// Reason why a module has no function to call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum MissingFunction {
+    /// The function was not declared by this module.
+    Undeclared(FuncId),
+    /// The function is imported.
+    Imported(SymbolName),
+    /// The function is declared, and not defined.
+    NotDefined(SymbolName),
+    /// The function is defined, and not loaded.
+    NotFinalized(SymbolName),
+}
+
+impl fmt::Display for MissingFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MissingFunction::Undeclared(id) => write!(f, "{id} is not declared by this module"),
+            MissingFunction::Imported(name) => {
+                write!(f, "{name} is imported: the module has only functions that it defines")
+            }
+            MissingFunction::NotDefined(name) => write!(f, "{name} is not defined: `define_function` is missing"),
+            MissingFunction::NotFinalized(name) => {
+                write!(f, "{name} is not loaded: `finalize_definitions` after its definition is missing")
+            }
+        }
+    }
+}
+
+impl std::error::Error for MissingFunction {}

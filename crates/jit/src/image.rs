@@ -287,6 +287,7 @@ mod tests {
             b.put(&[0x0f, 0x0b]);
         });
         let data = DataObject {
+            placement: Default::default(),
             name: counter,
             align: 8,
             writable: true,

@@ -28,7 +28,7 @@
 //! | public function of a file with `unsafe` | why it is sound |
 //! |---|---|
 //! | `EntryPoint::at`, `Image::get`, `JitModule::get`, `Registration::of_section` | `unsafe` |
-//! | `JitModule::new`, `JitModule::symbol`, `JitModule::symbol_lookup`, `JitModule::set_debugger`, `JitModule::set_profiler` | store their arguments for loading |
+//! | `JitModule::new`, `JitModule::symbol`, `JitModule::symbol_lookup`, `JitModule::enable_debugger`, `JitModule::enable_profiler` | store their arguments for loading |
 //! | `Image::load`, `JitModule::finalize_definitions` | write to pages that they own, through slices; only loaded code uses addresses of symbols |
 //! | `Image::functions`, `Image::address`, `Image::trap_at`, `Image::stack_map_at`, `Image::handlers`, `Image::handlers_at`, `Image::function_at` | read tables of the image |
 //! | `JitModule::function_address`, `JitModule::data_address`, `JitModule::address`, `JitModule::trap_at`, `JitModule::stack_map_at`, `JitModule::handlers_at`, `JitModule::function_at` | read tables of the images |
@@ -73,7 +73,7 @@ mod unwind;
 
 pub use debugger::{NamedCode, SymbolFile};
 pub use entry::EntryPoint;
-pub use error::LoadError;
+pub use error::{LoadError, MissingFunction};
 pub use heap::ToolHeap;
 pub use image::{Handler, Image, Resolver, StackMap};
 pub use libcalls::library_address;

@@ -2,7 +2,7 @@
 
 use crate::debugger::{NamedCode, SymbolFile};
 use crate::entry::EntryPoint;
-use crate::error::LoadError;
+use crate::error::{LoadError, MissingFunction};
 use crate::image::{Handler, Image, StackMap};
 use crate::libcalls::library_address;
 use crate::profiler::add_to_perf_map;
@@ -107,16 +107,14 @@ impl JitModule {
         self.imports.lookups.push(lookup);
     }
 
-    /// Sets whether functions that are loaded from now on are registered with debuggers, with their names and unwind
-    /// information.
-    pub fn set_debugger(&mut self, yes: bool) {
-        self.for_debugger = yes;
+    /// Registers functions that are loaded from now on with debuggers, with their names and unwind information.
+    pub fn enable_debugger(&mut self) {
+        self.for_debugger = true;
     }
 
-    /// Sets whether functions that are loaded from now on are listed for the profiler `perf`, in the file
-    /// `/tmp/perf-PID.map`.
-    pub fn set_profiler(&mut self, yes: bool) {
-        self.for_profiler = yes;
+    /// Lists functions that are loaded from now on for the profiler `perf`, in the file `/tmp/perf-PID.map`.
+    pub fn enable_profiler(&mut self) {
+        self.for_profiler = true;
     }
 
     /// Loads everything defined since the last call. Afterwards addresses are known and functions can be called.
@@ -195,24 +193,42 @@ impl JitModule {
         Some(self.loaded(&self.definitions.declarations().function_symbol(id)?)? as *const u8)
     }
 
-    /// Returns a function for calls; `None` if it is not loaded.
+    /// Returns a function for calls.
     ///
     /// ```no_run
-    /// # fn example(module: &kingpost_jit::JitModule, id: kingpost_codegen::module::FuncId) -> Option<i64> {
+    /// # use kingpost_jit::{JitModule, MissingFunction};
+    /// # fn example(module: &JitModule, id: kingpost_codegen::module::FuncId) -> Result<i64, MissingFunction> {
     /// // SAFETY: the function was compiled with this type and does what its author says.
     /// let double = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }?;
-    /// Some(double(21))
+    /// Ok(double(21))
     /// # }
     /// ```
+    ///
+    /// # Errors
+    /// If the function is not loaded, with the reason.
     ///
     /// # Safety
     /// `F` must be the type that the function was compiled with: its arguments, result and calling convention. The
     /// pointer must not be called after the module is dropped, and no thread may be in a call at that time. The
     /// effects of the function must be sound.
-    pub unsafe fn get<F: EntryPoint>(&self, id: FuncId) -> Option<F> {
+    pub unsafe fn get<F: EntryPoint>(&self, id: FuncId) -> Result<F, MissingFunction> {
+        let address = self.function_address(id).ok_or_else(|| self.missing(id))?;
         // SAFETY: the address belongs to the function, which is mapped executable while `self` lives; the caller
         // promises everything else.
-        self.function_address(id).map(|address| unsafe { F::at(address as usize) })
+        Ok(unsafe { F::at(address as usize) })
+    }
+
+    /// Returns the reason why a function is not loaded.
+    fn missing(&self, id: FuncId) -> MissingFunction {
+        let declarations = self.definitions.declarations();
+        let Some(name) = declarations.function_symbol(id) else { return MissingFunction::Undeclared(id) };
+        if self.definitions.is_function_defined(id) {
+            MissingFunction::NotFinalized(name)
+        } else if declarations.linkage(&name) == Linkage::Import {
+            MissingFunction::Imported(name)
+        } else {
+            MissingFunction::NotDefined(name)
+        }
     }
 
     /// Returns the address of a data object; `None` if it is not loaded.

@@ -46,7 +46,9 @@ const CHILD: &str = "KINGPOST_TEST_DEBUGGER";
 fn functions_run() {
     let settings = Settings::default().with(|settings| settings.unwind_info = true);
     let mut module = JitModule::new(Compiler::new(&Triple::host(), settings, &[]).unwrap());
-    module.set_debugger(std::env::var_os(CHILD).is_some());
+    if std::env::var_os(CHILD).is_some() {
+        module.enable_debugger();
+    }
     module.symbol("host_checks", host_checks as *const u8);
     for (name, text) in FUNCTIONS {
         let mut func = kingpost_reader::parse_functions(text).unwrap().remove(0);

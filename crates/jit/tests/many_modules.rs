@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "compiled functions are called")]
 #![cfg(target_os = "linux")]
 
-use kingpost_codegen::module::{DataDescription, Linkage, Module};
+use kingpost_codegen::module::{DataDescription, DataKind, Linkage, Module};
 use kingpost_codegen::{Compiler, Settings};
 use kingpost_jit::JitModule;
 
@@ -35,7 +35,7 @@ fn module(number: i64) -> JitModule {
     let mut function = kingpost_reader::parse_functions(&text).unwrap().remove(0);
     let mut module = JitModule::new(Compiler::host(Settings::default()).unwrap());
     let id = module.declare_function("f", Linkage::Export, &function.signature).unwrap();
-    let data = module.declare_data("d", Linkage::Local, true, false).unwrap();
+    let data = module.declare_data("d", Linkage::Local, DataKind::Writable).unwrap();
     module.define_function(id, &mut function).unwrap();
     module.define_data(data, &DataDescription::bytes(7_i64.to_le_bytes())).unwrap();
     module.finalize_definitions().unwrap();

@@ -2,14 +2,14 @@
 #![allow(unsafe_code, reason = "compiled functions are called")]
 #![cfg(target_arch = "x86_64")]
 
-use kingpost_codegen::module::{DataDescription, FuncId, Linkage, Module, ModuleError, ModuleReloc};
+use kingpost_codegen::module::{DataDescription, DataKind, FuncId, Linkage, Module, ModuleError, ModuleReloc};
 use kingpost_codegen::{ALLOCATORS, CompileError, Compiler, Settings};
 use kingpost_emit_object::{ObjectError, ObjectModule, ObjectOptions};
 use kingpost_ir::Function;
 use kingpost_ir::signature::{AbiParam, CallConv, Signature};
 use kingpost_ir::types::I64;
-use kingpost_jit::{JitModule, LoadError};
-use kingpost_mach::{DataPointer, RelocKind, SymbolName};
+use kingpost_jit::{JitModule, LoadError, MissingFunction};
+use kingpost_mach::{RelocKind, SymbolName};
 use std::process::Command;
 use std::sync::Arc;
 use target_lexicon::triple;
@@ -42,9 +42,9 @@ fn fill<M: Module>(m: &mut M) -> FuncId {
     let entry = m.declare_function("entry", Linkage::Export, &signature(1)).unwrap();
     let hidden = m.declare_anonymous_function(&signature(0));
     let bytes = m.declare_function("bytes", Linkage::Hidden, &signature(0)).unwrap();
-    let counter = m.declare_data("counter", Linkage::Local, true, false).unwrap();
-    let table = m.declare_data("table", Linkage::Export, false, false).unwrap();
-    let zeros = m.declare_anonymous_data(true, false);
+    let counter = m.declare_data("counter", Linkage::Local, DataKind::Writable).unwrap();
+    let table = m.declare_data("table", Linkage::Export, DataKind::ReadOnly).unwrap();
+    let zeros = m.declare_anonymous_data(DataKind::Writable);
 
     // An invalid function leaves the module usable, and can be defined later.
     let bad = "function u0:0(i64) -> i64 system_v { block0(v0: i64): return }";
@@ -101,11 +101,11 @@ fn fill<M: Module>(m: &mut M) -> FuncId {
     assert!(matches!(m.define_function_bytes(bytes, 3, &code, &[]), Err(ModuleError::Alignment { align: 3, .. })));
     m.define_function_bytes(bytes, 32, &code, &[reloc]).unwrap();
 
-    let pointer = |offset, symbol| DataPointer { offset, symbol, addend: 0 };
     let mut description = DataDescription::zeros(16);
-    description.pointers = vec![pointer(8, SymbolName::User(0, 3)), pointer(0, SymbolName::User(0, 0))];
+    description.point_to_function(8, hidden);
+    description.point_to_function(0, twice);
     let mut beyond = description.clone();
-    beyond.pointers.push(pointer(9, SymbolName::User(0, 0)));
+    beyond.point_to_data(9, counter, 0);
     assert!(matches!(m.define_data(table, &beyond), Err(ModuleError::OutOfBounds { offset: 9, .. })));
     m.define_data(table, &description).unwrap();
     assert!(matches!(m.define_data(table, &description), Err(ModuleError::DuplicateDefinition(_))));
@@ -227,7 +227,7 @@ fn objects_say_what_is_missing() {
     m.define_function(f, &mut func).unwrap();
     assert_eq!(m.finish(), Err(ObjectError::Undefined("g".into())));
     let mut m = new();
-    let odd = m.declare_data("odd\0", Linkage::Export, false, false).unwrap();
+    let odd = m.declare_data("odd\0", Linkage::Export, DataKind::ReadOnly).unwrap();
     m.define_data(odd, &DataDescription::zeros(1)).unwrap();
     assert_eq!(m.finish(), Err(ObjectError::Name("odd\0".into())));
 }
@@ -272,4 +272,27 @@ fn imports_are_found_in_order() {
     let function = unsafe { m.get::<extern "C" fn(f64) -> f64>(f) }.unwrap();
     assert_eq!((function(1.5), function(-1.5)), (2.0, -1.0));
     assert_eq!(kingpost_jit::process_symbol("no such symbol"), None);
+}
+
+#[test]
+fn a_missing_function_has_a_reason() {
+    let mut m = JitModule::new(compiler("spill_all", true));
+    let [imported, undefined, defined] =
+        [("puts", Linkage::Import), ("later", Linkage::Local), ("now", Linkage::Export)]
+            .map(|(name, linkage)| m.declare_function(name, linkage, &signature(1)).unwrap());
+    m.define_function(defined, &mut parse("function u0:0(i64) -> i64 system_v { block0(v0: i64): return v0 }"))
+        .unwrap();
+    // SAFETY: no function is called.
+    let reason = |m: &JitModule, id| unsafe { m.get::<extern "C" fn(i64) -> i64>(id) }.map(drop).unwrap_err();
+    assert_eq!(reason(&m, imported), MissingFunction::Imported(SymbolName::named("puts")));
+    assert_eq!(reason(&m, undefined), MissingFunction::NotDefined(SymbolName::named("later")));
+    assert_eq!(reason(&m, defined), MissingFunction::NotFinalized(SymbolName::named("now")));
+    assert_eq!(reason(&m, FuncId::from_u32(7)), MissingFunction::Undeclared(FuncId::from_u32(7)));
+    assert_eq!(
+        reason(&m, defined).to_string(),
+        "%now is not loaded: `finalize_definitions` after its definition is missing"
+    );
+    m.finalize_definitions().unwrap();
+    // SAFETY: the function has this type, and only returns its argument.
+    assert_eq!(unsafe { m.get::<extern "C" fn(i64) -> i64>(defined) }.unwrap()(5), 5);
 }

@@ -71,7 +71,7 @@ impl Fib {
     fn call(&self, n: i64) -> i64 {
         // SAFETY: the function was built with this type; it reads and writes no memory.
         let function = unsafe { self.module.get::<extern "C" fn(i64) -> i64>(self.id) };
-        function.expect("it is defined")(n)
+        function.expect("it is loaded")(n)
     }
 }
 

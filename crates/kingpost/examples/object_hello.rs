@@ -13,11 +13,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Compiles `int main() { puts("Hello"); return 0; }` and returns the object file.
 fn hello() -> Result<Vec<u8>, Box<dyn Error>> {
-    // Executables of current systems are position-independent.
-    let settings = Settings::default().with(|settings| settings.is_pic = true);
-    let mut module = ObjectModule::new(Compiler::host(settings)?, ObjectOptions::default());
+    // Code for every processor of the architecture.
+    let mut module = ObjectModule::new(Compiler::baseline(Settings::default())?, ObjectOptions::default());
 
-    let text = module.declare_data("text", Linkage::Local, false, false)?;
+    let text = module.declare_data("text", Linkage::Local, DataKind::ReadOnly)?;
     module.define_data(text, &DataDescription::bytes(*b"Hello from Kingpost\0"))?;
     let mut signature = module.signature();
     signature.returns.push(AbiParam::new(I32));

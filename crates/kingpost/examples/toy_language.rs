@@ -51,8 +51,8 @@ fn calculate(text: &str, x: i64) -> Result<i64, Box<dyn Error>> {
     module.define_function(id, &mut func)?;
     module.finalize_definitions()?;
     // SAFETY: the function was built with this type; it reads and writes no memory.
-    let function = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) };
-    Ok(function.ok_or("not defined")?(x))
+    let function = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }?;
+    Ok(function(x))
 }
 
 /// A parser that builds the function directly, without a syntax tree.

@@ -25,7 +25,7 @@
 //! module.define_function(id, &mut func)?;
 //! module.finalize_definitions()?;
 //! // SAFETY: the function was built with this type, and only multiplies.
-//! let triple = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }.ok_or("not defined")?;
+//! let triple = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }?;
 //! println!("{}", triple(14));
 //! # assert_eq!(triple(14), 42);
 //! # Ok(())
@@ -80,15 +80,16 @@ pub use target_lexicon::{self, Triple};
 /// Names that most front ends need.
 pub mod prelude {
     pub use crate::Triple;
-    pub use crate::codegen::module::{DataDescription, DataId, FuncId, Linkage, Module};
-    pub use crate::codegen::{Compiler, Settings};
-    pub use crate::ir::builder::{ControlBuilder, ImmediateBuilder, InstBuilder};
+    pub use crate::codegen::module::{DataDescription, DataId, DataKind, FuncId, Linkage, Module, ModuleError};
+    pub use crate::codegen::{Compiler, OptLevel, Settings};
+    pub use crate::ir::builder::{ControlBuilder, ImmediateBuilder, InstBuilder, SlotBuilder};
     pub use crate::ir::condcodes::{FloatCC, IntCC};
     pub use crate::ir::extfunc::{ExtFuncData, ExternalName, FuncName};
-    pub use crate::ir::frontend::{FrontendContext, FunctionBuilder, Switch, Variable};
+    pub use crate::ir::frontend::{FrontendContext, FunctionBuilder, Overlap, Switch, Variable};
+    pub use crate::ir::function::SourceLoc;
     pub use crate::ir::signature::{AbiParam, CallConv, Signature};
     pub use crate::ir::types::{self, F32, F64, I8, I16, I32, I64, I128, Type};
-    pub use crate::ir::{Block, Function, Inst, MemFlags, TrapCode, Value};
+    pub use crate::ir::{Block, FuncRef, Function, GlobalValue, Inst, MemFlags, StackSlot, TrapCode, Value};
     #[cfg(feature = "jit")]
     pub use crate::jit::JitModule;
     #[cfg(feature = "object")]

@@ -31,6 +31,18 @@ pub struct DataObject {
     pub size: u64,
     /// Pointers in the object, by ascending offset, each within `bytes`.
     pub pointers: Vec<DataPointer>,
+    /// Requests about its place in an object file.
+    pub placement: Placement,
+}
+
+/// Requests about the place of a data object in an object file. Modules in memory ignore them.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Placement {
+    /// Name of the section; `None` for the usual section of the object's contents.
+    pub section: Option<String>,
+    /// Whether linkers keep the object although no symbol refers to it.
+    pub used: bool,
 }
 
 /// Largest alignment of a data object in bytes.
@@ -103,6 +115,7 @@ mod tests {
     #[test]
     fn contradictions_are_found() {
         let good = DataObject {
+            placement: Placement::default(),
             name: SymbolName::named("d"),
             align: 8,
             writable: true,

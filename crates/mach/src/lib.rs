@@ -100,7 +100,7 @@ pub use compiled::{
     StackMapEntry, SymbolName, TrapSite, UnwindOp, UnwindSite, ValueConstant, ValueSite,
 };
 pub use cpu_flags::{CpuFeatures, FlagError};
-pub use data::{DataFault, DataObject, DataPointer};
+pub use data::{DataFault, DataObject, DataPointer, Placement};
 pub use emit::Emitter;
 pub use emit_blocks::MAX_FLAG_ROWS;
 pub use emit_isa::{Blocks, Body, EmitContext, EmitIsa, EmitOptions, MachineEdit, ShortRows};

@@ -255,7 +255,7 @@ settings! {
     regalloc_verbose_logs: bool = false, "Log the allocation problem and its solution.";
     enable_alias_analysis: bool = true, "Remove redundant loads; with `opt_level=none` only loads of constant memory.";
     enable_verifier: bool = true, "Verify the function before it is compiled.";
-    is_pic: bool = false, "Position-independent code.";
+    is_pic: bool = true, "Position-independent code, which systems can load anywhere.";
     use_colocated_libcalls: bool = false, "Library routines are near: call them directly.";
     enable_nan_canonicalization: bool = false, "Replace NaN results by the canonical NaN.";
     enable_pinned_reg: bool = false, "Keep the pinned register out of allocation.";
@@ -361,10 +361,10 @@ mod tests {
     #[test]
     fn keys_are_set_and_refused() {
         let mut s = Settings::default();
-        s.set("is_pic", "yes").unwrap();
+        s.set("is_pic", "no").unwrap();
         s.set("opt_level", "speed").unwrap();
         s.set("probestack_size_log2", "14").unwrap();
-        assert!(s.is_pic && s.opt_level == OptLevel::Speed && s.probestack_size_log2 == 14);
+        assert!(!s.is_pic && s.opt_level == OptLevel::Speed && s.probestack_size_log2 == 14);
         assert_eq!(s.set("no_such", "1"), Err(SettingError::Unknown("no_such".into())));
         assert!(s.set("is_pic", "maybe").unwrap_err().to_string().contains("is_pic"));
         assert!(s.set("opt_level", "max").unwrap_err().to_string().contains("speed_and_size"));

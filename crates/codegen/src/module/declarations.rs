@@ -71,6 +71,35 @@ pub struct FunctionDeclaration {
     pub signature: Signature,
 }
 
+/// The use of a data object by the program.
+///
+/// ```
+/// use kingpost_codegen::module::DataKind;
+///
+/// assert!(DataKind::Writable.is_writable() && !DataKind::ThreadLocal.is_shared());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DataKind {
+    /// Contents that never change.
+    ReadOnly,
+    /// Contents that the program may change.
+    Writable,
+    /// A copy for each thread, which the thread may change.
+    ThreadLocal,
+}
+
+impl DataKind {
+    /// Returns `true` if the program may write to the object.
+    pub fn is_writable(self) -> bool {
+        self != DataKind::ReadOnly
+    }
+
+    /// Returns `true` if all threads share the object.
+    pub fn is_shared(self) -> bool {
+        self != DataKind::ThreadLocal
+    }
+}
+
 /// A declared data object.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DataDeclaration {
@@ -78,10 +107,8 @@ pub struct DataDeclaration {
     pub name: Option<Box<str>>,
     /// The merged linkage of all declarations.
     pub linkage: Linkage,
-    /// Whether the program may write to it.
-    pub writable: bool,
-    /// Whether each thread has its own copy.
-    pub tls: bool,
+    /// The merged use of all declarations.
+    pub kind: DataKind,
 }
 
 /// Meaning of a name.
@@ -217,31 +244,27 @@ impl Declarations {
         self.functions.push(FunctionDeclaration { name: None, linkage: Linkage::Local, signature })
     }
 
-    pub(crate) fn declare_data(
-        &mut self,
-        name: &str,
-        linkage: Linkage,
-        writable: bool,
-        tls: bool,
-    ) -> Result<DataId, ModuleError> {
+    pub(crate) fn declare_data(&mut self, name: &str, linkage: Linkage, kind: DataKind) -> Result<DataId, ModuleError> {
         match self.names.get(name) {
             None => {
-                let id = self.data.push(DataDeclaration { name: Some(name.into()), linkage, writable, tls });
+                let id = self.data.push(DataDeclaration { name: Some(name.into()), linkage, kind });
                 self.names.insert(name.into(), Declared::Data(id));
                 Ok(id)
             }
-            Some(&Declared::Data(id)) if self.data[id].tls == tls => {
+            Some(&Declared::Data(id)) if self.data[id].kind.is_shared() == kind.is_shared() => {
                 let known = &mut self.data[id];
                 known.linkage = known.linkage.max(linkage);
-                known.writable |= writable;
+                if kind.is_writable() {
+                    known.kind = kind;
+                }
                 Ok(id)
             }
             Some(_) => Err(ModuleError::IncompatibleDeclaration(name.into())),
         }
     }
 
-    pub(crate) fn declare_anonymous_data(&mut self, writable: bool, tls: bool) -> DataId {
-        self.data.push(DataDeclaration { name: None, linkage: Linkage::Local, writable, tls })
+    pub(crate) fn declare_anonymous_data(&mut self, kind: DataKind) -> DataId {
+        self.data.push(DataDeclaration { name: None, linkage: Linkage::Local, kind })
     }
 }
 
@@ -279,13 +302,13 @@ mod tests {
         other.params.push(AbiParam::new(I32));
         let mut d = Declarations::default();
         let f = d.declare_function("f", Linkage::Import, &sig).unwrap();
-        let x = d.declare_data("x", Linkage::Export, false, false).unwrap();
+        let x = d.declare_data("x", Linkage::Export, DataKind::ReadOnly).unwrap();
         assert!(matches!(
             d.declare_function("f", Linkage::Import, &other),
             Err(ModuleError::IncompatibleSignature { .. })
         ));
         assert_eq!(
-            d.declare_data("f", Linkage::Export, false, false),
+            d.declare_data("f", Linkage::Export, DataKind::ReadOnly),
             Err(ModuleError::IncompatibleDeclaration("f".into()))
         );
         assert_eq!(
@@ -293,11 +316,11 @@ mod tests {
             Err(ModuleError::IncompatibleDeclaration("x".into()))
         );
         assert_eq!(
-            d.declare_data("x", Linkage::Export, false, true),
+            d.declare_data("x", Linkage::Export, DataKind::ThreadLocal),
             Err(ModuleError::IncompatibleDeclaration("x".into()))
         );
-        assert_eq!(d.declare_data("x", Linkage::Import, true, false), Ok(x));
-        assert!(d.data_object(x).unwrap().writable);
+        assert_eq!(d.declare_data("x", Linkage::Import, DataKind::Writable), Ok(x));
+        assert!(d.data_object(x).unwrap().kind.is_writable());
         assert_eq!((d.function_named("f"), d.data_named("f")), (Some(f), None));
     }
 
@@ -307,7 +330,7 @@ mod tests {
         let mut d = Declarations::default();
         d.declare_function("f", Linkage::Import, &sig).unwrap();
         d.declare_anonymous_function(&sig);
-        d.declare_data("x", Linkage::Local, false, false).unwrap();
+        d.declare_data("x", Linkage::Local, DataKind::ReadOnly).unwrap();
         let user = SymbolName::User;
         assert_eq!(d.resolve(&user(0, 0)), Ok(SymbolName::named("f")));
         assert_eq!(d.resolve(&user(0, 1)), Ok(user(0, 1)));

@@ -114,7 +114,7 @@ impl Definitions {
     pub fn take(&mut self) -> (ModuleBuffer, Vec<DataObject>) {
         let data = std::mem::take(&mut self.data).into_iter().map(|(id, mut object)| {
             // A later declaration may have made it writable.
-            object.writable = self.declarations.data_object(id).is_some_and(|d| d.writable);
+            object.writable = self.declarations.data_object(id).is_some_and(|d| d.kind.is_writable());
             object
         });
         let data = data.collect();
@@ -269,8 +269,9 @@ impl Definitions {
         };
         let end = pointers.last().map_or(0, |pointer| (pointer.offset + POINTER_BYTES) as usize);
         bytes.resize(bytes.len().max(end), 0);
-        let (align, writable, tls, size) = (data.align, declared.writable, declared.tls, data.size());
-        self.data.push((id, DataObject { name, align, writable, tls, bytes, size, pointers }));
+        let (writable, tls) = (declared.kind.is_writable(), !declared.kind.is_shared());
+        let (align, size, placement) = (data.align, data.size(), data.placement.clone());
+        self.data.push((id, DataObject { name, align, writable, tls, bytes, size, pointers, placement }));
         self.defined_data.insert(id);
         Ok(())
     }

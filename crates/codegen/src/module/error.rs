@@ -1,6 +1,7 @@
 //! Errors of declarations and definitions.
 
 use crate::error::CompileError;
+use kingpost_ir::Function;
 use kingpost_ir::signature::Signature;
 use kingpost_mach::SymbolName;
 use std::fmt;
@@ -61,6 +62,53 @@ pub enum ModuleError {
         /// Unsupported property.
         what: &'static str,
     },
+}
+
+impl ModuleError {
+    /// Returns the function or data object that the error is about; `None` if a name could not be declared.
+    pub fn symbol(&self) -> Option<&SymbolName> {
+        match self {
+            ModuleError::IncompatibleDeclaration(_) => None,
+            ModuleError::DuplicateDefinition(name)
+            | ModuleError::InvalidImportDefinition(name)
+            | ModuleError::Undeclared(name)
+            | ModuleError::IncompatibleSignature { name, .. }
+            | ModuleError::Compilation { name, .. }
+            | ModuleError::Alignment { name, .. }
+            | ModuleError::OutOfBounds { name, .. }
+            | ModuleError::TooLarge { name, .. }
+            | ModuleError::Unsupported { name, .. } => Some(name),
+        }
+    }
+
+    /// Returns the error with block and instruction, one line for each finding. `func` is the function in its state
+    /// after the failed definition. It appears under the name of its declaration.
+    ///
+    /// ```
+    /// use kingpost_codegen::module::{Definitions, Linkage, Module};
+    ///
+    /// # fn example(module: &mut impl Module) {
+    /// let text = "function u0:0(i32) -> i64 { block0(v0: i32): return v0 }";
+    /// let mut func = kingpost_reader::parse_functions(text).unwrap().remove(0);
+    /// let id = module.declare_function("wrong", Linkage::Export, &func.signature).unwrap();
+    /// let error = module.define_function(id, &mut func).unwrap_err();
+    /// assert!(error.pretty(&func).to_string().starts_with("%wrong: block0: `return v0`: "));
+    /// # }
+    /// # struct Plain(Definitions);
+    /// # impl Module for Plain {
+    /// #     fn definitions(&self) -> &Definitions { &self.0 }
+    /// #     fn definitions_mut(&mut self) -> &mut Definitions { &mut self.0 }
+    /// # }
+    /// # example(&mut Plain(Definitions::new(kingpost_codegen::Compiler::host(Default::default()).unwrap())));
+    /// ```
+    pub fn pretty<'a>(&'a self, func: &'a Function) -> impl fmt::Display + 'a {
+        fmt::from_fn(move |f| match self {
+            ModuleError::Compilation { name, error } => {
+                error.findings().iter().try_for_each(|finding| writeln!(f, "{}", finding.pretty_as(name, func)))
+            }
+            _ => writeln!(f, "{self}"),
+        })
+    }
 }
 
 impl fmt::Display for ModuleError {

@@ -23,7 +23,9 @@ mod error;
 mod libcalls;
 
 pub use data::{DataContents, DataDescription};
-pub use declarations::{DATA, DataDeclaration, DataId, Declarations, FUNCTIONS, FuncId, FunctionDeclaration, Linkage};
+pub use declarations::{
+    DATA, DataDeclaration, DataId, DataKind, Declarations, FUNCTIONS, FuncId, FunctionDeclaration, Linkage,
+};
 pub use definitions::{Definitions, ModuleReloc};
 pub use error::ModuleError;
 pub use libcalls::{LibCallNames, default_libcall_name};
@@ -89,14 +91,14 @@ pub trait Module {
     /// object writable if either declaration does.
     ///
     /// # Errors
-    /// If the name is declared as a function, or the declarations differ in `tls`.
-    fn declare_data(&mut self, name: &str, linkage: Linkage, writable: bool, tls: bool) -> Result<DataId, ModuleError> {
-        self.definitions_mut().declarations_mut().declare_data(name, linkage, writable, tls)
+    /// If the name is declared as a function, or only one of the declarations is thread-local.
+    fn declare_data(&mut self, name: &str, linkage: Linkage, kind: DataKind) -> Result<DataId, ModuleError> {
+        self.definitions_mut().declarations_mut().declare_data(name, linkage, kind)
     }
 
     /// Declares a data object that has no name outside the module.
-    fn declare_anonymous_data(&mut self, writable: bool, tls: bool) -> DataId {
-        self.definitions_mut().declarations_mut().declare_anonymous_data(writable, tls)
+    fn declare_anonymous_data(&mut self, kind: DataKind) -> DataId {
+        self.definitions_mut().declarations_mut().declare_anonymous_data(kind)
     }
 
     /// Compiles `func` as the definition of `id`. The name of `func` is ignored and unchanged.
@@ -132,7 +134,7 @@ pub trait Module {
     /// Adds the contents of a data object.
     ///
     /// # Errors
-    /// If `id` is imported, defined already or thread-local, if the contents are too large, if the alignment is no
+    /// If `id` is imported or defined already, if the contents are too large, if the alignment is no
     /// power of two or too large, or if a pointer is beyond the contents or refers to an undeclared name.
     fn define_data(&mut self, id: DataId, data: &DataDescription) -> Result<(), ModuleError> {
         self.definitions_mut().define_data(id, data)
@@ -157,7 +159,7 @@ pub trait Module {
     fn declare_data_in_func(&self, id: DataId, func: &mut Function) -> GlobalValue {
         let declaration = self.declarations().data_object(id).expect("a data object of this module");
         let name = ExternalName::User(func.user_names.push((DATA, id.as_u32())));
-        let (colocated, tls) = (declaration.linkage.is_final(), declaration.tls);
+        let (colocated, tls) = (declaration.linkage.is_final(), !declaration.kind.is_shared());
         func.global_values.push(GlobalValueData::Symbol { name, offset: 0, colocated, tls })
     }
 }

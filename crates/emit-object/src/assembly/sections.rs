@@ -15,6 +15,9 @@ pub(super) fn write(file: &File<'_>, text: &mut Text) -> Result<(), ObjectError>
             elf::SHT_PROGBITS => "progbits",
             elf::SHT_NOBITS => "nobits",
             elf::SHT_NOTE => "note",
+            elf::SHT_INIT_ARRAY => "init_array",
+            elf::SHT_FINI_ARRAY => "fini_array",
+            elf::SHT_PREINIT_ARRAY => "preinit_array",
             // Assemblers create symbol tables and relocations themselves.
             _ => continue,
         };
@@ -30,12 +33,13 @@ pub(super) fn write(file: &File<'_>, text: &mut Text) -> Result<(), ObjectError>
 
 /// Writes the directive that starts a section, with its flags, kind, size of entries and alignment.
 fn head(section: &ElfSection64<'_, '_, LittleEndian>, name: &str, kind: &str, text: &mut Text) {
-    const LETTERS: [(u32, char); 5] = [
+    const LETTERS: [(u32, char); 6] = [
         (elf::SHF_ALLOC, 'a'),
         (elf::SHF_WRITE, 'w'),
         (elf::SHF_TLS, 'T'),
         (elf::SHF_MERGE, 'M'),
         (elf::SHF_STRINGS, 'S'),
+        (elf::SHF_GNU_RETAIN, 'R'),
     ];
     let header = section.elf_section_header();
     let flags = header.sh_flags(LittleEndian) as u32;
@@ -44,10 +48,16 @@ fn head(section: &ElfSection64<'_, '_, LittleEndian>, name: &str, kind: &str, te
         0 => String::new(),
         _ => format!(", {}", header.sh_entsize(LittleEndian)),
     };
-    text.line(format_args!(".section {name}, \"{letters}\", %{kind}{entries}"));
+    text.line(format_args!(".section {}, \"{letters}\", %{kind}{entries}", quoted(name)));
     if section.align() > 1 {
         text.line(format_args!(".balign {}", section.align()));
     }
+}
+
+/// Returns the name of a section, in quotes if assemblers need them.
+fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
+    if name.chars().all(is_plain) { name.into() } else { words::quoted(name) }
 }
 
 /// Writes the contents of a section, in the order of its bytes.

@@ -62,6 +62,7 @@ fn table(module: &ModuleBuffer) -> DataObject {
         addend: 0,
     });
     DataObject {
+        placement: Default::default(),
         name: SymbolName::named(TABLE),
         align: 8,
         writable: true,

@@ -177,7 +177,7 @@ fn reasons(machine: &str, text: &str) -> Vec<String> {
         Ok(mut functions) => functions.remove(0),
         Err(error) => panic!("{error}\n{text}"),
     };
-    let (mut settings, mut reasons) = (Settings::default(), Vec::new());
+    let (mut settings, mut reasons) = (Settings::default().with(|settings| settings.is_pic = false), Vec::new());
     loop {
         let compiler = Compiler::new(&triple, settings.clone(), &[]).expect("settings that are taken");
         let result = compiler.compile(&mut compiler.context(), &mut function.clone(), &mut ModuleBuffer::default());

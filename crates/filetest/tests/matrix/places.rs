@@ -60,6 +60,7 @@ fn parse(case: &Case) -> Function {
 
 fn compiler(triple: &str, flags: &[&str]) -> Compiler {
     let settings = Settings::default().with(|settings| {
+        settings.is_pic = false;
         settings.enable_pinned_reg = true;
         settings.preserve_frame_pointers = true;
         settings.enable_llvm_abi_extensions = true;

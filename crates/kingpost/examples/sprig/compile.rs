@@ -1,11 +1,9 @@
 //! Compiles a syntax tree into functions of a module.
 //!
-//! A value of any type has 64 bits. Structures and closures are objects of the heap. References to them are in stack
-//! slots, and every call has a stack map that lists these slots, so that a collector may move the objects.
+//! A value of any type has 64 bits. Structures and closures are objects of the heap. References to them need stack
+//! maps, which the builder makes, so that a collector may move the objects during any call.
 
 use crate::syntax::{Expression, Function, Kind, Program, Statement, Struct, Type};
-use kingpost::ir::function::{SourceLoc, UserStackMapEntry};
-use kingpost::ir::{FuncRef, StackSlot};
 use kingpost::prelude::{Function as IrFunction, *};
 use std::collections::HashMap;
 
@@ -66,21 +64,19 @@ impl<'p, M: Module> Compiler<'p, M> {
         let mut func = IrFunction::new(FuncName::default(), signature);
         let mut scratch = FrontendContext::default();
         let mut b = FunctionBuilder::new(&mut func, &mut scratch);
-        let [entry, start] = [(); 2].map(|()| b.create_block());
+        let entry = b.create_block();
         b.append_function_params(entry);
-        // Blocks are ordered by the first switch to them, and the entry must be first. It is filled last.
         b.switch_to_block(entry);
-        b.switch_to_block(start);
-        let mut body = Body { compiler: self, b, locals: Vec::new(), slots: Vec::new(), calls: Vec::new(), function };
+        let mut body = Body { compiler: self, b, locals: Vec::new(), function };
 
         body.at(function.line);
         let mut arguments = body.b.block_params(entry).to_vec();
         if let Some(captured) = captured {
-            let closure = body.operand(&Type::Struct(String::new()), arguments.remove(0));
+            let closure = arguments.remove(0);
+            body.b.declare_value_needs_stack_map(closure);
             for (index, (name, ty)) in captured.into_iter().enumerate() {
                 // Field 0 of a closure is the address of its function.
-                let object = body.value(closure);
-                let value = body.b.ins().load(I64, MemFlags::trusted(), object, field_offset(index + 1));
+                let value = body.b.ins().load(I64, MemFlags::trusted(), closure, field_offset(index + 1));
                 body.declare(name, ty, value);
             }
         }
@@ -90,20 +86,6 @@ impl<'p, M: Module> Compiler<'p, M> {
         body.statements(&function.body)?;
         // A function that ends without `return` traps.
         body.b.ins().trap(TrapCode::user(1).expect("1 is a code of the user's"));
-
-        // All slots are cleared first, because a collector may read any of them during any call.
-        body.b.switch_to_block(entry);
-        let slots = std::mem::take(&mut body.slots);
-        let zero = body.b.ins().iconst(I64, 0);
-        for &slot in &slots {
-            let address = body.b.ins().stack_addr(I64, slot, 0);
-            body.b.ins().store(MemFlags::trusted(), zero, address, 0);
-        }
-        body.b.ins().jump(start, &[]);
-        for call in std::mem::take(&mut body.calls) {
-            let entries = slots.iter().map(|&slot| UserStackMapEntry { ty: I64, slot, offset: 0 });
-            body.b.func.stack_maps.insert(call, entries.collect());
-        }
         let mut b = body.b;
         b.seal_all_blocks();
         b.finalize().map_err(|error| error.to_string())?;
@@ -130,28 +112,11 @@ fn is_reference(ty: &Type) -> bool {
     matches!(ty, Type::Struct(_) | Type::Fn(..))
 }
 
-/// A variable of the language.
-#[derive(Clone, Copy)]
-enum Local {
-    Variable(Variable),
-    Slot(StackSlot),
-}
-
-/// The result of an expression. A reference is in a slot, where a collector can find and update it.
-#[derive(Clone, Copy)]
-enum Operand {
-    Value(Value),
-    Slot(StackSlot),
-}
-
 /// State of the compiled function.
 struct Body<'c, 'p, 'f, M> {
     compiler: &'c mut Compiler<'p, M>,
     b: FunctionBuilder<'f>,
-    locals: Vec<(String, Type, Local)>,
-    /// Slots that hold references.
-    slots: Vec<StackSlot>,
-    calls: Vec<Inst>,
+    locals: Vec<(String, Type, Variable)>,
     function: &'p Function,
 }
 
@@ -161,54 +126,27 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         self.b.set_srcloc(SourceLoc(line));
     }
 
-    fn slot(&mut self) -> StackSlot {
-        let slot = self.b.create_stack_slot(8, 8);
-        self.slots.push(slot);
-        slot
-    }
-
-    fn store(&mut self, slot: StackSlot, value: Value) {
-        let address = self.b.ins().stack_addr(I64, slot, 0);
-        self.b.ins().store(MemFlags::trusted(), value, address, 0);
-    }
-
-    /// Returns the value as an operand: in a slot if it is a reference.
-    fn operand(&mut self, ty: &Type, value: Value) -> Operand {
-        if !is_reference(ty) {
-            return Operand::Value(value);
+    /// Returns the value. If it is a reference, the builder keeps it where a collector can find and update it.
+    fn keep(&mut self, ty: &Type, value: Value) -> Value {
+        if is_reference(ty) {
+            self.b.declare_value_needs_stack_map(value);
         }
-        let slot = self.slot();
-        self.store(slot, value);
-        Operand::Slot(slot)
-    }
-
-    /// Returns the value of an operand, which is valid until the next call.
-    fn value(&mut self, operand: Operand) -> Value {
-        match operand {
-            Operand::Value(value) => value,
-            Operand::Slot(slot) => {
-                let address = self.b.ins().stack_addr(I64, slot, 0);
-                self.b.ins().load(I64, MemFlags::trusted(), address, 0)
-            }
-        }
+        value
     }
 
     fn declare(&mut self, name: String, ty: Type, value: Value) {
-        let local = if is_reference(&ty) {
-            let slot = self.slot();
-            self.store(slot, value);
-            Local::Slot(slot)
-        } else {
-            let variable = self.b.declare_var(I64);
-            self.b.def_var(variable, value);
-            Local::Variable(variable)
-        };
-        self.locals.push((name, ty, local));
+        let variable = self.b.declare_var(I64);
+        self.b.set_var_name(variable, &name);
+        if is_reference(&ty) {
+            self.b.declare_var_needs_stack_map(variable);
+        }
+        self.b.def_var(variable, value);
+        self.locals.push((name, ty, variable));
     }
 
-    fn local(&self, name: &str) -> Option<(Type, Local)> {
-        let (_, ty, local) = self.locals.iter().rev().find(|(known, ..)| known == name)?;
-        Some((ty.clone(), *local))
+    fn local(&self, name: &str) -> Option<(Type, Variable)> {
+        let (_, ty, variable) = self.locals.iter().rev().find(|(known, ..)| known == name)?;
+        Some((ty.clone(), *variable))
     }
 
     fn statements(&mut self, statements: &'p [Statement]) -> Result<()> {
@@ -225,7 +163,6 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
             Statement::Let(line, name, value) => {
                 self.at(*line);
                 let (ty, value) = self.expression(value)?;
-                let value = self.value(value);
                 self.declare(name.clone(), ty, value);
             }
             Statement::Assign(line, to, value) => self.assign(*line, to, value)?,
@@ -235,7 +172,6 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
                 self.b.switch_to_block(head);
                 self.at(*line);
                 let condition = self.typed(condition, &Type::Int)?;
-                let condition = self.value(condition);
                 self.b.ins().brif(condition, inside, &[], after, &[]);
                 self.b.switch_to_block(inside);
                 self.statements(body)?;
@@ -245,7 +181,6 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
             Statement::If(line, condition, then, otherwise) => {
                 self.at(*line);
                 let condition = self.typed(condition, &Type::Int)?;
-                let condition = self.value(condition);
                 let [yes, no, after] = [(); 3].map(|()| self.b.create_block());
                 self.b.ins().brif(condition, yes, &[], no, &[]);
                 for (block, statements) in [(yes, then), (no, otherwise)] {
@@ -258,7 +193,6 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
             Statement::Return(line, value) => {
                 self.at(*line);
                 let value = self.typed(value, &self.function.result)?;
-                let value = self.value(value);
                 self.b.ins().return_(&[value]);
                 // Statements after `return` are in an unreachable block.
                 let unreachable = self.b.create_block();
@@ -275,19 +209,14 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         self.at(line);
         match &to.kind {
             Kind::Name(name) => {
-                let (ty, local) = self.local(name).ok_or_else(|| format!("line {line}: no variable `{name}`"))?;
+                let (ty, variable) = self.local(name).ok_or_else(|| format!("line {line}: no variable `{name}`"))?;
                 let value = self.typed(value, &ty)?;
-                let value = self.value(value);
-                match local {
-                    Local::Variable(variable) => self.b.def_var(variable, value),
-                    Local::Slot(slot) => self.store(slot, value),
-                }
+                self.b.def_var(variable, value);
             }
             Kind::Field(object, field) => {
                 let (ty, object) = self.expression(object)?;
                 let (index, ty) = self.compiler.field(&ty, field, line)?;
                 let value = self.typed(value, &ty)?;
-                let (value, object) = (self.value(value), self.value(object));
                 self.b.ins().store(MemFlags::trusted(), value, object, field_offset(index));
             }
             _ => return Err(format!("line {line}: only variables and fields are assigned")),
@@ -296,36 +225,27 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
     }
 
     /// Compiles an expression that must have the type `expected`.
-    fn typed(&mut self, expression: &'p Expression, expected: &Type) -> Result<Operand> {
-        let (found, operand) = self.expression(expression)?;
+    fn typed(&mut self, expression: &'p Expression, expected: &Type) -> Result<Value> {
+        let (found, value) = self.expression(expression)?;
         match found == *expected {
-            true => Ok(operand),
+            true => Ok(value),
             false => Err(format!("line {}: expected {expected:?}, found {found:?}", expression.line)),
         }
     }
 
-    fn expression(&mut self, expression: &'p Expression) -> Result<(Type, Operand)> {
+    fn expression(&mut self, expression: &'p Expression) -> Result<(Type, Value)> {
         let line = expression.line;
         self.at(line);
         match &expression.kind {
-            Kind::Int(number) => Ok((Type::Int, Operand::Value(self.b.ins().iconst(I64, *number)))),
-            Kind::Str(text) => Ok((Type::Str, Operand::Value(self.text(text)))),
+            Kind::Int(number) => Ok((Type::Int, self.b.ins().iconst(I64, *number))),
+            Kind::Str(text) => Ok((Type::Str, self.text(text))),
             Kind::Name(name) => {
-                let (ty, local) = self.local(name).ok_or_else(|| format!("line {line}: no variable `{name}`"))?;
-                let operand = match local {
-                    Local::Variable(variable) => Operand::Value(self.b.use_var(variable)),
-                    // A copy, because the variable may be assigned before the operand is used.
-                    Local::Slot(slot) => {
-                        let value = self.value(Operand::Slot(slot));
-                        self.operand(&ty, value)
-                    }
-                };
-                Ok((ty, operand))
+                let (ty, variable) = self.local(name).ok_or_else(|| format!("line {line}: no variable `{name}`"))?;
+                Ok((ty, self.b.use_var(variable)))
             }
             Kind::Binary(operator, operands) => {
                 let left = self.typed(&operands.0, &Type::Int)?;
                 let right = self.typed(&operands.1, &Type::Int)?;
-                let (left, right) = (self.value(left), self.value(right));
                 let compare = |b: &mut FunctionBuilder<'_>, condition| {
                     let flag = b.ins().icmp(condition, left, right);
                     b.ins().uextend(I64, flag)
@@ -338,15 +258,14 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
                     "<" => compare(&mut self.b, IntCC::SignedLessThan),
                     _ => compare(&mut self.b, IntCC::Equal),
                 };
-                Ok((Type::Int, Operand::Value(result)))
+                Ok((Type::Int, result))
             }
             Kind::Field(object, field) => {
                 let (ty, object) = self.expression(object)?;
                 let (index, ty) = self.compiler.field(&ty, field, line)?;
-                let object = self.value(object);
                 let value = self.b.ins().load(I64, MemFlags::trusted(), object, field_offset(index));
-                let operand = self.operand(&ty, value);
-                Ok((ty, operand))
+                let value = self.keep(&ty, value);
+                Ok((ty, value))
             }
             Kind::New(name, values) => {
                 let of = self.compiler.structs.iter().find(|of| of.name == *name);
@@ -369,14 +288,14 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
     fn text(&mut self, text: &str) -> Value {
         let bytes = [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
         let module = &mut *self.compiler.module;
-        let id = module.declare_anonymous_data(false, false);
+        let id = module.declare_anonymous_data(DataKind::ReadOnly);
         module.define_data(id, &DataDescription::bytes(bytes)).expect("a string is valid data");
         let text = module.declare_data_in_func(id, self.b.func);
         self.b.ins().symbol_value(I64, text)
     }
 
     /// Allocates an object and fills its fields. The flag of a field is `true` if it is a reference.
-    fn object(&mut self, fields: &[(bool, Operand)], line: u32) -> Result<Operand> {
+    fn object(&mut self, fields: &[(bool, Value)], line: u32) -> Result<Value> {
         if fields.len() > 31 {
             return Err(format!("line {line}: an object has at most 31 fields"));
         }
@@ -387,14 +306,13 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         let header = self.b.ins().iconst(I64, header);
         let object = self.call_runtime("sprig_allocate", &[stack, frame, header]).expect("it has a result");
         for (index, &(_, field)) in fields.iter().enumerate() {
-            let field = self.value(field);
             self.b.ins().store(MemFlags::trusted(), field, object, field_offset(index));
         }
-        Ok(self.operand(&Type::Struct(String::new()), object))
+        Ok(self.keep(&Type::Struct(String::new()), object))
     }
 
     /// Creates a closure: an object with the address of its function and copies of the captured variables.
-    fn closure(&mut self, function: &'p Function) -> Result<(Type, Operand)> {
+    fn closure(&mut self, function: &'p Function) -> Result<(Type, Value)> {
         let mut captured: Captured = Vec::new();
         for (name, ty, _) in self.locals.iter().rev() {
             if function.mentioned.contains(name) && captured.iter().all(|(known, _)| known != name) {
@@ -405,14 +323,10 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         let id = self.compiler.module.declare_anonymous_function(&signature);
         let code = self.compiler.module.declare_func_in_func(id, self.b.func);
         let address = self.b.ins().func_addr(I64, code);
-        let mut fields = vec![(false, Operand::Value(address))];
+        let mut fields = vec![(false, address)];
         for (name, ty) in &captured {
-            let (_, local) = self.local(name).expect("it is in the list");
-            let operand = match local {
-                Local::Variable(variable) => Operand::Value(self.b.use_var(variable)),
-                Local::Slot(slot) => Operand::Slot(slot),
-            };
-            fields.push((is_reference(ty), operand));
+            let (_, variable) = self.local(name).expect("it is in the list");
+            fields.push((is_reference(ty), self.b.use_var(variable)));
         }
         self.compiler.closures.push((id, function, captured));
         let params = function.params.iter().map(|(_, ty)| ty.clone()).collect();
@@ -420,19 +334,18 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         Ok((ty, self.object(&fields, function.line)?))
     }
 
-    fn call(&mut self, line: u32, callee: &'p Expression, arguments: &'p [Expression]) -> Result<(Type, Operand)> {
+    fn call(&mut self, line: u32, callee: &'p Expression, arguments: &'p [Expression]) -> Result<(Type, Value)> {
         let name = if let Kind::Name(name) = &callee.kind { name.as_str() } else { "" };
         let is_variable = self.local(name).is_some();
         if name == "print" && !is_variable && arguments.len() == 1 {
-            let (ty, operand) = self.expression(&arguments[0])?;
-            let value = self.value(operand);
+            let (ty, value) = self.expression(&arguments[0])?;
             let routine = match ty {
                 Type::Str => "sprig_print_text",
                 Type::Int => "sprig_print_number",
                 _ => return Err(format!("line {line}: only numbers and strings are printed")),
             };
             self.call_runtime(routine, &[value]);
-            return Ok((Type::Int, Operand::Value(self.b.ins().iconst(I64, 0))));
+            return Ok((Type::Int, self.b.ins().iconst(I64, 0)));
         }
         let direct = self.compiler.functions.get(name).filter(|_| !is_variable).copied();
         let (params, result, closure) = match direct {
@@ -447,13 +360,10 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         if params.len() != arguments.len() {
             return Err(format!("line {line}: {} arguments, expected {}", arguments.len(), params.len()));
         }
-        let mut operands = Vec::from_iter(closure);
+        let mut values = Vec::from_iter(closure);
         for (argument, ty) in arguments.iter().zip(&params) {
-            operands.push(self.typed(argument, ty)?);
+            values.push(self.typed(argument, ty)?);
         }
-        // Evaluating an argument may run the collector, so values are read from their slots after all arguments are
-        // evaluated.
-        let values: Vec<Value> = operands.into_iter().map(|operand| self.value(operand)).collect();
         self.at(line);
         let call = match direct {
             Some((id, _)) => {
@@ -467,10 +377,9 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
                 self.b.ins().call_indirect(signature, code, &values)
             }
         };
-        self.calls.push(call);
         let value = self.b.inst_results(call)[0];
-        let operand = self.operand(&result, value);
-        Ok((result, operand))
+        let value = self.keep(&result, value);
+        Ok((result, value))
     }
 
     /// Calls a function of the runtime, and returns its result if it has one.
@@ -478,7 +387,6 @@ impl<'p, M: Module> Body<'_, 'p, '_, M> {
         let id = self.compiler.module.declarations().function_named(name).expect("it is declared");
         let function: FuncRef = self.compiler.module.declare_func_in_func(id, self.b.func);
         let call = self.b.ins().call(function, arguments);
-        self.calls.push(call);
         self.b.inst_results(call).first().copied()
     }
 }

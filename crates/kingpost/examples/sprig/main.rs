@@ -20,7 +20,6 @@ mod compile;
 mod runtime;
 mod syntax;
 
-use kingpost::codegen::OptLevel;
 use kingpost::prelude::*;
 use std::error::Error;
 
@@ -55,7 +54,7 @@ fn run(text: &str, number: i64, collects_always: bool) -> Result<(i64, usize), B
         return Err("`main` has one parameter of type `int`, and an `int` as its result".into());
     }
     // SAFETY: the function has this type, as was checked; the compiler reads and writes objects only.
-    let main = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }.ok_or("not defined")?;
+    let main = unsafe { module.get::<extern "C" fn(i64) -> i64>(id) }?;
     let (result, heap) = runtime::with_heap(&module, collects_always, || main(number));
     Ok((result, heap.collections))
 }
@@ -63,13 +62,10 @@ fn run(text: &str, number: i64, collects_always: bool) -> Result<(i64, usize), B
 /// Compiles a program into an object file whose line table refers to `file`.
 fn object(text: &str, file: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     let program = syntax::parse(text)?;
-    // Executables of current systems are position-independent. The object runs on any processor of the architecture.
-    let settings = Settings::default().with(|settings| {
-        settings.is_pic = true;
-        settings.preserve_frame_pointers = true;
-    });
+    // The object runs on any processor of the architecture.
+    let settings = Settings::default().with(|settings| settings.preserve_frame_pointers = true);
     let options = ObjectOptions::default().with(|options| options.source = file.into());
-    let mut module = ObjectModule::new(Compiler::new(&Triple::host(), settings, &[])?, options);
+    let mut module = ObjectModule::new(Compiler::baseline(settings)?, options);
     compile::compile(&program, &mut module)?;
     Ok(module.finish()?)
 }
