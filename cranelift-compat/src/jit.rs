@@ -392,8 +392,9 @@ impl JITModule {
 impl Drop for JITModule {
     fn drop(&mut self) {
         // Finalized functions stay until `free_memory`, because pointers to them may be in use and functions may be
-        // running.
-        std::mem::forget(std::mem::take(&mut self.registrations));
+        // running. Unwinders forget their frames, which Cranelift never registers: all sections that are registered are a list,
+        // which the first unwinding sorts.
+        self.registrations.clear();
         std::mem::forget(std::mem::take(&mut self.symbol_files));
     }
 }

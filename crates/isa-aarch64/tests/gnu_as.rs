@@ -5,9 +5,8 @@
 //! instructions are compared with the lines that they should become.
 
 #[path = "../../mach/tests/support/gnu_as.rs"]
-mod gnu_as;
+mod support;
 
-use gnu_as::{Assembler, Cases, SYMBOLS, assign, each_in_each_place, free_operands, symbol};
 use kingpost_isa_aarch64::asm;
 use kingpost_isa_aarch64::branches::A64Branches;
 use kingpost_isa_aarch64::encode::encode;
@@ -19,6 +18,7 @@ use kingpost_isa_aarch64::tls;
 use kingpost_mach::{Args, BranchForms, CpuFeatures, IndexExtend, Mem, MemBase, RelocKind, Row, RowId};
 use kingpost_regalloc::{PReg, RegClass};
 use std::collections::BTreeSet;
+use support::{Assembler, Cases, SYMBOLS, assign, each_in_each_place, free_operands, symbol};
 
 /// The least CPU by its name in the assembler, and a CPU with all extensions that rows need.
 const BASELINE: &str = "armv8-a";

@@ -4,9 +4,8 @@
 //! and address forms. Each text is padded to 16 bytes.
 
 #[path = "../../mach/tests/support/gnu_as.rs"]
-mod gnu_as;
+mod support;
 
-use gnu_as::{Assembler, Cases, SYMBOLS, assign, each_in_each_place, free_operands, symbol};
 use kingpost_isa_x64::asm;
 use kingpost_isa_x64::branches::X64Branches;
 use kingpost_isa_x64::encode::encode;
@@ -18,6 +17,7 @@ use kingpost_mach::{
     RelocKind, Row, RowId, SymbolName,
 };
 use kingpost_regalloc::{PReg, RegClass};
+use support::{Assembler, Cases, SYMBOLS, assign, each_in_each_place, free_operands, symbol};
 
 /// Bytes per text: longer than any instruction (15 bytes), and as long as the longest sequence.
 const STRIDE: usize = 16;

@@ -4,6 +4,9 @@
 
 use kingpost::prelude::*;
 
+/// A comparison of two areas of memory.
+type Compare = fn(&[u8], &[u8]) -> bool;
+
 type Function2 = extern "C" fn(*mut u8, *const u8) -> i64;
 
 /// Compiles a function of two addresses.
@@ -72,7 +75,7 @@ fn areas_are_copied_and_filled() {
 #[test]
 fn areas_are_compared() {
     use IntCC::*;
-    let conditions: [(IntCC, fn(&[u8], &[u8]) -> bool); 6] = [
+    let conditions: [(IntCC, Compare); 6] = [
         (Equal, |a, b| a == b),
         (NotEqual, |a, b| a != b),
         (UnsignedLessThan, |a, b| a < b),

@@ -111,7 +111,7 @@ fn gdb_shows_variables_by_name() {
             let output = gdb.arg(at("squares")).output().unwrap();
             let text = String::from_utf8_lossy(&output.stdout);
             for (i, total) in [(1, 1), (2, 5), (3, 14), (4, 30)] {
-                let locals = [format!("n = 4\n"), format!("total = {total}\n"), format!("i = {i}\n")];
+                let locals = ["n = 4\n".to_string(), format!("total = {total}\n"), format!("i = {i}\n")];
                 let shown = text.split("Breakpoint 1, ").nth(i).unwrap_or_default();
                 let is_shown = locals.iter().all(|local| shown.contains(local));
                 assert!(is_shown, "{allocator} {opt_level}: {locals:?} at stop {i} of\n{text}");

@@ -48,6 +48,15 @@ impl Known {
 /// A value of a variable, and the block that assigns it after its definition.
 type Assigned = (Value, Option<IrBlock>);
 
+/// A value in a register.
+struct ValueRanges {
+    /// Block of the definition, and the instruction before which the value is defined first.
+    block: Block,
+    from: Inst,
+    vreg: VReg,
+    ranges: Vec<(Inst, Inst)>,
+}
+
 /// Definitions of one variable.
 #[derive(Default)]
 struct Definitions {
@@ -114,9 +123,9 @@ impl LowerCtx<'_> {
         let (mut definitions, mut ranges, mut seen) = (Definitions::default(), Vec::new(), BTreeSet::new());
         for &(value, assigned) in values {
             let place = self.ranges_of(value, ty, liveness);
-            let known = place.as_ref().map_or(Known::Nothing, |&(_, _, vreg, _)| Known::In(vreg));
+            let known = place.as_ref().map_or(Known::Nothing, |found| Known::In(found.vreg));
             match (&place, assigned) {
-                (&Some((block, from, vreg, _)), None) => {
+                (&Some(ValueRanges { block, from, vreg, .. }), None) => {
                     definitions.by_block.entry(block).or_default().push((from, vreg));
                 }
                 (_, Some(block)) => match blocks.get(&block) {
@@ -129,7 +138,7 @@ impl LowerCtx<'_> {
                     }
                 }
             }
-            if let Some((_, _, vreg, of_value)) = place
+            if let Some(ValueRanges { vreg, ranges: of_value, .. }) = place
                 && seen.insert(vreg)
             {
                 ranges.extend(of_value.into_iter().map(|(from, to)| LabelUse { label, vreg, from, to }));
@@ -149,21 +158,15 @@ impl LowerCtx<'_> {
         self.code.value_types.push((label, ty));
     }
 
-    /// Returns the block of a value's definition, the instruction before which it is defined first, its register, and
-    /// its ranges. Returns `None` if it has another type, no register, or no use.
-    fn ranges_of(
-        &self,
-        value: Value,
-        ty: Type,
-        liveness: &mut Liveness,
-    ) -> Option<(Block, Inst, VReg, Vec<(Inst, Inst)>)> {
+    /// Returns the register and the ranges of a value. Returns `None` if it has another type, no register, or no use.
+    fn ranges_of(&self, value: Value, ty: Type, liveness: &mut Liveness) -> Option<ValueRanges> {
         let dfg = &self.func.dfg;
         let [Some(vreg), None] = self.cx.value_regs[value.index()].map(|part| part.expand()) else { return None };
         let (block, from) = liveness.definition(vreg)?;
         let ranges = liveness.ranges(&self.code.problem, vreg);
         let is_shown = dfg.value_type(value) == ty && TYPES.contains(&ty);
         let is_used = ranges.iter().any(|&(start, _)| self.code.problem.block_of(start) == block);
-        (is_shown && is_used).then_some((block, from, vreg, ranges))
+        (is_shown && is_used).then_some(ValueRanges { block, from, vreg, ranges })
     }
 
     /// Returns the block that defines a value.
@@ -180,17 +183,18 @@ impl LowerCtx<'_> {
         let problem = &self.code.problem;
         let mut starts = vec![Known::Unreached; problem.blocks().count()];
         starts[0] = Known::Nothing;
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for block in problem.blocks() {
-                let before = starts[block.index()];
-                let known = problem.preds(block).iter().fold(before, |known, &edge| {
-                    let from = problem.edge(edge).from;
-                    known.meet(definitions.at_end(from, starts[from.index()]))
-                });
-                changed |= known != before;
+        // Each block changes at most twice, so that a list of blocks to visit is bounded by the edges.
+        let mut waiting: Vec<Block> = problem.blocks().collect();
+        waiting.reverse();
+        while let Some(block) = waiting.pop() {
+            let before = starts[block.index()];
+            let known = problem.preds(block).iter().fold(before, |known, &edge| {
+                let from = problem.edge(edge).from;
+                known.meet(definitions.at_end(from, starts[from.index()]))
+            });
+            if known != before {
                 starts[block.index()] = known;
+                waiting.extend(problem.succs(block).iter().map(|&edge| problem.edge(edge).to));
             }
         }
         starts
