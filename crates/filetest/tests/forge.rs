@@ -103,6 +103,18 @@ fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
+/// Returns the Rust sources of published crates, each with the folder of its crate.
+fn published_sources() -> Vec<(PathBuf, PathBuf)> {
+    let folders = fs::read_dir(root().join("crates")).expect("a folder").map(|entry| entry.expect("readable").path());
+    let published = folders.filter(|folder| !TOOLS.iter().any(|tool| folder.ends_with(tool)));
+    let files = published.flat_map(|folder| {
+        let mut files = Vec::new();
+        sources(&folder.join("src"), &mut files);
+        files.into_iter().map(move |file| (folder.clone(), file))
+    });
+    files.collect()
+}
+
 /// Returns the included paths of a source that leave the folder `depth` levels above it, and are no documentation.
 fn outside(text: &str, depth: usize) -> Vec<&str> {
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("#[doc"));
@@ -117,18 +129,10 @@ fn outside(text: &str, depth: usize) -> Vec<&str> {
 #[test]
 fn published_crates_include_their_own_files() {
     let mut wrong = Vec::new();
-    for entry in fs::read_dir(root().join("crates")).expect("a folder") {
-        let folder = entry.expect("readable").path();
-        if TOOLS.iter().any(|tool| folder.ends_with(tool)) {
-            continue;
-        }
-        let mut files = Vec::new();
-        sources(&folder.join("src"), &mut files);
-        for file in files {
-            let depth = file.strip_prefix(&folder).expect("below the folder").components().count() - 1;
-            let text = fs::read_to_string(&file).expect("readable");
-            wrong.extend(outside(&text, depth).iter().map(|path| format!("{}: {path}", file.display())));
-        }
+    for (folder, file) in published_sources() {
+        let depth = file.strip_prefix(&folder).expect("below the folder").components().count() - 1;
+        let text = fs::read_to_string(&file).expect("readable");
+        wrong.extend(outside(&text, depth).iter().map(|path| format!("{}: {path}", file.display())));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -151,23 +155,17 @@ fn all_tests_are_built() {
             for file in fs::read_dir(entry.join("tests")).expect("tests").map(|file| file.expect("a file").path()) {
                 let name = file.file_stem().and_then(|name| name.to_str()).expect("a name");
                 let is_module = file.extension().is_some_and(|it| it == "rs") || file.join("mod.rs").is_file();
-                let is_listed = name == "main" || main.contains(&format!("mod {name};\n"));
+                let is_listed = name == "main" || main.lines().any(|line| line == format!("mod {name};"));
                 assert!(is_listed || !is_module, "{} is not in main.rs", file.display());
             }
         }
         if manifest.contains("\ntest = false") {
-            assert!(!has_tests(&entry.join("src")), "{} has tests", entry.display());
+            let mut files = Vec::new();
+            sources(&entry.join("src"), &mut files);
+            let has_tests = |file: &PathBuf| fs::read_to_string(file).expect("readable").contains("#[test]");
+            assert!(!files.iter().any(has_tests), "{} has tests", entry.display());
         }
     }
-}
-
-/// Returns `true` if a source file in the folder has a test.
-fn has_tests(folder: &Path) -> bool {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path());
-    entries.into_iter().any(|path| match path.is_dir() {
-        true => has_tests(&path),
-        false => fs::read_to_string(&path).expect("a source file").contains("#[test]"),
-    })
 }
 
 /// Ends of names of types that a release may extend: errors, options, and diagnostics.
@@ -200,17 +198,9 @@ fn exhaustive(text: &str) -> Vec<&str> {
 #[test]
 fn errors_and_options_may_get_fields_and_variants() {
     let mut wrong = Vec::new();
-    for entry in fs::read_dir(root().join("crates")).expect("a folder") {
-        let folder = entry.expect("readable").path();
-        if TOOLS.iter().any(|tool| folder.ends_with(tool)) {
-            continue;
-        }
-        let mut files = Vec::new();
-        sources(&folder.join("src"), &mut files);
-        for file in files {
-            let text = fs::read_to_string(&file).expect("readable");
-            wrong.extend(exhaustive(&text).iter().map(|name| format!("{}: {name}", file.display())));
-        }
+    for (_, file) in published_sources() {
+        let text = fs::read_to_string(&file).expect("readable");
+        wrong.extend(exhaustive(&text).iter().map(|name| format!("{}: {name}", file.display())));
     }
     assert!(wrong.is_empty(), "without `#[non_exhaustive]`:\n{}", wrong.join("\n"));
 }
