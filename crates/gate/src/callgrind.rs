@@ -43,6 +43,9 @@ pub(crate) fn count(case: &Case) -> Result<Row> {
     let per_inst = |count: u64| count as f64 / made.insts as f64;
     let whole = costs.inclusive(&[WHOLE]);
     ensure!(whole > 0, "the profile has nothing of {WHOLE}");
+    for (stage, names) in STAGES {
+        ensure!(costs.inclusive(names) > 0, "the profile has nothing of the stage {stage}: {}", names.join(", "));
+    }
     let stages = STAGES.map(|(_, names)| per_inst(costs.inclusive(names)));
     Ok(Row { case: case.clone(), whole: per_inst(whole), stages, allocations: costs.allocations(), made })
 }

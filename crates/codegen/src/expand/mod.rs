@@ -33,6 +33,8 @@ mod windows_results;
 /// # Errors
 /// If a global value or a part of a vector is of a kind that no target supports, or an operation needs a routine that
 /// code must not call.
+// `make gate` finds the cost of the stage by this name.
+#[inline(never)]
 pub(crate) fn run(func: &mut Function, compiler: &Compiler) -> Result<(), Refusal> {
     if dynamic_vectors::occurs(func) {
         dynamic_vectors::run(func)?;
