@@ -13,6 +13,9 @@ const ARROWS: &[(&str, &str)] = &[
     ("opt", "ir"),
     ("smt", ""),
     ("semantics", "ir smt"),
+    // Never an instruction set, because the meanings judge what the instruction sets select and encode.
+    ("machine-semantics", "smt"),
+    ("validate", "ir machine-semantics semantics smt"),
     ("rules", "ir"),
     ("rule-verify", "interpreter ir reader rules semantics smt"),
     ("regalloc", ""),

@@ -1,0 +1,1 @@
+//! Decoder and meanings of AArch64.

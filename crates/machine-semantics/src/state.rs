@@ -1,0 +1,26 @@
+//! Registers and flags as terms.
+
+use kingpost_smt::{Sort, Term, Terms};
+
+/// Registers and flags of a machine. Each term holds the content after the instructions that were executed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct State {
+    /// General registers, 64 bits each. x86-64 uses 16, by the numbers of their encoding (`rax`, `rcx`, `rdx`, `rbx`,
+    /// `rsp`, `rbp`, `rsi`, `rdi`, `r8` and so on). AArch64 uses all: `x0` to `x30`, and `sp` as number 31.
+    pub general: [Term; 32],
+    /// Vector registers: the low and the high 64 bits. x86-64 uses 16.
+    pub vector: [[Term; 2]; 32],
+    /// Flags, booleans. Each machine numbers its flags in its own module.
+    pub flags: [Term; 6],
+}
+
+impl State {
+    /// Returns a state whose registers and flags are variables with names that begin with `prefix`.
+    pub fn variables(terms: &mut Terms, prefix: &str) -> State {
+        let mut bits = |kind: &str, number: usize| terms.var(&format!("{prefix}{kind}{number}"), Sort::Bits(64));
+        let general = std::array::from_fn(|number| bits("r", number));
+        let vector = std::array::from_fn(|number| [bits("v", number), bits("h", number)]);
+        let flags = std::array::from_fn(|number| terms.var(&format!("{prefix}f{number}"), Sort::Bool));
+        State { general, vector, flags }
+    }
+}

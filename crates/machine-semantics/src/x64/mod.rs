@@ -1,0 +1,1 @@
+//! Decoder and meanings of x86-64.

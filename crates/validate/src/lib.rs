@@ -1,0 +1,1 @@
+//! Proves that the bytes of a compiled function mean what the function means.
