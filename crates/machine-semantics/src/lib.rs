@@ -12,6 +12,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `state.rs` | [`State`]: registers and flags as terms |
+//! | `flag.rs` | flags, computed when they are read |
 //! | `world.rs` | [`World`]: memory, faults and unknown bits, given by the caller; [`Flow`], [`At`] |
 //! | `x64/` | decoder and meanings of x86-64 |
 //! | `a64/` | decoder and meanings of AArch64 |
@@ -19,6 +20,7 @@
 //! A caller that executes a path from one block to the next gives each instruction the same [`State`]. A caller that
 //! tests a meaning evaluates its terms under a model.
 
+mod flag;
 mod state;
 mod world;
 

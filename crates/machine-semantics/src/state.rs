@@ -1,5 +1,7 @@
 //! Registers and flags as terms.
 
+use crate::flag::Flag;
+use crate::world::World;
 use kingpost_smt::{Sort, Term, Terms};
 
 /// Registers and flags of a machine. Each term holds the content after the instructions that were executed.
@@ -10,8 +12,8 @@ pub struct State {
     pub general: [Term; 32],
     /// Vector registers: the low and the high 64 bits. x86-64 uses 16.
     pub vector: [[Term; 2]; 32],
-    /// Flags, booleans. Each machine numbers its flags in its own module.
-    pub flags: [Term; 6],
+    /// Flags. Each machine numbers its flags in its own module.
+    pub(crate) flags: [Flag; 6],
 }
 
 impl State {
@@ -20,7 +22,22 @@ impl State {
         let mut bits = |kind: &str, number: usize| terms.var(&format!("{prefix}{kind}{number}"), Sort::Bits(64));
         let general = std::array::from_fn(|number| bits("r", number));
         let vector = std::array::from_fn(|number| [bits("v", number), bits("h", number)]);
-        let flags = std::array::from_fn(|number| terms.var(&format!("{prefix}f{number}"), Sort::Bool));
+        let flags = std::array::from_fn(|number| Flag::Value(terms.var(&format!("{prefix}f{number}"), Sort::Bool)));
         State { general, vector, flags }
+    }
+
+    /// Returns the value of a flag, a boolean.
+    pub fn flag(&self, world: &mut impl World, number: usize) -> Term {
+        self.flags[number].value(world)
+    }
+
+    /// Sets the value of a flag, a boolean.
+    pub fn set_flag(&mut self, number: usize, value: Term) {
+        self.flags[number] = Flag::Value(value);
+    }
+
+    /// Gives all flags unspecified values, as after a call.
+    pub fn forget_flags(&mut self) {
+        self.flags = [Flag::Unspecified; 6];
     }
 }
