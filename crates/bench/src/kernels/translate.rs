@@ -6,8 +6,9 @@
 //! test. `&&`, `||` and `?:` are branches, and a comparison is extended where its value is needed.
 //!
 //! ```text
-//! unit       = { "static" type name "(" [ type name { "," type name } ] ")" block | the same without "static" }
-//! type       = ( "void" | "u8" | "u16" | "u32" | "u64" | "i32" | "i64" | "f64" ) { "*" }
+//! unit       = { "typedef" type "(" "*" name ")" params ";" | [ "static" ] type name params ( block | ";" ) }
+//! params     = "(" [ type name { "," type name } ] ")"
+//! type       = ( "void" | "u8" | "u16" | "u32" | "u64" | "i32" | "i64" | "f64" | the name of a "typedef" ) { "*" }
 //! statement  = type name "=" expression ";" | type name "[" integer "]" [ "=" "{" expression { "," expression } "}" ]
 //! ";"
 //!            | expression ";" | block | "return" [ expression ] ";" | "break" ";" | "continue" ";"
@@ -16,8 +17,9 @@
 //!            | "switch" "(" expression ")" "{" { ( "case" integer | "default" ) ":" { statement } } "}"
 //! ```
 //!
-//! Types, promotions and precedence follow C. Each `case` ends with `break`, `continue` or `return`. Anything else
-//! that is not C is refused.
+//! Types, promotions and precedence follow C. Each `case` ends with `break`, `continue` or `return`. A `typedef` names
+//! a pointer to a function: the name of a function is such a pointer, and a call of a variable is indirect. Anything
+//! else that is not C is refused.
 
 mod expressions;
 mod types;
@@ -37,11 +39,12 @@ use types::{CType, VOID};
 /// # Errors
 /// If the text is not in the language; the error has the line.
 pub(super) fn translate(text: &str) -> Result<Vec<Function>> {
-    let mut unit = Unit { words: words(text)?, at: 0, functions: Vec::new() };
+    let mut unit = Unit { words: words(text)?, at: 0, functions: Vec::new(), pointers: Vec::new() };
     let mut translated = Vec::new();
     while unit.word() != Word::End {
         let line = unit.words[unit.at].1;
-        translated.push(function(&mut unit).with_context(|| format!("in the function on line {line}"))?);
+        let item = if unit.take("typedef") { pointer_type(&mut unit).map(|()| None) } else { function(&mut unit) };
+        translated.extend(item.with_context(|| format!("in the item on line {line}"))?);
     }
     Ok(translated)
 }
@@ -64,11 +67,15 @@ enum Entity {
 type Operand = (Entity, CType);
 type Typed = (Value, CType);
 
-/// The text, and the functions declared so far.
+/// A name, and the types of the parameters and of the result that belong to it.
+type Signed<'a> = (&'a str, Vec<CType>, CType);
+
+/// The text, and the functions and types of pointers to functions declared so far.
 struct Unit<'a> {
     words: Vec<(Word<'a>, usize)>,
     at: usize,
-    functions: Vec<(&'a str, Vec<CType>, CType)>,
+    functions: Vec<Signed<'a>>,
+    pointers: Vec<Signed<'a>>,
 }
 
 impl<'a> Unit<'a> {
@@ -106,10 +113,26 @@ impl<'a> Unit<'a> {
     }
 
     fn peek_type(&self) -> Option<CType> {
-        match self.word() {
-            Word::Name(name) => CType::named(name),
-            _ => None,
+        self.type_of(self.word())
+    }
+
+    /// Returns the type that a word names.
+    fn type_of(&self, word: Word<'_>) -> Option<CType> {
+        let Word::Name(name) = word else { return None };
+        let pointer = || self.pointers.iter().position(|known| known.0 == name);
+        CType::named(name).or_else(|| Some(CType::function(pointer()? as u8)))
+    }
+
+    /// Returns the names and types of parameters.
+    fn params(&mut self) -> Result<(Vec<&'a str>, Vec<CType>)> {
+        self.expect("(")?;
+        let (mut names, mut params) = (Vec::new(), Vec::new());
+        while !self.take(")") {
+            params.push(self.ctype()?);
+            names.push(self.name()?);
+            ensure!(self.take(",") || self.is(")"), "expected `,` or `)`");
         }
+        Ok((names, params))
     }
 
     fn ctype(&mut self) -> Result<CType> {
@@ -131,18 +154,27 @@ fn signature(params: &[CType], result: CType) -> Signature {
     signature
 }
 
-fn function(unit: &mut Unit<'_>) -> Result<Function> {
+fn pointer_type(unit: &mut Unit<'_>) -> Result<()> {
+    let result = unit.ctype()?;
+    unit.expect("(")?;
+    unit.expect("*")?;
+    let name = unit.name()?;
+    unit.expect(")")?;
+    let (_, params) = unit.params()?;
+    unit.pointers.push((name, params, result));
+    unit.expect(";")
+}
+
+/// Translates a function. Returns `None` for a declaration.
+fn function(unit: &mut Unit<'_>) -> Result<Option<Function>> {
     unit.take("static");
     let result = unit.ctype()?;
     let name = unit.name()?;
-    unit.expect("(")?;
-    let (mut names, mut params) = (Vec::new(), Vec::new());
-    while !unit.take(")") {
-        params.push(unit.ctype()?);
-        names.push(unit.name()?);
-        ensure!(unit.take(",") || unit.is(")"), "expected `,` or `)`");
-    }
+    let (names, params) = unit.params()?;
     unit.functions.push((name, params.clone(), result));
+    if unit.take(";") {
+        return Ok(None);
+    }
     let mut func = Function::new(FuncName::Named(name.into()), signature(&params, result));
     let mut cx = FrontendContext::default();
     let mut b = FunctionBuilder::new(&mut func, &mut cx);
@@ -165,7 +197,7 @@ fn function(unit: &mut Unit<'_>) -> Result<Function> {
     }
     body.b.seal_all_blocks();
     body.b.finalize()?;
-    Ok(func)
+    Ok(Some(func))
 }
 
 /// The translation of a function's body.

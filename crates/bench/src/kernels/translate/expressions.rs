@@ -1,7 +1,7 @@
 //! Expressions of the front end's language: operators by precedence, places that are read and assigned, C's
 //! promotions.
 
-use super::types::{CType, FLOAT, INT, Scalar, TRUTH, common, integer};
+use super::types::{ADDRESS, CType, FLOAT, INT, Scalar, TRUTH, common, integer};
 use super::{Binding, Body, Entity, Operand, Typed, signature};
 use crate::kernels::words::Word;
 use anyhow::{Context, Result, bail, ensure};
@@ -9,7 +9,7 @@ use kingpost_ir::builder::{ControlBuilder, InstBuilder};
 use kingpost_ir::condcodes::{FloatCC, IntCC};
 use kingpost_ir::extfunc::{ExtFuncData, ExternalName};
 use kingpost_ir::types::{F64, I8, I32, I64};
-use kingpost_ir::{MemFlags, Value};
+use kingpost_ir::{FuncRef, Inst, MemFlags, Value};
 
 impl Body<'_, '_, '_> {
     /// Translates an expression or an assignment.
@@ -122,8 +122,7 @@ impl Body<'_, '_, '_> {
 
     fn unary(&mut self) -> Result<Operand> {
         let word = self.unit.word();
-        let is_cast = self.unit.is("(")
-            && matches!(self.unit.words[self.unit.at + 1].0, Word::Name(name) if CType::named(name).is_some());
+        let is_cast = self.unit.is("(") && self.unit.type_of(self.unit.words[self.unit.at + 1].0).is_some();
         if is_cast {
             self.unit.advance();
             let ty = self.unit.ctype()?;
@@ -189,13 +188,16 @@ impl Body<'_, '_, '_> {
             }
             Word::Name(name) if self.unit.is("(") => self.call(name),
             Word::Name(name) => {
-                let binding = self.bindings.iter().rev().find(|(bound, _)| *bound == name);
-                match binding.with_context(|| format!("line {line}: no variable {name}"))?.1 {
-                    Binding::Variable(variable, ty) => Ok((Entity::Variable(variable), ty)),
-                    Binding::Array(slot, ty) => {
-                        Ok((Entity::Value(self.b.ins().stack_addr(I64, slot, 0)), ty.to_pointer()))
-                    }
+                if let Some(binding) = self.binding(name) {
+                    return Ok(match binding {
+                        Binding::Variable(variable, ty) => (Entity::Variable(variable), ty),
+                        Binding::Array(slot, ty) => {
+                            (Entity::Value(self.b.ins().stack_addr(I64, slot, 0)), ty.to_pointer())
+                        }
+                    });
                 }
+                let function = self.import(name).with_context(|| format!("line {line}: no variable {name}"))?.0;
+                Ok((Entity::Value(self.b.ins().func_addr(I64, function)), ADDRESS))
             }
             word => bail!("line {line}: {word:?} begins no expression"),
         }
@@ -211,16 +213,44 @@ impl Body<'_, '_, '_> {
         if let ("__builtin_sqrt", &[(value, FLOAT)]) = (name, &*args) {
             return Ok((Entity::Value(self.b.ins().sqrt(value)), FLOAT));
         }
+        if let Some(Binding::Variable(variable, CType { scalar: Scalar::Function(index), pointers: 0 })) =
+            self.binding(name)
+        {
+            let (_, params, result) = self.unit.pointers[index as usize].clone();
+            let args = self.arguments(name, args, &params)?;
+            let signature = self.b.import_signature(signature(&params, result));
+            let code = self.b.use_var(variable);
+            let call = self.b.ins().call_indirect(signature, code, &args);
+            return Ok(self.call_result(call, result));
+        }
+        let (callee, params, result) = self.import(name)?;
+        let args = self.arguments(name, args, &params)?;
+        let call = self.b.ins().call(callee, &args);
+        Ok(self.call_result(call, result))
+    }
+
+    fn binding(&self, name: &str) -> Option<Binding> {
+        self.bindings.iter().rev().find(|(bound, _)| *bound == name).map(|&(_, binding)| binding)
+    }
+
+    /// Imports a function of the unit. Returns it with the types of its parameters and of its result.
+    fn import(&mut self, name: &str) -> Result<(FuncRef, Vec<CType>, CType)> {
         let known = self.unit.functions.iter().find(|known| known.0 == name);
         let (_, params, result) = known.with_context(|| format!("no function {name}"))?.clone();
-        ensure!(params.len() == args.len(), "{name} takes {} arguments", params.len());
-        let args: Vec<Value> = args.into_iter().zip(&params).map(|(arg, &ty)| self.convert(arg, ty)).collect();
         let signature = self.b.import_signature(signature(&params, result));
         let name = ExternalName::Named(name.into());
-        let callee = self.b.import_function(ExtFuncData { name, signature, colocated: true, patchable: false });
-        let call = self.b.ins().call(callee, &args);
+        let data = ExtFuncData { name, signature, colocated: true, patchable: false };
+        Ok((self.b.import_function(data), params, result))
+    }
+
+    fn arguments(&mut self, name: &str, args: Vec<Typed>, params: &[CType]) -> Result<Vec<Value>> {
+        ensure!(params.len() == args.len(), "{name} takes {} arguments", params.len());
+        Ok(args.into_iter().zip(params).map(|(arg, &ty)| self.convert(arg, ty)).collect())
+    }
+
+    fn call_result(&mut self, call: Inst, result: CType) -> Operand {
         let value = self.b.inst_results(call).first().copied();
-        Ok((Entity::Value(value.unwrap_or(Value::from_u32(0))), result))
+        (Entity::Value(value.unwrap_or(Value::from_u32(0))), result)
     }
 
     /// Returns a value that is not zero if the operand is not zero.

@@ -14,6 +14,8 @@ pub(super) enum Scalar {
         is_signed: bool,
     },
     Float,
+    /// Pointer to a function, with the index of its `typedef`.
+    Function(u8),
 }
 
 /// A type: a scalar, or pointers to one.
@@ -30,6 +32,8 @@ pub(super) const fn integer(bits: u8, is_signed: bool) -> CType {
 pub(super) const INT: CType = integer(32, true);
 pub(super) const FLOAT: CType = CType { scalar: Scalar::Float, pointers: 0 };
 pub(super) const TRUTH: CType = CType { scalar: Scalar::Truth, pointers: 0 };
+/// The type of the name of a function, which is converted to each type of pointers.
+pub(super) const ADDRESS: CType = integer(64, false);
 pub(super) const VOID: CType = CType { scalar: Scalar::Void, pointers: 0 };
 
 impl CType {
@@ -47,8 +51,14 @@ impl CType {
         })
     }
 
+    /// Returns the type of the pointers to functions that a `typedef` names.
+    pub(super) fn function(index: u8) -> CType {
+        CType { scalar: Scalar::Function(index), pointers: 0 }
+    }
+
     pub(super) fn clif(self) -> Type {
         match self.scalar {
+            Scalar::Function(_) => I64,
             _ if self.pointers > 0 => I64,
             Scalar::Integer { bits: 16, .. } => I16,
             Scalar::Integer { bits: 32, .. } => I32,
