@@ -10,8 +10,11 @@ pub enum Order {
     Plain,
     /// An access of AArch64 with acquire or release semantics (`ldar`, `stlr`).
     Synchronizing,
-    /// The load of an exclusive pair (`ldaxr`, `ldxr`), or the store of one (`stlxr`, `stxr`).
+    /// The load of an exclusive pair with acquire semantics (`ldaxr`), or the store of one with release semantics
+    /// (`stlxr`).
     Exclusive,
+    /// The load or the store of an exclusive pair that orders no other access (`ldxr`, `stxr`).
+    ExclusiveRelaxed,
     /// A load or store that is part of one atomic instruction (`lock xadd`, `xchg`, `ldaddal`).
     Atomic,
 }
@@ -36,8 +39,7 @@ pub struct At {
     pub base: Term,
     /// Offset of the instruction from the beginning of the function, in bytes.
     pub offset: u64,
-    /// Address that the relocated field of the instruction stands for (symbol and addend, 64 bits), if the field is
-    /// relocated. It replaces the immediate, the target, or the address relative to the instruction; of the fields
+    /// Address in the relocated field of the instruction (symbol and addend, 64 bits), if the field is relocated. It replaces the immediate, the target, or the address relative to the instruction; of the fields
     /// of AArch64 that hold a part of an address, it is the whole address.
     pub symbol: Option<Term>,
 }
@@ -77,7 +79,7 @@ pub trait World {
     /// Stores to memory: a term of eight bits a byte.
     fn store(&mut self, access: Access, value: Term);
 
-    /// Faults if a condition holds, as a division by zero does on x86-64.
+    /// Raises a fault if a condition holds, as a division by zero does on x86-64.
     fn fault(&mut self, condition: Term);
 
     /// Orders all earlier accesses before all later ones (`mfence`, `dmb ish`).
