@@ -3,6 +3,7 @@
 //! Most instructions that set flags are followed by no instruction that reads them. A flag is therefore the operation
 //! that sets it, until an instruction reads it.
 
+use crate::a64::Nzcv;
 use crate::world::World;
 use kingpost_smt::{Sort, Term};
 
@@ -11,6 +12,8 @@ use kingpost_smt::{Sort, Term};
 pub(crate) enum Flag {
     /// A boolean.
     Value(Term),
+    /// The flag of this number after an operation of AArch64.
+    A64(Nzcv, u8),
     /// A value that the manual leaves open.
     Unspecified,
 }
@@ -20,6 +23,7 @@ impl Flag {
     pub(crate) fn value(self, world: &mut impl World) -> Term {
         match self {
             Flag::Value(value) => value,
+            Flag::A64(nzcv, number) => nzcv.flag(world.terms(), number.into()),
             Flag::Unspecified => world.unspecified(Sort::Bool),
         }
     }

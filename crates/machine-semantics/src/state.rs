@@ -36,7 +36,7 @@ impl State {
         self.flags[number] = Flag::Value(value);
     }
 
-    /// Gives all flags unspecified values, as after a call.
+    /// Sets all flags to unspecified values, as a call does.
     pub fn forget_flags(&mut self) {
         self.flags = [Flag::Unspecified; 6];
     }

@@ -1,1 +1,121 @@
 //! Decoder and meanings of AArch64.
+//!
+//! Each file holds one group of the manual's encoding index ("Arm Architecture Reference Manual for A-profile
+//! architecture", DDI 0487, section C4.1): its instructions, their decoder and their meanings. Comments name the
+//! tables of that section. Encodings that a table reserves, and constrained unpredictable ones, are
+//! [`Undecoded::Unknown`].
+//!
+//! | file | holds |
+//! |---|---|
+//! | `word.rs` | fields of an instruction word |
+//! | `machine.rs` | reads and writes of registers and flags |
+//! | `flags.rs` | flags as the operation that sets them |
+//! | `condition.rs` | conditions on the flags of a state |
+//! | `immediate.rs` | data processing with an immediate |
+//! | `register.rs` | data processing with registers |
+//! | `counts.rs` | counts and orders of bits |
+//! | `branch.rs` | branches, exceptions, barriers, hints |
+//! | `address.rs` | addressing modes |
+//! | `memory.rs` | loads and stores of one and two registers |
+//! | `atomic.rs` | ordered and exclusive accesses, atomic updates |
+//!
+//! Assumed: exception level 0, little-endian accesses, and `sp` aligned wherever it is a base.
+
+mod address;
+mod atomic;
+mod branch;
+mod condition;
+mod counts;
+mod flags;
+mod immediate;
+mod machine;
+mod memory;
+mod register;
+mod word;
+
+use crate::{At, Flow, State, Undecoded, World};
+use atomic::Atomic;
+use branch::Branch;
+pub(crate) use flags::Nzcv;
+use immediate::Immediate;
+use machine::Machine;
+use memory::Memory;
+use register::Register;
+use word::{Reg, Word};
+
+/// Number of the stack pointer among the general registers.
+pub const SP: usize = 31;
+
+/// Index of the flag N among the flags: the result is negative.
+pub const N: usize = 0;
+/// Index of the flag Z: the result is zero.
+pub const Z: usize = 1;
+/// Index of the flag C: the sum carries, or the difference does not borrow.
+pub const C: usize = 2;
+/// Index of the flag V: the signed result overflows.
+pub const V: usize = 3;
+
+/// An instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Instruction(Group);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Group {
+    /// Data processing with an immediate.
+    Immediate(Immediate),
+    /// Data processing with registers.
+    Register(Register),
+    /// Branches, exceptions, barriers, hints.
+    Branch(Branch),
+    /// Loads and stores of one and two registers.
+    Memory(Memory),
+    /// Ordered and exclusive accesses, atomic updates.
+    Atomic(Atomic),
+}
+
+impl Instruction {
+    /// Returns the processor feature that the instruction needs beyond Armv8.0, by its name in assemblers.
+    pub fn feature(&self) -> Option<&'static str> {
+        match self.0 {
+            Group::Atomic(atomic) => atomic.feature(),
+            _ => None,
+        }
+    }
+}
+
+/// Decodes the instruction at the beginning of `bytes`. Returns it and its length.
+///
+/// # Errors
+/// If there are less than four bytes, or the word is no instruction with a known meaning.
+pub fn decode(bytes: &[u8]) -> Result<(Instruction, usize), Undecoded> {
+    let &[a, b, c, d, ..] = bytes else { return Err(Undecoded::Truncated) };
+    let word = Word(u32::from_le_bytes([a, b, c, d]));
+    decode_word(word).map(|group| (Instruction(group), 4)).ok_or(Undecoded::Unknown)
+}
+
+/// Decodes by bits 28 to 25 (C4.1, "A64 instruction set encoding").
+fn decode_word(word: Word) -> Option<Group> {
+    match word.bits(28, 25) {
+        0b0000 => branch::decode_reserved(word).map(Group::Branch),
+        0b1000 | 0b1001 => immediate::decode(word).map(Group::Immediate),
+        0b1010 | 0b1011 => branch::decode(word).map(Group::Branch),
+        0b0101 | 0b1101 => register::decode(word).map(Group::Register),
+        0b0100 | 0b0110 | 0b1100 | 0b1110 => {
+            memory::decode(word).map(Group::Memory).or_else(|| atomic::decode(word).map(Group::Atomic))
+        }
+        _ => None,
+    }
+}
+
+/// Executes an instruction.
+pub fn step(world: &mut impl World, instruction: &Instruction, at: At, state: &mut State) -> Flow {
+    let mut machine = Machine { world, state, at };
+    match instruction.0 {
+        Group::Immediate(immediate) => immediate.step(&mut machine),
+        Group::Register(register) => register.step(&mut machine),
+        Group::Branch(branch) => return branch.step(&mut machine),
+        Group::Memory(memory) => memory.step(&mut machine),
+        Group::Atomic(atomic) => atomic.step(&mut machine),
+    }
+    Flow::Next
+}

@@ -1,0 +1,255 @@
+//! Flags as the operation that sets them.
+//!
+//! A condition on the flags of a comparison is a relation of its operands. The relation is built from the operands, not
+//! from the flags, because it is hard to recognize in a formula of N, Z, C and V.
+
+use super::{C, N, V, Z};
+use kingpost_smt::{Bits, Term, Terms};
+
+/// An operation that sets the flags.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// A result that is compared with zero.
+    Result(Term),
+    /// The sum of two operands.
+    Sum(Term, Term),
+    /// The difference of two operands.
+    Difference(Term, Term),
+    /// The sum of two operands and the carry, a boolean.
+    SumWithCarry(Term, Term, Term),
+    /// The difference of two operands and the inverted carry, a boolean.
+    DifferenceWithCarry(Term, Term, Term),
+}
+
+/// The flags after an operation, or after a conditional one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Nzcv {
+    pub(super) source: Source,
+    /// The condition under which the operation sets the flags, and the flags if it fails, N first.
+    pub(super) unless: Option<(Term, u8)>,
+}
+
+/// The conditions with an even number (C1.2.4, "Condition code"). Each odd number is the inverted condition.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Positive {
+    /// `eq`: Z.
+    Equal,
+    /// `hs`: C.
+    Carry,
+    /// `mi`: N.
+    Negative,
+    /// `vs`: V.
+    Overflow,
+    /// `hi`: C, and not Z.
+    Higher,
+    /// `ge`: N = V.
+    GreaterOrEqual,
+    /// `gt`: N = V, and not Z.
+    Greater,
+    /// `al`.
+    Always,
+}
+
+impl Positive {
+    /// Returns `true` if the condition holds for the flags, N first.
+    fn holds(self, [n, z, c, v]: [bool; 4]) -> bool {
+        match self {
+            Positive::Equal => z,
+            Positive::Carry => c,
+            Positive::Negative => n,
+            Positive::Overflow => v,
+            Positive::Higher => c && !z,
+            Positive::GreaterOrEqual => n == v,
+            Positive::Greater => n == v && !z,
+            Positive::Always => true,
+        }
+    }
+
+    /// Returns the condition as a formula of the flags, N first.
+    pub(super) fn formula(self, terms: &mut Terms, [n, z, c, v]: [Term; 4]) -> Term {
+        let is_different = terms.not(z);
+        match self {
+            Positive::Equal => z,
+            Positive::Carry => c,
+            Positive::Negative => n,
+            Positive::Overflow => v,
+            Positive::Higher => terms.and(c, is_different),
+            Positive::GreaterOrEqual => terms.eq(n, v),
+            Positive::Greater => {
+                let is_at_least = terms.eq(n, v);
+                terms.and(is_at_least, is_different)
+            }
+            Positive::Always => terms.bool(true),
+        }
+    }
+}
+
+impl Nzcv {
+    /// Returns a flag.
+    pub(crate) fn flag(self, terms: &mut Terms, number: usize) -> Term {
+        let value = self.source.flag(terms, number);
+        self.or_else(terms, value, |[n, z, c, v]| match number {
+            N => n,
+            Z => z,
+            C => c,
+            _ => v,
+        })
+    }
+
+    /// Returns a term that holds if the condition does.
+    pub(super) fn holds(self, terms: &mut Terms, condition: Positive) -> Term {
+        let value = self.source.holds(terms, condition);
+        self.or_else(terms, value, |flags| condition.holds(flags))
+    }
+
+    fn or_else(self, terms: &mut Terms, value: Term, of: impl Fn([bool; 4]) -> bool) -> Term {
+        match self.unless {
+            Some((condition, flags)) => {
+                let other = terms.bool(of([3, 2, 1, 0].map(|bit| flags >> bit & 1 == 1)));
+                choice(terms, condition, value, other)
+            }
+            None => value,
+        }
+    }
+}
+
+/// Returns `if condition then value else other`, where `other` is constant.
+fn choice(terms: &mut Terms, condition: Term, value: Term, other: Term) -> Term {
+    if other == terms.bool(false) { terms.and(condition, value) } else { terms.implies(condition, value) }
+}
+
+impl Source {
+    fn flag(self, terms: &mut Terms, number: usize) -> Term {
+        match number {
+            N => {
+                let result = self.result(terms);
+                is_negative(terms, result)
+            }
+            Z => self.is_zero(terms),
+            C => self.carry(terms),
+            _ => self.overflow(terms),
+        }
+    }
+
+    fn result(self, terms: &mut Terms) -> Term {
+        match self {
+            Source::Result(result) => result,
+            Source::Sum(x, y) => terms.add(x, y),
+            Source::Difference(x, y) => terms.sub(x, y),
+            Source::SumWithCarry(x, y, carry) => sum_with_carry(terms, x, y, carry)[1],
+            Source::DifferenceWithCarry(x, y, carry) => difference_with_carry(terms, x, y, carry)[1],
+        }
+    }
+
+    fn is_zero(self, terms: &mut Terms) -> Term {
+        match self {
+            Source::Difference(x, y) => terms.eq(x, y),
+            _ => {
+                let result = self.result(terms);
+                is_zero(terms, result)
+            }
+        }
+    }
+
+    fn carry(self, terms: &mut Terms) -> Term {
+        match self {
+            Source::Result(_) => terms.bool(false),
+            Source::Sum(x, y) => {
+                let sum = terms.add(x, y);
+                terms.ult(sum, x)
+            }
+            Source::Difference(x, y) => terms.ule(y, x),
+            Source::SumWithCarry(x, y, carry) => {
+                let [first, result] = sum_with_carry(terms, x, y, carry);
+                let (wraps, wraps_again) = (terms.ult(first, x), terms.ult(result, first));
+                terms.or(wraps, wraps_again)
+            }
+            Source::DifferenceWithCarry(x, y, carry) => {
+                let [first, _] = difference_with_carry(terms, x, y, carry);
+                let borrow = borrow(terms, carry, terms.width(x));
+                let (wraps, wraps_again) = (terms.ult(x, y), terms.ult(first, borrow));
+                let borrows = terms.or(wraps, wraps_again);
+                terms.not(borrows)
+            }
+        }
+    }
+
+    fn overflow(self, terms: &mut Terms) -> Term {
+        let result = self.result(terms);
+        let (one, other) = match self {
+            Source::Result(_) => return terms.bool(false),
+            // The operands have one sign and the result has the other.
+            Source::Sum(x, y) | Source::SumWithCarry(x, y, _) => (terms.bit_xor(result, x), terms.bit_xor(result, y)),
+            // The operands have different signs and the result has the sign of the subtrahend.
+            Source::Difference(x, y) | Source::DifferenceWithCarry(x, y, _) => {
+                (terms.bit_xor(x, y), terms.bit_xor(result, x))
+            }
+        };
+        let both = terms.bit_and(one, other);
+        is_negative(terms, both)
+    }
+
+    fn holds(self, terms: &mut Terms, condition: Positive) -> Term {
+        match self {
+            Source::Difference(x, y) => match condition {
+                Positive::Higher => return terms.ult(y, x),
+                Positive::GreaterOrEqual => return terms.sle(y, x),
+                Positive::Greater => return terms.slt(y, x),
+                _ => {}
+            },
+            // A sum with a number is a comparison with the negated number, which exists for all but the least one.
+            // Of zero, the carry is different.
+            Source::Sum(x, y) if terms.bits(y).is_some_and(|y| y != Bits::sign_bit(y.width()) && !y.is_zero()) => {
+                let y = terms.neg(y);
+                match condition {
+                    Positive::Higher | Positive::GreaterOrEqual | Positive::Greater => {
+                        return Source::Difference(x, y).holds(terms, condition);
+                    }
+                    _ => {}
+                }
+            }
+            Source::Result(result) if condition == Positive::Greater => {
+                let zero = terms.number(terms.width(result), 0);
+                return terms.slt(zero, result);
+            }
+            _ => {}
+        }
+        let flags = [N, Z, C, V].map(|number| self.flag(terms, number));
+        condition.formula(terms, flags)
+    }
+}
+
+fn borrow(terms: &mut Terms, carry: Term, width: u32) -> Term {
+    let borrow = terms.not(carry);
+    number_of(terms, borrow, width)
+}
+
+/// Returns the sum without and with the carry.
+pub(super) fn sum_with_carry(terms: &mut Terms, x: Term, y: Term, carry: Term) -> [Term; 2] {
+    let carry = number_of(terms, carry, terms.width(x));
+    let first = terms.add(x, y);
+    [first, terms.add(first, carry)]
+}
+
+/// Returns the difference without and with the borrow.
+pub(super) fn difference_with_carry(terms: &mut Terms, x: Term, y: Term, carry: Term) -> [Term; 2] {
+    let borrow = borrow(terms, carry, terms.width(x));
+    let first = terms.sub(x, y);
+    [first, terms.sub(first, borrow)]
+}
+
+pub(super) fn is_zero(terms: &mut Terms, value: Term) -> Term {
+    let zero = terms.number(terms.width(value), 0);
+    terms.eq(value, zero)
+}
+
+pub(super) fn is_negative(terms: &mut Terms, value: Term) -> Term {
+    let zero = terms.number(terms.width(value), 0);
+    terms.slt(value, zero)
+}
+
+/// Returns a condition as 1 or 0.
+pub(super) fn number_of(terms: &mut Terms, condition: Term, width: u32) -> Term {
+    let (one, zero) = (terms.number(width, 1), terms.number(width, 0));
+    terms.ite(condition, one, zero)
+}
